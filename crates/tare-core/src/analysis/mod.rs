@@ -1,0 +1,10 @@
+//! Pure analyses: data and parameters in, typed results out.
+
+pub mod comparison;
+pub mod discards;
+pub mod families;
+pub mod intervals;
+mod random;
+pub mod schedule;
+pub mod series;
+pub mod stopping;

@@ -1,0 +1,18 @@
+//! Plain data and pure analyses of tare.
+//!
+//! Nothing here reads a file, a clock or the environment, prints, or uses
+//! randomness other than from a seed that the caller gives. Collectors make
+//! [`sample::Sample`]s, the store keeps them, and everything that a user reads
+//! is computed from them by [`report::build`].
+#![forbid(unsafe_code)]
+
+pub mod analysis;
+pub mod name;
+pub mod plan;
+pub mod profile;
+pub mod protocol;
+pub mod reading;
+pub mod report;
+pub mod run;
+pub mod sample;
+pub mod units;
