@@ -1,0 +1,595 @@
+//! Starting a program: a vfork-class clone3(2) that does nothing but what was asked.
+//!
+//! glibc's posix_spawn cannot place a child in a cgroup (before 2.39), set CPUs or give a pidfd, and resets every signal
+//! one by one; a clone of our own is faster and does all of it. The child shares the parent's memory and the
+//! parent sleeps until the exec, as with vfork; the child runs on a stack of its own and makes raw system calls only.
+
+use crate::cpu::CpuSet;
+use crate::signals::Signals;
+use crate::{SysError, SysResult};
+use std::ffi::{CString, c_char, c_void};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Scheduling to give to the program.
+#[derive(Clone, Copy, Debug)]
+pub enum Scheduling {
+    /// SCHED_FIFO with this priority.
+    Fifo(u8),
+    /// SCHED_OTHER with this nice value.
+    Nice(i8),
+}
+
+/// A user to become.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// User id.
+    pub uid: u32,
+    /// Primary group id.
+    pub gid: u32,
+    /// Supplementary groups.
+    pub groups: Vec<u32>,
+}
+
+/// Everything about a start that does not change from sample to sample, laid out for the kernel.
+pub struct Launch {
+    program: CString,
+    argv: Words,
+    envp: Words,
+    /// For a script without `#!`: `/bin/sh program args…`, as execvp does.
+    sh_argv: Words,
+    cwd: Option<CString>,
+    stdio: [Option<OwnedFd>; 3],
+    cpus: Option<CpuSet>,
+    scheduling: Option<Scheduling>,
+    identity: Option<Identity>,
+    own_group: bool,
+    die_with_parent: bool,
+}
+
+/// A NULL-terminated array of C strings.
+struct Words {
+    pointers: Vec<*const c_char>,
+    _strings: Vec<CString>,
+}
+
+impl Words {
+    fn new(strings: Vec<CString>) -> Words {
+        let pointers = strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect();
+        Words { pointers, _strings: strings }
+    }
+}
+
+fn c_string(what: &str, bytes: &[u8]) -> SysResult<CString> {
+    CString::new(bytes).map_err(|_| SysError::format(what, "no NUL byte inside", bytes))
+}
+
+fn c_strings<'a>(what: &str, words: impl IntoIterator<Item = &'a [u8]>) -> SysResult<Vec<CString>> {
+    words.into_iter().map(|w| c_string(what, w)).collect()
+}
+
+/// Looks a program up as execvp does: a name with a slash is a path (relative to `cwd`), another is sought in PATH.
+///
+/// # Errors
+/// ENOENT, or EACCES if it was found but is not executable.
+pub fn resolve(program: &[u8], path: &[u8], cwd: &Path) -> SysResult<PathBuf> {
+    let what = || format!("find program `{}`", String::from_utf8_lossy(program));
+    let named = Path::new(std::ffi::OsStr::from_bytes(program));
+    let candidates: Vec<PathBuf> = if program.contains(&b'/') {
+        vec![cwd.join(named)]
+    } else if program.is_empty() {
+        Vec::new()
+    } else {
+        let folder = |p: &[u8]| cwd.join(std::ffi::OsStr::from_bytes(p)).join(named);
+        path.split(|&b| b == b':').map(folder).collect()
+    };
+    let mut error = libc::ENOENT;
+    for candidate in candidates {
+        let c = c_string("program", candidate.as_os_str().as_bytes())?;
+        // SAFETY: `c` is a valid C string.
+        if candidate.is_file() && unsafe { libc::access(c.as_ptr(), libc::X_OK) } == 0 {
+            return Ok(candidate);
+        }
+        if candidate.exists() {
+            error = libc::EACCES;
+        }
+    }
+    Err(SysError::io(what(), std::io::Error::from_raw_os_error(error)))
+}
+
+impl Launch {
+    /// Lays out a start of `program` (a path) with these arguments (the first is the program's own name) and environment
+    /// (`KEY=value` each).
+    ///
+    /// # Errors
+    /// If a word holds a NUL byte.
+    pub fn new<'a>(
+        program: &Path,
+        argv: impl IntoIterator<Item = &'a [u8]>,
+        env: impl IntoIterator<Item = &'a [u8]>,
+    ) -> SysResult<Launch> {
+        let program = c_string("program", program.as_os_str().as_bytes())?;
+        let argv = c_strings("argument", argv)?;
+        let mut sh = vec![c"/bin/sh".to_owned(), program.clone()];
+        sh.extend(argv.iter().skip(1).cloned());
+        Ok(Launch {
+            program,
+            argv: Words::new(argv),
+            envp: Words::new(c_strings("environment variable", env)?),
+            sh_argv: Words::new(sh),
+            cwd: None,
+            stdio: [None, None, None],
+            cpus: None,
+            scheduling: None,
+            identity: None,
+            own_group: false,
+            die_with_parent: false,
+        })
+    }
+
+    /// Replaces the environment.
+    ///
+    /// # Errors
+    /// If a variable holds a NUL byte.
+    pub fn set_env<'a>(&mut self, env: impl IntoIterator<Item = &'a [u8]>) -> SysResult<()> {
+        self.envp = Words::new(c_strings("environment variable", env)?);
+        Ok(())
+    }
+
+    /// Sets the working directory.
+    ///
+    /// # Errors
+    /// If the path holds a NUL byte.
+    pub fn cwd(&mut self, path: &[u8]) -> SysResult<()> {
+        self.cwd = Some(c_string("working directory", path)?);
+        Ok(())
+    }
+
+    /// Gives the program this file as standard input (0), output (1) or error (2); other numbers are ignored.
+    pub fn stdio(&mut self, number: usize, file: OwnedFd) {
+        if let Some(slot) = self.stdio.get_mut(number) {
+            *slot = Some(file);
+        }
+    }
+
+    /// Confines the program to CPUs.
+    pub fn cpus(&mut self, cpus: CpuSet) {
+        self.cpus = Some(cpus);
+    }
+
+    /// Sets its scheduling.
+    pub fn scheduling(&mut self, scheduling: Scheduling) {
+        self.scheduling = Some(scheduling);
+    }
+
+    /// Runs it as another user.
+    pub fn identity(&mut self, identity: Identity) {
+        self.identity = Some(identity);
+    }
+
+    /// Puts it into a process group of its own, so that a Ctrl-C on the terminal reaches tare alone.
+    pub fn own_group(&mut self) {
+        self.own_group = true;
+    }
+
+    /// Has the kernel kill it when tare dies.
+    pub fn die_with_parent(&mut self) {
+        self.die_with_parent = true;
+    }
+}
+
+/// An anonymous file in memory, closed on exec.
+///
+/// # Errors
+/// The system's.
+pub fn memory_file() -> SysResult<std::fs::File> {
+    // SAFETY: a valid name; the new descriptor is ours.
+    unsafe {
+        let fd = libc::memfd_create(c"tare".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 {
+            return Err(SysError::last("make a file in memory"));
+        }
+        Ok(std::fs::File::from_raw_fd(fd))
+    }
+}
+
+/// A program that was started.
+#[derive(Debug)]
+pub struct Child {
+    /// Process id.
+    pub pid: i32,
+    /// Readable when it has ended.
+    pub pidfd: OwnedFd,
+}
+
+/// One stack for all children, kept: mapping one for each start would cost page faults, and its pages would be cold.
+static STACK: Mutex<Option<Stack>> = Mutex::new(None);
+
+// SAFETY: the mapping belongs to whoever holds the lock.
+unsafe impl Send for Stack {}
+
+/// A stack for the child, below a guard page.
+struct Stack {
+    base: *mut c_void,
+    size: usize,
+}
+
+impl Stack {
+    const SIZE: usize = 64 * 1024;
+    const GUARD: usize = 64 * 1024;
+
+    fn new() -> SysResult<Stack> {
+        let size = Self::SIZE + Self::GUARD;
+        // SAFETY: a fresh anonymous mapping; its lower part is made inaccessible.
+        unsafe {
+            let prot = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
+            let base = libc::mmap(std::ptr::null_mut(), size, prot, flags, -1, 0);
+            if base == libc::MAP_FAILED {
+                return Err(SysError::last("map a stack for the child"));
+            }
+            libc::mprotect(base, Self::GUARD, libc::PROT_NONE);
+            // Touched now, so that no start pays for the page.
+            base.cast::<u8>().add(size - 4096).write_volatile(0);
+            Ok(Stack { base, size })
+        }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and no child runs on it: clone returns only after exec or exit.
+        unsafe { libc::munmap(self.base, self.size) };
+    }
+}
+
+/// What the child reads, and where it leaves word of a failure: the memory is shared until exec.
+#[repr(C)]
+struct ChildArgs {
+    launch: *const Launch,
+    mask: *const libc::sigset_t,
+    parent: libc::pid_t,
+    failed_step: i32,
+    errno: i32,
+}
+
+const STEPS: [&str; 10] = [
+    "start",
+    "make a process group for",
+    "set the standard streams of",
+    "set the CPUs of",
+    "set the scheduling of",
+    "change to the working directory of",
+    "change the user of",
+    "reset the signals of",
+    "execute",
+    "tie to tare the life of",
+];
+
+#[repr(C)]
+#[derive(Default)]
+struct CloneArgs {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
+}
+
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+/// Starts the program; returns when it has begun to execute (or could not).
+///
+/// With `cgroup` (a folder of the v2 hierarchy) the program is born into it. Signals are as before
+/// [`Signals::install`]; SIGPIPE, which Rust programs ignore, is back at its default.
+///
+/// # Errors
+/// What failed and for which program; EBUSY, EOPNOTSUPP or EACCES for the cgroup show in the step "start".
+pub fn spawn(launch: &Launch, cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> SysResult<Child> {
+    let mut stack = STACK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let stack = match &mut *stack {
+        Some(stack) => stack,
+        empty => empty.insert(Stack::new()?),
+    };
+    // SAFETY: getpid has no preconditions.
+    let parent = unsafe { libc::getpid() };
+    let mut args = ChildArgs { launch, mask: &signals.original, parent, failed_step: 0, errno: 0 };
+    let mut pidfd: RawFd = -1;
+    let mut clone = CloneArgs {
+        flags: (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64,
+        pidfd: &raw mut pidfd as u64,
+        exit_signal: libc::SIGCHLD as u64,
+        stack: stack.base as u64,
+        stack_size: stack.size as u64,
+        ..CloneArgs::default()
+    };
+    if let Some(folder) = cgroup {
+        clone.flags |= CLONE_INTO_CGROUP;
+        clone.cgroup = folder.as_raw_fd() as u64;
+    }
+    // SAFETY: the stack is ours and big enough, `args` and what it points to outlive the call (vfork), all signals that
+    // have handlers are blocked (Signals::install), and child_main never returns.
+    let r = unsafe {
+        match arch::clone3(&clone, child_main, (&raw mut args).cast()) {
+            // Container filters deny clone3 with ENOSYS; the older call lacks only the cgroup.
+            r if r == -(libc::ENOSYS as isize) && cgroup.is_none() => {
+                let top = stack.base.cast::<u8>().add(stack.size);
+                arch::clone(
+                    clone.flags | libc::SIGCHLD as u64,
+                    top.cast(),
+                    &raw mut pidfd,
+                    child_main,
+                    (&raw mut args).cast(),
+                )
+            }
+            r => r,
+        }
+    };
+    let failure = |step: i32, errno: i32| {
+        let step = STEPS.get(step as usize).unwrap_or(&STEPS[0]);
+        let what = format!("{step} `{}`", launch.program.to_string_lossy());
+        SysError::io(what, std::io::Error::from_raw_os_error(errno))
+    };
+    if r < 0 {
+        return Err(failure(0, -r as i32));
+    }
+    let pid = r as i32;
+    // SAFETY: the kernel made this descriptor for us.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+    if args.failed_step != 0 {
+        let mut status = 0;
+        // SAFETY: a child of ours that has exited.
+        unsafe { libc::waitpid(pid, &mut status, 0) };
+        return Err(failure(args.failed_step, args.errno));
+    }
+    Ok(Child { pid, pidfd })
+}
+
+/// The child, between clone and exec.
+unsafe extern "C" fn child_main(args: *mut c_void) -> ! {
+    let args = args.cast::<ChildArgs>();
+    // SAFETY: the parent keeps `args` and the launch alive and sleeps until exec or exit.
+    unsafe {
+        let launch = &*(*args).launch;
+        let step = prepare_child(launch, &*args);
+        (*args).failed_step = match step {
+            Some(step) => step,
+            None => {
+                libc::execve(launch.program.as_ptr(), launch.argv.pointers.as_ptr(), launch.envp.pointers.as_ptr());
+                if *libc::__errno_location() == libc::ENOEXEC {
+                    let sh = launch.sh_argv.pointers.as_ptr();
+                    libc::execve(c"/bin/sh".as_ptr(), sh, launch.envp.pointers.as_ptr());
+                }
+                8
+            }
+        };
+        (*args).errno = *libc::__errno_location();
+        libc::_exit(127)
+    }
+}
+
+/// Does what was asked before exec; returns the number of the step that failed.
+///
+/// # Safety
+/// Only in a vfork child.
+unsafe fn prepare_child(launch: &Launch, args: &ChildArgs) -> Option<i32> {
+    // SAFETY: async-signal-safe calls on memory that the sleeping parent keeps valid. The system calls for ids are made
+    // raw: glibc's wrappers would synchronise threads.
+    unsafe {
+        if launch.own_group && libc::setpgid(0, 0) != 0 {
+            return Some(1);
+        }
+        for (number, file) in launch.stdio.iter().enumerate() {
+            if let Some(file) = file
+                && libc::dup2(file.as_raw_fd(), number as i32) < 0
+            {
+                return Some(2);
+            }
+        }
+        if let Some(cpus) = &launch.cpus
+            && libc::sched_setaffinity(0, size_of_val(&cpus.0), &cpus.0) != 0
+        {
+            return Some(3);
+        }
+        let scheduled = match launch.scheduling {
+            None => 0,
+            Some(Scheduling::Nice(n)) => libc::setpriority(libc::PRIO_PROCESS, 0, i32::from(n)),
+            Some(Scheduling::Fifo(p)) => {
+                let param = libc::sched_param { sched_priority: i32::from(p) };
+                libc::sched_setscheduler(0, libc::SCHED_FIFO, &param)
+            }
+        };
+        if scheduled != 0 {
+            return Some(4);
+        }
+        if let Some(user) = &launch.identity {
+            let groups = libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr());
+            let (gid, uid) = (i64::from(user.gid), i64::from(user.uid));
+            if groups != 0
+                || libc::syscall(libc::SYS_setresgid, gid, gid, gid) != 0
+                || libc::syscall(libc::SYS_setresuid, uid, uid, uid) != 0
+            {
+                return Some(6);
+            }
+        }
+        if let Some(cwd) = &launch.cwd
+            && libc::chdir(cwd.as_ptr()) != 0
+        {
+            return Some(5);
+        }
+        if launch.die_with_parent {
+            // After the change of user, which clears it.
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) != 0 || libc::getppid() != args.parent {
+                return Some(9);
+            }
+        }
+        let mut default: libc::sigaction = std::mem::zeroed();
+        default.sa_sigaction = libc::SIG_DFL;
+        if libc::sigaction(libc::SIGPIPE, &default, std::ptr::null_mut()) != 0
+            || libc::sigprocmask(libc::SIG_SETMASK, args.mask, std::ptr::null_mut()) != 0
+        {
+            return Some(7);
+        }
+    }
+    None
+}
+
+type ChildMain = unsafe extern "C" fn(*mut c_void) -> !;
+
+#[cfg(target_arch = "x86_64")]
+mod arch {
+    use super::{ChildMain, CloneArgs};
+    use std::ffi::c_void;
+
+    /// clone3; the child calls `main(arg)` on the new stack.
+    ///
+    /// # Safety
+    /// The arguments describe a valid stack; `main` never returns; what it touches outlives the child's use.
+    pub unsafe fn clone3(args: &CloneArgs, main: ChildMain, arg: *mut c_void) -> isize {
+        let r: isize;
+        // SAFETY: by the caller. The child starts with the same registers but a new stack, whose top is 16-byte aligned.
+        unsafe {
+            core::arch::asm!(
+                "syscall",
+                "test rax, rax",
+                "jnz 2f",
+                "xor ebp, ebp",
+                "mov rdi, r8",
+                "call r9",
+                "ud2",
+                "2:",
+                inlateout("rax") libc::SYS_clone3 as isize => r,
+                in("rdi") args,
+                in("rsi") size_of::<CloneArgs>(),
+                in("r8") arg,
+                in("r9") main,
+                lateout("rcx") _,
+                lateout("r11") _,
+            );
+        }
+        r
+    }
+
+    /// The older clone, with a pidfd.
+    ///
+    /// # Safety
+    /// As [`clone3`]; `top` is the end of the stack.
+    pub unsafe fn clone(flags: u64, top: *mut c_void, pidfd: *mut i32, main: ChildMain, arg: *mut c_void) -> isize {
+        let r: isize;
+        // SAFETY: by the caller.
+        unsafe {
+            core::arch::asm!(
+                "syscall",
+                "test rax, rax",
+                "jnz 2f",
+                "xor ebp, ebp",
+                "mov rdi, r9",
+                "call r12",
+                "ud2",
+                "2:",
+                inlateout("rax") libc::SYS_clone as isize => r,
+                in("rdi") flags,
+                in("rsi") top,
+                in("rdx") pidfd,
+                in("r10") 0,
+                in("r8") 0,
+                in("r9") arg,
+                in("r12") main,
+                lateout("rcx") _,
+                lateout("r11") _,
+            );
+        }
+        r
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arch {
+    use super::{ChildMain, CloneArgs};
+    use std::ffi::c_void;
+
+    /// clone3; the child calls `main(arg)` on the new stack.
+    ///
+    /// # Safety
+    /// The arguments describe a valid stack; `main` never returns; what it touches outlives the child's use.
+    pub unsafe fn clone3(args: &CloneArgs, main: ChildMain, arg: *mut c_void) -> isize {
+        let r: isize;
+        // SAFETY: by the caller.
+        unsafe {
+            core::arch::asm!(
+                "svc 0",
+                "cbnz x0, 2f",
+                "mov x29, xzr",
+                "mov x0, x9",
+                "blr x10",
+                "brk 1",
+                "2:",
+                in("x8") libc::SYS_clone3,
+                inlateout("x0") std::ptr::from_ref(args) => r,
+                in("x1") size_of::<CloneArgs>(),
+                in("x9") arg,
+                in("x10") main,
+            );
+        }
+        r
+    }
+
+    /// The older clone, with a pidfd.
+    ///
+    /// # Safety
+    /// As [`clone3`]; `top` is the end of the stack.
+    pub unsafe fn clone(flags: u64, top: *mut c_void, pidfd: *mut i32, main: ChildMain, arg: *mut c_void) -> isize {
+        let r: isize;
+        // SAFETY: by the caller.
+        unsafe {
+            core::arch::asm!(
+                "svc 0",
+                "cbnz x0, 2f",
+                "mov x29, xzr",
+                "mov x0, x9",
+                "blr x10",
+                "brk 1",
+                "2:",
+                in("x8") libc::SYS_clone,
+                inlateout("x0") flags => r,
+                in("x1") top,
+                in("x2") pidfd,
+                in("x3") 0,
+                in("x4") 0,
+                in("x9") arg,
+                in("x10") main,
+            );
+        }
+        r
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_execvp_does() {
+        let cwd = Path::new("/bin");
+        assert_eq!(resolve(b"sh", b"/nowhere:/bin", cwd).unwrap(), Path::new("/bin/sh"));
+        assert_eq!(resolve(b"./sh", b"", cwd).unwrap(), Path::new("/bin/./sh"));
+        assert_eq!(resolve(b"sh", b"", cwd).unwrap(), Path::new("/bin/sh"), "an empty entry is the working directory");
+        assert_eq!(resolve(b"no-such-program", b"/bin", cwd).unwrap_err().errno(), Some(libc::ENOENT));
+        assert_eq!(resolve(b"/etc/passwd", b"", cwd).unwrap_err().errno(), Some(libc::EACCES));
+        assert_eq!(resolve(b"", b"/bin", cwd).unwrap_err().errno(), Some(libc::ENOENT));
+    }
+
+    #[test]
+    fn words_with_nul_are_refused() {
+        let r = Launch::new(Path::new("/bin/true"), [&b"a\0b"[..]], []);
+        assert!(r.err().unwrap().to_string().contains("NUL"));
+    }
+}
