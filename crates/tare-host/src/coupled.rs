@@ -1,0 +1,52 @@
+//! Settings of the kernel that change others with them, which must be put back, too.
+
+use crate::setting::Target;
+use std::path::Path;
+
+const CPU: &str = "sys/devices/system/cpu";
+
+/// Files of all CPUs, `cpuN/<rest>`, that exist.
+fn of_all_cpus(root: &Path, files: &[&str]) -> Vec<String> {
+    let entries = std::fs::read_dir(root.join(CPU)).into_iter().flatten().flatten();
+    let names = entries.filter_map(|e| e.file_name().into_string().ok());
+    let mut cpus: Vec<u32> = names.filter_map(|n| n.strip_prefix("cpu")?.parse().ok()).collect();
+    cpus.sort_unstable();
+    cpus.iter().flat_map(|n| files.iter().map(move |f| format!("{CPU}/cpu{n}/{f}"))).collect()
+}
+
+/// Values that may change when the target is written. Those that are not there are left out by who reads them.
+pub(crate) fn companions(root: &Path, target: &Target) -> Vec<Target> {
+    let Target::File(name) = target else { return Vec::new() };
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let beside = |files: &[&str]| files.iter().filter(|f| **f != file).map(|f| format!("{folder}/{f}")).collect();
+    let limits = ["cpufreq/scaling_max_freq", "cpufreq/scaling_min_freq"];
+    let names: Vec<String> = match file {
+        // kernel/watchdog.c: `watchdog` stands for both detectors; 1 turns on the one that was off, too.
+        "watchdog" | "soft_watchdog" | "nmi_watchdog" if folder.ends_with("sys/kernel") => {
+            beside(&["watchdog", "soft_watchdog", "nmi_watchdog"])
+        }
+        // drivers/cpufreq: a change of boost resets each policy's maximum to the hardware's.
+        "boost" | "no_turbo" => of_all_cpus(root, &limits),
+        // drivers/cpufreq/intel_pstate.c, amd-pstate.c: the governor `performance` overrides the energy preference.
+        "scaling_governor" => beside(&["energy_performance_preference"]),
+        // kernel/cpu.c: siblings go offline, or come online.
+        "control" if folder.ends_with("cpu/smt") => of_all_cpus(root, &["online"]),
+        _ => Vec::new(),
+    };
+    names.into_iter().map(Target::File).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_detectors_hang_on_the_watchdog() {
+        let of = |name: &str| companions(Path::new("/nowhere"), &Target::File(name.into()));
+        let file = |name: &str| Target::File(name.into());
+        let both = [file("proc/sys/kernel/soft_watchdog"), file("proc/sys/kernel/nmi_watchdog")];
+        assert_eq!(of("proc/sys/kernel/watchdog"), both);
+        assert!(of("proc/sys/vm/swappiness").is_empty());
+        assert!(of("sys/devices/system/cpu/cpufreq/boost").is_empty());
+    }
+}

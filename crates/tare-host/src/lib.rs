@@ -1,0 +1,17 @@
+//! The machine's state: what it is, how it stands towards the protocol's steps v1 to v4, and changing it for a while.
+//!
+//! Every reader takes a root folder, so that other people's machines can be laid out as files. [`tune::tune`] writes
+//! down what was before it changes anything ([`journal`]); [`restore::restore`] puts exactly that back.
+
+pub mod access;
+mod coupled;
+pub mod factors;
+pub mod freeze;
+pub mod host;
+pub mod journal;
+pub mod protect;
+pub mod restore;
+pub mod setting;
+pub mod state;
+pub mod tune;
+pub mod units;
