@@ -1,0 +1,193 @@
+//! The store of runs: what was observed, kept exactly, durable sample by sample.
+//!
+//! [`Store`] is what the rest of tare sees; [`SqliteStore`] keeps it in one SQLite database. Nothing that is stored is
+//! derived: a [`Sample`] read back equals the one that was written, and every figure is computed anew from it.
+#![forbid(unsafe_code)]
+
+mod archive;
+mod error;
+mod open;
+mod rows;
+mod schema;
+mod sqlite;
+
+pub use archive::{ARCHIVE_FORMAT, ARCHIVE_VERSION, Archive};
+pub use error::StoreError;
+pub use sqlite::SqliteStore;
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use tare_core::profile::Profile;
+use tare_core::run::{Run, Status};
+use tare_core::sample::Sample;
+use tare_core::units::Nanos;
+
+/// The result of a store's operation.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Which runs to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only those that have all of these tags, with these values.
+    pub tags: BTreeMap<String, String>,
+    /// At most so many, the newest ones; `None`: all.
+    pub limit: Option<u32>,
+}
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Number in this store.
+    pub id: i64,
+    /// Identity across stores, 32 hex digits.
+    pub uuid: String,
+    /// When it began, since 1970.
+    pub created: Nanos,
+    /// Where it stands.
+    pub status: Status,
+    /// Labels of its programs.
+    pub programs: Vec<String>,
+    /// How many counted samples it has; warm-ups are not among them.
+    pub counted: u64,
+    /// The user's labels.
+    pub tags: BTreeMap<String, String>,
+    /// Name of the machine.
+    pub host: String,
+}
+
+/// A process that adds samples to a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claimant {
+    /// Process id.
+    pub pid: i32,
+    /// When the process started, on any clock that does not change while the machine is up; with `pid` it identifies
+    /// the process within a boot.
+    pub start: Nanos,
+    /// Boot id.
+    pub boot: String,
+    /// The machine: a name that is its own, as stores may lie on shared disks.
+    pub host: String,
+}
+
+/// Keeps runs, their samples, and profiles of machines.
+///
+/// Every change is durable when its function returns, whole or not at all. Several processes may use one store at
+/// once. Beside the errors named, every function may fail with those of the system and of the disk
+/// ([`StoreError::Full`], [`StoreError::ReadOnly`], [`StoreError::Busy`], [`StoreError::Corrupt`], …); the store can be
+/// used on after any of them.
+pub trait Store {
+    /// Stores a new run; returns its number. `run.id` is ignored.
+    ///
+    /// # Errors
+    /// [`StoreError::Duplicate`] if its uuid is there; [`StoreError::Unstorable`] if its uuid is not 32 hex digits in
+    /// lower case or a figure is not finite.
+    fn begin_run(&mut self, run: &Run) -> Result<i64>;
+
+    /// Adds a sample. When this returns, the sample survives a crash of the machine.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::DuplicateSample`] if the run has one with its `seq`.
+    fn add_sample(&mut self, run: i64, sample: &Sample) -> Result<()>;
+
+    /// Says where a run stands.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn set_status(&mut self, run: i64, status: Status) -> Result<()>;
+
+    /// Adds a note to a run, or replaces the one with this key.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn set_note(&mut self, run: i64, key: &str, value: &str) -> Result<()>;
+
+    /// Removes a run with its samples. Its number is not given again.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn remove(&mut self, run: i64) -> Result<()>;
+
+    /// Makes `by` the only process that may add samples to a run, until it releases it or is no more. This is an
+    /// agreement: [`Store::add_sample`] does not ask who calls.
+    ///
+    /// A claim of another process of the same machine is taken over if that was before the last boot, or if `alive`
+    /// says that the process is no more. Claims from other machines hold, as nothing can be told of them from here.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::Claimed`] if another process has it.
+    fn claim(&mut self, run: i64, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()>;
+
+    /// Gives a claim back; does nothing if `by` does not have it.
+    fn release(&mut self, run: i64, by: &Claimant) -> Result<()>;
+
+    /// Who has claimed a run. The process need not be alive.
+    fn claimant(&self, run: i64) -> Result<Option<Claimant>>;
+
+    /// The runs, the last one stored first.
+    fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>>;
+
+    /// A run, without its samples.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn run(&self, run: i64) -> Result<Run>;
+
+    /// The samples of a run, by `seq`.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn samples(&self, run: i64) -> Result<Vec<Sample>>;
+
+    /// The number of the run that a user means: `last` (the last one stored), a number, a uuid, or the first four or
+    /// more digits of one. What could be a number and a uuid's beginning is the number, if there is such a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`].
+    fn resolve(&self, text: &str) -> Result<i64>;
+
+    /// A run with its samples, as a document.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn export(&self, run: i64) -> Result<Archive>;
+
+    /// Stores the run of a document ([`Archive::read`]); returns its number here.
+    ///
+    /// # Errors
+    /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`].
+    fn import(&mut self, reader: &mut dyn Read) -> Result<i64>;
+
+    /// Stores a profile.
+    ///
+    /// # Errors
+    /// [`StoreError::DuplicateProfile`]; [`StoreError::Unstorable`] if a figure is not finite.
+    fn save_profile(&mut self, profile: &Profile) -> Result<()>;
+
+    /// Removes a profile; says whether there was one.
+    fn remove_profile(&mut self, name: &str) -> Result<bool>;
+
+    /// The profile of this name.
+    fn profile(&self, name: &str) -> Result<Option<Profile>>;
+
+    /// The newest profile of a machine ([`tare_core::run::Host::machine`]).
+    fn newest_profile(&self, machine: &str) -> Result<Option<Profile>>;
+
+    /// All profiles, the newest first.
+    fn profiles(&self) -> Result<Vec<Profile>>;
+}
+
+/// Where the store is, unless the user says otherwise: `tarebench/tare.db` below `$XDG_DATA_HOME` or, if that is unset
+/// or not absolute (which the XDG base directory specification says to ignore), below `$HOME/.local/share`.
+///
+/// # Errors
+/// [`StoreError::NoPlace`] if neither variable gives an absolute path.
+pub fn default_path(xdg_data_home: Option<&OsStr>, home: Option<&OsStr>) -> Result<PathBuf> {
+    let absolute = |value: Option<&OsStr>| value.map(Path::new).filter(|p| p.is_absolute()).map(Path::to_owned);
+    absolute(xdg_data_home)
+        .or_else(|| absolute(home).map(|home| home.join(".local/share")))
+        .map(|data| data.join("tarebench/tare.db"))
+        .ok_or(StoreError::NoPlace)
+}

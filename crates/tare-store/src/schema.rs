@@ -1,0 +1,117 @@
+//! The schema and its migrations. A migration that was released is never changed; a later one is added after it.
+
+use rusqlite_migration::{M, Migrations};
+
+/// Marks a SQLite file as tare's (`PRAGMA application_id`): "tare" in ASCII.
+pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
+
+/// The latest schema version: the number of migrations.
+pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
+
+const MIGRATIONS: &[M<'static>] = &[M::up(V1)];
+
+/// All migrations.
+pub(crate) fn migrations() -> Migrations<'static> {
+    Migrations::from_slice(MIGRATIONS)
+}
+
+/// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tare-core; columns beside it
+/// repeat what queries want, and where they and `doc` could differ, `doc` is right. Daemons are the exception: their
+/// list is in `daemon` only, and `sample.daemons` is its length, NULL where the reading is absent.
+/// Names are in their escaped text form.
+const V1: &str = r#"
+PRAGMA application_id = 0x74617265;
+
+CREATE TABLE host (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    doc TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT NOT NULL UNIQUE,
+    created_ns INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('unfinished', 'interrupted', 'finished')),
+    tool TEXT NOT NULL,
+    host_id INTEGER NOT NULL REFERENCES host (id),
+    plan TEXT NOT NULL,
+    rest TEXT NOT NULL
+) STRICT;
+CREATE INDEX run_host ON run (host_id);
+
+CREATE TABLE note (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tag (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tag_value ON tag (key, value);
+
+CREATE TABLE claim (
+    run_id INTEGER PRIMARY KEY REFERENCES run (id) ON DELETE CASCADE,
+    pid INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    boot TEXT NOT NULL,
+    host TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE sample (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    series INTEGER NOT NULL,
+    phase TEXT NOT NULL CHECK (phase IN ('warmup', 'counted')),
+    idx INTEGER NOT NULL,
+    elapsed_ns INTEGER NOT NULL,
+    pt_ns INTEGER,
+    outcome TEXT NOT NULL,
+    daemons INTEGER,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+) STRICT;
+CREATE INDEX sample_phase ON sample (run_id, phase);
+
+CREATE TABLE daemon (
+    run_id INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    pid INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('user', 'kernel', 'tare')),
+    cpu_ns INTEGER NOT NULL,
+    tick_bound INTEGER NOT NULL,
+    interval_counted_ns INTEGER,
+    born INTEGER NOT NULL,
+    died INTEGER NOT NULL,
+    PRIMARY KEY (run_id, seq, ordinal),
+    FOREIGN KEY (run_id, seq) REFERENCES sample (run_id, seq) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE profile (
+    name TEXT PRIMARY KEY,
+    created_ns INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    doc TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profile_machine ON profile (machine, created_ns);
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_are_valid() {
+        migrations().validate().unwrap();
+        assert!(V1.contains(&format!("{APPLICATION_ID:#x}")));
+    }
+}
