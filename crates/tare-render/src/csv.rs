@@ -1,0 +1,246 @@
+//! CSV tables: one row per program, or one per sample. An empty cell is an absent value.
+
+use crate::RenderError;
+use crate::text::shown;
+use std::collections::BTreeSet;
+use tare_core::reading::Reading;
+use tare_core::report::{Discard, DiscardReason, Measure, MeasureReport, RunReport};
+use tare_core::sample::{Daemon, Phase, Sample, TaskKind};
+
+const SERIES: [&str; 22] = [
+    // As hyperfine has them: seconds, of elapsed time.
+    "command",
+    "mean",
+    "stddev",
+    "median",
+    "user",
+    "system",
+    "min",
+    "max",
+    // Tare's own, seconds.
+    "et_relative_error",
+    "et_retained",
+    "et_discarded_cutoff",
+    "et_discarded_sigma",
+    "pt_mean",
+    "pt_stddev",
+    "pt_relative_error",
+    "pt_median",
+    "pt_min",
+    "pt_max",
+    // Counts, of PT.
+    "samples",
+    "retained",
+    "discarded_cutoff",
+    "discarded_sigma",
+];
+
+const SAMPLES: [&str; 35] = [
+    "series",
+    "command",
+    "phase",
+    "index",
+    "seq",
+    "wall_clock_ns",
+    "start_monotonic_ns",
+    "end_monotonic_ns",
+    "start_raw_ns",
+    "end_raw_ns",
+    "start_cycles",
+    "end_cycles",
+    "outcome",
+    "exit_code",
+    "et_ns",
+    "pt_ns",
+    "user_ns",
+    "system_ns",
+    "cgroup_ns",
+    "task_clock_ns",
+    "exit_records_ns",
+    "wait4_ns",
+    "peak_memory_byte",
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+    "daemons_ns",
+    "daemons_complete",
+    "largest_daemon",
+    "largest_daemon_ns",
+    "tare_ns",
+    "steal_ns",
+    "pt_discarded",
+    "et_discarded",
+];
+
+fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
+    let mut w = ::csv::WriterBuilder::new().from_writer(Vec::new());
+    for r in rows {
+        w.write_record(r)?;
+    }
+    let bytes = w.into_inner().map_err(|e| RenderError::Io(e.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn parameter_names(report: &RunReport) -> BTreeSet<&str> {
+    report.series.iter().flat_map(|s| s.program.parameters.keys().map(String::as_str)).collect()
+}
+
+fn header(fixed: &[&str], parameters: &BTreeSet<&str>) -> Vec<String> {
+    let fixed = fixed.iter().map(|s| (*s).to_owned());
+    fixed.chain(parameters.iter().map(|p| format!("parameter_{}", shown(p)))).collect()
+}
+
+fn secs(ns: f64) -> String {
+    number(ns / 1e9)
+}
+
+fn number(v: f64) -> String {
+    if v.is_finite() { v.to_string() } else { String::new() }
+}
+
+fn cell<T>(value: Option<T>, f: impl Fn(T) -> String) -> String {
+    value.map(f).unwrap_or_default()
+}
+
+/// One row per program: hyperfine's columns first, then PT's and the discards, then the parameters.
+///
+/// Times are in seconds. hyperfine's columns are of elapsed time, over the samples retained for ET.
+///
+/// # Errors
+/// [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
+pub fn series(report: &RunReport) -> Result<String, RenderError> {
+    let parameters = parameter_names(report);
+    let mut rows = vec![header(&SERIES, &parameters)];
+    for s in &report.series {
+        let (et, pt) = (s.et.value(), s.pt.value());
+        let time = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> f64| cell(m, |m| secs(f(m)));
+        let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
+        let reading = |r: &Reading<f64>| cell(r.value(), |v| secs(*v));
+        let mut row = vec![
+            shown(&s.program.label).into_owned(),
+            time(et, |m| m.mean),
+            cell(et.and_then(|m| m.std_dev), secs),
+            time(et, |m| m.median),
+            reading(&s.resources.user),
+            reading(&s.resources.system),
+            time(et, |m| m.min),
+            time(et, |m| m.max),
+            cell(et.and_then(|m| m.relative_error), number),
+            count(et, |m| m.retained),
+            count(et, |m| m.discarded_by_cutoff),
+            count(et, |m| m.discarded_by_sigma),
+            time(pt, |m| m.mean),
+            cell(pt.and_then(|m| m.std_dev), secs),
+            cell(pt.and_then(|m| m.relative_error), number),
+            time(pt, |m| m.median),
+            time(pt, |m| m.min),
+            time(pt, |m| m.max),
+            count(pt, |m| m.samples),
+            count(pt, |m| m.retained),
+            count(pt, |m| m.discarded_by_cutoff),
+            count(pt, |m| m.discarded_by_sigma),
+        ];
+        row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| shown(v).into_owned())));
+        rows.push(row);
+    }
+    write(rows)
+}
+
+/// One row per sample, warm-ups included: raw readings in nanoseconds, `index` and `series` from 0.
+///
+/// # Errors
+/// [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
+pub fn samples(report: &RunReport, samples: &[Sample]) -> Result<String, RenderError> {
+    let parameters = parameter_names(report);
+    let mut rows = vec![header(&SAMPLES, &parameters)];
+    for s in samples {
+        let series = report.series.get(s.series as usize);
+        let mut row = identity(s, series.map_or("", |r| &r.program.label));
+        row.extend(times(s));
+        row.extend(surroundings(s));
+        let discards: &[Discard] = series.map_or(&[], |r| &r.discards);
+        row.push(discarded(s, discards, Measure::Pt));
+        row.push(discarded(s, discards, Measure::Et));
+        let values = series.map(|r| &r.program.parameters);
+        row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| shown(v).into_owned())));
+        rows.push(row);
+    }
+    write(rows)
+}
+
+fn identity(s: &Sample, label: &str) -> Vec<String> {
+    let phase = match s.phase {
+        Phase::Warmup => "warmup",
+        Phase::Counted => "counted",
+    };
+    vec![
+        s.series.to_string(),
+        shown(label).into_owned(),
+        phase.to_owned(),
+        s.index.to_string(),
+        s.seq.to_string(),
+        s.wall_clock.0.to_string(),
+        s.start.monotonic.0.to_string(),
+        s.end.monotonic.0.to_string(),
+        s.start.monotonic_raw.0.to_string(),
+        s.end.monotonic_raw.0.to_string(),
+        cell(s.start.cycles, |c| c.0.to_string()),
+        cell(s.end.cycles, |c| c.0.to_string()),
+        shown(&s.outcome.to_string()).into_owned(),
+        cell(s.outcome.shell_code(), |c| c.to_string()),
+        s.elapsed().0.to_string(),
+    ]
+}
+
+fn times(s: &Sample) -> Vec<String> {
+    let p = s.process_times.value();
+    let split = p.and_then(|p| p.split());
+    let usage = s.usage.value();
+    vec![
+        cell(s.process_time().ok(), |t| t.0.to_string()),
+        cell(split, |c| c.user.0.to_string()),
+        cell(split, |c| c.system.0.to_string()),
+        cell(p.and_then(|p| p.cgroup.value()), |c| c.total.0.to_string()),
+        cell(p.and_then(|p| p.task_clock.value()), |t| t.0.to_string()),
+        cell(p.and_then(|p| p.exit_records.value()), |t| t.0.to_string()),
+        cell(p.and_then(|p| p.wait4.value()), |c| c.total.0.to_string()),
+        cell(s.peak_memory.value(), |m| m.to_string()),
+        cell(usage, |u| u.minor_faults.to_string()),
+        cell(usage, |u| u.major_faults.to_string()),
+        cell(usage, |u| u.voluntary_switches.to_string()),
+        cell(usage, |u| u.involuntary_switches.to_string()),
+    ]
+}
+
+fn surroundings(s: &Sample) -> Vec<String> {
+    let d = s.daemons.value();
+    let others = |d: &tare_core::sample::Daemons| -> Vec<Daemon> {
+        d.list.iter().filter(|x| x.kind != TaskKind::Tare).cloned().collect()
+    };
+    let others = d.map(others);
+    let largest = others.as_ref().and_then(|o| o.iter().max_by_key(|x| x.cpu));
+    vec![
+        cell(others.as_ref(), |o| o.iter().map(|x| x.cpu).sum::<tare_core::units::Nanos>().0.to_string()),
+        cell(d, |d| d.incomplete.is_none().to_string()),
+        cell(largest, |x| x.name.to_string()),
+        cell(largest, |x| x.cpu.0.to_string()),
+        s.own.cpu.0.to_string(),
+        cell(s.steal.value(), |t| t.0.to_string()),
+    ]
+}
+
+/// `cutoff`, `sigma`, or nothing.
+fn discarded(s: &Sample, discards: &[Discard], measure: Measure) -> String {
+    if s.phase != Phase::Counted {
+        return String::new();
+    }
+    let found = discards.iter().find(|d| d.index == s.index && d.measure == measure);
+    cell(found, |d| {
+        match d.reason {
+            DiscardReason::Cutoff { .. } => "cutoff",
+            DiscardReason::Sigma { .. } => "sigma",
+        }
+        .to_owned()
+    })
+}
