@@ -1,0 +1,26 @@
+//! Measure how long programs take on Linux: gross, less tare, gives net.
+//!
+//! This crate joins the runner, the store and the renderers; the command `tare` is a thin layer over it.
+//!
+//! - [`session`]: measure a plan, resume a run, read a report back.
+//! - [`workload`]: INC and the papers' other reference programs.
+
+pub mod calibration;
+pub mod doctor;
+pub mod session;
+pub mod workload;
+
+pub use tare_core as core;
+pub use tare_host as host;
+pub use tare_render as render;
+pub use tare_run::RunError;
+pub use tare_store as store;
+pub use tare_sys as sys;
+
+/// Version of tare, as recorded with every run.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Identity of this machine, as in [`tare_core::run::Host::machine`].
+pub fn machine() -> String {
+    tare_host::host::identity(std::path::Path::new("/"))
+}

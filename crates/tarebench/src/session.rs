@@ -1,0 +1,387 @@
+//! Measuring a plan, going on with a run, reading a report back.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tare_core::plan::{Order, Plan, ProfileChoice, RunCount};
+use tare_core::profile::Profile;
+use tare_core::reading::{Absent, Reading};
+use tare_core::report::{RunReport, build};
+use tare_core::run::{Factor, Host, Run, Standing, Status};
+use tare_core::sample::{PtSource, Sample};
+use tare_core::units::Nanos;
+use tare_run::RunError;
+use tare_run::daemons::DaemonCollector;
+use tare_run::launch::ProcessLauncher;
+use tare_run::process_time::PtCollector;
+use tare_run::runner::Runner;
+pub use tare_run::runner::{Event, Why};
+use tare_run::sample::Collectors;
+use tare_store::{Claimant, SqliteStore, Store, StoreError};
+use tare_sys::signals::Signals;
+use tare_sys::{clock, process};
+
+/// What ends a session before or beside its samples.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The machine.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A protocol step that was required does not hold.
+    #[error("required but not reached: {0}")]
+    Required(String),
+    /// No such profile.
+    #[error("there is no profile `{0}` in the store; leave --profile out, or say `none`")]
+    NoProfile(String),
+    /// A run that cannot be gone on with.
+    #[error("{0}")]
+    NotResumable(String),
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// The run.
+    pub run: Run,
+    /// All its samples, those of earlier sessions too.
+    pub samples: Vec<Sample>,
+    /// The profile whose cutoffs apply.
+    pub profile: Option<Profile>,
+    /// Why it ended.
+    pub why: Why,
+}
+
+impl Measured {
+    /// All that can be said of it.
+    pub fn report(&self) -> RunReport {
+        build(&self.run, &self.samples, self.profile.as_ref())
+    }
+}
+
+/// Where runs are kept.
+pub enum Place {
+    /// In a store.
+    Store(Box<SqliteStore>),
+    /// Nowhere: they are only printed.
+    Nowhere,
+}
+
+impl Place {
+    fn store(&mut self) -> Option<&mut SqliteStore> {
+        match self {
+            Place::Store(s) => Some(s),
+            Place::Nowhere => None,
+        }
+    }
+}
+
+/// The store's file: `path` if given, else the default place.
+///
+/// # Errors
+/// If there is no home folder to keep it in.
+pub fn store_path(path: Option<&Path>) -> Result<PathBuf, StoreError> {
+    match path {
+        Some(p) => Ok(p.to_owned()),
+        None => {
+            tare_store::default_path(std::env::var_os("XDG_DATA_HOME").as_deref(), std::env::var_os("HOME").as_deref())
+        }
+    }
+}
+
+/// Refuses what cannot be measured as required: the protocol's steps `v1` to `v6`, and factors by their names.
+///
+/// # Errors
+/// [`SessionError::Required`], naming what is missing.
+fn check_required(
+    plan: &Plan,
+    factors: &[tare_core::run::Factor],
+    profile: Option<&Profile>,
+) -> Result<(), SessionError> {
+    for step in &plan.require {
+        let number: u8 = step.strip_prefix('v').and_then(|n| n.parse().ok()).unwrap_or(0);
+        let missing: Vec<String> = match number {
+            1..=4 => factors
+                .iter()
+                .filter(|f| f.step == number && f.standing != Standing::Held)
+                .map(|f| format!("{}: {}", f.name, f.finding))
+                .collect(),
+            5 if profile.is_none() => vec!["no profile of this machine in the store (tare profile)".to_owned()],
+            6 => match plan.runs {
+                RunCount::Fixed(n) if n < 10 => vec![format!("{n} samples asked for, at least 10 needed")],
+                _ => Vec::new(),
+            },
+            0 => match factors.iter().find(|f| f.name == *step) {
+                Some(f) if f.standing == Standing::Held => Vec::new(),
+                Some(f) => vec![f.finding.clone()],
+                None => vec!["there is no such factor".to_owned()],
+            },
+            _ => Vec::new(),
+        };
+        if !missing.is_empty() {
+            return Err(SessionError::Required(format!("{step} ({})", missing.join("; "))));
+        }
+    }
+    Ok(())
+}
+
+fn find_profile(choice: &ProfileChoice, machine: &str, place: &mut Place) -> Result<Option<Profile>, SessionError> {
+    let Some(store) = place.store() else {
+        return match choice {
+            ProfileChoice::Named(name) => Err(SessionError::NoProfile(name.clone())),
+            _ => Ok(None),
+        };
+    };
+    Ok(match choice {
+        ProfileChoice::No => None,
+        ProfileChoice::Newest => store.newest_profile(machine)?,
+        ProfileChoice::Named(name) => Some(store.profile(name)?.ok_or_else(|| SessionError::NoProfile(name.clone()))?),
+    })
+}
+
+fn new_uuid() -> String {
+    let uuid = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();
+    let hex: String = uuid.chars().filter(char::is_ascii_hexdigit).collect();
+    if hex.len() == 32 { hex } else { format!("{:016x}{:016x}", clock::realtime().0, process::own_pid()) }
+}
+
+fn claimant(host: &Host) -> Claimant {
+    let pid = process::own_pid();
+    Claimant {
+        pid,
+        start: process::stat(pid).map_or(Nanos::ZERO, |s| s.start()),
+        boot: host.boot.value().cloned().unwrap_or_default(),
+        host: host.machine.clone(),
+    }
+}
+
+fn is_alive(c: &Claimant) -> bool {
+    process::stat(c.pid).is_some_and(|s| s.start() == c.start)
+}
+
+/// Opens the collectors that the plan and this machine allow.
+fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, SessionError> {
+    process::become_subreaper().map_err(RunError::from)?;
+    let daemons = if plan.images {
+        Reading::Value(DaemonCollector::open().map_err(RunError::from)?)
+    } else {
+        Reading::Absent(Absent::NotAsked("no images asked for (--no-images)".into()))
+    };
+    let sees_exits = daemons.value().is_some_and(DaemonCollector::sees_exits);
+    Ok(Collectors { pt: PtCollector::probe(plan.leave_running, sees_exits, only), daemons })
+}
+
+/// How to measure, beyond the plan.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Use no better source of process time than this one.
+    pub pt_source: Option<PtSource>,
+    /// Facts to keep with the run, e.g. `tuned`.
+    pub notes: BTreeMap<String, String>,
+}
+
+/// Measures a plan.
+///
+/// # Errors
+/// What prevents the first sample; what happens later is in [`Measured::why`].
+pub fn measure(
+    plan: Plan,
+    place: &mut Place,
+    options: Options,
+    signals: &Signals,
+    watch: &mut dyn FnMut(&Run, Event<'_>),
+) -> Result<Measured, SessionError> {
+    let root = Path::new("/");
+    let host = tare_host::host::describe(root);
+    let factors = tare_host::factors::read(root);
+    let profile = find_profile(&plan.profile, &host.machine, place)?;
+    check_required(&plan, &factors, profile.as_ref())?;
+    let mut launcher = ProcessLauncher::new(&plan)?;
+    let mut collectors = collectors(&plan, options.pt_source)?;
+    let mut run = Run {
+        id: 0,
+        uuid: new_uuid(),
+        created: clock::realtime(),
+        tool: crate::VERSION.to_owned(),
+        pt_source: collectors.pt.source(),
+        pt_source_notes: collectors.pt.notes().to_vec(),
+        plan,
+        host,
+        factors,
+        status: Status::Unfinished,
+        notes: options.notes,
+    };
+    let claim = claimant(&run.host);
+    if let Some(store) = place.store() {
+        run.id = store.begin_run(&run)?;
+        store.claim(run.id, &claim, &is_alive)?;
+    }
+    Ok(go(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+}
+
+/// Goes on with a stored run where it stopped.
+///
+/// # Errors
+/// If there is no such run, it is finished, another tare works on it, or it is of another machine.
+pub fn resume(
+    id: i64,
+    place: &mut Place,
+    signals: &Signals,
+    watch: &mut dyn FnMut(&Run, Event<'_>),
+) -> Result<Measured, SessionError> {
+    let Some(store) = place.store() else {
+        return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
+    };
+    let mut run = store.run(id)?;
+    if run.status == Status::Finished {
+        return Err(SessionError::NotResumable(format!("run {id} is finished; `tare show {id}` prints it")));
+    }
+    let now = tare_host::host::describe(Path::new("/"));
+    if now.machine != run.host.machine {
+        let text = format!(
+            "run {id} was begun on another machine ({}); its samples cannot be mixed with this one's",
+            run.host.name
+        );
+        return Err(SessionError::NotResumable(text));
+    }
+    let claim = claimant(&now);
+    store.claim(id, &claim, &is_alive)?;
+    let samples = store.samples(id)?;
+    if now.boot != run.host.boot || now.kernel != run.host.kernel {
+        let note = format!("resumed after a reboot, with {} samples there; kernel {}", samples.len(), now.kernel);
+        store.set_note(id, "reboot", &note)?;
+        run.notes.insert("reboot".into(), note);
+    }
+    let note = format!("with {} samples there, at {} s since 1970", samples.len(), clock::realtime().0 / 1_000_000_000);
+    store.set_note(id, "resumed", &note)?;
+    run.notes.insert("resumed".into(), note);
+    store.set_status(id, Status::Unfinished)?;
+    run.status = Status::Unfinished;
+    let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
+    let mut launcher = ProcessLauncher::new(&run.plan)?;
+    let mut collectors = collectors(&run.plan, Some(run.pt_source))?;
+    if collectors.pt.source() != run.pt_source {
+        let text = format!(
+            "run {id} takes process times from {}, which is not available now; samples of two sources cannot be mixed",
+            run.pt_source.name()
+        );
+        return Err(SessionError::NotResumable(text));
+    }
+    Ok(go(run, samples, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+}
+
+/// The machine's factors before and after every series. In rounds the series lie in each other, so that they share the
+/// readings before the first sample and after the last one.
+struct Readings {
+    sequential: bool,
+    series: Option<u32>,
+    taken: Vec<(String, Vec<Factor>)>,
+}
+
+impl Readings {
+    fn begin(plan: &Plan) -> Readings {
+        let mut readings = Readings { sequential: plan.order == Order::Sequential, series: None, taken: Vec::new() };
+        readings.take("before the first sample".to_owned());
+        readings
+    }
+
+    fn take(&mut self, when: String) {
+        self.taken.push((when, tare_host::factors::read(Path::new("/"))));
+    }
+
+    /// A sample of this series is about to be taken.
+    fn starting(&mut self, series: u32) {
+        let before = self.series.replace(series);
+        if self.sequential && before.is_some_and(|b| b != series) {
+            self.take(format!("before program {}", series + 1));
+        }
+    }
+
+    /// The notes of a run: all readings, and in words what changed from one to the next.
+    fn end(mut self) -> BTreeMap<String, String> {
+        self.take("after the last sample".to_owned());
+        let mut notes = BTreeMap::new();
+        let pairs = self.taken.iter().zip(self.taken.iter().skip(1));
+        let changed: Vec<String> = pairs
+            .flat_map(|((from, a), (to, b))| {
+                let several = self.taken.len() > 2;
+                let place = if several { format!(" (from {from} to {to})") } else { String::new() };
+                tare_host::factors::changes(a, b).into_iter().map(move |c| format!("{c}{place}"))
+            })
+            .collect();
+        if !changed.is_empty() {
+            notes.insert("changed".to_owned(), changed.join("; "));
+        }
+        if let Ok(text) = serde_json::to_string(&self.taken) {
+            notes.insert("readings".to_owned(), text);
+        }
+        notes
+    }
+}
+
+/// The part that a first and a later session share: the run loop with the store behind it.
+fn go(
+    mut run: Run,
+    mut samples: Vec<Sample>,
+    profile: Option<Profile>,
+    place: &mut Place,
+    claim: &Claimant,
+    (launcher, collectors, signals): (&mut ProcessLauncher, &mut Collectors, &Signals),
+    watch: &mut dyn FnMut(&Run, Event<'_>),
+) -> Measured {
+    let done = samples.clone();
+    let plan = run.plan.clone();
+    let (id, shown) = (run.id, run.clone());
+    let mut readings = Readings::begin(&plan);
+    let why = {
+        let mut sink = |sample: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            samples.push(sample.clone());
+            if let Some(store) = place.store() {
+                store.add_sample(id, sample)?;
+            }
+            Ok(())
+        };
+        let mut runner = Runner { plan: &plan, launcher, collectors, signals };
+        runner.run(&done, &mut sink, &mut |e| {
+            if let Event::Starting { slot } = &e {
+                readings.starting(slot.series);
+            }
+            watch(&shown, e);
+        })
+    };
+    run.notes.extend(readings.end());
+    run.status = match &why {
+        Why::Finished => Status::Finished,
+        Why::Interrupted(_) => Status::Interrupted,
+        Why::NotKept(_) | Why::Failed(_) => Status::Unfinished,
+    };
+    if let Some(store) = place.store() {
+        // If this fails, the run merely stays marked unfinished, which is what it looks like after a kill, too.
+        let mut readings = ["readings", "changed"].into_iter().filter_map(|k| Some((k, run.notes.get(k)?)));
+        let noted = readings.try_for_each(|(k, v)| store.set_note(id, k, v));
+        let marked = noted.and_then(|()| store.set_status(id, run.status)).and_then(|()| store.release(id, claim));
+        // What a store that takes no sample says of a note is not worth a second sentence.
+        if let Err(e) = marked
+            && !matches!(why, Why::NotKept(_))
+        {
+            watch(&run, Event::Warning(format!("the run's end could not be recorded: {e}")));
+        }
+    }
+    Measured { run, samples, profile, why }
+}
+
+/// A stored run, with the profile that fits it.
+///
+/// # Errors
+/// The store's.
+pub fn load(store: &SqliteStore, id: i64) -> Result<(Run, Vec<Sample>, Option<Profile>), StoreError> {
+    let run = store.run(id)?;
+    let samples = store.samples(id)?;
+    let profile = match &run.plan.profile {
+        ProfileChoice::No => None,
+        ProfileChoice::Named(name) => store.profile(name)?,
+        ProfileChoice::Newest => store.newest_profile(&run.host.machine)?,
+    };
+    Ok((run, samples, profile))
+}
