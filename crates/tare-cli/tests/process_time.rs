@@ -1,0 +1,318 @@
+//! Process time of the whole tree, against programs that know what they burn.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// One sample of `burner ARGS`, without a warm-up.
+fn measure(dir: &TempDir, before: &[&str], options: &[&str], args: &[&str]) -> Value {
+    let mut c = via(dir, before);
+    c.args(["run", "--json", "-w0", "-r1"]).args(options).arg("--").arg(burner()).args(args);
+    json(&mut c, 0)
+}
+
+fn source(document: &Value) -> String {
+    document["report"]["run"]["pt_source"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{:#}", document["report"]["run"]))
+        .to_owned()
+}
+
+fn survivors(sample: &Value) -> Vec<(u32, String)> {
+    let list = sample["survivors"].as_array().expect("survivors");
+    let one =
+        |s: &Value| (s["pid"].as_u64().expect("pid") as u32, s["fate"]["kind"].as_str().expect("a fate").to_owned());
+    list.iter().map(one).collect()
+}
+
+/// Every kind of tree, with the number of processes that tell their time.
+const TREES: &[(&[&str], usize)] = &[
+    (&["burn-self", "150"], 1),
+    (&["child-waited", "150"], 2),
+    (&["child-unwaited", "150"], 2),
+    (&["child-ignored", "150"], 2),
+    (&["daemon", "150"], 2),
+    (&["threads", "8", "30"], 1),
+    (&["setsid", "150"], 2),
+    (&["close-all", "150"], 1),
+];
+
+fn check_trees(before: &[&str], options: &[&str], wanted: &str, trees: &[(&[&str], usize)]) {
+    for (args, count) in trees {
+        let dir = folder();
+        let document = measure(&dir, before, options, args);
+        assert_eq!(source(&document), wanted);
+        let (truth, n) = truth(&dir);
+        assert_eq!(n, *count, "{args:?}");
+        assert_near(&format!("{wanted} {args:?}"), process_time(only_sample(&document)), truth, 0.01);
+    }
+}
+
+#[test]
+fn cgroup_counts_every_tree() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for a cgroup");
+    }
+    check_trees(&[], &[], "cgroup", TREES);
+    check_trees(&[], &[], "cgroup", &[(&["setuid", "150"], 2)]);
+}
+
+#[test]
+fn task_clock_counts_every_tree_without_privilege() {
+    let _lock = shared();
+    check_trees(&[], &["--pt-source", "task-clock"], "task_clock", TREES);
+    if !is_root() {
+        return skip("needs root, to become nobody");
+    }
+    check_trees(NOBODY, &[], "task_clock", TREES);
+    check_trees(&[], &["--pt-source", "task-clock"], "task_clock", &[(&["setuid", "150"], 2)]);
+}
+
+/// It is the program's exec that enables the clock; what else tare starts, or a sample leaves running, is not counted.
+#[test]
+fn task_clock_counts_this_samples_program_only() {
+    let _lock = shared();
+    let dir = folder();
+    let pids = dir.path().join("pids");
+    let background = format!("timeout 3 {} burn-self 2500 & echo $! >> {}", burner(), pids.display());
+    let mut c = tare(&dir);
+    c.args([
+        "run",
+        "--json",
+        "-w0",
+        "-r1",
+        "--pt-source",
+        "task-clock",
+        "-p",
+        &background,
+        "--",
+        burner(),
+        "sleep",
+        "400",
+    ]);
+    let document = json(&mut c, 0);
+    for pid in std::fs::read_to_string(&pids).expect("pids").lines() {
+        signal(pid.parse().expect("a pid"), libc::SIGTERM);
+    }
+    let found = process_time(only_sample(&document));
+    assert!(found < 50e6, "the prepare command's child was counted: {} ms", found / 1e6);
+
+    let mut c = tare(&dir);
+    let never = format!("timeout 3 {} burn-self 2500 & echo $! >> {}; sleep 0.3", burner(), pids.display());
+    c.args(["run", "--json", "-w0", "-r2", "--pt-source", "task-clock", "--leave-running", "--", "sh", "-c", &never]);
+    let document = json(&mut c, 0);
+    for pid in std::fs::read_to_string(&pids).expect("pids").lines() {
+        if lives(pid.parse().expect("a pid")) {
+            signal(pid.parse().expect("a pid"), libc::SIGTERM);
+        }
+    }
+    // On two CPUs and more the second sample has its own 300 ms of burning, not those of the first one's child, too.
+    let second = &document["samples"][1];
+    let limit = elapsed(second) + 20e6;
+    assert!(process_time(second) < limit, "the first sample's child was counted: {} ms", process_time(second) / 1e6);
+}
+
+#[test]
+fn exit_records_count_every_tree() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for exit records");
+    }
+    check_trees(&[], &["--pt-source", "exit-records"], "exit_records", TREES);
+}
+
+/// A program that never looks at its clock has not had its last slice accounted when its exit record is made.
+#[test]
+fn exit_records_are_exact_for_programs_that_read_no_clock() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for exit records");
+    }
+    let dir = folder();
+    let count = rounds(23).to_string();
+    for _ in 0..5 {
+        let mut c = tare(&dir);
+        c.args(["run", "--json", "-w0", "-r1", "--", burner(), "loop", &count]);
+        let document = json(&mut c, 0);
+        let sample = only_sample(&document);
+        let exits = sample["process_times"]["value"]["exit_records"]["value"].as_f64().expect("exit records");
+        // The cgroup has all of it, to the microsecond.
+        assert_near("exit record", exits, process_time(sample), 0.01);
+    }
+}
+
+/// wait4 misses what the kernel reaps by itself, and says so; orphans come to tare, a subreaper.
+#[test]
+fn wait4_counts_what_is_reaped_and_says_what_it_misses() {
+    let _lock = shared();
+    let options = &["--pt-source", "wait4"];
+    let reaped: Vec<_> = TREES.iter().filter(|t| t.0[0] != "child-ignored").copied().collect();
+    check_trees(&[], options, "wait4", &reaped);
+    let dir = folder();
+    let document = measure(&dir, &[], options, &["child-ignored", "150"]);
+    assert!(process_time(only_sample(&document)) < 20e6, "the kernel gives nobody the rusage of such a child");
+    let out = run(tare(&dir).args(["run", "-w0", "-r1", "--pt-source", "wait4", "--", "true"]), 0);
+    let shown = text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("wait4") && shown.contains("nobody waited for"), "{shown}");
+}
+
+#[test]
+fn a_setuid_program_is_counted_or_its_lack_is_named() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, to make a setuid program");
+    }
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let dir = folder();
+    let copy = dir.path().join("setuid-burner");
+    std::fs::copy(burner(), &copy).expect("copy");
+    chown(&copy, Some(65_534), Some(65_534)).expect("chown");
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o6755)).expect("chmod");
+    // It must be able to tell the truth as nobody.
+    let mut c = tare(&dir);
+    c.args(["run", "--json", "-w0", "-r1", "--"]).arg(&copy).args(["burn-self", "150"]);
+    let document = json(&mut c, 0);
+    assert_near("setuid, cgroup", process_time(only_sample(&document)), truth(&dir).0, 0.01);
+    let mut c = tare(&dir);
+    c.args(["run", "-w0", "-r1", "--pt-source", "task-clock", "--"]).arg(&copy).args(["burn-self", "50"]);
+    let shown = text(&run(&mut c, 0).stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("setuid"), "{shown}");
+}
+
+#[test]
+fn without_privilege_the_source_falls_back_and_says_so() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, to give up privileges");
+    }
+    for before in [NOBODY, NO_CAPABILITIES] {
+        let dir = folder();
+        let document = measure(&dir, before, &[], &["child-unwaited", "60"]);
+        let run = &document["report"]["run"];
+        let notes = run["pt_source_notes"].to_string();
+        if before == NOBODY {
+            assert_eq!(run["pt_source"], "task_clock");
+            assert!(notes.contains("cgroup") && notes.contains("needs the right"), "{notes}");
+        }
+        assert_near("PT", process_time(only_sample(&document)), truth(&dir).0, 0.01);
+        let daemons = &only_sample(&document)["daemons"]["value"];
+        assert!(daemons["list"].as_array().is_some_and(|l| !l.is_empty()));
+        assert_eq!(daemons["incomplete"]["reason"], "no_permission", "{daemons:#}");
+        let out = run_shown(&dir, before);
+        assert!(out.contains("CAP_"), "says what is needed: {out}");
+    }
+}
+
+fn run_shown(dir: &TempDir, before: &[&str]) -> String {
+    let out = run(via(dir, before).args(["run", "-w0", "-r1", "--", "true"]), 0);
+    text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn without_cgroup_and_perf_wait4_is_used_and_says_what_it_misses() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, to give up privileges");
+    }
+    // An empty mount over the cgroup tree, and a user without privilege.
+    let dir = folder();
+    let script = "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"";
+    let mut before = vec!["unshare", "--mount", "sh", "-c", script, "sh"];
+    before.extend_from_slice(NOBODY);
+    let mut c = via(&dir, &before);
+    c.args(["run", "--json", "-w0", "-r1", "--pt-source", "wait4", "--", burner(), "burn-self", "50"]);
+    let document = json(&mut c, 0);
+    assert_eq!(source(&document), "wait4");
+    let mut c = via(&dir, &before);
+    c.args(["run", "--json", "-w0", "-r1", "--", burner(), "burn-self", "50"]);
+    let document = json(&mut c, 0);
+    assert_eq!(source(&document), "task_clock");
+}
+
+/// Asking for exit records without images leaves none: the fall-back is named.
+#[test]
+fn a_fall_back_from_exit_records_is_named() {
+    let _lock = shared();
+    let dir = folder();
+    let document = measure(&dir, &[], &["--pt-source", "exit-records", "--no-images"], &["burn-self", "20"]);
+    assert_eq!(source(&document), "wait4");
+    assert!(
+        document["report"]["run"]["pt_source_notes"].to_string().contains("exit"),
+        "{:#}",
+        document["report"]["run"]
+    );
+}
+
+#[test]
+fn what_outlives_the_program_is_reported_and_ended_or_left() {
+    let _lock = shared();
+    for source in ["cgroup", "task-clock", "wait4"] {
+        if source == "cgroup" && !is_root() {
+            skip("needs root, for a cgroup");
+            continue;
+        }
+        let dir = folder();
+        let document = measure(&dir, &[], &["--pt-source", source], &["leave", "3"]);
+        let found = survivors(only_sample(&document));
+        assert_eq!(found.len(), 3, "{source}: {found:?}");
+        for (pid, fate) in found {
+            assert_eq!(fate, "ended", "{source}");
+            assert!(!lives(pid), "{source}: {pid} lives on");
+        }
+        let document = measure(&dir, &[], &["--pt-source", source, "--leave-running"], &["leave", "3"]);
+        let found = survivors(only_sample(&document));
+        let alive = found.iter().filter(|(pid, fate)| fate == "left" && lives(*pid)).count();
+        for (pid, _) in &found {
+            if lives(*pid) {
+                signal(*pid, libc::SIGKILL);
+            }
+        }
+        assert_eq!((found.len(), alive), (3, 3), "{source}: {found:?}");
+    }
+}
+
+/// A process that leaves the sample's cgroup is ended all the same, or reported as living.
+#[test]
+fn a_process_that_leaves_the_cgroup_is_not_called_ended_while_it_lives() {
+    let _lock = shared();
+    let root = ["/sys/fs/cgroup/unified/cgroup.procs", "/sys/fs/cgroup/cgroup.procs"];
+    let Some(root) = root.iter().find(|p| std::path::Path::new(p).exists()).filter(|_| is_root()) else {
+        return skip("needs root and cgroup v2");
+    };
+    let dir = folder();
+    let script = format!("{} never & echo $! > {root}; echo $! > {}", burner(), dir.path().join("pid").display());
+    let mut c = tare(&dir);
+    c.args(["run", "--json", "-w0", "-r1", "--", "sh", "-c", &script]);
+    let document = json(&mut c, 0);
+    let pid: u32 = std::fs::read_to_string(dir.path().join("pid")).expect("pid").trim().parse().expect("a pid");
+    let alive = lives(pid);
+    if alive {
+        signal(pid, libc::SIGKILL);
+    }
+    let found = survivors(only_sample(&document));
+    assert_eq!((found, alive), (vec![(pid, "ended".to_owned())], false), "survivors as reported; it lives");
+}
+
+/// A program that leaves processes which go on forking: all are ended.
+#[test]
+fn a_tree_that_goes_on_forking_is_ended() {
+    let _lock = shared();
+    for source in ["cgroup", "task-clock"] {
+        if source == "cgroup" && !is_root() {
+            skip("needs root, for a cgroup");
+            continue;
+        }
+        let dir = folder();
+        measure(&dir, &[], &["--pt-source", source], &["leave-forking"]);
+        let document = measure(&dir, &[], &["--pt-source", source], &["leave", "300"]);
+        let found = survivors(only_sample(&document));
+        assert_eq!(found.len(), 300, "{source}");
+        assert!(found.iter().all(|(pid, fate)| fate == "ended" && !lives(*pid)), "{source}");
+        assert_eq!(processes_with(&format!("{}\0leave-forking", burner())), [0u32; 0], "{source}");
+    }
+}

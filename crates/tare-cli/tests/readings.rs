@@ -1,0 +1,40 @@
+//! The machine's factors around a run: required, read before and after, compared.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+mod common;
+
+use common::*;
+
+/// A factor by its name is required like a step; what does not hold is named, and nothing is measured.
+#[test]
+fn a_factor_can_be_required() {
+    let dir = folder();
+    let out = run(tare(&dir).args(["run", "-r1", "--require", "turbo", "--", "true"]), 3);
+    let stderr = text(&out.stderr);
+    assert!(stderr.contains("required but not reached: turbo"), "{stderr}");
+    let out = run(tare(&dir).args(["run", "-r1", "--require", "no-such-factor", "--", "true"]), 2);
+    assert!(text(&out.stderr).contains("tare doctor"), "{}", text(&out.stderr));
+    run(tare(&dir).args(["run", "-r1", "--require", "swappiness", "--style", "none", "--", "true"]), 0);
+}
+
+/// What the program itself changes on the machine is told, with both values, and kept with the run.
+#[test]
+fn a_change_of_the_machine_is_told() {
+    if !is_root() {
+        return skip("needs root, to change a setting");
+    }
+    let path = "/proc/sys/vm/swappiness";
+    let Ok(old) = std::fs::read_to_string(path) else { return skip("needs vm.swappiness") };
+    let other = if old.trim() == "37" { "38" } else { "37" };
+    let dir = folder();
+    let script = format!("echo {other} > {path}");
+    let out = tare(&dir).args(["run", "-w0", "-r1", "--", "sh", "-c", &script]).output();
+    std::fs::write(path, &old).expect("put back");
+    let stdout = text(&out.expect("tare").stdout);
+    let told = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("The machine changed while it was measured"), "{stdout}");
+    assert!(told.contains(&format!("swappiness: {} before, {other} after", old.trim())), "{stdout}");
+    let shown = text(&run(tare(&dir).args(["show"]), 0).stdout);
+    assert!(shown.contains("swappiness"), "kept with the run: {shown}");
+}

@@ -1,0 +1,401 @@
+//! `burner`: a program that burns a known CPU time, or behaves badly in a known way.
+//!
+//! The truth is what the kernel's CPU clock of the burning process says when the work is done: a line
+//! `ROLE PID NANOSECONDS` is appended to the file that the variable BURNER_TRUTH names. What comes after that reading (the
+//! line itself, the exit) is some tens of microseconds. Reading the clock makes the kernel account the running slice,
+//! which real programs do not do: `loop COUNT` and the helper's `loop` burn without a look at any clock.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a program for tests: a panic is the right answer to a failed call"
+)]
+
+use std::io::{BufRead, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+fn clock(id: libc::clockid_t) -> u64 {
+    // SAFETY: a valid timespec to write to.
+    unsafe {
+        let mut t: libc::timespec = std::mem::zeroed();
+        assert_eq!(libc::clock_gettime(id, &mut t), 0, "clock_gettime({id})");
+        t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+    }
+}
+
+/// CPU time of this process so far, in nanoseconds.
+fn own_cpu() -> u64 {
+    clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// A fixed amount of work that the compiler cannot shorten.
+fn work(count: u64) -> u64 {
+    let mut x: u64 = 0x9e37_79b9_7f4a_7c15;
+    for i in 0..count {
+        x = std::hint::black_box(x ^ (x << 13) ^ i);
+    }
+    x
+}
+
+/// Burns until a CPU clock has advanced by so much.
+fn burn(id: libc::clockid_t, ms: u64) {
+    let until = clock(id) + ms * 1_000_000;
+    while clock(id) < until {
+        work(2_000);
+    }
+}
+
+fn burn_self(ms: u64) {
+    burn(libc::CLOCK_PROCESS_CPUTIME_ID, ms);
+}
+
+/// How many rounds of [`work`] take so many milliseconds of CPU time here.
+fn calibrate(ms: u64) -> u64 {
+    let began = own_cpu();
+    let mut done = 0;
+    while own_cpu() - began < 50_000_000 {
+        work(100_000);
+        done += 100_000;
+    }
+    done * ms * 1_000_000 / (own_cpu() - began)
+}
+
+/// Appends the truth about this process.
+fn tell(role: &str) {
+    let Some(path) = std::env::var_os("BURNER_TRUTH") else { return };
+    let mut file = std::fs::File::options().append(true).create(true).open(path).expect("open BURNER_TRUTH");
+    let line = format!("{role} {} {}\n", std::process::id(), own_cpu());
+    file.write_all(line.as_bytes()).expect("write BURNER_TRUTH");
+}
+
+/// Forks; the child does its part and exits. Returns its pid.
+fn fork(child: impl FnOnce()) -> i32 {
+    // SAFETY: this process has one thread, so the child may do anything.
+    match unsafe { libc::fork() } {
+        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
+        0 => {
+            child();
+            exit(0)
+        }
+        pid => pid,
+    }
+}
+
+/// Ends without running anything else.
+fn exit(code: i32) -> ! {
+    // SAFETY: does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Reaps a child (-1: any); its wait status.
+fn wait_for(pid: i32) -> i32 {
+    let mut status = 0;
+    // SAFETY: a valid int to write to.
+    unsafe { libc::waitpid(pid, &mut status, 0) };
+    status
+}
+
+fn forever() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+fn setsid() {
+    // SAFETY: no memory involved.
+    unsafe { libc::setsid() };
+}
+
+fn raise(signal: i32) {
+    // SAFETY: no memory involved.
+    unsafe { libc::raise(signal) };
+}
+
+fn kill(pid: i32, signal: i32) {
+    // SAFETY: no memory involved.
+    unsafe { libc::kill(pid, signal) };
+}
+
+fn ignore(signal: i32) {
+    // SAFETY: SIG_IGN is a valid disposition.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+fn die_with_parent() {
+    // SAFETY: no memory involved.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
+}
+
+/// A pipe whose end is seen when every writer has closed it; the child keeps the writer.
+fn pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    std::io::pipe().expect("pipe")
+}
+
+fn until_end(mut reader: std::io::PipeReader) {
+    let _ = std::io::copy(&mut reader, &mut std::io::sink());
+}
+
+fn set_name(name: &[u8]) {
+    let mut bytes = [0u8; 16];
+    let len = name.len().min(15);
+    bytes[..len].copy_from_slice(&name[..len]);
+    // SAFETY: 16 bytes, NUL-terminated.
+    unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr(), 0, 0, 0) };
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().map(|c| c.to_digit(16).expect("a hex digit")).collect();
+    digits.chunks(2).map(|d| (d[0] * 16 + d[1]) as u8).collect()
+}
+
+fn threads(n: u64, ms: u64) {
+    let all: Vec<_> = (0..n).map(|_| std::thread::spawn(move || burn(libc::CLOCK_THREAD_CPUTIME_ID, ms))).collect();
+    for t in all {
+        t.join().expect("a thread");
+    }
+}
+
+/// A daemon that has left session and parent behind, burns, and lives on; the main process ends when it has burned.
+fn daemon(ms: u64) {
+    let (reader, writer) = pipe();
+    let middle = fork(|| {
+        setsid();
+        let inner = writer.try_clone().expect("dup");
+        fork(move || {
+            burn_self(ms);
+            tell("daemon");
+            drop(inner);
+            // Its own copy of the writer, from before the fork, is closed by hand: `forever` never drops it.
+            close_from(3);
+            forever()
+        });
+    });
+    drop(writer);
+    wait_for(middle);
+    until_end(reader);
+}
+
+fn close_from(first: u32) {
+    // SAFETY: closes descriptors that nothing uses any more.
+    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
+}
+
+/// Children that come, do nothing and go, at most 64 at a time.
+fn short(n: u64) {
+    let mut open = 0;
+    for _ in 0..n {
+        fork(|| {});
+        open += 1;
+        if open == 64 {
+            wait_for(-1);
+            open -= 1;
+        }
+    }
+    while open > 0 {
+        wait_for(-1);
+        open -= 1;
+    }
+}
+
+/// Idle children, until standard input ends.
+fn idle(n: u64) {
+    let parent = std::process::id() as i32;
+    let children: Vec<i32> = (0..n)
+        .map(|_| {
+            fork(|| {
+                die_with_parent();
+                // SAFETY: no memory involved.
+                if unsafe { libc::getppid() } == parent {
+                    forever()
+                }
+            })
+        })
+        .collect();
+    println!("ready");
+    let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+    for pid in &children {
+        kill(*pid, libc::SIGKILL);
+    }
+    for pid in children {
+        wait_for(pid);
+    }
+}
+
+/// A process of a given name that does what it is told on standard input: `burn MS`, `loop COUNT`, `exit`.
+/// Answers each but the last with a line; `loop` makes no clock reading.
+fn helper(name: &str) {
+    set_name(&from_hex(name));
+    println!("ready");
+    for line in std::io::stdin().lock().lines() {
+        let line = line.expect("a command");
+        match line.split_once(' ') {
+            Some(("burn", ms)) => burn_self(number(ms)),
+            Some(("loop", count)) => {
+                work(number(count));
+            }
+            _ => exit(0),
+        }
+        println!("done");
+    }
+}
+
+/// Says that it runs (a file `in`), and goes on until there is a file `out`.
+fn gate(folder: &std::path::Path) {
+    std::fs::write(folder.join("in"), "").expect("write the file `in`");
+    while !folder.join("out").exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn number(text: &str) -> u64 {
+    text.trim().parse().unwrap_or_else(|_| panic!("`{text}` is not a number"))
+}
+
+fn main() {
+    let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    let text = |i: usize| words.get(i).and_then(|w| w.to_str()).unwrap_or_default();
+    let n = |i: usize| number(text(i));
+    match text(0) {
+        "burn-self" => {
+            burn_self(n(1));
+            tell("self");
+        }
+        "calibrate" => println!("{}", calibrate(n(1))),
+        "loop" => {
+            work(n(1));
+        }
+        "child-waited" => {
+            wait_for(fork(|| {
+                burn_self(n(1));
+                tell("child");
+            }));
+            tell("parent");
+        }
+        "child-unwaited" => {
+            let (reader, writer) = pipe();
+            fork(|| {
+                burn_self(n(1));
+                tell("child");
+            });
+            drop(writer);
+            until_end(reader);
+            tell("parent");
+        }
+        // The kernel reaps it: its rusage goes nowhere.
+        "child-ignored" => {
+            ignore(libc::SIGCHLD);
+            let child = fork(|| {
+                burn_self(n(1));
+                tell("child");
+            });
+            // SAFETY: signal 0 only asks whether it is there.
+            while unsafe { libc::kill(child, 0) } == 0 {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            tell("parent");
+        }
+        "daemon" => {
+            daemon(n(1));
+            tell("parent");
+        }
+        "threads" => {
+            threads(n(1), n(2));
+            tell("threads");
+        }
+        "setsid" => {
+            wait_for(fork(|| {
+                setsid();
+                burn_self(n(1));
+                tell("child");
+            }));
+            tell("parent");
+        }
+        "setuid" => {
+            wait_for(fork(|| {
+                // SAFETY: no memory involved.
+                assert_eq!(unsafe { libc::setuid(65_534) }, 0, "setuid");
+                burn_self(n(1));
+                tell("child");
+            }));
+            tell("parent");
+        }
+        "helper" => helper(text(1)),
+        "idle" => idle(n(1)),
+        "short" => short(n(1)),
+        "gate" => gate(std::path::Path::new(&words[1])),
+        "sleep" => std::thread::sleep(Duration::from_millis(n(1))),
+        "stop" => raise(libc::SIGSTOP),
+        // Stopped and continued by another, so many times.
+        "stop-continue" => {
+            let own = std::process::id() as i32;
+            for _ in 0..n(1) {
+                let other = fork(|| {
+                    std::thread::sleep(Duration::from_millis(200));
+                    kill(own, libc::SIGCONT);
+                });
+                raise(libc::SIGSTOP);
+                wait_for(other);
+            }
+        }
+        "ignore-term" => {
+            ignore(libc::SIGTERM);
+            tell("started");
+            forever()
+        }
+        "never" => {
+            tell("started");
+            forever()
+        }
+        // Leaves so many sleeping processes behind.
+        "leave" => {
+            for _ in 0..n(1) {
+                fork(|| forever());
+            }
+        }
+        // Leaves processes that go on forking for a while: each forks and ends, 200 generations at most.
+        "leave-forking" => {
+            fork(|| {
+                for _ in 0..200 {
+                    std::thread::sleep(Duration::from_millis(1));
+                    // SAFETY: this process has one thread.
+                    if unsafe { libc::fork() } != 0 {
+                        exit(0);
+                    }
+                }
+            });
+        }
+        // An orphan every so often: its end is a SIGCHLD for whoever adopts it.
+        "orphans" => {
+            for _ in 0..n(1) {
+                let middle = fork(|| {
+                    fork(|| std::thread::sleep(Duration::from_millis(20)));
+                });
+                assert_eq!(wait_for(middle), 0, "an orphan could not be made");
+                std::thread::sleep(Duration::from_millis(n(2)));
+            }
+        }
+        "close-all" => {
+            close_from(0);
+            burn_self(n(1));
+            tell("self");
+        }
+        "exit" => exit(n(1) as i32),
+        "raise" => {
+            // The standard library handles SIGSEGV.
+            // SAFETY: SIG_DFL is a valid disposition.
+            unsafe { libc::signal(n(1) as i32, libc::SIG_DFL) };
+            raise(n(1) as i32);
+        }
+        "args" => {
+            // What was received, as hex, for comparison byte by byte.
+            let mut file = std::fs::File::create(&words[1]).expect("create");
+            for word in &words[2..] {
+                let hex: String = word.as_bytes().iter().map(|b| format!("{b:02x}")).collect();
+                writeln!(file, "{hex}").expect("write");
+            }
+        }
+        other => panic!("unknown subcommand `{other}`"),
+    }
+}
