@@ -1,0 +1,55 @@
+# Two commands on a fresh machine: `make run` and `make test`. All targets can be called again at no cost.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+CARGO ?= cargo
+PREFIX ?= /usr/local
+# Seconds for each fuzz target.
+TIME ?= 300
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+TARE := $(TARGET_DIR)/release/tare
+
+.PHONY: help setup build run test lint bench fuzz install clean rust
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+rust:
+	@scripts/setup.sh rust
+
+setup: rust ## Install what building and running needs (Debian, Ubuntu; as root or with sudo)
+	@scripts/setup.sh build run
+
+build: rust ## Build the command
+	@scripts/setup.sh build
+	$(CARGO) build --release --locked -p tare-cli
+
+run: setup build ## Build, measure real programs, and show the result
+	@TARE='$(TARE)' scripts/demo.sh
+
+test: rust ## Install what the tests need, and run them all
+	@scripts/setup.sh build run test
+	scripts/test.sh
+
+lint: rust ## Check format, lints, generated files and licences
+	@scripts/setup.sh build test
+	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	scripts/check-generated.sh
+
+bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown
+	@scripts/setup.sh bench
+	@TARE='$(TARE)' python3 bench/run.py
+
+fuzz: rust ## Fuzz every target for TIME seconds (300)
+	@scripts/setup.sh build
+	scripts/fuzz.sh '$(TIME)'
+
+# Does not build, so that `sudo make install` leaves no files of root in the target folder.
+install: ## Install what `make build` made below PREFIX (/usr/local)
+	@test -x '$(TARE)' || { echo '$(TARE) is not there: make build' >&2; exit 1; }
+	@TARE='$(TARE)' scripts/install.sh '$(DESTDIR)$(PREFIX)'
+
+clean: ## Remove everything that was built
+	$(CARGO) clean
+	rm -rf fuzz/target fuzz/corpus fuzz/artifacts

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Compares tare with a bare C loop, hyperfine and perf stat, in turn, and prints Markdown (docs/benchmarks.md).
+
+What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
+to the bare loop, the less a tool adds. Rounds in turn, as a machine drifts; ratios within a round, as rounds differ.
+
+Arguments: the parts wanted, of spawn, images, own, computing [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5).
+"""
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARE = str(pathlib.Path(os.environ.get("TARE", ROOT / "target/release/tare")).resolve())
+RUNS = int(os.environ.get("RUNS", "1000"))
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+TRUE = shutil.which("true")
+HYPERFINE = "1.20.0"
+
+
+def note(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def output(*command, **more):
+    done = subprocess.run(command, check=False, capture_output=True, text=True, **more)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr}")
+    return done.stdout
+
+
+def hyperfine():
+    """The current version, built once; the distribution's if that cannot be had."""
+    own = ROOT / "target/peers/bin/hyperfine"
+    if not own.exists():
+        note(f"building hyperfine {HYPERFINE}")
+        subprocess.run(["cargo", "install", "--quiet", "--locked", "--root", ROOT / "target/peers",
+                        "--version", HYPERFINE, "hyperfine"], check=False)
+    return str(own) if own.exists() else shutil.which("hyperfine")
+
+
+def tare(work, *arguments):
+    """The document of a run. With a store, as a user's run has one."""
+    return json.loads(output(TARE, "run", "--json", "--db", f"{work}/tare.db", *arguments))
+
+
+def counted(document):
+    return [s for s in document["samples"] if s["phase"] == "counted"]
+
+
+def elapsed(sample):
+    return sample["end"]["monotonic"] - sample["start"]["monotonic"]
+
+
+def c_loop(work):
+    return [int(line) for line in output(f"{work}/spawn_loop", str(RUNS), TRUE).split()]
+
+
+def by_tare(work, *arguments):
+    return [elapsed(s) for s in counted(tare(work, "-r", str(RUNS), *arguments, "--", TRUE))]
+
+
+def by_hyperfine(work, command):
+    file = f"{work}/hyperfine.json"
+    output(command, "-N", "--style", "none", "--warmup", "1", "--runs", str(RUNS), "--export-json", file, TRUE)
+    with open(file, encoding="utf-8") as f:
+        return [t * 1e9 for t in json.load(f)["results"][0]["times"]]
+
+
+def by_perf(_work):
+    """Mean only: perf stat keeps no single times."""
+    text = subprocess.run(["perf", "stat", "-r", str(RUNS), TRUE], check=True, capture_output=True, text=True,
+                          env={**os.environ, "LC_ALL": "C"}).stderr
+    return float(re.search(r"([\d.]+) \+- [\d.]+ seconds time elapsed|([\d.]+)\s+seconds time elapsed", text)[1]) * 1e9
+
+
+def us(ns):
+    return f"{ns / 1000:.1f}"
+
+
+def spawn_part(work):
+    peer = hyperfine()
+    have_perf = shutil.which("perf") is not None
+    tools = {
+        "C loop": c_loop,
+        "tare": by_tare,
+        "tare --no-images": lambda w: by_tare(w, "--no-images"),
+    }
+    if peer:
+        tools["hyperfine -N"] = lambda w: by_hyperfine(w, peer)
+    rounds = []
+    names = list(tools)
+    for number in range(ROUNDS):
+        note(f"round {number + 1} of {ROUNDS}: load {os.getloadavg()[0]:.2f}")
+        medians, means = {}, {}
+        # Each round begins with another tool, so that none always follows the same one.
+        for name in names[number % len(names):] + names[:number % len(names)]:
+            values = tools[name](work)
+            medians[name], means[name] = statistics.median(values), statistics.fmean(values)
+        perf = by_perf(work) if have_perf else None
+        rounds.append((medians, means, perf))
+
+    print(f"\n## Elapsed time of `true`, {RUNS} executions a round\n")
+    print("Medians in µs. `perf stat` gives a mean only; beside it, the C loop's mean of the same round.\n")
+    print("| round | " + " | ".join(tools) + " | perf stat, mean | C loop, mean |")
+    print("| ---: |" + " ---: |" * (len(tools) + 2))
+    for i, (medians, means, perf) in enumerate(rounds):
+        cells = [us(medians[n]) for n in tools] + [us(perf) if perf else "–", us(means["C loop"])]
+        print(f"| {i + 1} | " + " | ".join(cells) + " |")
+    print("\nRatios within a round:\n")
+    print("| ratio | " + " | ".join(str(i + 1) for i in range(ROUNDS)) + " | median | wanted |")
+    print("| --- |" + " ---: |" * (ROUNDS + 2))
+
+    def ratios(label, values, wanted):
+        print(f"| {label} | " + " | ".join(f"{v:.3f}" for v in values) + f" | **{statistics.median(values):.3f}** | {wanted} |")
+
+    for name in names[1:]:
+        wanted = "0.98 to 1.02" if name == "tare" else ""
+        ratios(f"{name} / C loop", [m[name] / m["C loop"] for m, _, _ in rounds], wanted)
+    if peer:
+        ratios("tare / hyperfine -N", [m["tare"] / m["hyperfine -N"] for m, _, _ in rounds], "below 1")
+    if have_perf:
+        ratios("perf stat / C loop (means)", [p / m["C loop"] for _, m, p in rounds], "")
+    return peer, have_perf
+
+
+def processes():
+    return sum(1 for e in os.listdir("/proc") if e.isdigit())
+
+
+def images_part(work):
+    print("\n## Images: reading all processes before and after a sample\n")
+    print("None of it falls inside the elapsed time. Idle processes are started until there are so many. Medians of "
+          "20 samples, ms.\n")
+    print("| processes | before | after | together | at most, of the 20 | wanted |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    for target, wanted in ((200, 2), (2000, 10)):
+        note(f"images at {target} processes")
+        idle = []
+        try:
+            while processes() < target:
+                idle += [subprocess.Popen(["sleep", "600"]) for _ in range(max(1, target - processes()))]
+            samples = counted(tare(work, "-r", "20", "--", TRUE))
+        finally:
+            for child in idle:
+                child.kill()
+            for child in idle:
+                child.wait()
+        images = [s["daemons"]["value"] for s in samples if "value" in s["daemons"]]
+        if not images:
+            print(f"| {target} | – | – | no images: {samples[0]['daemons']} | | {wanted} |")
+            continue
+        both = [i["image_before"] + i["image_after"] for i in images]
+        cells = [statistics.median(i["image_before"] for i in images), statistics.median(i["image_after"] for i in images),
+                 statistics.median(both), max(both)]
+        count = int(statistics.median(i["processes"] for i in images))
+        print(f"| {count} | " + " | ".join(f"{c / 1e6:.2f}" for c in cells) + f" | ≤ {wanted} together |")
+
+
+def own_part(work):
+    print("\n## Tare's own use while the program runs\n")
+    print("From just before the start to just after the end. One switch for the start (vfork) and one for the wait "
+          "cannot be avoided; a third would be a wake-up of tare's own.\n")
+    print("| program | samples | elapsed, s | own CPU time, µs | largest | voluntary switches | preempted |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    os.environ["TARE_CALIBRATION"] = work
+    output(TARE, "inc", "--calibrate")
+    for label, command, count in (("`sleep 10`", ["sleep", "10"], 3), ("`tare inc 10`", [TARE, "inc", "10", "-q"], 3),
+                                  (f"`{TRUE}`", [TRUE], 100)):
+        note(f"own use: {label}")
+        samples = counted(tare(work, "-w", "0" if count == 3 else "1", "-r", str(count), "--", *command))
+        own = [s["own"] for s in samples]
+        cpu = [o["cpu"] for o in own]
+        print(f"| {label} | {count} | {statistics.median(elapsed(s) for s in samples) / 1e9:.3f} | "
+              f"{us(statistics.median(cpu))} | {us(max(cpu))} | "
+              f"{statistics.median(o['voluntary_switches'] for o in own):.0f} (largest "
+              f"{max(o['voluntary_switches'] for o in own)}) | {max(o['involuntary_switches'] for o in own)} |")
+    print("\nWanted: at most 100 µs in a sample of 10 s, and no wake-up of its own.")
+
+
+def computing_part(work):
+    """A program that only computes: is it any slower under tare?"""
+    print("\n## A program that only computes\n")
+    note("a program that only computes")
+    count = "20"
+    script = f"{work}/work"
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(f"#!/bin/sh\nexec {TARE} work matr 700\n")
+    os.chmod(script, 0o755)
+    medians = {"C loop": [], "tare": []}
+    for _ in range(ROUNDS):
+        medians["C loop"].append(statistics.median(int(x) for x in output(f"{work}/spawn_loop", count, script).split()[-int(count):]))
+        medians["tare"].append(statistics.median(elapsed(s) for s in counted(tare(work, "-r", count, "--", script))))
+    ratio = [t / c for t, c in zip(medians["tare"], medians["C loop"])]
+    print(f"`tare work matr 700`, {count} executions a round: C loop {statistics.median(medians['C loop']) / 1e6:.2f} ms, "
+          f"tare {statistics.median(medians['tare']) / 1e6:.2f} ms; ratios " + ", ".join(f"{r:.3f}" for r in ratio)
+          + f"; median **{statistics.median(ratio):.3f}**.")
+
+
+def facts(peer, have_perf, load):
+    def first(path, pattern, otherwise="unknown"):
+        try:
+            found = re.search(pattern, pathlib.Path(path).read_text(encoding="utf-8"), re.M)
+            return found[1] if found else otherwise
+        except OSError:
+            return otherwise
+
+    print("\n## Machine\n")
+    virtual = "virtual" if re.search(r"^flags.*\bhypervisor\b", pathlib.Path("/proc/cpuinfo").read_text(), re.M) else "not virtual"
+    cpu = first("/proc/cpuinfo", r"^model name\s*: (.*)")
+    system = first("/etc/os-release", r'^PRETTY_NAME="?([^"\n]*)')
+    print(f"- {datetime.date.today().isoformat()}, {os.cpu_count()} × {cpu}, {virtual}")
+    print(f"- Linux {platform.release()}, {system}")
+    print(f"- load average (1 min) before {load[0]:.2f}, after {os.getloadavg()[0]:.2f}")
+    versions = [output(TARE, "--version").strip(), output("cc", "--version").splitlines()[0]]
+    if peer:
+        versions.append(output(peer, "--version").strip())
+    if have_perf:
+        versions.append(output("perf", "--version").strip())
+    print("- " + ", ".join(versions))
+
+
+def main():
+    load = os.getloadavg()
+    parts = sys.argv[1:] or ["spawn", "images", "own", "computing"]
+    with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
+        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
+                       check=True)
+        print("# Benchmarks\n\nMade by `make -s bench >docs/benchmarks.md`; takes about three minutes. Figures of one machine, "
+              "which was\nas busy as its load average says; the ratios are what to look at.")
+        peer, have_perf = None, False
+        if "spawn" in parts:
+            peer, have_perf = spawn_part(work)
+        for name, part in (("images", images_part), ("own", own_part), ("computing", computing_part)):
+            if name in parts:
+                part(work)
+        facts(peer, have_perf, load)
+
+
+main()

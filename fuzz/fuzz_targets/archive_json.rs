@@ -1,0 +1,29 @@
+//! Imported documents: what is read is written and stored without a change; anything else is refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tare_store::{Archive, SqliteStore, Store};
+
+fuzz_target!(|data: &[u8]| {
+    let archive = match Archive::read(&mut &data[..]) {
+        Ok(archive) => archive,
+        Err(error) => return drop(error.to_string()),
+    };
+    let mut text = Vec::new();
+    archive.write(&mut text).expect("memory takes it");
+    let again = Archive::read(&mut &text[..]).expect("what was written can be read");
+    assert_eq!(again, archive);
+
+    let mut store = SqliteStore::in_memory().expect("a store in memory");
+    let id = match store.import(&mut &data[..]) {
+        Ok(id) => id,
+        Err(error) => return drop(error.to_string()),
+    };
+    let mut exported = store.export(id).expect("what was imported can be exported");
+    // Both are as documents define them: samples by number, and no number of the store.
+    let mut expected = Archive { version: exported.version, ..archive };
+    expected.samples.sort_by_key(|s| s.seq);
+    expected.run.id = 0;
+    exported.run.id = 0;
+    assert_eq!(exported, expected);
+});

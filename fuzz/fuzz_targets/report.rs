@@ -1,0 +1,56 @@
+//! Any document that can be imported: its report can be computed and drawn, in every form, within the width and
+//! without control characters.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tare_core::profile::{Cutoff, Profile};
+use tare_core::report;
+use tare_core::units::Nanos;
+use tare_render::style::{Sort, Style};
+use tare_render::{csv, hyperfine, json, markup, terminal};
+use tare_store::Archive;
+use unicode_width::UnicodeWidthStr;
+
+fuzz_target!(|data: &[u8]| {
+    // The first byte chooses how to draw.
+    let Some((&choice, data)) = data.split_first() else { return };
+    let Ok(archive) = Archive::read(&mut &data[..]) else { return };
+    let (run, samples) = (&archive.run, &archive.samples);
+    let profile = (choice & 1 != 0).then(|| profile(run.host.machine.clone()));
+    let report = report::build(run, samples, profile.as_ref());
+    let style = Style {
+        width: [0, 40, 72, 100][usize::from(choice >> 1 & 3)],
+        unicode: choice & 8 != 0,
+        full: choice & 16 != 0,
+        more: (choice & 32 != 0).then(|| "tare show 1 --full".to_owned()),
+        ..Style::default()
+    };
+    let text = terminal::run_report(&report, &style);
+    for line in text.lines() {
+        let columns = line.width();
+        assert!(columns <= style.width.max(40), "{columns} columns, {} wanted: {line:?}", style.width);
+        assert!(!line.chars().any(char::is_control), "control character in {line:?}");
+        assert!(style.unicode || line.is_ascii(), "not ASCII: {line:?}");
+    }
+    // These may refuse figures that a format cannot hold; they must not panic.
+    let _ = json::full(&report, samples);
+    let _ = csv::series(&report);
+    let _ = csv::samples(&report, samples);
+    let _ = hyperfine::json(&report, samples);
+    for table in [markup::markdown, markup::asciidoc, markup::orgmode] {
+        let text = table(&report, None, Sort::Auto);
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control character in {text:?}");
+    }
+});
+
+/// With cutoffs that some samples of the seeds are over.
+fn profile(machine: String) -> Profile {
+    let cutoff = |daemon: &str, short| Cutoff { daemon: daemon.to_owned(), short, task_time_limit: None, long: None };
+    Profile {
+        name: "fuzz".to_owned(),
+        created: Nanos(0),
+        machine,
+        kernel: String::new(),
+        cutoffs: vec![cutoff("kworker", 20_000.0), cutoff("rustc", 1_000_000.0)],
+    }
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Makes the seeds of the fuzz targets (fuzz/seeds/) anew, after a change of a format: fuzz/seeds.py TARE.
+
+Documents come from runs of the command, without what is of one machine; records of the kernel are built here.
+"""
+import copy
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+SEEDS = pathlib.Path(__file__).resolve().parent / "seeds"
+
+
+def put(target, name, data):
+    (SEEDS / target).mkdir(parents=True, exist_ok=True)
+    (SEEDS / target / name).write_bytes(data)
+
+
+def padded(data, to):
+    return data.ljust((len(data) + to - 1) // to * to, b"\0")
+
+
+def proc_stat():
+    put("proc_stat", "stat", b"1331 (cat) R 1322 1322 1348 0 -1 4194304 101 0 0 0 0 0 0 0 20 0 1 0 99028 3133440 388 "
+        b"18446744073709551615 1 2 3 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n")
+    put("proc_stat", "stat_name", b"7 (a) b\n(c) S 1 7 7 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 42 0 0\n")
+    put("proc_stat", "schedstat", b"1234567 890 12\n")
+    put("proc_stat", "steal", b"cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5\n")
+    put("proc_stat", "mountinfo", b"25 1 0:23 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
+        b"40 25 0:39 / /sys/fs/a\\040b rw,relatime shared:1 - cgroup2 cgroup2 rw\n")
+    put("proc_stat", "cgroup", b"9:name=systemd:/\n0::/user.slice/x\n")
+    put("proc_stat", "cpu_stat", b"usage_usec 12\nuser_usec 7\nsystem_usec 5\npopulated 0\n")
+    put("proc_stat", "cpu_list", b"0-2,5, 7-7,8-65535\n")
+
+
+def dirents():
+    def entry(name):
+        record = padded(struct.pack("=QqHB", 1, 2, 0, 4) + name + b"\0", 8)
+        return record[:16] + struct.pack("=H", len(record)) + record[18:]
+
+    names = [b".", b"..", b"1", b"acpi", b"4194304", b"99999999999"]
+    put("dirents", "proc", b"".join(map(entry, names)))
+
+
+def taskstats():
+    def attribute(kind, payload):
+        return padded(struct.pack("=HH", len(payload) + 4, kind) + payload, 4)
+
+    def message(kind, payload):
+        return struct.pack("=IHHII", len(payload) + 16, kind, 0, 1, 0) + payload
+
+    stats = bytearray(416)
+    for form, at, value in [("H", 0, 13), ("B", 8, 0x20), ("Q", 72, 5_000_000), ("4s", 80, b"a)\n\xff"), ("i", 132, 9),
+                            ("I", 136, 1_700_000_000), ("Q", 144, 7000), ("Q", 152, 4000), ("Q", 160, 1000), ("i", 368, 41)]:
+        struct.pack_into("=" + form, stats, at, value)
+
+    def record(group, kind):
+        return attribute(group | 0x8000, attribute(kind, struct.pack("=i", 42)) + attribute(3, bytes(stats)))
+
+    put("taskstats", "exit", message(30, bytes([2, 1, 0, 0]) + record(4, 1) + record(5, 2)))
+    put("taskstats", "error", message(2, struct.pack("=i", -3) + bytes(16)))
+    family = attribute(2, b"TASKSTATS\0") + attribute(1, struct.pack("=H", 30))
+    put("taskstats", "family", message(0x10, bytes([1, 2, 0, 0]) + family))
+
+
+def names():
+    texts = [b"bash", b"a\x1b[31m\n\\(b) \xff<script>", "\u202ex é 漢 \\u{41}\\x41".encode(), b"\\x+1\\u{+41}"]
+    for number, text in enumerate(texts):
+        put("name", str(number), text)
+
+
+def without_machine(document):
+    """The document without what is of this machine, and with few daemons."""
+    document["run"]["host"].update(
+        name="host", machine="0123456789abcdef", boot={"value": "b"}, kernel="6.1.0", kernel_version="#1",
+        distribution={"value": "Linux"}, cpu={"value": "CPU"})
+    document["run"]["plan"]["cwd"] = "/tmp"
+    document["run"]["factors"] = document["run"]["factors"][:3]
+    document["samples"] = document["samples"][:10]
+    names = {"user": "rustc", "kernel": "kworker/0:1-events", "tare": "tare"}
+    for sample in document["samples"]:
+        daemons = sample["daemons"].get("value", {"list": []})
+        daemons["list"] = daemons["list"][:2]
+        for daemon in daemons["list"]:
+            daemon["name"] = names[daemon["kind"]]
+    return document
+
+
+def documents(tare):
+    runs = [
+        ["-r", "3", "--tag", "a=b", "--", "true"],
+        ["-r", "2", "-i", "--reference", "true", 'sh -c "exit 3"', "./none", "sleep 0.00{n}", "-L", "n", "1,2"],
+        ["-r", "6", "true", "sleep 0.001", "--timeout", "1s", "--sigma", "1", "-p", "true"],
+        ["--precision", "0.5", "-m", "2", "-M", "3", "--", "true"],
+    ]
+    made = []
+    with tempfile.TemporaryDirectory() as work:
+        for number, arguments in enumerate(runs, 1):
+            store = f"{work}/{number}.db"
+            subprocess.run([tare, "run", "--db", store, "--style", "none", *arguments], check=False)
+            text = subprocess.run([tare, "export", "--db", store], check=True, stdout=subprocess.PIPE).stdout
+            made.append(without_machine(json.loads(text)))
+    hostile = copy.deepcopy(made[0])
+    hostile["run"]["plan"]["programs"][0]["label"] = "a\x1b[31m\u202e漢字\n<b>|"
+    hostile["samples"][0]["outcome"] = {"kind": "timed_out", "limit": 5}
+    hostile["samples"][0]["process_times"] = {"absent": {"reason": "not_asked", "detail": "x"}}
+    hostile["samples"][1]["outcome"] = {"kind": "signaled", "signal": 9}
+    named = {f"run{i}": d for i, d in enumerate(made, 1)} | {"hostile": hostile, "empty": {**made[0], "samples": []}}
+    for number, (name, document) in enumerate(named.items()):
+        text = json.dumps(document, separators=(",", ":")).encode()
+        put("archive_json", f"{name}.json", text)
+        # The first byte chooses how to draw.
+        put("report", f"{name}.json", bytes([number * 13 % 64]) + text)
+
+
+def main():
+    tare = os.path.abspath(sys.argv[1])
+    proc_stat()
+    dirents()
+    taskstats()
+    names()
+    documents(tare)
+
+
+main()

@@ -1,0 +1,28 @@
+#!/bin/bash
+# Files that are generated and committed must be current. A check for each; add those of later files here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Cargo.lock, of both workspaces.
+cargo metadata --locked --format-version 1 >"$work/metadata.json"
+cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >"$work/fuzz-metadata.json"
+
+# Licences of everything that is linked in.
+python3 scripts/check-licences.py "$work/metadata.json"
+
+# Objects of the kernel programs. Other versions of clang give other bytes for the same program, so the committed
+# ones are from Debian 12's clang 14; with another version this only proves that the source compiles.
+sh crates/tare-bpf/build.sh "$work"
+for object in crates/tare-bpf/src/*.bpf.o; do
+    if ! cmp -s "$object" "$work/${object##*/}"; then
+        if clang --version | grep -q 'version 14\.'; then
+            echo "$object is not what its source gives: crates/tare-bpf/build.sh" >&2
+            exit 1
+        fi
+        echo "$object: not compared, as clang is not version 14"
+    fi
+done
+
+echo "Generated files are current."

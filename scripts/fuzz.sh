@@ -1,0 +1,27 @@
+#!/bin/sh
+# Fuzzes every target (or those named) for some seconds each, from the committed seeds and what earlier calls found.
+# Usage: fuzz.sh SECONDS [TARGET…]
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${1:?usage: fuzz.sh SECONDS [TARGET...]}
+shift
+# The stable compiler has what a sanitizer needs, behind this switch; a nightly one does without.
+export RUSTC_BOOTSTRAP=1
+# SQLite's one file, instrumented, has two static tables of one name: not an error of the program.
+export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+command -v cargo-fuzz >/dev/null 2>&1 || cargo install --locked cargo-fuzz
+# shellcheck disable=SC2046
+[ $# -gt 0 ] || set -- $(cargo fuzz list)
+cargo fuzz build
+failed=
+for target in "$@"; do
+    case $target in
+    archive_json | report) max=32768 ;; # a document of some samples
+    *) max=4096 ;;
+    esac
+    mkdir -p "fuzz/corpus/$target"
+    echo "== $target"
+    cargo fuzz run "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
+        -max_total_time="$seconds" -max_len="$max" -timeout=10 -print_final_stats=1 || failed="$failed $target"
+done
+[ -z "$failed" ] || { echo "Failed:$failed" >&2; exit 1; }

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Installs the command, its manual pages and completions below PREFIX.
+set -eu
+TARE=${TARE:?the built command}
+prefix=${1:?usage: install.sh PREFIX}
+
+install -D -m 755 "$TARE" "$prefix/bin/tare"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$TARE" man "$work/man"
+install -d "$prefix/share/man/man1"
+install -m 644 "$work"/man/*.1 "$prefix/share/man/man1/"
+completion() { # SHELL FILE
+    "$TARE" completions "$1" >"$work/$1"
+    install -D -m 644 "$work/$1" "$prefix/share/$2"
+}
+completion bash bash-completion/completions/tare
+completion zsh zsh/site-functions/_tare
+completion fish fish/vendor_completions.d/tare.fish
+echo "Installed: $prefix/bin/tare"

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Installs what is missing for the purposes named: rust (only looks), build, run, test, bench.
+# Does nothing, and needs no privilege, where nothing is missing.
+set -eu
+
+missing=
+need() { # COMMAND PACKAGE
+    command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+}
+
+rust() {
+    command -v cargo >/dev/null 2>&1 || {
+        echo 'tare needs a Rust toolchain, 1.88 or later, with cargo (https://rustup.rs).' >&2
+        exit 1
+    }
+    version=$(rustc --version | cut -d' ' -f2)
+    minor=$(echo "$version" | cut -d. -f2)
+    if [ "${version%%.*}" -eq 1 ] && [ "$minor" -lt 88 ]; then
+        echo "tare needs Rust 1.88 or later, this is $version (rustup update)." >&2
+        exit 1
+    fi
+}
+
+for purpose in "$@"; do
+    case $purpose in
+    rust) rust ;;
+    build)
+        # A compiler without the C library's headers is no use.
+        # shellcheck disable=SC2016
+        if ! echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1; then missing="$missing gcc libc6-dev"; fi
+        ;;
+    run)
+        need gzip gzip
+        need xz xz-utils
+        ;;
+    test)
+        need hyperfine hyperfine
+        need strace strace
+        need unshare util-linux
+        need mount mount
+        need setpriv util-linux
+        need capsh libcap2-bin
+        need setfacl acl
+        need dbus-daemon dbus
+        need clang clang
+        need llvm-strip llvm
+        need script bsdutils
+        need python3 python3
+        # Headers that the kernel programs include.
+        [ -e /usr/include/bpf/bpf_helpers.h ] || missing="$missing libbpf-dev"
+        ;;
+    bench)
+        need hyperfine hyperfine
+        need perf linux-perf
+        need python3 python3
+        ;;
+    *)
+        echo "setup.sh: unknown purpose $purpose" >&2
+        exit 2
+        ;;
+    esac
+done
+
+[ -n "$missing" ] || exit 0
+# shellcheck disable=SC2086
+missing=$(printf '%s\n' $missing | sort -u | tr '\n' ' ')
+# Ubuntu has perf in another package.
+if grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; then
+    missing=$(echo "$missing" | sed 's/linux-perf/linux-tools-generic/')
+fi
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "Missing, and this machine has no apt to install it: $missing" >&2
+    exit 1
+fi
+if [ "$(id -u)" -eq 0 ]; then
+    sudo=
+elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+    sudo=sudo
+else
+    echo "Missing; as root: apt-get install $missing" >&2
+    exit 1
+fi
+echo "Installing: $missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+# The lists of a fresh machine may be empty or old; those of any other need not be fetched.
+# shellcheck disable=SC2086
+$sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 </dev/null || {
+    $sudo apt-get update -qq
+    $sudo apt-get install -y -qq --no-install-recommends $missing </dev/null
+}
