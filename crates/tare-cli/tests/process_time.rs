@@ -41,14 +41,27 @@ const TREES: &[(&[&str], usize)] = &[
     (&["close-all", "150"], 1),
 ];
 
+/// The task-clock also has what a hypervisor stole, which no clock of the burner's has: it may be too long at times,
+/// but never too short.
+const TRIES_ON_A_STOLEN_CPU: usize = 6;
+
 fn check_trees(before: &[&str], options: &[&str], wanted: &str, trees: &[(&[&str], usize)]) {
     for (args, count) in trees {
-        let dir = folder();
-        let document = measure(&dir, before, options, args);
-        assert_eq!(source(&document), wanted);
-        let (truth, n) = truth(&dir);
-        assert_eq!(n, *count, "{args:?}");
-        assert_near(&format!("{wanted} {args:?}"), process_time(only_sample(&document)), truth, 0.01);
+        let what = format!("{wanted} {args:?}");
+        let mut tries = if wanted == "task_clock" { TRIES_ON_A_STOLEN_CPU } else { 1 };
+        loop {
+            let dir = folder();
+            let document = measure(&dir, before, options, args);
+            assert_eq!(source(&document), wanted);
+            let (truth, n) = truth(&dir);
+            assert_eq!(n, *count, "{args:?}");
+            let found = process_time(only_sample(&document));
+            tries -= 1;
+            if tries == 0 || found < truth || is_near(found, truth, 0.01) {
+                assert_near(&what, found, truth, 0.01);
+                break;
+            }
+        }
     }
 }
 

@@ -38,3 +38,25 @@ fn a_change_of_the_machine_is_told() {
     let shown = text(&run(tare(&dir).args(["show"]), 0).stdout);
     assert!(shown.contains("swappiness"), "kept with the run: {shown}");
 }
+
+/// What was read before the first sample is there after a SIGKILL, and a later session adds its own.
+#[test]
+fn readings_survive_a_kill_and_are_added_to() {
+    let dir = folder();
+    let marker = dir.path().join("marker");
+    let script = format!("[ -e {0} ] || {{ touch {0}; kill -9 $PPID; }}", marker.display());
+    let out = tare(&dir).args(["run", "-w0", "-r2", "--leave-running", "--", "sh", "-c", &script]).output();
+    assert!(!out.expect("tare").status.success(), "tare was not killed");
+    let when = |args: &[&str]| -> Vec<String> {
+        let document = json(tare(&dir).args(args), 0);
+        let notes = document["report"]["run"]["notes"]["readings"].as_str().expect("readings");
+        let readings: Vec<(String, serde_json::Value)> = serde_json::from_str(notes).expect("pairs");
+        assert!(readings.iter().all(|(_, factors)| factors.as_array().is_some_and(|f| f.len() > 20)));
+        readings.into_iter().map(|(when, _)| when).collect()
+    };
+    let before = "before the first sample";
+    assert_eq!(when(&["show", "--json"]), [before]);
+    let all = when(&["resume", "--json"]);
+    assert_eq!(all, [before.to_owned(), format!("{before}, resumed"), "after the last sample, resumed".to_owned()]);
+    assert_eq!(when(&["show", "--json"]), all);
+}

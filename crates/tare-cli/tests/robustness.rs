@@ -768,7 +768,15 @@ fn conditions_are_those_asked_for() {
     assert_eq!(shell(&["--sched", "nice:7"], "nice"), "7");
     // Signals as a shell would have them.
     let script = "while read n v; do case $n in SigBlk:|SigIgn:) echo $v;; esac; done < /proc/self/status";
-    let usual = Command::new("sh").args(["-c", script]).output().expect("sh");
+    let mut usual = Command::new("sh");
+    // SAFETY: async-signal-safe calls only.
+    unsafe {
+        usual.pre_exec(|| {
+            default_signals();
+            Ok(())
+        });
+    }
+    let usual = usual.args(["-c", script]).output().expect("sh");
     // The C library's own signals, from 32 on, are as it likes.
     let masks = |said: &str| -> Vec<u64> {
         said.lines().map(|l| u64::from_str_radix(l, 16).expect("a mask") & 0x7fff_ffff).collect()

@@ -101,7 +101,9 @@ impl std::fmt::Display for Outcome {
 pub enum PtSource {
     /// `cpu.stat` of a cgroup v2 leaf that holds the whole tree.
     Cgroup,
-    /// perf software event task-clock, inherited by the tree, enabled on exec.
+    /// perf software event task-clock, inherited by the tree, enabled on exec. It reads the CPU's clock while a task has
+    /// the CPU, so that it contains stolen time, which the scheduler's own account leaves out where the kernel was
+    /// built with CONFIG_PARAVIRT_TIME_ACCOUNTING (`update_rq_clock_task`, kernel/sched/core.c).
     TaskClock,
     /// Exit records of the tree's processes, by eBPF or taskstats.
     ExitRecords,
@@ -125,7 +127,8 @@ impl PtSource {
         match self {
             PtSource::Cgroup => None,
             PtSource::TaskClock => Some(
-                "the time before exec, and programs that change privilege (setuid), which the kernel stops counting",
+                "the time before exec, and programs that change privilege (setuid), which the kernel stops counting; \
+                 it runs on while a hypervisor has the CPU",
             ),
             PtSource::ExitRecords => {
                 Some("up to one timer tick per thread that ended before its process (per process, without eBPF)")

@@ -1,5 +1,6 @@
 //! Measuring a plan, going on with a run, reading a report back.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tare_core::plan::{Order, Plan, ProfileChoice, RunCount};
@@ -271,45 +272,52 @@ pub fn resume(
     Ok(go(run, samples, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
-/// The machine's factors before and after every series. In rounds the series lie in each other, so that they share the
-/// readings before the first sample and after the last one.
+/// The machine's factors before and after every series, kept as they are taken. In rounds the series lie in each
+/// other, so that they share the readings before the first sample and after the last one.
 struct Readings {
     sequential: bool,
     series: Option<u32>,
+    /// When, in words, and what was read; those of earlier sessions of this run first.
     taken: Vec<(String, Vec<Factor>)>,
+    /// How many of them are of earlier sessions, and what changed in those.
+    earlier: usize,
+    earlier_changes: Option<String>,
 }
 
 impl Readings {
-    fn begin(plan: &Plan) -> Readings {
-        let mut readings = Readings { sequential: plan.order == Order::Sequential, series: None, taken: Vec::new() };
-        readings.take("before the first sample".to_owned());
-        readings
-    }
-
-    fn take(&mut self, when: String) {
-        self.taken.push((when, tare_host::factors::read(Path::new("/"))));
-    }
-
-    /// A sample of this series is about to be taken.
-    fn starting(&mut self, series: u32) {
-        let before = self.series.replace(series);
-        if self.sequential && before.is_some_and(|b| b != series) {
-            self.take(format!("before program {}", series + 1));
+    fn of(run: &Run) -> Readings {
+        let earlier = run.notes.get("readings").and_then(|text| serde_json::from_str(text).ok());
+        let taken: Vec<_> = earlier.unwrap_or_default();
+        Readings {
+            sequential: run.plan.order == Order::Sequential,
+            series: None,
+            earlier: taken.len(),
+            earlier_changes: run.notes.get("changed").cloned(),
+            taken,
         }
     }
 
-    /// The notes of a run: all readings, and in words what changed from one to the next.
-    fn end(mut self) -> BTreeMap<String, String> {
-        self.take("after the last sample".to_owned());
+    fn take(&mut self, when: String) {
+        let when = if self.earlier > 0 { format!("{when}, resumed") } else { when };
+        self.taken.push((when, tare_host::factors::read(Path::new("/"))));
+    }
+
+    /// Whether a reading is due before a sample of this series.
+    fn due(&mut self, series: u32) -> bool {
+        let before = self.series.replace(series);
+        self.sequential && before.is_some_and(|b| b != series)
+    }
+
+    /// The notes of a run: all readings, and in words what changed from one to the next within a session.
+    fn notes(&self) -> BTreeMap<String, String> {
         let mut notes = BTreeMap::new();
-        let pairs = self.taken.iter().zip(self.taken.iter().skip(1));
-        let changed: Vec<String> = pairs
-            .flat_map(|((from, a), (to, b))| {
-                let several = self.taken.len() > 2;
-                let place = if several { format!(" (from {from} to {to})") } else { String::new() };
-                tare_host::factors::changes(a, b).into_iter().map(move |c| format!("{c}{place}"))
-            })
-            .collect();
+        let session = self.taken.get(self.earlier..).unwrap_or_default();
+        let pairs = session.iter().zip(session.iter().skip(1));
+        let changes = pairs.flat_map(|((from, a), (to, b))| {
+            let place = if session.len() > 2 { format!(" (from {from} to {to})") } else { String::new() };
+            tare_host::factors::changes(a, b).into_iter().map(move |c| format!("{c}{place}"))
+        });
+        let changed: Vec<String> = self.earlier_changes.iter().cloned().chain(changes).collect();
         if !changed.is_empty() {
             notes.insert("changed".to_owned(), changed.join("; "));
         }
@@ -317,6 +325,12 @@ impl Readings {
             notes.insert("readings".to_owned(), text);
         }
         notes
+    }
+
+    /// Keeps what was taken so far with the run. If that fails, the store refuses the next sample, too, and says why.
+    fn keep(&self, run: i64, place: &mut Place) -> Result<(), StoreError> {
+        let Some(store) = place.store() else { return Ok(()) };
+        self.notes().iter().try_for_each(|(key, value)| store.set_note(run, key, value))
     }
 }
 
@@ -333,24 +347,32 @@ fn go(
     let done = samples.clone();
     let plan = run.plan.clone();
     let (id, shown) = (run.id, run.clone());
-    let mut readings = Readings::begin(&plan);
+    let mut readings = Readings::of(&run);
+    readings.take("before the first sample".to_owned());
+    let _ = readings.keep(id, place);
+    let place = RefCell::new(place);
     let why = {
         let mut sink = |sample: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
             samples.push(sample.clone());
-            if let Some(store) = place.store() {
+            if let Some(store) = place.borrow_mut().store() {
                 store.add_sample(id, sample)?;
             }
             Ok(())
         };
         let mut runner = Runner { plan: &plan, launcher, collectors, signals };
         runner.run(&done, &mut sink, &mut |e| {
-            if let Event::Starting { slot } = &e {
-                readings.starting(slot.series);
+            if let Event::Starting { slot } = &e
+                && readings.due(slot.series)
+            {
+                readings.take(format!("before program {}", slot.series + 1));
+                let _ = readings.keep(id, &mut place.borrow_mut());
             }
             watch(&shown, e);
         })
     };
-    run.notes.extend(readings.end());
+    let place = place.into_inner();
+    readings.take("after the last sample".to_owned());
+    run.notes.extend(readings.notes());
     run.status = match &why {
         Why::Finished => Status::Finished,
         Why::Interrupted(_) => Status::Interrupted,

@@ -91,14 +91,22 @@ impl StoreArgs {
         self.db.as_deref()
     }
 
+    fn is_none(&self) -> bool {
+        self.db.as_deref().is_some_and(|p| p.as_os_str() == "none")
+    }
+
     /// Where the file is.
     pub fn path(&self) -> Result<PathBuf, Failure> {
+        if self.is_none() {
+            let what = "there is no store to look into, as `none` was asked for (--db or TARE_DB)";
+            return Err(Failure::usage(what).hint("name its file, or leave --db out and unset TARE_DB"));
+        }
         Ok(store_path(self.db.as_deref())?)
     }
 
     /// To write to.
     pub fn place(&self) -> Result<Place, Failure> {
-        if self.db.as_deref().is_some_and(|p| p.as_os_str() == "none") {
+        if self.is_none() {
             return Ok(Place::Nowhere);
         }
         Ok(Place::Store(Box::new(self.writable()?)))

@@ -101,13 +101,20 @@ pub fn via(dir: &TempDir, before: &[&str]) -> Command {
     unsafe {
         c.pre_exec(|| {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-            for s in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-                libc::signal(s, libc::SIG_DFL);
-            }
+            default_signals();
             Ok(())
         });
     }
     c
+}
+
+/// To be called between fork and exec: the tests may have been started with signals ignored, as a shell does for what
+/// it runs in the background.
+pub fn default_signals() {
+    for s in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: async-signal-safe, no memory involved.
+        unsafe { libc::signal(s, libc::SIG_DFL) };
+    }
 }
 
 /// As user nobody, without any privilege.
@@ -166,14 +173,24 @@ pub fn truth(dir: &TempDir) -> (f64, usize) {
     (each.iter().sum(), each.len())
 }
 
+/// What [`assert_near`] allows: a share of the truth, or 1 ms.
+fn bound(truth: f64, share: f64) -> f64 {
+    (truth * share).max(1e6)
+}
+
+/// Within a share of the truth, or 1 ms.
+pub fn is_near(found: f64, truth: f64, share: f64) -> bool {
+    (found - truth).abs() <= bound(truth, share)
+}
+
 /// Within a share of the truth, or 1 ms.
 #[track_caller]
 pub fn assert_near(what: &str, found: f64, truth: f64, share: f64) {
-    let bound = (truth * share).max(1e6);
+    let bound = bound(truth, share);
     let ms = |ns: f64| ns / 1e6;
     let off = found - truth;
     assert!(
-        off.abs() <= bound,
+        is_near(found, truth, share),
         "{what}: {:.3} ms, truth {:.3} ms: off by {:+.3} ms, allowed {:.3} ms",
         ms(found),
         ms(truth),
