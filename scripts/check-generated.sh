@@ -25,4 +25,9 @@ for object in crates/tare-bpf/src/*.bpf.o; do
     fi
 done
 
+if ! cmp -s crates/tare-bpf/src/account_layout.rs "$work/account_layout.rs"; then
+    echo "crates/tare-bpf/src/account_layout.rs is not what account.h gives: crates/tare-bpf/build.sh" >&2
+    exit 1
+fi
+
 echo "Generated files are current."

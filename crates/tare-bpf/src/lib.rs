@@ -1,22 +1,28 @@
 //! Kernel programs (eBPF) of tare: tracepoints only, compiled beforehand, nothing woken in user space.
 
-use aya::maps::{Array, MapData, RingBuf};
-use aya::programs::BtfTracePoint;
+pub mod account;
+mod exits;
+
+pub use exits::{ExitRecord, ExitTracer};
+
+use aya::maps::Map;
+use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, Ebpf};
 use tare_core::reading::Absent;
-use tare_core::units::Nanos;
 
 /// A kernel program cannot be used here.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("kernel program `{program}`: {cause}")]
 pub struct BpfError {
     program: &'static str,
     cause: String,
     denied: bool,
+    /// The whole text, with the verifier's log.
+    detail: String,
 }
 
 impl BpfError {
-    fn new(cause: &dyn std::error::Error) -> BpfError {
+    fn new(program: &'static str, cause: &dyn std::error::Error) -> BpfError {
         // The system's word is at the end of the chain.
         let mut text = cause.to_string();
         let mut denied = false;
@@ -29,8 +35,14 @@ impl BpfError {
             next = e.source();
         }
         // The verifier's log is for developers.
+        let detail = text.clone();
         let text = text.lines().next().unwrap_or_default().to_owned();
-        BpfError { program: "exits", cause: text, denied }
+        BpfError { program, cause: text, denied, detail }
+    }
+
+    /// All that is known, the verifier's log too: for developers.
+    pub fn detail(&self) -> &str {
+        &self.detail
     }
 
     /// As the reason why a reading is absent.
@@ -42,136 +54,52 @@ impl BpfError {
     }
 }
 
-/// A task that has ended; layout of `struct exit_record` in `exits.bpf.c`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExitRecord {
-    /// Time on a CPU, complete.
-    pub cpu: Nanos,
-    /// Start of its process since boot.
-    pub start: Nanos,
-    /// Id of its cgroup in the v2 hierarchy.
-    pub cgroup: u64,
-    /// Tick-sampled user and system time.
-    pub interval_counted: Nanos,
-    /// CPU time of the process's tasks that were released before (each may lack up to a tick).
-    pub dead_threads: Nanos,
-    /// Thread id.
-    pub tid: i32,
-    /// Process id.
-    pub pid: i32,
-    /// Parent process.
-    pub ppid: i32,
-    /// No thread of the process is left.
-    pub last: bool,
-    /// A kernel thread.
-    pub kernel: bool,
-    /// `dead_threads` holds the main thread's time too, as a parent has reaped it already.
-    pub main_released: bool,
-    /// Name of the process's main thread, NUL-padded.
-    pub comm: [u8; 16],
-}
-
-impl ExitRecord {
-    /// Bytes of a record.
-    pub const SIZE: usize = 72;
-
-    /// Reads a record; `None` if it has another size.
-    pub fn parse(d: &[u8]) -> Option<ExitRecord> {
-        let d: &[u8; Self::SIZE] = d.try_into().ok()?;
-        let u64_at = |at: usize| Some(u64::from_ne_bytes(d.get(at..at + 8)?.try_into().ok()?));
-        let u32_at = |at: usize| Some(u32::from_ne_bytes(d.get(at..at + 4)?.try_into().ok()?));
-        let time_at = |at: usize| u64_at(at).and_then(|n| i64::try_from(n).ok()).map(Nanos);
-        let id_at = |at: usize| u32_at(at).and_then(|n| i32::try_from(n).ok());
-        let flags = u32_at(52)?;
-        Some(ExitRecord {
-            cpu: time_at(0)?,
-            start: time_at(8)?,
-            cgroup: u64_at(16)?,
-            interval_counted: time_at(24)?,
-            dead_threads: time_at(32)?,
-            tid: id_at(40)?,
-            pid: id_at(44)?,
-            ppid: id_at(48)?,
-            last: flags & 1 != 0,
-            kernel: flags & 2 != 0,
-            main_released: flags & 4 != 0,
-            comm: d.get(56..72)?.try_into().ok()?,
-        })
-    }
-
-    /// The name, without its padding.
-    pub fn name(&self) -> &[u8] {
-        let end = self.comm.iter().position(|&b| b == 0).unwrap_or(self.comm.len());
-        self.comm.get(..end).unwrap_or_default()
-    }
-}
-
-/// The object must lie aligned for the ELF reader.
+/// An object must lie aligned for the ELF reader.
 #[repr(align(8))]
 struct Aligned<const N: usize>([u8; N]);
 
-const OBJECT_SIZE: usize = include_bytes!("exits.bpf.o").len();
-static OBJECT: Aligned<OBJECT_SIZE> = Aligned(*include_bytes!("exits.bpf.o"));
+/// The running kernel's types (BTF), which the loaders need to find its tracepoints and the fields of its records.
+pub struct KernelTypes(Btf);
 
-/// Records every end of a task on the machine, from its last switch away from a CPU.
-pub struct ExitTracer {
-    records: RingBuf<MapData>,
-    lost: Array<MapData, u64>,
-    lost_before: u64,
-    // Keeps the program attached.
-    _ebpf: Ebpf,
-}
-
-impl ExitTracer {
-    /// Loads the program and attaches it; takes some 50 ms, most of it for reading the kernel's type information.
+impl KernelTypes {
+    /// Reads them, which takes some 50 ms and 50 MB; so they are only read where programs may be loaded, and are best
+    /// dropped when they are.
     ///
     /// # Errors
-    /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or BPF, or where the verifier refuses it.
-    pub fn load() -> Result<ExitTracer, BpfError> {
-        let btf = Btf::from_sys_fs().map_err(|e| BpfError::new(&e))?;
-        let mut ebpf = Ebpf::load(&OBJECT.0).map_err(|e| BpfError::new(&e))?;
-        let missing = |what: &'static str| BpfError {
-            program: "exits",
-            cause: format!("its object has no {what}"),
-            denied: false,
-        };
-        let program = ebpf.program_mut("task_ended").ok_or_else(|| missing("program task_ended"))?;
-        let program: &mut BtfTracePoint =
-            program.try_into().map_err(|e: aya::programs::ProgramError| BpfError::new(&e))?;
-        program.load("sched_switch", &btf).map_err(|e| BpfError::new(&e))?;
-        program.attach().map_err(|e| BpfError::new(&e))?;
-        let records = ebpf.take_map("records").ok_or_else(|| missing("map records"))?;
-        let lost = ebpf.take_map("lost").ok_or_else(|| missing("map lost"))?;
-        Ok(ExitTracer {
-            records: RingBuf::try_from(records).map_err(|e| BpfError::new(&e))?,
-            lost: Array::try_from(lost).map_err(|e| BpfError::new(&e))?,
-            lost_before: 0,
-            _ebpf: ebpf,
-        })
-    }
-
-    /// Hands every record since the last time to `each`; returns how many were lost meanwhile.
-    pub fn drain(&mut self, mut each: impl FnMut(ExitRecord)) -> u64 {
-        while let Some(item) = self.records.next() {
-            if let Some(record) = ExitRecord::parse(&item) {
-                each(record);
-            }
+    /// Without CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN), or on kernels without BTF.
+    pub fn read() -> Result<KernelTypes, BpfError> {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let effective = status.lines().find_map(|l| u64::from_str_radix(l.strip_prefix("CapEff:")?.trim(), 16).ok());
+        if effective.is_some_and(|caps| !may_trace(caps)) {
+            let cause = "a capability is missing".to_owned();
+            return Err(BpfError { program: "types of the kernel", detail: cause.clone(), cause, denied: true });
         }
-        let lost = self.lost.get(&0, 0).unwrap_or(self.lost_before);
-        let since = lost - self.lost_before;
-        self.lost_before = lost;
-        since
+        Btf::from_sys_fs().map(KernelTypes).map_err(|e| BpfError::new("types of the kernel", &e))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Whether a set of capabilities suffices (capabilities(7)): CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN.
+fn may_trace(capabilities: u64) -> bool {
+    const SYS_ADMIN: u64 = 1 << 21;
+    const PERFMON: u64 = 1 << 38;
+    const BPF: u64 = 1 << 39;
+    capabilities & SYS_ADMIN != 0 || capabilities & (PERFMON | BPF) == PERFMON | BPF
+}
 
-    #[test]
-    fn a_record_of_another_size_is_refused() {
-        assert!(ExitRecord::parse(&[0; ExitRecord::SIZE]).is_some());
-        assert!(ExitRecord::parse(&[0; ExitRecord::SIZE - 1]).is_none());
-        assert!(ExitRecord::parse(&[0xff; ExitRecord::SIZE]).is_none());
-    }
+/// Loads a program of an object and attaches it to a tracepoint.
+fn attach(ebpf: &mut Ebpf, program: &'static str, tracepoint: &str, btf: &Btf) -> Result<(), BpfError> {
+    let found = ebpf.program_mut(program).ok_or_else(|| missing(program))?;
+    let failed = |e: ProgramError| BpfError::new(program, &e);
+    let found: &mut BtfTracePoint = found.try_into().map_err(failed)?;
+    found.load(tracepoint, btf).map_err(failed)?;
+    found.attach().map_err(failed)?;
+    Ok(())
+}
+
+fn take_map(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, BpfError> {
+    ebpf.take_map(name).ok_or_else(|| missing(name))
+}
+
+fn missing(name: &'static str) -> BpfError {
+    BpfError { program: name, cause: "it is not in its object".to_owned(), denied: false, detail: String::new() }
 }

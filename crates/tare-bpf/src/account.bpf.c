@@ -1,0 +1,768 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// Where the time of a program's tasks goes: on a CPU, interrupted, stolen, preempted by whom, waiting, blocked in which
+// call. Summed in the kernel; user space reads the sums after a sample and is never woken.
+//
+// The program is the first task that tare starts while a sample is armed, and all its descendants. Every moment of a
+// task's life is in one of the states RUNNING, PREEMPTED, WOKEN (both: runnable) and BLOCKED, and each change closes
+// the last interval and opens the next with the same clock reading. While it runs, interrupts and softirqs are timed
+// net of what is nested in them, and belong to its class.
+//
+// Who has the CPU that tasks wait for is summed for all of them at once: a word per CPU and class holds how many wait
+// there and the sum of when they began to; at each switch there, the number times now, less that sum, is what the task
+// that leaves the CPU has cost them.
+//
+// Not every kernel tells of every switch: some leave out those from idle and from certain tasks. So each event looks
+// who has the CPU, and what got it unseen is entered late, from the moment that the scheduler's own account gives.
+//
+// A CPU on which no task of the program runs or waits costs a few comparisons per event.
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "account.h"
+
+#define TASK_DEAD 0x80
+#define TASK_STOPPED_OR_TRACED 0xc
+#define PF_KTHREAD 0x00200000
+#define MAX_TASKS 16384
+#define MAX_PREEMPTORS 4096
+
+// What is used of the kernel's types; the loader finds the offsets of the running kernel (CO-RE).
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct rq { __u64 clock; __u64 clock_task; __u64 prev_steal_time_rq; __u64 prev_steal_time; __u64 prev_irq_time; };
+struct cfs_rq { struct rq *rq; };
+struct sched_entity { __u64 exec_start; __u64 sum_exec_runtime; struct cfs_rq *cfs_rq; };
+typedef struct { int counter; } atomic_t;
+struct signal_struct { atomic_t live; };
+struct thread_info { __u32 cpu; };
+struct task_struct {
+	unsigned int __state;
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	struct sched_entity se;
+	struct thread_info thread_info;
+	unsigned int in_iowait : 1;
+	char comm[16];
+};
+struct irqaction;
+struct linux_binprm;
+// Before Linux 5.14 the state had another name and type; before 5.16 x86 had the CPU elsewhere.
+struct task_struct___before_5_14 { volatile long state; };
+struct task_struct___before_5_16 { unsigned int cpu; };
+#if defined(__TARGET_ARCH_arm64)
+struct user_pt_regs { int syscallno; };
+struct pt_regs___call { int syscallno; };
+#else
+struct pt_regs___call { unsigned long orig_ax; };
+#endif
+#pragma clang attribute pop
+
+struct cpu { __u64 words[CPU_WORDS]; };
+struct control { __u64 words[CONTROL_WORDS]; };
+struct task { __u64 words[TASK_WORDS]; };
+struct waits { __u64 words[8]; };
+struct preemptor { __u64 kind; char name[NAME_BYTES]; };
+struct cost { __u64 words[PREEMPTOR_WORDS]; };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct control);
+} control SEC(".maps");
+
+// One element for each possible CPU; the loader sets how many. Only its own CPU writes to one.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+// Likewise; a word for each class. Written from all CPUs.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct waits);
+} waits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_TASKS);
+	__type(key, __u32);
+	__type(value, struct task);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PREEMPTORS);
+	__type(key, struct preemptor);
+	__type(value, struct cost);
+} preemptors SEC(".maps");
+
+// A bit for each hash of a thread id that may be in `tasks`: most switches and wake-ups are of others.
+struct filter { __u64 words[FILTER_WORDS]; };
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct filter);
+} filter SEC(".maps");
+
+static __always_inline struct control *armed(void)
+{
+	__u32 zero = 0;
+	struct control *c = bpf_map_lookup_elem(&control, &zero);
+	return c && c->words[CONTROL_STATE] ? c : NULL;
+}
+
+static __always_inline struct cpu *this_cpu(void)
+{
+	__u32 n = bpf_get_smp_processor_id();
+	return bpf_map_lookup_elem(&cpus, &n);
+}
+
+static __always_inline struct waits *waits_of(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&waits, &cpu);
+}
+
+static __always_inline void add(struct cpu *c, __u32 class, __u32 slot, __u64 ns, __u64 count)
+{
+	if (class >= CLASSES || slot >= SLOTS)
+		return;
+	__u64 at = WORD_SUMS + 2 * (class * SLOTS + slot);
+	// So that the verifier sees a bound of the sum itself.
+	asm volatile("" : "+r"(at));
+	if (at > CPU_WORDS - 2)
+		return;
+	c->words[at] += ns;
+	c->words[at + 1] += count;
+}
+
+static __always_inline void lost(struct cpu *c)
+{
+	c->words[WORD_LOST]++;
+}
+
+static __always_inline unsigned int state_of(struct task_struct *t)
+{
+	if (bpf_core_field_exists(t->__state))
+		return t->__state;
+	return ((struct task_struct___before_5_14 *)t)->state;
+}
+
+static __always_inline __u32 cpu_of(struct task_struct *t)
+{
+	if (bpf_core_field_exists(t->thread_info.cpu))
+		return t->thread_info.cpu;
+	return ((struct task_struct___before_5_16 *)t)->cpu;
+}
+
+// The hypervisor's account of this CPU as the scheduler has last seen it, which is at the latest now: it looks before
+// it switches.
+static __always_inline __u64 steal_of(struct task_struct *t)
+{
+	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
+		return 0;
+	struct rq *rq = t->se.cfs_rq->rq;
+	if (bpf_core_field_exists(rq->prev_steal_time_rq))
+		return rq->prev_steal_time_rq;
+	if (bpf_core_field_exists(rq->prev_steal_time))
+		return rq->prev_steal_time;
+	return 0;
+}
+
+// This clock less the scheduler's, which has just looked at its own.
+static __always_inline __u64 offset_of(struct task_struct *t, __u64 now)
+{
+	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
+		return 0;
+	return now - t->se.cfs_rq->rq->clock;
+}
+
+static __always_inline struct task *task_of(struct control *ctl, __u32 tid)
+{
+	__u32 zero = 0;
+	struct filter *f = bpf_map_lookup_elem(&filter, &zero);
+	if (!f || !(f->words[tid / 64 % FILTER_WORDS] & (1ULL << (tid % 64))))
+		return NULL;
+	struct task *t = bpf_map_lookup_elem(&tasks, &tid);
+	return t && t->words[TASK_GENERATION] == ctl->words[CONTROL_GENERATION] ? t : NULL;
+}
+
+static __always_inline void remember(struct control *ctl, struct cpu *c, __u32 tid, __u64 class, __u64 now)
+{
+	struct task t = {};
+	t.words[TASK_SINCE] = now;
+	t.words[TASK_STATE] = STATE_BLOCKED;
+	t.words[TASK_CALL] = CALL_NEW;
+	t.words[TASK_CLASS] = class;
+	t.words[TASK_GENERATION] = ctl->words[CONTROL_GENERATION];
+	if (bpf_map_update_elem(&tasks, &tid, &t, BPF_ANY)) {
+		lost(c);
+		return;
+	}
+	__u32 zero = 0;
+	struct filter *f = bpf_map_lookup_elem(&filter, &zero);
+	if (f)
+		__sync_fetch_and_or(&f->words[tid / 64 % FILTER_WORDS], 1ULL << (tid % 64));
+	add(c, class, SLOT_TASKS, 0, 1);
+}
+
+// --- Who waits where ------------------------------------------------------------------------------------------------
+
+// The number that wait is in the upper 16 bits, the sum of their beginnings in units of 64 ns since the sample was
+// armed in the others.
+#define WAITERS_SHIFT 48
+#define SUM_MASK ((1ULL << WAITERS_SHIFT) - 1)
+
+static __always_inline __u64 moment(struct control *ctl, __u64 now)
+{
+	return (now - ctl->words[CONTROL_BASE]) >> 6;
+}
+
+static __always_inline void begin_wait(struct control *ctl, struct task *t, struct task_struct *p, __u32 cpu,
+				       __u64 state, __u64 now)
+{
+	t->words[TASK_OFFSET] = offset_of(p, now);
+	t->words[TASK_STEAL] = steal_of(p);
+	t->words[TASK_SINCE] = now;
+	t->words[TASK_STATE] = state;
+	t->words[TASK_CPU] = cpu;
+	struct waits *w = waits_of(cpu);
+	__u64 class = t->words[TASK_CLASS];
+	if (w && class < CLASSES)
+		__sync_fetch_and_add(&w->words[class], (1ULL << WAITERS_SHIFT) + (moment(ctl, now) & SUM_MASK));
+}
+
+static __always_inline struct cost *cost_of(struct cpu *c, struct preemptor *who)
+{
+	struct cost *found = bpf_map_lookup_elem(&preemptors, who);
+	if (found)
+		return found;
+	struct cost none = {};
+	bpf_map_update_elem(&preemptors, who, &none, BPF_NOEXIST);
+	found = bpf_map_lookup_elem(&preemptors, who);
+	if (!found)
+		lost(c);
+	return found;
+}
+
+static __always_inline void identify(struct control *ctl, struct preemptor *who, struct task_struct *t, bool own)
+{
+	__builtin_memset(who, 0, sizeof(*who));
+	if (own) {
+		who->kind = PREEMPTOR_SELF;
+		return;
+	}
+	if (!t->pid) {
+		who->kind = PREEMPTOR_NOBODY;
+		return;
+	}
+	who->kind = t->flags & PF_KTHREAD		      ? PREEMPTOR_KERNEL :
+		    t->tgid == ctl->words[CONTROL_TARE]	      ? PREEMPTOR_TARE :
+							PREEMPTOR_USER;
+	__builtin_memcpy(who->name, t->group_leader->comm, NAME_BYTES);
+}
+
+// What those who wait on this CPU have lost to the task that had it, since the last switch or their own beginning.
+static __always_inline void charge(struct control *ctl, struct cpu *c, struct waits *w, struct preemptor *who, __u64 now)
+{
+	__u64 t = moment(ctl, now);
+	__u64 ns[CLASSES] = {};
+#pragma unroll
+	for (int class = 0; class < CLASSES; class ++) {
+#pragma unroll
+		for (int attempt = 0; attempt < 3; attempt++) {
+			__u64 old = w->words[class];
+			__u64 n = old >> WAITERS_SHIFT;
+			if (!n)
+				break;
+			__u64 sum = old & SUM_MASK;
+			__u64 until = (n * t) & SUM_MASK;
+			if (__sync_val_compare_and_swap(&w->words[class], old, (n << WAITERS_SHIFT) | until) != old)
+				continue;
+			if (until > sum)
+				ns[class] = (until - sum) << 6;
+			break;
+		}
+	}
+	c->words[WORD_CHARGED] = now;
+	if (who->kind == PREEMPTOR_NOBODY || !(ns[CLASS_MAIN] | ns[CLASS_OTHERS]))
+		return;
+	struct cost *cost = cost_of(c, who);
+	if (!cost)
+		return;
+	if (ns[CLASS_MAIN])
+		__sync_fetch_and_add(&cost->words[0], ns[CLASS_MAIN]);
+	if (ns[CLASS_OTHERS])
+		__sync_fetch_and_add(&cost->words[2], ns[CLASS_OTHERS]);
+}
+
+// A task that waited gets a CPU, or is moved to another one's queue. What it counted from in its CPU's sum is the last
+// charge there, or its own beginning if that was later.
+static __always_inline void end_wait(struct control *ctl, struct cpu *c, struct task *t, __u64 now)
+{
+	__u64 class = t->words[TASK_CLASS];
+	__u32 id = t->words[TASK_CPU];
+	__u64 began = t->words[TASK_SINCE];
+	struct waits *w = waits_of(id);
+	struct cpu *there = bpf_map_lookup_elem(&cpus, &id);
+	if (there && there->words[WORD_CHARGED] > began)
+		began = there->words[WORD_CHARGED];
+	if (w && class < CLASSES)
+		__sync_fetch_and_sub(&w->words[class], (1ULL << WAITERS_SHIFT) + (moment(ctl, began) & SUM_MASK));
+	add(c, class, t->words[TASK_STATE] == STATE_PREEMPTED ? SLOT_PREEMPTED : SLOT_WOKEN, now - t->words[TASK_SINCE],
+	    1);
+}
+
+// --- On a CPU -------------------------------------------------------------------------------------------------------
+
+// The word says of which sample it is, too: a task that an earlier one has left running may still have the CPU.
+static __always_inline __u64 marked(struct control *ctl, __u64 class)
+{
+	return ctl->words[CONTROL_GENERATION] << 2 | (class + 1);
+}
+
+// Whether a task of the program has this CPU.
+static __always_inline bool is_ours(struct control *ctl, struct cpu *c)
+{
+	return c->words[WORD_CLASS] >> 2 == ctl->words[CONTROL_GENERATION];
+}
+
+static __always_inline __u64 class_on(struct cpu *c)
+{
+	return (c->words[WORD_CLASS] & 3) - 1;
+}
+
+static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u32 tid, __u64 class, __u64 now, __u64 steal,
+				     __u64 runtime)
+{
+	c->words[WORD_TID] = tid;
+	c->words[WORD_CLASS] = marked(ctl, class);
+	c->words[WORD_DEPTH] = 0;
+	c->words[WORD_SINCE] = now;
+	c->words[WORD_STEAL] = steal;
+	c->words[WORD_RUNTIME] = runtime;
+}
+
+static __always_inline void enter(struct control *ctl, struct cpu *c, struct task_struct *t, __u64 class, __u64 now)
+{
+	enter_at(ctl, c, t->pid, class, now, steal_of(t), t->se.sum_exec_runtime);
+}
+
+// Ends whatever a task was in before it got a CPU.
+static __always_inline void end_state(struct control *ctl, struct cpu *c, struct task *t, __u64 now)
+{
+	__u64 was = t->words[TASK_STATE];
+	if (was == STATE_BLOCKED)
+		// Its wake-up was not seen.
+		add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], now - t->words[TASK_SINCE], 1);
+	else if (was != STATE_RUNNING)
+		end_wait(ctl, c, t, now);
+	t->words[TASK_STATE] = STATE_RUNNING;
+}
+
+// Enters a task that has got this CPU without a word. It did so when the scheduler's account of its present stint began:
+// at the last look at the run queue's clock, less what it has run until then.
+static __noinline int enter_late(struct control *ctl, struct cpu *c, struct task *t, struct task_struct *p)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 ran = p->se.sum_exec_runtime - t->words[TASK_RUNTIME];
+	__u64 began = now - ran;
+	if (bpf_core_field_exists(p->se.cfs_rq->rq)) {
+		struct rq *rq = p->se.cfs_rq->rq;
+		began = p->se.exec_start + (rq->clock - rq->clock_task) + t->words[TASK_OFFSET] - ran;
+	}
+	// Clocks and rounding must not put it before its own beginning or into the future.
+	if (began < t->words[TASK_SINCE])
+		began = t->words[TASK_SINCE];
+	if (began > now)
+		began = now;
+	__u32 id = bpf_get_smp_processor_id();
+	struct waits *w = waits_of(id);
+	if (w && (w->words[CLASS_MAIN] | w->words[CLASS_OTHERS] | w->words[CLASS_OUTSIDE])) {
+		struct preemptor who;
+		__builtin_memcpy(&who, &c->words[WORD_NEXT], sizeof(who));
+		if (began > c->words[WORD_CHARGED])
+			charge(ctl, c, w, &who, began);
+	}
+	end_state(ctl, c, t, began);
+	enter_at(ctl, c, p->pid, t->words[TASK_CLASS], began, t->words[TASK_STEAL], t->words[TASK_RUNTIME]);
+	c->words[WORD_LATE]++;
+	return 0;
+}
+
+// Whether a task of the program has this CPU; if it got it unseen, it is entered.
+static __always_inline bool attend(struct control *ctl, struct cpu *c, struct task_struct *current)
+{
+	if (c->words[WORD_TID] == current->pid)
+		return is_ours(ctl, c);
+	struct task *t = current->pid ? task_of(ctl, current->pid) : NULL;
+	if (!t)
+		return false;
+	enter_late(ctl, c, t, current);
+	return true;
+}
+
+// Closes what the running task has had of its CPU.
+static __always_inline void leave(struct cpu *c, struct task_struct *t, __u64 now)
+{
+	__u64 class = class_on(c);
+	__u64 stolen = steal_of(t) - c->words[WORD_STEAL];
+	add(c, class, SLOT_ON_CPU, now - c->words[WORD_SINCE], 1);
+	if (stolen)
+		add(c, class, SLOT_STOLEN, stolen, 1);
+	add(c, class, SLOT_RUNTIME, t->se.sum_exec_runtime - c->words[WORD_RUNTIME], 0);
+	c->words[WORD_TID] = 0;
+	c->words[WORD_CLASS] = 0;
+	c->words[WORD_DEPTH] = 0;
+}
+
+// Why a task sleeps: by its system call, or what else it is.
+static __always_inline __u64 call_of(struct task_struct *t, unsigned int state)
+{
+	if (state & TASK_STOPPED_OR_TRACED)
+		return CALL_STOPPED;
+	struct pt_regs___call *regs = (void *)bpf_task_pt_regs((void *)t);
+	long call = -1;
+	if (regs) {
+#if defined(__TARGET_ARCH_arm64)
+		call = BPF_CORE_READ(regs, syscallno);
+#else
+		call = BPF_CORE_READ(regs, orig_ax);
+#endif
+	}
+	if (call < 0)
+		return BPF_CORE_READ_BITFIELD(t, in_iowait) ? CALL_IO : CALL_FAULT;
+	return call < CALL_ENDED ? call : CALL_OTHER;
+}
+
+// The task that leaves its CPU: closes its stint, and opens what comes next for it.
+static __always_inline void depart(struct control *ctl, struct cpu *c, struct task_struct *prev,
+				   struct task_struct *next, bool next_ours, bool preempt, __u32 id, __u64 now)
+{
+	__u32 tid = prev->pid;
+	unsigned int state = state_of(prev);
+	struct task *t = task_of(ctl, tid);
+	leave(c, prev, now);
+	if (!t) {
+		lost(c);
+		return;
+	}
+	t->words[TASK_RUNTIME] = prev->se.sum_exec_runtime;
+	if (state & TASK_DEAD && tid != ctl->words[CONTROL_MAIN]) {
+		bpf_map_delete_elem(&tasks, &tid);
+		return;
+	}
+	if (!(state & TASK_DEAD) && (preempt || !state)) {
+		begin_wait(ctl, t, prev, id, STATE_PREEMPTED, now);
+		if (t->words[TASK_CLASS] == CLASS_OUTSIDE)
+			return;
+		struct preemptor who;
+		identify(ctl, &who, next, next_ours);
+		struct cost *cost = who.kind == PREEMPTOR_NOBODY ? NULL : cost_of(c, &who);
+		if (cost)
+			__sync_fetch_and_add(&cost->words[t->words[TASK_CLASS] == CLASS_MAIN ? 1 : 3], 1);
+		return;
+	}
+	t->words[TASK_SINCE] = now;
+	t->words[TASK_STATE] = STATE_BLOCKED;
+	if (state & TASK_DEAD) {
+		// Its process may have other threads, and ends with the last of them.
+		t->words[TASK_CALL] = CALL_ENDED;
+		ctl->words[CONTROL_LEFT] = now;
+	} else {
+		t->words[TASK_CALL] = call_of(prev, state);
+	}
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	__u32 id = bpf_get_smp_processor_id();
+	struct waits *w = waits_of(id);
+	if (!c || !w)
+		return 0;
+	if (!ctl) {
+		c->words[WORD_TID] = 0;
+		c->words[WORD_CLASS] = 0;
+		return 0;
+	}
+	bool ours = attend(ctl, c, prev);
+	bool waited = w->words[CLASS_OUTSIDE] | w->words[CLASS_MAIN] | w->words[CLASS_OTHERS];
+	struct task *new = next->pid ? task_of(ctl, next->pid) : NULL;
+	if (!waited && !ours && !new)
+		return 0;
+
+	__u64 now = bpf_ktime_get_ns();
+	struct preemptor who;
+	if (waited) {
+		identify(ctl, &who, prev, ours);
+		charge(ctl, c, w, &who, now);
+	}
+	if (ours)
+		depart(ctl, c, prev, next, new != NULL, preempt, id, now);
+	if (new) {
+		end_state(ctl, c, new, now);
+		enter(ctl, c, next, new->words[TASK_CLASS], now);
+	}
+	// For those who wait, if the switch away from it is not seen.
+	identify(ctl, &who, next, new != NULL);
+	__builtin_memcpy(&c->words[WORD_NEXT], &who, sizeof(who));
+	return 0;
+}
+
+static __always_inline int woken(struct task_struct *p)
+{
+	struct control *ctl = armed();
+	if (!ctl)
+		return 0;
+	struct task *t = task_of(ctl, p->pid);
+	if (!t || t->words[TASK_STATE] != STATE_BLOCKED)
+		return 0;
+	struct cpu *c = this_cpu();
+	if (!c)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+	__u64 began = t->words[TASK_SINCE];
+	add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], now - began, 1);
+	begin_wait(ctl, t, p, cpu_of(p), STATE_WOKEN, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(account_wakeup, struct task_struct *p)
+{
+	return woken(p);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(account_wakeup_new, struct task_struct *p)
+{
+	return woken(p);
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(account_migrate, struct task_struct *p, int dest)
+{
+	struct control *ctl = armed();
+	if (!ctl)
+		return 0;
+	struct task *t = task_of(ctl, p->pid);
+	if (!t)
+		return 0;
+	__u64 state = t->words[TASK_STATE];
+	struct cpu *c = this_cpu();
+	if (!c || (state != STATE_PREEMPTED && state != STATE_WOKEN) || t->words[TASK_CPU] == dest)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+	end_wait(ctl, c, t, now);
+	begin_wait(ctl, t, p, dest, state, now);
+	return 0;
+}
+
+// --- Beginning and end ----------------------------------------------------------------------------------------------
+
+// What this kernel keeps, and what it leaves out of a task's run time.
+static __always_inline void describe(struct control *ctl, struct task_struct *t)
+{
+	struct rq *rq = NULL;
+	bool left_out = bpf_core_field_exists(rq->prev_steal_time_rq);
+	bool reachable = bpf_core_field_exists(t->se.cfs_rq->rq);
+	ctl->words[CONTROL_STEAL_KNOWN] = reachable && (left_out || bpf_core_field_exists(rq->prev_steal_time));
+	ctl->words[CONTROL_STEAL_LEFT_OUT] = left_out;
+	ctl->words[CONTROL_IRQ_LEFT_OUT] = bpf_core_field_exists(rq->prev_irq_time);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(account_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	if (!ctl || !c)
+		return 0;
+	__u64 class;
+	if (!ctl->words[CONTROL_MAIN] && parent->tgid == ctl->words[CONTROL_TARE]) {
+		ctl->words[CONTROL_MAIN] = child->pid;
+		class = CLASS_OUTSIDE;
+		describe(ctl, child);
+	} else if (attend(ctl, c, parent)) {
+		class = CLASS_OTHERS;
+	} else {
+		return 0;
+	}
+	remember(ctl, c, child->pid, class, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binprm *bprm)
+{
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	if (!ctl || !c)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+	__u32 tid = p->pid, before = old_pid;
+	if (tid != before) {
+		// Another thread than the first has called exec, and takes the first one's id.
+		struct task *t = task_of(ctl, before);
+		if (!t)
+			return 0;
+		struct task moved = *t;
+		if (!is_ours(ctl, c) || c->words[WORD_TID] != before) {
+			lost(c);
+		} else if (tid == ctl->words[CONTROL_MAIN]) {
+			leave(c, p, now);
+			moved.words[TASK_CLASS] = CLASS_MAIN;
+			enter(ctl, c, p, CLASS_MAIN, now);
+		} else {
+			c->words[WORD_TID] = tid;
+		}
+		if (bpf_map_update_elem(&tasks, &tid, &moved, BPF_ANY))
+			lost(c);
+		bpf_map_delete_elem(&tasks, &before);
+		return 0;
+	}
+	if (tid != ctl->words[CONTROL_MAIN] || ctl->words[CONTROL_EXEC])
+		return 0;
+	struct task *t = task_of(ctl, tid);
+	if (!t || !attend(ctl, c, p))
+		return 0;
+	ctl->words[CONTROL_EXEC] = now;
+	leave(c, p, now);
+	t->words[TASK_CLASS] = CLASS_MAIN;
+	enter(ctl, c, p, CLASS_MAIN, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(account_exit, struct task_struct *p)
+{
+	struct control *ctl = armed();
+	if (ctl && p->tgid == ctl->words[CONTROL_MAIN] && p->signal->live.counter == 0)
+		ctl->words[CONTROL_EXITED] = 1;
+	return 0;
+}
+
+// The program has ended when it wakes tare, which is its last thread's last act but for leaving the CPU.
+SEC("tp_btf/sched_waking")
+int BPF_PROG(account_waking, struct task_struct *p)
+{
+	struct control *ctl = armed();
+	if (!ctl || p->tgid != ctl->words[CONTROL_TARE])
+		return 0;
+	if (!ctl->words[CONTROL_EXITED] || ctl->words[CONTROL_END])
+		return 0;
+	struct task_struct *current = (void *)bpf_get_current_task_btf();
+	if (current->tgid != ctl->words[CONTROL_MAIN])
+		return 0;
+	struct cpu *c = this_cpu();
+	__u32 main = ctl->words[CONTROL_MAIN];
+	struct task *t = task_of(ctl, main);
+	if (!c || !t)
+		return 0;
+	attend(ctl, c, current);
+	__u64 now = bpf_ktime_get_ns();
+	ctl->words[CONTROL_END] = now;
+	if (t->words[TASK_STATE] == STATE_BLOCKED)
+		add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], now - t->words[TASK_SINCE], 1);
+	t->words[TASK_CLASS] = CLASS_OUTSIDE;
+	t->words[TASK_SINCE] = now;
+	if (current->pid == main && is_ours(ctl, c)) {
+		leave(c, current, now);
+		enter(ctl, c, current, CLASS_OUTSIDE, now);
+	}
+	return 0;
+}
+
+// --- Interrupts -----------------------------------------------------------------------------------------------------
+
+static __always_inline int begin_interrupt(void)
+{
+	// At tick rates each cache line that is read is a miss, so the control record is not asked where the CPU's own says
+	// enough. A task that an earlier sample has left running thus still has its interrupts counted until it leaves.
+	struct cpu *c = this_cpu();
+	struct task_struct *current = (void *)bpf_get_current_task_btf();
+	if (!c)
+		return 0;
+	if (c->words[WORD_TID] != current->pid) {
+		struct control *ctl = armed();
+		if (!ctl || !attend(ctl, c, current))
+			return 0;
+	}
+	if (!c->words[WORD_CLASS])
+		return 0;
+	__u64 depth = c->words[WORD_DEPTH];
+	if (depth >= FRAMES) {
+		lost(c);
+		return 0;
+	}
+	__u64 at = WORD_FRAMES + 2 * depth;
+	c->words[at] = bpf_ktime_get_ns();
+	c->words[at + 1] = 0;
+	c->words[WORD_DEPTH] = depth + 1;
+	return 0;
+}
+
+static __always_inline int end_interrupt(__u32 slot)
+{
+	struct cpu *c = this_cpu();
+	if (!c)
+		return 0;
+	// Also where nothing was begun.
+	__u64 depth = c->words[WORD_DEPTH] - 1;
+	if (depth >= FRAMES)
+		return 0;
+	__u64 at = WORD_FRAMES + 2 * depth;
+	__u64 whole = bpf_ktime_get_ns() - c->words[at];
+	add(c, class_on(c), slot, whole - c->words[at + 1], 1);
+	c->words[WORD_DEPTH] = depth;
+	if (depth > 0)
+		c->words[at - 1] += whole;
+	return 0;
+}
+
+#define X(number, name)                                                                                                \
+	SEC("tp_btf/" #name "_entry") int BPF_PROG(name##_entry) { return begin_interrupt(); }                         \
+	SEC("tp_btf/" #name "_exit") int BPF_PROG(name##_exit) { return end_interrupt(SLOT_VECTOR + number); }
+#include "account_vectors.h"
+#undef X
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_handler_entry, int irq, struct irqaction *action)
+{
+	return begin_interrupt();
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_handler_exit, int irq, struct irqaction *action, int result)
+{
+	return end_interrupt(SLOT_IRQ + (irq >= 0 && irq < IRQS - 1 ? irq : IRQS - 1));
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int vector)
+{
+	return begin_interrupt();
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_exit, unsigned int vector)
+{
+	return end_interrupt(SLOT_SOFTIRQ + (vector < SOFTIRQS ? vector : SOFTIRQS - 1));
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
