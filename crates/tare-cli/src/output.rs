@@ -27,6 +27,9 @@ pub struct StyleArgs {
     /// Leave nothing out: all daemons, all discards, a section for each program
     #[arg(long)]
     full: bool,
+    /// All entries of the account of where the time went
+    #[arg(long)]
+    account: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -140,6 +143,7 @@ impl StyleArgs {
             color: coloured(terminal),
             unicode: utf8 && self.style != StyleChoice::Basic,
             full: self.full,
+            account: self.account,
             unit: self.time_unit.map(|u| match u {
                 UnitArg::Nanosecond => Unit::Nanosecond,
                 UnitArg::Microsecond => Unit::Microsecond,

@@ -147,6 +147,9 @@ pub struct ConditionArgs {
     /// Take no images of the processes around each sample: no list of daemons
     #[arg(long)]
     pub no_images: bool,
+    /// Trace nothing in the kernel: no account of where the time went, no net time
+    #[arg(long)]
+    pub no_account: bool,
     /// Label the run, to find it again (`tare list --tag`)
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub tag: Vec<(String, String)>,
@@ -276,6 +279,7 @@ pub fn build(args: &RunArgs) -> Result<Plan, Failure> {
         user: c.user.clone(),
         leave_running: c.leave_running,
         images: !c.no_images,
+        account: !c.no_account,
         tags: c.tag.iter().cloned().collect(),
         require: args.statistics.require.clone(),
     })

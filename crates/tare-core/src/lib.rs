@@ -6,6 +6,7 @@
 //! is computed from them by [`report::build`].
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod analysis;
 pub mod name;
 pub mod plan;

@@ -204,6 +204,8 @@ pub struct Plan {
     pub leave_running: bool,
     /// Take images of all processes around each sample.
     pub images: bool,
+    /// Account for every sample's time by tracing in the kernel, where that can be had.
+    pub account: bool,
     /// Labels that the user gave, for finding the run again.
     pub tags: BTreeMap<String, String>,
     /// Protocol steps without which nothing is measured (`v1` … `v6`).

@@ -1,8 +1,10 @@
 //! What a user reads of a run: computed once, shown the same everywhere.
 
+mod account;
 mod build;
 mod remarks;
 mod series;
+pub use account::{AccountEntry, AccountReport, CountersReport, EntryKind, EstimateReport};
 pub use build::build;
 
 use crate::analysis::intervals::{Interval, NoInterval};
@@ -22,6 +24,8 @@ pub enum Measure {
     Pt,
     /// Elapsed time.
     Et,
+    /// Net time.
+    Net,
 }
 
 /// Why a sample does not count for a measure.
@@ -143,10 +147,10 @@ pub struct SurvivorSummary {
     pub not_ended: u32,
 }
 
-/// Where gross and net differ, as far as it is known without tracing; means per retained sample, ns.
+/// Where gross and PT differ, as far as it is known without tracing; means over the samples retained for ET, ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Mean ET less mean PT over the counted, successful samples; negative for parallel programs.
+    /// ET less PT; negative for parallel programs.
     pub gross_less_pt: Reading<f64>,
     /// CPU time of all daemons (tare left out).
     pub daemons: Reading<f64>,
@@ -186,6 +190,8 @@ pub struct SeriesReport {
     pub pt: Reading<MeasureReport>,
     /// Elapsed time.
     pub et: Reading<MeasureReport>,
+    /// Net time: PT less what the kernel charged to the program though it was not the program's.
+    pub net: Reading<MeasureReport>,
     /// What was discarded and why.
     pub discards: Vec<Discard>,
     /// Failures.
@@ -198,6 +204,12 @@ pub struct SeriesReport {
     pub survivors: Vec<SurvivorSummary>,
     /// Where the difference lies.
     pub difference: Difference,
+    /// Gross = net + tare, by tracing.
+    pub account: Reading<AccountReport>,
+    /// What can be said of it without.
+    pub estimate: Reading<EstimateReport>,
+    /// Hardware counts.
+    pub counters: Reading<CountersReport>,
     /// Memory, switches, faults.
     pub resources: Resources,
 }

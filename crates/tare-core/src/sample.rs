@@ -1,5 +1,6 @@
 //! One timed execution, with everything that was observed around it.
 
+use crate::account::{Account, Counters, Estimate};
 use crate::name::Name;
 use crate::reading::{Absent, Reading};
 use crate::units::{Cycles, Nanos};
@@ -317,6 +318,12 @@ pub struct Sample {
     pub own: OwnUse,
     /// CPU time that the hypervisor took from all CPUs meanwhile (`/proc/stat`, tick resolution).
     pub steal: Reading<Nanos>,
+    /// Where its time went, traced in the kernel.
+    pub account: Reading<Account>,
+    /// What can be said of that without tracing.
+    pub estimate: Reading<Estimate>,
+    /// Hardware counts.
+    pub counters: Reading<Counters>,
     /// Length of the random environment variable that shifts the stack, in bytes.
     pub environment_padding: u32,
 }

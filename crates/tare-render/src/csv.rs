@@ -3,11 +3,13 @@
 use crate::RenderError;
 use crate::text::shown;
 use std::collections::BTreeSet;
+use tare_core::account::Ledger;
 use tare_core::reading::Reading;
-use tare_core::report::{Discard, DiscardReason, Measure, MeasureReport, RunReport};
+use tare_core::report::{AccountReport, Discard, DiscardReason, EntryKind, Measure, MeasureReport, RunReport};
 use tare_core::sample::{Daemon, Phase, Sample, TaskKind};
+use tare_core::units::Nanos;
 
-const SERIES: [&str; 22] = [
+const SERIES: [&str; 27] = [
     // As hyperfine has them: seconds, of elapsed time.
     "command",
     "mean",
@@ -28,6 +30,11 @@ const SERIES: [&str; 22] = [
     "pt_median",
     "pt_min",
     "pt_max",
+    "net_mean",
+    "net_stddev",
+    "net_relative_error",
+    "net_median",
+    "account_unattributed",
     // Counts, of PT.
     "samples",
     "retained",
@@ -35,7 +42,7 @@ const SERIES: [&str; 22] = [
     "discarded_sigma",
 ];
 
-const SAMPLES: [&str; 35] = [
+const SAMPLES: [&str; 51] = [
     "series",
     "command",
     "phase",
@@ -69,8 +76,26 @@ const SAMPLES: [&str; 35] = [
     "largest_daemon_ns",
     "tare_ns",
     "steal_ns",
+    "net_ns",
+    // Of the main thread; these and elapsed time add up.
+    "launch_ns",
+    "main_net_ns",
+    "main_interrupts_ns",
+    "main_softirqs_ns",
+    "main_stolen_ns",
+    "main_waited_for_others_ns",
+    "main_waited_for_own_tasks_ns",
+    "main_waited_for_cpu_ns",
+    "main_asleep_ns",
+    "reap_ns",
+    "unattributed_ns",
+    // Of its other tasks, summed.
+    "others_net_ns",
+    "others_tare_ns",
+    "account_complete",
     "pt_discarded",
     "et_discarded",
+    "net_discarded",
 ];
 
 fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
@@ -113,7 +138,9 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
     let parameters = parameter_names(report);
     let mut rows = vec![header(&SERIES, &parameters)];
     for s in &report.series {
-        let (et, pt) = (s.et.value(), s.pt.value());
+        let (et, pt, net) = (s.et.value(), s.pt.value(), s.net.value());
+        let rest = |a: &AccountReport| a.elapsed.iter().find(|e| e.kind == EntryKind::Unattributed).map(|e| e.time);
+        let unattributed = s.account.value().and_then(rest);
         let time = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> f64| cell(m, |m| secs(f(m)));
         let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
         let reading = |r: &Reading<f64>| cell(r.value(), |v| secs(*v));
@@ -136,6 +163,11 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
             time(pt, |m| m.median),
             time(pt, |m| m.min),
             time(pt, |m| m.max),
+            time(net, |m| m.mean),
+            cell(net.and_then(|m| m.std_dev), secs),
+            cell(net.and_then(|m| m.relative_error), number),
+            time(net, |m| m.median),
+            cell(unattributed, secs),
             count(pt, |m| m.samples),
             count(pt, |m| m.retained),
             count(pt, |m| m.discarded_by_cutoff),
@@ -159,9 +191,11 @@ pub fn samples(report: &RunReport, samples: &[Sample]) -> Result<String, RenderE
         let mut row = identity(s, series.map_or("", |r| &r.program.label));
         row.extend(times(s));
         row.extend(surroundings(s));
+        row.extend(account(s));
         let discards: &[Discard] = series.map_or(&[], |r| &r.discards);
         row.push(discarded(s, discards, Measure::Pt));
         row.push(discarded(s, discards, Measure::Et));
+        row.push(discarded(s, discards, Measure::Net));
         let values = series.map(|r| &r.program.parameters);
         row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| shown(v).into_owned())));
         rows.push(row);
@@ -221,12 +255,38 @@ fn surroundings(s: &Sample) -> Vec<String> {
     let others = d.map(others);
     let largest = others.as_ref().and_then(|o| o.iter().max_by_key(|x| x.cpu));
     vec![
-        cell(others.as_ref(), |o| o.iter().map(|x| x.cpu).sum::<tare_core::units::Nanos>().0.to_string()),
+        cell(others.as_ref(), |o| o.iter().map(|x| x.cpu).sum::<Nanos>().0.to_string()),
         cell(d, |d| d.incomplete.is_none().to_string()),
         cell(largest, |x| x.name.to_string()),
         cell(largest, |x| x.cpu.0.to_string()),
         s.own.cpu.0.to_string(),
         cell(s.steal.value(), |t| t.0.to_string()),
+    ]
+}
+
+fn account(s: &Sample) -> Vec<String> {
+    let ns = |t: Nanos| t.0.to_string();
+    let a = s.account.value();
+    let of_main = |f: &dyn Fn(&Ledger) -> Nanos| cell(a, |a| ns(f(&a.main)));
+    let sum = |l: &Ledger, own: bool| -> Nanos {
+        l.preemptors.iter().filter(|p| p.kind.is_none() == own).map(|p| p.share.time).sum()
+    };
+    vec![
+        cell(s.net_time().ok(), ns),
+        cell(s.launch(), ns),
+        of_main(&Ledger::net),
+        of_main(&|l| l.interrupts.values().map(|s| s.time).sum()),
+        of_main(&|l| l.softirqs.values().map(|s| s.time).sum()),
+        cell(a.and_then(|a| a.main.stolen.value()), |s| ns(s.time)),
+        of_main(&|l| sum(l, false)),
+        of_main(&|l| sum(l, true)),
+        of_main(&Ledger::unnamed_wait),
+        of_main(&Ledger::asleep),
+        cell(s.reap(), ns),
+        cell(s.unattributed(), ns),
+        cell(a, |a| ns(a.others.net())),
+        cell(a, |a| ns(a.others.total() - a.others.net())),
+        cell(a, |a| a.incomplete().is_none().to_string()),
     ]
 }
 

@@ -101,6 +101,13 @@ pub fn series(label: &str, pt: MeasureReport, et: MeasureReport) -> SeriesReport
         daemons: daemons(),
         daemons_incomplete: None,
         survivors: Vec::new(),
+        net: Reading::Absent(Absent::NoPermission("CAP_BPF and CAP_PERFMON (run as root)".into())),
+        account: Reading::Absent(Absent::NoPermission("CAP_BPF and CAP_PERFMON (run as root)".into())),
+        estimate: Reading::Value(EstimateReport {
+            waited: Reading::Value(310.0e3),
+            interrupts: Reading::Value([("Local timer interrupts".to_owned(), 209.0)].into()),
+        }),
+        counters: Reading::Absent(Absent::NotSupported("no PMU (performance monitoring unit)".into())),
         difference: Difference {
             gross_less_pt: Reading::Value(difference),
             daemons: Reading::Value(1.617e6),
@@ -149,6 +156,7 @@ fn plan(programs: Vec<Program>) -> Plan {
         user: None,
         leave_running: false,
         images: true,
+        account: true,
         tags: BTreeMap::new(),
         require: Vec::new(),
     }
@@ -218,12 +226,42 @@ pub fn one() -> RunReport {
     ];
     let mut r = report(vec![s]);
     r.profile = Ok("build7-2025-11".into());
+    traced(&mut r.series[0]);
     r.remarks.push(Remark {
         series: None,
         warning: false,
         text: "ET is 1.5 % above PT; daemons explain 1.6 ms of 12.3 ms.".into(),
     });
     r
+}
+
+/// With an account by tracing: gross 824.771 ms.
+fn traced(s: &mut SeriesReport) {
+    let entry = |kind, name: &str, task, time, count| AccountEntry { kind, name: name.into(), task, time, count };
+    use EntryKind::*;
+    s.net = Reading::Value(measure(808.9311e6, 2.98e6, 10, 1, 1));
+    s.account = Reading::Value(AccountReport {
+        samples: 9,
+        gross: 824.771e6,
+        elapsed: vec![
+            entry(Net, "", None, 807.511e6, Some(14.0)),
+            entry(Preempted, "postgres", Some(TaskKind::User), 7.9e6, Some(2.5)),
+            entry(Blocked, "read", None, 4.21e6, Some(12.0)),
+            entry(Interrupt, "local_timer", None, 3.5e6, Some(209.0)),
+            entry(Preempted, "kworker", Some(TaskKind::Kernel), 0.61e6, Some(7.0)),
+            entry(Stolen, "", None, 0.4e6, Some(1.2)),
+            entry(Launch, "", None, 0.301e6, None),
+            entry(Softirq, "SCHED", None, 0.27e6, Some(41.0)),
+            entry(Waiting, "", None, 0.041e6, Some(3.0)),
+            entry(Reap, "", None, 0.028e6, None),
+            entry(Unattributed, "", None, 0.0, None),
+        ],
+        other_tasks: 1.0,
+        others: vec![entry(Net, "", None, 31.0e6, Some(3.0)), entry(Own, "", None, 2.0e6, Some(1.0))],
+        agreement: Some(0.99991),
+        incomplete: Some((1, "lost: 3 events of the tracing, as its tables were full".into())),
+        open: 0,
+    });
 }
 
 pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict) -> Comparison {
@@ -427,6 +465,9 @@ fn sample(i: u32, outcome: Outcome) -> Sample {
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos(200_000), voluntary_switches: 2, involuntary_switches: 0 },
         steal: Reading::Absent(Absent::NotSupported("no steal".into())),
+        account: Reading::Absent(Absent::NotAsked("a test".into())),
+        estimate: Reading::Absent(Absent::NotAsked("a test".into())),
+        counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
         environment_padding: 100,
     }
 }

@@ -6,7 +6,7 @@ use crate::terminal;
 use crate::text::shown;
 use tare_core::report::{Measure, MeasureReport, RunReport, SeriesReport};
 
-/// A GitHub-flavoured Markdown table with hyperfine's columns and PT: elapsed time, process time, ratio.
+/// A GitHub-flavoured Markdown table with hyperfine's columns, PT and net time: elapsed time, process time, net time, ratio.
 ///
 /// All times in `unit`, or in the one that fits best. Absent values are `–`.
 pub fn markdown(report: &RunReport, unit: Option<Unit>, sort: Sort) -> String {
@@ -59,6 +59,7 @@ impl Table {
             Some(m) if report.comparisons.iter().all(|c| c.measure == m) => match m {
                 Measure::Pt => " (PT)",
                 Measure::Et => " (ET)",
+                Measure::Net => " (net)",
             },
             _ => "",
         };
@@ -68,6 +69,7 @@ impl Table {
             format!("Min [{unit}]"),
             format!("Max [{unit}]"),
             format!("PT [{unit}]"),
+            format!("Net [{unit}]"),
             format!("Relative{by}"),
         ];
         let row = |i: usize| {
@@ -92,6 +94,7 @@ fn cells(report: &RunReport, s: &SeriesReport, index: usize, unit: Unit) -> Vec<
         et.map_or_else(absent, |m| one(m, m.min)),
         et.map_or_else(absent, |m| one(m, m.max)),
         pt.map_or_else(absent, mean),
+        s.net.value().map_or_else(absent, mean),
         relative(report, index).unwrap_or_else(absent),
     ]
 }

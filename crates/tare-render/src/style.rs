@@ -27,6 +27,8 @@ pub struct Style {
     pub unicode: bool,
     /// Everything: all daemons and discards, and each program's own section, however many there are.
     pub full: bool,
+    /// All entries of the account.
+    pub account: bool,
     /// Unit of all times; chosen from the values if `None`.
     pub unit: Option<Unit>,
     /// Order of the rows of the comparing table.
@@ -37,7 +39,16 @@ pub struct Style {
 
 impl Default for Style {
     fn default() -> Style {
-        Style { width: 100, color: false, unicode: true, full: false, unit: None, sort: Sort::Auto, more: None }
+        Style {
+            width: 100,
+            color: false,
+            unicode: true,
+            full: false,
+            account: false,
+            unit: None,
+            sort: Sort::Auto,
+            more: None,
+        }
     }
 }
 
@@ -48,6 +59,7 @@ pub(crate) struct Glyphs {
     pub dots: &'static str,
     pub absent: &'static str,
     pub minus: &'static str,
+    pub times: &'static str,
     pub dot: &'static str,
     pub between: &'static str,
     pub held: &'static str,
@@ -61,6 +73,7 @@ const UNICODE: Glyphs = Glyphs {
     dots: "…",
     absent: "–",
     minus: "−",
+    times: "×",
     dot: "·",
     between: " · ",
     held: "✓",
@@ -74,6 +87,7 @@ const ASCII: Glyphs = Glyphs {
     dots: "..",
     absent: "-",
     minus: "-",
+    times: "x",
     dot: "*",
     between: ", ",
     held: "+",

@@ -256,6 +256,6 @@ proptest! {
         }
         let table = markup::orgmode(&r, None, Sort::Auto);
         prop_assert_eq!(table.lines().count(), labels.len() + 2);
-        prop_assert!(table.lines().skip(2).all(|l| l.matches('|').count() == 7));
+        prop_assert!(table.lines().skip(2).all(|l| l.matches('|').count() == 8));
     }
 }

@@ -3,6 +3,7 @@
 use crate::exits::{Exit, ExitSource};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use tare_bpf::{BpfError, KernelTypes};
 use tare_core::name::Name;
 use tare_core::reading::{Absent, Reading};
 use tare_core::sample::{Daemon, Daemons, TaskKind};
@@ -195,11 +196,11 @@ impl DaemonCollector {
     ///
     /// # Errors
     /// If `/proc` cannot be read at all.
-    pub fn open() -> Result<DaemonCollector, SysError> {
+    pub fn open(types: &Result<KernelTypes, BpfError>) -> Result<DaemonCollector, SysError> {
         let cpus = procfs::read_text_below(Path::new("/"), "sys/devices/system/cpu/possible")?;
         Ok(DaemonCollector {
             reader: ImageReader::of_this_machine()?,
-            exits: ExitSource::open(&cpus),
+            exits: ExitSource::open(&cpus, types),
             before: Image::default(),
         })
     }

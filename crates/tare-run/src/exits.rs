@@ -1,7 +1,7 @@
 //! Processes that ended during a sample: eBPF records, exact; else those of taskstats, which lack the last tick.
 
 use std::collections::{HashMap, HashSet};
-use tare_bpf::{ExitRecord, ExitTracer};
+use tare_bpf::{BpfError, ExitRecord, ExitTracer, KernelTypes};
 use tare_core::reading::Absent;
 use tare_core::units::Nanos;
 use tare_sys::SysError;
@@ -147,14 +147,14 @@ pub struct ExitSource {
 
 impl ExitSource {
     /// Opens what this kernel and this user's privilege allow.
-    pub fn open(possible_cpus: &str) -> ExitSource {
+    pub fn open(possible_cpus: &str, types: &Result<KernelTypes, BpfError>) -> ExitSource {
         const EINVAL: i32 = 22;
         let listener = ExitListener::open(possible_cpus, LISTENER_BUFFER).map_err(|e| match e.errno() {
             Some(EINVAL) => Absent::NotSupported("taskstats exit records are not sent into containers".into()),
             _ => e.absent("CAP_NET_ADMIN (run as root), to see processes that end inside a sample"),
         });
         ExitSource {
-            tracer: ExitTracer::load().map_err(|e| e.absent()),
+            tracer: types.as_ref().map_err(Clone::clone).and_then(ExitTracer::load).map_err(|e| e.absent()),
             listener,
             tasks: Vec::new(),
             records: Vec::new(),

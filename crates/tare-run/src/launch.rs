@@ -36,6 +36,8 @@ pub struct Execution {
     pub usage: Reading<Usage>,
     /// Orphans that came to tare and were reaped meanwhile: pid and CPU time.
     pub orphans: Vec<(i32, CpuTime)>,
+    /// The main thread's time on a CPU and runnable without one, by the scheduler.
+    pub schedstat: Reading<(Nanos, Nanos)>,
     /// Tare's own use between the stamps.
     pub own: OwnUse,
     /// The signal that asked tare to end meanwhile.
@@ -258,6 +260,7 @@ impl Launcher for ProcessLauncher {
                 r
             }
         };
+        let schedstat = process::schedstat(child.pid).map_err(|e| e.absent("a readable /proc"));
         let reaped = reap(child.pid, true)?;
         let lost = || Absent::Failed("the program was reaped by somebody else".into());
         let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
@@ -274,6 +277,7 @@ impl Launcher for ProcessLauncher {
             cpu: reaped.map(|r| r.cpu).ok_or_else(lost).into(),
             usage: reaped.map(|r| r.usage).ok_or_else(lost).into(),
             orphans,
+            schedstat: schedstat.into(),
             own,
             interrupted,
         })
@@ -362,6 +366,7 @@ impl Execution {
             cpu: Reading::Absent(absent()),
             usage: Reading::Absent(absent()),
             orphans: Vec::new(),
+            schedstat: Reading::Absent(absent()),
             own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
             interrupted: None,
         }

@@ -2,6 +2,7 @@
 //!
 //! [`runner::Runner`] reads like the protocol of EMP figure 5; [`sample`] like its figure 6.
 
+pub mod account;
 pub mod daemons;
 pub mod exits;
 pub mod hooks;

@@ -323,6 +323,9 @@ fn not_measured(slot: Slot, seq: u32, padding: u32, error: String) -> Sample {
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
         steal: Reading::Absent(absent()),
+        account: Reading::Absent(absent()),
+        estimate: Reading::Absent(absent()),
+        counters: Reading::Absent(absent()),
         environment_padding: padding,
     }
 }

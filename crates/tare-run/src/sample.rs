@@ -1,12 +1,14 @@
 //! One sample: image, clocks, start, wait, clocks, image, difference (EMP figure 6).
 
 use crate::RunError;
+use crate::account::AccountCollector;
 use crate::daemons::{DaemonCollector, Roles, own_pid};
 use crate::launch::{Execution, Launcher};
 use crate::process_time::PtCollector;
 use std::collections::HashSet;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
+use tare_core::account::{Account, Counters, Estimate};
 use tare_core::analysis::schedule::Slot;
 use tare_core::name::Name;
 use tare_core::reading::{Absent, Reading};
@@ -24,6 +26,8 @@ pub struct Collectors {
     pub pt: PtCollector,
     /// Daemons; absent if no images are taken.
     pub daemons: Reading<DaemonCollector>,
+    /// Accounts; absent if none are wanted.
+    pub account: Reading<AccountCollector>,
 }
 
 /// The particulars of one sample.
@@ -55,10 +59,16 @@ pub fn take(
         daemons.arm()?;
     }
     collectors.pt.make_ready()?;
-    tree.helpers.extend(warm(collectors.pt.folder(), signals));
+    let Collectors { pt, daemons, account } = collectors;
+    if let Reading::Value(account) = account {
+        account.prepare();
+    }
+    tree.helpers.extend(warm(pt.folder(), signals));
     let steal_before = steal();
-    collectors.pt.arm()?;
-    let Collectors { pt, daemons } = collectors;
+    pt.arm()?;
+    if let Reading::Value(account) = account {
+        account.start();
+    }
     let mut end_tree = |main: i32, force: bool| match pt.leaf() {
         Some(leaf) => end_leaf(leaf, force),
         None => tree.signal(main, force),
@@ -84,6 +94,7 @@ pub fn take(
         Reading::Value(d) => d.tree(&roles)?,
         Reading::Absent(a) => (Reading::Absent(a.clone()), Reading::Absent(a.clone())),
     };
+    let accounts = accounts(account, &execution);
     let peak_memory = peak_memory(peak, &execution.usage, own_peak);
     let started = execution.pid.is_some();
     let process_times = match started {
@@ -106,6 +117,9 @@ pub fn take(
         survivors,
         own: execution.own,
         steal: steal_after.and_then(|a| Ok(a - steal_before?)).into(),
+        account: accounts.0,
+        estimate: accounts.1,
+        counters: accounts.2,
         environment_padding: request.padding,
     };
     Ok((sample, execution.interrupted))
@@ -140,6 +154,19 @@ fn start_and_reap(cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> Option<i
     let child = spawn(&launch, cgroup, signals).ok()?;
     wait::wait(&child, None, signals, &mut |_| {});
     wait::reap(child.pid, true).ok()?.map(|r| r.pid)
+}
+
+/// The account by tracing, the estimate without, and the hardware's counts, when the tree has ended.
+fn accounts(
+    collector: &mut Reading<AccountCollector>,
+    execution: &Execution,
+) -> (Reading<Account>, Reading<Estimate>, Reading<Counters>) {
+    match collector {
+        Reading::Value(c) => (c.stop(), c.estimate(&execution.schedstat), c.counters()),
+        Reading::Absent(why) => {
+            (Reading::Absent(why.clone()), Reading::Absent(why.clone()), Reading::Absent(why.clone()))
+        }
+    }
 }
 
 fn steal() -> Result<Nanos, Absent> {

@@ -180,6 +180,9 @@ fn without_list(sample: &Sample) -> Sample {
         survivors,
         own,
         steal,
+        account,
+        estimate,
+        counters,
         environment_padding,
     } = sample;
     let daemons = match daemons {
@@ -210,6 +213,9 @@ fn without_list(sample: &Sample) -> Sample {
         survivors: survivors.clone(),
         own: *own,
         steal: steal.clone(),
+        account: account.clone(),
+        estimate: estimate.clone(),
+        counters: counters.clone(),
         environment_padding: *environment_padding,
     }
 }

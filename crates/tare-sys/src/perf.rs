@@ -23,13 +23,17 @@ struct Attr {
 
 const HARDWARE: u32 = 0;
 const CPU_CYCLES: u64 = 0;
+const INSTRUCTIONS: u64 = 1;
 const SOFTWARE: u32 = 1;
 const TASK_CLOCK: u64 = 1;
 const DISABLED: u64 = 1;
 const INHERIT: u64 = 1 << 1;
+const EXCLUDE_USER: u64 = 1 << 4;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HV: u64 = 1 << 6;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
+/// PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING.
+const TIMES: u64 = 3;
 const FD_CLOEXEC: libc::c_ulong = 1 << 3;
 
 /// A task-clock that sleeps in this process and counts in the programs that it starts, from their exec on, with
@@ -74,19 +78,83 @@ impl TaskClock {
     }
 }
 
+/// Hardware counts of the programs that this process starts, from their exec on, with all their descendants.
+///
+/// Four events, as inherited ones cannot be read as a group before Linux 6.13; where there are fewer counters than
+/// events, the kernel takes turns, and the counts are scaled by how long each was counted.
+pub struct Counters {
+    files: [std::fs::File; 4],
+}
+
+impl Counters {
+    /// Opens cycles in user mode and in the kernel, then instructions likewise.
+    ///
+    /// # Errors
+    /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids
+    /// to count in the kernel (above 1).
+    pub fn open() -> SysResult<Counters> {
+        let flags = DISABLED | INHERIT | ENABLE_ON_EXEC | EXCLUDE_HV;
+        let (user, kernel) = (flags | EXCLUDE_KERNEL, flags | EXCLUDE_USER);
+        Ok(Counters {
+            files: [
+                open_hardware(CPU_CYCLES, user, TIMES)?,
+                open_hardware(CPU_CYCLES, kernel, TIMES)?,
+                open_hardware(INSTRUCTIONS, user, TIMES)?,
+                open_hardware(INSTRUCTIONS, kernel, TIMES)?,
+            ],
+        })
+    }
+
+    /// Counts so far, in the order of [`Counters::open`]; `None` for an event that never had a counter.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn read(&mut self) -> SysResult<[Option<u64>; 4]> {
+        let mut counts = [None; 4];
+        for (file, count) in self.files.iter_mut().zip(&mut counts) {
+            let mut value = [0; 24];
+            file.read_exact(&mut value).map_err(|e| SysError::io("read a hardware counter", e))?;
+            let word = |at: usize| value.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes);
+            *count = scaled(word(0), word(8), word(16));
+        }
+        Ok(counts)
+    }
+}
+
+/// A count for the whole time that its event was enabled, given the part of it that it had a counter.
+fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
+    let whole = u128::from(count) * u128::from(enabled);
+    u64::try_from(whole.checked_div(u128::from(running))?).ok()
+}
+
+fn open_hardware(config: u64, flags: u64, read_format: u64) -> SysResult<std::fs::File> {
+    let attr = Attr { kind: HARDWARE, size: size_of::<Attr>() as u32, config, flags, read_format, ..Attr::default() };
+    // SAFETY: `attr` is valid for its stated size; this process, any CPU, no group.
+    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &attr, 0, -1, -1, FD_CLOEXEC) as i32 };
+    if fd < 0 {
+        return Err(SysError::last("perf_event_open of a hardware counter"));
+    }
+    // SAFETY: the descriptor is new and ours.
+    Ok(unsafe { std::fs::File::from_raw_fd(fd) })
+}
+
 /// Whether hardware counters can be used: opens the event cpu-cycles for this process, user space only.
 ///
 /// # Errors
 /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids it.
 pub fn hardware_counters() -> SysResult<()> {
-    let flags = DISABLED | EXCLUDE_KERNEL | EXCLUDE_HV;
-    let attr = Attr { kind: HARDWARE, size: size_of::<Attr>() as u32, config: CPU_CYCLES, flags, ..Attr::default() };
-    // SAFETY: `attr` is valid for its stated size; this process, any CPU, no group.
-    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &attr, 0, -1, -1, FD_CLOEXEC) as i32 };
-    if fd < 0 {
-        return Err(SysError::last("perf_event_open(cpu-cycles)"));
+    open_hardware(CPU_CYCLES, DISABLED | EXCLUDE_KERNEL | EXCLUDE_HV, 0).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_scaled_to_the_time_enabled() {
+        assert_eq!(scaled(100, 50, 50), Some(100));
+        assert_eq!(scaled(100, 60, 20), Some(300));
+        assert_eq!(scaled(0, 0, 0), None, "never counted is not zero");
+        assert_eq!(scaled(u64::MAX, 2, 1), None);
     }
-    // SAFETY: the descriptor is new and ours; closed at once.
-    drop(unsafe { std::fs::File::from_raw_fd(fd) });
-    Ok(())
 }

@@ -1,10 +1,11 @@
 //! Small things about processes: signals to them, this one's role, users.
 
-use crate::procfs::{Stat, parse_int, parse_stat};
+use crate::procfs::{Stat, parse_int, parse_schedstat_waits, parse_stat};
 use crate::spawn::Identity;
 use crate::{SysError, SysResult};
 use std::ffi::{CStr, CString};
 use std::path::Path;
+use tare_core::units::Nanos;
 
 /// This process's id.
 pub fn own_pid() -> i32 {
@@ -64,6 +65,16 @@ fn children_by_scan(parent: i32) -> Vec<i32> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = all.flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| stat(*pid).is_some_and(|s| s.ppid == parent)).collect()
+}
+
+/// Time of a process's main thread on a CPU, and runnable without one; a zombie has them, too.
+///
+/// # Errors
+/// ENOENT on kernels without CONFIG_SCHED_INFO, or if there is no such process.
+pub fn schedstat(pid: i32) -> SysResult<(Nanos, Nanos)> {
+    let path = format!("/proc/{pid}/schedstat");
+    let data = std::fs::read(&path).map_err(|e| SysError::io(format!("read {path}"), e))?;
+    parse_schedstat_waits(&data).ok_or_else(|| SysError::format(&path, "two numbers and more", &data))
 }
 
 /// `/proc/PID/stat` of a process, if it exists.

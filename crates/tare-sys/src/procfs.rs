@@ -94,6 +94,44 @@ pub fn parse_schedstat(data: &[u8]) -> Option<Nanos> {
     parse_int(data.split(|&b| b == b' ').next()?).map(Nanos)
 }
 
+/// `schedstat`: time on a CPU, and time runnable without one, ns.
+pub fn parse_schedstat_waits(data: &[u8]) -> Option<(Nanos, Nanos)> {
+    let mut fields = data.split(|b| b.is_ascii_whitespace()).filter(|f| !f.is_empty()).map(parse_int);
+    Some((Nanos(fields.next()??), Nanos(fields.next()??)))
+}
+
+/// A line of `/proc/interrupts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterruptLine {
+    /// Its label: a number, or a word such as `LOC`.
+    pub label: String,
+    /// What handles it, or what it is for: the last word of the line for a number, all words for a label.
+    pub what: String,
+    /// How many so far, over all CPUs.
+    pub count: u64,
+}
+
+/// The lines of `/proc/interrupts`; those that are not understood are left out.
+pub fn parse_interrupts(data: &[u8]) -> Vec<InterruptLine> {
+    let text = String::from_utf8_lossy(data);
+    let mut lines = text.lines();
+    let cpus = lines.next().map_or(0, |head| head.split_whitespace().filter(|w| w.starts_with("CPU")).count());
+    let one = |line: &str| {
+        let (label, rest) = line.split_once(':')?;
+        let label = label.trim().to_owned();
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let counts = words.iter().take(cpus).map_while(|w| w.parse::<u64>().ok());
+        let (n, count) = counts.fold((0, 0_u64), |(n, sum), c| (n + 1, sum.saturating_add(c)));
+        let words = words.get(n..).unwrap_or_default();
+        let what = match label.parse::<u32>() {
+            Ok(_) => words.last().copied().unwrap_or_default().to_owned(),
+            Err(_) => words.join(" "),
+        };
+        (n > 0).then_some(InterruptLine { label, what, count })
+    };
+    lines.filter_map(one).collect()
+}
+
 /// Steal time of all CPUs together, from the first line of `/proc/stat` (field 8), tick resolution.
 ///
 /// # Errors
@@ -191,6 +229,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn interrupts_are_summed_over_cpus_and_named() {
+        let text = b"           CPU0       CPU1       \n  24:          1          2  IO-APIC   5-edge      ACPI:Ged\n \
+            LOC:    20738    17482   Local timer interrupts\n ERR:          7\n junk\n XYZ: a b\n";
+        let all = parse_interrupts(text);
+        let got: Vec<_> = all.iter().map(|i| (i.label.as_str(), i.what.as_str(), i.count)).collect();
+        assert_eq!(got, [("24", "ACPI:Ged", 3), ("LOC", "Local timer interrupts", 38220), ("ERR", "", 7)]);
+        assert_eq!(parse_schedstat_waits(b"1852007 1119845 2\n"), Some((Nanos(1_852_007), Nanos(1_119_845))));
+        assert_eq!(parse_schedstat_waits(b"1852007"), None);
+    }
+
     const REAL: &[u8] = b"1331 (cat) R 1322 1322 1348 0 -1 4194304 101 0 0 0 0 0 0 0 20 0 1 0 99028 3133440 388 18446744073709551615 1 2 3 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
     #[test]
@@ -254,6 +303,7 @@ mod tests {
         #[test]
         fn garbage_never_panics(data in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = (parse_stat(&data), parse_schedstat(&data), parse_steal(&data).is_ok());
+            let _ = (parse_schedstat_waits(&data), parse_interrupts(&data));
             let _ = (parse_cgroup2_mount(&data), parse_own_cgroup2(&data), flat_keyed(&data, "usage_usec"));
             let _ = parse_cpu_list(&String::from_utf8_lossy(&data));
         }

@@ -157,6 +157,47 @@ fn threads(n: u64, ms: u64) {
     }
 }
 
+/// Computes for so long by the wall clock while a timer fires so often a second; each expiry is an interrupt.
+fn timer(hz: u64, ms: u64) {
+    extern "C" fn fired(_: i32) {}
+    let until = clock(libc::CLOCK_MONOTONIC) + ms * 1_000_000;
+    // SAFETY: a handler that does nothing, and a valid interval.
+    unsafe {
+        libc::signal(libc::SIGALRM, fired as extern "C" fn(i32) as usize);
+        let every = libc::timeval { tv_sec: 0, tv_usec: (1_000_000 / hz) as libc::suseconds_t };
+        let value = libc::itimerval { it_interval: every, it_value: every };
+        assert_eq!(libc::setitimer(libc::ITIMER_REAL, &value, std::ptr::null_mut()), 0, "setitimer");
+    }
+    while clock(libc::CLOCK_MONOTONIC) < until {
+        work(2_000);
+    }
+}
+
+/// Sends so many datagrams to itself over the loopback interface; each is received in a softirq.
+fn loopback(n: u64) {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("bind");
+    let own = socket.local_addr().expect("address");
+    let mut buffer = [0; 64];
+    for _ in 0..n {
+        socket.send_to(&buffer.clone(), own).expect("send");
+        socket.recv_from(&mut buffer).expect("receive");
+    }
+}
+
+/// So many threads that are there at once, idle for a moment.
+fn crowd(n: u64) {
+    let all: Vec<_> = (0..n).map(|_| std::thread::spawn(|| std::thread::sleep(Duration::from_millis(50)))).collect();
+    for t in all {
+        t.join().expect("a thread");
+    }
+}
+
+/// Says that it runs (a file), then computes without looking at a clock.
+fn announced_loop(file: &std::path::Path, count: u64) {
+    std::fs::write(file, "").expect("write the file");
+    work(count);
+}
+
 /// A daemon that has left session and parent behind, burns, and lives on; the main process ends when it has burned.
 fn daemon(ms: u64) {
     let (reader, writer) = pipe();
@@ -321,6 +362,10 @@ fn main() {
             }));
             tell("parent");
         }
+        "timer" => timer(n(1), n(2)),
+        "loopback" => loopback(n(1)),
+        "crowd" => crowd(n(1)),
+        "announced-loop" => announced_loop(std::path::Path::new(&words[1]), n(2)),
         "helper" => helper(text(1)),
         "idle" => idle(n(1)),
         "short" => short(n(1)),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tare_bpf::KernelTypes;
 use tare_core::plan::{Order, Plan, ProfileChoice, RunCount};
 use tare_core::profile::Profile;
 use tare_core::reading::{Absent, Reading};
@@ -11,6 +12,7 @@ use tare_core::run::{Factor, Host, Run, Standing, Status};
 use tare_core::sample::{PtSource, Sample};
 use tare_core::units::Nanos;
 use tare_run::RunError;
+use tare_run::account::AccountCollector;
 use tare_run::daemons::DaemonCollector;
 use tare_run::launch::ProcessLauncher;
 use tare_run::process_time::PtCollector;
@@ -164,13 +166,20 @@ fn is_alive(c: &Claimant) -> bool {
 /// Opens the collectors that the plan and this machine allow.
 fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, SessionError> {
     process::become_subreaper().map_err(RunError::from)?;
+    // Read once for both, and dropped before the first sample.
+    let types = KernelTypes::read();
     let daemons = if plan.images {
-        Reading::Value(DaemonCollector::open().map_err(RunError::from)?)
+        Reading::Value(DaemonCollector::open(&types).map_err(RunError::from)?)
     } else {
         Reading::Absent(Absent::NotAsked("no images asked for (--no-images)".into()))
     };
     let sees_exits = daemons.value().is_some_and(DaemonCollector::sees_exits);
-    Ok(Collectors { pt: PtCollector::probe(plan.leave_running, sees_exits, only), daemons })
+    let account = if plan.account {
+        Reading::Value(AccountCollector::open(&types))
+    } else {
+        Reading::Absent(Absent::NotAsked("no account asked for (--no-account)".into()))
+    };
+    Ok(Collectors { pt: PtCollector::probe(plan.leave_running, sees_exits, only), daemons, account })
 }
 
 /// How to measure, beyond the plan.

@@ -85,6 +85,7 @@ mod tests {
             user: None,
             leave_running: false,
             images: true,
+            account: true,
             tags: BTreeMap::new(),
             require: vec![],
         }

@@ -1,5 +1,6 @@
 //! The report of one series.
 
+use super::account;
 use super::build::count;
 use super::{
     DaemonSummary, Difference, Discard, DiscardReason, Failure, Measure, MeasureReport, Resources, SeriesReport,
@@ -16,7 +17,7 @@ use crate::reading::{Absent, Reading};
 use crate::run::Run;
 use crate::sample::{CpuTime, Daemon, Fate, Phase, Sample, TaskKind, Usage};
 use crate::units::Nanos;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// The samples of one series, by number.
@@ -72,8 +73,11 @@ pub(super) struct Names<'a>(HashMap<(&'a Name, TaskKind), Rc<str>>);
 
 impl<'a> Names<'a> {
     fn family(&mut self, daemon: &'a Daemon) -> Rc<str> {
-        let known = self.0.entry((&daemon.name, daemon.kind));
-        known.or_insert_with(|| family(&daemon.name, daemon.kind).into()).clone()
+        self.of(&daemon.name, daemon.kind)
+    }
+
+    pub fn of(&mut self, name: &'a Name, kind: TaskKind) -> Rc<str> {
+        self.0.entry((name, kind)).or_insert_with(|| family(name, kind).into()).clone()
     }
 }
 
@@ -86,18 +90,24 @@ pub(super) fn series_report<'a>(
     let spoiled = first_check(&group.good, cutoffs, names);
     let pt = measure(run, group, Measure::Pt, &spoiled);
     let et = measure(run, group, Measure::Et, &spoiled);
+    let net = measure(run, group, Measure::Net, &spoiled);
+    let retained = retained(&group.good, &et.kept);
     let report = SeriesReport {
         program: group.program.clone(),
         counted: count(group.counted.len()),
         warmups: count(group.warmups.len()),
         pt: pt.report,
         et: et.report,
-        discards: pt.discards.into_iter().chain(et.discards).collect(),
+        net: net.report,
+        discards: pt.discards.into_iter().chain(et.discards).chain(net.discards).collect(),
         failures: failures(run, group),
         daemons: daemons(&group.good, names),
         daemons_incomplete: incomplete(run, &group.good),
         survivors: survivors(group),
-        difference: difference(&group.good),
+        difference: difference(&retained),
+        account: account::report(&retained, names),
+        estimate: account::estimate(&retained),
+        counters: account::counters(&retained),
         resources: resources(&group.good),
     };
     (report, Kept { pt: pt.kept, et: et.kept })
@@ -126,6 +136,7 @@ fn measure(run: &Run, group: &Group, measure: Measure, spoiled: &[Option<Discard
     let value = |s: &Sample| match measure {
         Measure::Pt => s.process_time(),
         Measure::Et => Ok(s.elapsed()),
+        Measure::Net => s.net_time(),
     };
     let mut rows = Vec::new();
     let mut missing = None;
@@ -153,7 +164,7 @@ fn measure(run: &Run, group: &Group, measure: Measure, spoiled: &[Option<Discard
     let passed = values.only(&flags.iter().map(|f| !f).collect::<Vec<_>>());
     let kept_values = values.only(&fates.iter().map(|f| *f == Check::Retained).collect::<Vec<_>>());
     // Tells the bootstraps of a run apart.
-    let item = 2 * group.index as u64 + u64::from(measure == Measure::Et);
+    let item = 3 * group.index as u64 + measure as u64;
     let report = match statistics(&values, &passed, &kept_values, run, item) {
         Some(report) => Reading::Value(report),
         None => Reading::Absent(why_none(group, &rows, missing)),
@@ -279,8 +290,15 @@ fn survivors(group: &Group) -> Vec<SurvivorSummary> {
     by_name.into_values().collect()
 }
 
+/// The samples whose elapsed time was retained; all, if none was.
+fn retained<'a>(good: &[&'a Sample], kept: &[(u32, f64)]) -> Vec<&'a Sample> {
+    let kept: HashSet<u32> = kept.iter().map(|k| k.0).collect();
+    let some: Vec<&Sample> = good.iter().filter(|s| kept.contains(&s.index)).copied().collect();
+    if some.is_empty() { good.to_vec() } else { some }
+}
+
 /// Mean over the samples that have the reading; without any, the first one's reason.
-fn mean<'a>(good: &[&'a Sample], read: impl Fn(&'a Sample) -> Result<f64, Absent>) -> Reading<f64> {
+pub(super) fn mean<'a>(good: &[&'a Sample], read: impl Fn(&'a Sample) -> Result<f64, Absent>) -> Reading<f64> {
     let (mut sum, mut n, mut first) = (0.0, 0.0, None);
     for sample in good {
         match read(sample) {
@@ -294,7 +312,7 @@ fn mean<'a>(good: &[&'a Sample], read: impl Fn(&'a Sample) -> Result<f64, Absent
     Reading::Absent(first.unwrap_or_else(|| Absent::NotAsked("no successful sample".to_owned())))
 }
 
-fn read<T>(reading: &Reading<T>) -> Result<&T, Absent> {
+pub(super) fn read<T>(reading: &Reading<T>) -> Result<&T, Absent> {
     reading.as_result().map_err(Clone::clone)
 }
 

@@ -1,5 +1,6 @@
 //! The report on a terminal: each program, how they compare, under which conditions, and what must be said.
 
+mod account;
 mod compare;
 mod conditions;
 mod discards;

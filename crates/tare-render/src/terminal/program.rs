@@ -1,7 +1,7 @@
 //! The section of one program.
 
 use super::words::{self, Reasons, interval, plural, scale, time, value};
-use super::{compare, discards};
+use super::{account, compare, discards};
 use crate::grid::{self, Align, Cell, Column};
 use crate::number;
 use crate::page::Page;
@@ -27,9 +27,13 @@ pub(super) fn section(page: &mut Page<'_>, report: &RunReport, index: usize) -> 
         measures(page, s);
         intervals(page, s);
         trust(page, s);
+    }
+    let mut complete = true;
+    if s.counted > 0 {
+        complete &= account::field(page, s);
         difference(page, s);
     }
-    let mut complete = daemons(page, s);
+    complete &= daemons(page, s);
     resources(page, s);
     complete &= discards::field(page, s);
     let limit = if page.style.full { usize::MAX } else { 5 };
@@ -109,8 +113,17 @@ fn named(page: &Page<'_>, name: &str, m: &Reading<MeasureReport>) -> String {
     }
 }
 
+/// The measures of a program: net time only where it is known.
+fn rows(s: &SeriesReport) -> Vec<(&'static str, &Reading<MeasureReport>)> {
+    let mut rows = vec![("PT", &s.pt), ("ET", &s.et)];
+    if s.net.value().is_some() {
+        rows.push(("net", &s.net));
+    }
+    rows
+}
+
 fn measures(page: &mut Page<'_>, s: &SeriesReport) {
-    let rows = [("PT", &s.pt), ("ET", &s.et)];
+    let rows = rows(s);
     let pm = page.g.plus_minus;
     let dots = page.g.dots;
     let heads = [
@@ -143,11 +156,12 @@ fn measures(page: &mut Page<'_>, s: &SeriesReport) {
     } else if grid::total(&columns, 2) + 2 <= width {
         grid::draw(page, &columns, 2, 2);
     } else {
-        for (name, m) in rows {
+        for (name, m) in &rows {
             stacked(page, name, m);
         }
     }
-    for (name, m) in rows {
+    // Why there is no net time is said where the account would be.
+    for (name, m) in rows.iter().filter(|r| r.0 != "net") {
         if let Some(why) = m.absent() {
             let why = page.style.prose(&why.to_string());
             page.painted_field(&format!("no {name}"), Paint::Warn, &why);
@@ -173,8 +187,8 @@ fn stacked(page: &mut Page<'_>, name: &str, m: &Reading<MeasureReport>) {
 fn intervals(page: &mut Page<'_>, s: &SeriesReport) {
     let mut known = Vec::new();
     let mut reasons = Reasons::default();
-    for (name, m) in [("PT", s.pt.value()), ("ET", s.et.value())] {
-        let Some(m) = m else { continue };
+    for (name, m) in rows(s) {
+        let Some(m) = m.value() else { continue };
         let sc = scale(page, m);
         match &m.mean_interval {
             Ok(i) => {
@@ -196,9 +210,9 @@ fn intervals(page: &mut Page<'_>, s: &SeriesReport) {
 }
 
 fn trust(page: &mut Page<'_>, s: &SeriesReport) {
-    let measures = [("PT", s.pt.value()), ("ET", s.et.value())];
-    let whose = |(name, m): &(&'static str, Option<&MeasureReport>)| m.filter(|m| !m.trustworthy).map(|_| *name);
-    let names: Vec<&str> = measures.iter().filter_map(whose).collect();
+    let rows = rows(s);
+    let untrusted = rows.iter().filter(|r| r.1.value().is_some_and(|m| !m.trustworthy));
+    let names: Vec<&str> = untrusted.map(|r| r.0).collect();
     if !names.is_empty() {
         let verb = if names.len() > 1 { "are" } else { "is" };
         let text = format!("{} {verb} not trustworthy: fewer than half of the samples are left", names.join(" and "));

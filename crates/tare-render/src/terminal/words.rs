@@ -6,11 +6,12 @@ use std::fmt::Display;
 use tare_core::analysis::intervals::Interval;
 use tare_core::report::{Measure, MeasureReport, SeriesReport};
 
-/// `PT` or `ET`.
+/// `PT`, `ET` or `net`.
 pub(super) fn measure(m: Measure) -> &'static str {
     match m {
         Measure::Pt => "PT",
         Measure::Et => "ET",
+        Measure::Net => "net",
     }
 }
 

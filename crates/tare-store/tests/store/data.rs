@@ -3,7 +3,9 @@
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tare_core::account::{Account, Counters, Estimate, Ledger, Preemptor, Share};
 use tare_core::name::Name;
 use tare_core::plan::*;
 use tare_core::profile::{Cutoff, Profile};
@@ -63,6 +65,7 @@ pub fn run(n: u128) -> Run {
             user: None,
             leave_running: false,
             images: true,
+            account: true,
             tags: [("build".to_owned(), "a".to_owned())].into(),
             require: vec!["v5".to_owned()],
         },
@@ -134,6 +137,9 @@ pub fn sample(seq: u32, daemons: usize) -> Sample {
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos(1), voluntary_switches: 2, involuntary_switches: 0 },
         steal: Reading::Value(Nanos(0)),
+        account: Reading::Absent(Absent::NotAsked("a test".into())),
+        estimate: Reading::Absent(Absent::NotAsked("a test".into())),
+        counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
         environment_padding: 77,
     }
 }
@@ -271,6 +277,61 @@ fn survivor() -> impl Strategy<Value = Survivor> {
     (any::<i32>(), name(), fate).prop_map(|(pid, name, fate)| Survivor { pid, name, fate })
 }
 
+fn share() -> impl Strategy<Value = Share> {
+    (nanos(), any::<u64>()).prop_map(|(time, count)| Share { time, count })
+}
+
+fn shares() -> impl Strategy<Value = BTreeMap<String, Share>> {
+    btree_map(text(), share(), 0..3)
+}
+
+/// On the heap, as samples of it would not fit on a test's stack.
+fn ledger() -> BoxedStrategy<Ledger> {
+    let kind = prop_oneof![Just(None), Just(Some(TaskKind::User)), Just(Some(TaskKind::Kernel))];
+    let preemptor = (name(), kind, share()).prop_map(|(name, kind, share)| Preemptor { name, kind, share });
+    let first = (any::<u64>(), share(), reading(share()), shares(), shares(), nanos());
+    (first, share(), share(), vec(preemptor, 0..3), shares())
+        .prop_map(|(f, preempted, woken, preemptors, blocked)| {
+            let (tasks, on_cpu, stolen, interrupts, softirqs, runtime) = f;
+            Ledger { tasks, on_cpu, stolen, interrupts, softirqs, runtime, preempted, woken, preemptors, blocked }
+        })
+        .boxed()
+}
+
+fn account() -> BoxedStrategy<Account> {
+    (nanos(), nanos(), ledger(), ledger(), ledger(), any::<bool>(), any::<bool>(), any::<u64>(), any::<u32>())
+        .prop_map(|(exec, end, outside, main, others, interrupts_charged, stolen_charged, lost, open)| Account {
+            exec,
+            end,
+            outside,
+            main,
+            others,
+            interrupts_charged,
+            stolen_charged,
+            lost,
+            open,
+        })
+        .boxed()
+}
+
+fn estimate() -> impl Strategy<Value = Estimate> {
+    let interrupts = reading(btree_map(text(), any::<u64>(), 0..3));
+    (reading(nanos()), reading(nanos()), interrupts).prop_map(|(waited, on_cpu, interrupts)| Estimate {
+        waited,
+        on_cpu,
+        interrupts,
+    })
+}
+
+fn counters() -> impl Strategy<Value = Counters> {
+    any::<[u64; 4]>().prop_map(|[cycles_user, cycles_kernel, instructions_user, instructions_kernel]| Counters {
+        cycles_user,
+        cycles_kernel,
+        instructions_user,
+        instructions_kernel,
+    })
+}
+
 /// Any sample.
 pub fn any_sample() -> impl Strategy<Value = Sample> {
     let phase = prop_oneof![Just(Phase::Warmup), Just(Phase::Counted)];
@@ -284,12 +345,12 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
         vec(survivor(), 0..3),
         own,
         reading(nanos()),
-        any::<u32>(),
+        (any::<u32>(), reading(account()).boxed(), reading(estimate()).boxed(), reading(counters())).boxed(),
     );
-    (first, second).prop_map(
+    (first.boxed(), second.boxed()).prop_map(
         |(
             (series, seq, index, phase, wall_clock, start, end, outcome),
-            (process_times, usage, peak_memory, daemons, survivors, own, steal, environment_padding),
+            (process_times, usage, peak_memory, daemons, survivors, own, steal, last),
         )| Sample {
             series,
             seq,
@@ -306,7 +367,10 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
             survivors,
             own: OwnUse { cpu: own.0, voluntary_switches: own.1, involuntary_switches: own.2 },
             steal,
-            environment_padding,
+            account: last.1,
+            estimate: last.2,
+            counters: last.3,
+            environment_padding: last.0,
         },
     )
 }

@@ -1,0 +1,385 @@
+//! Gross = net + tare: the account of a sample against disturbances whose size is known.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tarebench::core::account::{Account, Ledger};
+use tarebench::core::reading::{Absent, Reading};
+use tarebench::core::sample::{Sample, TaskKind};
+use tempfile::TempDir;
+
+const OPTIONS: &[&str] = &["run", "--json", "-w0", "--no-images"];
+
+fn samples(document: &Value) -> Vec<Sample> {
+    serde_json::from_value(document["samples"].clone()).expect("samples")
+}
+
+/// Measures `burner ARGS`.
+fn measure(dir: &TempDir, options: &[&str], args: &[&str]) -> Vec<Sample> {
+    let mut c = tare(dir);
+    c.args(OPTIONS).args(options).arg("--").arg(burner()).args(args);
+    samples(&json(&mut c, 0))
+}
+
+#[track_caller]
+fn account(sample: &Sample) -> &Account {
+    match &sample.account {
+        Reading::Value(a) => {
+            assert_eq!((a.lost, a.open), (0, 0));
+            a
+        }
+        Reading::Absent(why) => panic!("no account: {why}"),
+    }
+}
+
+/// Within 5% or 200 µs.
+#[track_caller]
+fn assert_entry(what: &str, found: f64, truth: f64) {
+    let allowed = (truth * 0.05).max(200e3);
+    assert!((found - truth).abs() <= allowed, "{what}: {found} ns, truth {truth} ns, allowed ± {allowed} ns");
+}
+
+/// The task with this pid, and all it starts, keeps to a CPU.
+fn pin(pid: u32, cpu: usize) {
+    // SAFETY: a valid, initialised set of its stated size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(libc::sched_setaffinity(pid as i32, size_of::<libc::cpu_set_t>(), &set), 0, "pin {pid}");
+    }
+}
+
+fn waited_for(l: &Ledger, name: &str) -> (f64, u64) {
+    let of_name = l.preemptors.iter().filter(|p| p.name.to_string() == name);
+    of_name.fold((0.0, 0), |(t, n), p| (t + p.share.time.as_f64(), n + p.share.count))
+}
+
+fn named(shares: &BTreeMap<String, tarebench::core::account::Share>, name: &str) -> (f64, u64) {
+    shares.get(name).map_or((0.0, 0), |s| (s.time.as_f64(), s.count))
+}
+
+fn no_tracing() -> bool {
+    if !is_root() {
+        skip("needs root, for tracing in the kernel");
+    }
+    !is_root()
+}
+
+/// In 95% of the samples what is not attributed is at most 0.1% of the elapsed time or 20 µs.
+#[track_caller]
+fn assert_adds_up(samples: &[Sample]) {
+    let rest = |s: &Sample| s.unattributed().expect("an account").as_f64().abs();
+    let fits = |s: &&Sample| rest(s) <= (s.elapsed().as_f64() * 0.001).max(20e3);
+    let good = samples.iter().filter(fits).count();
+    let all: Vec<f64> = samples.iter().map(rest).collect();
+    assert!(good * 100 >= samples.len() * 95, "unattributed, ns: {all:?}");
+}
+
+#[test]
+fn the_entries_add_up_idle_and_among_competitors() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let count = rounds(60).to_string();
+    assert_adds_up(&measure(&dir, &["-r20"], &["loop", &count]));
+    let competitors: Vec<Child> = (0..3).map(|_| Child::start(&["loop", &rounds(20_000).to_string()], 1)).collect();
+    let samples = measure(&dir, &["-r20", "--cpus", "1"], &["loop", &count]);
+    drop(competitors);
+    assert_adds_up(&samples);
+    for s in &samples {
+        let main = &account(s).main;
+        let (waited, times) = waited_for(main, "burner");
+        assert!(waited > 0.5 * main.net().as_f64() && times > 0, "three others on the CPU: {main:#?}");
+    }
+}
+
+/// A burner in the background, on one CPU; ended when dropped.
+struct Child(std::process::Child);
+
+impl Child {
+    fn start(args: &[&str], cpu: usize) -> Child {
+        let child = std::process::Command::new(burner()).args(args).spawn().expect("a burner");
+        pin(child.id(), cpu);
+        Child(child)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_takes_the_cpu_is_named_with_its_time() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let (mut moments, mut steady) = (Helper::start(b"t-moments"), Helper::start(b"t-steady"));
+    for h in [&moments, &steady] {
+        pin(h.pid(), 1);
+    }
+    let began = dir.path().join("began");
+    let mut c = tare(&dir);
+    c.args(OPTIONS).args(["-r1", "--cpus", "1", "--", burner(), "announced-loop"]).arg(&began);
+    c.arg(rounds(1_200).to_string()).stdout(std::process::Stdio::piped());
+    let child = c.spawn().expect("tare");
+    until("the program runs", || began.exists());
+    let mut used = Vec::new();
+    for (helper, bursts) in [(&mut moments, &[30, 20, 10][..]), (&mut steady, &[250][..])] {
+        let before = helper.cpu();
+        for ms in bursts {
+            std::thread::sleep(std::time::Duration::from_millis(40));
+            helper.burn(*ms);
+        }
+        used.push(helper.cpu() - before);
+    }
+    let out = child.wait_with_output().expect("tare");
+    let document: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let all = samples(&document);
+    let main = &account(&all[0]).main;
+    for (name, used) in ["t-moments", "t-steady"].into_iter().zip(used) {
+        let (found, times) = waited_for(main, name);
+        assert_entry(name, found, used);
+        assert!(times > 0, "{name} took the CPU away");
+        let kind = main.preemptors.iter().find(|p| p.name.to_string() == name).and_then(|p| p.kind);
+        assert_eq!(kind, Some(TaskKind::User));
+    }
+    assert_adds_up(&all);
+}
+
+#[test]
+fn a_sleep_is_told_by_its_call() {
+    let _lock = shared();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let all = measure(&dir, &["-r3"], &["sleep", "300"]);
+    for s in &all {
+        let (found, times) = named(&account(s).main.blocked, "clock_nanosleep");
+        assert_entry("clock_nanosleep", found, 300e6);
+        assert_eq!(times, 1);
+    }
+    assert_adds_up(&all);
+}
+
+/// Interrupts of the program's CPU so far, by `/proc/interrupts`.
+fn interrupts(label: &str, cpu: usize) -> u64 {
+    let text = std::fs::read_to_string("/proc/interrupts").expect("/proc/interrupts");
+    let line = text.lines().find_map(|l| l.trim_start().strip_prefix(label)).expect("the line");
+    line.trim_start_matches(':').split_whitespace().nth(cpu).expect("the CPU").parse().expect("a number")
+}
+
+#[test]
+fn a_fast_timer_is_counted_and_its_time_taken_out_of_net() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let before = interrupts("LOC", 1);
+    let all = measure(&dir, &["-r1", "--cpus", "1"], &["timer", "5000", "500"]);
+    let counted = interrupts("LOC", 1) - before;
+    let a = account(&all[0]);
+    let (time, times) = named(&a.main.interrupts, "local_timer");
+    // Those of the start and the end of tare, and of idle ticks, are among what the kernel counted for the CPU.
+    assert!(times <= counted && times as f64 >= 0.8 * counted as f64, "{times} of {counted}");
+    assert!(times >= 2_000, "5 kHz for half a second: {times}");
+    assert!(time / times as f64 > 50.0, "some time each: {time} ns in {times}");
+    assert_eq!(a.main.net() + a.main.interrupted() + a.main.stolen(), a.main.on_cpu.time);
+    let net = all[0].net_time().expect("net time");
+    let pt = all[0].process_time().expect("PT");
+    assert_eq!(pt - net, a.charged(all[0].process_times.value().expect("PT").source));
+    assert!((pt - net).as_f64() >= time, "PT has the interrupts, net has not");
+    assert_adds_up(&all);
+}
+
+#[test]
+fn softirqs_of_traffic_are_counted() {
+    let _lock = shared();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let all = measure(&dir, &["-r1"], &["loopback", "20000"]);
+    let (time, times) = named(&account(&all[0]).main.softirqs, "NET_RX");
+    assert!((19_000..22_000).contains(&times), "one for each datagram: {times}");
+    assert!(time > 0.0);
+    assert_adds_up(&all);
+}
+
+#[test]
+fn a_forking_tree_and_threads_are_summed() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let all = measure(&dir, &["-r1"], &["child-waited", "150"]);
+    let a = account(&all[0]);
+    let (burnt, _) = truth(&dir);
+    let charged = |a: &Account, l: &Ledger| {
+        let interrupted = if a.interrupts_charged { l.interrupted().as_f64() } else { 0.0 };
+        l.net().as_f64() + interrupted
+    };
+    assert_eq!(a.others.tasks, 1);
+    assert_entry("the child", charged(a, &a.others) + charged(a, &a.main), burnt);
+    let (waited, _) = named(&a.main.blocked, "wait4");
+    assert_entry("waiting for the child", waited, a.others.total().as_f64());
+
+    let all = measure(&dir, &["-r1", "--cpus", "0,1"], &["threads", "8", "60"]);
+    let a = account(&all[0]);
+    let (burnt, _) = truth(&dir);
+    assert_eq!(a.others.tasks, 8);
+    assert_entry("eight threads", charged(a, &a.others) + charged(a, &a.main), burnt);
+    let own: f64 = a.others.preemptors.iter().filter(|p| p.kind.is_none()).map(|p| p.share.time.as_f64()).sum();
+    let waited = a.others.waited().as_f64();
+    assert!(own > 0.0 && waited > burnt, "eight on two CPUs wait for each other: {own}, {waited}");
+    let unnamed = a.others.unnamed_wait().as_f64();
+    assert!(unnamed.abs() < 0.05 * waited, "who had the CPUs is named: {unnamed} of {waited} is not");
+    assert_adds_up(&all);
+}
+
+/// What is traced on CPUs is what the scheduler says, but for stolen time where it leaves that out.
+#[test]
+fn the_schedulers_own_account_agrees() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let count = rounds(1_000).to_string();
+    for args in [&["loop", &count][..], &["threads", "8", "150"]] {
+        let all = measure(&dir, &["-r1"], args);
+        let a = account(&all[0]);
+        let ledgers = [&a.outside, &a.main, &a.others];
+        let stolen = |l: &Ledger| if a.stolen_charged { 0.0 } else { l.stolen().as_f64() };
+        let traced: f64 = ledgers.iter().map(|l| l.on_cpu.time.as_f64() - stolen(l)).sum();
+        let runtime: f64 = ledgers.iter().map(|l| l.runtime.as_f64()).sum();
+        assert!((runtime / traced - 1.0).abs() <= 0.001, "{args:?}: {runtime} ns by the scheduler, {traced} ns traced");
+    }
+}
+
+#[test]
+fn fifty_thousand_tasks_one_after_the_other_are_all_there() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let all = measure(&dir, &["-r1"], &["short", "50000"]);
+    let a = account(&all[0]);
+    assert_eq!(a.others.tasks, 50_000);
+    assert!(named(&a.main.blocked, "wait4").1 > 0);
+}
+
+/// Without privilege: why there is none, and the estimates that are left.
+#[test]
+fn without_privilege_there_are_estimates_and_the_reason() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, to drop capabilities");
+    }
+    let dropped: &[&str] = &["capsh", "--drop=cap_bpf,cap_perfmon,cap_sys_admin", "--", "-c", "exec \"$@\"", "sh"];
+    for before in [NOBODY, dropped] {
+        let dir = folder();
+        let mut c = via(&dir, before);
+        c.args(OPTIONS).args(["-r1", "--", burner(), "burn-self", "80"]);
+        let document = json(&mut c, 0);
+        let all = samples(&document);
+        let Reading::Absent(Absent::NoPermission(what)) = &all[0].account else {
+            panic!("{before:?}: {:?}", all[0].account)
+        };
+        assert!(what.contains("CAP_BPF"), "{what}");
+        assert!(matches!(all[0].net_time(), Err(Absent::NoPermission(_))), "absent, not PT");
+        let estimate = all[0].estimate.value().expect("an estimate");
+        assert!(estimate.waited.value().is_some(), "{estimate:?}");
+        let on_cpu = estimate.on_cpu.value().expect("schedstat").as_f64();
+        assert!(is_near(on_cpu, truth(&dir).0, 0.05), "{on_cpu}");
+        let counts = estimate.interrupts.value().expect("/proc/interrupts");
+        assert!(counts.values().any(|n| *n > 0), "{counts:?}");
+        let said = text(&run(via(&dir, before).args(["show"]), 0).stdout);
+        assert!(said.contains("CAP_BPF") && said.contains("estimate:"), "{said}");
+    }
+}
+
+/// A kernel without type information, as one built without CONFIG_DEBUG_INFO_BTF.
+#[test]
+fn without_btf_the_reason_is_told() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for a mount namespace");
+    }
+    let dir = folder();
+    let hide = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\"";
+    let mut c = via(&dir, &["unshare", "-m", "sh", "-c", hide, "sh"]);
+    c.args(OPTIONS).args(["-r1", "--", "true"]);
+    let all = samples(&json(&mut c, 0));
+    let Reading::Absent(Absent::NotSupported(why)) = &all[0].account else { panic!("{:?}", all[0].account) };
+    assert!(why.contains("types of the kernel"), "{why}");
+    assert!(all[0].estimate.value().is_some());
+}
+
+#[test]
+fn hardware_counts_are_there_or_their_absence_is_told() {
+    let _lock = shared();
+    let dir = folder();
+    let all = measure(&dir, &["-r1"], &["burn-self", "50"]);
+    match &all[0].counters {
+        Reading::Value(c) => assert!(c.instructions_user > 1_000_000 && c.cycles_user > 0, "{c:?}"),
+        Reading::Absent(Absent::NotSupported(why)) => assert!(why.contains("PMU"), "{why}"),
+        Reading::Absent(why) => assert!(!is_root(), "{why}"),
+    }
+}
+
+#[test]
+fn no_account_is_made_if_none_is_wanted() {
+    let _lock = shared();
+    let dir = folder();
+    let all = measure(&dir, &["-r1", "--no-account"], &["burn-self", "10"]);
+    let not_asked =
+        |r: &Reading<Account>| matches!(r, Reading::Absent(Absent::NotAsked(w)) if w.contains("--no-account"));
+    assert!(not_asked(&all[0].account) && all[0].estimate.value().is_none(), "{:?}", all[0]);
+}
+
+/// Programs that cannot be started, are killed, or leave others running have what account there can be.
+#[test]
+fn unusual_ends_have_an_account_or_a_reason() {
+    let _lock = shared();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let mut c = tare(&dir);
+    c.args(OPTIONS).args(["-r1", "-i", "--", "./no-such-program"]);
+    let all = samples(&json(&mut c, 1));
+    assert!(all[0].account.value().is_none());
+
+    let mut c = tare(&dir);
+    c.args(OPTIONS).args(["-r2", "-i", "--timeout", "0.1", "--", burner(), "never"]);
+    for s in samples(&json(&mut c, 1)) {
+        let (asleep, _) = named(&account(&s).main.blocked, "clock_nanosleep");
+        assert!(asleep > 50e6, "{s:#?}");
+    }
+
+    let mut c = tare(&dir);
+    c.args(OPTIONS).args(["-r2", "--leave-running", "--", burner(), "leave", "3"]);
+    let document = json(&mut c, 0);
+    for s in samples(&document) {
+        let Reading::Value(a) = &s.account else { panic!("{:?}", s.account) };
+        assert_eq!((a.open, a.others.tasks, a.lost), (3, 3, 0), "each sample has its own");
+        for survivor in &s.survivors {
+            signal(survivor.pid as u32, libc::SIGKILL);
+        }
+    }
+}
