@@ -352,6 +352,27 @@ fn no_account_is_made_if_none_is_wanted() {
     assert!(not_asked(&all[0].account) && all[0].estimate.value().is_none(), "{:?}", all[0]);
 }
 
+#[test]
+fn the_self_check_tells_what_tracing_costs_or_that_there_is_none() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let said = text(&run(tare(&dir).args(["run", "--self-check=1"]), 0).stdout);
+    let cost = |program: &str| {
+        let lines = said.lines().filter(|l| l.split_whitespace().next() == Some(program));
+        let figures = lines.map(|l| l.split_whitespace().skip(1).map(|n| n.parse().expect("a number")).collect());
+        figures.collect::<Vec<Vec<u64>>>()
+    };
+    let switches = cost("account_switch");
+    assert_eq!(switches.len(), 2, "both workloads: {said}");
+    assert!(switches[1][0] > 20_000, "a switch for each way of the byte, or nearly: {said}");
+    assert!(switches.iter().all(|s| s[1] > 0 && s[2] == 0), "{said}");
+    let out = run(via(&dir, NOBODY).args(["run", "--self-check=1"]), 4);
+    assert!(text(&out.stderr).contains("CAP_BPF"), "{}", text(&out.stderr));
+}
+
 /// Programs that cannot be started, are killed, or leave others running have what account there can be.
 #[test]
 fn unusual_ends_have_an_account_or_a_reason() {

@@ -18,6 +18,7 @@ pub mod markup;
 pub mod number;
 mod page;
 pub mod progress;
+pub mod self_check;
 pub mod style;
 pub mod terminal;
 pub mod text;

@@ -68,6 +68,31 @@ fn inner_loop(counter: u64, times: u64) -> u64 {
     (0..times).fold(counter, |k, _| black_box(k + 1))
 }
 
+/// Passes a byte to and fro between two threads; each way is a switch, or two.
+///
+/// # Errors
+/// The system's.
+pub fn ping_pong(times: u64) -> std::io::Result<()> {
+    use std::io::{Read, Write};
+    let (mut there, mut from_here) = std::io::pipe()?;
+    let (mut here, mut from_there) = std::io::pipe()?;
+    let other = std::thread::spawn(move || -> std::io::Result<()> {
+        let mut byte = [0];
+        for _ in 0..times {
+            there.read_exact(&mut byte)?;
+            from_there.write_all(&byte)?;
+        }
+        Ok(())
+    });
+    let mut byte = [1];
+    for _ in 0..times {
+        from_here.write_all(&byte)?;
+        here.read_exact(&mut byte)?;
+    }
+    drop(from_here);
+    other.join().unwrap_or_else(|_| Err(std::io::Error::other("the other thread failed")))
+}
+
 /// A fixed sequence of numbers (splitmix64), so that every execution sorts and multiplies the same.
 fn numbers(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;

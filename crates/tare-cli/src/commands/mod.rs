@@ -10,6 +10,7 @@ mod restore;
 mod resume;
 mod rm;
 pub mod run;
+mod self_check;
 mod show;
 mod tune;
 mod work;

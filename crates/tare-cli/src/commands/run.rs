@@ -1,7 +1,7 @@
 //! `tare run`: time programs by the protocol.
 
-use super::StoreArgs;
 use super::tune::TuneAround;
+use super::{StoreArgs, self_check};
 use crate::exit::{Exit, Failure};
 use crate::output::{Exports, Show, StyleArgs};
 use crate::plan;
@@ -40,6 +40,10 @@ pub struct RunArgs {
     /// Take process times from no better source than this one (for comparing sources)
     #[arg(long, value_enum, value_name = "SOURCE", help_heading = "Conditions")]
     pt_source: Option<Source>,
+    /// Measure what the tracing of programs costs them, with and without it in turn, and nothing else
+    #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
+          value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["commands", "argv"])]
+    self_check: Option<u32>,
     /// One program and its arguments, taken as they are
     #[arg(last = true, value_name = "PROG ARGS", conflicts_with = "commands", help_heading = "Programs")]
     pub argv: Vec<OsString>,
@@ -74,6 +78,9 @@ impl From<Source> for PtSource {
 }
 
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
+    if let Some(rounds) = args.self_check {
+        return self_check::run(rounds, &args.style.show()?);
+    }
     let plan = plan::build(&args)?;
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
