@@ -4,7 +4,8 @@
 What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
 to the bare loop, the less a tool adds. Rounds in turn, as a machine drifts; ratios within a round, as rounds differ.
 
-Arguments: the parts wanted, of spawn, images, own, computing [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5).
+Arguments: the parts wanted, of spawn, images, own, computing [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+TURNS (20, in a round).
 """
 import datetime
 import json
@@ -22,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARE = str(pathlib.Path(os.environ.get("TARE", ROOT / "target/release/tare")).resolve())
 RUNS = int(os.environ.get("RUNS", "1000"))
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
+TURNS = int(os.environ.get("TURNS", "20"))
 TRUE = shutil.which("true")
 HYPERFINE = "1.20.0"
 
@@ -60,24 +62,24 @@ def elapsed(sample):
     return sample["end"]["monotonic"] - sample["start"]["monotonic"]
 
 
-def c_loop(work):
-    return [int(line) for line in output(f"{work}/spawn_loop", str(RUNS), TRUE).split()]
+def c_loop(work, runs=RUNS):
+    return [int(line) for line in output(f"{work}/spawn_loop", str(runs), TRUE).split()]
 
 
-def by_tare(work, *arguments):
-    return [elapsed(s) for s in counted(tare(work, "-r", str(RUNS), *arguments, "--", TRUE))]
+def by_tare(work, runs, *arguments):
+    return [elapsed(s) for s in counted(tare(work, "-r", str(runs), *arguments, "--", TRUE))]
 
 
-def by_hyperfine(work, command):
+def by_hyperfine(work, runs, command):
     file = f"{work}/hyperfine.json"
-    output(command, "-N", "--style", "none", "--warmup", "1", "--runs", str(RUNS), "--export-json", file, TRUE)
+    output(command, "-N", "--style", "none", "--warmup", "1", "--runs", str(runs), "--export-json", file, TRUE)
     with open(file, encoding="utf-8") as f:
         return [t * 1e9 for t in json.load(f)["results"][0]["times"]]
 
 
-def by_perf(_work):
+def by_perf(_work, runs):
     """Mean only: perf stat keeps no single times."""
-    text = subprocess.run(["perf", "stat", "-r", str(RUNS), TRUE], check=True, capture_output=True, text=True,
+    text = subprocess.run(["perf", "stat", "-r", str(runs), TRUE], check=True, capture_output=True, text=True,
                           env={**os.environ, "LC_ALL": "C"}).stderr
     return float(re.search(r"([\d.]+) \+- [\d.]+ seconds time elapsed|([\d.]+)\s+seconds time elapsed", text)[1]) * 1e9
 
@@ -86,34 +88,52 @@ def us(ns):
     return f"{ns / 1000:.1f}"
 
 
+def in_turn(work, tool):
+    """A tool and the C loop by turns, as a machine drifts within seconds: the times of both."""
+    values, loop = [], []
+    for turn in range(TURNS):
+        # Loop, tool, tool, loop: a steady drift is the same for both.
+        for who in (0, 1) if turn % 2 == 0 else (1, 0):
+            if who == 0:
+                loop += c_loop(work, RUNS // TURNS)
+            else:
+                values += tool(work, RUNS // TURNS)
+    return values, loop
+
+
 def spawn_part(work):
     peer = hyperfine()
     have_perf = shutil.which("perf") is not None
     tools = {
-        "C loop": c_loop,
         "tare": by_tare,
-        "tare --no-images": lambda w: by_tare(w, "--no-images"),
+        "tare --no-images": lambda w, n: by_tare(w, n, "--no-images"),
+        "tare --no-account": lambda w, n: by_tare(w, n, "--no-account"),
     }
     if peer:
-        tools["hyperfine -N"] = lambda w: by_hyperfine(w, peer)
+        tools["hyperfine -N"] = lambda w, n: by_hyperfine(w, n, peer)
     rounds = []
     names = list(tools)
     for number in range(ROUNDS):
         note(f"round {number + 1} of {ROUNDS}: load {os.getloadavg()[0]:.2f}")
-        medians, means = {}, {}
+        medians, loops = {}, {}
         # Each round begins with another tool, so that none always follows the same one.
         for name in names[number % len(names):] + names[:number % len(names)]:
-            values = tools[name](work)
-            medians[name], means[name] = statistics.median(values), statistics.fmean(values)
-        perf = by_perf(work) if have_perf else None
-        rounds.append((medians, means, perf))
+            values, loop = in_turn(work, tools[name])
+            medians[name], loops[name] = statistics.median(values), statistics.median(loop)
+        perf = None
+        if have_perf:
+            values, loop = in_turn(work, lambda w, n: [by_perf(w, n)])
+            perf, loops["perf"] = statistics.fmean(values), statistics.fmean(loop)
+        rounds.append((medians, loops, perf))
 
     print(f"\n## Elapsed time of `true`, {RUNS} executions a round\n")
-    print("Medians in µs. `perf stat` gives a mean only; beside it, the C loop's mean of the same round.\n")
-    print("| round | " + " | ".join(tools) + " | perf stat, mean | C loop, mean |")
-    print("| ---: |" + " ---: |" * (len(tools) + 2))
-    for i, (medians, means, perf) in enumerate(rounds):
-        cells = [us(medians[n]) for n in tools] + [us(perf) if perf else "–", us(means["C loop"])]
+    print(f"Medians in µs, of the tool and, after the stroke, of the C loop, which ran by turns with it, {RUNS // TURNS} executions each. "
+          "`perf stat` gives a mean only; beside it, the loop's mean.\n")
+    print("| round | " + " | ".join(tools) + " | perf stat, mean |")
+    print("| ---: |" + " ---: |" * (len(tools) + 1))
+    for i, (medians, loops, perf) in enumerate(rounds):
+        cells = [f"{us(medians[n])} / {us(loops[n])}" for n in tools]
+        cells.append(f"{us(perf)} / {us(loops['perf'])}" if perf else "–")
         print(f"| {i + 1} | " + " | ".join(cells) + " |")
     print("\nRatios within a round:\n")
     print("| ratio | " + " | ".join(str(i + 1) for i in range(ROUNDS)) + " | median | wanted |")
@@ -122,13 +142,16 @@ def spawn_part(work):
     def ratios(label, values, wanted):
         print(f"| {label} | " + " | ".join(f"{v:.3f}" for v in values) + f" | **{statistics.median(values):.3f}** | {wanted} |")
 
-    for name in names[1:]:
-        wanted = "0.98 to 1.02" if name == "tare" else ""
-        ratios(f"{name} / C loop", [m[name] / m["C loop"] for m, _, _ in rounds], wanted)
+    def to_loop(name):
+        return [m[name] / loops[name] for m, loops, _ in rounds]
+
+    for name in names:
+        ratios(f"{name} / C loop", to_loop(name), "0.98 to 1.02" if name == "tare" else "")
+    ratios("tare / tare --no-account", [a / b for a, b in zip(to_loop("tare"), to_loop("tare --no-account"))], "up to 1.01")
     if peer:
-        ratios("tare / hyperfine -N", [m["tare"] / m["hyperfine -N"] for m, _, _ in rounds], "below 1")
+        ratios("tare / hyperfine -N", [a / b for a, b in zip(to_loop("tare"), to_loop("hyperfine -N"))], "below 1")
     if have_perf:
-        ratios("perf stat / C loop (means)", [p / m["C loop"] for _, m, p in rounds], "")
+        ratios("perf stat / C loop (means)", [p / loops["perf"] for _, loops, p in rounds], "")
     return peer, have_perf
 
 
@@ -234,7 +257,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
-        print("# Benchmarks\n\nMade by `make -s bench >docs/benchmarks.md`; takes about three minutes. Figures of one machine, "
+        print("# Benchmarks\n\nMade by `make -s bench >docs/benchmarks.md`; takes about five minutes. Figures of one machine, "
               "which was\nas busy as its load average says; the ratios are what to look at.")
         peer, have_perf = None, False
         if "spawn" in parts:

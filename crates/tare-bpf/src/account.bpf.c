@@ -230,6 +230,12 @@ static __always_inline __u64 moment(struct control *ctl, __u64 now)
 	return (now - ctl->words[CONTROL_BASE]) >> 6;
 }
 
+// A beginning is rounded up, so that no more is charged than was waited.
+static __always_inline __u64 beginning(struct control *ctl, __u64 began)
+{
+	return moment(ctl, began + 63);
+}
+
 static __always_inline void begin_wait(struct control *ctl, struct task *t, struct task_struct *p, __u32 cpu,
 				       __u64 state, __u64 now)
 {
@@ -241,7 +247,7 @@ static __always_inline void begin_wait(struct control *ctl, struct task *t, stru
 	struct waits *w = waits_of(cpu);
 	__u64 class = t->words[TASK_CLASS];
 	if (w && class < CLASSES)
-		__sync_fetch_and_add(&w->words[class], (1ULL << WAITERS_SHIFT) + (moment(ctl, now) & SUM_MASK));
+		__sync_fetch_and_add(&w->words[class], (1ULL << WAITERS_SHIFT) + (beginning(ctl, now) & SUM_MASK));
 }
 
 static __always_inline struct cost *cost_of(struct cpu *c, struct preemptor *who)
@@ -317,10 +323,11 @@ static __always_inline void end_wait(struct control *ctl, struct cpu *c, struct 
 	__u64 began = t->words[TASK_SINCE];
 	struct waits *w = waits_of(id);
 	struct cpu *there = bpf_map_lookup_elem(&cpus, &id);
+	__u64 from = beginning(ctl, began);
 	if (there && there->words[WORD_CHARGED] > began)
-		began = there->words[WORD_CHARGED];
+		from = moment(ctl, there->words[WORD_CHARGED]);
 	if (w && class < CLASSES)
-		__sync_fetch_and_sub(&w->words[class], (1ULL << WAITERS_SHIFT) + (moment(ctl, began) & SUM_MASK));
+		__sync_fetch_and_sub(&w->words[class], (1ULL << WAITERS_SHIFT) + (from & SUM_MASK));
 	add(c, class, t->words[TASK_STATE] == STATE_PREEMPTED ? SLOT_PREEMPTED : SLOT_WOKEN, now - t->words[TASK_SINCE],
 	    1);
 }
@@ -330,18 +337,18 @@ static __always_inline void end_wait(struct control *ctl, struct cpu *c, struct 
 // The word says of which sample it is, too: a task that an earlier one has left running may still have the CPU.
 static __always_inline __u64 marked(struct control *ctl, __u64 class)
 {
-	return ctl->words[CONTROL_GENERATION] << 2 | (class + 1);
+	return ctl->words[CONTROL_GENERATION] << 3 | (class + 1);
 }
 
 // Whether a task of the program has this CPU.
 static __always_inline bool is_ours(struct control *ctl, struct cpu *c)
 {
-	return c->words[WORD_CLASS] >> 2 == ctl->words[CONTROL_GENERATION];
+	return c->words[WORD_CLASS] >> 3 == ctl->words[CONTROL_GENERATION];
 }
 
 static __always_inline __u64 class_on(struct cpu *c)
 {
-	return (c->words[WORD_CLASS] & 3) - 1;
+	return (c->words[WORD_CLASS] & 7) - 1;
 }
 
 static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u32 tid, __u64 class, __u64 now, __u64 steal,
@@ -466,7 +473,7 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 	}
 	if (!(state & TASK_DEAD) && (preempt || !state)) {
 		begin_wait(ctl, t, prev, id, STATE_PREEMPTED, now);
-		if (t->words[TASK_CLASS] == CLASS_OUTSIDE)
+		if (t->words[TASK_CLASS] != CLASS_MAIN && t->words[TASK_CLASS] != CLASS_OTHERS)
 			return;
 		struct preemptor who;
 		identify(ctl, &who, next, next_ours);
@@ -596,10 +603,10 @@ int BPF_PROG(account_fork, struct task_struct *parent, struct task_struct *child
 	__u64 class;
 	if (!ctl->words[CONTROL_MAIN] && parent->tgid == ctl->words[CONTROL_TARE]) {
 		ctl->words[CONTROL_MAIN] = child->pid;
-		class = CLASS_OUTSIDE;
+		class = ctl->words[CONTROL_WARMING] ? CLASS_WARMING : CLASS_OUTSIDE;
 		describe(ctl, child);
 	} else if (attend(ctl, c, parent)) {
-		class = CLASS_OTHERS;
+		class = ctl->words[CONTROL_WARMING] ? CLASS_WARMING : CLASS_OTHERS;
 	} else {
 		return 0;
 	}
@@ -636,7 +643,7 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 		bpf_map_delete_elem(&tasks, &before);
 		return 0;
 	}
-	if (tid != ctl->words[CONTROL_MAIN] || ctl->words[CONTROL_EXEC])
+	if (tid != ctl->words[CONTROL_MAIN] || ctl->words[CONTROL_EXEC] || ctl->words[CONTROL_WARMING])
 		return 0;
 	struct task *t = task_of(ctl, tid);
 	if (!t || !attend(ctl, c, p))
@@ -664,7 +671,7 @@ int BPF_PROG(account_waking, struct task_struct *p)
 	struct control *ctl = armed();
 	if (!ctl || p->tgid != ctl->words[CONTROL_TARE])
 		return 0;
-	if (!ctl->words[CONTROL_EXITED] || ctl->words[CONTROL_END])
+	if (!ctl->words[CONTROL_EXITED] || ctl->words[CONTROL_END] || ctl->words[CONTROL_WARMING])
 		return 0;
 	struct task_struct *current = (void *)bpf_get_current_task_btf();
 	if (current->tgid != ctl->words[CONTROL_MAIN])

@@ -8,6 +8,8 @@
 #define CLASS_MAIN 1
 #define CLASS_OTHERS 2
 #define CLASSES 3
+/* What is run before a sample to warm the kernel's paths up: followed like a program, and summed nowhere. */
+#define CLASS_WARMING 3
 
 /* Sums of a class: each has nanoseconds and a count. */
 #define SLOT_ON_CPU 0
@@ -66,6 +68,7 @@
 #define CONTROL_STEAL_LEFT_OUT 9
 #define CONTROL_IRQ_LEFT_OUT 10
 #define CONTROL_LEFT 11
+#define CONTROL_WARMING 12
 #define CONTROL_WORDS 16
 
 /* Words of a task's record. */

@@ -194,27 +194,27 @@ impl AccountTracer {
             self.waits.set(cpu, Waits([0; 8]), 0).map_err(|e| of_map(&e))?;
         }
         self.filter.set(0, Filter([0; FILTER_WORDS]), 0).map_err(|e| of_map(&e))?;
-        self.arm(own)
+        self.drain();
+        self.arm(own, true)
     }
 
-    fn arm(&mut self, own: i32) -> Result<(), BpfError> {
+    fn arm(&mut self, own: i32, warming: bool) -> Result<(), BpfError> {
         self.generation += 1;
         let mut control = Control([0; CONTROL_WORDS]);
         control.0[CONTROL_STATE] = 1;
         control.0[CONTROL_TARE] = own as u64;
         control.0[CONTROL_BASE] = monotonic();
         control.0[CONTROL_GENERATION] = self.generation;
+        control.0[CONTROL_WARMING] = u64::from(warming);
         self.control.set(0, control, 0).map_err(|e| of_map(&e))
     }
 
-    /// The next task that this process starts is the program.
+    /// The next task that this process starts is the program. One system call, as more would cool what was warmed.
     ///
     /// # Errors
     /// The kernel's.
     pub fn start(&mut self, own: i32) -> Result<(), BpfError> {
-        self.drain();
-        self.before = self.snapshot()?;
-        self.arm(own)
+        self.arm(own, false)
     }
 
     /// Ends the account and reads it.
@@ -224,16 +224,18 @@ impl AccountTracer {
     pub fn stop(&mut self) -> Result<Record, BpfError> {
         let control = self.control.get(&0, 0).map_err(|e| of_map(&e))?;
         self.control.set(0, Control([0; CONTROL_WORDS]), 0).map_err(|e| of_map(&e))?;
+        // Between samples nothing is summed: what was read after the last one still holds.
         let after = self.snapshot()?;
         let word = |at: usize| control.0.get(at).copied().unwrap_or_default();
         let time = |at: usize| Some(word(at)).filter(|t| *t > 0).and_then(|t| i64::try_from(t).ok()).map(Nanos);
+        let before = std::mem::replace(&mut self.before, after.clone());
         let main = u32::try_from(word(CONTROL_MAIN)).ok().filter(|m| *m > 0);
         let ours = |t: &TaskWords| t.0.get(TASK_GENERATION) == Some(&self.generation);
         // The main thread stays in the table when it has ended.
         let alive = self.tasks.iter().filter_map(Result::ok).filter(|(tid, t)| ours(t) && Some(*tid) != main).count();
         let difference = |at: usize| -> u64 {
             let of = |list: &[Cpu]| list.iter().filter_map(|c| c.0.get(at)).fold(0_u64, |a, b| a.wrapping_add(*b));
-            of(&after).wrapping_sub(of(&self.before))
+            of(&after).wrapping_sub(of(&before))
         };
         let sum = |class: usize, slot: usize| {
             let at = WORD_SUMS + 2 * (class * SLOTS + slot);

@@ -53,42 +53,13 @@ pub fn difference(
 ) -> Difference {
     let old: HashMap<i32, &Entry> = before.entries.iter().map(|e| (e.pid, e)).collect();
     let new: HashMap<i32, &Entry> = after.entries.iter().map(|e| (e.pid, e)).collect();
-    let same = |e: &Entry| old.get(&e.pid).filter(|o| o.start_ticks == e.start_ticks).copied();
     let born = births(&old, exits);
     let tree = tree_of(&old, after, exits, &born, roles);
-    // By its parent, too: a daemon may have been given the pid that a process of the tree had.
-    let in_tree = |pid: i32, ppid: i32| {
-        let member = Some(pid) == roles.main || roles.members.as_ref().is_some_and(|m| m.contains(&pid));
-        member || (roles.members.is_none() && (ppid == roles.own || tree.contains(&ppid)))
-    };
-    let kind = |pid: i32, kernel: bool| match kernel {
-        true => TaskKind::Kernel,
-        false if pid == roles.own || roles.helpers.contains(&pid) => TaskKind::Tare,
-        false => TaskKind::User,
-    };
-    let mut out = Difference::default();
     let zombies = zombies(&old, &new, exits, &born);
+    let scene = Scene { old, new, tree, zombies, roles };
+    let mut out = Difference::default();
     for e in &after.entries {
-        let was = same(e);
-        if was.is_none() && (tree.contains(&e.pid) && in_tree(e.pid, e.ppid)) {
-            if !zombies.contains(&e.pid) {
-                out.survivors.push((e.pid, Name::new(e.comm.as_bytes())));
-            }
-            continue;
-        }
-        let cpu = if e.pid == roles.own { own_cpu } else { e.cpu - was.map_or(Nanos::ZERO, |o| o.cpu) };
-        let counted_before = was.map_or(Some(Nanos::ZERO), |o| o.interval_counted);
-        out.daemons.push(Daemon {
-            pid: e.pid,
-            start: e.start(),
-            name: Name::new(e.comm.as_bytes()),
-            kind: kind(e.pid, e.kernel_thread),
-            cpu,
-            tick_bound: false,
-            interval_counted: e.interval_counted.zip(counted_before).map(|(a, b)| a - b),
-            born: was.is_none(),
-            died: zombies.contains(&e.pid),
-        });
+        scene.alive(e, own_cpu, &mut out);
     }
     let mut helpers = roles.helpers.clone();
     for (x, born) in exits.iter().zip(born) {
@@ -100,20 +71,79 @@ pub fn difference(
             helpers.swap_remove(i);
             continue;
         }
-        if born && x.member.unwrap_or_else(|| in_tree(x.pid, x.ppid)) {
-            *out.tree_exits.get_or_insert(Nanos::ZERO) += x.cpu;
-            continue;
+        scene.ended(x, born, realtime_offset, &mut out);
+    }
+    out.tree = scene.tree;
+    out.daemons.retain(|d| d.cpu != Nanos::ZERO || d.born || d.died);
+    out.daemons.sort_by(|a, b| b.cpu.cmp(&a.cpu).then(a.pid.cmp(&b.pid)));
+    out
+}
+
+/// What [`difference`] looks things up in.
+struct Scene<'a> {
+    old: HashMap<i32, &'a Entry>,
+    new: HashMap<i32, &'a Entry>,
+    tree: HashSet<i32>,
+    zombies: HashSet<i32>,
+    roles: &'a Roles,
+}
+
+impl Scene<'_> {
+    /// By its parent, too: a daemon may have been given the pid that a process of the tree had.
+    fn in_tree(&self, pid: i32, ppid: i32) -> bool {
+        let roles = self.roles;
+        let member = Some(pid) == roles.main || roles.members.as_ref().is_some_and(|m| m.contains(&pid));
+        member || (roles.members.is_none() && (ppid == roles.own || self.tree.contains(&ppid)))
+    }
+
+    fn kind(&self, pid: i32, kernel: bool) -> TaskKind {
+        match kernel {
+            true => TaskKind::Kernel,
+            false if pid == self.roles.own || self.roles.helpers.contains(&pid) => TaskKind::Tare,
+            false => TaskKind::User,
         }
-        let was = old.get(&x.pid).filter(|_| !born);
-        if is_zombie(was.copied(), new.get(&x.pid).copied(), x) {
-            continue;
+    }
+
+    /// A process that is in the image after.
+    fn alive(&self, e: &Entry, own_cpu: Nanos, out: &mut Difference) {
+        let was = self.old.get(&e.pid).filter(|o| o.start_ticks == e.start_ticks);
+        if was.is_none() && self.tree.contains(&e.pid) && self.in_tree(e.pid, e.ppid) {
+            if !self.zombies.contains(&e.pid) {
+                out.survivors.push((e.pid, Name::new(e.comm.as_bytes())));
+            }
+            return;
+        }
+        let cpu = if e.pid == self.roles.own { own_cpu } else { e.cpu - was.map_or(Nanos::ZERO, |o| o.cpu) };
+        let counted_before = was.map_or(Some(Nanos::ZERO), |o| o.interval_counted);
+        out.daemons.push(Daemon {
+            pid: e.pid,
+            start: e.start(),
+            name: Name::new(e.comm.as_bytes()),
+            kind: self.kind(e.pid, e.kernel_thread),
+            cpu,
+            tick_bound: false,
+            interval_counted: e.interval_counted.zip(counted_before).map(|(a, b)| a - b),
+            born: was.is_none(),
+            died: self.zombies.contains(&e.pid),
+        });
+    }
+
+    /// A process that ended meanwhile.
+    fn ended(&self, x: &Exit, born: bool, realtime_offset: Nanos, out: &mut Difference) {
+        if born && x.member.unwrap_or_else(|| self.in_tree(x.pid, x.ppid)) {
+            *out.tree_exits.get_or_insert(Nanos::ZERO) += x.cpu;
+            return;
+        }
+        let was = self.old.get(&x.pid).filter(|_| !born).copied();
+        if is_zombie(was, self.new.get(&x.pid).copied(), x) {
+            return;
         }
         let counted_before = was.map_or(Some(Nanos::ZERO), |o| o.interval_counted);
         out.daemons.push(Daemon {
             pid: x.pid,
             start: was.map_or_else(|| x.began.since_boot(realtime_offset), |o| o.start()),
             name: Name::new(was.map_or(x.comm, |o| o.comm).as_bytes()),
-            kind: kind(x.pid, x.kernel || was.is_some_and(|o| o.kernel_thread)),
+            kind: self.kind(x.pid, x.kernel || was.is_some_and(|o| o.kernel_thread)),
             cpu: x.cpu - was.map_or(Nanos::ZERO, |o| o.cpu),
             tick_bound: x.tick_bound,
             interval_counted: x.interval_counted.zip(counted_before).map(|(a, b)| a - b),
@@ -121,10 +151,6 @@ pub fn difference(
             died: true,
         });
     }
-    out.tree = tree;
-    out.daemons.retain(|d| d.cpu != Nanos::ZERO || d.born || d.died);
-    out.daemons.sort_by(|a, b| b.cpu.cmp(&a.cpu).then(a.pid.cmp(&b.pid)));
-    out
 }
 
 /// The process of this exit is still in the image after: a zombie, whose clock is exact.

@@ -64,8 +64,9 @@ pub struct Runner<'a> {
 struct Progress {
     set_up: bool,
     failed: bool,
+    /// Its time is over, or it is precise; the others go on.
+    enough: bool,
     counted: u32,
-    warmups: u32,
     /// PT, or ET where there is none, of the counted successes, ns.
     values: Vec<f64>,
 }
@@ -120,14 +121,14 @@ impl Runner<'_> {
                     if self.plan.order == Order::Sequential {
                         // The rest of this series is skipped; the next one has its own measure.
                         if let Some(p) = progress.get_mut(slot.series as usize) {
-                            p.counted = u32::MAX;
+                            p.enough = true;
                         }
                         continue;
                     }
                     return Why::Finished;
                 }
             }
-            let skip = progress.get(slot.series as usize).is_none_or(|p| p.failed || p.counted == u32::MAX);
+            let skip = progress.get(slot.series as usize).is_none_or(|p| p.failed || p.enough);
             if skip {
                 continue;
             }
@@ -277,10 +278,7 @@ impl Runner<'_> {
 
     fn note(&self, progress: &mut [Progress], sample: &Sample) {
         let Some(p) = progress.get_mut(sample.series as usize) else { return };
-        match sample.phase {
-            Phase::Warmup => p.warmups += 1,
-            Phase::Counted => p.counted += 1,
-        }
+        p.counted += u32::from(sample.phase == Phase::Counted);
         if !self.plan.ignore_failure.accepts(&sample.outcome) {
             p.failed = true;
         } else if sample.phase == Phase::Counted {
