@@ -9,7 +9,7 @@ use tare_core::report::{AccountReport, Discard, DiscardReason, EntryKind, Measur
 use tare_core::sample::{Daemon, Phase, Sample, TaskKind};
 use tare_core::units::Nanos;
 
-const SERIES: [&str; 27] = [
+const SERIES: [&str; 35] = [
     // As hyperfine has them: seconds, of elapsed time.
     "command",
     "mean",
@@ -34,6 +34,15 @@ const SERIES: [&str; 27] = [
     "net_stddev",
     "net_relative_error",
     "net_median",
+    // How the elapsed time was spent; these add up to it.
+    "account_net",
+    "account_launch",
+    "account_interrupts",
+    "account_softirqs",
+    "account_stolen",
+    "account_waited",
+    "account_asleep",
+    "account_reap",
     "account_unattributed",
     // Counts, of PT.
     "samples",
@@ -139,8 +148,6 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
     let mut rows = vec![header(&SERIES, &parameters)];
     for s in &report.series {
         let (et, pt, net) = (s.et.value(), s.pt.value(), s.net.value());
-        let rest = |a: &AccountReport| a.elapsed.iter().find(|e| e.kind == EntryKind::Unattributed).map(|e| e.time);
-        let unattributed = s.account.value().and_then(rest);
         let time = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> f64| cell(m, |m| secs(f(m)));
         let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
         let reading = |r: &Reading<f64>| cell(r.value(), |v| secs(*v));
@@ -167,12 +174,14 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
             cell(net.and_then(|m| m.std_dev), secs),
             cell(net.and_then(|m| m.relative_error), number),
             time(net, |m| m.median),
-            cell(unattributed, secs),
+        ];
+        row.extend(ACCOUNT.iter().map(|kinds| cell(s.account.value(), |a| secs(spent(a, kinds)))));
+        row.extend([
             count(pt, |m| m.samples),
             count(pt, |m| m.retained),
             count(pt, |m| m.discarded_by_cutoff),
             count(pt, |m| m.discarded_by_sigma),
-        ];
+        ]);
         row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| shown(v).into_owned())));
         rows.push(row);
     }
@@ -201,6 +210,23 @@ pub fn samples(report: &RunReport, samples: &[Sample]) -> Result<String, RenderE
         rows.push(row);
     }
     write(rows)
+}
+
+/// The kinds of entries that the columns `account_…` sum.
+const ACCOUNT: [&[EntryKind]; 9] = [
+    &[EntryKind::Net],
+    &[EntryKind::Launch],
+    &[EntryKind::Interrupt],
+    &[EntryKind::Softirq],
+    &[EntryKind::Stolen],
+    &[EntryKind::Preempted, EntryKind::Own, EntryKind::Waiting],
+    &[EntryKind::Blocked],
+    &[EntryKind::Reap],
+    &[EntryKind::Unattributed],
+];
+
+fn spent(a: &AccountReport, kinds: &[EntryKind]) -> f64 {
+    a.elapsed.iter().filter(|e| kinds.contains(&e.kind)).map(|e| e.time).sum()
 }
 
 fn identity(s: &Sample, label: &str) -> Vec<String> {
