@@ -245,6 +245,19 @@ pub struct Comparison {
     pub paired_in_time: bool,
     /// The verdict.
     pub verdict: Verdict,
+    /// The same by elapsed time, where `measure` is PT: programs that wait may differ in nothing else.
+    pub by_elapsed: Option<ElapsedRatio>,
+}
+
+/// Ratio of elapsed times, as in [`Comparison`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElapsedRatio {
+    /// Median of the ratios of samples of the same round; over retained ones.
+    pub ratio: f64,
+    /// 95% sign-test interval of that ratio.
+    pub interval: Result<Interval, NoInterval>,
+    /// The verdict.
+    pub verdict: Verdict,
 }
 
 /// A remark that a reader must see.

@@ -4,12 +4,14 @@ mod common;
 
 use common::{absent, daemon, profile, run, sample};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use tare_core::account::*;
 use tare_core::name::Name;
 use tare_core::plan::{IgnoreFailure, Order, ProfileChoice, RunCount};
 use tare_core::profile::Cutoff;
 use tare_core::reading::{Absent, Reading};
-use tare_core::report::{DiscardReason, Measure, RunReport, Verdict, build};
+use tare_core::report::{DiscardReason, EntryKind, Measure, RunReport, Verdict, build};
 use tare_core::run::{Run, Standing, Status};
 use tare_core::sample::*;
 use tare_core::units::Nanos;
@@ -120,7 +122,7 @@ fn everything_discarded() {
         (0..10).map(|i| sample(0, i, ms(100), if i < 6 { vec![daemon("bad", ms(9))] } else { vec![] })).collect();
     let report = build(&run(1), &some, Some(&profile(vec![cutoff("bad", 1.0)])));
     assert!(!report.series[0].pt.value().unwrap().trustworthy);
-    assert!(says(&report, "not trustworthy") && says(&report, "No intervals: 4 retained"));
+    assert!(says(&report, "not trustworthy") && says(&report, "time: 4 retained samples"));
 }
 
 #[test]
@@ -182,6 +184,115 @@ fn daemons_are_folded_and_added_up() {
     assert_eq!(s.difference.daemons, Reading::Value(2.5e6));
     assert_eq!(s.daemons_incomplete, Some((1, "lost: overrun".into())));
     assert!(says(&report, "In 1 of 4 samples"));
+}
+
+/// A ledger: on a CPU, of that interrupted and stolen, then waiting for `sh` and asleep.
+fn ledger(on_cpu: i64, interrupted: i64, stolen: i64, waited: i64, asleep: i64) -> Ledger {
+    let share = |ns: i64| Share { time: ms(ns), count: 1 };
+    Ledger {
+        tasks: 1,
+        on_cpu: share(on_cpu),
+        stolen: Reading::Value(share(stolen)),
+        interrupts: [("local_timer".to_owned(), share(interrupted))].into(),
+        softirqs: BTreeMap::new(),
+        runtime: ms(on_cpu - stolen),
+        preempted: share(waited),
+        woken: Share::default(),
+        preemptors: vec![Preemptor { name: "sh".into(), kind: Some(TaskKind::User), share: share(waited) }],
+        blocked: [("futex".to_owned(), share(asleep))].into(),
+    }
+}
+
+/// PT 100 ms, ET 101 ms: launch 1 ms, end 2 ms before the stamp.
+fn accounted(index: u32) -> Sample {
+    let mut s = sample(0, index, ms(100), vec![]);
+    s.account = Reading::Value(Account {
+        exec: ms(1),
+        end: ms(99),
+        outside: ledger(0, 0, 0, 0, 0),
+        main: ledger(60, 4, 1, 30, 7),
+        others: ledger(40, 2, 0, 10, 5),
+        interrupts_charged: true,
+        stolen_charged: false,
+        lost: 0,
+        open: 0,
+    });
+    s
+}
+
+fn changed(f: impl Fn(&mut Account)) -> Sample {
+    let mut s = accounted(0);
+    if let Reading::Value(a) = &mut s.account {
+        f(a);
+    }
+    s
+}
+
+#[test]
+fn net_time_is_without_what_the_kernel_charged() {
+    // Interrupts of all ledgers; not the stolen time, which this kernel leaves out.
+    assert_eq!(accounted(0).net_time(), Ok(ms(94)));
+    assert_eq!(changed(|a| a.stolen_charged = true).net_time(), Ok(ms(93)));
+    assert_eq!(changed(|a| a.interrupts_charged = false).net_time(), Ok(ms(100)));
+    // The task-clock has both in any case.
+    let mut s = changed(|a| a.interrupts_charged = false);
+    if let Reading::Value(p) = &mut s.process_times {
+        (p.source, p.task_clock) = (PtSource::TaskClock, Reading::Value(ms(100)));
+    }
+    assert_eq!(s.net_time(), Ok(ms(93)));
+    // What is not complete gives none.
+    assert!(matches!(changed(|a| a.lost = 1).net_time(), Err(Absent::Lost(_))));
+    assert!(sample(0, 0, ms(1), vec![]).net_time().is_err());
+}
+
+#[test]
+fn the_account_adds_up_to_the_elapsed_time() {
+    let s = accounted(0);
+    assert_eq!((s.launch(), s.reap(), s.unattributed()), (Some(ms(1)), Some(ms(2)), Some(ms(1))));
+    let samples: Vec<Sample> = (0..10).map(accounted).collect();
+    let report = build(&run(1), &samples, None);
+    let a = report.series[0].account.value().unwrap();
+    let sum: f64 = a.elapsed.iter().map(|e| e.time).sum();
+    assert!((sum - a.gross).abs() < 1.0 && a.gross == 101e6, "{sum} of {}", a.gross);
+    let kinds: Vec<_> = a.elapsed.iter().map(|e| (e.kind, e.time / 1e6)).collect();
+
+    let expected = [
+        (EntryKind::Net, 55.0),
+        (EntryKind::Preempted, 30.0),
+        (EntryKind::Blocked, 7.0),
+        (EntryKind::Interrupt, 4.0),
+        (EntryKind::Reap, 2.0),
+        (EntryKind::Stolen, 1.0),
+        (EntryKind::Launch, 1.0),
+        (EntryKind::Waiting, 0.0),
+        (EntryKind::Unattributed, 1.0),
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(a.elapsed[2].asleep(), Some(Asleep::Locks));
+    assert_eq!((a.samples, a.other_tasks, a.agreement), (10, 1.0, Some(1.0)));
+    assert_eq!(report.series[0].net.value().unwrap().mean, 94e6);
+    assert!(says(&report, "could not be attributed"), "1% is told");
+    let mut partial = samples;
+    partial[3] = changed(|a| a.lost = 2);
+    partial[3].index = 3;
+    let report = build(&run(1), &partial, None);
+    assert!(says(&report, "In 1 of 10 samples the account is not complete"));
+    assert_eq!(report.series[0].net.value().unwrap().samples, 9);
+}
+
+/// Programs that burn alike and wait differently.
+#[test]
+fn a_difference_in_elapsed_time_alone_is_told() {
+    let mut samples = series(0, 10, 100);
+    samples.extend(series(1, 10, 100));
+    for s in samples.iter_mut().filter(|s| s.series == 1) {
+        s.end.monotonic = s.end.monotonic + ms(50);
+    }
+    let report = build(&run(2), &samples, None);
+    let c = &report.comparisons[0];
+    let elapsed = c.by_elapsed.as_ref().unwrap();
+    assert_eq!((c.verdict, elapsed.verdict), (Verdict::Undecided, Verdict::Slower));
+    assert!((elapsed.ratio - 1.5).abs() < 0.02 && says(&report, "By elapsed time it is slower than program 1"));
 }
 
 #[test]

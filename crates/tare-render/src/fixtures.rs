@@ -274,6 +274,7 @@ pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict
         pairs: 10,
         paired_in_time: true,
         verdict,
+        by_elapsed: None,
     }
 }
 

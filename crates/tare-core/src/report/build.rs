@@ -2,7 +2,7 @@
 
 use super::remarks::{self, Context};
 use super::series::{Grouped, Kept, Names, series_report};
-use super::{Comparison, Measure, RunReport, SeriesReport};
+use super::{Comparison, ElapsedRatio, Measure, RunReport, SeriesReport};
 use crate::analysis::comparison::{compare, verdict};
 use crate::plan::{Order, ProfileChoice};
 use crate::profile::Profile;
@@ -102,6 +102,9 @@ fn comparisons(run: &Run, kept: &[Kept]) -> Vec<Comparison> {
             Some(r) => (Measure::Pt, r),
             None => (Measure::Et, compare(&program.et, &base.et)?),
         };
+        let elapsed = compare(&program.et, &base.et).filter(|_| measure == Measure::Pt);
+        let by_elapsed =
+            elapsed.map(|r| ElapsedRatio { ratio: r.ratio, verdict: verdict(&r.interval), interval: r.interval });
         Some(Comparison {
             series: count(i),
             reference: count(reference),
@@ -111,6 +114,7 @@ fn comparisons(run: &Run, kept: &[Kept]) -> Vec<Comparison> {
             interval: found.interval,
             pairs: found.pairs,
             paired_in_time: run.plan.order != Order::Sequential,
+            by_elapsed,
         })
     };
     others.filter_map(one).collect()

@@ -2,7 +2,7 @@
 
 use super::build::{count, reference};
 use super::series::{Group, Grouped, Kept};
-use super::{Comparison, MeasureReport, Remark, SeriesReport};
+use super::{Comparison, EntryKind, Remark, SeriesReport, Verdict};
 use crate::analysis::intervals::FEWEST;
 use crate::analysis::series::Values;
 use crate::analysis::stopping::relative_half_width;
@@ -15,6 +15,8 @@ use crate::units::Nanos;
 
 /// Elapsed time above so many times process time is remarked upon.
 const FAR_ABOVE: f64 = 1.5;
+/// Share of the gross that may be unattributed without a remark.
+const UNATTRIBUTED: f64 = 0.001;
 /// Share of all CPUs' time that may be stolen without a remark.
 const STEAL_SHARE: f64 = 0.005;
 
@@ -60,6 +62,7 @@ pub(super) fn all(c: &Context) -> Vec<Remark> {
         daemons(group, report, &mut pad);
         survivors(report, &mut pad);
         waiting(group, report, &mut pad);
+        account(report, &mut pad);
         steal(c.run, group, &mut pad);
     }
     pad.remarks
@@ -133,7 +136,32 @@ fn comparison(c: &Context, pad: &mut Pad) {
             pad.warn("It cannot be compared: no round has a retained sample of both programs.".to_owned());
         }
     }
+    for comparison in c.comparisons {
+        pad.series = Some(comparison.series);
+        by_elapsed(comparison, pad);
+    }
     pad.series = None;
+}
+
+/// Programs that wait may differ in elapsed time alone, and parallel ones in the other direction.
+fn by_elapsed(c: &Comparison, pad: &mut Pad) {
+    let Some(other) = c.by_elapsed.as_ref().filter(|e| e.verdict != c.verdict && e.verdict != Verdict::Undecided)
+    else {
+        return;
+    };
+    let word = |v: Verdict| match v {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Undecided => "undecided",
+    };
+    let interval = other.interval.as_ref().map_or(String::new(), |i| format!(" [{:.3}, {:.3}]", i.low, i.high));
+    pad.inform(format!(
+        "By elapsed time it is {} than program {}: ratio {:.3}{interval}. By process time: {}.",
+        word(other.verdict),
+        u64::from(c.reference) + 1,
+        other.ratio,
+        word(c.verdict)
+    ));
 }
 
 fn outcomes(group: &Group, report: &SeriesReport, pad: &mut Pad) {
@@ -177,9 +205,12 @@ fn retained(group: &Group, report: &SeriesReport, pad: &mut Pad) {
             _ => {}
         }
     }
-    let few = |r: &Reading<MeasureReport>| r.value().map(|m| m.retained).filter(|n| *n < FEWEST);
-    if let Some(n) = few(&report.pt).or(few(&report.et)) {
-        pad.inform(format!("No intervals: {n} retained samples, {FEWEST} are needed (--runs 10)."));
+    let measures = [("process", &report.pt), ("elapsed", &report.et), ("net", &report.net)];
+    let few = measures.into_iter().filter_map(|(name, r)| Some((name, r.value()?.retained))).filter(|m| m.1 < FEWEST);
+    let (names, counts): (Vec<&str>, Vec<u32>) = few.unzip();
+    if let Some(n) = counts.iter().min() {
+        let names = names.join(", ");
+        pad.inform(format!("No intervals of {names} time: {n} retained samples, {FEWEST} are needed (--runs 10)."));
     }
 }
 
@@ -232,6 +263,22 @@ fn survivors(report: &SeriesReport, pad: &mut Pad) {
     }
 }
 
+/// What makes an account say less than it seems to.
+fn account(report: &SeriesReport, pad: &mut Pad) {
+    let Reading::Value(a) = &report.account else { return };
+    if let Some((n, why)) = &a.incomplete {
+        pad.warn(format!(
+            "In {n} of {} samples the account is not complete ({why}); these have no net time.",
+            a.samples
+        ));
+    }
+    let rest = a.elapsed.iter().find(|e| e.kind == EntryKind::Unattributed).map_or(0.0, |e| e.time);
+    if rest.abs() > (UNATTRIBUTED * a.gross).max(20e3) {
+        let share = 100.0 * rest / a.gross;
+        pad.warn(format!("{share:.2} % of the elapsed time, {}, could not be attributed.", time(rest)));
+    }
+}
+
 fn waiting(group: &Group, report: &SeriesReport, pad: &mut Pad) {
     let both = group.good.iter().filter_map(|s| Some((s.elapsed(), s.process_time().ok()?)));
     let (et, pt) = both.fold((0.0, 0.0), |(e, p), (et, pt)| (e + et.as_f64(), p + pt.as_f64()));
@@ -242,6 +289,13 @@ fn waiting(group: &Group, report: &SeriesReport, pad: &mut Pad) {
     let part = |name: &str, r: &Reading<f64>| {
         r.value().map_or(format!("{name} not known"), |ns| format!("{name} {}", time(*ns)))
     };
+    if report.account.value().is_some() {
+        pad.inform(format!(
+            "Elapsed time is {:.1} times process time; the account says what it was spent on.",
+            et / pt
+        ));
+        return;
+    }
     pad.inform(format!(
         "Elapsed time is {:.1} times process time: the program waited (input, output, locks, sleep) or had to wait for a CPU. \
          Meanwhile, per sample: {}, {}.",
