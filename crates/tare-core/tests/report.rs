@@ -286,7 +286,7 @@ fn a_difference_in_elapsed_time_alone_is_told() {
     let mut samples = series(0, 10, 100);
     samples.extend(series(1, 10, 100));
     for s in samples.iter_mut().filter(|s| s.series == 1) {
-        s.end.monotonic = s.end.monotonic + ms(50);
+        s.end.monotonic += ms(50);
     }
     let report = build(&run(2), &samples, None);
     let c = &report.comparisons[0];
