@@ -34,6 +34,9 @@ def proc_stat():
         b"40 25 0:39 / /sys/fs/a\\040b rw,relatime shared:1 - cgroup2 cgroup2 rw\n")
     put("proc_stat", "cgroup", b"9:name=systemd:/\n0::/user.slice/x\n")
     put("proc_stat", "cpu_stat", b"usage_usec 12\nuser_usec 7\nsystem_usec 5\npopulated 0\n")
+    put("proc_stat", "interrupts", b"           CPU0       CPU1       \n 24:          1          0  IO-APIC   5-edge      "
+        b"ACPI:Ged\n 36:          0     160104 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n"
+        b"LOC:      20738      17482   Local timer interrupts\nERR:          7\n")
     put("proc_stat", "cpu_list", b"0-2,5, 7-7,8-65535\n")
 
 

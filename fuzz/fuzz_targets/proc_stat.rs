@@ -14,6 +14,10 @@ fuzz_target!(|data: &[u8]| {
         let _ = stat.start();
     }
     let _ = procfs::parse_schedstat(data);
+    let _ = procfs::parse_schedstat_waits(data);
+    for line in procfs::parse_interrupts(data) {
+        assert!(!line.label.contains(':') && line.label == line.label.trim());
+    }
     if let Err(error) = procfs::parse_steal(data) {
         assert!(!error.to_string().chars().any(|c| c.is_control()), "an error message with control characters");
     }
