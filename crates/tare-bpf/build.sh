@@ -5,8 +5,6 @@ set -eu
 cd "$(dirname "$0")/src"
 out=${1:-.}
 arch=$(uname -m)
-# Objects are made for x86; the one of another architecture differs in where a system call's number is.
-case $arch in aarch64) define=__TARGET_ARCH_arm64 ;; *) define=__TARGET_ARCH_x86 ;; esac
 # One definition of the records for both sides.
 {
     echo '// Made by build.sh from account.h.'
@@ -17,7 +15,7 @@ case $arch in aarch64) define=__TARGET_ARCH_arm64 ;; *) define=__TARGET_ARCH_x86
 } >"$out/account_layout.rs"
 for source in *.bpf.c; do
     object="$out/${source%.c}.o"
-    clang -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D"$define" -fdebug-prefix-map="$PWD=." -I"/usr/include/$arch-linux-gnu" -c "$source" -o "$object"
+    clang -O2 -g -Wall -Werror -target bpf -mcpu=v3 -fdebug-prefix-map="$PWD=." -I"/usr/include/$arch-linux-gnu" -c "$source" -o "$object"
     # Debugging sections hold paths and are not needed; BTF stays.
     llvm-strip -g "$object"
 done

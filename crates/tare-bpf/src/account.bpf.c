@@ -56,12 +56,9 @@ struct linux_binprm;
 // Before Linux 5.14 the state had another name and type; before 5.16 x86 had the CPU elsewhere.
 struct task_struct___before_5_14 { volatile long state; };
 struct task_struct___before_5_16 { unsigned int cpu; };
-#if defined(__TARGET_ARCH_arm64)
-struct user_pt_regs { int syscallno; };
-struct pt_regs___call { int syscallno; };
-#else
-struct pt_regs___call { unsigned long orig_ax; };
-#endif
+// Where a system call's number is differs by architecture; the object is the same.
+struct pt_regs___x86 { unsigned long orig_ax; };
+struct pt_regs___arm64 { int syscallno; };
 #pragma clang attribute pop
 
 struct cpu { __u64 words[CPU_WORDS]; };
@@ -97,7 +94,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_TASKS);
-	__type(key, __u32);
+	__type(key, __u64);
 	__type(value, struct task);
 } tasks SEC(".maps");
 
@@ -189,17 +186,29 @@ static __always_inline __u64 offset_of(struct task_struct *t, __u64 now)
 	return now - t->se.cfs_rq->rq->clock;
 }
 
-static __always_inline struct task *task_of(struct control *ctl, __u32 tid)
+// A task is known by its address. The verifier lets it be stored and compared, but not be computed with; the filter goes
+// by thread id, which is among those of the program also while exec swaps the first thread's with another's.
+static __always_inline __u64 key_of(struct task_struct *t)
 {
-	__u32 zero = 0;
-	struct filter *f = bpf_map_lookup_elem(&filter, &zero);
-	if (!f || !(f->words[tid / 64 % FILTER_WORDS] & (1ULL << (tid % 64))))
-		return NULL;
-	struct task *t = bpf_map_lookup_elem(&tasks, &tid);
+	return (__u64)t;
+}
+
+static __always_inline struct task *task_by(struct control *ctl, __u64 key)
+{
+	struct task *t = bpf_map_lookup_elem(&tasks, &key);
 	return t && t->words[TASK_GENERATION] == ctl->words[CONTROL_GENERATION] ? t : NULL;
 }
 
-static __always_inline void remember(struct control *ctl, struct cpu *c, __u32 tid, __u64 class, __u64 now)
+static __always_inline struct task *task_of(struct control *ctl, struct task_struct *t)
+{
+	__u32 zero = 0, tid = t->pid;
+	struct filter *f = bpf_map_lookup_elem(&filter, &zero);
+	if (!f || !(f->words[tid / 64 % FILTER_WORDS] & (1ULL << (tid % 64))))
+		return NULL;
+	return task_by(ctl, key_of(t));
+}
+
+static __always_inline void remember(struct control *ctl, struct cpu *c, struct task_struct *p, __u64 class, __u64 now)
 {
 	struct task t = {};
 	t.words[TASK_SINCE] = now;
@@ -207,15 +216,23 @@ static __always_inline void remember(struct control *ctl, struct cpu *c, __u32 t
 	t.words[TASK_CALL] = CALL_NEW;
 	t.words[TASK_CLASS] = class;
 	t.words[TASK_GENERATION] = ctl->words[CONTROL_GENERATION];
-	if (bpf_map_update_elem(&tasks, &tid, &t, BPF_ANY)) {
+	t.words[TASK_STEAL] = STEAL_NOT_KNOWN;
+	__u64 key = key_of(p);
+	if (bpf_map_update_elem(&tasks, &key, &t, BPF_ANY)) {
 		lost(c);
 		return;
 	}
-	__u32 zero = 0;
+	__u32 zero = 0, tid = p->pid;
 	struct filter *f = bpf_map_lookup_elem(&filter, &zero);
 	if (f)
 		__sync_fetch_and_or(&f->words[tid / 64 % FILTER_WORDS], 1ULL << (tid % 64));
 	add(c, class, SLOT_TASKS, 0, 1);
+}
+
+// Time between two readings of the clock, which may be of two CPUs.
+static __always_inline __u64 between(__u64 from, __u64 to)
+{
+	return to > from ? to - from : 0;
 }
 
 // --- Who waits where ------------------------------------------------------------------------------------------------
@@ -236,11 +253,9 @@ static __always_inline __u64 beginning(struct control *ctl, __u64 began)
 	return moment(ctl, began + 63);
 }
 
-static __always_inline void begin_wait(struct control *ctl, struct task *t, struct task_struct *p, __u32 cpu,
-				       __u64 state, __u64 now)
+static __always_inline void begin_wait(struct control *ctl, struct task *t, __u32 cpu, __u64 state, __u64 now)
 {
-	t->words[TASK_OFFSET] = offset_of(p, now);
-	t->words[TASK_STEAL] = steal_of(p);
+	t->words[TASK_STEAL] = STEAL_NOT_KNOWN;
 	t->words[TASK_SINCE] = now;
 	t->words[TASK_STATE] = state;
 	t->words[TASK_CPU] = cpu;
@@ -295,10 +310,12 @@ static __always_inline void charge(struct control *ctl, struct cpu *c, struct wa
 				break;
 			__u64 sum = old & SUM_MASK;
 			__u64 until = (n * t) & SUM_MASK;
+			// A switch that is told of late lies before the beginnings of some.
+			if (until <= sum)
+				break;
 			if (__sync_val_compare_and_swap(&w->words[class], old, (n << WAITERS_SHIFT) | until) != old)
 				continue;
-			if (until > sum)
-				ns[class] = (until - sum) << 6;
+			ns[class] = (until - sum) << 6;
 			break;
 		}
 	}
@@ -328,7 +345,7 @@ static __always_inline void end_wait(struct control *ctl, struct cpu *c, struct 
 		from = moment(ctl, there->words[WORD_CHARGED]);
 	if (w && class < CLASSES)
 		__sync_fetch_and_sub(&w->words[class], (1ULL << WAITERS_SHIFT) + (from & SUM_MASK));
-	add(c, class, t->words[TASK_STATE] == STATE_PREEMPTED ? SLOT_PREEMPTED : SLOT_WOKEN, now - t->words[TASK_SINCE],
+	add(c, class, t->words[TASK_STATE] == STATE_PREEMPTED ? SLOT_PREEMPTED : SLOT_WOKEN, between(t->words[TASK_SINCE], now),
 	    1);
 }
 
@@ -351,10 +368,10 @@ static __always_inline __u64 class_on(struct cpu *c)
 	return (c->words[WORD_CLASS] & 7) - 1;
 }
 
-static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u32 tid, __u64 class, __u64 now, __u64 steal,
+static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u64 key, __u64 class, __u64 now, __u64 steal,
 				     __u64 runtime)
 {
-	c->words[WORD_TID] = tid;
+	c->words[WORD_TASK] = key;
 	c->words[WORD_CLASS] = marked(ctl, class);
 	c->words[WORD_DEPTH] = 0;
 	c->words[WORD_SINCE] = now;
@@ -364,7 +381,7 @@ static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u32 t
 
 static __always_inline void enter(struct control *ctl, struct cpu *c, struct task_struct *t, __u64 class, __u64 now)
 {
-	enter_at(ctl, c, t->pid, class, now, steal_of(t), t->se.sum_exec_runtime);
+	enter_at(ctl, c, key_of(t), class, now, steal_of(t), t->se.sum_exec_runtime);
 }
 
 // Ends whatever a task was in before it got a CPU.
@@ -373,7 +390,7 @@ static __always_inline void end_state(struct control *ctl, struct cpu *c, struct
 	__u64 was = t->words[TASK_STATE];
 	if (was == STATE_BLOCKED)
 		// Its wake-up was not seen.
-		add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], now - t->words[TASK_SINCE], 1);
+		add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], between(t->words[TASK_SINCE], now), 1);
 	else if (was != STATE_RUNNING)
 		end_wait(ctl, c, t, now);
 	t->words[TASK_STATE] = STATE_RUNNING;
@@ -404,7 +421,10 @@ static __noinline int enter_late(struct control *ctl, struct cpu *c, struct task
 			charge(ctl, c, w, &who, began);
 	}
 	end_state(ctl, c, t, began);
-	enter_at(ctl, c, p->pid, t->words[TASK_CLASS], began, t->words[TASK_STEAL], t->words[TASK_RUNTIME]);
+	__u64 steal = t->words[TASK_STEAL];
+	if (steal == STEAL_NOT_KNOWN)
+		steal = steal_of(p);
+	enter_at(ctl, c, key_of(p), t->words[TASK_CLASS], began, steal, t->words[TASK_RUNTIME]);
 	c->words[WORD_LATE]++;
 	return 0;
 }
@@ -412,9 +432,9 @@ static __noinline int enter_late(struct control *ctl, struct cpu *c, struct task
 // Whether a task of the program has this CPU; if it got it unseen, it is entered.
 static __always_inline bool attend(struct control *ctl, struct cpu *c, struct task_struct *current)
 {
-	if (c->words[WORD_TID] == current->pid)
+	if (c->words[WORD_TASK] == key_of(current))
 		return is_ours(ctl, c);
-	struct task *t = current->pid ? task_of(ctl, current->pid) : NULL;
+	struct task *t = current->pid ? task_of(ctl, current) : NULL;
 	if (!t)
 		return false;
 	enter_late(ctl, c, t, current);
@@ -426,11 +446,13 @@ static __always_inline void leave(struct cpu *c, struct task_struct *t, __u64 no
 {
 	__u64 class = class_on(c);
 	__u64 stolen = steal_of(t) - c->words[WORD_STEAL];
-	add(c, class, SLOT_ON_CPU, now - c->words[WORD_SINCE], 1);
-	if (stolen)
+	__u64 whole = between(c->words[WORD_SINCE], now);
+	add(c, class, SLOT_ON_CPU, whole, 1);
+	// Backwards, or more than all of it, is no account of this stint.
+	if (stolen && stolen <= whole)
 		add(c, class, SLOT_STOLEN, stolen, 1);
 	add(c, class, SLOT_RUNTIME, t->se.sum_exec_runtime - c->words[WORD_RUNTIME], 0);
-	c->words[WORD_TID] = 0;
+	c->words[WORD_TASK] = 0;
 	c->words[WORD_CLASS] = 0;
 	c->words[WORD_DEPTH] = 0;
 }
@@ -440,15 +462,12 @@ static __always_inline __u64 call_of(struct task_struct *t, unsigned int state)
 {
 	if (state & TASK_STOPPED_OR_TRACED)
 		return CALL_STOPPED;
-	struct pt_regs___call *regs = (void *)bpf_task_pt_regs((void *)t);
+	void *regs = (void *)bpf_task_pt_regs((void *)t);
 	long call = -1;
-	if (regs) {
-#if defined(__TARGET_ARCH_arm64)
-		call = BPF_CORE_READ(regs, syscallno);
-#else
-		call = BPF_CORE_READ(regs, orig_ax);
-#endif
-	}
+	if (regs && bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax))
+		call = BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
+	else if (regs && bpf_core_field_exists(((struct pt_regs___arm64 *)0)->syscallno))
+		call = BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
 	if (call < 0)
 		return BPF_CORE_READ_BITFIELD(t, in_iowait) ? CALL_IO : CALL_FAULT;
 	return call < CALL_ENDED ? call : CALL_OTHER;
@@ -458,21 +477,25 @@ static __always_inline __u64 call_of(struct task_struct *t, unsigned int state)
 static __always_inline void depart(struct control *ctl, struct cpu *c, struct task_struct *prev,
 				   struct task_struct *next, bool next_ours, bool preempt, __u32 id, __u64 now)
 {
-	__u32 tid = prev->pid;
+	__u64 key = key_of(prev);
 	unsigned int state = state_of(prev);
-	struct task *t = task_of(ctl, tid);
+	struct task *t = task_of(ctl, prev);
 	leave(c, prev, now);
 	if (!t) {
-		lost(c);
+		// But for a first thread that made room for another one's exec.
+		if (!(state & TASK_DEAD))
+			lost(c);
 		return;
 	}
 	t->words[TASK_RUNTIME] = prev->se.sum_exec_runtime;
-	if (state & TASK_DEAD && tid != ctl->words[CONTROL_MAIN]) {
-		bpf_map_delete_elem(&tasks, &tid);
+	t->words[TASK_OFFSET] = offset_of(prev, now);
+	if (state & TASK_DEAD && key != ctl->words[CONTROL_LEADER]) {
+		bpf_map_delete_elem(&tasks, &key);
 		return;
 	}
 	if (!(state & TASK_DEAD) && (preempt || !state)) {
-		begin_wait(ctl, t, prev, id, STATE_PREEMPTED, now);
+		begin_wait(ctl, t, id, STATE_PREEMPTED, now);
+		t->words[TASK_STEAL] = steal_of(prev);
 		if (t->words[TASK_CLASS] != CLASS_MAIN && t->words[TASK_CLASS] != CLASS_OTHERS)
 			return;
 		struct preemptor who;
@@ -482,6 +505,7 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 			__sync_fetch_and_add(&cost->words[t->words[TASK_CLASS] == CLASS_MAIN ? 1 : 3], 1);
 		return;
 	}
+	t->words[TASK_STEAL] = STEAL_NOT_KNOWN;
 	t->words[TASK_SINCE] = now;
 	t->words[TASK_STATE] = STATE_BLOCKED;
 	if (state & TASK_DEAD) {
@@ -503,15 +527,17 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 	if (!c || !w)
 		return 0;
 	if (!ctl) {
-		c->words[WORD_TID] = 0;
+		c->words[WORD_TASK] = 0;
 		c->words[WORD_CLASS] = 0;
 		return 0;
 	}
 	bool ours = attend(ctl, c, prev);
 	bool waited = w->words[CLASS_OUTSIDE] | w->words[CLASS_MAIN] | w->words[CLASS_OTHERS];
-	struct task *new = next->pid ? task_of(ctl, next->pid) : NULL;
-	if (!waited && !ours && !new)
+	struct task *new = next->pid ? task_of(ctl, next) : NULL;
+	if (!waited && !ours && !new) {
+		c->words[WORD_NEXT] = PREEMPTOR_NOBODY;
 		return 0;
+	}
 
 	__u64 now = bpf_ktime_get_ns();
 	struct preemptor who;
@@ -531,34 +557,46 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 	return 0;
 }
 
-static __always_inline int woken(struct task_struct *p)
+static __always_inline int woken(struct control *ctl, struct cpu *c, struct task *t, struct task_struct *p)
 {
-	struct control *ctl = armed();
-	if (!ctl)
-		return 0;
-	struct task *t = task_of(ctl, p->pid);
-	if (!t || t->words[TASK_STATE] != STATE_BLOCKED)
-		return 0;
-	struct cpu *c = this_cpu();
-	if (!c)
+	if (t->words[TASK_STATE] != STATE_BLOCKED)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
 	__u64 began = t->words[TASK_SINCE];
-	add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], now - began, 1);
-	begin_wait(ctl, t, p, cpu_of(p), STATE_WOKEN, now);
+	add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], between(began, now), 1);
+	begin_wait(ctl, t, cpu_of(p), STATE_WOKEN, now);
+	// Its run queue is the one that it waits in, and has just looked at its clock.
+	t->words[TASK_OFFSET] = offset_of(p, now);
+	t->words[TASK_STEAL] = steal_of(p);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(account_wakeup, struct task_struct *p)
 {
-	return woken(p);
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	struct task *t = ctl ? task_of(ctl, p) : NULL;
+	return t && c ? woken(ctl, c, t, p) : 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(account_wakeup_new, struct task_struct *p)
 {
-	return woken(p);
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	if (!ctl || !c)
+		return 0;
+	struct task *t = task_of(ctl, p);
+	if (!t) {
+		// The kernel's helpers of a process (io_uring) are made without a word.
+		struct task *leader = task_of(ctl, p->group_leader);
+		if (!leader || p->flags & PF_KTHREAD)
+			return 0;
+		remember(ctl, c, p, ctl->words[CONTROL_WARMING] ? CLASS_WARMING : CLASS_OTHERS, bpf_ktime_get_ns());
+		t = task_of(ctl, p);
+	}
+	return t ? woken(ctl, c, t, p) : 0;
 }
 
 SEC("tp_btf/sched_migrate_task")
@@ -567,7 +605,7 @@ int BPF_PROG(account_migrate, struct task_struct *p, int dest)
 	struct control *ctl = armed();
 	if (!ctl)
 		return 0;
-	struct task *t = task_of(ctl, p->pid);
+	struct task *t = task_of(ctl, p);
 	if (!t)
 		return 0;
 	__u64 state = t->words[TASK_STATE];
@@ -576,21 +614,23 @@ int BPF_PROG(account_migrate, struct task_struct *p, int dest)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
 	end_wait(ctl, c, t, now);
-	begin_wait(ctl, t, p, dest, state, now);
+	begin_wait(ctl, t, dest, state, now);
 	return 0;
 }
 
 // --- Beginning and end ----------------------------------------------------------------------------------------------
 
-// What this kernel keeps, and what it leaves out of a task's run time.
+// What this kernel keeps, and what it leaves out of a task's run time: not what it was built for, but what has come.
 static __always_inline void describe(struct control *ctl, struct task_struct *t)
 {
-	struct rq *rq = NULL;
-	bool left_out = bpf_core_field_exists(rq->prev_steal_time_rq);
-	bool reachable = bpf_core_field_exists(t->se.cfs_rq->rq);
-	ctl->words[CONTROL_STEAL_KNOWN] = reachable && (left_out || bpf_core_field_exists(rq->prev_steal_time));
-	ctl->words[CONTROL_STEAL_LEFT_OUT] = left_out;
-	ctl->words[CONTROL_IRQ_LEFT_OUT] = bpf_core_field_exists(rq->prev_irq_time);
+	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
+		return;
+	struct rq *rq = t->se.cfs_rq->rq;
+	__u64 steal = steal_of(t);
+	ctl->words[CONTROL_STEAL_KNOWN] = steal != 0;
+	ctl->words[CONTROL_STEAL_LEFT_OUT] = bpf_core_field_exists(rq->prev_steal_time_rq);
+	if (bpf_core_field_exists(rq->prev_irq_time))
+		ctl->words[CONTROL_IRQ_LEFT_OUT] = rq->prev_irq_time != 0;
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -601,16 +641,18 @@ int BPF_PROG(account_fork, struct task_struct *parent, struct task_struct *child
 	if (!ctl || !c)
 		return 0;
 	__u64 class;
-	if (!ctl->words[CONTROL_MAIN] && parent->tgid == ctl->words[CONTROL_TARE]) {
+	bool warming = ctl->words[CONTROL_WARMING];
+	if ((!ctl->words[CONTROL_MAIN] || warming) && parent->tgid == ctl->words[CONTROL_TARE]) {
 		ctl->words[CONTROL_MAIN] = child->pid;
-		class = ctl->words[CONTROL_WARMING] ? CLASS_WARMING : CLASS_OUTSIDE;
-		describe(ctl, child);
+		ctl->words[CONTROL_LEADER] = key_of(child);
+		class = CLASS_OUTSIDE;
+		describe(ctl, parent);
 	} else if (attend(ctl, c, parent)) {
-		class = ctl->words[CONTROL_WARMING] ? CLASS_WARMING : CLASS_OTHERS;
+		class = CLASS_OTHERS;
 	} else {
 		return 0;
 	}
-	remember(ctl, c, child->pid, class, bpf_ktime_get_ns());
+	remember(ctl, c, child, warming ? CLASS_WARMING : class, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -621,36 +663,29 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 	struct cpu *c = this_cpu();
 	if (!ctl || !c)
 		return 0;
-	__u64 now = bpf_ktime_get_ns();
-	__u32 tid = p->pid, before = old_pid;
-	if (tid != before) {
-		// Another thread than the first has called exec, and takes the first one's id.
-		struct task *t = task_of(ctl, before);
-		if (!t)
-			return 0;
-		struct task moved = *t;
-		if (!is_ours(ctl, c) || c->words[WORD_TID] != before) {
-			lost(c);
-		} else if (tid == ctl->words[CONTROL_MAIN]) {
-			leave(c, p, now);
-			moved.words[TASK_CLASS] = CLASS_MAIN;
-			enter(ctl, c, p, CLASS_MAIN, now);
-		} else {
-			c->words[WORD_TID] = tid;
-		}
-		if (bpf_map_update_elem(&tasks, &tid, &moved, BPF_ANY))
-			lost(c);
-		bpf_map_delete_elem(&tasks, &before);
+	if (p->tgid != ctl->words[CONTROL_MAIN] || ctl->words[CONTROL_WARMING])
 		return 0;
-	}
-	if (tid != ctl->words[CONTROL_MAIN] || ctl->words[CONTROL_EXEC] || ctl->words[CONTROL_WARMING])
-		return 0;
-	struct task *t = task_of(ctl, tid);
+	struct task *t = task_of(ctl, p);
 	if (!t || !attend(ctl, c, p))
 		return 0;
-	ctl->words[CONTROL_EXEC] = now;
+	__u64 now = bpf_ktime_get_ns();
+	__u64 leader = ctl->words[CONTROL_LEADER];
+	if (key_of(p) != leader) {
+		// Another thread than the first has called exec. The first one has ended for that, and this one is it now.
+		struct task *first = task_by(ctl, leader);
+		if (first && first->words[TASK_STATE] == STATE_BLOCKED)
+			add(c, first->words[TASK_CLASS], SLOT_BLOCKED + first->words[TASK_CALL],
+			    between(first->words[TASK_SINCE], now), 1);
+		bpf_map_delete_elem(&tasks, &leader);
+		ctl->words[CONTROL_LEADER] = key_of(p);
+	} else if (ctl->words[CONTROL_EXEC]) {
+		return 0;
+	}
+	if (!ctl->words[CONTROL_EXEC])
+		ctl->words[CONTROL_EXEC] = now;
 	leave(c, p, now);
 	t->words[TASK_CLASS] = CLASS_MAIN;
+	t->words[TASK_RUNTIME] = p->se.sum_exec_runtime;
 	enter(ctl, c, p, CLASS_MAIN, now);
 	return 0;
 }
@@ -677,21 +712,25 @@ int BPF_PROG(account_waking, struct task_struct *p)
 	if (current->tgid != ctl->words[CONTROL_MAIN])
 		return 0;
 	struct cpu *c = this_cpu();
-	__u32 main = ctl->words[CONTROL_MAIN];
-	struct task *t = task_of(ctl, main);
+	struct task *t = task_by(ctl, ctl->words[CONTROL_LEADER]);
 	if (!c || !t)
 		return 0;
-	attend(ctl, c, current);
+	bool running = attend(ctl, c, current) && key_of(current) == ctl->words[CONTROL_LEADER];
 	__u64 now = bpf_ktime_get_ns();
+	__u64 state = t->words[TASK_STATE];
 	ctl->words[CONTROL_END] = now;
-	if (t->words[TASK_STATE] == STATE_BLOCKED)
-		add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], now - t->words[TASK_SINCE], 1);
+	if (running)
+		leave(c, current, now);
+	else
+		end_state(ctl, c, t, now);
 	t->words[TASK_CLASS] = CLASS_OUTSIDE;
 	t->words[TASK_SINCE] = now;
-	if (current->pid == main && is_ours(ctl, c)) {
-		leave(c, current, now);
+	if (running)
 		enter(ctl, c, current, CLASS_OUTSIDE, now);
-	}
+	else if (state == STATE_PREEMPTED || state == STATE_WOKEN)
+		begin_wait(ctl, t, t->words[TASK_CPU], state, now);
+	else
+		t->words[TASK_STATE] = state;
 	return 0;
 }
 
@@ -699,18 +738,9 @@ int BPF_PROG(account_waking, struct task_struct *p)
 
 static __always_inline int begin_interrupt(void)
 {
-	// At tick rates each cache line that is read is a miss, so the control record is not asked where the CPU's own says
-	// enough. A task that an earlier sample has left running thus still has its interrupts counted until it leaves.
+	struct control *ctl = armed();
 	struct cpu *c = this_cpu();
-	struct task_struct *current = (void *)bpf_get_current_task_btf();
-	if (!c)
-		return 0;
-	if (c->words[WORD_TID] != current->pid) {
-		struct control *ctl = armed();
-		if (!ctl || !attend(ctl, c, current))
-			return 0;
-	}
-	if (!c->words[WORD_CLASS])
+	if (!ctl || !c || !attend(ctl, c, (void *)bpf_get_current_task_btf()))
 		return 0;
 	__u64 depth = c->words[WORD_DEPTH];
 	if (depth >= FRAMES) {
@@ -735,7 +765,8 @@ static __always_inline int end_interrupt(__u32 slot)
 		return 0;
 	__u64 at = WORD_FRAMES + 2 * depth;
 	__u64 whole = bpf_ktime_get_ns() - c->words[at];
-	add(c, class_on(c), slot, whole - c->words[at + 1], 1);
+	// A softirq may be interrupted between the two readings.
+	add(c, class_on(c), slot, between(c->words[at + 1], whole), 1);
 	c->words[WORD_DEPTH] = depth;
 	if (depth > 0)
 		c->words[at - 1] += whole;

@@ -39,7 +39,7 @@
 #define SLOTS 1024
 
 /* Words of a CPU's record: the head, then CLASSES * SLOTS pairs. What every interrupt reads shares a cache line. */
-#define WORD_TID 0
+#define WORD_TASK 0
 #define WORD_CLASS 1
 #define WORD_DEPTH 2
 #define WORD_FRAMES 3
@@ -69,9 +69,11 @@
 #define CONTROL_IRQ_LEFT_OUT 10
 #define CONTROL_LEFT 11
 #define CONTROL_WARMING 12
+/* The main thread's record. */
+#define CONTROL_LEADER 13
 #define CONTROL_WORDS 16
 
-/* Words of a task's record. */
+/* Words of a task's record, which is kept by its address: exec by another thread than the first one swaps ids. */
 #define TASK_SINCE 0
 #define TASK_STATE 1
 #define TASK_CLASS 2
@@ -80,10 +82,11 @@
 #define TASK_GENERATION 5
 /* Its run time when it left its CPU. */
 #define TASK_RUNTIME 6
-/* When it began to wait: this clock less the scheduler's, and the hypervisor's account. */
+/* When it began to wait: this clock less the scheduler's, and the hypervisor's account, if that is of the CPU it waits for. */
 #define TASK_OFFSET 7
 #define TASK_STEAL 8
 #define TASK_WORDS 9
+#define STEAL_NOT_KNOWN 9223372036854775807
 #define STATE_RUNNING 0
 #define STATE_PREEMPTED 1
 #define STATE_WOKEN 2

@@ -133,7 +133,7 @@ pub struct AccountTracer {
     cpus: Array<MapData, Cpu>,
     waits: Array<MapData, Waits>,
     filter: Array<MapData, Filter>,
-    tasks: HashMap<MapData, u32, TaskWords>,
+    tasks: HashMap<MapData, u64, TaskWords>,
     preemptors: HashMap<MapData, PreemptorKey, PreemptorCost>,
     generation: u64,
     before: Vec<Cpu>,
@@ -185,10 +185,10 @@ impl AccountTracer {
     /// # Errors
     /// The kernel's.
     pub fn prepare(&mut self, own: i32) -> Result<(), BpfError> {
-        let left: Vec<u32> = self.tasks.keys().filter_map(Result::ok).collect();
-        for tid in left {
+        let left: Vec<u64> = self.tasks.keys().filter_map(Result::ok).collect();
+        for task in left {
             // It may end meanwhile.
-            let _ = self.tasks.remove(&tid);
+            let _ = self.tasks.remove(&task);
         }
         for cpu in 0..self.waits.len() {
             self.waits.set(cpu, Waits([0; 8]), 0).map_err(|e| of_map(&e))?;
@@ -224,15 +224,12 @@ impl AccountTracer {
     pub fn stop(&mut self) -> Result<Record, BpfError> {
         let control = self.control.get(&0, 0).map_err(|e| of_map(&e))?;
         self.control.set(0, Control([0; CONTROL_WORDS]), 0).map_err(|e| of_map(&e))?;
+        let now = monotonic();
         // Between samples nothing is summed: what was read after the last one still holds.
         let after = self.snapshot()?;
+        let before = std::mem::replace(&mut self.before, after.clone());
         let word = |at: usize| control.0.get(at).copied().unwrap_or_default();
         let time = |at: usize| Some(word(at)).filter(|t| *t > 0).and_then(|t| i64::try_from(t).ok()).map(Nanos);
-        let before = std::mem::replace(&mut self.before, after.clone());
-        let main = u32::try_from(word(CONTROL_MAIN)).ok().filter(|m| *m > 0);
-        let ours = |t: &TaskWords| t.0.get(TASK_GENERATION) == Some(&self.generation);
-        // The main thread stays in the table when it has ended.
-        let alive = self.tasks.iter().filter_map(Result::ok).filter(|(tid, t)| ours(t) && Some(*tid) != main).count();
         let difference = |at: usize| -> u64 {
             let of = |list: &[Cpu]| list.iter().filter_map(|c| c.0.get(at)).fold(0_u64, |a, b| a.wrapping_add(*b));
             of(&after).wrapping_sub(of(&before))
@@ -241,6 +238,10 @@ impl AccountTracer {
             let at = WORD_SUMS + 2 * (class * SLOTS + slot);
             Sum { ns: difference(at), count: difference(at + 1) }
         };
+        let mut sums: Vec<Vec<Sum>> =
+            (0..CLASSES).map(|class| (0..SLOTS).map(|slot| sum(class, slot)).collect()).collect();
+        let open = self.open_stints(&after, word(CONTROL_LEADER), now, &mut sums);
+        let main = u32::try_from(word(CONTROL_MAIN)).ok().filter(|m| *m > 0);
         Ok(Record {
             main: main.and_then(|m| i32::try_from(m).ok()),
             exec: time(CONTROL_EXEC),
@@ -249,11 +250,46 @@ impl AccountTracer {
             steal_known: word(CONTROL_STEAL_KNOWN) != 0,
             steal_left_out: word(CONTROL_STEAL_LEFT_OUT) != 0,
             irq_left_out: word(CONTROL_IRQ_LEFT_OUT) != 0,
-            sums: (0..CLASSES).map(|class| (0..SLOTS).map(|slot| sum(class, slot)).collect()).collect(),
+            sums,
             lost: difference(WORD_LOST),
             preemptors: self.drain(),
-            open: u32::try_from(alive).unwrap_or(u32::MAX),
+            open,
         })
+    }
+
+    /// Adds what the tasks that have not ended have begun; returns how many they are. The main thread, `leader`, stays
+    /// in the table when it has ended, and what it does then is not accounted.
+    fn open_stints(&self, cpus: &[Cpu], leader: u64, now: u64, sums: &mut [Vec<Sum>]) -> u32 {
+        let mut add = |class: u64, slot: usize, since: u64| {
+            let class = usize::try_from(class).unwrap_or(CLASSES);
+            if let Some(sum) = sums.get_mut(class).and_then(|s| s.get_mut(slot)) {
+                sum.ns = sum.ns.wrapping_add(now.saturating_sub(since));
+                sum.count += 1;
+            }
+        };
+        let mut open = 0;
+        for (task, t) in self.tasks.iter().filter_map(Result::ok) {
+            if t.0[TASK_GENERATION] != self.generation || task == leader {
+                continue;
+            }
+            open += 1;
+            let (class, since) = (t.0[TASK_CLASS], t.0[TASK_SINCE]);
+            let call = usize::try_from(t.0[TASK_CALL]).unwrap_or(CALL_OTHER).min(CALLS - 1);
+            match usize::try_from(t.0[TASK_STATE]) {
+                Ok(STATE_PREEMPTED) => add(class, SLOT_PREEMPTED, since),
+                Ok(STATE_WOKEN) => add(class, SLOT_WOKEN, since),
+                Ok(STATE_BLOCKED) => add(class, SLOT_BLOCKED + call, since),
+                // On a CPU, which knows since when.
+                _ => {}
+            }
+        }
+        for cpu in cpus {
+            let class = cpu.0[WORD_CLASS];
+            if class >> 3 == self.generation && cpu.0[WORD_TASK] != leader {
+                add((class & 7).wrapping_sub(1), SLOT_ON_CPU, cpu.0[WORD_SINCE]);
+            }
+        }
+        open
     }
 
     fn snapshot(&self) -> Result<Vec<Cpu>, BpfError> {

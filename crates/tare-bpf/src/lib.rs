@@ -10,6 +10,8 @@ use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, Ebpf};
 use tare_core::reading::Absent;
 
+const EPERM: i32 = 1;
+
 /// A kernel program cannot be used here.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("kernel program `{program}`: {cause}")]
@@ -29,7 +31,8 @@ impl BpfError {
         let mut next = cause.source();
         while let Some(e) = next {
             if let Some(io) = e.downcast_ref::<std::io::Error>() {
-                denied |= io.kind() == std::io::ErrorKind::PermissionDenied;
+                // EACCES is what the verifier says of programs.
+                denied |= io.raw_os_error() == Some(EPERM);
             }
             text = format!("{text}: {e}");
             next = e.source();

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use tarebench::core::account::{Account, Ledger};
 use tarebench::core::reading::{Absent, Reading};
 use tarebench::core::sample::{Sample, TaskKind};
+use tarebench::core::units::Nanos;
 use tempfile::TempDir;
 
 const OPTIONS: &[&str] = &["run", "--json", "-w0", "--no-images"];
@@ -244,6 +245,101 @@ fn a_forking_tree_and_threads_are_summed() {
     assert_adds_up(&all);
 }
 
+/// Exec by another thread than the first one swaps their ids; the program goes on as its main thread.
+#[test]
+fn exec_by_another_thread_keeps_the_account() {
+    let _lock = shared();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let count = rounds(80);
+    let all = measure(&dir, &["-r5"], &["exec-by-thread", &count.to_string()]);
+    assert_adds_up(&all);
+    for s in &all {
+        let a = account(s);
+        let pt = s.process_time().expect("PT").as_f64();
+        let traced = a.traced_runtime().as_f64();
+        assert!((traced - pt).abs() < (0.02 * pt).max(500e3), "{traced} of {pt}");
+        assert!(a.main.net().as_f64() > 0.5 * pt, "the loop is the main thread's: {:#?}", a.main);
+        assert!(a.others.on_cpu.time.as_f64() > 18e6, "the thread before its exec: {:#?}", a.others);
+    }
+}
+
+/// The process ends with its last thread; what its first one does after its own end is told.
+#[test]
+fn a_process_may_outlive_its_first_thread() {
+    let _lock = shared();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let all = measure(&dir, &["-r3"], &["first-ends", "60"]);
+    assert_adds_up(&all);
+    for s in &all {
+        let a = account(s);
+        let (ended, _) = named(&a.main.blocked, "main thread ended");
+        assert!(ended > 60e6 && a.others.net().as_f64() > 55e6, "{a:#?}");
+    }
+}
+
+/// In another pid namespace ids mean other processes: there is no account, and it says so.
+#[test]
+fn in_a_container_there_are_estimates_and_the_reason() {
+    let _lock = shared();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let mut c = via(&dir, &["unshare", "--pid", "--fork", "--mount-proc"]);
+    c.args(OPTIONS).args(["-r2", "--", burner(), "burn-self", "20"]);
+    for s in samples(&json(&mut c, 0)) {
+        let Reading::Absent(Absent::NotSupported(why)) = &s.account else { panic!("{:?}", s.account) };
+        assert!(why.contains("pid namespace"), "{why}");
+        assert!(s.estimate.value().is_some());
+    }
+}
+
+/// What goes on computing when the program has ended is in its own account until then, and in no later one.
+#[test]
+fn what_is_left_running_stays_in_its_own_account() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let mut c = tare(&dir);
+    c.args(OPTIONS).args(["-r3", "--leave-running", "--", burner(), "leave-spinning", "60000", "100"]);
+    let all = samples(&json(&mut c, 0));
+    for survivor in all.iter().flat_map(|s| &s.survivors) {
+        signal(survivor.pid as u32, libc::SIGKILL);
+    }
+    for (before, s) in all.iter().enumerate() {
+        let Reading::Value(a) = &s.account else { panic!("{:?}", s.account) };
+        assert_eq!((a.open, a.others.tasks, a.lost), (1, 1, 0));
+        // With those of earlier samples on two CPUs it waits for a part of the time.
+        let had = a.others.on_cpu.time + a.others.waited();
+        assert!(had.as_f64() > 90e6, "sample {before}: {:#?}", a.others);
+        assert!(a.others.net() > Nanos::ZERO && a.main.interrupted().as_f64() < 5e6, "{a:#?}");
+    }
+}
+
+/// A crowd of threads waits on two CPUs: no more is named than was waited.
+#[test]
+fn a_crowd_of_threads_is_complete() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
+    }
+    let dir = folder();
+    let all = measure(&dir, &["-r1"], &["crowd", "3000"]);
+    let a = account(&all[0]);
+    assert_eq!(a.others.tasks, 3_000);
+    let (waited, unnamed) = (a.others.waited().as_f64(), a.others.unnamed_wait().as_f64());
+    assert!(unnamed > -0.01 * waited, "{unnamed} of {waited}");
+    assert_adds_up(&all);
+}
+
 /// What is traced on CPUs is what the scheduler says, but for stolen time where it leaves that out.
 #[test]
 fn the_schedulers_own_account_agrees() {
@@ -256,10 +352,8 @@ fn the_schedulers_own_account_agrees() {
     for args in [&["loop", &count][..], &["threads", "8", "150"]] {
         let all = measure(&dir, &["-r1"], args);
         let a = account(&all[0]);
-        let ledgers = [&a.outside, &a.main, &a.others];
-        let stolen = |l: &Ledger| if a.stolen_charged { 0.0 } else { l.stolen().as_f64() };
-        let traced: f64 = ledgers.iter().map(|l| l.on_cpu.time.as_f64() - stolen(l)).sum();
-        let runtime: f64 = ledgers.iter().map(|l| l.runtime.as_f64()).sum();
+        let traced = a.traced_runtime().as_f64();
+        let runtime: f64 = [&a.outside, &a.main, &a.others].iter().map(|l| l.runtime.as_f64()).sum();
         assert!((runtime / traced - 1.0).abs() <= 0.001, "{args:?}: {runtime} ns by the scheduler, {traced} ns traced");
     }
 }

@@ -135,8 +135,18 @@ pub struct Account {
 impl Account {
     /// Why the account says less than the truth, if it does.
     pub fn incomplete(&self) -> Option<Absent> {
-        let lost = || Absent::Lost(format!("{} events of the tracing, as its tables were full", self.lost));
+        let lost = || Absent::Lost(format!("{} events of the tracing, which could not be kept", self.lost));
         (self.lost > 0).then(lost)
+    }
+
+    /// Time on CPUs of all tasks as traced, without what the scheduler leaves out of its own account.
+    pub fn traced_runtime(&self) -> Nanos {
+        let part = |l: &Ledger| {
+            let stolen = if self.stolen_charged { Nanos::ZERO } else { l.stolen() };
+            let interrupted = if self.interrupts_charged { Nanos::ZERO } else { l.interrupted() };
+            l.on_cpu.time - stolen - interrupted
+        };
+        [&self.outside, &self.main, &self.others].into_iter().map(part).sum()
     }
 
     /// What of the tree's process time was not the program's own: interrupts and stolen time, as far as `source`

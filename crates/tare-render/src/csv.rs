@@ -175,7 +175,7 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
             cell(net.and_then(|m| m.relative_error), number),
             time(net, |m| m.median),
         ];
-        row.extend(ACCOUNT.iter().map(|kinds| cell(s.account.value(), |a| secs(spent(a, kinds)))));
+        row.extend(ACCOUNT.iter().map(|kinds| cell(s.account.value().and_then(|a| spent(a, kinds)), secs)));
         row.extend([
             count(pt, |m| m.samples),
             count(pt, |m| m.retained),
@@ -225,8 +225,12 @@ const ACCOUNT: [&[EntryKind]; 9] = [
     &[EntryKind::Unattributed],
 ];
 
-fn spent(a: &AccountReport, kinds: &[EntryKind]) -> f64 {
-    a.elapsed.iter().filter(|e| kinds.contains(&e.kind)).map(|e| e.time).sum()
+/// Nothing where it is not known, which of all kinds only stolen time can be.
+fn spent(a: &AccountReport, kinds: &[EntryKind]) -> Option<f64> {
+    let some = a.elapsed.iter().filter(|e| kinds.contains(&e.kind)).map(|e| e.time);
+    let unknown = kinds == [EntryKind::Stolen] && some.clone().next().is_none();
+    // An empty sum is -0.
+    (!unknown).then(|| some.sum::<f64>() + 0.0)
 }
 
 fn identity(s: &Sample, label: &str) -> Vec<String> {

@@ -31,6 +31,7 @@ impl AccountCollector {
     /// Loads the tracer, if this kernel and this user's privilege allow.
     pub fn open(types: &Result<KernelTypes, BpfError>) -> AccountCollector {
         let cpus = read_text_below(Path::new("/"), "sys/devices/system/cpu/possible");
+        let here = own_namespaces();
         let possible = cpus.ok().and_then(|text| parse_cpu_list(&text)).and_then(|list| list.into_iter().max());
         let load = |highest: u32| {
             let tracer = types.as_ref().map_err(Clone::clone).and_then(|t| AccountTracer::load(t, highest + 1, None));
@@ -38,7 +39,7 @@ impl AccountCollector {
         };
         let no_list = || Absent::NotSupported("no list of CPUs in sysfs".into());
         AccountCollector {
-            tracer: possible.ok_or_else(no_list).and_then(load),
+            tracer: here.and_then(|()| possible.ok_or_else(no_list)).and_then(load),
             counters: perf::Counters::open().map(drop).map_err(|e| no_counters(&e)),
             running: None,
             architecture: std::env::consts::ARCH.to_owned(),
@@ -63,10 +64,6 @@ impl AccountCollector {
         {
             self.tracer = Err(e.absent());
         }
-        self.interrupts = match &self.tracer {
-            Ok(_) => Err(Absent::NotAsked("the account is traced".into())),
-            Err(_) => interrupts(),
-        };
     }
 
     /// The next process that tare starts is the program.
@@ -76,20 +73,43 @@ impl AccountCollector {
         {
             self.tracer = Err(e.absent());
         }
+        self.interrupts = self.counted();
         // A new one for each sample, as for the task-clock.
         self.running = self.counters.as_ref().ok().and_then(|()| perf::Counters::open().ok());
     }
 
-    /// When the program's tree has ended.
-    pub fn stop(&mut self) -> Reading<Account> {
+    /// Interrupts so far, where nothing is traced.
+    fn counted(&self) -> Result<Vec<InterruptLine>, Absent> {
+        match &self.tracer {
+            Ok(_) => Err(Absent::NotAsked("the account is traced".into())),
+            Err(_) => interrupts(),
+        }
+    }
+
+    /// Right after the program's end.
+    pub fn ended(&mut self) {
+        let now = self.counted();
+        let was = std::mem::replace(&mut self.interrupts, Err(Absent::NotAsked("no sample".into())));
+        self.interrupts = was.and_then(|was| Ok(since(&was, now?)));
+    }
+
+    /// When the program's tree has ended; `main` is its process, as it was started.
+    pub fn stop(&mut self, main: Option<i32>) -> Reading<Account> {
         let tracer = match &mut self.tracer {
             Ok(tracer) => tracer,
             Err(absent) => return Reading::Absent(absent.clone()),
         };
         let record = match tracer.stop() {
             Ok(record) => record,
-            Err(e) => return Reading::Absent(e.absent()),
+            Err(e) => {
+                let absent = e.absent();
+                self.tracer = Err(absent.clone());
+                return Reading::Absent(absent);
+            }
         };
+        if record.main.is_some() && record.main != main {
+            return Reading::Absent(Absent::Lost("another process was traced than the program".into()));
+        }
         let names = interrupts().unwrap_or_default();
         account(&record, &self.architecture, &names).into()
     }
@@ -99,16 +119,13 @@ impl AccountCollector {
         if self.tracer.is_ok() {
             return Reading::Absent(Absent::NotAsked("the account is traced".into()));
         }
-        let counted = |before: &Vec<InterruptLine>| -> Result<BTreeMap<String, u64>, Absent> {
-            let was: BTreeMap<&str, u64> = before.iter().map(|i| (i.label.as_str(), i.count)).collect();
-            let now = interrupts()?;
-            let since = |i: &InterruptLine| i.count.saturating_sub(was.get(i.label.as_str()).copied().unwrap_or(0));
-            Ok(now.iter().filter(|i| since(i) > 0).map(|i| (interrupt_name(i), since(i))).collect())
+        let named = |lines: &Vec<InterruptLine>| {
+            lines.iter().filter(|i| i.count > 0).map(|i| (interrupt_name(i), i.count)).collect::<BTreeMap<_, _>>()
         };
         Reading::Value(Estimate {
             waited: schedstat.clone().map(|s| s.1),
             on_cpu: schedstat.clone().map(|s| s.0),
-            interrupts: self.interrupts.as_ref().map_err(Clone::clone).and_then(counted).into(),
+            interrupts: self.interrupts.as_ref().map(named).map_err(Clone::clone).into(),
         })
     }
 
@@ -145,6 +162,29 @@ fn interrupts() -> Result<Vec<InterruptLine>, Absent> {
     read.map(|d| parse_interrupts(&d)).map_err(|e| e.absent("a readable /proc/interrupts"))
 }
 
+/// What has come since.
+fn since(before: &[InterruptLine], now: Vec<InterruptLine>) -> Vec<InterruptLine> {
+    let was: BTreeMap<&str, u64> = before.iter().map(|i| (i.label.as_str(), i.count)).collect();
+    let less = |i: InterruptLine| {
+        let count = i.count.saturating_sub(was.get(i.label.as_str()).copied().unwrap_or(0));
+        InterruptLine { count, ..i }
+    };
+    now.into_iter().map(less).collect()
+}
+
+/// The kernel's side knows processes by their ids, and times by its clock, as they are outside of all namespaces.
+fn own_namespaces() -> Result<(), Absent> {
+    // PROC_PID_INIT_INO and PROC_TIME_INIT_INO, include/linux/proc_ns.h.
+    for (name, initial) in [("pid", "pid:[4026531836]"), ("time", "time:[4026531834]")] {
+        let found = std::fs::read_link(format!("/proc/self/ns/{name}"));
+        if found.is_ok_and(|n| n.as_os_str() != initial) {
+            let why = format!("tare is in a {name} namespace of its own (a container); on the host it can be traced");
+            return Err(Absent::NotSupported(why));
+        }
+    }
+    Ok(())
+}
+
 fn interrupt_name(i: &InterruptLine) -> String {
     if i.what.is_empty() { format!("IRQ {}", i.label) } else { i.what.clone() }
 }
@@ -173,7 +213,8 @@ fn account(r: &Record, architecture: &str, names: &[InterruptLine]) -> Result<Ac
 }
 
 fn share(s: Sum) -> Share {
-    Share { time: Nanos(i64::try_from(s.ns).unwrap_or(i64::MAX)), count: s.count }
+    // Sums of differences may come out a little below nothing.
+    Share { time: Nanos(s.ns.cast_signed()), count: s.count }
 }
 
 fn ledger(r: &Record, class: usize, architecture: &str, names: &[InterruptLine]) -> Ledger {
@@ -184,31 +225,43 @@ fn ledger(r: &Record, class: usize, architecture: &str, names: &[InterruptLine])
     };
     let irq = |n: usize| {
         let line = names.iter().find(|i| i.label == n.to_string());
-        line.filter(|_| n < IRQS - 1).map_or_else(|| format!("IRQ {n}"), |i| format!("{} (IRQ {n})", i.what))
+        match line {
+            _ if n == IRQS - 1 => "other devices".to_owned(),
+            Some(i) => format!("{} (IRQ {n})", i.what),
+            None => format!("IRQ {n}"),
+        }
     };
     let vector = |n: usize| VECTOR_NAMES.get(n).map_or_else(|| format!("vector {n}"), |s| (*s).to_owned());
     let softirq = |n: usize| SOFTIRQ_NAMES.get(n).map_or_else(|| format!("softirq {n}"), |s| (*s).to_owned());
     let vectors = filled(SLOT_VECTOR, VECTORS).into_iter().map(|(n, s)| (vector(n), s));
     let irqs = filled(SLOT_IRQ, IRQS).into_iter().map(|(n, s)| (irq(n), s));
-    let preemptors = r.preemptors.iter().filter_map(|p| {
+    // One by name and kind: what stands after a name's end may differ.
+    let mut by_name: BTreeMap<(&[u8], usize), Share> = BTreeMap::new();
+    for p in &r.preemptors {
         let sum = match class {
             CLASS_MAIN => p.main,
             CLASS_OTHERS => p.others,
             _ => Sum::default(),
         };
-        let kind = match p.kind {
-            PREEMPTOR_KERNEL => Some(TaskKind::Kernel),
-            PREEMPTOR_SELF => None,
-            PREEMPTOR_TARE => Some(TaskKind::Tare),
-            _ => Some(TaskKind::User),
-        };
-        (sum != Sum::default()).then(|| Preemptor { name: Name::new(p.name.clone()), kind, share: share(sum) })
-    });
-    let mut preemptors: Vec<Preemptor> = preemptors.collect();
+        let entry = by_name.entry((&p.name, p.kind)).or_default();
+        *entry = *entry + share(sum);
+    }
+    let known = by_name.into_iter().filter(|(_, s)| *s != Share::default());
+    let mut preemptors: Vec<Preemptor> = known
+        .map(|((name, kind), share)| {
+            let kind = match kind {
+                PREEMPTOR_KERNEL => Some(TaskKind::Kernel),
+                PREEMPTOR_SELF => None,
+                PREEMPTOR_TARE => Some(TaskKind::Tare),
+                _ => Some(TaskKind::User),
+            };
+            Preemptor { name: Name::new(name.to_vec()), kind, share }
+        })
+        .collect();
     preemptors.sort_by(|a, b| b.share.time.cmp(&a.share.time).then_with(|| a.name.as_bytes().cmp(b.name.as_bytes())));
-    let stolen = match r.steal_known {
+    let stolen = match r.steal_known || !is_guest() {
         true => Reading::Value(share(at(SLOT_STOLEN))),
-        false => Reading::Absent(Absent::NotSupported("this kernel keeps no stolen time".into())),
+        false => Reading::Absent(Absent::NotSupported("the hypervisor has told of no stolen time yet".into())),
     };
     Ledger {
         tasks: at(SLOT_TASKS).count,
@@ -222,6 +275,13 @@ fn ledger(r: &Record, class: usize, architecture: &str, names: &[InterruptLine])
         preemptors,
         blocked: filled(SLOT_BLOCKED, CALLS).into_iter().map(|(n, s)| (call(n, architecture), s)).collect(),
     }
+}
+
+/// Whether a hypervisor says so; else there is nobody to steal.
+fn is_guest() -> bool {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = info.lines().find(|l| l.starts_with("flags"));
+    flags.is_none_or(|f| f.split_whitespace().any(|w| w == "hypervisor"))
 }
 
 /// The name under which time asleep is kept.

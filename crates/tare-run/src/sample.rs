@@ -77,6 +77,9 @@ pub fn take(
     let execution =
         launcher.execute(request.slot.series as usize, request.environment, pt.folder(), &mut end_tree, signals)?;
     let steal_after = steal();
+    if let Reading::Value(account) = account {
+        account.ended();
+    }
 
     let mut members = pt.leaf().map(Leaf::processes).transpose()?;
     if let Some(members) = &mut members {
@@ -162,7 +165,7 @@ fn accounts(
     execution: &Execution,
 ) -> (Reading<Account>, Reading<Estimate>, Reading<Counters>) {
     match collector {
-        Reading::Value(c) => (c.stop(), c.estimate(&execution.schedstat), c.counters()),
+        Reading::Value(c) => (c.stop(execution.pid), c.estimate(&execution.schedstat), c.counters()),
         Reading::Absent(why) => {
             (Reading::Absent(why.clone()), Reading::Absent(why.clone()), Reading::Absent(why.clone()))
         }

@@ -203,6 +203,30 @@ fn crowd(n: u64) {
     }
 }
 
+/// Another thread than the first one calls exec, while the first one waits for it: `burner loop COUNT`.
+fn exec_by_a_thread(count: u64) {
+    let thread = std::thread::spawn(move || {
+        burn(libc::CLOCK_THREAD_CPUTIME_ID, 20);
+        let own = std::env::current_exe().expect("own name");
+        let mut c = std::process::Command::new(own);
+        let error = std::os::unix::process::CommandExt::exec(c.args(["loop", &count.to_string()]));
+        panic!("exec: {error}");
+    });
+    thread.join().expect("never");
+}
+
+/// The first thread ends; another one burns on for so long and ends the process.
+fn first_thread_ends(ms: u64) {
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        burn(libc::CLOCK_THREAD_CPUTIME_ID, ms);
+        tell("thread");
+        exit(0);
+    });
+    // SAFETY: ends this thread only, whose stack nobody else uses.
+    unsafe { libc::syscall(libc::SYS_exit, 0) };
+}
+
 /// Says that it runs (a file), then computes without looking at a clock.
 fn announced_loop(file: &std::path::Path, count: u64) {
     std::fs::write(file, "").expect("write the file");
@@ -376,6 +400,13 @@ fn main() {
         "timer" => timer(n(1) as usize, n(2), n(3)),
         "loopback" => loopback(n(1)),
         "crowd" => crowd(n(1)),
+        "exec-by-thread" => exec_by_a_thread(n(1)),
+        "first-ends" => first_thread_ends(n(1)),
+        // Leaves a process that computes for so long.
+        "leave-spinning" => {
+            fork(|| burn_self(n(1)));
+            std::thread::sleep(Duration::from_millis(n(2)));
+        }
         "announced-loop" => announced_loop(std::path::Path::new(&words[1]), n(2)),
         "helper" => helper(text(1)),
         "idle" => idle(n(1)),

@@ -91,6 +91,8 @@ pub fn check(tare: &Path, workload: Workload, rounds: u32, signals: &Signals) ->
     for round in 0..rounds {
         let before = once()?;
         let mut tracer = load()?;
+        // Loading has cooled what the program needs.
+        traced(&mut tracer, once)?;
         let between = traced(&mut tracer, once)?;
         drop(tracer);
         let after = once()?;

@@ -124,10 +124,8 @@ pub(super) fn report<'a>(good: &[&'a Sample], names: &mut Names<'a>) -> Reading<
     let mut others = if other_tasks > 0.0 { others.means(n) } else { Vec::new() };
     sort(&mut others);
     let gaps: Vec<Absent> = all.iter().filter_map(|(_, a)| a.incomplete()).collect();
-    let on_cpu = |l: &Ledger, charged: bool| l.on_cpu.time - if charged { Nanos::ZERO } else { l.stolen() };
-    let ledgers = || all.iter().flat_map(|(_, a)| [&a.outside, &a.main, &a.others].map(|l| (l, a.stolen_charged)));
-    let traced: Nanos = ledgers().map(|(l, charged)| on_cpu(l, charged)).sum();
-    let runtime: Nanos = ledgers().map(|(l, _)| l.runtime).sum();
+    let traced: Nanos = all.iter().map(|(_, a)| a.traced_runtime()).sum();
+    let runtime: Nanos = all.iter().flat_map(|(_, a)| [&a.outside, &a.main, &a.others]).map(|l| l.runtime).sum();
     Reading::Value(AccountReport {
         samples: count(all.len()),
         gross: total(&Sample::elapsed),
@@ -182,7 +180,9 @@ impl Entries {
             let count = Some(share.count as f64 / n);
             AccountEntry { kind, name, task, time: share.time.as_f64() / n, count }
         };
-        let empty = |e: &AccountEntry| e.time == 0.0 && e.count == Some(0.0) && e.kind != EntryKind::Net;
+        let empty = |e: &AccountEntry| {
+            e.time == 0.0 && e.count == Some(0.0) && !matches!(e.kind, EntryKind::Net | EntryKind::Stolen)
+        };
         self.0.into_iter().map(one).filter(|e| !empty(e)).collect()
     }
 }

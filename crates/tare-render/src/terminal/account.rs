@@ -31,9 +31,13 @@ fn traced(page: &mut Page<'_>, a: &AccountReport) -> bool {
     let net = a.elapsed.iter().find(|e| e.kind == EntryKind::Net).map_or(0.0, |e| e.time);
     let tare = a.gross - net;
     let share = number::percent(tare / a.gross).map_or_else(String::new, |p| format!(", {p} of it"));
-    let sum = format!("gross {} = net {} + tare {}{share}", time(page, a.gross), time(page, net), time(page, tare));
-    let whose = if a.other_tasks > 0.0 { " (main thread)" } else { "" };
-    page.painted_field("account", Paint::Strong, &format!("{sum}{whose}"));
+    // A program with other tasks waits for them: that is its own doing.
+    let sum = if a.other_tasks > 0.0 {
+        format!("gross {}, as its main thread spent it", time(page, a.gross))
+    } else {
+        format!("gross {} = net {} + tare {}{share}", time(page, a.gross), time(page, net), time(page, tare))
+    };
+    page.painted_field("account", Paint::Strong, &sum);
     let mut complete = entries(page, &a.elapsed, a.gross);
     if a.other_tasks > 0.0 {
         let total: f64 = a.others.iter().map(|e| e.time).sum();
