@@ -189,7 +189,8 @@ fn a_fast_timer_is_counted_and_its_time_taken_out_of_net() {
     let share = a.main.on_cpu.time.as_f64() / a.main.total().as_f64();
     let expected = counted * share;
     assert!((times as f64 - expected).abs() <= (0.05 * expected).max(20.0), "{times}, the kernel counted {counted}");
-    assert!(times >= 2_000, "5 kHz for half a second: {times}");
+    // Far more than the tick's, however busy the machine is.
+    assert!(times > 600, "5 kHz for half a second: {times}");
     assert!(time / times as f64 > 50.0, "some time each: {time} ns in {times}");
     assert_eq!(a.main.net() + a.main.interrupted() + a.main.stolen(), a.main.on_cpu.time);
     let net = all[0].net_time().expect("net time");
