@@ -2,6 +2,7 @@
 
 pub mod comparison;
 pub mod discards;
+pub mod dual;
 pub mod families;
 pub mod intervals;
 mod random;
