@@ -1,5 +1,6 @@
 //! Pure analyses: data and parameters in, typed results out.
 
+pub mod clusters;
 pub mod comparison;
 pub mod discards;
 pub mod dual;
@@ -9,3 +10,4 @@ mod random;
 pub mod schedule;
 pub mod series;
 pub mod stopping;
+mod trend;
