@@ -6,6 +6,7 @@ pub mod discards;
 pub mod dual;
 pub mod families;
 pub mod intervals;
+pub mod periods;
 mod random;
 pub mod schedule;
 pub mod series;
