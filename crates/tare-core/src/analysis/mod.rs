@@ -6,6 +6,7 @@ pub mod discards;
 pub mod dual;
 pub mod families;
 pub mod intervals;
+pub mod long_running;
 pub mod periods;
 mod random;
 pub mod schedule;
