@@ -13,15 +13,16 @@ pub struct Cutoff {
     pub short: f64,
     /// Task time from which `long` applies: 5% of the daemon's period.
     pub task_time_limit: Option<Nanos>,
-    /// CPU time over which a sample is spoiled, from `task_time_limit` on.
+    /// CPU time over which a sample is spoiled, from `task_time_limit` on; `None` where no run was long enough to tell, so that
+    /// there is no cutoff from there on.
     pub long: Option<f64>,
 }
 
 impl Cutoff {
-    /// The cutoff for a program of this task time, in nanoseconds.
+    /// The cutoff for a program of this task time, in nanoseconds; infinite if there is none.
     pub fn for_task_time(&self, task_time: Nanos) -> f64 {
         match (self.task_time_limit, self.long) {
-            (Some(limit), Some(long)) if task_time >= limit => long,
+            (Some(limit), long) if task_time >= limit => long.unwrap_or(f64::INFINITY),
             _ => self.short,
         }
     }

@@ -2,12 +2,14 @@
 
 pub mod clusters;
 pub mod comparison;
+pub mod cutoffs;
 pub mod discards;
 pub mod dual;
 pub mod families;
 pub mod intervals;
 pub mod long_running;
 pub mod periods;
+pub mod profiling;
 mod random;
 pub mod schedule;
 pub mod series;
