@@ -6,16 +6,19 @@
 //! 1. **It forgives drift.** A cloud that is stretched along the diagonal is one machine that changes its speed. So every sample is
 //!    taken by its *excess* over the trend of its neighbours (`trend.rs`). What is left of drift, a burst of disturbance over three
 //!    and more successive samples for example, shows as pairs that are high in both halves more often than chance allows; such
-//!    stretches are reported and are neither L-samples nor part of the cluster.
+//!    stretches are reported and are neither L-samples nor part of the cluster. So are samples at a step of the speed, which stand
+//!    out from the neighbours on one side only.
 //! 2. **It sees that the cloud is symmetric.** An arm is what lies above the cluster and has nothing of the kind below it. The
 //!    spread is that of the cluster alone (from the median absolute deviation, then from what lies within 3 of its own standard
 //!    deviations, until nothing changes). A sample is high if samples that far out are fewer than [`FALSE_SHARE`] of those
 //!    found there, were they of the cluster (Benjamini and Hochberg, 1995; Student's t, as the spread of few samples is uncertain).
-//!    With 800 samples that is about 3.2 standard deviations. For any to be high, the furthest must be far more convincing
+//!    With 800 samples that is about 3.2 standard deviations. Arms that are far out say nothing of what lies at the cluster's edge, so
+//!    the nearest L-samples must stand out by themselves too ([`NEXT_FALSE_SHARE`]). For any to be high, the furthest must be far more convincing
 //!    ([`FALSE_ALARM`]): on a machine without infrequent daemons there is nothing, not a little. Where the cluster's lower tail is
-//!    heavier than a normal distribution's, the arms begin no nearer than at twice the furthest sample below.
-//! 3. **It sees whether there is anything top right.** Where many pairs are high in both, or a seventh of all samples is
-//!    high, what makes them so is a frequent daemon: it belongs to the cluster, and the search goes on above it.
+//!    heavier than a normal distribution's, the arms begin no nearer than at twice the furthest sample below, and one must
+//!    be at three times.
+//! 3. **It sees whether there is anything top right.** Where a tenth of all samples is high and some pairs are so in both halves, or
+//!    a seventh whatever the pairs, what makes them so is a frequent daemon: it belongs to the cluster, and the search goes on above it.
 //!
 //! Both halves of a pair are L-samples only where chance explains it, with two rare daemons in one pair.
 //!
@@ -34,13 +37,25 @@ use std::collections::HashSet;
 /// Fewest dual samples that are analysed; the papers' long run has 20.
 pub const FEWEST: usize = 6;
 /// Share of the L-samples that may belong to the cluster.
-pub const FALSE_SHARE: f64 = 0.03;
+pub const FALSE_SHARE: f64 = 0.025;
+/// The same share among the L-samples next to the cluster, within [`NEXT`] standard deviations of the nearest.
+pub const NEXT_FALSE_SHARE: f64 = 0.1;
+/// Reaches of a heavy lower tail from which the arms begin, and of which the furthest must be: chance makes one tail three times as
+/// long as the other once in a hundred series, if it falls with the fifth power.
+const ARMS: f64 = 2.0;
+const ALARM: f64 = 3.0;
+/// How far the arms' beginning reaches, in standard deviations of the cluster.
+const NEXT: f64 = 2.0;
 /// Chance that L-samples are found at all where there are none.
 pub const FALSE_ALARM: f64 = 0.001;
-/// Share of high samples from which they are a frequent daemon's: one in every 7 samples or more.
+/// Share of high samples from which they are a frequent daemon's, whatever the pairs: one in every 7 samples.
 pub const FREQUENT: f64 = 0.15;
+/// The same with points at the top right: with so many, chance makes four in 400 pairs.
+const FREQUENT_TOGETHER: f64 = 0.1;
 /// Chance below which pairs that are high in both halves are no chance any more.
 const UNLIKELY: f64 = 0.001;
+/// Neighbours on each side that an L-sample stands out from.
+const SIDE: usize = 5;
 /// Chance below which an L is said to remain.
 const REMAINS: f64 = 0.01;
 
@@ -251,16 +266,19 @@ fn edge(sorted: &[f64]) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, core.n.saturating_sub(1).max(1) as f64).ok()?;
     let n = sorted.len() as f64;
     let mirror = mirrored(sorted, &core, |z| n * t.sf(z));
-    let mut found = None;
-    let mut convincing = false;
+    let (mut found, mut convincing, mut beyond) = (None, false, 0);
     for (i, value) in sorted.iter().rev().enumerate() {
         let z = core.z(*value);
         let share = n * t.sf(z) / (i + 1) as f64;
-        if z <= mirror || z <= 2.0 || share > 0.5 {
+        while sorted.get(sorted.len() - 1 - beyond).is_some_and(|v| core.z(*v) > z + NEXT) && beyond < i {
+            beyond += 1;
+        }
+        let next = n * (t.sf(z) - t.sf(z + NEXT)) / (i + 1 - beyond) as f64;
+        if z <= ARMS * mirror || z <= 2.0 || share > 0.5 {
             break;
         }
-        convincing |= share <= FALSE_ALARM;
-        if share <= FALSE_SHARE {
+        convincing |= share <= FALSE_ALARM && z > ALARM * mirror;
+        if share <= FALSE_SHARE && next <= NEXT_FALSE_SHARE {
             found = Some(i);
         }
     }
@@ -270,15 +288,14 @@ fn edge(sorted: &[f64]) -> Option<f64> {
     Some(below + ((high - below) / 2.0).min(core.spread))
 }
 
-/// How far out, in standard deviations, the arms begin at least because of the lower tail: 0 for one that a normal distribution
-/// explains. `expected` gives the number of samples that it has beyond a distance.
+/// How far out, in standard deviations, the lower tail reaches: 0 for one that a normal distribution explains. `expected` gives the number of samples that it has beyond a distance.
 fn mirrored(sorted: &[f64], core: &Core, expected: impl Fn(f64) -> f64) -> f64 {
     let far = 3.5;
     let below = sorted.partition_point(|v| core.z(*v) < -far);
-    let likely = |n: u64| Poisson::new(expected(far)).map_or(1.0, |p| p.sf(n));
+    let chance = Poisson::new(expected(far)).map_or(1.0, |p| p.sf((below as u64).saturating_sub(1)));
     // One sample or two that were fast for once are not a tail.
-    let heavy = below >= 3 && likely(below as u64 - 1) < REMAINS;
-    sorted.first().filter(|_| heavy).map_or(0.0, |v| -2.0 * core.z(*v))
+    let heavy = below >= 3 && chance < REMAINS;
+    sorted.first().filter(|_| heavy).map_or(0.0, |v| -core.z(*v))
 }
 
 /// Counts pairs that are high in both.
@@ -333,9 +350,8 @@ fn find(excess: &[f64], at: &[usize]) -> Found {
         let Some(bound) = bound else { return found };
         let arm = |i: usize| found.places.get(i) == Some(&Place::Arm);
         let arms = together(at.iter().map(|i| (arm(*i), arm(i + 1))));
-        let any = arms.odd + arms.even - arms.both;
         let share = f64::from(arms.odd + arms.even) / (2 * at.len()).max(1) as f64;
-        if share <= FREQUENT && (arms.both < 3 || arms.both * 20 < any) {
+        if share <= FREQUENT_TOGETHER || (share <= FREQUENT && arms.both < 2) {
             return found;
         }
         let above = sorted.partition_point(|e| *e <= bound);
@@ -362,6 +378,27 @@ fn places(high: &[bool], drifts: bool) -> Vec<Place> {
     places
 }
 
+/// Takes high samples that stand out from one side only for what they are: a step of the machine's speed. A daemon's sample is
+/// above the samples before it and above those after it, by half of the bound at least.
+fn one_sided(times: &[f64], found: &mut Found) {
+    let Some(bound) = found.bound else { return };
+    let places = found.places.clone();
+    let level = |range: std::ops::Range<usize>| {
+        let here = times.iter().zip(&places).skip(range.start).take(range.len());
+        let mut others: Vec<f64> = here.filter(|(_, p)| **p != Place::Arm).map(|(t, _)| *t).collect();
+        others.sort_by(f64::total_cmp);
+        median_of_sorted(&others).filter(|_| others.len() >= 3)
+    };
+    for (i, (time, place)) in times.iter().zip(&mut found.places).enumerate() {
+        if *place == Place::Arm {
+            let sides = [level(i.saturating_sub(SIDE)..i), level(i + 1..i + 1 + SIDE)];
+            if sides.into_iter().flatten().any(|l| time - l <= bound / 2.0) {
+                *place = Place::Stretch;
+            }
+        }
+    }
+}
+
 /// Takes the dual-execution scatter plot apart. The order of `observations` makes no difference; each has a number of its own.
 ///
 /// # Errors
@@ -375,7 +412,8 @@ pub fn clusters(observations: &[Observation]) -> Result<Clusters, TooFew> {
     let times: Vec<f64> = duals.samples.iter().map(|o| o.elapsed.as_f64()).collect();
     let trend = trend(&times);
     let excess: Vec<f64> = times.iter().zip(&trend.at).map(|(v, t)| v - t).collect();
-    let found = find(&excess, &duals.at);
+    let mut found = find(&excess, &duals.at);
+    one_sided(&times, &mut found);
     let half = |i: usize| {
         let (o, excess, place) = (duals.samples.get(i)?, *excess.get(i)?, *found.places.get(i)?);
         Some(Half { number: o.number, elapsed: o.elapsed, excess, place })
@@ -430,13 +468,12 @@ fn push_level(levels: &mut Vec<Level>, points: &mut [Point], bound: f64, shows: 
 
 /// Variances and covariance of pairs; `None` without spread or below three pairs.
 fn covariance(pairs: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
-    let n = pairs.len() as f64;
-    if n < 3.0 {
-        return None;
-    }
-    let (mx, my) = (pairs.iter().map(|p| p.0).sum::<f64>() / n, pairs.iter().map(|p| p.1).sum::<f64>() / n);
-    let mean = |f: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|(x, y)| f(x - mx, y - my)).sum::<f64>() / n;
-    let (xx, yy, xy) = (mean(&|x, _| x * x), mean(&|_, y| y * y), mean(&|x, y| x * y));
+    let (n, (px, py)) = (pairs.len() as f64, *pairs.first().filter(|_| pairs.len() >= 3)?);
+    // From the first pair, so that equal pairs have a spread of exactly 0.
+    let mean = |f: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|(x, y)| f(x - px, y - py)).sum::<f64>() / n;
+    let (mx, my) = (mean(&|x, _| x), mean(&|_, y| y));
+    let (xx, yy) = (mean(&|x, _| (x - mx).powi(2)), mean(&|_, y| (y - my).powi(2)));
+    let xy = mean(&|x, y| (x - mx) * (y - my));
     Some((xx, yy, xy)).filter(|_| xx > 0.0 && yy > 0.0)
 }
 
@@ -491,4 +528,127 @@ fn shape(points: &[Point], found: &Found, trend: &[f64]) -> (f64, Shape) {
         skew,
     };
     (spread, shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dual::Executions;
+    use super::super::random::{Purpose, below, generator};
+    use super::*;
+    use crate::reading::Reading;
+    use proptest::prelude::*;
+
+    fn run(times: impl IntoIterator<Item = i64>) -> Vec<Observation> {
+        let one = |(number, elapsed): (u32, i64)| Observation {
+            number,
+            start: Nanos(i64::from(number) * 1_000_000),
+            elapsed: Nanos(elapsed),
+            executions: Reading::Value(Executions::new()),
+            incomplete: false,
+        };
+        (1..).zip(times).map(one).collect()
+    }
+
+    /// About normal, of standard deviation 1,000 around a million.
+    fn noise(n: u64) -> Vec<i64> {
+        let mut rng = generator(4, Purpose::Order, n);
+        let mut one = || (0..12).map(|_| i64::from(below(&mut rng, 1000))).sum::<i64>() - 5994;
+        (0..n).map(|_| 1_000_000 + one()).collect()
+    }
+
+    fn arms(times: &[i64]) -> Vec<u32> {
+        let c = clusters(&run(times.iter().copied())).unwrap();
+        c.halves().filter(|h| h.place == Place::Arm).map(|h| h.number).collect()
+    }
+
+    #[test]
+    fn too_few_to_tell() {
+        let of = |n: u64| clusters(&run(noise(n))).map(|c| c.points.len());
+        assert_eq!(of(0), Err(TooFew { have: 0, need: 6 }));
+        assert_eq!(of(11), Err(TooFew { have: 5, need: 6 }));
+        assert_eq!(of(13), Ok(6));
+        assert_eq!(clusters(&run(noise(13))).unwrap().unpaired, [13]);
+    }
+
+    #[test]
+    fn the_high_half_and_both_of_a_rare_pair() {
+        let mut times = noise(200);
+        for (i, added) in [(10, 50_000), (51, 20_000), (120, 900_000), (121, 30_000)] {
+            times[i] += added;
+        }
+        assert_eq!(arms(&times), [11, 52, 121, 122]);
+        let c = clusters(&run(times)).unwrap();
+        assert_eq!((c.shape.arms, c.shape.high.both, c.shape.frequent, c.shape.drift), (4, 1, None, None));
+        assert!(!c.shape.l_remains && (800.0..1200.0).contains(&c.spread));
+    }
+
+    #[test]
+    fn zooms_by_ten_down_to_the_cluster() {
+        let mut times = noise(200);
+        for (i, added) in [(10, 35_000_000), (51, 600_000), (121, 30_000)] {
+            times[i] += added;
+        }
+        let c = clusters(&run(times)).unwrap();
+        assert_eq!(c.levels.iter().map(|l| l.members).collect::<Vec<_>>(), [100, 99, 98, 97]);
+        assert!(c.levels.windows(2).all(|w| w[1].bound < w[0].bound && w[1].x.1 <= w[0].x.1 && w[1].y.1 <= w[0].y.1));
+        for (number, level) in (0..).zip(&c.levels) {
+            assert_eq!(c.points.iter().filter(|p| p.level >= number).count(), level.members as usize);
+        }
+    }
+
+    #[test]
+    fn equal_but_for_some() {
+        let mut times = vec![5_000_000; 40];
+        assert_eq!(arms(&times), []);
+        times[7] += 2_000;
+        assert_eq!(arms(&times), [8]);
+        times[7] -= 4_000;
+        assert_eq!(arms(&times), [], "a fast one is no daemon");
+    }
+
+    #[test]
+    fn a_step_has_one_side() {
+        let step: Vec<i64> = noise(200).iter().enumerate().map(|(i, t)| t + if i >= 101 { 9_000 } else { 0 }).collect();
+        assert_eq!(arms(&step), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn order_does_not_matter(
+            (a, b) in proptest::collection::vec(0..1_000_000_i64, 12..80)
+                .prop_map(run).prop_flat_map(|a| (Just(a.clone()), Just(a).prop_shuffle()))
+        ) {
+            prop_assert_eq!(clusters(&a), clusters(&b));
+        }
+
+        #[test]
+        fn constants_have_no_arms(time in -1_000_000_000_000_000..1_000_000_000_000_000_i64, n in 12..100_usize) {
+            let c = clusters(&run(vec![time; n])).unwrap();
+            prop_assert_eq!((c.shape.arms, c.bound, c.levels.len()), (0, None, 1));
+            prop_assert_eq!((c.shape.drift, c.shape.frequent, c.shape.roundness, c.shape.skew), (None, None, None, None));
+        }
+
+        #[test]
+        fn any_times_give_finite_answers(times in proptest::collection::vec(any::<i64>(), 12..60)) {
+            let c = clusters(&run(times.clone())).unwrap();
+            prop_assert_eq!(c.points.len(), times.len() / 2);
+            prop_assert!(c.halves().all(|h| h.excess.is_finite()) && c.spread.is_finite());
+            prop_assert!(c.levels.iter().all(|l| l.bound.is_finite()) && c.bound.is_none_or(f64::is_finite));
+            prop_assert!(c.shape.roundness.is_none_or(|r| (0.0..=1.0).contains(&r)));
+            prop_assert!(c.shape.skew.is_none_or(|s| (-1.0..=1.0).contains(&s)));
+            let t = c.shape.cluster;
+            prop_assert!([t.expected, t.fewer, t.more].iter().all(|v| v.is_finite()));
+        }
+
+        /// Whatever is added to all samples, or whatever the unit, the L-samples are the same.
+        #[test]
+        fn only_differences_count(added in 0..1_000_000_000_i64, by in 1..50_i64, at in 0..200_usize) {
+            let mut times = noise(200);
+            times[at] += 100_000;
+            let found = arms(&times);
+            prop_assert!(found.contains(&(at as u32 + 1)));
+            prop_assert_eq!(&found, &arms(&times.iter().map(|t| t * by + added).collect::<Vec<_>>()));
+        }
+    }
 }
