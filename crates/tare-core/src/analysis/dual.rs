@@ -88,7 +88,7 @@ impl Duals<'_> {
 /// number, at most one is paired.
 pub fn pair(observations: &[Observation]) -> Duals<'_> {
     let mut samples: Vec<&Observation> = observations.iter().collect();
-    samples.sort_by(|a, b| (a.number, a.start, a.elapsed).cmp(&(b.number, b.start, b.elapsed)));
+    samples.sort_by_key(|o| (o.number, o.start, o.elapsed));
     let (mut at, mut unpaired, mut i) = (Vec::new(), Vec::new(), 0);
     while let Some(first) = samples.get(i) {
         let partner =
