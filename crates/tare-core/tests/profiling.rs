@@ -74,7 +74,8 @@ fn score(takes: f64, drift: &[Drift], more: &[Daemon], noise: Noise) -> Score {
 #[test]
 fn l_samples_are_found() {
     let often = |comes| Daemon { name: "often", comes, takes: 10.0, varies: 0.05 };
-    let cases: &[(&str, f64, &[Drift], &[Daemon], Noise)] = &[
+    type Case<'a> = (&'a str, f64, &'a [Drift], &'a [Daemon], Noise);
+    let cases: &[Case] = &[
         ("steady", 5.0, &[], &[], Noise::Normal),
         ("coarse clock", 5.0, &[], &[], Noise::Rounded),
         ("ramp", 5.0, &[Drift::Ramp(100.0)], &[], Noise::Normal),
@@ -211,7 +212,7 @@ fn frequent_daemons_are_not_infrequent() {
 fn a_burst_is_a_stretch() {
     let mut s = machine(&[rare("rare", 97.0, 60.0)], &[]).run(SAMPLES, 3);
     for o in s.samples.iter_mut().skip(300).take(15) {
-        o.elapsed = o.elapsed + Nanos((10.0 * SIGMA * 1e9) as i64);
+        o.elapsed += Nanos((10.0 * SIGMA * 1e9) as i64);
     }
     let l = learn(&s.samples).unwrap();
     assert!(l.clusters.shape.drift.unwrap().stretched >= 13, "{:?}", l.clusters.shape);
