@@ -174,44 +174,118 @@ fn a_sleep_is_told_by_its_call() {
     assert_adds_up(&all);
 }
 
+/// The kernel's other tracer, as an independent witness: interrupts and softirqs in an instance of its own.
+struct Witness {
+    mount: TempDir,
+}
+
+impl Witness {
+    fn start() -> Witness {
+        let mount = tempfile::tempdir().expect("a folder");
+        run(std::process::Command::new("mount").args(["-t", "tracefs", "none"]).arg(mount.path()), 0);
+        let witness = Witness { mount };
+        std::fs::create_dir_all(witness.file("")).expect("an instance");
+        witness.put("trace_clock", "mono");
+        witness.put("buffer_size_kb", "8192");
+        witness.put("events/irq_vectors/enable", "1");
+        witness.put("events/irq/enable", "1");
+        witness
+    }
+
+    fn file(&self, name: &str) -> std::path::PathBuf {
+        self.mount.path().join("instances/tare-tests").join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        std::fs::write(self.file(name), text).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+
+    /// Time, net of what is nested, and number, by tracepoint and what stands in its `vec=`, while this task had its CPU.
+    fn of_task(&self, pid: u32) -> BTreeMap<String, (f64, u64)> {
+        self.put("tracing_on", "0");
+        let text = std::fs::read_to_string(self.file("trace")).expect("trace");
+        let mut sums: BTreeMap<String, (f64, u64)> = BTreeMap::new();
+        let mut open: BTreeMap<String, Vec<(String, f64, f64)>> = BTreeMap::new();
+        for line in text.lines().filter(|l| !l.starts_with('#')) {
+            // `burner-123  [001] d.h..  12.345678: local_timer_entry: vector=236`
+            let Some((before, after)) = line.split_once("] ") else { continue };
+            let Some((task, cpu)) = before.rsplit_once('[') else { continue };
+            let of_task = task.trim().rsplit('-').next().is_some_and(|p| p == pid.to_string());
+            let mut words = after.split_whitespace().skip(1).map(|w| w.trim_end_matches(':'));
+            let (Some(at), Some(event)) = (words.next().and_then(|w| w.parse::<f64>().ok()), words.next()) else {
+                continue;
+            };
+            let vector = words.find(|w| w.starts_with("vec=")).unwrap_or_default();
+            let stack = open.entry(cpu.to_owned()).or_default();
+            if let Some(name) = event.strip_suffix("_entry").filter(|_| of_task) {
+                stack.push((format!("{name}{vector}"), at, 0.0));
+            } else if event.ends_with("_exit")
+                && let Some((name, from, nested)) = stack.pop()
+            {
+                let whole = at - from;
+                let sum = sums.entry(name).or_default();
+                *sum = (sum.0 + (whole - nested) * 1e9, sum.1 + 1);
+                if let Some(outer) = stack.last_mut() {
+                    outer.2 += whole;
+                }
+            }
+        }
+        sums
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        let _ = std::fs::write(self.file("tracing_on"), "0");
+        let _ = std::fs::write(self.file("events/enable"), "0");
+        let _ = std::fs::remove_dir(self.file(""));
+        let _ = std::process::Command::new("umount").arg(self.mount.path()).status();
+    }
+}
+
+/// Pid that a burner told with its truth.
+fn told_pid(dir: &TempDir) -> u32 {
+    let text = std::fs::read_to_string(dir.path().join("truth")).expect("the truth");
+    text.split_whitespace().nth(1).and_then(|p| p.parse().ok()).expect("a pid")
+}
+
 #[test]
-fn a_fast_timer_is_counted_and_its_time_taken_out_of_net() {
+fn a_fast_timer_is_told_with_its_time_and_taken_out_of_net() {
     let _lock = alone();
     if no_tracing() {
         return;
     }
     let dir = folder();
-    let all = measure(&dir, &["-r1", "--cpus", "1"], &["timer", "1", "5000", "500"]);
-    let (counted, _) = truth(&dir);
+    let witness = Witness::start();
+    let all = measure(&dir, &["-r1", "--cpus", "1"], &["timer", "5000", "200"]);
+    let seen = witness.of_task(told_pid(&dir));
     let a = account(&all[0]);
     let (time, times) = named(&a.main.interrupts, "local_timer");
-    // Those while another task had the CPU are not the program's; a few fall between its exec and its first look.
-    let share = a.main.on_cpu.time.as_f64() / a.main.total().as_f64();
-    let expected = counted * share;
-    assert!((times as f64 - expected).abs() <= (0.05 * expected).max(20.0), "{times}, the kernel counted {counted}");
-    // Far more than the tick's, however busy the machine is.
-    assert!(times > 600, "5 kHz for half a second: {times}");
-    assert!(time / times as f64 > 50.0, "some time each: {time} ns in {times}");
-    assert_eq!(a.main.net() + a.main.interrupted() + a.main.stolen(), a.main.on_cpu.time);
-    let net = all[0].net_time().expect("net time");
+    let (true_time, true_times) = seen["local_timer"];
+    assert_entry("local_timer", time, true_time);
+    // Before its exec and after its end the witness sees some, too.
+    assert!(times.abs_diff(true_times) <= 5 && times > 100, "{times} of {true_times}");
     let pt = all[0].process_time().expect("PT");
-    assert_eq!(pt - net, a.charged(all[0].process_times.value().expect("PT").source));
-    assert!((pt - net).as_f64() >= time, "PT has the interrupts, net has not");
+    let charged = if a.interrupts_charged { time } else { 0.0 };
+    assert!((pt - all[0].net_time().expect("net time")).as_f64() >= charged, "PT has them, net time has not");
     assert_adds_up(&all);
 }
 
 #[test]
-fn softirqs_of_traffic_are_counted() {
-    let _lock = shared();
+fn softirqs_of_traffic_are_told_with_their_time() {
+    let _lock = alone();
     if no_tracing() {
         return;
     }
     let dir = folder();
-    let all = measure(&dir, &["-r1"], &["loopback", "20000"]);
+    let witness = Witness::start();
+    let all = measure(&dir, &["-r1", "--cpus", "1"], &["loopback", "1000"]);
+    let seen = witness.of_task(told_pid(&dir));
     let (time, times) = named(&account(&all[0]).main.softirqs, "NET_RX");
-    // One for each datagram, but for those that a busy machine leaves to ksoftirqd.
-    assert!((10_000..22_000).contains(&times), "of 20,000: {times}");
-    assert!(time > 0.0);
+    // The third vector, include/linux/interrupt.h.
+    let (true_time, true_times) = seen["softirqvec=3"];
+    assert_entry("NET_RX", time, true_time);
+    assert!(times.abs_diff(true_times) <= 5 && times > 100, "{times} of {true_times}");
     assert_adds_up(&all);
 }
 
@@ -352,15 +426,14 @@ fn the_schedulers_own_account_agrees() {
     let dir = folder();
     let count = rounds(1_000).to_string();
     for args in [&["loop", &count][..], &["threads", "8", "150"]] {
-        // Stolen time may come in pieces that the scheduler cannot subtract, but not every time.
-        let off = |_| {
-            let all = measure(&dir, &["-r1"], args);
-            let a = account(&all[0]);
-            let runtime: f64 = [&a.outside, &a.main, &a.others].iter().map(|l| l.runtime.as_f64()).sum();
-            (runtime / a.traced_runtime().as_f64() - 1.0).abs()
-        };
-        let tries: Vec<f64> = (0..3).map(off).collect();
-        assert!(tries.iter().any(|off| *off <= 0.001), "{args:?}: off by {tries:?}");
+        let all = measure(&dir, &["-r1"], args);
+        let a = account(&all[0]);
+        let ledgers = [&a.outside, &a.main, &a.others];
+        let runtime: f64 = ledgers.iter().map(|l| l.runtime.as_f64()).sum();
+        let stolen: f64 = ledgers.iter().map(|l| l.stolen().as_f64()).sum();
+        let traced = a.traced_runtime().as_f64();
+        // Of stolen time the scheduler may not find all where it belongs.
+        assert!((runtime - traced).abs() <= 0.001 * traced + stolen, "{args:?}: {runtime}, {traced} traced, {stolen}");
     }
 }
 
@@ -405,6 +478,55 @@ fn without_privilege_there_are_estimates_and_the_reason() {
         let said = text(&run(via(&dir, before).args(["show"]), 0).stdout);
         assert!(said.contains("CAP_BPF") && said.contains("estimate:"), "{said}");
     }
+}
+
+/// A setting of the kernel, put back at the end.
+struct Setting(&'static str, String);
+
+impl Setting {
+    fn set(path: &'static str, value: &str) -> Setting {
+        let old = std::fs::read_to_string(path).expect("the old value");
+        std::fs::write(path, value).expect("the new value");
+        Setting(path, old)
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        let _ = std::fs::write(self.0, &self.1);
+    }
+}
+
+#[test]
+fn a_high_perf_event_paranoid_is_no_obstacle_without_a_word() {
+    let _lock = alone();
+    if !is_root() {
+        return skip("needs root, to change a setting");
+    }
+    let _high = Setting::set("/proc/sys/kernel/perf_event_paranoid", "4");
+    let dir = folder();
+    let mut c = via(&dir, NOBODY);
+    c.args(OPTIONS).args(["-r1", "--", burner(), "burn-self", "30"]);
+    let all = samples(&json(&mut c, 0));
+    assert!(matches!(&all[0].account, Reading::Absent(Absent::NoPermission(w)) if w.contains("CAP_BPF")));
+    assert!(all[0].counters.absent().is_some() && all[0].process_time().is_ok(), "{:?}", all[0]);
+    // Root is not concerned.
+    assert!(measure(&dir, &["-r1"], &["burn-self", "10"])[0].account.value().is_some());
+}
+
+#[test]
+fn without_bpf_the_reason_is_told() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, where BPF would be allowed");
+    }
+    let dir = folder();
+    let mut c = via(&dir, &[burner(), "without-bpf"]);
+    c.args(OPTIONS).args(["-r1", "--", "true"]);
+    let all = samples(&json(&mut c, 0));
+    let Reading::Absent(Absent::NotSupported(why)) = &all[0].account else { panic!("{:?}", all[0].account) };
+    assert!(why.contains("not implemented"), "{why}");
+    assert!(all[0].estimate.value().is_some());
 }
 
 /// A kernel without type information, as one built without CONFIG_DEBUG_INFO_BTF.

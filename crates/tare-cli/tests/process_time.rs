@@ -35,21 +35,20 @@ const TREES: &[(&[&str], usize)] = &[
     (&["child-waited", "150"], 2),
     (&["child-unwaited", "150"], 2),
     (&["child-ignored", "150"], 2),
-    (&["daemon", "150"], 2),
+    (&["daemon", "150"], 3),
     (&["threads", "8", "30"], 1),
     (&["setsid", "150"], 2),
     (&["close-all", "150"], 1),
 ];
 
-/// The burner's truth lacks what it does after its last look at the clock (its exit, which takes milliseconds on a
-/// machine that is busy enough), and the task-clock has what a hypervisor stole: a figure may be too long at times, but
+/// The task-clock also has what a hypervisor stole, which no clock of the burner's has: it may be too long at times, but
 /// never too short, and not every time.
-const TRIES: usize = 6;
+const TRIES_ON_A_STOLEN_CPU: usize = 6;
 
 fn check_trees(before: &[&str], options: &[&str], wanted: &str, trees: &[(&[&str], usize)]) {
     for (args, count) in trees {
         let what = format!("{wanted} {args:?}");
-        let mut tries = TRIES;
+        let mut tries = if wanted == "task_clock" { TRIES_ON_A_STOLEN_CPU } else { 1 };
         loop {
             let dir = folder();
             let document = measure(&dir, before, options, args);

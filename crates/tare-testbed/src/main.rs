@@ -157,17 +157,10 @@ fn threads(n: u64, ms: u64) {
     }
 }
 
-/// Timer interrupts of a CPU so far, by the kernel's own count.
-fn timer_interrupts(cpu: usize) -> u64 {
-    let text = std::fs::read_to_string("/proc/interrupts").expect("/proc/interrupts");
-    let line = text.lines().find_map(|l| l.trim_start().strip_prefix("LOC:")).expect("a line LOC");
-    number(line.split_whitespace().nth(cpu).expect("the CPU"))
-}
-
-/// Computes for so long by the wall clock while a timer fires so often a second; each expiry is an interrupt. The truth is
-/// how many interrupts the kernel has counted on this CPU meanwhile.
-fn timer(cpu: usize, hz: u64, ms: u64) {
+/// Computes for so long by the wall clock while a timer fires so often a second; each expiry is an interrupt.
+fn timer(hz: u64, ms: u64) {
     extern "C" fn fired(_: i32) {}
+    tell("timer");
     let until = clock(libc::CLOCK_MONOTONIC) + ms * 1_000_000;
     // SAFETY: a handler that does nothing, and a valid interval.
     unsafe {
@@ -176,16 +169,14 @@ fn timer(cpu: usize, hz: u64, ms: u64) {
         let value = libc::itimerval { it_interval: every, it_value: every };
         assert_eq!(libc::setitimer(libc::ITIMER_REAL, &value, std::ptr::null_mut()), 0, "setitimer");
     }
-    let before = timer_interrupts(cpu);
     while clock(libc::CLOCK_MONOTONIC) < until {
         work(2_000);
     }
-    let line = format!("timer {} {}\n", std::process::id(), timer_interrupts(cpu) - before);
-    std::fs::write(std::env::var_os("BURNER_TRUTH").expect("BURNER_TRUTH"), line).expect("write BURNER_TRUTH");
 }
 
 /// Sends so many datagrams to itself over the loopback interface; each is received in a softirq.
 fn loopback(n: u64) {
+    tell("loopback");
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("bind");
     let own = socket.local_addr().expect("address");
     let mut buffer = [0; 64];
@@ -201,6 +192,28 @@ fn crowd(n: u64) {
     for t in all {
         t.join().expect("a thread");
     }
+}
+
+/// Becomes another program for which the kernel has no bpf(2), as one that was built without it.
+fn without_bpf(words: &[std::ffi::OsString]) {
+    const LOAD_NUMBER: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+    const JUMP_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    let statement = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut filter = [
+        statement(LOAD_NUMBER, 0, 0, 0),
+        statement(JUMP_EQUAL, 0, 1, libc::SYS_bpf as u32),
+        statement(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        statement(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: a valid program, which outlives the calls.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0, "no new privileges");
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0, "filter");
+    }
+    let mut c = std::process::Command::new(&words[0]);
+    panic!("exec: {}", std::os::unix::process::CommandExt::exec(c.args(&words[1..])));
 }
 
 /// Another thread than the first one calls exec, while the first one waits for it: `burner loop COUNT`.
@@ -247,6 +260,7 @@ fn daemon(ms: u64) {
             close_from(3);
             forever()
         });
+        tell("middle");
     });
     drop(writer);
     wait_for(middle);
@@ -329,160 +343,177 @@ fn number(text: &str) -> u64 {
     text.trim().parse().unwrap_or_else(|_| panic!("`{text}` is not a number"))
 }
 
-fn main() {
-    let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
-    let text = |i: usize| words.get(i).and_then(|w| w.to_str()).unwrap_or_default();
-    let n = |i: usize| number(text(i));
-    match text(0) {
-        "burn-self" => {
-            burn_self(n(1));
-            tell("self");
-        }
-        "calibrate" => println!("{}", calibrate(n(1))),
-        "loop" => {
-            work(n(1));
-        }
-        "child-waited" => {
-            wait_for(fork(|| {
-                burn_self(n(1));
-                tell("child");
-            }));
-            tell("parent");
-        }
-        "child-unwaited" => {
-            let (reader, writer) = pipe();
-            fork(|| {
-                burn_self(n(1));
-                tell("child");
-            });
-            drop(writer);
-            until_end(reader);
-            tell("parent");
-        }
-        // The kernel reaps it: its rusage goes nowhere.
-        "child-ignored" => {
-            ignore(libc::SIGCHLD);
-            let child = fork(|| {
-                burn_self(n(1));
-                tell("child");
-            });
-            // SAFETY: signal 0 only asks whether it is there.
-            while unsafe { libc::kill(child, 0) } == 0 {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            tell("parent");
-        }
-        "daemon" => {
-            daemon(n(1));
-            tell("parent");
-        }
-        "threads" => {
-            threads(n(1), n(2));
-            tell("threads");
-        }
-        "setsid" => {
-            wait_for(fork(|| {
-                setsid();
-                burn_self(n(1));
-                tell("child");
-            }));
-            tell("parent");
-        }
-        "setuid" => {
-            wait_for(fork(|| {
-                // SAFETY: no memory involved.
-                assert_eq!(unsafe { libc::setuid(65_534) }, 0, "setuid");
-                burn_self(n(1));
-                tell("child");
-            }));
-            tell("parent");
-        }
-        "timer" => timer(n(1) as usize, n(2), n(3)),
-        "loopback" => loopback(n(1)),
-        "crowd" => crowd(n(1)),
-        "exec-by-thread" => exec_by_a_thread(n(1)),
-        "first-ends" => first_thread_ends(n(1)),
-        // Leaves a process that computes for so long.
-        "leave-spinning" => {
-            fork(|| burn_self(n(1)));
-            std::thread::sleep(Duration::from_millis(n(2)));
-        }
-        "announced-loop" => announced_loop(std::path::Path::new(&words[1]), n(2)),
-        "helper" => helper(text(1)),
-        "idle" => idle(n(1)),
-        "short" => short(n(1)),
-        "gate" => gate(std::path::Path::new(&words[1])),
-        "sleep" => std::thread::sleep(Duration::from_millis(n(1))),
-        "stop" => raise(libc::SIGSTOP),
-        // Stopped and continued by another, so many times.
-        "stop-continue" => {
-            let own = std::process::id() as i32;
-            for _ in 0..n(1) {
-                let other = fork(|| {
-                    std::thread::sleep(Duration::from_millis(200));
-                    kill(own, libc::SIGCONT);
-                });
-                raise(libc::SIGSTOP);
-                wait_for(other);
-            }
-        }
-        "ignore-term" => {
-            ignore(libc::SIGTERM);
-            tell("started");
-            forever()
-        }
-        "never" => {
-            tell("started");
-            forever()
-        }
-        // Leaves so many sleeping processes behind.
-        "leave" => {
-            for _ in 0..n(1) {
-                fork(|| forever());
-            }
-        }
-        // Leaves processes that go on forking for a while: each forks and ends, 200 generations at most.
-        "leave-forking" => {
-            fork(|| {
-                for _ in 0..200 {
-                    std::thread::sleep(Duration::from_millis(1));
-                    // SAFETY: this process has one thread.
-                    if unsafe { libc::fork() } != 0 {
-                        exit(0);
-                    }
-                }
-            });
-        }
-        // An orphan every so often: its end is a SIGCHLD for whoever adopts it.
-        "orphans" => {
-            for _ in 0..n(1) {
-                let middle = fork(|| {
-                    fork(|| std::thread::sleep(Duration::from_millis(20)));
-                });
-                assert_eq!(wait_for(middle), 0, "an orphan could not be made");
-                std::thread::sleep(Duration::from_millis(n(2)));
-            }
-        }
-        "close-all" => {
-            close_from(0);
-            burn_self(n(1));
-            tell("self");
-        }
-        "exit" => exit(n(1) as i32),
-        "raise" => {
-            // The standard library handles SIGSEGV.
-            // SAFETY: SIG_DFL is a valid disposition.
-            unsafe { libc::signal(n(1) as i32, libc::SIG_DFL) };
-            raise(n(1) as i32);
-        }
-        "args" => {
-            // What was received, as hex, for comparison byte by byte.
-            let mut file = std::fs::File::create(&words[1]).expect("create");
-            for word in &words[2..] {
-                let hex: String = word.as_bytes().iter().map(|b| format!("{b:02x}")).collect();
-                writeln!(file, "{hex}").expect("write");
-            }
-        }
-        other => panic!("unknown subcommand `{other}`"),
+/// The words of the command line, without the first one.
+struct Words(Vec<std::ffi::OsString>);
+
+impl Words {
+    fn text(&self, i: usize) -> &str {
+        self.0.get(i).and_then(|w| w.to_str()).unwrap_or_default()
     }
+
+    fn n(&self, i: usize) -> u64 {
+        number(self.text(i))
+    }
+}
+
+type Role = fn(&Words);
+
+/// What the first word says, given the others.
+const ROLES: &[(&str, Role)] = &[
+    ("burn-self", |w| {
+        burn_self(w.n(1));
+        tell("self");
+    }),
+    ("calibrate", |w| println!("{}", calibrate(w.n(1)))),
+    ("loop", |w| {
+        work(w.n(1));
+    }),
+    ("child-waited", |w| {
+        wait_for(fork(|| {
+            burn_self(w.n(1));
+            tell("child");
+        }));
+        tell("parent");
+    }),
+    ("child-unwaited", |w| {
+        let (reader, writer) = pipe();
+        fork(|| {
+            burn_self(w.n(1));
+            tell("child");
+        });
+        drop(writer);
+        until_end(reader);
+        tell("parent");
+    }),
+    // The kernel reaps it: its rusage goes nowhere.
+    ("child-ignored", |w| {
+        ignore(libc::SIGCHLD);
+        let child = fork(|| {
+            burn_self(w.n(1));
+            tell("child");
+        });
+        // SAFETY: signal 0 only asks whether it is there.
+        while unsafe { libc::kill(child, 0) } == 0 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        tell("parent");
+    }),
+    ("daemon", |w| {
+        daemon(w.n(1));
+        tell("parent");
+    }),
+    ("threads", |w| {
+        threads(w.n(1), w.n(2));
+        tell("threads");
+    }),
+    ("setsid", |w| {
+        wait_for(fork(|| {
+            setsid();
+            burn_self(w.n(1));
+            tell("child");
+        }));
+        tell("parent");
+    }),
+    ("setuid", |w| {
+        wait_for(fork(|| {
+            // SAFETY: no memory involved.
+            assert_eq!(unsafe { libc::setuid(65_534) }, 0, "setuid");
+            burn_self(w.n(1));
+            tell("child");
+        }));
+        tell("parent");
+    }),
+    ("timer", |w| timer(w.n(1), w.n(2))),
+    ("loopback", |w| loopback(w.n(1))),
+    ("without-bpf", |w| without_bpf(&w.0[1..])),
+    ("crowd", |w| crowd(w.n(1))),
+    ("exec-by-thread", |w| exec_by_a_thread(w.n(1))),
+    ("first-ends", |w| first_thread_ends(w.n(1))),
+    // Leaves a process that computes for so long.
+    ("leave-spinning", |w| {
+        fork(|| burn_self(w.n(1)));
+        std::thread::sleep(Duration::from_millis(w.n(2)));
+    }),
+    ("announced-loop", |w| announced_loop(std::path::Path::new(&w.0[1]), w.n(2))),
+    ("helper", |w| helper(w.text(1))),
+    ("idle", |w| idle(w.n(1))),
+    ("short", |w| short(w.n(1))),
+    ("gate", |w| gate(std::path::Path::new(&w.0[1]))),
+    ("sleep", |w| std::thread::sleep(Duration::from_millis(w.n(1)))),
+    ("stop", |_| raise(libc::SIGSTOP)),
+    // Stopped and continued by another, so many times.
+    ("stop-continue", |w| {
+        let own = std::process::id() as i32;
+        for _ in 0..w.n(1) {
+            let other = fork(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                kill(own, libc::SIGCONT);
+            });
+            raise(libc::SIGSTOP);
+            wait_for(other);
+        }
+    }),
+    ("ignore-term", |_| {
+        ignore(libc::SIGTERM);
+        tell("started");
+        forever()
+    }),
+    ("never", |_| {
+        tell("started");
+        forever()
+    }),
+    // Leaves so many sleeping processes behind.
+    ("leave", |w| {
+        for _ in 0..w.n(1) {
+            fork(|| forever());
+        }
+    }),
+    // Leaves processes that go on forking for a while: each forks and ends, 200 generations at most.
+    ("leave-forking", |_| {
+        fork(|| {
+            for _ in 0..200 {
+                std::thread::sleep(Duration::from_millis(1));
+                // SAFETY: this process has one thread.
+                if unsafe { libc::fork() } != 0 {
+                    exit(0);
+                }
+            }
+        });
+    }),
+    // An orphan every so often: its end is a SIGCHLD for whoever adopts it.
+    ("orphans", |w| {
+        for _ in 0..w.n(1) {
+            let middle = fork(|| {
+                fork(|| std::thread::sleep(Duration::from_millis(20)));
+            });
+            assert_eq!(wait_for(middle), 0, "an orphan could not be made");
+            std::thread::sleep(Duration::from_millis(w.n(2)));
+        }
+    }),
+    ("close-all", |w| {
+        close_from(0);
+        burn_self(w.n(1));
+        tell("self");
+    }),
+    ("exit", |w| exit(w.n(1) as i32)),
+    ("raise", |w| {
+        // The standard library handles SIGSEGV.
+        // SAFETY: SIG_DFL is a valid disposition.
+        unsafe { libc::signal(w.n(1) as i32, libc::SIG_DFL) };
+        raise(w.n(1) as i32);
+    }),
+    ("args", |w| {
+        // What was received, as hex, for comparison byte by byte.
+        let mut file = std::fs::File::create(&w.0[1]).expect("create");
+        for word in &w.0[2..] {
+            let hex: String = word.as_bytes().iter().map(|b| format!("{b:02x}")).collect();
+            writeln!(file, "{hex}").expect("write");
+        }
+    }),
+];
+
+fn main() {
+    let words = Words(std::env::args_os().skip(1).collect());
+    let role = ROLES.iter().find(|r| r.0 == words.text(0));
+    role.unwrap_or_else(|| panic!("unknown subcommand `{}`", words.text(0))).1(&words);
 }

@@ -1,6 +1,6 @@
 //! What else may use the CPUs that are measured on.
 
-use super::{Compare, FactorSpec, Finding, Found, Group, Machine, Privilege, format_cpu_list};
+use super::{FactorSpec, Finding, Found, Group, Machine, Privilege, Reader, Setter, format_cpu_list};
 use crate::setting::{Setting, Target};
 use std::collections::BTreeMap;
 use tare_core::reading::Absent;
@@ -10,25 +10,9 @@ const KERNEL: &str = "proc/sys/kernel";
 const CPU: &str = "sys/devices/system/cpu";
 const FAIR_SERVER: &str = "sys/kernel/debug/sched/fair_server";
 
-/// A row of this group that decides no step.
-const fn row(
-    name: &'static str,
-    reader: fn(&Machine) -> Found,
-    setter: Option<fn(&Machine) -> Vec<Setting>>,
-) -> FactorSpec {
-    FactorSpec {
-        name,
-        group: Group::Isolation,
-        step: 0,
-        optional: false,
-        wanted: "",
-        reason: "",
-        source: "",
-        privilege: Privilege::Root,
-        reader,
-        setter,
-        compare: Compare::Exact,
-    }
+/// A row of this group.
+const fn row(name: &'static str, reader: Reader, setter: Option<Setter>) -> FactorSpec {
+    FactorSpec::of(Group::Isolation, name, reader, setter)
 }
 
 pub(super) const ROWS: &[FactorSpec] = &[

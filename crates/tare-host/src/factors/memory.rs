@@ -1,6 +1,6 @@
 //! Paging, and what the kernel does to memory by itself.
 
-use super::{Compare, FactorSpec, Finding, Found, Group, Machine, Privilege};
+use super::{Compare, FactorSpec, Finding, Found, Group, Machine, Privilege, Reader, Setter};
 use crate::setting::Setting;
 use tare_core::reading::Absent;
 
@@ -13,24 +13,9 @@ const ASLR: &str = "proc/sys/kernel/randomize_va_space";
 /// With this swappiness or less, pages of programs are swapped only when there is hardly anything else.
 const LOW_SWAPPINESS: i64 = 10;
 
-const fn row(
-    name: &'static str,
-    reader: fn(&Machine) -> Found,
-    setter: Option<fn(&Machine) -> Vec<Setting>>,
-) -> FactorSpec {
-    FactorSpec {
-        name,
-        group: Group::Memory,
-        step: 0,
-        optional: false,
-        wanted: "",
-        reason: "",
-        source: "",
-        privilege: Privilege::Root,
-        reader,
-        setter,
-        compare: Compare::Exact,
-    }
+/// A row of this group.
+const fn row(name: &'static str, reader: Reader, setter: Option<Setter>) -> FactorSpec {
+    FactorSpec::of(Group::Memory, name, reader, setter)
 }
 
 pub(super) const ROWS: &[FactorSpec] = &[

@@ -147,6 +147,11 @@ impl Finding {
 /// A reader's result; `Err` is why it could not read.
 type Found = Result<Finding, Absent>;
 
+/// Reads a factor.
+type Reader = fn(&Machine) -> Found;
+/// What to set for it.
+type Setter = fn(&Machine) -> Vec<Setting>;
+
 /// A row of the table.
 pub struct FactorSpec {
     /// Short name, as in `--only`.
@@ -166,12 +171,29 @@ pub struct FactorSpec {
     pub source: &'static str,
     /// What is needed to change it.
     pub privilege: Privilege,
-    pub(crate) reader: fn(&Machine) -> Found,
-    pub(crate) setter: Option<fn(&Machine) -> Vec<Setting>>,
+    pub(crate) reader: Reader,
+    pub(crate) setter: Option<Setter>,
     pub(crate) compare: Compare,
 }
 
 impl FactorSpec {
+    /// A row that decides no step and that root may set; its texts are for the caller to fill in.
+    const fn of(group: Group, name: &'static str, reader: Reader, setter: Option<Setter>) -> FactorSpec {
+        FactorSpec {
+            name,
+            group,
+            step: 0,
+            optional: false,
+            wanted: "",
+            reason: "",
+            source: "",
+            privilege: Privilege::Root,
+            reader,
+            setter,
+            compare: Compare::Exact,
+        }
+    }
+
     /// Whether there is a setter for it.
     pub fn settable(&self) -> bool {
         self.setter.is_some()

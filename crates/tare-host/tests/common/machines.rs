@@ -257,16 +257,7 @@ pub fn intel_laptop(dir: &Path) {
         "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/dm-2                               \
          partition\t999420\t\t52480\t\t-2\n",
     );
-    r.processes(&[
-        "systemd-journal",
-        "systemd-timesyn",
-        "cron",
-        "cupsd",
-        "avahi-daemon",
-        "ModemManager",
-        "fwupd",
-        "sshd",
-    ]);
+    r.processes(&["systemd-journal", "systemd-timesyn", "cron", "cupsd", "avahi-daemon", "ModemManager", "fwupd"]);
     r.put("proc/loadavg", "1.72 1.10 0.64 3/1102 22114");
     r.irq(1, "0-7", "i8042");
     r.irq(125, "0-7", "nvme0q1");

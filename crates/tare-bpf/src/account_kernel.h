@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * What account.bpf.c uses of the kernel, and how that differs between versions and architectures. */
+
+#define TASK_DEAD 0x80
+#define TASK_STOPPED_OR_TRACED 0xc
+#define PF_KTHREAD 0x00200000
+
+// What is used of the kernel's types; the loader finds the offsets of the running kernel (CO-RE).
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct rq { __u64 clock; __u64 clock_task; __u64 prev_steal_time_rq; __u64 prev_steal_time; __u64 prev_irq_time; };
+struct cfs_rq { struct rq *rq; };
+struct sched_entity { __u64 exec_start; __u64 sum_exec_runtime; struct cfs_rq *cfs_rq; };
+typedef struct { int counter; } atomic_t;
+struct signal_struct { atomic_t live; };
+struct thread_info { __u32 cpu; };
+struct task_struct {
+	unsigned int __state;
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	struct sched_entity se;
+	struct thread_info thread_info;
+	unsigned int in_iowait : 1;
+	char comm[16];
+};
+struct irqaction;
+struct linux_binprm;
+// Before Linux 5.14 the state had another name and type; before 5.16 x86 had the CPU elsewhere.
+struct task_struct___before_5_14 { volatile long state; };
+struct task_struct___before_5_16 { unsigned int cpu; };
+// Where a system call's number is differs by architecture; the object is the same.
+struct pt_regs___x86 { unsigned long orig_ax; };
+struct pt_regs___arm64 { int syscallno; };
+#pragma clang attribute pop
+
+static __always_inline unsigned int state_of(struct task_struct *t)
+{
+	if (bpf_core_field_exists(t->__state))
+		return t->__state;
+	return ((struct task_struct___before_5_14 *)t)->state;
+}
+
+static __always_inline __u32 cpu_of(struct task_struct *t)
+{
+	if (bpf_core_field_exists(t->thread_info.cpu))
+		return t->thread_info.cpu;
+	return ((struct task_struct___before_5_16 *)t)->cpu;
+}
+
+// The hypervisor's account of this CPU as the scheduler has last seen it, which is at the latest now: it looks before
+// it switches.
+static __always_inline __u64 steal_of(struct task_struct *t)
+{
+	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
+		return 0;
+	struct rq *rq = t->se.cfs_rq->rq;
+	if (bpf_core_field_exists(rq->prev_steal_time_rq))
+		return rq->prev_steal_time_rq;
+	if (bpf_core_field_exists(rq->prev_steal_time))
+		return rq->prev_steal_time;
+	return 0;
+}
+
+// This clock less the scheduler's, which has just looked at its own.
+static __always_inline __u64 offset_of(struct task_struct *t, __u64 now)
+{
+	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
+		return 0;
+	return now - t->se.cfs_rq->rq->clock;
+}
+
+// Why a task sleeps: by its system call, or what else it is.
+static __always_inline __u64 call_of(struct task_struct *t, unsigned int state)
+{
+	if (state & TASK_STOPPED_OR_TRACED)
+		return CALL_STOPPED;
+	void *regs = (void *)bpf_task_pt_regs((void *)t);
+	long call = -1;
+	if (regs && bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax))
+		call = BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
+	else if (regs && bpf_core_field_exists(((struct pt_regs___arm64 *)0)->syscallno))
+		call = BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
+	if (call < 0)
+		return BPF_CORE_READ_BITFIELD(t, in_iowait) ? CALL_IO : CALL_FAULT;
+	return call < CALL_ENDED ? call : CALL_OTHER;
+}
