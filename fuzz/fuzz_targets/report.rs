@@ -46,11 +46,5 @@ fuzz_target!(|data: &[u8]| {
 /// With cutoffs that some samples of the seeds are over.
 fn profile(machine: String) -> Profile {
     let cutoff = |daemon: &str, short| Cutoff { daemon: daemon.to_owned(), short, task_time_limit: None, long: None };
-    Profile {
-        name: "fuzz".to_owned(),
-        created: Nanos(0),
-        machine,
-        kernel: String::new(),
-        cutoffs: vec![cutoff("kworker", 20_000.0), cutoff("rustc", 1_000_000.0)],
-    }
+    Profile::of_cutoffs("fuzz", &machine, "", vec![cutoff("kworker", 20_000.0), cutoff("rustc", 1_000_000.0)])
 }

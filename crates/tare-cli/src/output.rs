@@ -180,6 +180,16 @@ impl Show {
         self
     }
 
+    /// ` --db FILE` for a command that is suggested, or nothing.
+    pub fn db_option(&self) -> &str {
+        &self.db_option
+    }
+
+    /// Whether nothing but errors is to be printed.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// The command that goes on with a run.
     pub fn resume_command(&self, id: i64) -> String {
         format!("tare resume {id}{}", self.db_option)

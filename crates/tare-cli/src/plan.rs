@@ -205,6 +205,12 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     }
 }
 
+/// A list of CPUs, such as `1` or `0-3,8`.
+pub fn cpu_list(list: &str) -> Result<Vec<u32>, Failure> {
+    let cpus = tarebench::sys::procfs::parse_cpu_list(list).filter(|c| !c.is_empty());
+    cpus.ok_or_else(|| Failure::usage(format!("--cpus {list}: expected a list such as 1 or 0-3,8")))
+}
+
 /// Refuses what cannot be a number of standard deviations.
 pub fn check_sigma(sigma: f64) -> Result<f64, Failure> {
     if sigma.is_finite() && sigma > 0.0 {
@@ -244,13 +250,7 @@ pub fn build(args: &RunArgs) -> Result<Plan, Failure> {
             .into_os_string()
             .into_vec(),
     };
-    let cpus = match &c.cpus {
-        Some(list) => {
-            let cpus = tarebench::sys::procfs::parse_cpu_list(list).filter(|c| !c.is_empty());
-            cpus.ok_or_else(|| Failure::usage(format!("--cpus {list}: expected a list such as 1 or 0-3,8")))?
-        }
-        None => Vec::new(),
-    };
+    let cpus = c.cpus.as_deref().map(cpu_list).transpose()?.unwrap_or_default();
     Ok(Plan {
         programs: programs(args)?,
         order: match args.count.order {
@@ -282,6 +282,7 @@ pub fn build(args: &RunArgs) -> Result<Plan, Failure> {
         account: !c.no_account,
         tags: c.tag.iter().cloned().collect(),
         require: args.statistics.require.clone(),
+        purpose: None,
     })
 }
 

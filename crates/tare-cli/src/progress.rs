@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tarebench::core::plan::{Plan, RunCount};
 use tarebench::core::run::Run;
 use tarebench::core::sample::Phase;
+use tarebench::core::units::Nanos;
 use tarebench::render::progress::{Progress as Line, line};
 use tarebench::render::style::Style;
 use tarebench::session::Event;
@@ -25,9 +26,17 @@ pub struct Progress {
     seen: Vec<(f64, f64, f64)>,
     drawn: Option<Instant>,
     shown: bool,
+    /// What comes after the plan, ns.
+    after: f64,
 }
 
 impl Progress {
+    /// Something else follows, which takes so long.
+    pub fn then(mut self, after: Nanos) -> Progress {
+        self.after = after.as_f64();
+        self
+    }
+
     /// For a plan.
     pub fn new(show: &Show, plan: &Plan) -> Progress {
         let per_program = u64::from(plan.warmup) + u64::from(plan.max_runs());
@@ -41,6 +50,7 @@ impl Progress {
             seen: vec![(0.0, 0.0, 0.0); plan.programs.len()],
             drawn: None,
             shown: false,
+            after: 0.0,
         }
     }
 
@@ -75,7 +85,7 @@ impl Progress {
         // The time left: what is to be done, at each program's own mean.
         let known: Vec<f64> = self.seen.iter().filter(|s| s.0 > 0.0).map(|s| s.1).collect();
         let per_sample = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64);
+        let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64 + self.after);
         let label = self.programs.get(series).map_or("", String::as_str);
         let text = line(
             &Line {

@@ -13,6 +13,7 @@ pub mod plan;
 pub mod profile;
 pub mod protocol;
 pub mod reading;
+pub mod recording;
 pub mod report;
 pub mod run;
 pub mod sample;

@@ -163,6 +163,54 @@ pub enum ProfileChoice {
     No,
 }
 
+/// Which part of a profile a run makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The short task length.
+    Short,
+    /// The long one.
+    Long,
+}
+
+/// A run of INC that a profile is learned from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learning {
+    /// Name of the profile.
+    pub profile: String,
+    /// What the parts of one profile have in common, 32 hex digits.
+    pub attempt: String,
+    /// Which part this is.
+    pub stage: Stage,
+    /// Its task length.
+    pub length: Nanos,
+    /// What comes after it: the long part's task length and samples.
+    pub then: Option<(Nanos, u32)>,
+}
+
+/// A recording of what runs on the machine, instead of programs that are timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watching {
+    /// Name of the profile.
+    pub profile: String,
+    /// Length of a slice.
+    pub interval: Nanos,
+    /// How long in all.
+    pub total: Nanos,
+    /// Task lengths of the virtual samples, short and long.
+    pub lengths: (Nanos, Option<Nanos>),
+}
+
+/// What a run is for, if not for timing the user's programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Purpose {
+    /// Learning by running INC.
+    Learn(Learning),
+    /// Learning by watching.
+    Watch(Watching),
+}
+
 /// Everything that a run was asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -210,6 +258,9 @@ pub struct Plan {
     pub tags: BTreeMap<String, String>,
     /// Protocol steps without which nothing is measured (`v1` … `v6`).
     pub require: Vec<String>,
+    /// What it is for, if not for timing the user's programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
 }
 
 impl Plan {

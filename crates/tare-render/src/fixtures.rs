@@ -159,6 +159,7 @@ fn plan(programs: Vec<Program>) -> Plan {
         account: true,
         tags: BTreeMap::new(),
         require: Vec::new(),
+        purpose: None,
     }
 }
 

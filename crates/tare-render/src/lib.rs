@@ -17,11 +17,15 @@ pub mod list;
 pub mod markup;
 pub mod number;
 mod page;
+pub mod profile;
 pub mod progress;
 pub mod self_check;
 pub mod style;
+pub mod svg;
+pub mod table;
 pub mod terminal;
 pub mod text;
+pub mod web;
 
 /// Markdown tables; a short name for [`markup::markdown`].
 pub mod markdown {

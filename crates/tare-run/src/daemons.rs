@@ -251,6 +251,11 @@ impl DaemonCollector {
     /// # Errors
     /// If the processes cannot be listed.
     pub fn harvest(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Daemons, Difference), SysError> {
+        let (_, daemons, diff) = self.observe(roles, own_cpu)?;
+        Ok((daemons, diff))
+    }
+
+    fn observe(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Image, Daemons, Difference), SysError> {
         let after = self.reader.capture()?;
         self.exits.receive()?;
         let (exits, unseen) = self.exits.exits(roles.cgroup);
@@ -264,7 +269,18 @@ impl DaemonCollector {
             image_before: self.before.took,
             image_after: after.took,
         };
-        Ok((daemons, diff))
+        Ok((after, daemons, diff))
+    }
+
+    /// As [`DaemonCollector::harvest`], and the image after becomes the one before the next slice: nothing falls between two.
+    ///
+    /// # Errors
+    /// If the processes cannot be listed.
+    pub fn advance(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<Daemons, SysError> {
+        let (after, daemons, _) = self.observe(roles, own_cpu)?;
+        self.exits.forget();
+        self.before = after;
+        Ok(daemons)
     }
 
     /// Of the program's tree, when all of it has ended: CPU time by its exits since the image before, and peak memory.

@@ -171,16 +171,21 @@ impl ExitSource {
         }
     }
 
-    /// Forgets what was received so far.
+    /// Forgets all that has come so far.
     ///
     /// # Errors
     /// The system's.
     pub fn restart(&mut self) -> Result<(), SysError> {
         self.receive()?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Forgets what was received so far, but nothing that has come since.
+    pub fn forget(&mut self) {
         self.tasks.clear();
         self.records.clear();
         (self.tasks_lost, self.records_lost) = (false, false);
-        Ok(())
     }
 
     /// Takes in what has come since.

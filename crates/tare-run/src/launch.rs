@@ -73,6 +73,8 @@ pub struct ProcessLauncher {
     path: Vec<u8>,
     identity: Option<tare_sys::spawn::Identity>,
     cpus: Option<CpuSet>,
+    /// The CPUs that tare itself might use before it gave way to the program.
+    own_before: Option<Vec<u32>>,
     drain: Option<StdChild>,
     drain_pipe: Option<OwnedFd>,
 }
@@ -102,12 +104,24 @@ impl ProcessLauncher {
         }
         let user = |name| process::user(name).map_err(|e| RunError::Plan(e.to_string()));
         let identity = plan.user.as_deref().map(user).transpose()?;
-        let cpus = if plan.cpus.is_empty() { None } else { Some(keep_to_other_cpus(&plan.cpus)?) };
+        let (cpus, own_before) = match plan.cpus.as_slice() {
+            [] => (None, None),
+            cpus => keep_to_other_cpus(cpus).map(|(set, before)| (Some(set), Some(before)))?,
+        };
         let (drain, drain_pipe) = match plan.output {
             Output::Pipe => start_drain().map(|(d, p)| (Some(d), Some(p)))?,
             _ => (None, None),
         };
-        Ok(ProcessLauncher { plan: plan.clone(), base_environment, path, identity, cpus, drain, drain_pipe })
+        Ok(ProcessLauncher {
+            plan: plan.clone(),
+            base_environment,
+            path,
+            identity,
+            cpus,
+            own_before,
+            drain,
+            drain_pipe,
+        })
     }
 
     fn launch_for(&self, program: &Program, environment: &[Vec<u8>]) -> Result<Launch, SysError> {
@@ -176,17 +190,17 @@ impl ProcessLauncher {
     }
 }
 
-/// Keeps tare off the program's CPUs, if it has others; returns the program's set.
-fn keep_to_other_cpus(cpus: &[u32]) -> Result<CpuSet, RunError> {
+/// Keeps tare off the program's CPUs, if it has others; returns the program's set, and what tare had.
+fn keep_to_other_cpus(cpus: &[u32]) -> Result<(CpuSet, Vec<u32>), RunError> {
     let allowed = tare_sys::cpu::allowed()?;
     if let Some(bad) = cpus.iter().find(|c| !allowed.contains(c)) {
         return Err(RunError::Plan(format!("CPU {bad} is not among the CPUs that may be used here: {allowed:?}")));
     }
-    let others: Vec<u32> = allowed.into_iter().filter(|c| !cpus.contains(c)).collect();
+    let others: Vec<u32> = allowed.iter().copied().filter(|c| !cpus.contains(c)).collect();
     if !others.is_empty() {
         tare_sys::cpu::confine(&others)?;
     }
-    Ok(CpuSet::new(cpus)?)
+    Ok((CpuSet::new(cpus)?, allowed))
 }
 
 /// A process that empties the pipe, so that tare need not wake up for it.
@@ -208,6 +222,10 @@ impl Drop for ProcessLauncher {
         if let Some(drain) = &mut self.drain {
             let _ = drain.kill();
             let _ = drain.wait();
+        }
+        // A later plan in this process may want those CPUs.
+        if let Some(before) = &self.own_before {
+            let _ = tare_sys::cpu::confine(before);
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod launch;
 pub mod process_time;
 pub mod runner;
 pub mod sample;
+pub mod watch;
 
 /// What cannot be measured, and why.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ mod rows;
 mod schema;
 mod sqlite;
 
-pub use archive::{ARCHIVE_FORMAT, ARCHIVE_VERSION, Archive};
+pub use archive::{ARCHIVE_FORMAT, ARCHIVE_VERSION, Archive, ProfileArchive};
 pub use error::StoreError;
 pub use sqlite::SqliteStore;
 
@@ -21,6 +21,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tare_core::profile::Profile;
+use tare_core::recording::Chunk;
 use tare_core::run::{Run, Status};
 use tare_core::sample::Sample;
 use tare_core::units::Nanos;
@@ -160,22 +161,34 @@ pub trait Store {
     /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`].
     fn import(&mut self, reader: &mut dyn Read) -> Result<i64>;
 
-    /// Stores a profile.
+    /// Adds slices to a recording ([`tare_core::plan::Purpose::Watch`]), after those that are there.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn add_chunk(&mut self, run: i64, chunk: &Chunk) -> Result<()>;
+
+    /// The slices of a recording, in the order in which they were added.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn chunks(&self, run: i64) -> Result<Vec<Chunk>>;
+
+    /// Stores a profile; one of version 0 gets the next one of its name. Returns the version.
     ///
     /// # Errors
     /// [`StoreError::DuplicateProfile`]; [`StoreError::Unstorable`] if a figure is not finite.
-    fn save_profile(&mut self, profile: &Profile) -> Result<()>;
+    fn save_profile(&mut self, profile: &Profile) -> Result<u32>;
 
-    /// Removes a profile; says whether there was one.
-    fn remove_profile(&mut self, name: &str) -> Result<bool>;
+    /// Removes a profile: `NAME@VERSION`, or all versions of `NAME`; says how many there were.
+    fn remove_profile(&mut self, label: &str) -> Result<u32>;
 
-    /// The profile of this name.
-    fn profile(&self, name: &str) -> Result<Option<Profile>>;
+    /// The profile that a user means: `NAME@VERSION`, or the latest version of `NAME`.
+    fn profile(&self, label: &str) -> Result<Option<Profile>>;
 
     /// The newest profile of a machine ([`tare_core::run::Host::machine`]).
     fn newest_profile(&self, machine: &str) -> Result<Option<Profile>>;
 
-    /// All profiles, the newest first.
+    /// All profiles, every version, the newest first.
     fn profiles(&self) -> Result<Vec<Profile>>;
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use tare_core::name::Name;
 use tare_core::plan::Plan;
 use tare_core::reading::Reading;
+use tare_core::recording::Chunk;
 use tare_core::run::{Factor, Host, Run, Status};
 use tare_core::sample::{Daemon, Daemons, Phase, PtSource, Sample, TaskKind};
 use tare_core::units::Nanos;
@@ -117,6 +118,27 @@ pub(crate) fn upsert_note(tx: &Connection, run: i64, key: &str, value: &str) -> 
         params![run, key, value],
     )?;
     Ok(())
+}
+
+/// Adds slices to a recording.
+pub(crate) fn insert_chunk(tx: &Connection, run: i64, doc: &str) -> Inner<()> {
+    tx.execute(
+        "INSERT INTO recording (run_id, seq, doc)
+         SELECT ?1, coalesce(max(seq), -1) + 1, ?2 FROM recording WHERE run_id = ?1",
+        params![run, doc],
+    )?;
+    Ok(())
+}
+
+/// The slices of a recording, in their order.
+pub(crate) fn select_chunks(conn: &Connection, run: i64) -> Inner<Vec<Chunk>> {
+    let mut statement = conn.prepare("SELECT seq, doc FROM recording WHERE run_id = ?1 ORDER BY seq")?;
+    let rows = statement.query_map([run], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?)))?;
+    rows.map(|row| {
+        let (seq, doc) = row?;
+        parse(&doc, || format!("part {seq} of the recording of run {run}"))
+    })
+    .collect()
 }
 
 /// Keys and values of a run, from `tag` or `note`.

@@ -8,7 +8,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
 /// The latest schema version: the number of migrations.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 
-const MIGRATIONS: &[M<'static>] = &[M::up(V1)];
+const MIGRATIONS: &[M<'static>] = &[M::up(V1), M::up(V2)];
 
 /// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
@@ -103,6 +103,27 @@ CREATE TABLE profile (
     doc TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX profile_machine ON profile (machine, created_ns);
+"#;
+
+/// Profiles got versions and samples of their own; no released command wrote V1's, so that nothing is taken over.
+const V2: &str = r#"
+DROP TABLE profile;
+CREATE TABLE profile (
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version > 0),
+    created_ns INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (name, version)
+) STRICT;
+CREATE INDEX profile_machine ON profile (machine, created_ns);
+
+CREATE TABLE recording (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+) STRICT;
 "#;
 
 #[cfg(test)]

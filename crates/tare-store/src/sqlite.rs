@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tare_core::profile::Profile;
+use tare_core::recording::Chunk;
 use tare_core::run::{Run, Status};
 use tare_core::sample::Sample;
 use tare_core::units::Nanos;
@@ -221,10 +222,10 @@ fn resolve(conn: &Connection, path: &Path, text: &str) -> Inner<i64> {
     }
 }
 
-/// The profiles that a query finds, its one parameter given.
-fn select_profiles(conn: &Connection, sql: &str, parameter: &str) -> Inner<Vec<Profile>> {
+/// The profiles that a query finds.
+fn select_profiles(conn: &Connection, sql: &str, parameters: impl rusqlite::Params) -> Inner<Vec<Profile>> {
     let mut statement = conn.prepare(sql)?;
-    let mut rows = statement.query([parameter])?;
+    let mut rows = statement.query(parameters)?;
     let mut out = Vec::new();
     while let Some(r) = rows.next()? {
         let name: String = r.get(0)?;
@@ -331,7 +332,7 @@ impl Store for SqliteStore {
     fn export(&self, run: i64) -> Result<Archive> {
         self.read("read the run", |conn| {
             let found = rows::select_run(conn, run)?.ok_or_else(|| SqliteStore::no_such_run(&self.path, run))?;
-            Ok(Archive::new(found, rows::select_samples(conn, run)?))
+            Ok(Archive::new(found, rows::select_samples(conn, run)?, rows::select_chunks(conn, run)?))
         })
     }
 
@@ -343,42 +344,72 @@ impl Store for SqliteStore {
             for sample in &archive.samples {
                 rows::insert_sample(tx, id, sample)?;
             }
+            for chunk in &archive.recording {
+                rows::insert_chunk(tx, id, &rows::document("recording", chunk)?)?;
+            }
             Ok(id)
         })
     }
 
-    fn save_profile(&mut self, profile: &Profile) -> Result<()> {
-        let doc = rows::exact("profile", profile)?;
+    fn add_chunk(&mut self, run: i64, chunk: &Chunk) -> Result<()> {
+        let doc = rows::document("recording", chunk)?;
+        let path = self.path.clone();
+        self.write("store what ran", |tx| {
+            require(tx, &path, run)?;
+            rows::insert_chunk(tx, run, &doc)
+        })
+    }
+
+    fn chunks(&self, run: i64) -> Result<Vec<Chunk>> {
+        self.read("read the recording", |conn| {
+            require(conn, &self.path, run)?;
+            rows::select_chunks(conn, run)
+        })
+    }
+
+    fn save_profile(&mut self, profile: &Profile) -> Result<u32> {
         let path = self.path.clone();
         self.write("store the profile", |tx| {
+            let next = "SELECT coalesce(max(version), 0) + 1 FROM profile WHERE name = ?1";
+            let version: u32 = match profile.version {
+                0 => tx.query_row(next, [&profile.name], |r| r.get(0))?,
+                given => given,
+            };
+            let doc = rows::exact("profile", &Profile { version, ..profile.clone() })?;
             let inserted = tx.execute(
-                "INSERT INTO profile (name, created_ns, machine, doc) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (name) DO NOTHING",
-                params![profile.name, profile.created.0, profile.machine, doc],
+                "INSERT INTO profile (name, version, created_ns, machine, doc) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (name, version) DO NOTHING",
+                params![profile.name, version, profile.created.0, profile.machine, doc],
             )?;
             match inserted {
-                0 => Err(StoreError::DuplicateProfile { path, name: profile.name.clone() }.into()),
-                _ => Ok(()),
+                0 => Err(StoreError::DuplicateProfile { path, name: profile.label() }.into()),
+                _ => Ok(version),
             }
         })
     }
 
-    fn remove_profile(&mut self, name: &str) -> Result<bool> {
-        self.write("remove the profile", |tx| Ok(tx.execute("DELETE FROM profile WHERE name = ?1", [name])? > 0))
+    fn remove_profile(&mut self, label: &str) -> Result<u32> {
+        let (name, version) = Profile::parse_label(label);
+        self.write("remove the profile", |tx| {
+            let sql = "DELETE FROM profile WHERE name = ?1 AND (?2 IS NULL OR version = ?2)";
+            Ok(u32::try_from(tx.execute(sql, params![name, version])?).unwrap_or(u32::MAX))
+        })
     }
 
-    fn profile(&self, name: &str) -> Result<Option<Profile>> {
-        let sql = "SELECT name, doc FROM profile WHERE name = ?1";
-        self.read("read the profile", |conn| Ok(select_profiles(conn, sql, name)?.pop()))
+    fn profile(&self, label: &str) -> Result<Option<Profile>> {
+        let (name, version) = Profile::parse_label(label);
+        let sql = "SELECT name, doc FROM profile WHERE name = ?1 AND (?2 IS NULL OR version = ?2)
+                   ORDER BY version DESC LIMIT 1";
+        self.read("read the profile", |conn| Ok(select_profiles(conn, sql, params![name, version])?.pop()))
     }
 
     fn newest_profile(&self, machine: &str) -> Result<Option<Profile>> {
-        let sql = "SELECT name, doc FROM profile WHERE machine = ?1 ORDER BY created_ns DESC, name DESC LIMIT 1";
-        self.read("read the profile", |conn| Ok(select_profiles(conn, sql, machine)?.pop()))
+        let sql = "SELECT name, doc FROM profile WHERE machine = ?1 ORDER BY created_ns DESC, name DESC, version DESC LIMIT 1";
+        self.read("read the profile", |conn| Ok(select_profiles(conn, sql, [machine])?.pop()))
     }
 
     fn profiles(&self) -> Result<Vec<Profile>> {
-        let sql = "SELECT name, doc FROM profile WHERE ?1 = '' ORDER BY created_ns DESC, name";
-        self.read("list the profiles", |conn| select_profiles(conn, sql, ""))
+        let sql = "SELECT name, doc FROM profile ORDER BY created_ns DESC, name, version DESC";
+        self.read("list the profiles", |conn| select_profiles(conn, sql, []))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{SysError, SysResult};
 use std::sync::atomic::{AtomicI32, Ordering};
+use tare_core::units::Nanos;
 
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 static COUNT: AtomicI32 = AtomicI32::new(0);
@@ -95,6 +96,20 @@ impl Signals {
         unsafe {
             let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
             libc::ppoll(std::ptr::null_mut(), 0, &zero, &self.between);
+        }
+    }
+
+    /// Sleeps until a time on CLOCK_MONOTONIC, or until such a signal comes, which it returns. One call, unless Ctrl-Z
+    /// or an orphan's end interrupts it.
+    pub fn sleep_until(&self, deadline: Nanos) -> Option<i32> {
+        loop {
+            let left = deadline - crate::clock::monotonic();
+            if left <= Nanos::ZERO || caught().is_some() {
+                return self.caught();
+            }
+            let left = libc::timespec { tv_sec: left.0 / 1_000_000_000, tv_nsec: left.0 % 1_000_000_000 };
+            // SAFETY: no file descriptors, a valid time-out and a valid mask.
+            unsafe { libc::ppoll(std::ptr::null_mut(), 0, &left, &self.between) };
         }
     }
 

@@ -3,11 +3,13 @@
 //! This crate joins the runner, the store and the renderers; the command `tare` is a thin layer over it.
 //!
 //! - [`session`]: measure a plan, resume a run, read a report back.
+//! - [`profiling`]: learn the machine's daemons and their cutoffs.
 //! - [`self_check`]: what the tracing of measured programs costs them.
 //! - [`workload`]: INC and the papers' other reference programs.
 
 pub mod calibration;
 pub mod doctor;
+pub mod profiling;
 pub mod self_check;
 pub mod session;
 pub mod workload;

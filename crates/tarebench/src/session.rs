@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tare_bpf::KernelTypes;
-use tare_core::plan::{Order, Plan, ProfileChoice, RunCount};
+use tare_core::plan::{Order, Plan, ProfileChoice, Purpose, RunCount};
 use tare_core::profile::Profile;
 use tare_core::reading::{Absent, Reading};
 use tare_core::report::{RunReport, build};
@@ -72,7 +72,7 @@ pub enum Place {
 }
 
 impl Place {
-    fn store(&mut self) -> Option<&mut SqliteStore> {
+    pub(crate) fn store(&mut self) -> Option<&mut SqliteStore> {
         match self {
             Place::Store(s) => Some(s),
             Place::Nowhere => None,
@@ -143,7 +143,7 @@ fn find_profile(choice: &ProfileChoice, machine: &str, place: &mut Place) -> Res
     })
 }
 
-fn new_uuid() -> String {
+pub(crate) fn new_uuid() -> String {
     let uuid = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();
     let hex: String = uuid.chars().filter(char::is_ascii_hexdigit).collect();
     if hex.len() == 32 { hex } else { format!("{:016x}{:016x}", clock::realtime().0, process::own_pid()) }
@@ -202,32 +202,75 @@ pub fn measure(
     signals: &Signals,
     watch: &mut dyn FnMut(&Run, Event<'_>),
 ) -> Result<Measured, SessionError> {
+    // Where process times come from is known once the collectors are open.
+    let mut run = new_run(plan, PtSource::Wait4, Vec::new());
+    let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
+    check_required(&run.plan, &run.factors, profile.as_ref())?;
+    let mut launcher = ProcessLauncher::new(&run.plan)?;
+    let mut collectors = collectors(&run.plan, options.pt_source)?;
+    run.pt_source = collectors.pt.source();
+    run.pt_source_notes = collectors.pt.notes().to_vec();
+    run.notes = options.notes;
+    let claim = match place.store() {
+        Some(store) => begin(&mut run, store)?,
+        None => claimant(&run.host),
+    };
+    Ok(go(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+}
+
+/// Claims a stored run that has not ended, to go on with it, and notes when and, after a reboot, that. `there` says what it has.
+pub(crate) fn take_up(store: &mut SqliteStore, id: i64, there: &str) -> Result<(Run, Claimant), SessionError> {
+    let mut run = store.run(id)?;
+    if run.status == Status::Finished {
+        return Err(SessionError::NotResumable(format!("run {id} is finished; `tare show {id}` prints it")));
+    }
+    let now = tare_host::host::describe(Path::new("/"));
+    if now.machine != run.host.machine {
+        let text = format!(
+            "run {id} was begun on another machine ({}); its samples cannot be mixed with this one's",
+            run.host.name
+        );
+        return Err(SessionError::NotResumable(text));
+    }
+    let claim = claimant(&now);
+    store.claim(id, &claim, &is_alive)?;
+    if now.boot != run.host.boot || now.kernel != run.host.kernel {
+        let note = format!("resumed after a reboot, with {there} there; kernel {}", now.kernel);
+        store.set_note(id, "reboot", &note)?;
+        run.notes.insert("reboot".into(), note);
+    }
+    let note = format!("with {there} there, at {} s since 1970", clock::realtime().0 / 1_000_000_000);
+    store.set_note(id, "resumed", &note)?;
+    run.notes.insert("resumed".into(), note);
+    store.set_status(id, Status::Unfinished)?;
+    run.status = Status::Unfinished;
+    Ok((run, claim))
+}
+
+/// A new run of a plan, as it begins.
+pub(crate) fn new_run(plan: Plan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
     let root = Path::new("/");
-    let host = tare_host::host::describe(root);
-    let factors = tare_host::factors::read(root);
-    let profile = find_profile(&plan.profile, &host.machine, place)?;
-    check_required(&plan, &factors, profile.as_ref())?;
-    let mut launcher = ProcessLauncher::new(&plan)?;
-    let mut collectors = collectors(&plan, options.pt_source)?;
-    let mut run = Run {
+    Run {
         id: 0,
         uuid: new_uuid(),
         created: clock::realtime(),
         tool: crate::VERSION.to_owned(),
-        pt_source: collectors.pt.source(),
-        pt_source_notes: collectors.pt.notes().to_vec(),
+        pt_source,
+        pt_source_notes,
         plan,
-        host,
-        factors,
+        host: tare_host::host::describe(root),
+        factors: tare_host::factors::read(root),
         status: Status::Unfinished,
-        notes: options.notes,
-    };
-    let claim = claimant(&run.host);
-    if let Some(store) = place.store() {
-        run.id = store.begin_run(&run)?;
-        store.claim(run.id, &claim, &is_alive)?;
+        notes: BTreeMap::new(),
     }
-    Ok(go(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+}
+
+/// Stores a new run and claims it.
+pub(crate) fn begin(run: &mut Run, store: &mut SqliteStore) -> Result<Claimant, SessionError> {
+    let claim = claimant(&run.host);
+    run.id = store.begin_run(run)?;
+    store.claim(run.id, &claim, &is_alive)?;
+    Ok(claim)
 }
 
 /// Goes on with a stored run where it stopped.
@@ -243,31 +286,12 @@ pub fn resume(
     let Some(store) = place.store() else {
         return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
     };
-    let mut run = store.run(id)?;
-    if run.status == Status::Finished {
-        return Err(SessionError::NotResumable(format!("run {id} is finished; `tare show {id}` prints it")));
-    }
-    let now = tare_host::host::describe(Path::new("/"));
-    if now.machine != run.host.machine {
-        let text = format!(
-            "run {id} was begun on another machine ({}); its samples cannot be mixed with this one's",
-            run.host.name
-        );
+    if let Some(Purpose::Watch(w)) = store.run(id)?.plan.purpose {
+        let text = format!("run {id} is a recording; `tare profile resume {}` goes on with it", w.profile);
         return Err(SessionError::NotResumable(text));
     }
-    let claim = claimant(&now);
-    store.claim(id, &claim, &is_alive)?;
     let samples = store.samples(id)?;
-    if now.boot != run.host.boot || now.kernel != run.host.kernel {
-        let note = format!("resumed after a reboot, with {} samples there; kernel {}", samples.len(), now.kernel);
-        store.set_note(id, "reboot", &note)?;
-        run.notes.insert("reboot".into(), note);
-    }
-    let note = format!("with {} samples there, at {} s since 1970", samples.len(), clock::realtime().0 / 1_000_000_000);
-    store.set_note(id, "resumed", &note)?;
-    run.notes.insert("resumed".into(), note);
-    store.set_status(id, Status::Unfinished)?;
-    run.status = Status::Unfinished;
+    let (run, claim) = take_up(store, id, &format!("{} samples", samples.len()))?;
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
     let mut collectors = collectors(&run.plan, Some(run.pt_source))?;

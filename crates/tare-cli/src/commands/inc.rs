@@ -43,19 +43,22 @@ fn failure(e: &CalibrationError) -> Failure {
 }
 
 fn calibrated(args: &IncArgs) -> Result<Calibration, Failure> {
-    let folder = match &args.calibration {
-        Some(f) => f.clone(),
+    calibration(args.calibration.as_deref(), args.calibrate, args.quiet)
+}
+
+/// This machine's calibration, kept in `folder` or the default one; made anew if there is none, or if asked.
+pub fn calibration(folder: Option<&Path>, anew: bool, quiet: bool) -> Result<Calibration, Failure> {
+    let folder = match folder {
+        Some(f) => f.to_owned(),
         None => store_path(None)?.parent().map(Path::to_owned).unwrap_or_default(),
     };
     let machine = tarebench::machine();
-    if !args.calibrate
-        && let Some(c) = Calibration::load(&folder, &machine).map_err(|e| failure(&e))?
-    {
+    if !anew && let Some(c) = Calibration::load(&folder, &machine).map_err(|e| failure(&e))? {
         return Ok(c);
     }
     let c = Calibration::measure(&machine);
     let kept = c.save(&folder);
-    if !args.quiet {
+    if !quiet {
         let rate = c.increments_per_second / 1e9;
         eprintln!(
             "tare inc: calibrated to {rate:.4}e9 increments a second (the clock wandered by {:.1}% meanwhile)",
@@ -66,7 +69,7 @@ fn calibrated(args: &IncArgs) -> Result<Calibration, Failure> {
             Err(e) => eprintln!("tare inc: warning: not kept, so the next INC is other work: {e}"),
         }
     }
-    if args.calibrate {
+    if anew {
         kept.map_err(|e| failure(&e))?;
     }
     Ok(c)

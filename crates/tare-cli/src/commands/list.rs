@@ -43,7 +43,7 @@ pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
             id: r.id,
             created: output::local_time(r.created),
             status: r.status,
-            programs: r.programs,
+            programs: if r.programs.is_empty() { vec!["(recording of daemons)".to_owned()] } else { r.programs },
             samples: r.counted,
             tags: r.tags,
         })

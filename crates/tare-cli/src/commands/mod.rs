@@ -6,6 +6,8 @@ mod export;
 mod inc;
 mod list;
 mod man;
+mod profile;
+mod report;
 mod restore;
 mod resume;
 mod rm;
@@ -45,6 +47,8 @@ enum Command {
     Import(export::ImportArgs),
     Rm(rm::RmArgs),
     Resume(resume::ResumeArgs),
+    Profile(Box<profile::ProfileArgs>),
+    Report(report::ReportArgs),
     Doctor(doctor::DoctorArgs),
     Tune(tune::TuneArgs),
     Restore(restore::RestoreArgs),
@@ -70,6 +74,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Import(a) => export::import(&a),
         Command::Rm(a) => rm::rm(&a),
         Command::Resume(a) => resume::resume(&a),
+        Command::Profile(a) => profile::profile(&a),
+        Command::Report(a) => report::report(&a),
         Command::Doctor(a) => doctor::doctor(&a),
         Command::Tune(a) => tune::tune(&a),
         Command::Restore(a) => restore::restore(&a),

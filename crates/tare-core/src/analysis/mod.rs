@@ -7,6 +7,7 @@ pub mod discards;
 pub mod dual;
 pub mod families;
 pub mod intervals;
+pub mod lacking;
 pub mod long_running;
 pub mod periods;
 pub mod profiling;

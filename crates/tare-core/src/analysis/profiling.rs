@@ -131,7 +131,7 @@ pub fn reach(samples: u32, length: Nanos) -> Result<Reach, TooFew> {
         total,
         shortest,
         occurrences: (f64::from(samples) * FREQUENT) as u32,
-        longest: Nanos(total.0 / 3).max(shortest),
+        longest: Nanos(total.0 / 3),
         longest_perhaps: Nanos(total.0 / 2),
         longest_once: total,
     })

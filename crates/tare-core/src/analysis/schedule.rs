@@ -88,6 +88,7 @@ mod tests {
             account: true,
             tags: BTreeMap::new(),
             require: vec![],
+            purpose: None,
         }
     }
 

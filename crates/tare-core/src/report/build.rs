@@ -45,7 +45,7 @@ pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunRep
         kept: &kept,
         profile: used.as_ref().ok().copied(),
     });
-    let profile = used.map(|p| p.name.clone());
+    let profile = used.map(Profile::label);
     RunReport { run: run.clone(), series, comparisons, protocol, profile, remarks }
 }
 
@@ -73,7 +73,7 @@ fn check_one(used: &Result<&Profile, String>, series: &[SeriesReport]) -> CheckO
     match used {
         Err(why) => CheckOne::NotDone(why.clone()),
         Ok(p) => CheckOne::Done {
-            profile: p.name.clone(),
+            profile: p.label(),
             incomplete: series.iter().filter_map(|s| s.daemons_incomplete.as_ref()).map(|(n, _)| n).sum(),
         },
     }

@@ -107,13 +107,9 @@ fn tuning(run: &Run, pad: &mut Pad) {
 
 fn profile(c: &Context, pad: &mut Pad) {
     let Some(p) = c.profile else { return };
-    if p.machine != c.run.host.machine {
-        pad.warn(format!("The profile {} is of another machine, so its cutoffs need not fit: tare profile", p.name));
-    } else if p.kernel != c.run.host.kernel {
-        pad.warn(format!(
-            "The profile {} was made with kernel {}, the run with {}; make a new one: tare profile",
-            p.name, p.kernel, c.run.host.kernel
-        ));
+    let host = &c.run.host;
+    for doubt in p.doubts(c.run.created, &host.machine, &host.kernel, host.cpus) {
+        pad.warn(doubt);
     }
 }
 

@@ -51,6 +51,7 @@ pub fn plan(programs: usize) -> Plan {
         account: true,
         tags: BTreeMap::new(),
         require: vec![],
+        purpose: None,
     }
 }
 
@@ -145,5 +146,5 @@ pub fn sample(series: u32, index: u32, pt: Nanos, daemons: Vec<Daemon>) -> Sampl
 }
 
 pub fn profile(cutoffs: Vec<Cutoff>) -> Profile {
-    Profile { name: "prof".into(), created: Nanos(0), machine: "m".into(), kernel: "k".into(), cutoffs }
+    Profile::of_cutoffs("prof", "m", "k", cutoffs)
 }

@@ -67,7 +67,7 @@ fn remarks(page: &mut Page<'_>, a: &AccountReport) {
 }
 
 /// The words for an entry.
-pub(super) fn label(page: &Page<'_>, e: &AccountEntry) -> String {
+pub(crate) fn label(page: &Page<'_>, e: &AccountEntry) -> String {
     let name = page.style.show(&e.name);
     match e.kind {
         EntryKind::Net => "net".to_owned(),

@@ -159,7 +159,7 @@ fn protocol(page: &mut Page<'_>, report: &RunReport) {
 }
 
 /// A point in time since 1970 as text, in UTC.
-fn utc(ns: i64) -> String {
+pub(crate) fn utc(ns: i64) -> String {
     let secs = ns.div_euclid(1_000_000_000);
     let (days, in_day) = (secs.div_euclid(86_400), secs.rem_euclid(86_400));
     // Days to civil date, in eras of 400 years that begin on 1 March.

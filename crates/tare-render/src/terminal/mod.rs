@@ -7,7 +7,9 @@ mod discards;
 mod program;
 mod words;
 
+pub(crate) use account::label;
 pub(crate) use compare::{order as row_order, unit as middle_unit};
+pub(crate) use conditions::utc;
 
 use crate::page::Page;
 use crate::style::{Paint, Style};

@@ -68,6 +68,7 @@ pub fn run(n: u128) -> Run {
             account: true,
             tags: [("build".to_owned(), "a".to_owned())].into(),
             require: vec!["v5".to_owned()],
+            purpose: None,
         },
         host: Host {
             name: "box".to_owned(),
@@ -145,18 +146,13 @@ pub fn sample(seq: u32, daemons: usize) -> Sample {
 }
 
 pub fn profile(name: &str, machine: &str, created: i64) -> Profile {
-    Profile {
-        name: name.to_owned(),
-        created: Nanos(created),
-        machine: machine.to_owned(),
-        kernel: "6.1.0".to_owned(),
-        cutoffs: vec![Cutoff {
-            daemon: "kworker".to_owned(),
-            short: 1.0 / 3.0 * 1e9,
-            task_time_limit: Some(Nanos(7)),
-            long: Some(f64::MIN_POSITIVE),
-        }],
-    }
+    let cutoff = Cutoff {
+        daemon: "kworker".to_owned(),
+        short: 1.0 / 3.0 * 1e9,
+        task_time_limit: Some(Nanos(7)),
+        long: Some(f64::MIN_POSITIVE),
+    };
+    Profile { created: Nanos(created), ..Profile::of_cutoffs(name, machine, "6.1.0", vec![cutoff]) }
 }
 
 /// `PRAGMA integrity_check` and `foreign_key_check`.

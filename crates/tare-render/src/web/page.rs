@@ -1,0 +1,213 @@
+//! What is written into the web page: `web/src/data.ts` is the same, as its reader sees it, and says what each field means.
+
+use crate::table::Table;
+use serde::Serialize;
+
+/// A page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Page {
+    /// `tare-page`.
+    pub format: &'static str,
+    /// 1.
+    pub version: u32,
+    /// What it shows.
+    pub kind: Kind,
+    /// Of the whole page.
+    pub title: String,
+    /// Below it.
+    pub subtitle: String,
+    /// Label and text.
+    pub facts: Vec<(String, String)>,
+    /// What must be said.
+    pub remarks: Vec<Remark>,
+    /// One for each program or part.
+    pub plots: Vec<Plot>,
+    /// Of the whole.
+    pub tables: Vec<Table>,
+    /// Version and time.
+    pub foot: String,
+}
+
+/// What a page shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A run.
+    Run,
+    /// A profile.
+    Profile,
+}
+
+/// A remark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// Or mere information.
+    pub warning: bool,
+    /// The text.
+    pub text: String,
+}
+
+/// The samples of one program or part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plot {
+    /// Unique in the page.
+    pub id: String,
+    /// Of its section.
+    pub title: String,
+    /// Below it.
+    pub note: String,
+    /// The first is shown first.
+    pub measures: Vec<Measure>,
+    /// By column.
+    pub samples: Samples,
+    /// Or why there is none.
+    pub dual: DualOrWhy,
+    /// Of this plot.
+    pub tables: Vec<Table>,
+}
+
+/// A measure of every sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measure {
+    /// `et`, `pt`, `net`.
+    pub id: &'static str,
+    /// In words.
+    pub title: &'static str,
+    /// ns, by sample.
+    pub values: Vec<Option<i64>>,
+    /// Of the histogram.
+    pub bins: u32,
+    /// In the sequence plot.
+    pub lines: Vec<Line>,
+}
+
+/// A horizontal line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// What it is.
+    pub title: String,
+    /// ns.
+    pub value: f64,
+}
+
+/// A class of samples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Class {
+    /// In words.
+    pub title: String,
+    /// How it is coloured.
+    pub role: Role,
+    /// Its shape.
+    pub symbol: Symbol,
+}
+
+/// How a class counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Retained; in the central cluster.
+    Good,
+    /// Discarded by a cutoff; an L-sample.
+    Spoiled,
+    /// Drift of the machine; discarded by standard deviations.
+    Drift,
+    /// Counts for some measures only; without a partner.
+    Other,
+    /// Did not run to its end.
+    Failed,
+}
+
+/// The shape of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Symbol {
+    /// A circle.
+    Circle,
+    /// A triangle.
+    Triangle,
+    /// A diamond.
+    Diamond,
+    /// A cross.
+    Cross,
+    /// A square.
+    Square,
+}
+
+/// Samples, by column.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Samples {
+    /// From 1.
+    pub number: Vec<u32>,
+    /// Milliseconds since 1970.
+    pub start: Vec<f64>,
+    /// Classes.
+    pub classes: Vec<Class>,
+    /// By sample.
+    pub class: Vec<usize>,
+    /// Texts.
+    pub reasons: Vec<String>,
+    /// By sample; -1 for none.
+    pub reason: Vec<i64>,
+    /// Names.
+    pub daemons: Vec<String>,
+    /// By sample: name, ns, name, ns, …
+    pub executions: Vec<Option<Vec<i64>>>,
+    /// If any sample has one.
+    pub account: Option<Account>,
+}
+
+/// Gross = net + tare, by sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Account {
+    /// What.
+    pub entries: Vec<Entry>,
+    /// By entry, by sample, ns.
+    pub values: Vec<Vec<Option<i64>>>,
+}
+
+/// An entry of an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// In words.
+    pub title: &'static str,
+    /// `net` or `tare`.
+    pub role: &'static str,
+}
+
+/// The dual-execution scatter plot.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum DualOrWhy {
+    /// There is one.
+    Dual(Dual),
+    /// There is none.
+    Why(String),
+}
+
+/// Pairs, by column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Dual {
+    /// Of the measure that is drawn.
+    pub measure: &'static str,
+    /// Positions of odd halves.
+    pub odd: Vec<usize>,
+    /// Positions of even halves.
+    pub even: Vec<usize>,
+    /// Deepest zoom level.
+    pub level: Vec<u32>,
+    /// From everything to the cluster.
+    pub levels: Vec<Level>,
+}
+
+/// A zoom level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Level {
+    /// In words.
+    pub title: String,
+    /// Pairs.
+    pub members: u32,
+    /// ns.
+    pub x: (i64, i64),
+    /// ns.
+    pub y: (i64, i64),
+}

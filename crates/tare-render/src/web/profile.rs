@@ -1,0 +1,144 @@
+//! The page of a profile: a plot for each part.
+
+use super::measure;
+use super::page::{Class, Dual, DualOrWhy, Kind, Level, Page, Plot, Remark, Role, Samples, Symbol};
+use crate::profile::{cutoffs, lesson, long_time, part, shape};
+use crate::terminal::utc;
+use std::collections::BTreeMap;
+use tare_core::analysis::clusters::{Clusters, Place};
+use tare_core::analysis::dual::Observation;
+use tare_core::analysis::profiling::{Learned, Lesson};
+use tare_core::profile::{Method, Part, Profile};
+
+/// The page of a profile.
+pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: String) -> Page {
+    let parts =
+        [("short", Some(&profile.short), Some(&learned.short)), ("long", profile.long.as_ref(), learned.long.as_ref())];
+    let plots = parts.into_iter().filter_map(|(name, part, lesson)| Some(plot(name, part?, lesson?, profile)));
+    let method = match profile.method {
+        Method::Active => "learned by running INC",
+        Method::Watched => "learned by watching the machine",
+    };
+    let mut facts = vec![
+        ("Machine".to_owned(), profile.host.clone()),
+        ("Kernel".to_owned(), format!("Linux {}", profile.kernel)),
+        ("CPUs".to_owned(), profile.cpus.to_string()),
+        ("Made".to_owned(), utc(profile.created.0)),
+        ("Short part".to_owned(), part(&profile.short, profile.method, true)),
+    ];
+    facts.extend(profile.long.as_ref().map(|l| ("Long part".to_owned(), part(l, profile.method, true))));
+    Page {
+        format: "tare-page",
+        version: 1,
+        kind: Kind::Profile,
+        title: format!("Profile {}", profile.label()),
+        subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host),
+        facts,
+        remarks: remarks.iter().map(|text| Remark { warning: true, text: text.clone() }).collect(),
+        plots: plots.collect(),
+        tables: vec![cutoffs(&learned.cutoffs, true)],
+        foot,
+    }
+}
+
+fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile) -> Plot {
+    let what = match profile.method {
+        Method::Active => "INC of",
+        Method::Watched => "Virtual samples of",
+    };
+    // The positions of the plot's halves come first, so that what the tables say of them holds.
+    let by_number: BTreeMap<u32, &Observation> = part.observations.iter().map(|o| (o.number, o)).collect();
+    let halves = l.clusters.halves().map(|h| (h.number, Some(h.place)));
+    let unpaired = l.clusters.unpaired.iter().map(|n| (*n, None));
+    let shown: Vec<(&Observation, Option<Place>)> =
+        halves.chain(unpaired).filter_map(|(n, place)| Some((*by_number.get(&n)?, place))).collect();
+    let mut et = measure("et", shown.iter().map(|(o, _)| Some(o.elapsed.0)).collect());
+    et.title = match profile.method {
+        Method::Active => et.title,
+        Method::Watched => "Task length and all daemons",
+    };
+    Plot {
+        id: name.to_owned(),
+        title: format!("{what} {} ({name} part)", long_time(part.length, true)),
+        note: shape(l, true).join(" "),
+        measures: vec![et],
+        samples: samples(&shown),
+        dual: DualOrWhy::Dual(dual(&l.clusters)),
+        tables: lesson(l, name, true),
+    }
+}
+
+fn samples(shown: &[(&Observation, Option<Place>)]) -> Samples {
+    let class = |title: &str, role, symbol| Class { title: title.to_owned(), role, symbol };
+    let classes = vec![
+        class("central cluster", Role::Good, Symbol::Circle),
+        class("L-sample", Role::Spoiled, Symbol::Triangle),
+        class("drift", Role::Drift, Symbol::Diamond),
+        class("without a partner", Role::Other, Symbol::Square),
+    ];
+    let mut out = Samples { classes, ..Samples::default() };
+    let mut names = Names::default();
+    for (o, place) in shown {
+        out.number.push(o.number);
+        out.start.push(o.start.millis());
+        out.class.push(match place {
+            Some(Place::Central) => 0,
+            Some(Place::Arm) => 1,
+            Some(Place::Stretch) => 2,
+            None => 3,
+        });
+        out.reason.push(-1);
+        let known = o.executions.value().is_some();
+        out.executions.push(known.then(|| names.flat(o.each().map(|(name, cpu)| (name, cpu.0)))));
+    }
+    out.daemons = names.all;
+    out
+}
+
+/// Names, each once.
+#[derive(Default)]
+pub(super) struct Names {
+    pub all: Vec<String>,
+    at: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// Name, CPU time, name, CPU time, …, the largest first.
+    pub fn flat<S: AsRef<str>>(&mut self, executions: impl Iterator<Item = (S, i64)>) -> Vec<i64> {
+        let mut some: Vec<(usize, i64)> = executions.map(|(name, cpu)| (self.index(name.as_ref()), cpu)).collect();
+        some.sort_by_key(|(name, cpu)| (std::cmp::Reverse(*cpu), *name));
+        some.into_iter().flat_map(|(name, cpu)| [i64::try_from(name).unwrap_or(0), cpu]).collect()
+    }
+
+    fn index(&mut self, name: &str) -> usize {
+        if let Some(at) = self.at.get(name) {
+            return *at;
+        }
+        self.all.push(name.to_owned());
+        self.at.insert(name.to_owned(), self.all.len() - 1);
+        self.all.len() - 1
+    }
+}
+
+/// The plot of clusters whose halves are the first samples, in their order.
+pub(super) fn dual(c: &Clusters) -> Dual {
+    let last = c.levels.len().saturating_sub(1);
+    let level = |(i, l): (usize, &tare_core::analysis::clusters::Level)| Level {
+        title: match i {
+            0 if last == 0 => "all, which is the central cluster".to_owned(),
+            0 => "all".to_owned(),
+            i if i == last => "central cluster".to_owned(),
+            i => format!("zoom {i}"),
+        },
+        members: l.members,
+        x: (l.x.0.0, l.x.1.0),
+        y: (l.y.0.0, l.y.1.0),
+    };
+    Dual {
+        measure: "et",
+        odd: (0..c.points.len()).map(|i| 2 * i).collect(),
+        even: (0..c.points.len()).map(|i| 2 * i + 1).collect(),
+        level: c.points.iter().map(|p| p.level).collect(),
+        levels: c.levels.iter().enumerate().map(level).collect(),
+    }
+}
