@@ -51,7 +51,7 @@ fn a_clean_run() {
     assert!((pt.median_interval.as_ref().unwrap().level - 1002.0 / 1024.0).abs() < 1e-12);
     assert_eq!(s.et.value().unwrap().samples, 10);
     assert!(report.remarks.is_empty(), "{:?}", report.remarks);
-    assert_eq!((report.protocol.reached, report.profile), (6, Ok("prof".to_owned())));
+    assert_eq!((report.protocol.reached, report.profile), (6, Ok("prof@1".to_owned())));
     assert_eq!(s.resources.max_rss, Reading::Value(1009));
     assert_eq!(s.difference.tare, 1000.0);
     assert!(report.comparisons.is_empty());

@@ -146,5 +146,5 @@ pub fn sample(series: u32, index: u32, pt: Nanos, daemons: Vec<Daemon>) -> Sampl
 }
 
 pub fn profile(cutoffs: Vec<Cutoff>) -> Profile {
-    Profile::of_cutoffs("prof", "m", "k", cutoffs)
+    Profile { cpus: 4, ..Profile::of_cutoffs("prof", "m", "k", cutoffs) }
 }

@@ -82,7 +82,7 @@ fn a_changed_row() {
 
 fn document() -> Vec<u8> {
     let mut out = Vec::new();
-    Archive::new(run(1), vec![sample(0, 2), sample(1, 0)]).write(&mut out).unwrap();
+    Archive::new(run(1), vec![sample(0, 2), sample(1, 0)], Vec::new()).write(&mut out).unwrap();
     out
 }
 

@@ -4,9 +4,13 @@ use crate::data::{place, profile, run, sample};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use tare_core::name::Name;
+use tare_core::profile::Profile;
+use tare_core::recording::{Chunk, Slice, Task};
 use tare_core::run::Status;
+use tare_core::sample::TaskKind;
 use tare_core::units::Nanos;
-use tare_store::{RunFilter, SqliteStore, Store, StoreError, default_path};
+use tare_store::{ProfileArchive, RunFilter, SqliteStore, Store, StoreError, default_path};
 
 fn no_such_run<T: std::fmt::Debug>(r: Result<T, StoreError>) {
     assert!(matches!(r, Err(StoreError::NoSuchRun { .. })), "{r:?}");
@@ -131,19 +135,56 @@ fn a_removed_run_leaves_nothing_behind() {
 }
 
 #[test]
-fn profiles_are_kept_by_name_and_machine() {
+fn profiles_are_kept_by_name_version_and_machine() {
     let mut store = SqliteStore::in_memory().unwrap();
     let (a, b, c) = (profile("a", "m", 2), profile("b", "m", 1), profile("c", "other", 3));
     for p in [&a, &b, &c] {
-        store.save_profile(p).unwrap();
+        assert_eq!(store.save_profile(p).unwrap(), 1);
     }
     assert!(matches!(store.save_profile(&a), Err(StoreError::DuplicateProfile { .. })));
     assert_eq!(store.newest_profile("m").unwrap().as_ref(), Some(&a));
     assert_eq!(store.newest_profile("?").unwrap(), None);
     assert_eq!(store.profile("b").unwrap().as_ref(), Some(&b));
-    assert_eq!(store.profiles().unwrap(), [c, a, b]);
-    assert_eq!((store.remove_profile("a").unwrap(), store.remove_profile("a").unwrap()), (1, 0));
+    assert_eq!(store.profiles().unwrap(), [c.clone(), a.clone(), b]);
+    // The next version, and the one that is meant.
+    assert_eq!(store.save_profile(&Profile { version: 0, created: Nanos(9), ..a.clone() }).unwrap(), 2);
+    let version = |label: &str| store.profile(label).unwrap().map(|p| p.version);
+    assert_eq!([version("a"), version("a@1"), version("a@2"), version("a@3")], [Some(2), Some(1), Some(2), None]);
+    assert_eq!(store.newest_profile("m").unwrap().unwrap().label(), "a@2");
+    assert_eq!((store.remove_profile("a@2").unwrap(), store.remove_profile("a@2").unwrap()), (1, 0));
+    assert_eq!(store.save_profile(&Profile { version: 7, ..a }).unwrap(), 7);
+    assert_eq!((store.remove_profile("a").unwrap(), store.remove_profile("a").unwrap()), (2, 0));
     assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "b");
+    // A profile as a document.
+    let mut text = Vec::new();
+    ProfileArchive::new(c.clone()).write(&mut text).unwrap();
+    assert_eq!(ProfileArchive::read(&mut text.as_slice()).unwrap().profile, c);
+    let later = String::from_utf8(text).unwrap().replacen("\"version\":1", "\"version\":9", 1);
+    assert!(matches!(ProfileArchive::read(&mut later.as_bytes()), Err(StoreError::NewerArchive { found: 9, .. })));
+}
+
+#[test]
+fn a_recording_is_kept_in_order_and_travels_with_its_run() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let id = store.begin_run(&run(1)).unwrap();
+    let chunk = |n: i64| Chunk {
+        tasks: vec![Task { pid: 1, start: Nanos(2), name: Name::new(b"<script>\xff"), kind: TaskKind::User }],
+        slices: vec![Slice { start: Nanos(n), length: Nanos(5), ran: vec![(0, Nanos(n))], incomplete: None }],
+    };
+    for n in [3, 1, 2] {
+        store.add_chunk(id, &chunk(n)).unwrap();
+    }
+    let all = vec![chunk(3), chunk(1), chunk(2)];
+    assert_eq!(store.chunks(id).unwrap(), all);
+    assert!(matches!(store.add_chunk(99, &chunk(1)), Err(StoreError::NoSuchRun { .. })));
+    assert!(matches!(store.chunks(99), Err(StoreError::NoSuchRun { .. })));
+    let mut text = Vec::new();
+    store.export(id).unwrap().write(&mut text).unwrap();
+    store.remove(id).unwrap();
+    let again = store.import(&mut text.as_slice()).unwrap();
+    assert_eq!(store.chunks(again).unwrap(), all);
+    let wrong = String::from_utf8(text).unwrap().replacen("[0,3]", "[1,3]", 1);
+    assert!(matches!(store.import(&mut wrong.as_bytes()), Err(StoreError::BadArchive { .. })));
 }
 
 #[test]
