@@ -228,7 +228,7 @@ fn table_xvii() {
     let learned = learned();
     let whole =
         |c: &Cutoff| Cutoff { short: printed(c.short) * 1e6, long: c.long.map(|l| printed(l) * 1e6), ..c.clone() };
-    let cutoffs: Vec<Cutoff> = learned.profile_cutoffs().iter().map(whole).collect();
+    let cutoffs: Vec<Cutoff> = learned.all_cutoffs().iter().map(whole).collect();
     let discarded = |table, task_time: f64| {
         let cutoffs = Cutoffs::new(&cutoffs, Nanos::from_secs_f64(task_time));
         l_samples(table).into_iter().filter(|(_, d)| cutoffs.check(d).is_some()).map(|(n, _)| n).collect::<Vec<_>>()

@@ -10,7 +10,7 @@ use serde::Serialize;
 use tare_core::analysis::clusters::{Clusters, Place};
 use tare_core::analysis::cutoffs::{Basis, Row};
 use tare_core::analysis::lacking::Lacking;
-use tare_core::analysis::long_running::Infrequent;
+use tare_core::analysis::long_running::{BYSTANDER, Infrequent};
 use tare_core::analysis::periods::{NoPeriod, Periodicity};
 use tare_core::analysis::profiling::{LSample, Learned, Lesson, Reach};
 use tare_core::profile::{Method, Part, Profile};
@@ -73,7 +73,7 @@ pub fn cutoffs(rows: &[Row], unicode: bool) -> Table {
         "A sample with an execution of longer CPU time is discarded. EMP table XVI, SEDONA table 1.",
         &["daemon", ">cutoff", ">from task time", ">cutoff then", ">period", "short part", "long part"],
     );
-    for r in rows {
+    for r in rows.iter().filter(|r| !r.bystander) {
         let limit = r.cutoff.task_time_limit;
         let long = match (limit, r.cutoff.long) {
             (None, _) => String::new(),
@@ -154,8 +154,12 @@ pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
     }
     let mut rare = Table::new(
         title("Infrequent daemons"),
-        format!("Long-running, or only in L-samples. EMP table {}.", emp[3]),
-        &["daemon", ">cluster's maximum", ">L-samples' minimum", ">times", "samples", "period", ">chance"],
+        format!(
+            "Long-running, or only in L-samples. One that explains less than 5% of every L-sample's excess happened to be \
+             there and gets no cutoff. EMP table {}.",
+            emp[3]
+        ),
+        &["daemon", ">cluster's maximum", ">L-samples' minimum", ">times", "samples", "period", ">chance", ">explains"],
     );
     for i in &l.infrequent {
         rare.row(infrequent(i, unicode), at(&i.samples));
@@ -173,6 +177,10 @@ fn infrequent(i: &Infrequent, unicode: bool) -> Vec<String> {
         numbers.join(", "),
         periodicity(&i.periodicity, unicode),
         i.chance.and_then(number::percent).unwrap_or_default(),
+        i.explains.map_or(String::new(), |e| {
+            let share = number::percent(e).unwrap_or_default();
+            if e < BYSTANDER { format!("{share}, bystander") } else { share }
+        }),
     ]
 }
 
@@ -319,10 +327,12 @@ pub fn terminal(profile: &Profile, learned: &Learned, remarks: &[String], more: 
         }
         page.field(name, &style.prose(&said.join(" ")));
     }
-    let mut complete = draw(&mut page, &cutoffs(&learned.cutoffs, u));
-    if learned.cutoffs.is_empty() {
+    let table = cutoffs(&learned.cutoffs, u);
+    let mut complete = draw(&mut page, &table);
+    if table.rows.is_empty() {
         page.gap();
-        page.hang(&[], Paint::Plain, "No infrequent, long-running daemon was found, so there are no cutoffs.");
+        let text = "No infrequent, long-running daemon was found that spoiled samples, so there are no cutoffs.";
+        page.hang(&[], Paint::Plain, text);
     }
     for (name, _, lesson_of) in parts {
         let Some(l) = lesson_of else { continue };

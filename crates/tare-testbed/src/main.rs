@@ -331,6 +331,48 @@ fn helper(name: &str) {
     }
 }
 
+/// This process, and what it forks, on one CPU only.
+fn pin(cpu: u64) {
+    // SAFETY: a valid set of one CPU.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu as usize, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0, "sched_setaffinity");
+    }
+}
+
+/// A daemon of a given name on a CPU: burns `burst_ms` every `period_ms`, by the clock, and 1 ms every `hum_ms` (0: never).
+/// With `born`, each burst is a process of its own, which ends with it.
+fn pulse(name: &[u8], cpu: u64, period_ms: u64, burst_ms: u64, hum_ms: u64, born: bool) {
+    die_with_parent();
+    pin(cpu);
+    if !born {
+        set_name(name);
+    }
+    let mut burst_at = Duration::from_millis(period_ms);
+    let mut hum_at = Duration::from_millis(hum_ms);
+    let began = std::time::Instant::now();
+    loop {
+        let next = if hum_ms > 0 { burst_at.min(hum_at) } else { burst_at };
+        std::thread::sleep(next.saturating_sub(began.elapsed()));
+        if next == burst_at {
+            burst_at += Duration::from_millis(period_ms);
+            let burst = || {
+                set_name(name);
+                burn_self(burst_ms);
+            };
+            if born {
+                wait_for(fork(burst));
+            } else {
+                burn(libc::CLOCK_PROCESS_CPUTIME_ID, burst_ms);
+            }
+        } else {
+            hum_at += Duration::from_millis(hum_ms);
+            burn(libc::CLOCK_PROCESS_CPUTIME_ID, 1);
+        }
+    }
+}
+
 /// Says that it runs (a file `in`), and goes on until there is a file `out`.
 fn gate(folder: &std::path::Path) {
     std::fs::write(folder.join("in"), "").expect("write the file `in`");
@@ -423,6 +465,8 @@ const ROLES: &[(&str, Role)] = &[
         }));
         tell("parent");
     }),
+    ("pulse", |w| pulse(w.text(1).as_bytes(), w.n(2), w.n(3), w.n(4), w.n(5), false)),
+    ("born", |w| pulse(w.text(1).as_bytes(), w.n(2), w.n(3), w.n(4), 0, true)),
     ("timer", |w| timer(w.n(1), w.n(2))),
     ("loopback", |w| loopback(w.n(1))),
     ("without-bpf", |w| without_bpf(&w.0[1..])),

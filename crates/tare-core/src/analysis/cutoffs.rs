@@ -8,7 +8,7 @@
 //! every task time; where a daemon with a period has no long cutoff, there is none from the limit on, since a program of
 //! that length meets it too often to discard every sample with it.
 
-use super::long_running::{Infrequent, Normal};
+use super::long_running::{BYSTANDER, Infrequent, Normal};
 use super::periods::Periodicity;
 use crate::profile::Cutoff;
 use crate::units::Nanos;
@@ -70,6 +70,9 @@ pub struct Row {
     pub periodicity: Periodicity,
     /// What applies.
     pub cutoff: Cutoff,
+    /// The daemon spoiled no sample noticeably ([`BYSTANDER`]): the papers' tables give it a cutoff all the same; here it is
+    /// shown, and discards nothing.
+    pub bystander: bool,
 }
 
 fn midpoint(tables: &Tables<'_>, daemon: &str) -> Option<Basis> {
@@ -100,6 +103,9 @@ fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<Ro
     let known = both.iter().flatten().find(|p| p.period().is_some());
     let periodicity = *known.or(both.iter().flatten().next())?;
     let limit = periodicity.period().map(|p| Nanos(p.0 / PART));
+    let tables = [Some(short), long].into_iter().flatten();
+    let found = tables.flat_map(|t| t.infrequent).filter(|i| i.daemon == daemon);
+    let bystander = found.clone().all(|i| i.explains.is_some_and(|e| e < BYSTANDER));
     let cutoff = match (in_short.map(|b| b.cutoff()), in_long.map(|b| b.cutoff()), limit) {
         (Some(short), long, Some(limit)) => (short, Some(limit), long),
         (Some(short), long, None) => (long.map_or(short, |l| l.max(short)), None, None),
@@ -110,6 +116,7 @@ fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<Ro
         short: in_short,
         long: in_long,
         periodicity,
+        bystander,
         cutoff: Cutoff { daemon: daemon.to_owned(), short: cutoff.0, task_time_limit: cutoff.1, long: cutoff.2 },
     })
 }
@@ -128,6 +135,7 @@ mod tests {
             samples: vec![],
             periodicity: period.map_or(unknown, |p| Periodicity::Perhaps { period: Nanos(p) }),
             chance: None,
+            explains: None,
         }
     }
 
@@ -160,6 +168,18 @@ mod tests {
         let long = a(Some(20), 40, Some(400));
         assert_eq!(one(&a(None, 10, Some(200)), Some((&normal, &long))), (5.0, Some(Nanos(10)), Some(30.0)));
         assert_eq!(one(&a(None, 10, None), Some((&normal, &long))), (5.0, Some(Nanos(20)), Some(30.0)));
+    }
+
+    #[test]
+    fn bystanders() {
+        let of = |explains: [Option<f64>; 2]| {
+            let with = |explains| [Infrequent { explains, ..rare("a", None, 10, None) }];
+            let (short, long) = (with(explains[0]), with(explains[1]));
+            let tables = |infrequent| Tables { normal: &[], infrequent };
+            cutoffs(&tables(&short), Some(&tables(&long)))[0].bystander
+        };
+        assert!(of([Some(0.04), Some(0.0)]));
+        assert!(!of([Some(0.04), Some(0.06)]) && !of([Some(0.04), None]) && !of([None, None]));
     }
 
     #[test]

@@ -108,7 +108,13 @@ pub struct Infrequent {
     /// Chance that a daemon that comes as often, but at any time, falls into L-samples only. Near 1, its name says
     /// little: it may be one that just came rarely. `None` for a daemon that the central cluster has too.
     pub chance: Option<f64>,
+    /// Largest share of an L-sample's excess over the trend that one of these executions took, where that is known: below
+    /// [`BYSTANDER`] it happened to be there, and something else spoiled the sample.
+    pub explains: Option<f64>,
 }
+
+/// Share of the excess of every L-sample that it ran in below which a daemon spoiled none of them.
+pub const BYSTANDER: f64 = 0.05;
 
 /// Step 6: the daemons of long-running executions and those that only L-samples have, by name. `watched`: when samples ran,
 /// ascending; `samples`: number of samples in the central cluster and the arms.
@@ -131,6 +137,7 @@ pub fn infrequent(arms: &[&Observation], normal: &[Normal], watched: &[Watched],
             min: group.iter().map(|e| e.cpu).min()?,
             periodicity: periodicity(&times, watched),
             chance: if max.is_none() { Some(chance(numbers.len())) } else { None },
+            explains: None,
             samples: numbers,
         })
     };

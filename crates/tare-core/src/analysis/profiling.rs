@@ -9,6 +9,7 @@ use super::periods::Watched;
 use crate::profile::Cutoff;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// An L-sample (a row of EMP tables IX, XIII).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +58,8 @@ pub fn learn(observations: &[Observation]) -> Result<Lesson, TooFew> {
     let mut watched: Vec<Watched> = observations.iter().map(|o| (o.start, o.end())).collect();
     watched.sort();
     let normal = normal(&central);
+    let mut infrequent = infrequent(&arms, &normal, &watched, central.len() + arms.len());
+    explain(&mut infrequent, &arms, &clusters);
     let incomplete = observations.iter().filter(|o| o.incomplete).count();
     let sample = |o: &&Observation| LSample {
         number: o.number,
@@ -67,11 +70,25 @@ pub fn learn(observations: &[Observation]) -> Result<Lesson, TooFew> {
     Ok(Lesson {
         l_samples: arms.iter().map(sample).collect(),
         long_running: long_running(&arms, &normal),
-        infrequent: infrequent(&arms, &normal, &watched, central.len() + arms.len()),
+        infrequent,
         clusters,
         normal,
         incomplete: u32::try_from(incomplete).unwrap_or(u32::MAX),
     })
+}
+
+/// What part of their L-samples' excess the infrequent daemons took.
+fn explain(infrequent: &mut [Infrequent], arms: &[&Observation], clusters: &Clusters) {
+    let excess: BTreeMap<u32, f64> = clusters.halves().map(|h| (h.number, h.excess)).collect();
+    for i in infrequent {
+        let at = arms.iter().filter(|o| i.samples.contains(&o.number));
+        let shares = at.flat_map(|o| {
+            let excess = excess.get(&o.number).copied().filter(|e| *e > 0.0);
+            let longest = o.each().filter(|(name, _)| *name == i.daemon).map(|(_, cpu)| cpu).max();
+            Some(longest?.as_f64() / excess?)
+        });
+        i.explains = shares.reduce(f64::max);
+    }
 }
 
 /// Everything that a profile rests on: one computation for every table and plot.
@@ -92,9 +109,15 @@ impl Learned {
         Learned { short, long, cutoffs }
     }
 
-    /// The cutoffs of a [`crate::profile::Profile`].
-    pub fn profile_cutoffs(&self) -> Vec<Cutoff> {
+    /// The cutoffs that the papers' tables give: of every infrequent daemon.
+    pub fn all_cutoffs(&self) -> Vec<Cutoff> {
         self.cutoffs.iter().map(|r| r.cutoff.clone()).collect()
+    }
+
+    /// The cutoffs of a [`crate::profile::Profile`]: of those that spoiled a sample. Without this, a daemon of some
+    /// microseconds that happened to run in one L-sample alone would discard every sample that it runs in.
+    pub fn profile_cutoffs(&self) -> Vec<Cutoff> {
+        self.cutoffs.iter().filter(|r| !r.bystander).map(|r| r.cutoff.clone()).collect()
     }
 }
 
