@@ -30,4 +30,7 @@ if ! cmp -s crates/tare-bpf/src/account_layout.rs "$work/account_layout.rs"; the
     exit 1
 fi
 
+# The web report's page, from web/.
+(cd web && npm run --silent lint && npm run --silent check)
+
 echo "Generated files are current."

@@ -3,6 +3,7 @@
 # Does nothing, and needs no privilege, where nothing is missing.
 set -eu
 
+purposes="$*"
 missing=
 need() { # COMMAND PACKAGE
     command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
@@ -46,6 +47,13 @@ for purpose in "$@"; do
         need llvm-strip llvm
         need script bsdutils
         need python3 python3
+        # The web report is built and tested in a browser.
+        need node nodejs
+        need npm npm
+        if ! command -v chromium >/dev/null 2>&1 && ! command -v google-chrome >/dev/null 2>&1; then
+            # Ubuntu's package of this name is a snap.
+            missing="$missing chromium"
+        fi
         # Headers that the kernel programs include.
         [ -e /usr/include/bpf/bpf_helpers.h ] || missing="$missing libbpf-dev"
         ;;
@@ -61,7 +69,21 @@ for purpose in "$@"; do
     esac
 done
 
-[ -n "$missing" ] || exit 0
+node_modules() {
+    case " $purposes " in
+    *" test "*) ;;
+    *) return ;;
+    esac
+    # As locked, and only if the lock has changed since.
+    if ! cmp -s web/package-lock.json web/node_modules/.installed-lock; then
+        (cd web && npm ci --no-audit --no-fund --loglevel=error) && cp web/package-lock.json web/node_modules/.installed-lock
+    fi
+}
+cd "$(dirname "$0")/.."
+if [ -z "$missing" ]; then
+    node_modules
+    exit 0
+fi
 # shellcheck disable=SC2086
 missing=$(printf '%s\n' $missing | sort -u | tr '\n' ' ')
 # Ubuntu has perf in another package.
@@ -89,3 +111,4 @@ $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 </
     $sudo apt-get update -qq
     $sudo apt-get install -y -qq --no-install-recommends $missing </dev/null
 }
+node_modules

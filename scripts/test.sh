@@ -10,6 +10,9 @@ if [ "$(id -u)" -eq 0 ] && grep -q ' - cgroup2 ' /proc/self/mountinfo && [ -e /s
 fi
 cargo test --locked --workspace
 
+# The web report in a browser, of generated data and of what the command writes.
+(cd web && TARE="$(realpath "../${CARGO_TARGET_DIR:-target}/debug/tare" 2>/dev/null || echo "${CARGO_TARGET_DIR:-}/debug/tare")" npm test --silent)
+
 # Seeds that the format has left behind would make the fuzz targets test nothing but refusals: fuzz/seeds.py.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

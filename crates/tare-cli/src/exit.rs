@@ -65,7 +65,11 @@ impl From<tarebench::store::StoreError> for Failure {
             _ => None,
         };
         let exit = match &e {
-            S::NoSuchRun { .. } | S::AmbiguousRun { .. } | S::Duplicate { .. } | S::BadArchive { .. } => Exit::Usage,
+            S::NoSuchRun { .. }
+            | S::AmbiguousRun { .. }
+            | S::Duplicate { .. }
+            | S::DuplicateProfile { .. }
+            | S::BadArchive { .. } => Exit::Usage,
             _ => Exit::System,
         };
         Failure { exit, message: e.to_string(), hint: hint.map(str::to_owned) }

@@ -16,6 +16,10 @@ use tare_core::analysis::profiling::{LSample, Learned, Lesson, Reach};
 use tare_core::profile::{Method, Part, Profile};
 use tare_core::units::Nanos;
 
+/// What is said where there are none.
+pub(crate) const NO_CUTOFFS: &str =
+    "No infrequent, long-running daemon was found that spoiled samples, so there are no cutoffs.";
+
 fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
 }
@@ -331,8 +335,7 @@ pub fn terminal(profile: &Profile, learned: &Learned, remarks: &[String], more: 
     let mut complete = draw(&mut page, &table);
     if table.rows.is_empty() {
         page.gap();
-        let text = "No infrequent, long-running daemon was found that spoiled samples, so there are no cutoffs.";
-        page.hang(&[], Paint::Plain, text);
+        page.hang(&[], Paint::Plain, NO_CUTOFFS);
     }
     for (name, _, lesson_of) in parts {
         let Some(l) = lesson_of else { continue };

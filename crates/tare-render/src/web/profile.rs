@@ -2,7 +2,7 @@
 
 use super::measure;
 use super::page::{Class, Dual, DualOrWhy, Kind, Level, Page, Plot, Remark, Role, Samples, Symbol};
-use crate::profile::{cutoffs, lesson, long_time, part, shape};
+use crate::profile::{NO_CUTOFFS, cutoffs, lesson, long_time, part, shape};
 use crate::terminal::utc;
 use std::collections::BTreeMap;
 use tare_core::analysis::clusters::{Clusters, Place};
@@ -27,6 +27,8 @@ pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: S
         ("Short part".to_owned(), part(&profile.short, profile.method, true)),
     ];
     facts.extend(profile.long.as_ref().map(|l| ("Long part".to_owned(), part(l, profile.method, true))));
+    let table = cutoffs(&learned.cutoffs, true);
+    let none = table.rows.is_empty().then(|| Remark { warning: false, text: NO_CUTOFFS.to_owned() });
     Page {
         format: "tare-page",
         version: 1,
@@ -34,9 +36,9 @@ pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: S
         title: format!("Profile {}", profile.label()),
         subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host),
         facts,
-        remarks: remarks.iter().map(|text| Remark { warning: true, text: text.clone() }).collect(),
+        remarks: remarks.iter().map(|text| Remark { warning: true, text: text.clone() }).chain(none).collect(),
         plots: plots.collect(),
-        tables: vec![cutoffs(&learned.cutoffs, true)],
+        tables: vec![table],
         foot,
     }
 }

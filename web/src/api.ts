@@ -1,0 +1,49 @@
+// What scripts may read of the page, tests among them. Nothing here changes anything.
+
+import type { Spot } from "./gestures";
+import type { PageView } from "./page";
+import type { View } from "./view";
+
+export interface TareApi {
+  readonly plot: string | null;
+  /** Positions of the selected samples. */
+  readonly selection: number[];
+  readonly focus: { sample: number; partner: number };
+  /** Visible ranges by chart; times in ns. */
+  readonly ranges: Record<string, View>;
+  readonly renders: Record<string, { axes: number; points: number; chosen: number }>;
+  /** Where a value is on the screen, in pixels of the window; `null` without such a chart. */
+  place: (chart: string, x: number, y: number) => Spot | null;
+}
+
+export function api(page: PageView): TareApi {
+  const charts = () => page.current?.charts ?? [];
+  const log = (name: string): boolean => name === "scatter" && page.current?.context.options.log === true;
+  return Object.freeze({
+    get plot() {
+      return page.current?.plot.id ?? null;
+    },
+    get selection() {
+      return Array.from(page.current?.context.selection.positions() ?? []);
+    },
+    get focus() {
+      return { ...(page.current?.context.selection.focus ?? { sample: -1, partner: -1 }) };
+    },
+    get ranges() {
+      const range = (name: string, [lo, hi]: View["x"]): View["x"] => (log(name) ? [10 ** lo, 10 ** hi] : [lo, hi]);
+      return Object.fromEntries(
+        charts().map(({ spec: { name }, view }) => [name, { x: range(name, view.x), y: range(name, view.y) }]),
+      );
+    },
+    get renders() {
+      return Object.fromEntries(charts().map((c) => [c.spec.name, { ...c.renders }]));
+    },
+    place(name: string, x: number, y: number): Spot | null {
+      const chart = charts().find((c) => c.spec.name === name);
+      if (!chart) return null;
+      const at = chart.pixel(log(name) ? { x: Math.log10(x), y: Math.log10(y) } : { x, y });
+      const frame = chart.host.getBoundingClientRect();
+      return { x: frame.left + at.x, y: frame.top + at.y };
+    },
+  });
+}

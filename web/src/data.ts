@@ -1,0 +1,126 @@
+// What tare writes into the page: the one contract between `crates/tare-render/src/web/page.rs` and this folder.
+//
+// All figures were computed by tare. Times are nanoseconds unless said otherwise. Every string may come from the machine
+// (process names, commands, tags) and is shown as text, never as markup. Columns instead of rows keep 100,000 samples small.
+
+export interface Page {
+  format: "tare-page";
+  version: 1;
+  kind: "run" | "profile";
+  title: string;
+  subtitle: string;
+  /** What was measured where: label and text. */
+  facts: [string, string][];
+  remarks: Remark[];
+  /** A program of a run; the short and the long part of a profile. At least one. */
+  plots: Plot[];
+  /** Of the whole: comparison, protocol, cutoffs, machine. */
+  tables: Table[];
+  /** Version and time, for the foot of the page. */
+  foot: string;
+}
+
+export interface Remark {
+  warning: boolean;
+  text: string;
+}
+
+/** Everything about the samples of one program. */
+export interface Plot {
+  id: string;
+  title: string;
+  note: string;
+  /** The first is shown first. All have a value for each sample, `null` where there is none. */
+  measures: Measure[];
+  samples: Samples;
+  /** The dual-execution scatter plot, or why there is none. */
+  dual: Dual | string;
+  tables: Table[];
+}
+
+export interface Measure {
+  id: "et" | "pt" | "net";
+  /** E.g. "Elapsed time (ET)". */
+  title: string;
+  values: (number | null)[];
+  /** Into how many bins the visible range is divided for the histogram. */
+  bins: number;
+  /** What is drawn as a line in the sequence plot, e.g. mean and limits. */
+  lines: { title: string; value: number }[];
+}
+
+/** How a class of samples is drawn, beside its colour. */
+export type Symbol = "circle" | "triangle" | "diamond" | "cross" | "square";
+
+export interface Class {
+  /** E.g. "central cluster", "L-sample", "discarded: cutoff". */
+  title: string;
+  role: "good" | "spoiled" | "drift" | "other" | "failed";
+  symbol: Symbol;
+}
+
+export interface Samples {
+  /** Number in the series, from 1. */
+  number: number[];
+  /** Milliseconds since 1970. */
+  start: number[];
+  classes: Class[];
+  /** Per sample: its class. */
+  class: number[];
+  /** Texts that `reason` points to. */
+  reasons: string[];
+  /** Per sample: why it was discarded, or -1. */
+  reason: number[];
+  /** Names of daemons (families). */
+  daemons: string[];
+  /** Per sample: name, CPU time, name, CPU time, …, the largest first; `null` where the daemons are not known. */
+  executions: (number[] | null)[];
+  /** Per sample: where its elapsed time went; `null` if no sample has an account. */
+  account: Account | null;
+}
+
+/** Gross = net + tare, of every sample. The entries of a sample that has an account add up to its elapsed time. */
+export interface Account {
+  entries: { title: string; role: "net" | "tare" }[];
+  /** Per entry, per sample; `null` where the sample has no account. */
+  values: (number | null)[][];
+}
+
+/** Pairs of successive samples: x the odd one's time, y the even one's. */
+export interface Dual {
+  /** Which measure is drawn. */
+  measure: "et" | "pt" | "net";
+  /** Per pair: position of the odd half in the samples. */
+  odd: number[];
+  /** Per pair: position of the even half. */
+  even: number[];
+  /** Per pair: the deepest zoom level that shows it. */
+  level: number[];
+  /** From everything to the central cluster. */
+  levels: Level[];
+}
+
+export interface Level {
+  title: string;
+  members: number;
+  x: [number, number];
+  y: [number, number];
+}
+
+export interface Table {
+  title: string;
+  note: string;
+  columns: Column[];
+  rows: Row[];
+}
+
+export interface Column {
+  title: string;
+  right: boolean;
+}
+
+export interface Row {
+  cells: string[];
+  /** Positions of the samples (of this plot) that the row speaks of; empty: of none in particular. */
+  samples: number[];
+}

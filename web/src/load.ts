@@ -1,0 +1,58 @@
+// Takes the data out of the page, and says in one sentence what is wrong with it.
+
+import type { Page, Plot } from "./data";
+
+export class Unreadable extends Error {}
+
+/** The data of the page's own element. */
+export function load(source: Document): Page {
+  const text = source.getElementById("tare-data")?.textContent ?? "";
+  if (text.trim() === "") throw new Unreadable("This page has no data.");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Unreadable("The data of this page cannot be read: it is cut off or was changed.");
+  }
+  if (typeof value === "string")
+    throw new Unreadable("This page has no data yet: tare fills it in when it writes a report.");
+  return checked(value);
+}
+
+/** The value as a page, if it has the parts that drawing it relies on. */
+export function checked(value: unknown): Page {
+  const page = value as Page | null;
+  if (typeof page !== "object" || page === null || page.format !== "tare-page") {
+    throw new Unreadable("The data of this page is not a report of tare.");
+  }
+  if (page.version !== 1) {
+    throw new Unreadable(`This page shows version 1 of the data, and its data is of version ${String(page.version)}.`);
+  }
+  for (const name of ["facts", "remarks", "plots", "tables"] as const) {
+    if (!Array.isArray(page[name])) throw new Unreadable(`The data of this page is incomplete: it has no ${name}.`);
+  }
+  page.plots.forEach(checkPlot);
+  return page;
+}
+
+function checkPlot(plot: Plot, index: number): void {
+  const wrong = (what: string): never => {
+    throw new Unreadable(`The data of this page is inconsistent: plot ${index + 1} has ${what}.`);
+  };
+  const samples = plot?.samples;
+  if (!samples || !Array.isArray(samples.number) || !Array.isArray(plot.measures)) return wrong("no samples");
+  const n = samples.number.length;
+  for (const name of ["start", "class", "reason", "executions"] as const) {
+    if (samples[name]?.length !== n) wrong(`${n} samples, but not as many entries of ${name}`);
+  }
+  if (!Array.isArray(samples.classes) || samples.classes.length > 255) wrong("no classes, or too many");
+  if (samples.class.some((c) => samples.classes[c] === undefined)) wrong("samples of an unknown class");
+  if (!Array.isArray(samples.daemons) || !Array.isArray(samples.reasons)) wrong("no list of daemons or reasons");
+  if (plot.measures.length === 0) wrong("no measure");
+  if (plot.measures.some((m) => m.values?.length !== n)) wrong(`${n} samples, but not as many times`);
+  if (samples.account?.values.some((v) => v.length !== n)) wrong(`${n} samples, but not as many accounts`);
+  const dual = plot.dual;
+  if (typeof dual === "string") return;
+  if (!dual || dual.odd?.length !== dual.even?.length) return wrong("pairs that lack a half");
+  if ([dual.odd, dual.even].some((half) => half.some((i) => !(i >= 0 && i < n)))) wrong("pairs of unknown samples");
+}

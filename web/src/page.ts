@@ -1,0 +1,150 @@
+// The page around the plots: what was measured, which program is shown, the tables of the whole.
+
+import type { Page, Plot, Remark } from "./data";
+import { bdi, h, uid } from "./dom";
+import { type PlotView, plotView } from "./plot";
+import { staticTable, type StaticTable } from "./static-table";
+import { toggleTheme } from "./theme";
+
+/** More plots than this are chosen from a list. */
+const TABS = 8;
+
+export class PageView {
+  readonly element: HTMLElement;
+  current: PlotView | null = null;
+  readonly #page: Page;
+  readonly #panel = h("div", { class: "panel" });
+  readonly #tables: StaticTable[];
+  #mark: (index: number) => void = () => undefined;
+
+  constructor(page: Page) {
+    this.#page = page;
+    this.#tables = page.tables.map((t) => staticTable(t, null));
+    const whole = h("section", { class: "whole tables" }, ...this.#tables.map((t) => t.element));
+    const foot = h("footer", {}, h("p", {}, page.foot));
+    // A profile is asked for its cutoffs, a run for its samples.
+    const first = page.kind === "profile" ? whole : null;
+    const last = page.kind === "profile" ? null : whole;
+    this.element = h("main", {}, header(page), first, this.#chooser(), this.#panel, last, foot);
+    window.addEventListener("hashchange", () => this.show(this.#fromHash()));
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || event.defaultPrevented) return;
+      this.current?.context.selection.clear();
+      this.current?.context.tooltip.show(null, { x: 0, y: 0 });
+    });
+  }
+
+  start(): void {
+    if (this.#page.plots.length > 0) this.show(this.#fromHash());
+    else this.#panel.append(h("p", { class: "instead" }, "There is nothing to plot: no program was measured."));
+  }
+
+  #fromHash(): number {
+    let id = "";
+    try {
+      id = decodeURIComponent(location.hash.slice(1));
+    } catch {
+      // Not written by this page.
+    }
+    return Math.max(
+      0,
+      this.#page.plots.findIndex((plot) => plot.id === id),
+    );
+  }
+
+  /** Draws a plot; the one before is given up, so that 500 programs cost no more than one. */
+  show(index: number): void {
+    const plot = this.#page.plots[index];
+    if (!plot || this.current?.plot === plot) return;
+    this.current?.dispose();
+    this.current = plotView(plot);
+    this.#panel.replaceChildren(this.current.element);
+    this.current.mount();
+    this.#mark(index);
+  }
+
+  #go(index: number): void {
+    const plot = this.#page.plots[index];
+    if (plot) history.replaceState(null, "", `#${encodeURIComponent(plot.id)}`);
+    this.show(index);
+  }
+
+  printing(on: boolean): void {
+    for (const table of this.#tables) table.printing(on);
+    this.current?.printing(on);
+  }
+
+  #chooser(): HTMLElement | null {
+    const { plots, kind } = this.#page;
+    if (plots.length < 2) return null;
+    return plots.length <= TABS ? this.#tabs(plots) : this.#list(plots, kind === "run" ? "program" : "part");
+  }
+
+  #tabs(plots: Plot[]): HTMLElement {
+    this.#panel.id = uid("panel");
+    this.#panel.setAttribute("role", "tabpanel");
+    const tabs = plots.map((plot, i) => {
+      const attributes = { type: "button", role: "tab", id: uid("tab"), "aria-controls": this.#panel.id };
+      return h("button", { ...attributes, onclick: () => this.#go(i) }, bdi(plot.title));
+    });
+    this.#mark = (index) => {
+      tabs.forEach((tab, i) => {
+        tab.setAttribute("aria-selected", String(i === index));
+        tab.tabIndex = i === index ? 0 : -1;
+      });
+      this.#panel.setAttribute("aria-labelledby", tabs[index]?.id ?? "");
+    };
+    const bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Programs" }, ...tabs);
+    bar.addEventListener("keydown", (event) => {
+      const at = tabs.indexOf(event.target as HTMLButtonElement);
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (at < 0 || by === undefined) return;
+      const next = (at + by + tabs.length) % tabs.length;
+      this.#go(next);
+      tabs[next]?.focus();
+    });
+    return bar;
+  }
+
+  #list(plots: Plot[], what: string): HTMLElement {
+    const id = uid("plots");
+    const options = plots.map((plot, i) => h("option", { value: i }, plot.title));
+    const select = h("select", { id }, ...options);
+    select.addEventListener("change", () => this.#go(Number(select.value)));
+    const step = (by: number): void => this.#go((Number(select.value) + by + plots.length) % plots.length);
+    this.#mark = (index) => (select.value = String(index));
+    return h(
+      "div",
+      { class: "chooser choice" },
+      h("label", { for: id, class: "label" }, what),
+      h("button", { type: "button", "aria-label": `previous ${what}`, onclick: () => step(-1) }, "‹"),
+      select,
+      h("button", { type: "button", "aria-label": `next ${what}`, onclick: () => step(1) }, "›"),
+      h("span", { class: "label" }, `of ${plots.length}`),
+    );
+  }
+}
+
+function header(page: Page): HTMLElement {
+  const facts = page.facts.flatMap(([label, text]) => [h("dt", {}, label), h("dd", {}, bdi(text))]);
+  const light = h(
+    "button",
+    { type: "button", class: "theme", title: "light or dark", onclick: toggleTheme },
+    "◐ light / dark",
+  );
+  return h(
+    "header",
+    { class: "top" },
+    light,
+    h("h1", {}, bdi(page.title)),
+    page.subtitle === "" ? null : h("p", { class: "subtitle" }, bdi(page.subtitle)),
+    facts.length > 0 ? h("dl", { class: "facts" }, ...facts) : null,
+    page.remarks.length > 0 ? h("ul", { class: "remarks" }, ...page.remarks.map(remark)) : null,
+  );
+}
+
+/** A warning says so: colour alone would not reach everyone. */
+function remark({ warning, text }: Remark): HTMLElement {
+  const sign = h("span", { class: "sign" }, warning ? "⚠ Warning: " : "Note: ");
+  return h("li", { class: warning ? "warning" : "remark" }, sign, bdi(text));
+}

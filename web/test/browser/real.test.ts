@@ -1,0 +1,69 @@
+// Pages that the command itself wrote, of real runs with hostile names.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launch } from "../chromium";
+import { openHtml, tare } from "./open";
+
+const HOSTILE = `<script>window.hacked = 1</script>"><img src=x onerror="window.hacked = 2">`;
+const command = process.env["TARE"] ?? resolve(import.meta.dirname, "../../../target/debug/tare");
+const folder = mkdtempSync(join(tmpdir(), "tare-web-"));
+let browser: Browser;
+
+function run(...args: string[]): string {
+  const env = { ...process.env, TARE_DB: join(folder, "tare.db"), TARE_CALIBRATION: folder };
+  return execFileSync(command, args, { env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+beforeAll(async () => {
+  browser = await launch();
+  run("run", "-r", "20", "--style", "none", "-n", HOSTILE, "-n", "true", `${command} inc 0.01 --quiet`, "true");
+  run("profile", "--short", "0.01sx20", "--long", "0.03sx12", "--name", HOSTILE, "--style", "none");
+});
+
+afterAll(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+function written(...args: string[]): string {
+  const file = join(folder, "page.html");
+  run("report", ...args, "-o", file);
+  return readFileSync(file, "utf8");
+}
+
+test("a run's page shows its programs, its samples and nothing else", async () => {
+  const { page, troubles, requests, close } = await openHtml(browser, written("1"));
+  expect(await page.title()).toContain("Run 1");
+  expect(await page.getByRole("tab").allInnerTexts()).toEqual([HOSTILE, "true"]);
+  expect(await page.evaluate(() => (window as { hacked?: number }).hacked)).toBeUndefined();
+  expect(await page.locator("img").count()).toBe(0);
+  // As many samples as the store has, and the figures that the terminal shows.
+  await page.getByPlaceholder("part of its name").fill("tare");
+  await expect.poll(() => tare(page, (t) => t.selection.length)).toBeGreaterThan(0);
+  const shown = run("show", "1", "--json");
+  const mean = (JSON.parse(shown) as { report: { series: { pt: { value: { mean: number } } }[] } }).report.series[0];
+  const first = Number((mean?.pt.value.mean ?? 0) / 1e6).toPrecision(3);
+  const figures = page.locator("table", { hasText: "relative error" });
+  await expect.poll(() => figures.locator("tr", { hasText: "PT" }).first().innerText()).toContain(first);
+  expect(troubles).toEqual([]);
+  expect(requests).toEqual([]);
+  await close();
+});
+
+test("a profile's page shows its cutoffs first, then both parts", async () => {
+  const { page, troubles, requests, close } = await openHtml(browser, written("--profile", HOSTILE));
+  expect(await page.getByRole("tab").count()).toBe(2);
+  expect(await page.evaluate(() => (window as { hacked?: number }).hacked)).toBeUndefined();
+  expect(await page.locator("h1").innerText()).toContain(HOSTILE);
+  const first = await page.locator("section.whole").boundingBox();
+  const plot = await page.locator(".chart.scatter").boundingBox();
+  expect(first?.y).toBeLessThan(plot?.y ?? 0);
+  expect(troubles).toEqual([]);
+  expect(requests).toEqual([]);
+  await close();
+});

@@ -1,0 +1,29 @@
+// The browser that the tests drive.
+
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+
+export function browserPath(): string {
+  const given = process.env["CHROMIUM"];
+  if (given) return given;
+  for (const name of NAMES) {
+    for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
+      const file = join(folder, name);
+      try {
+        accessSync(file, constants.X_OK);
+        return file;
+      } catch {
+        // Not here.
+      }
+    }
+  }
+  throw new Error(`The browser tests need one of ${NAMES.join(", ")} in PATH, or its path in CHROMIUM.`);
+}
+
+export async function launch(): Promise<Browser> {
+  const root = process.getuid?.() === 0;
+  return chromium.launch({ executablePath: browserPath(), args: root ? ["--no-sandbox"] : [] });
+}
