@@ -61,18 +61,18 @@ fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
     let _alone = alone();
     let dir = folder();
     run(tare(&dir).args(["inc", "--calibrate"]), 0);
-    let flusher = ("flusher", 4.7, 160.0);
-    let collector = ("collector", 7.3, 220.0);
-    let check = ("rhn_check", 5.9, 190.0);
+    let flusher = ("flusher", 4.7, 14.0);
+    let collector = ("collector", 7.3, 20.0);
+    let check = ("rhn_check", 5.9, 17.0);
     let daemons = || {
         [
-            Daemon::start(&["pulse", flusher.0, "1", "4700", "160", "200"]),
-            Daemon::start(&["pulse", collector.0, "1", "7300", "220", "0"]),
-            Daemon::start(&["born", check.0, "1", "5900", "190"]),
+            Daemon::start(&["pulse", flusher.0, "1", "4700", "14", "200"]),
+            Daemon::start(&["pulse", collector.0, "1", "7300", "20", "0"]),
+            Daemon::start(&["born", check.0, "1", "5900", "17"]),
         ]
     };
     let injected = daemons();
-    run(&mut profile(&dir, &["--name", "injected", "--short", "0.1sx480", "--cpus", "1"]), 0);
+    run(&mut profile(&dir, &["--name", "injected", "--short", "0.05sx1000", "--cpus", "1"]), 0);
     let found = shown(&dir, "injected");
     for (name, every, burst) in [flusher, collector, check] {
         let row =
@@ -83,8 +83,8 @@ fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
         assert!((p / every - 1.0).abs() < 0.05, "{name}: period {p} s, truth {every} s");
     }
     // A run discards what they spoiled, and names them.
-    let words = ["run", "-r", "120", "--cpus", "1", "--no-account", "--json"];
-    let inc = "inc 0.1 --quiet";
+    let words = ["run", "-r", "250", "--cpus", "1", "--no-account", "--json"];
+    let inc = "inc 0.05 --quiet";
     let program = format!("{} {inc}", common::TARE);
     let measured = json(tare(&dir).args(words).arg(program), 0);
     drop(injected);
@@ -256,10 +256,10 @@ fn watching_finds_what_runs_and_goes_on_after_a_kill() {
     }
     let _alone = alone();
     let dir = folder();
-    let lasting = Daemon::start(&["pulse", "lasting", "1", "2900", "120", "0"]);
-    let born = Daemon::start(&["born", "short-lived", "0", "3700", "150"]);
+    let lasting = Daemon::start(&["pulse", "lasting", "1", "4900", "60", "0"]);
+    let born = Daemon::start(&["born", "short-lived", "0", "3700", "60"]);
     // The kill, the gap after it and the end fall between the bursts, which begin every 3.7 s.
-    let watch = ["--watch", "--for", "23s", "--interval", "250ms", "--short", "500ms", "--name", "w"];
+    let watch = ["--watch", "--for", "23s", "--interval", "100ms", "--short", "200ms", "--name", "w"];
     let mut child = profile(&dir, &watch).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(9_500));
     // Ended in good order, what was recorded is kept; the rest is recorded later.
@@ -272,13 +272,13 @@ fn watching_finds_what_runs_and_goes_on_after_a_kill() {
     run(&mut profile(&dir, &["resume", "w"]), 0);
     drop((lasting, born));
     let (cpu, slices) = recorded(&dir, "short-lived");
-    assert!((88..=94).contains(&slices), "{slices} slices of 250 ms in 23 s");
+    assert!((220..=232).contains(&slices), "{slices} slices of 100 ms in 23 s");
     // Every execution of the short-lived process is there: whole bursts.
-    let bursts = (cpu / 150e6).round();
-    assert!((5.0..=8.0).contains(&bursts) && (cpu / 150e6 - bursts).abs() < 0.15, "{cpu} ns");
+    let bursts = (cpu / 60e6).round();
+    assert!((5.0..=8.0).contains(&bursts) && (cpu / 60e6 - bursts).abs() < 0.15, "{cpu} ns");
     let found = shown(&dir, "w");
     assert_eq!(found["profile"]["method"], "watched");
-    for (name, every) in [("lasting", 2.9), ("short-lived", 3.7)] {
+    for (name, every) in [("lasting", 4.9), ("short-lived", 3.7)] {
         let row =
             cutoff(&found, name).unwrap_or_else(|| panic!("{name} was not found: {:#}", found["learned"]["cutoffs"]));
         if let Some(p) = period(row) {

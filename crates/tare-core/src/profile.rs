@@ -2,7 +2,7 @@
 
 use crate::analysis::clusters::TooFew;
 use crate::analysis::dual::Observation;
-use crate::analysis::profiling::{Learned, learn};
+use crate::analysis::profiling::{Learned, Rule, learn};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -120,8 +120,8 @@ impl Profile {
     /// # Errors
     /// [`TooFew`] samples in the short part.
     pub fn learned(&self) -> Result<Learned, TooFew> {
-        let long = self.long.as_ref().and_then(|part| learn(&part.observations).ok());
-        Ok(Learned::new(learn(&self.short.observations)?, long))
+        let long = self.long.as_ref().and_then(|part| learn(&part.observations, Rule::Explained).ok());
+        Ok(Learned::new(learn(&self.short.observations, Rule::Explained)?, long))
     }
 
     /// Why its cutoffs may not fit a run made at a time on a machine, in sentences; none if nothing speaks against it.

@@ -124,6 +124,7 @@ impl<'a> Window<'a> {
             number,
             start: self.start.unwrap_or_default(),
             elapsed: self.length + total,
+            process_time: None,
             executions: Reading::Value(executions),
             incomplete: self.incomplete.is_some(),
         }

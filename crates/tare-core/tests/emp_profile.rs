@@ -12,7 +12,7 @@ use tare_core::analysis::discards::Cutoffs;
 use tare_core::analysis::dual::Observation;
 use tare_core::analysis::long_running::{Execution, Infrequent};
 use tare_core::analysis::periods::{NoPeriod, Periodicity};
-use tare_core::analysis::profiling::{Learned, learn};
+use tare_core::analysis::profiling::{Learned, Rule, learn};
 use tare_core::profile::Cutoff;
 use tare_core::sample::Daemon;
 use tare_core::units::Nanos;
@@ -68,8 +68,8 @@ fn run(n: u32, mean: i64, apart: f64, spread: f64, arms: &'static str, cluster: 
 }
 
 fn learned() -> Learned {
-    let short = learn(&run(800, 128_250, 128.343, 2.5, TABLE_IX, TABLE_VIII)).unwrap();
-    let long = learn(&run(40, 16_416_637, 16_416.637, 138.6, TABLE_XIII, TABLE_XII)).unwrap();
+    let short = learn(&run(800, 128_250, 128.343, 2.5, TABLE_IX, TABLE_VIII), Rule::Papers).unwrap();
+    let long = learn(&run(40, 16_416_637, 16_416.637, 138.6, TABLE_XIII, TABLE_XII), Rule::Papers).unwrap();
     Learned::new(short, Some(long))
 }
 
@@ -228,7 +228,7 @@ fn table_xvii() {
     let learned = learned();
     let whole =
         |c: &Cutoff| Cutoff { short: printed(c.short) * 1e6, long: c.long.map(|l| printed(l) * 1e6), ..c.clone() };
-    let cutoffs: Vec<Cutoff> = learned.all_cutoffs().iter().map(whole).collect();
+    let cutoffs: Vec<Cutoff> = learned.profile_cutoffs().iter().map(whole).collect();
     let discarded = |table, task_time: f64| {
         let cutoffs = Cutoffs::new(&cutoffs, Nanos::from_secs_f64(task_time));
         l_samples(table).into_iter().filter(|(_, d)| cutoffs.check(d).is_some()).map(|(n, _)| n).collect::<Vec<_>>()

@@ -17,6 +17,7 @@ fn observation(number: u32, daemon: &str, cpu: i64) -> Observation {
         number,
         start: Nanos(i64::from(number)),
         elapsed: Nanos(1000),
+        process_time: None,
         executions: Reading::Value(Executions::from([(daemon.to_owned(), vec![Nanos(cpu)])])),
         incomplete: false,
     }

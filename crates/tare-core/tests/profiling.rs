@@ -8,7 +8,7 @@ use machine::{Comes, Daemon, Drift, LENGTH, Machine, Noise, SIGMA, Simulated};
 use std::collections::BTreeSet;
 use tare_core::analysis::clusters::{Clusters, Place, clusters};
 use tare_core::analysis::periods::Periodicity;
-use tare_core::analysis::profiling::{Learned, Lesson, learn};
+use tare_core::analysis::profiling::{Learned, Lesson, Rule, learn};
 use tare_core::units::Nanos;
 
 /// Samples of the papers' short run.
@@ -115,7 +115,8 @@ fn drift_is_no_daemon() {
     let (mut arms, mut told) = (0, 0);
     for (i, drift) in drifts.into_iter().enumerate() {
         for seed in 0..10 {
-            let l = learn(&machine(&[], drift).run(SAMPLES, 1000 + 100 * i as u64 + seed).samples).unwrap();
+            let l = learn(&machine(&[], drift).run(SAMPLES, 1000 + 100 * i as u64 + seed).samples, Rule::Explained)
+                .unwrap();
             assert!(l.infrequent.is_empty() && l.clusters.shape.frequent.is_none(), "{drift:?}: {:?}", l.infrequent);
             arms += l.clusters.shape.arms;
             told += u32::from(l.clusters.shape.drift.is_some());
@@ -132,7 +133,8 @@ fn a_steady_machine_has_nothing() {
     for (noise, most) in [(Noise::Normal, 1), (Noise::Rounded, 1), (Noise::Heavy, 10)] {
         let (mut arms, mut told, mut inventions) = (0, 0, 0);
         for seed in 0..100 {
-            let l = learn(&Machine { noise, ..machine(&[], &[]) }.run(SAMPLES, 5000 + seed).samples).unwrap();
+            let l = learn(&Machine { noise, ..machine(&[], &[]) }.run(SAMPLES, 5000 + seed).samples, Rule::Explained)
+                .unwrap();
             let shape = l.clusters.shape;
             arms += u32::from(shape.arms > 0);
             told += u32::from(shape.drift.is_some() || shape.frequent.is_some() || shape.l_remains);
@@ -153,7 +155,7 @@ fn daemons_are_found_with_their_periods() {
     let (mut worst, mut off, mut of, mut inventions, mut errors) = (0.0_f64, 0, 0, 0, Vec::new());
     for seed in 0..40 {
         let s = machine(&daemons, &[Drift::Walk(0.05), Drift::Wave(10.0, 300.0)]).run(SAMPLES, 9000 + seed);
-        let l = learn(&s.samples).unwrap();
+        let l = learn(&s.samples, Rule::Explained).unwrap();
         inventions += names(&l).iter().filter(|n| daemons.iter().all(|d| d.name != **n)).count();
         for (name, every) in [("clock", 40.3), ("rare", 190.0), ("sleeper", 75.0)] {
             let found = l.infrequent.iter().find(|i| i.daemon == name).unwrap_or_else(|| panic!("{seed}: {name}"));
@@ -197,7 +199,7 @@ fn frequent_daemons_are_not_infrequent() {
             let often = Daemon { name: "often", comes, takes: 12.0, varies: 0.05 };
             let s =
                 machine(&[often, rare("rare", 97.0, 60.0)], &[Drift::Walk(0.05)]).run(SAMPLES, 100 * i as u64 + seed);
-            let l = learn(&s.samples).unwrap();
+            let l = learn(&s.samples, Rule::Explained).unwrap();
             called += u32::from(names(&l).contains(&"often"));
             found += u32::from(names(&l).contains(&"rare"));
             seen += u32::from(l.clusters.shape.frequent.is_some());
@@ -214,7 +216,7 @@ fn a_burst_is_a_stretch() {
     for o in s.samples.iter_mut().skip(300).take(15) {
         o.elapsed += Nanos((10.0 * SIGMA * 1e9) as i64);
     }
-    let l = learn(&s.samples).unwrap();
+    let l = learn(&s.samples, Rule::Explained).unwrap();
     assert!(l.clusters.shape.drift.unwrap().stretched >= 13, "{:?}", l.clusters.shape);
     assert_eq!(names(&l), ["rare"]);
     assert_eq!(numbers(&l.clusters, Place::Arm).difference(&s.truth["rare"]).count(), 0);
@@ -223,7 +225,7 @@ fn a_burst_is_a_stretch() {
 #[test]
 fn both_runs_together() {
     let daemons = [rare("update", 50.0, 200.0), rare("check", 130.0, 40.0)];
-    let short = learn(&machine(&daemons, &[]).run(SAMPLES, 1).samples).unwrap();
+    let short = learn(&machine(&daemons, &[]).run(SAMPLES, 1).samples, Rule::Explained).unwrap();
     let cutoffs = Learned::new(short.clone(), None).profile_cutoffs();
     assert_eq!(cutoffs.iter().map(|c| c.daemon.as_str()).collect::<Vec<_>>(), ["check", "update"]);
     for (c, (takes, every)) in cutoffs.iter().zip([(40.0, 130.0), (200.0, 50.0)]) {
@@ -234,7 +236,7 @@ fn both_runs_together() {
     }
     // In a long run both come into every sample, and are normal there.
     let often = daemons.map(|d| Daemon { comes: Comes::Random { rate: 3.0 }, ..d });
-    let long = learn(&machine(&often, &[]).run(40, 2).samples).unwrap();
+    let long = learn(&machine(&often, &[]).run(40, 2).samples, Rule::Explained).unwrap();
     let both = Learned::new(short, Some(long)).profile_cutoffs();
     assert!(both.iter().all(|c| c.long.unwrap() > c.short), "{both:?}");
 }

@@ -191,14 +191,24 @@ fn infrequent(i: &Infrequent, unicode: bool) -> Vec<String> {
 /// What the plot of a part looks like, in sentences.
 pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     let c = &l.clusters;
-    let count = |place: Place| c.halves().filter(|h| h.place == place).count();
-    let central = count(Place::Central);
+    let places = l.places();
+    let count = |place: Place| places.values().filter(|p| **p == place).count();
+    let spread = |c: &Clusters| time(c.spread, unicode);
+    let which = match &l.waiting {
+        None => String::new(),
+        Some(w) => format!(
+            ", {} of them by elapsed time and {} at equal process times (s.d. {})",
+            c.shape.arms,
+            w.shape.arms,
+            spread(w)
+        ),
+    };
     let mut said = vec![format!(
-        "{} of {} samples are in the central cluster (s.d. {}), {} are L-samples.",
-        central,
-        c.halves().count(),
-        time(c.spread, unicode),
-        c.shape.arms
+        "{} of {} samples are in the central cluster (s.d. {}), {} are L-samples{which}.",
+        count(Place::Central),
+        places.len(),
+        spread(c),
+        count(Place::Arm),
     )];
     if let Some(f) = c.shape.frequent {
         said.push(format!(
@@ -208,15 +218,15 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
         ));
     }
     if let Some(d) = c.shape.drift {
-        let stretched = match d.stretched {
-            0 => String::new(),
-            n => format!(" and {n} samples lie in stretches that are left out"),
-        };
         said.push(format!(
-            "The machine's speed drifted by {} (correlation of the pairs {:.2}){stretched}; that is no daemon's work.",
+            "The machine's speed drifted by {} (correlation of the pairs {:.2}); that is no daemon's work.",
             time(d.range, unicode),
             d.correlation
         ));
+    }
+    match count(Place::Stretch) {
+        0 => {}
+        n => said.push(format!("{n} samples lie in stretches where most were slow; they are left out.")),
     }
     if c.shape.l_remains {
         said.push("The central cluster still shows an L: some L-samples may not have been told from it.".to_owned());

@@ -278,7 +278,10 @@ impl DaemonCollector {
     /// If the processes cannot be listed.
     pub fn advance(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<Daemons, SysError> {
         let (after, daemons, _) = self.observe(roles, own_cpu)?;
-        self.exits.forget();
+        self.exits.forget(&|pid, start| {
+            let at = after.entries.binary_search_by_key(&pid, |e| e.pid).ok().and_then(|i| after.entries.get(i));
+            at.is_some_and(|e| start.is_none_or(|s| s == e.start_ticks))
+        });
         self.before = after;
         Ok(daemons)
     }

@@ -177,14 +177,19 @@ impl ExitSource {
     /// The system's.
     pub fn restart(&mut self) -> Result<(), SysError> {
         self.receive()?;
-        self.forget();
+        self.forget(&|_, _| false);
         Ok(())
     }
 
-    /// Forgets what was received so far, but nothing that has come since.
-    pub fn forget(&mut self) {
-        self.tasks.clear();
-        self.records.clear();
+    /// Forgets what was received so far, but nothing that has come since, and not the ends of processes that `alive` says were
+    /// in the image before which they were received: what these used after it belongs to what follows.
+    pub fn forget(&mut self, alive: &dyn Fn(i32, Option<u64>) -> bool) {
+        let ticks = |r: &ExitRecord| Began::Boot(r.start).start_ticks();
+        let ended: HashSet<(i32, Nanos)> = self.tasks.iter().filter(|r| r.last).map(|r| (r.pid, r.start)).collect();
+        self.tasks.retain(|r| ended.contains(&(r.pid, r.start)) && alive(r.pid, ticks(r)));
+        let pid = |r: &Record| r.tgid.unwrap_or(r.id);
+        let ended: HashSet<i32> = self.records.iter().filter(|r| r.last || r.tgid.is_none()).map(pid).collect();
+        self.records.retain(|r| ended.contains(&pid(r)) && alive(pid(r), None));
         (self.tasks_lost, self.records_lost) = (false, false);
     }
 

@@ -7,7 +7,7 @@ use crate::session::{self, Event, Options, Place, SessionError, Why};
 use std::collections::BTreeMap;
 use tare_core::analysis::clusters::{FEWEST, TooFew};
 use tare_core::analysis::dual::Observation;
-use tare_core::analysis::profiling::{Learned, learn};
+use tare_core::analysis::profiling::{Learned, Rule, learn};
 use tare_core::name::Name;
 use tare_core::plan::{
     Command, IgnoreFailure, Input, Learning, Order, Output, Plan, ProfileChoice, Program, Purpose, RunCount, Stage,
@@ -505,7 +505,7 @@ pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError
 
 /// Why a part is not used, if it has too few samples.
 pub fn too_few(part: &Part) -> Option<TooFew> {
-    learn(&part.observations).err()
+    learn(&part.observations, Rule::Explained).err()
 }
 
 /// Fewest samples of a part.

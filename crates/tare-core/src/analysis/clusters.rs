@@ -32,7 +32,6 @@ use super::trend::trend;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, DiscreteCDF, Hypergeometric, Poisson, StudentsT};
-use std::collections::HashSet;
 
 /// Fewest dual samples that are analysed; the papers' long run has 20.
 pub const FEWEST: usize = 6;
@@ -205,15 +204,6 @@ impl Clusters {
     /// Every half, by number of the pair, odd before even.
     pub fn halves(&self) -> impl Iterator<Item = &Half> {
         self.points.iter().flat_map(|p| [&p.odd, &p.even])
-    }
-
-    /// Samples of `observations` that lie at `place`, by number.
-    pub fn at<'a>(&self, place: Place, observations: &'a [Observation]) -> Vec<&'a Observation> {
-        let here: HashSet<(u32, Nanos)> =
-            self.halves().filter(|h| h.place == place).map(|h| (h.number, h.elapsed)).collect();
-        let duals = pair(observations);
-        let paired = duals.at.iter().flat_map(|i| [*i, i + 1]).filter_map(|i| duals.samples.get(i).copied());
-        paired.filter(|o| here.contains(&(o.number, o.elapsed))).collect()
     }
 }
 
@@ -543,6 +533,7 @@ mod tests {
             number,
             start: Nanos(i64::from(number) * 1_000_000),
             elapsed: Nanos(elapsed),
+            process_time: None,
             executions: Reading::Value(Executions::new()),
             incomplete: false,
         };

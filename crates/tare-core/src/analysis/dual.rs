@@ -23,6 +23,9 @@ pub struct Observation {
     pub start: Nanos,
     /// Elapsed time.
     pub elapsed: Nanos,
+    /// Process time, where there is one: a virtual sample has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_time: Option<Nanos>,
     /// The daemons with CPU time inside the sample.
     pub executions: Reading<Executions>,
     /// Whether `executions` may lack some.
@@ -42,7 +45,8 @@ impl Observation {
             by_family
         });
         let (number, start) = (sample.index.saturating_add(1), sample.wall_clock);
-        Observation { number, start, elapsed: sample.elapsed(), executions, incomplete }
+        let process_time = sample.process_time().ok();
+        Observation { number, start, elapsed: sample.elapsed(), process_time, executions, incomplete }
     }
 
     /// When it ended, in real time.
@@ -55,6 +59,17 @@ impl Observation {
         let known = self.executions.value();
         known.into_iter().flatten().flat_map(|(family, times)| times.iter().map(|t| (family.as_str(), *t)))
     }
+}
+
+/// The samples as they would be had each taken the same process time: ET less PT, and the median PT. What is left of their
+/// differences is waiting, for daemons above all; a clock that wanders, which on a shared machine may move ET by more than any
+/// daemon does, is in PT and so is gone. `None` unless every sample has a PT.
+pub fn at_equal_process_time(observations: &[Observation]) -> Option<Vec<Observation>> {
+    let mut times: Vec<Nanos> = observations.iter().map(|o| o.process_time).collect::<Option<_>>()?;
+    times.sort();
+    let median = *times.get(times.len() / 2)?;
+    let one = |o: &Observation| Some(Observation { elapsed: o.elapsed - o.process_time? + median, ..o.clone() });
+    observations.iter().map(one).collect()
 }
 
 /// Two successive samples.
@@ -113,6 +128,7 @@ mod tests {
             number: *n,
             start: Nanos(i64::from(*n)),
             elapsed: Nanos(1),
+            process_time: None,
             executions: Reading::Value(Executions::new()),
             incomplete: false,
         };

@@ -108,21 +108,36 @@ pub struct Infrequent {
     /// Chance that a daemon that comes as often, but at any time, falls into L-samples only. Near 1, its name says
     /// little: it may be one that just came rarely. `None` for a daemon that the central cluster has too.
     pub chance: Option<f64>,
-    /// Largest share of an L-sample's excess over the trend that one of these executions took, where that is known: below
-    /// [`BYSTANDER`] it happened to be there, and something else spoiled the sample.
+    /// Largest share of an L-sample's excess over the trend that one of its executions took, where that is known: below
+    /// [`BYSTANDER`] it happened to be there, and something else spoiled the samples.
     pub explains: Option<f64>,
 }
 
-/// Share of the excess of every L-sample that it ran in below which a daemon spoiled none of them.
+/// Share of an L-sample's excess below which an execution did not spoil it.
 pub const BYSTANDER: f64 = 0.05;
 
+/// What share of its sample's excess an execution took; `None` where that is not known.
+pub type Explains<'a> = &'a dyn Fn(&Execution) -> Option<f64>;
+
 /// Step 6: the daemons of long-running executions and those that only L-samples have, by name. `watched`: when samples ran,
-/// ascending; `samples`: number of samples in the central cluster and the arms.
-pub fn infrequent(arms: &[&Observation], normal: &[Normal], watched: &[Watched], samples: usize) -> Vec<Infrequent> {
+/// ascending; `samples`: number of samples in the central cluster and the arms. Executions that explain too little count only
+/// for a daemon that has no others.
+pub fn infrequent(
+    arms: &[&Observation],
+    normal: &[Normal],
+    watched: &[Watched],
+    samples: usize,
+    explains: Explains<'_>,
+) -> Vec<Infrequent> {
     let (long, only) = (long_running(arms, normal), only_in_arms(arms, normal));
     let max: BTreeMap<&str, Nanos> = normal.iter().map(|n| (n.daemon.as_str(), n.max)).collect();
     let groups = long.chunk_by(|a, b| a.daemon == b.daemon).chain(only.chunk_by(|a, b| a.daemon == b.daemon));
     let one = |group: &[Execution]| {
+        let shares: Vec<Option<f64>> = group.iter().map(explains).collect();
+        let spoiled = |share: &Option<f64>| share.is_none_or(|s| s >= BYSTANDER);
+        let any = shares.iter().any(spoiled);
+        let kept = group.iter().zip(&shares).filter(|(_, share)| !any || spoiled(share)).map(|(e, _)| e);
+        let group: Vec<&Execution> = kept.collect();
         let mut numbers: Vec<u32> = group.iter().map(|e| e.number).collect();
         numbers.dedup();
         let times: Vec<Nanos> = group.iter().map(|e| e.at).collect();
@@ -137,7 +152,7 @@ pub fn infrequent(arms: &[&Observation], normal: &[Normal], watched: &[Watched],
             min: group.iter().map(|e| e.cpu).min()?,
             periodicity: periodicity(&times, watched),
             chance: if max.is_none() { Some(chance(numbers.len())) } else { None },
-            explains: None,
+            explains: shares.iter().flatten().copied().reduce(f64::max),
             samples: numbers,
         })
     };
@@ -166,6 +181,7 @@ mod tests {
             number,
             start: ms(i64::from(number) * 1000),
             elapsed: ms(1000),
+            process_time: None,
             executions: Reading::Value(executions),
             incomplete: false,
         }
@@ -183,7 +199,7 @@ mod tests {
         let arms: Vec<&Observation> = arms.iter().collect();
         let long = long_running(&arms, &normal);
         assert_eq!(long.iter().map(|e| (e.daemon.as_str(), e.cpu)).collect::<Vec<_>>(), [("b", ms(6))]);
-        let rare = infrequent(&arms, &normal, &[], 4);
+        let rare = infrequent(&arms, &normal, &[], 4, &|_| None);
         let of = |i: &Infrequent| (i.daemon.clone(), i.max, i.min, i.chance);
         let want = [("b".to_owned(), Some(ms(5)), ms(6), None), ("c".to_owned(), None, ms(1), Some(0.25))];
         assert_eq!(rare.iter().map(of).collect::<Vec<_>>(), want);
@@ -192,9 +208,21 @@ mod tests {
     }
 
     #[test]
+    fn what_explains_nothing_counts_for_bystanders_only() {
+        let central = [observation(1, &[("a", 1), ("b", 1)])];
+        let normal = normal(&central.iter().collect::<Vec<_>>());
+        let arms = [observation(3, &[("a", 2), ("a", 90), ("b", 2)]), observation(7, &[("a", 70)])];
+        let arms: Vec<&Observation> = arms.iter().collect();
+        let rare = infrequent(&arms, &normal, &[], 4, &|e| Some(e.cpu.millis() / 100.0));
+        let of = |i: &Infrequent| (i.daemon.clone(), i.min, i.samples.clone(), i.explains);
+        let want = [("a".to_owned(), ms(70), vec![3, 7], Some(0.9)), ("b".to_owned(), ms(2), vec![3], Some(0.02))];
+        assert_eq!(rare.iter().map(of).collect::<Vec<_>>(), want);
+    }
+
+    #[test]
     fn unknown_daemons_are_none() {
         let mut lost = observation(1, &[("a", 1)]);
         lost.executions = Reading::Absent(Absent::Lost("events".into()));
-        assert!(normal(&[&lost]).is_empty() && infrequent(&[&lost], &[], &[], 0).is_empty());
+        assert!(normal(&[&lost]).is_empty() && infrequent(&[&lost], &[], &[], 0, &|_| None).is_empty());
     }
 }

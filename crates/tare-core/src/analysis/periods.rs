@@ -84,7 +84,7 @@ struct Fit {
 /// a sample are one execution that was cut in two. `watched`: when samples ran, ascending.
 pub fn periodicity(occurrences: &[Nanos], watched: &[Watched]) -> Periodicity {
     let length = typical_length(watched);
-    let times = merged(occurrences, length);
+    let times = merged(occurrences, watched, length);
     let unknown = |why| Periodicity::Unknown { why };
     if times.len() < 2 {
         return unknown(NoPeriod::Once);
@@ -113,14 +113,20 @@ fn typical_length(watched: &[Watched]) -> f64 {
     super::series::median_of_sorted(&lengths).unwrap_or(0.0)
 }
 
-/// Ascending times, neighbours within one and a half samples as one, at their mean.
-fn merged(occurrences: &[Nanos], length: f64) -> Vec<f64> {
-    let mut times: Vec<f64> = occurrences.iter().map(|t| t.as_f64()).collect();
-    times.sort_by(f64::total_cmp);
-    let near = |a: &f64, b: &f64| b - a <= 1.5 * length;
-    let mean = |run: &[f64]| {
-        let first = run.first()?;
-        Some(first + run.iter().map(|t| t - first).sum::<f64>() / run.len() as f64)
+/// Ascending times; those of neighbouring samples, or within one and a half of them, as one, at their mean.
+fn merged(occurrences: &[Nanos], watched: &[Watched], length: f64) -> Vec<f64> {
+    let mut times: Vec<Nanos> = occurrences.to_vec();
+    times.sort();
+    let sample = |t: Nanos| watched.partition_point(|(start, _)| *start <= t);
+    // A disturbed sample is longer than others, so that its middle may be far from the next one's; after a gap in the record,
+    // neighbours are no longer near.
+    let near = |a: &Nanos, b: &Nanos| {
+        let apart = (*b - *a).as_f64();
+        apart <= 1.5 * length || (sample(*b) - sample(*a) <= 1 && apart <= 6.0 * length)
+    };
+    let mean = |run: &[Nanos]| {
+        let first = *run.first()?;
+        Some(first.as_f64() + run.iter().map(|t| (*t - first).as_f64()).sum::<f64>() / run.len() as f64)
     };
     times.chunk_by(near).filter_map(mean).collect()
 }

@@ -3,7 +3,7 @@
 
 use super::clusters::{Clusters, FEWEST, FREQUENT, Place, TooFew, clusters};
 use super::cutoffs::{Row, Tables, cutoffs};
-use super::dual::{Executions, Observation};
+use super::dual::{Executions, Observation, at_equal_process_time};
 use super::long_running::{Execution, Infrequent, Normal, infrequent, long_running, normal};
 use super::periods::Watched;
 use crate::profile::Cutoff;
@@ -29,6 +29,9 @@ pub struct LSample {
 pub struct Lesson {
     /// The dual-execution scatter plot (EMP figures 14, 15).
     pub clusters: Clusters,
+    /// The same at equal process times ([`at_equal_process_time`]), where these are known. A sample in the arms of either is an
+    /// L-sample: the first sees what a daemon does to the program's own work, too, the second is not blinded by the clock.
+    pub waiting: Option<Clusters>,
     /// The central cluster's daemons (EMP tables VIII, XII).
     pub normal: Vec<Normal>,
     /// The L-samples (EMP tables IX, XIII).
@@ -47,19 +50,38 @@ impl Lesson {
     }
 }
 
+/// Which executions in L-samples say something of their daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// All, as in the papers.
+    Papers,
+    /// Those that took a noticeable part of what the sample took too long. An L-sample is longer than the others, so that every
+    /// daemon runs a little longer in it; and one of some microseconds that happened to run in a single L-sample would, by the
+    /// papers' rule, discard every sample that it ever runs in.
+    Explained,
+}
+
 /// Steps 2 to 6, for the samples of one task length in any order.
 ///
 /// # Errors
 /// [`TooFew`] below 6 dual samples.
-pub fn learn(observations: &[Observation]) -> Result<Lesson, TooFew> {
-    let clusters = clusters(observations)?;
-    let central = clusters.at(Place::Central, observations);
-    let arms = clusters.at(Place::Arm, observations);
+pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew> {
+    let by_elapsed = clusters(observations)?;
+    let waiting = at_equal_process_time(observations).and_then(|o| clusters(&o).ok());
+    let places = Places::of(&by_elapsed, waiting.as_ref());
+    let central = places.at(Place::Central, observations);
+    let arms = places.at(Place::Arm, observations);
     let mut watched: Vec<Watched> = observations.iter().map(|o| (o.start, o.end())).collect();
     watched.sort();
     let normal = normal(&central);
-    let mut infrequent = infrequent(&arms, &normal, &watched, central.len() + arms.len());
-    explain(&mut infrequent, &arms, &clusters);
+    let share = |e: &Execution| match rule {
+        Rule::Papers => None,
+        Rule::Explained => {
+            let (_, excess) = places.0.get(&e.number)?;
+            (*excess > 0.0).then(|| e.cpu.as_f64() / excess)
+        }
+    };
+    let infrequent = infrequent(&arms, &normal, &watched, central.len() + arms.len(), &share);
     let incomplete = observations.iter().filter(|o| o.incomplete).count();
     let sample = |o: &&Observation| LSample {
         number: o.number,
@@ -71,23 +93,48 @@ pub fn learn(observations: &[Observation]) -> Result<Lesson, TooFew> {
         l_samples: arms.iter().map(sample).collect(),
         long_running: long_running(&arms, &normal),
         infrequent,
-        clusters,
+        clusters: by_elapsed,
+        waiting,
         normal,
         incomplete: u32::try_from(incomplete).unwrap_or(u32::MAX),
     })
 }
 
-/// What part of their L-samples' excess the infrequent daemons took.
-fn explain(infrequent: &mut [Infrequent], arms: &[&Observation], clusters: &Clusters) {
-    let excess: BTreeMap<u32, f64> = clusters.halves().map(|h| (h.number, h.excess)).collect();
-    for i in infrequent {
-        let at = arms.iter().filter(|o| i.samples.contains(&o.number));
-        let shares = at.flat_map(|o| {
-            let excess = excess.get(&o.number).copied().filter(|e| *e > 0.0);
-            let longest = o.each().filter(|(name, _)| *name == i.daemon).map(|(_, cpu)| cpu).max();
-            Some(longest?.as_f64() / excess?)
-        });
-        i.explains = shares.reduce(f64::max);
+/// Where every paired sample lies, and its excess there, ns.
+struct Places(BTreeMap<u32, (Place, f64)>);
+
+impl Places {
+    /// Of both plots: an arm of either, else a stretch of either, else the cluster.
+    fn of(by_elapsed: &Clusters, waiting: Option<&Clusters>) -> Places {
+        let rank = |p: Place| match p {
+            Place::Central => 0,
+            Place::Stretch => 1,
+            Place::Arm => 2,
+        };
+        let mut places = BTreeMap::new();
+        for h in [Some(by_elapsed), waiting].into_iter().flatten().flat_map(Clusters::halves) {
+            let entry = places.entry(h.number).or_insert((h.place, h.excess));
+            if rank(h.place) > rank(entry.0) {
+                *entry = (h.place, h.excess);
+            }
+        }
+        Places(places)
+    }
+
+    /// By number; of several samples with one number, all.
+    fn at<'a>(&self, place: Place, observations: &'a [Observation]) -> Vec<&'a Observation> {
+        let here = |o: &&Observation| self.0.get(&o.number).is_some_and(|(p, _)| *p == place);
+        let mut found: Vec<&Observation> = observations.iter().filter(here).collect();
+        found.sort_by_key(|o| (o.number, o.start, o.elapsed));
+        found
+    }
+}
+
+impl Lesson {
+    /// Where every paired sample lies, by its number, both plots taken together.
+    pub fn places(&self) -> BTreeMap<u32, Place> {
+        let both = Places::of(&self.clusters, self.waiting.as_ref());
+        both.0.into_iter().map(|(number, (place, _))| (number, place)).collect()
     }
 }
 
@@ -109,13 +156,7 @@ impl Learned {
         Learned { short, long, cutoffs }
     }
 
-    /// The cutoffs that the papers' tables give: of every infrequent daemon.
-    pub fn all_cutoffs(&self) -> Vec<Cutoff> {
-        self.cutoffs.iter().map(|r| r.cutoff.clone()).collect()
-    }
-
-    /// The cutoffs of a [`crate::profile::Profile`]: of those that spoiled a sample. Without this, a daemon of some
-    /// microseconds that happened to run in one L-sample alone would discard every sample that it runs in.
+    /// The cutoffs of a [`crate::profile::Profile`]: of the daemons that spoiled a sample.
     pub fn profile_cutoffs(&self) -> Vec<Cutoff> {
         self.cutoffs.iter().filter(|r| !r.bystander).map(|r| r.cutoff.clone()).collect()
     }

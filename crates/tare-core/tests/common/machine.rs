@@ -181,6 +181,7 @@ impl Machine {
                 number: i as u32 + 1,
                 start: Nanos::from_secs_f64(clock),
                 elapsed: Nanos::from_secs_f64(elapsed),
+                process_time: None,
                 executions: Reading::Value(executions),
                 incomplete: false,
             });

@@ -14,7 +14,10 @@ use tare_core::profile::{Method, Part, Profile};
 pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: String) -> Page {
     let parts =
         [("short", Some(&profile.short), Some(&learned.short)), ("long", profile.long.as_ref(), learned.long.as_ref())];
-    let plots = parts.into_iter().filter_map(|(name, part, lesson)| Some(plot(name, part?, lesson?, profile)));
+    let plots = parts.into_iter().filter_map(|(name, part, lesson)| Some((name, part?, lesson?)));
+    let plots = plots.flat_map(|(name, part, lesson)| {
+        [Some(plot(name, part, lesson, profile)), waiting(name, part, lesson)].into_iter().flatten()
+    });
     let method = match profile.method {
         Method::Active => "learned by running INC",
         Method::Watched => "learned by watching the machine",
@@ -48,29 +51,57 @@ fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile) -> Plot {
         Method::Active => "INC of",
         Method::Watched => "Virtual samples of",
     };
-    // The positions of the plot's halves come first, so that what the tables say of them holds.
-    let by_number: BTreeMap<u32, &Observation> = part.observations.iter().map(|o| (o.number, o)).collect();
-    let halves = l.clusters.halves().map(|h| (h.number, Some(h.place)));
-    let unpaired = l.clusters.unpaired.iter().map(|n| (*n, None));
-    let shown: Vec<(&Observation, Option<Place>)> =
-        halves.chain(unpaired).filter_map(|(n, place)| Some((*by_number.get(&n)?, place))).collect();
+    let shown = shown(part, l);
     let mut et = measure("et", shown.iter().map(|(o, _)| Some(o.elapsed.0)).collect());
     et.title = match profile.method {
         Method::Active => et.title,
         Method::Watched => "Task length and all daemons",
     };
+    let pt = measure("pt", shown.iter().map(|(o, _)| o.process_time.map(|t| t.0)).collect());
+    let measures = [Some(et), Some(pt).filter(|m| m.values.iter().any(Option::is_some))];
     Plot {
         id: name.to_owned(),
         title: format!("{what} {} ({name} part)", long_time(part.length, true)),
         note: shape(l, true).join(" "),
-        measures: vec![et],
+        measures: measures.into_iter().flatten().collect(),
         samples: samples(&shown),
         dual: DualOrWhy::Dual(dual(&l.clusters)),
         tables: lesson(l, name, true),
     }
 }
 
-fn samples(shown: &[(&Observation, Option<Place>)]) -> Samples {
+/// The second plot of a part: at equal process times.
+fn waiting(name: &str, part: &Part, l: &Lesson) -> Option<Plot> {
+    let clusters = l.waiting.as_ref()?;
+    let shown = shown(part, l);
+    let times: BTreeMap<u32, i64> = clusters.halves().map(|h| (h.number, h.elapsed.0)).collect();
+    let mut et = measure("et", shown.iter().map(|(o, _)| times.get(&o.number).copied()).collect());
+    et.title = "ET at equal PT";
+    let note = "Elapsed time as it would be had each sample taken the median process time: what is left is waiting, for \
+                daemons above all; a clock that wanders is gone.";
+    Some(Plot {
+        id: format!("{name}-waiting"),
+        title: format!("{} ({name} part), at equal process times", long_time(part.length, true)),
+        note: note.to_owned(),
+        measures: vec![et],
+        samples: samples(&shown),
+        dual: DualOrWhy::Dual(dual(clusters)),
+        tables: Vec::new(),
+    })
+}
+
+type Shown<'a> = Vec<(&'a Observation, Option<Place>)>;
+
+/// The samples of a part, and where they lie; the halves of the plot come first, so that what the tables say of their positions holds.
+fn shown<'a>(part: &'a Part, l: &Lesson) -> Shown<'a> {
+    let by_number: BTreeMap<u32, &Observation> = part.observations.iter().map(|o| (o.number, o)).collect();
+    let places = l.places();
+    let halves = l.clusters.halves().map(|h| (h.number, places.get(&h.number).copied()));
+    let unpaired = l.clusters.unpaired.iter().map(|n| (*n, None));
+    halves.chain(unpaired).filter_map(|(n, place)| Some((*by_number.get(&n)?, place))).collect()
+}
+
+fn samples(shown: &Shown<'_>) -> Samples {
     let class = |title: &str, role, symbol| Class { title: title.to_owned(), role, symbol };
     let classes = vec![
         class("central cluster", Role::Good, Symbol::Circle),
