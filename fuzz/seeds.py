@@ -120,12 +120,34 @@ def documents(tare):
         put("report", f"{name}.json", bytes([number * 13 % 64]) + text)
 
 
+def profiles():
+    """Built here: what a profile rests on, in both ways of learning, with one daemon that comes every eighth sample."""
+    def part(number, length):
+        def observation(i):
+            ran = {"kworker": [300_000 + i], "<b>\x1b": [1000]}
+            late = 50_000_000 if i % 8 == 3 else 0
+            if late:
+                ran["check"] = [late - i]
+            return {"number": i + 1, "start": 10**18 + i * length, "elapsed": length + i * 7 % 500 + late,
+                    "process_time": length - 100, "executions": {"value": ran}, "incomplete": i == 5}
+        return {"length": length, "runs": ["ab" * 16], "observations": [observation(i) for i in range(number)]}
+
+    common = {"name": "p", "version": 1, "created": 10**18, "machine": "m", "host": "h", "kernel": "6.1", "cpus": 2,
+              "tool": "0.1.0", "cutoffs": [{"daemon": "check", "short": 1.5, "task_time_limit": 7, "long": None}]}
+    active = {**common, "method": "active", "short": part(28, 10**8), "long": part(12, 10**9)}
+    watched = {**common, "method": "watched", "short": part(14, 10**9), "long": None}
+    for name, profile in {"active": active, "watched": watched}.items():
+        document = {"format": "tare-profile", "version": 1, "profile": profile}
+        put("profile_json", f"{name}.json", json.dumps(document, separators=(",", ":")).encode())
+
+
 def main():
     tare = os.path.abspath(sys.argv[1])
     proc_stat()
     dirents()
     taskstats()
     names()
+    profiles()
     documents(tare)
 
 

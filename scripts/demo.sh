@@ -22,6 +22,8 @@ echo "Measuring five programs, ten times each, in rounds:"
 "$TARE" run --db "$demo/tare.db" -n INC -n sort -n matc -n gzip -n xz \
     "$TARE inc 0.5 --quiet" "$TARE work sort 40000" "$TARE work matc 400" "gzip -6 -k -c $file" "xz -1 -k -c $file"
 
+"$TARE" report --db "$demo/tare.db" last -o "$demo/report.html" 2>/dev/null
 echo
+echo "As a web page, with every sample: $(pwd)/$demo/report.html"
 echo "The run is kept in $demo/tare.db. More of it: $TARE show --db $demo/tare.db last --full"
 echo "Now your own: $TARE run -- PROGRAM ARGUMENTS"

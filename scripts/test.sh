@@ -22,3 +22,9 @@ for seed in fuzz/seeds/archive_json/*.json; do
         exit 1
     }
 done
+for seed in fuzz/seeds/profile_json/*.json; do
+    "${CARGO_TARGET_DIR:-target}/debug/tare" profile import --db "$work/${seed##*/}.db" "$seed" 2>/dev/null || {
+        echo "$seed is no profile that tare reads: fuzz/seeds.py TARE makes it anew" >&2
+        exit 1
+    }
+done

@@ -5,7 +5,6 @@
 use libfuzzer_sys::fuzz_target;
 use tare_core::profile::{Cutoff, Profile};
 use tare_core::report;
-use tare_core::units::Nanos;
 use tare_render::style::{Sort, Style};
 use tare_render::{csv, hyperfine, json, markup, terminal};
 use tare_store::Archive;

@@ -1,5 +1,5 @@
 //! `tare profile` on this machine: injected daemons of known name, period and CPU time, kills, recordings, kept profiles.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Profiles as wholes: what is doubted of them, what they lack, how their samples are joined.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

@@ -163,7 +163,7 @@ pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
              there and gets no cutoff. EMP table {}.",
             emp[3]
         ),
-        &["daemon", ">cluster's maximum", ">L-samples' minimum", ">times", "samples", "period", ">chance", ">explains"],
+        &["daemon", ">cluster max", ">L-samples min", ">times", "samples", "period", ">chance", ">explains"],
     );
     for i in &l.infrequent {
         rare.row(infrequent(i, unicode), at(&i.samples));
@@ -233,8 +233,8 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     }
     if l.incomplete > 0 {
         said.push(format!(
-            "In {} samples some daemons are not known: what ran there may be missing from the tables.",
-            l.incomplete
+            "In {} some daemons are not known: what ran there may be missing from the tables.",
+            if l.incomplete == 1 { "1 sample".to_owned() } else { format!("{} samples", l.incomplete) }
         ));
     }
     said

@@ -79,6 +79,8 @@ pub(crate) fn draw(page: &mut Page<'_>, table: &Table) -> bool {
         .columns
         .iter()
         .enumerate()
+        // A column that says nothing only takes room from those that do.
+        .filter(|(i, _)| table.rows.iter().any(|r| r.cells.get(*i).is_some_and(|c| !c.is_empty())))
         .map(|(i, c)| {
             let cell = |r: &Row| Cell::new(style.show(r.cells.get(i).map_or("", String::as_str)));
             let align = if c.right { Align::Right } else { Align::Left };
