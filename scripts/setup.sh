@@ -74,9 +74,10 @@ node_modules() {
     *" test "*) ;;
     *) return ;;
     esac
-    # As locked, and only if the lock has changed since.
+    # As locked, and only if the lock has changed since. Not `npm ci`, which wants the optional packages of every
+    # platform in the lock: it holds those of Linux.
     if ! cmp -s web/package-lock.json web/node_modules/.installed-lock; then
-        (cd web && npm ci --no-audit --no-fund --loglevel=error) && cp web/package-lock.json web/node_modules/.installed-lock
+        (cd web && npm install --no-save --no-audit --no-fund --loglevel=error) >/dev/null && cp web/package-lock.json web/node_modules/.installed-lock
     fi
 }
 cd "$(dirname "$0")/.."

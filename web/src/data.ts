@@ -84,6 +84,8 @@ export interface Account {
   entries: { title: string; role: "net" | "tare" }[];
   /** Per entry, per sample; `null` where the sample has no account. */
   values: (number | null)[][];
+  /** Positions of the samples that means are over: those retained for ET. */
+  retained: number[];
 }
 
 /** Pairs of successive samples: x the odd one's time, y the even one's. */

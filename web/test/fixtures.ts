@@ -123,7 +123,8 @@ function account(made: Made, r: Random): Account {
       return values[e]!.push(part);
     });
   });
-  return { entries: titles.map((title, i) => ({ title, role: i === 0 ? "net" : "tare" })), values };
+  const entries = titles.map((title, i) => ({ title, role: i === 0 ? ("net" as const) : ("tare" as const) }));
+  return { entries, values, retained: made.et.map((_, i) => i) };
 }
 
 function samplesOf(made: Made, names: string[], withAccount: boolean, r: Random): Samples {

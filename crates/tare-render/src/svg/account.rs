@@ -4,7 +4,7 @@ use super::About;
 use super::axis::{Axis, Quantity, Range, ticks_across};
 use super::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, TOP, escaped, fitted, px, text_width};
 use crate::number;
-use crate::web::page::{Account, Entry, Role};
+use crate::web::page::{Account, Entry};
 
 const WIDTH: f64 = 720.0;
 const BAR: f64 = 44.0;
@@ -23,7 +23,7 @@ struct Part<'a> {
 
 /// The figure; `None` if no sample has an account.
 pub(super) fn figure(about: &About<'_>, account: &Account) -> Option<String> {
-    let (samples, which) = samples(about, account)?;
+    let (samples, which) = samples(account)?;
     let parts = parts(account, &samples);
     let sum = |role: Option<&str>| -> f64 {
         parts.iter().filter(|p| role.is_none_or(|r| p.entry.role == r)).map(|p| p.mean).sum()
@@ -48,12 +48,11 @@ fn time(ns: f64) -> String {
 }
 
 /// Positions of the retained samples that have an account, or of all if no retained one has.
-fn samples(about: &About<'_>, account: &Account) -> Option<(Vec<usize>, &'static str)> {
+fn samples(account: &Account) -> Option<(Vec<usize>, &'static str)> {
     let longest = account.values.iter().map(Vec::len).max().unwrap_or(0);
     let has = |i: &usize| account.values.iter().any(|of| matches!(of.get(*i), Some(Some(_))));
+    let retained: Vec<usize> = account.retained.iter().copied().filter(has).collect();
     let all: Vec<usize> = (0..longest).filter(has).collect();
-    let good = |i: &usize| about.class(*i).is_some_and(|(_, class)| class.role == Role::Good);
-    let retained: Vec<usize> = all.iter().copied().filter(good).collect();
     match (retained.is_empty(), all.is_empty()) {
         (false, _) => Some((retained, "retained samples")),
         (true, false) => Some((all, "samples, none of them retained")),

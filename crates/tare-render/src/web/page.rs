@@ -163,6 +163,8 @@ pub struct Account {
     pub entries: Vec<Entry>,
     /// By entry, by sample, ns.
     pub values: Vec<Vec<Option<i64>>>,
+    /// Positions of the samples that means are over: those retained for ET.
+    pub retained: Vec<usize>,
 }
 
 /// An entry of an account.

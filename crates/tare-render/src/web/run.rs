@@ -146,7 +146,12 @@ fn samples_of(all: &[&Sample], s: &SeriesReport, report: &RunReport) -> Samples 
         }));
     }
     out.daemons = names.all;
-    out.account = account(all);
+    let counts = |i: &usize| {
+        let dropped = |d: &Discard| d.measure == Measure::Et && out.number.get(*i) == Some(&d.index.saturating_add(1));
+        out.class.get(*i) != Some(&4) && !s.discards.iter().any(dropped)
+    };
+    let retained = (0..all.len()).filter(counts).collect();
+    out.account = account(all, retained);
     out
 }
 
@@ -160,7 +165,7 @@ fn reason_at(reasons: &mut Vec<String>, text: String) -> usize {
 }
 
 /// How the main thread spent each sample's elapsed time; the entries add up to it.
-fn account(all: &[&Sample]) -> Option<Account> {
+fn account(all: &[&Sample], retained: Vec<usize>) -> Option<Account> {
     if !all.iter().any(|s| s.account.value().is_some()) {
         return None;
     }
@@ -183,6 +188,7 @@ fn account(all: &[&Sample]) -> Option<Account> {
     ];
     let role = |title: &'static str| Entry { title, role: if title == "net" { "net" } else { "tare" } };
     Some(Account {
+        retained,
         entries: entries.iter().map(|(title, _)| role(title)).collect(),
         values: entries.iter().map(|(_, of)| all.iter().map(|s| of(s).map(|t| t.0)).collect()).collect(),
     })

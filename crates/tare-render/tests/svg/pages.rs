@@ -115,7 +115,9 @@ pub fn with_account(mut plot: Plot) -> Plot {
     let each = &plot.measures[0].values;
     let of = |share: f64| each.iter().map(|v| v.map(|v| (v as f64 * share) as i64)).collect();
     let values = shares.map(of).to_vec();
-    plot.samples.account = Some(Account { entries, values });
+    let good = |i: &usize| plot.samples.class.get(*i) == Some(&0);
+    let retained = (0..plot.samples.class.len()).filter(good).collect();
+    plot.samples.account = Some(Account { entries, values, retained });
     plot
 }
 
@@ -154,6 +156,7 @@ pub fn any_plot() -> impl Strategy<Value = Plot> {
             plot.samples.account = account.map(|values| Account {
                 entries: (0..8).map(|i| Entry { title: "entry", role: if i == 0 { "net" } else { "tare" } }).collect(),
                 values,
+                retained: samples.iter().map(|s| s.1 * 7).collect(),
             });
             plot.measures[0].bins = bins;
             plot.measures[0].lines = lines.into_iter().map(|(title, value)| Line { title, value }).collect();
