@@ -4,7 +4,7 @@
 What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
 to the bare loop, the less a tool adds. Rounds in turn, as a machine drifts; ratios within a round, as rounds differ.
 
-Arguments: the parts wanted, of spawn, images, own, computing [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+Arguments: the parts wanted, of spawn, images, own, computing, watch [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
 """
 import datetime
@@ -13,6 +13,7 @@ import os
 import pathlib
 import platform
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -159,6 +160,21 @@ def processes():
     return sum(1 for e in os.listdir("/proc") if e.isdigit())
 
 
+def crowd(target):
+    """Idle processes, until there are so many in all."""
+    idle = []
+    while processes() < target:
+        idle += [subprocess.Popen(["sleep", "600"]) for _ in range(max(1, target - processes()))]
+    return idle
+
+
+def disperse(idle):
+    for child in idle:
+        child.kill()
+    for child in idle:
+        child.wait()
+
+
 def images_part(work):
     print("\n## Images: reading all processes before and after a sample\n")
     print("None of it falls inside the elapsed time. Idle processes are started until there are so many. Medians of "
@@ -167,16 +183,11 @@ def images_part(work):
     print("| ---: | ---: | ---: | ---: | ---: | ---: |")
     for target, wanted in ((200, 2), (2000, 10)):
         note(f"images at {target} processes")
-        idle = []
+        idle = crowd(target)
         try:
-            while processes() < target:
-                idle += [subprocess.Popen(["sleep", "600"]) for _ in range(max(1, target - processes()))]
             samples = counted(tare(work, "-r", "20", "--", TRUE))
         finally:
-            for child in idle:
-                child.kill()
-            for child in idle:
-                child.wait()
+            disperse(idle)
         images = [s["daemons"]["value"] for s in samples if "value" in s["daemons"]]
         if not images:
             print(f"| {target} | – | – | no images: {samples[0]['daemons']} | | {wanted} |")
@@ -207,6 +218,30 @@ def own_part(work):
               f"{statistics.median(o['voluntary_switches'] for o in own):.0f} (largest "
               f"{max(o['voluntary_switches'] for o in own)}) | {max(o['involuntary_switches'] for o in own)} |")
     print("\nWanted: at most 100 µs in a sample of 10 s, and no wake-up of its own.")
+
+
+def watch_part(work):
+    """What a recording costs, its beginning and end left out: a longer one less a shorter one."""
+    print("\n## Passive profiling\n")
+    print("`tare profile --watch`, an image a second or as seldom as costs 0.05% of a CPU; CPU time of 80 s less that of 20 s.\n")
+    print("| processes | CPU time, ms a second | share of one CPU | wanted |")
+    print("| ---: | ---: | ---: | ---: |")
+    for target, wanted in ((200, "≤ 0.1 %"), (2000, "–")):
+        note(f"watching {target} processes")
+        idle = crowd(target)
+        used = {}
+        try:
+            count = processes()
+            for seconds in (20, 80):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                output(TARE, "profile", "--watch", "--for", f"{seconds}s", "--short", "1s", "--name", f"w{target}-{seconds}",
+                       "--style", "none", "--db", f"{work}/watch.db")
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                used[seconds] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        finally:
+            disperse(idle)
+        share = (used[80] - used[20]) / 60
+        print(f"| {count} | {share * 1e3:.2f} | {share * 100:.3f} % | {wanted} |")
 
 
 def computing_part(work):
@@ -253,16 +288,17 @@ def facts(peer, have_perf, load):
 
 def main():
     load = os.getloadavg()
-    parts = sys.argv[1:] or ["spawn", "images", "own", "computing"]
+    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch"]
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
-        print("# Benchmarks\n\nMade by `make -s bench >docs/benchmarks.md`; takes about five minutes. Figures of one machine, "
+        print("# Benchmarks\n\nMade by `make -s bench >docs/benchmarks.md`; takes about ten minutes. Figures of one machine, "
               "which was\nas busy as its load average says; the ratios are what to look at.")
         peer, have_perf = None, False
         if "spawn" in parts:
             peer, have_perf = spawn_part(work)
-        for name, part in (("images", images_part), ("own", own_part), ("computing", computing_part)):
+        for name, part in (("images", images_part), ("own", own_part), ("computing", computing_part),
+                           ("watch", watch_part)):
             if name in parts:
                 part(work)
         facts(peer, have_perf, load)

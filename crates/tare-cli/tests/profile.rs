@@ -61,26 +61,34 @@ fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
     let _alone = alone();
     let dir = folder();
     run(tare(&dir).args(["inc", "--calibrate"]), 0);
-    let flusher = ("flusher", 4.7, 14.0);
-    let collector = ("collector", 7.3, 20.0);
-    let check = ("rhn_check", 5.9, 17.0);
-    let daemons = || {
-        [
-            Daemon::start(&["pulse", flusher.0, "1", "4700", "14", "200"]),
-            Daemon::start(&["pulse", collector.0, "1", "7300", "20", "0"]),
-            Daemon::start(&["born", check.0, "1", "5900", "17"]),
-        ]
+    // Name, period in seconds, usual and long CPU time in ms.
+    let flusher = ("flusher", 4.7, 1.0, 25.0);
+    let collector = ("collector", 7.3, 0.0, 35.0);
+    let check = ("rhn_check", 5.9, 0.0, 30.0);
+    let injected = [
+        Daemon::start(&["pulse", flusher.0, "1", "4700", "25", "200"]),
+        Daemon::start(&["pulse", collector.0, "1", "7300", "35", "0"]),
+        Daemon::start(&["born", check.0, "1", "5900", "30"]),
+    ];
+    let all_found = |found: &Value| {
+        [flusher, collector, check].into_iter().try_for_each(|(name, every, usual, long)| {
+            let row = cutoff(found, name).ok_or(format!("{name} was not found"))?;
+            let ns = row["cutoff"]["short"].as_f64().unwrap();
+            assert!(ns > usual * 1e6 && ns < long * 1e6, "{name}: a cutoff of {ns} ns is not between usual and long");
+            let p = period(row).ok_or(format!("{name} has no period: {row:#}"))?;
+            if (p / every - 1.0).abs() < 0.05 { Ok(()) } else { Err(format!("{name}: {p} s, truth {every} s")) }
+        })
     };
-    let injected = daemons();
-    run(&mut profile(&dir, &["--name", "injected", "--short", "0.05sx1000", "--cpus", "1"]), 0);
-    let found = shown(&dir, "injected");
-    for (name, every, burst) in [flusher, collector, check] {
-        let row =
-            cutoff(&found, name).unwrap_or_else(|| panic!("{name} was not found: {:#}", found["learned"]["cutoffs"]));
-        let ns = row["cutoff"]["short"].as_f64().unwrap();
-        assert!(ns > 1.5e6 && ns < burst * 1e6, "{name}: a cutoff of {ns} ns is not between normal and long");
-        let p = period(row).unwrap_or_else(|| panic!("{name} has no period: {row:#}"));
-        assert!((p / every - 1.0).abs() < 0.05, "{name}: period {p} s, truth {every} s");
+    // A neighbour on the host may drown them for a minute, not every minute.
+    let mut found = Value::Null;
+    for attempt in 1.. {
+        run(&mut profile(&dir, &["--name", "injected", "--short", "0.05sx1000", "--cpus", "1"]), 0);
+        found = shown(&dir, "injected");
+        match all_found(&found) {
+            Ok(()) => break,
+            Err(e) if attempt == 3 => panic!("{e}: {:#}", found["learned"]["cutoffs"]),
+            Err(e) => eprintln!("attempt {attempt}: {e}"),
+        }
     }
     // A run discards what they spoiled, and names them.
     let words = ["run", "-r", "250", "--cpus", "1", "--no-account", "--json"];
@@ -88,7 +96,8 @@ fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
     let program = format!("{} {inc}", common::TARE);
     let measured = json(tare(&dir).args(words).arg(program), 0);
     drop(injected);
-    assert_eq!(measured["report"]["profile"]["Ok"], "injected@1");
+    let label = format!("injected@{}", found["profile"]["version"]);
+    assert_eq!(measured["report"]["profile"]["Ok"], label.as_str());
     let cutoffs: Vec<(String, f64)> = found["profile"]["cutoffs"]
         .as_array()
         .unwrap()
@@ -289,8 +298,32 @@ fn watching_finds_what_runs_and_goes_on_after_a_kill() {
     run(&mut profile(&dir, &["learn", "w", "--short", "1s"]), 0);
     let again = shown(&dir, "w");
     assert_eq!((again["profile"]["version"].as_u64(), samples(&again, "short")), (Some(2), 22));
+}
+
+#[test]
+fn a_killed_recording_keeps_all_but_its_last_seconds() {
+    let _shared = shared();
+    let dir = folder();
+    let watch = ["--watch", "--for", "60s", "--interval", "100ms", "--short", "500ms", "--name", "w"];
+    let mut child = profile(&dir, &watch).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    let slices = || {
+        let out = tare(&dir).arg("export").output().unwrap();
+        let document: Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
+        let chunks = document["recording"].as_array().cloned().unwrap_or_default();
+        chunks.iter().map(|c| c["slices"].as_array().unwrap().len()).sum::<usize>()
+    };
+    while slices() == 0 {
+        assert!(began.elapsed() < Duration::from_secs(45), "nothing was kept");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(slices() >= 80, "{} slices of 100 ms are ten seconds", slices());
+    run(&mut profile(&dir, &["learn", "w"]), 0);
+    assert!(samples(&shown(&dir, "w"), "short") >= 16);
     let out = run(tare(&dir).args(["resume", "last"]), 2);
-    assert!(text(&out.stderr).contains("tare profile resume w") || text(&out.stderr).contains("finished"));
+    assert!(text(&out.stderr).contains("tare profile resume w"), "{}", text(&out.stderr));
 }
 
 /// So many ends in a slice that a buffer may not hold them: all are there, or the slice says that some may be missing.

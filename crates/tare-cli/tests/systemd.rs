@@ -123,7 +123,7 @@ impl Bus {
         let mut c = Command::new("dbus-daemon");
         c.arg("--nofork").arg("--config-file").arg(&config).stdin(Stdio::null()).stderr(Stdio::null());
         let daemon = c.spawn().ok()?;
-        until("the bus listens", || socket.exists());
+        until("the bus listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
         let address = format!("unix:path={}", socket.display());
         let units = Arc::new(Mutex::new(Units::default()));
         for (names, state) in

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use tare_core::analysis::clusters::{Clusters, Place, clusters};
 use tare_core::analysis::periods::Periodicity;
 use tare_core::analysis::profiling::{Learned, Lesson, Rule, learn};
+use tare_core::reading::Reading;
 use tare_core::units::Nanos;
 
 /// Samples of the papers' short run.
@@ -133,8 +134,9 @@ fn a_steady_machine_has_nothing() {
     for (noise, most) in [(Noise::Normal, 1), (Noise::Rounded, 1), (Noise::Heavy, 10)] {
         let (mut arms, mut told, mut inventions) = (0, 0, 0);
         for seed in 0..100 {
-            let l = learn(&Machine { noise, ..machine(&[], &[]) }.run(SAMPLES, 5000 + seed).samples, Rule::Explained)
-                .unwrap();
+            let mut s = Machine { noise, ..machine(&[], &[]) }.run(SAMPLES, 5000 + seed);
+            elsewhere(&mut s);
+            let l = learn(&s.samples, Rule::Explained).unwrap();
             let shape = l.clusters.shape;
             arms += u32::from(shape.arms > 0);
             told += u32::from(shape.drift.is_some() || shape.frequent.is_some() || shape.l_remains);
@@ -142,6 +144,44 @@ fn a_steady_machine_has_nothing() {
         }
         println!("{noise:?}: {arms} of 100 with L-samples, {told} with drift, {inventions} daemons");
         assert!(arms <= most && told <= 4 && inventions == 0, "{noise:?}: {arms} {told} {inventions}");
+    }
+}
+
+/// Daemons that run long on another CPU: in some samples, and disturb none.
+fn elsewhere(s: &mut Simulated) {
+    for (name, every, first) in [("other", 31, 7), ("rarer", 110, 40), ("rarest", 300, 99)] {
+        for o in s.samples.iter_mut().skip(first).step_by(every) {
+            let Reading::Value(executions) = &mut o.executions else { unreachable!() };
+            executions.entry(name.to_owned()).or_default().push(Nanos((5.0 * SIGMA * 1e9) as i64));
+        }
+    }
+}
+
+/// With stolen time as wide as the daemons are long, no sample stands out; the daemons do, together.
+#[test]
+fn what_noise_hides_is_found_by_name() {
+    for takes in [1.5, 2.0, 3.0] {
+        let daemons = [rare("a", 67.3, takes), rare("b", 42.7, takes)];
+        let (mut found, mut inventions, mut alone, mut off, mut of) = (0, 0, 0, 0, 0);
+        for seed in 0..40 {
+            let machine = Machine { noise: Noise::Stolen, ..machine(&daemons, &[Drift::Walk(0.02)]) };
+            let mut s = machine.run(SAMPLES, 7000 + seed);
+            elsewhere(&mut s);
+            let l = learn(&s.samples, Rule::Explained).unwrap();
+            for n in &l.named {
+                let truth = s.truth.get(n.daemon.as_str()).filter(|_| n.daemon != "hum");
+                found += u32::from(truth.is_some());
+                inventions += u32::from(truth.is_none());
+                of += truth.map_or(0, BTreeSet::len);
+                off += truth.map_or(0, |t| t.symmetric_difference(&n.samples.iter().copied().collect()).count());
+                assert!((n.lengthened / n.took - 1.0).abs() < 0.8, "{n:?}");
+            }
+            alone += l.clusters.shape.arms;
+        }
+        println!(
+            "{takes} s.d.: {found} of 80 by name, {inventions} inventions, {off} of {of} samples off; {alone} L-samples by themselves"
+        );
+        assert!(inventions == 0 && found == 80 && off * 200 <= of, "{takes}: {inventions} {found} {off} of {of}");
     }
 }
 

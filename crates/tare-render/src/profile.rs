@@ -7,6 +7,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Table, draw};
 use crate::terminal::utc;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use tare_core::analysis::clusters::{Clusters, Place};
 use tare_core::analysis::cutoffs::{Basis, Row};
 use tare_core::analysis::lacking::Lacking;
@@ -188,6 +189,22 @@ fn infrequent(i: &Infrequent, unicode: bool) -> Vec<String> {
     ]
 }
 
+/// L-samples that lie in the arms of neither plot, and the daemons that they are L-samples by.
+fn by_name_only(l: &Lesson) -> (usize, Vec<&str>) {
+    let plots = [Some(&l.clusters), l.waiting.as_ref()].into_iter().flatten();
+    let arms: BTreeSet<u32> =
+        plots.flat_map(Clusters::halves).filter(|h| h.place == Place::Arm).map(|h| h.number).collect();
+    let (mut samples, mut names) = (BTreeSet::new(), Vec::new());
+    for n in &l.named {
+        let more: Vec<u32> = n.samples.iter().copied().filter(|s| !arms.contains(s)).collect();
+        if !more.is_empty() {
+            names.push(n.daemon.as_str());
+        }
+        samples.extend(more);
+    }
+    (samples.len(), names)
+}
+
 /// What the plot of a part looks like, in sentences.
 pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     let c = &l.clusters;
@@ -203,6 +220,7 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
             spread(w)
         ),
     };
+    let (more, names) = by_name_only(l);
     let mut said = vec![format!(
         "{} of {} samples are in the central cluster (s.d. {}), {} are L-samples{which}.",
         count(Place::Central),
@@ -210,6 +228,13 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
         spread(c),
         count(Place::Arm),
     )];
+    if !names.is_empty() {
+        said.push(format!(
+            "{more} of the L-samples do not stand out by themselves; what lengthened them ({}) is told from all samples of \
+             a daemon together.",
+            names.join(", ")
+        ));
+    }
     if let Some(f) = c.shape.frequent {
         said.push(format!(
             "A frequent daemon takes {} in {} of the samples: it belongs to the machine's normal state and gets no cutoff.",

@@ -16,7 +16,7 @@ const SHARE: f64 = 0.0005;
 /// Shortest slice.
 const SHORTEST: Nanos = Nanos(1_000_000_000);
 /// Slices of so much time are stored together: what is lost if tare is killed.
-const TOGETHER: Nanos = Nanos(60_000_000_000);
+const TOGETHER: Nanos = Nanos(10_000_000_000);
 
 /// Keeps slices durably.
 pub type Sink<'a> = dyn FnMut(&Chunk) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;

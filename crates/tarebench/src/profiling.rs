@@ -7,7 +7,7 @@ use crate::session::{self, Event, Options, Place, SessionError, Why};
 use std::collections::BTreeMap;
 use tare_core::analysis::clusters::{FEWEST, TooFew};
 use tare_core::analysis::dual::Observation;
-use tare_core::analysis::profiling::{Learned, Rule, learn};
+use tare_core::analysis::profiling::Learned;
 use tare_core::name::Name;
 use tare_core::plan::{
     Command, IgnoreFailure, Input, Learning, Order, Output, Plan, ProfileChoice, Program, Purpose, RunCount, Stage,
@@ -77,6 +77,9 @@ pub enum ProfilingError {
     /// Nothing was begun under this name.
     #[error("nothing was measured for a profile `{0}`")]
     Nothing(String),
+    /// Only a recording can be cut into samples of another length.
+    #[error("the profile `{0}` was measured with INC, whose samples have the lengths that they have")]
+    NoRecording(String),
     /// The measured samples are too few.
     #[error("the {0} part has {1}")]
     TooFew(&'static str, TooFew),
@@ -96,8 +99,8 @@ impl From<tare_store::StoreError> for ProfilingError {
 pub struct Progressed {
     /// Why it ended. The profile is made if all was measured.
     pub why: Why,
-    /// Samples of the part that was being measured; seconds of a recording.
-    pub there: u64,
+    /// What is there of the part that was being measured, or of the recording: `340 samples`, `52 s`.
+    pub there: String,
     /// The profile, stored.
     pub profile: Option<Profile>,
 }
@@ -106,33 +109,14 @@ fn need_store(place: &mut Place) -> Result<&mut SqliteStore, ProfilingError> {
     place.store().ok_or(ProfilingError::NoStore)
 }
 
-fn plan(request: &Request, shape: Shape, stage: Stage, attempt: &str) -> Plan {
-    let count = (request.increments_per_second * shape.length.secs()).round().max(1.0) as u64;
-    let mut words = request.inc.clone();
-    words.push(Name::from(count.to_string().as_str()));
-    let program = Program {
-        label: format!("INC of {} s", shape.length.secs()),
-        command: Command::Argv(words),
-        parameters: BTreeMap::new(),
-        prepare: None,
-        conclude: None,
-        setup: None,
-        cleanup: None,
-        reference: false,
-    };
-    let learning = Learning {
-        profile: request.name.clone(),
-        attempt: attempt.to_owned(),
-        stage,
-        length: shape.length,
-        then: request.long.filter(|_| stage == Stage::Short).map(|l| (l.length, l.samples)),
-    };
+/// What the runs of a profile have in common.
+fn blank(name: &str) -> Plan {
     Plan {
-        programs: vec![program],
+        programs: Vec::new(),
         order: Order::Rounds,
         seed: 1,
         warmup: 1,
-        runs: RunCount::Fixed(shape.samples),
+        runs: RunCount::Fixed(1),
         max_time: None,
         timeout: None,
         ignore_failure: IgnoreFailure::No,
@@ -140,7 +124,7 @@ fn plan(request: &Request, shape: Shape, stage: Stage, attempt: &str) -> Plan {
         profile: ProfileChoice::No,
         output: Output::Null,
         input: Input::Null,
-        cpus: request.cpus.clone(),
+        cpus: Vec::new(),
         sched: None,
         cwd: Name::from("/"),
         env: Vec::new(),
@@ -149,9 +133,46 @@ fn plan(request: &Request, shape: Shape, stage: Stage, attempt: &str) -> Plan {
         images: true,
         // The images tell the daemons; the program's own account is of no use here, and would only disturb.
         account: false,
-        tags: BTreeMap::from([(TAG.to_owned(), request.name.clone())]),
+        tags: BTreeMap::from([(TAG.to_owned(), name.to_owned())]),
         require: Vec::new(),
+        purpose: None,
+    }
+}
+
+fn inc(length: Nanos, words: Vec<Name>) -> Program {
+    Program {
+        label: label(length),
+        command: Command::Argv(words),
+        parameters: BTreeMap::new(),
+        prepare: None,
+        conclude: None,
+        setup: None,
+        cleanup: None,
+        reference: false,
+    }
+}
+
+fn label(length: Nanos) -> String {
+    format!("INC of {} s", length.secs())
+}
+
+fn plan(request: &Request, shape: Shape, stage: Stage, attempt: &str) -> Plan {
+    let count = (request.increments_per_second * shape.length.secs()).round().max(1.0) as u64;
+    let mut words = request.inc.clone();
+    words.push(Name::from(count.to_string().as_str()));
+    let learning = Learning {
+        profile: request.name.clone(),
+        attempt: attempt.to_owned(),
+        stage,
+        length: shape.length,
+        then: request.long.filter(|_| stage == Stage::Short).map(|l| (l.length, l.samples)),
+    };
+    Plan {
+        programs: vec![inc(shape.length, words)],
+        runs: RunCount::Fixed(shape.samples),
+        cpus: request.cpus.clone(),
         purpose: Some(Purpose::Learn(learning)),
+        ..blank(&request.name)
     }
 }
 
@@ -170,21 +191,29 @@ pub fn learn_active(
     let short = plan(request, request.short, Stage::Short, &attempt);
     let measured = session::measure(short, place, Options::default(), signals, watch)?;
     if !matches!(measured.why, Why::Finished) {
-        return Ok(Progressed { why: measured.why, there: measured.samples.len() as u64, profile: None });
+        return Ok(Progressed { why: measured.why, there: counted(measured.samples.len()), profile: None });
     }
-    let Some(shape) = request.long else { return finished(place, &request.name, measured.samples.len()) };
+    let Some(shape) = request.long else { return finished(place, &request.name, counted(measured.samples.len())) };
     let long = plan(request, shape, Stage::Long, &attempt);
     let measured = session::measure(long, place, Options::default(), signals, watch)?;
     match measured.why {
-        Why::Finished => finished(place, &request.name, measured.samples.len()),
-        why => Ok(Progressed { why, there: measured.samples.len() as u64, profile: None }),
+        Why::Finished => finished(place, &request.name, counted(measured.samples.len())),
+        why => Ok(Progressed { why, there: counted(measured.samples.len()), profile: None }),
     }
 }
 
-fn finished(place: &mut Place, name: &str, samples: usize) -> Result<Progressed, ProfilingError> {
+fn seconds(t: Nanos) -> String {
+    format!("{:.0} s", t.secs())
+}
+
+fn counted(n: usize) -> String {
+    format!("{n} samples")
+}
+
+fn finished(place: &mut Place, name: &str, there: String) -> Result<Progressed, ProfilingError> {
     let store = need_store(place)?;
     let profile = keep(store, from_runs(store, name, None)?)?;
-    Ok(Progressed { why: Why::Finished, there: samples as u64, profile: Some(profile) })
+    Ok(Progressed { why: Why::Finished, there, profile: Some(profile) })
 }
 
 /// Stores a profile; returns it with its version.
@@ -277,7 +306,7 @@ pub fn resume(
         let measured = session::resume(run.id, place, signals, watch)?;
         there = measured.samples.len();
         if !matches!(measured.why, Why::Finished) {
-            return Ok(Progressed { why: measured.why, there: there as u64, profile: None });
+            return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
         }
     }
     if let (None, Some((short, learning, (length, samples)))) = (&attempt.long, then) {
@@ -290,10 +319,10 @@ pub fn resume(
         )?;
         there = measured.samples.len();
         if !matches!(measured.why, Why::Finished) {
-            return Ok(Progressed { why: measured.why, there: there as u64, profile: None });
+            return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
         }
     }
-    finished(place, name, there)
+    finished(place, name, counted(there))
 }
 
 /// The plan of the long part, from that of the short one: the same program, with more to do.
@@ -301,7 +330,7 @@ fn long_after(short: Plan, learning: Learning, shape: Shape) -> Plan {
     let factor = shape.length.as_f64() / learning.length.as_f64();
     let mut plan = short;
     for program in &mut plan.programs {
-        program.label = format!("INC of {} s", shape.length.secs());
+        program.label = label(shape.length);
         if let Command::Argv(words) = &mut program.command
             && let Some(last) = words.last_mut()
         {
@@ -331,17 +360,7 @@ pub fn learn_passive(
         None => watcher.affordable().map_err(SessionError::from)?,
     };
     let watching = Watching { profile: request.name.clone(), interval, total: request.total, lengths: request.lengths };
-    let shape = Shape { length: request.total, samples: 1 };
-    let inc = Request {
-        name: request.name.clone(),
-        short: shape,
-        long: None,
-        inc: Vec::new(),
-        increments_per_second: 0.0,
-        cpus: Vec::new(),
-    };
-    let plan =
-        Plan { programs: Vec::new(), purpose: Some(Purpose::Watch(watching)), ..plan(&inc, shape, Stage::Short, "") };
+    let plan = Plan { purpose: Some(Purpose::Watch(watching)), ..blank(&request.name) };
     let mut run = session::new_run(plan, PtSource::ExitRecords, Vec::new());
     let claim = session::begin(&mut run, store)?;
     record(run, &claim, Nanos::ZERO, watcher, place, signals, recorded)
@@ -358,9 +377,9 @@ fn resume_recording(
     let there = covered(&chunks);
     let run = store.run(id)?;
     if run.status == Status::Finished {
-        return finished(place, run.plan.tags.get(TAG).map_or("", String::as_str), 0);
+        return finished(place, run.plan.tags.get(TAG).map_or("", String::as_str), seconds(there));
     }
-    let (run, claim) = session::take_up(store, id, &format!("{:.0} s", there.secs()))?;
+    let (run, claim) = session::take_up(store, id, &seconds(there))?;
     let watcher = Watcher::open().map_err(SessionError::from)?;
     record(run, &claim, there, watcher, place, signals, recorded)
 }
@@ -400,8 +419,8 @@ fn record(
     store.set_status(run.id, status)?;
     store.release(run.id, claim)?;
     match why {
-        Why::Finished => finished(place, &watching.profile, now.secs() as usize),
-        why => Ok(Progressed { why, there: now.secs() as u64, profile: None }),
+        Why::Finished => finished(place, &watching.profile, seconds(now)),
+        why => Ok(Progressed { why, there: seconds(now), profile: None }),
     }
 }
 
@@ -430,6 +449,9 @@ pub fn from_runs(
             observations: virtual_samples(&chunks, length),
         };
         return profile(&run, name, Method::Watched, part(short), long.map(part));
+    }
+    if lengths.is_some() {
+        return Err(ProfilingError::NoRecording(name.to_owned()));
     }
     let part = |(run, learning): &(Run, Learning)| -> Result<Part, ProfilingError> {
         let observations = observations(&store.samples(run.id)?);
@@ -501,11 +523,6 @@ pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError
         (merged.kernel, merged.cpus) = (other.kernel.clone(), other.cpus);
     }
     computed(merged)
-}
-
-/// Why a part is not used, if it has too few samples.
-pub fn too_few(part: &Part) -> Option<TooFew> {
-    learn(&part.observations, Rule::Explained).err()
 }
 
 /// Fewest samples of a part.

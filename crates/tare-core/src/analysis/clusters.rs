@@ -50,7 +50,7 @@ pub const FALSE_ALARM: f64 = 0.001;
 /// Share of high samples from which they are a frequent daemon's, whatever the pairs: one in every 7 samples.
 pub const FREQUENT: f64 = 0.15;
 /// The same with points at the top right: with so many, chance makes four in 400 pairs.
-const FREQUENT_TOGETHER: f64 = 0.1;
+pub(super) const FREQUENT_TOGETHER: f64 = 0.1;
 /// Chance below which pairs that are high in both halves are no chance any more.
 const UNLIKELY: f64 = 0.001;
 /// Neighbours on each side that an L-sample stands out from.
@@ -251,7 +251,7 @@ impl Core {
 }
 
 /// Above which value the numbers (ascending) are no longer of their cluster; `None` if all are.
-fn edge(sorted: &[f64]) -> Option<f64> {
+pub(super) fn edge(sorted: &[f64]) -> Option<f64> {
     let core = Core::of(sorted)?;
     let t = StudentsT::new(0.0, 1.0, core.n.saturating_sub(1).max(1) as f64).ok()?;
     let n = sorted.len() as f64;

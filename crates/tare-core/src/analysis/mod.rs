@@ -9,6 +9,7 @@ pub mod families;
 pub mod intervals;
 pub mod lacking;
 pub mod long_running;
+pub mod named;
 pub mod periods;
 pub mod profiling;
 mod random;

@@ -5,6 +5,7 @@ use super::clusters::{Clusters, FEWEST, FREQUENT, Place, TooFew, clusters};
 use super::cutoffs::{Row, Tables, cutoffs};
 use super::dual::{Executions, Observation, at_equal_process_time};
 use super::long_running::{Execution, Infrequent, Normal, infrequent, long_running, normal};
+use super::named::{Named, named};
 use super::periods::Watched;
 use crate::profile::Cutoff;
 use crate::units::Nanos;
@@ -32,6 +33,8 @@ pub struct Lesson {
     /// The same at equal process times ([`at_equal_process_time`]), where these are known. A sample in the arms of either is an
     /// L-sample: the first sees what a daemon does to the program's own work, too, the second is not blinded by the clock.
     pub waiting: Option<Clusters>,
+    /// Daemons that lengthened their samples, taken together ([`named`]): these are L-samples, too. Empty by the papers' rule.
+    pub named: Vec<Named>,
     /// The central cluster's daemons (EMP tables VIII, XII).
     pub normal: Vec<Normal>,
     /// The L-samples (EMP tables IX, XIII).
@@ -68,7 +71,11 @@ pub enum Rule {
 pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew> {
     let by_elapsed = clusters(observations)?;
     let waiting = at_equal_process_time(observations).and_then(|o| clusters(&o).ok());
-    let places = Places::of(&by_elapsed, waiting.as_ref());
+    let named = match rule {
+        Rule::Papers => Vec::new(),
+        Rule::Explained => named(observations, waiting.as_ref().unwrap_or(&by_elapsed)),
+    };
+    let places = Places::of(&by_elapsed, waiting.as_ref(), &named);
     let central = places.at(Place::Central, observations);
     let arms = places.at(Place::Arm, observations);
     let mut watched: Vec<Watched> = observations.iter().map(|o| (o.start, o.end())).collect();
@@ -95,6 +102,7 @@ pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew>
         infrequent,
         clusters: by_elapsed,
         waiting,
+        named,
         normal,
         incomplete: u32::try_from(incomplete).unwrap_or(u32::MAX),
     })
@@ -104,8 +112,8 @@ pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew>
 struct Places(BTreeMap<u32, (Place, f64)>);
 
 impl Places {
-    /// Of both plots: an arm of either, else a stretch of either, else the cluster.
-    fn of(by_elapsed: &Clusters, waiting: Option<&Clusters>) -> Places {
+    /// Of both plots: an arm of either or a named daemon's sample, else a stretch of either, else the cluster.
+    fn of(by_elapsed: &Clusters, waiting: Option<&Clusters>, named: &[Named]) -> Places {
         let rank = |p: Place| match p {
             Place::Central => 0,
             Place::Stretch => 1,
@@ -116,6 +124,12 @@ impl Places {
             let entry = places.entry(h.number).or_insert((h.place, h.excess));
             if rank(h.place) > rank(entry.0) {
                 *entry = (h.place, h.excess);
+            }
+        }
+        for (daemon, number) in named.iter().flat_map(|n| n.samples.iter().map(move |s| (n, s))) {
+            if let Some(entry) = places.get_mut(number).filter(|(place, _)| *place != Place::Arm) {
+                // What noise hid of the excess is taken to be what the daemon usually adds.
+                *entry = (Place::Arm, entry.1.max(daemon.lengthened));
             }
         }
         Places(places)
@@ -133,7 +147,7 @@ impl Places {
 impl Lesson {
     /// Where every paired sample lies, by its number, both plots taken together.
     pub fn places(&self) -> BTreeMap<u32, Place> {
-        let both = Places::of(&self.clusters, self.waiting.as_ref());
+        let both = Places::of(&self.clusters, self.waiting.as_ref(), &self.named);
         both.0.into_iter().map(|(number, (place, _))| (number, place)).collect()
     }
 }

@@ -75,6 +75,8 @@ pub enum Noise {
     Normal,
     /// Student's t with 4 degrees of freedom, of the same spread: a heavy tail on both sides.
     Heavy,
+    /// Stolen time: two bursts a sample on average, each of exponential length, of the same spread together.
+    Stolen,
     /// Rounded to a clock of one millisecond (0.4 cluster standard deviations).
     Rounded,
 }
@@ -171,7 +173,16 @@ impl Machine {
                     let chi: f64 = (0..4).map(|_| random.normal().powi(2)).sum();
                     random.normal() / (chi / 4.0).sqrt() / 2.0_f64.sqrt()
                 }
-                _ => random.normal(),
+                Noise::Stolen => {
+                    // The variance of such a sum is twice the rate by the square of a burst's mean.
+                    let (mut sum, mut at) = (0.0, -random.uniform().ln() / 2.0);
+                    while at < 1.0 {
+                        sum -= random.uniform().ln() / 2.0;
+                        at -= random.uniform().ln() / 2.0;
+                    }
+                    sum
+                }
+                Noise::Normal | Noise::Rounded => random.normal(),
             };
             let mut elapsed = LENGTH + SIGMA * (noise + drift + walk) + added[i];
             if let Noise::Rounded = self.noise {

@@ -355,7 +355,7 @@ fn finish(progressed: Progressed, name: &str, show: &Show) -> Result<Exit, Failu
     Err(match progressed.why {
         Why::Interrupted(signal) => Failure {
             exit: Exit::Interrupted,
-            message: format!("interrupted by signal {signal}; what was measured is kept ({there})"),
+            message: format!("interrupted by signal {signal}; {there} are kept"),
             hint: Some(hint),
         },
         Why::NotKept(e) => Failure::system(format!("the last sample could not be stored: {e}")).hint(hint),

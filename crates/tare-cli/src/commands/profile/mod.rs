@@ -86,7 +86,7 @@ impl From<ProfilingError> for Failure {
             ProfilingError::TooFew(..) => {
                 Failure::usage(e.to_string()).hint("`tare profile resume` goes on with it, if it was interrupted")
             }
-            ProfilingError::Different(..) => Failure::usage(e.to_string()),
+            ProfilingError::Different(..) | ProfilingError::NoRecording(_) => Failure::usage(e.to_string()),
         }
     }
 }
