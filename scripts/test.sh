@@ -8,7 +8,8 @@ if [ "$(id -u)" -eq 0 ] && grep -q ' - cgroup2 ' /proc/self/mountinfo && [ -e /s
     TARE_NO_SKIP=${TARE_NO_SKIP-1}
     export TARE_NO_SKIP
 fi
-cargo test --locked --workspace
+# All of them, even if one fails: a machine that is noisy now may show more than one.
+cargo test --locked --workspace --no-fail-fast
 
 # The web report in a browser, of generated data and of what the command writes.
 (cd web && TARE="$(realpath "../${CARGO_TARGET_DIR:-target}/debug/tare" 2>/dev/null || echo "${CARGO_TARGET_DIR:-}/debug/tare")" npm test --silent)
