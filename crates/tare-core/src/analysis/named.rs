@@ -44,8 +44,22 @@ struct Visit {
     cpu: f64,
 }
 
-/// The daemons that lengthened their samples by the plot's excess, by name. Stretches of drift are left out.
-pub fn named(observations: &[Observation], plot: &Clusters) -> Vec<Named> {
+/// The daemons that lengthened their samples, by name, as the plots show them together: by elapsed time, where also what they
+/// make the program's own CPU do is seen (interrupts, caches), and at equal process times. Of two findings the surer one is kept.
+pub fn named(observations: &[Observation], plots: &[&Clusters]) -> Vec<Named> {
+    let found: Vec<(Named, usize)> = plots.iter().flat_map(|plot| candidates(observations, plot)).collect();
+    let tests = found.iter().map(|(_, tests)| *tests).max().unwrap_or(0) * plots.len();
+    let mut surest: BTreeMap<String, Named> = BTreeMap::new();
+    for (one, _) in found.into_iter().filter(|(n, _)| n.chance * tests as f64 <= FALSE_ALARM) {
+        if surest.get(&one.daemon).is_none_or(|other| one.chance < other.chance) {
+            surest.insert(one.daemon.clone(), one);
+        }
+    }
+    surest.into_values().collect()
+}
+
+/// Those that one plot speaks for, each with the number of daemons that were looked at. Stretches of drift are left out.
+fn candidates(observations: &[Observation], plot: &Clusters) -> Vec<(Named, usize)> {
     let used: BTreeMap<u32, f64> =
         plot.halves().filter(|h| h.place != Place::Stretch).map(|h| (h.number, h.excess)).collect();
     let samples: Vec<(&Observation, f64)> =
@@ -53,20 +67,19 @@ pub fn named(observations: &[Observation], plot: &Clusters) -> Vec<Named> {
     let names: BTreeSet<&str> = samples.iter().flat_map(|(o, _)| o.each().map(|(name, _)| name)).collect();
     let visits = |daemon: &str| -> Vec<Visit> {
         let longest = |o: &Observation| o.executions.value()?.get(daemon)?.iter().max().copied();
-        let mut all: Vec<Visit> = (samples.iter())
-            .map(|(o, excess)| Visit {
-                number: o.number,
-                excess: *excess,
-                cpu: longest(o).unwrap_or(Nanos::ZERO).as_f64(),
-            })
-            .collect();
+        let one = |(o, excess): &(&Observation, f64)| Visit {
+            number: o.number,
+            excess: *excess,
+            cpu: longest(o).unwrap_or(Nanos::ZERO).as_f64(),
+        };
+        let mut all: Vec<Visit> = samples.iter().map(one).collect();
         all.sort_by_key(|v| v.number);
         all
     };
-    let candidates: Vec<_> = names.into_iter().filter_map(|d| Some((d, split(visits(d))?))).collect();
-    let tests = candidates.len() as f64;
-    let judged = candidates.into_iter().filter_map(|(daemon, (long, others))| judge(daemon, &long, &others));
-    judged.filter(|n| n.chance * tests <= FALSE_ALARM && n.lengthened >= NOTICED * plot.spread).collect()
+    let looked_at: Vec<_> = names.into_iter().filter_map(|d| Some((d, split(visits(d))?))).collect();
+    let tests = looked_at.len();
+    let judged = looked_at.into_iter().filter_map(|(daemon, (long, others))| judge(daemon, &long, &others));
+    judged.filter(|n| n.lengthened >= NOTICED * plot.spread).map(|n| (n, tests)).collect()
 }
 
 /// Few samples with executions far over what the daemon usually takes, and the others; both by number.

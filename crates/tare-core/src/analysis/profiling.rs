@@ -73,7 +73,10 @@ pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew>
     let waiting = at_equal_process_time(observations).and_then(|o| clusters(&o).ok());
     let named = match rule {
         Rule::Papers => Vec::new(),
-        Rule::Explained => named(observations, waiting.as_ref().unwrap_or(&by_elapsed)),
+        Rule::Explained => {
+            let plots: Vec<&Clusters> = [Some(&by_elapsed), waiting.as_ref()].into_iter().flatten().collect();
+            named(observations, &plots)
+        }
     };
     let places = Places::of(&by_elapsed, waiting.as_ref(), &named);
     let central = places.at(Place::Central, observations);
