@@ -193,6 +193,7 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..).unwrap_or_default() {
         "" | "s" => 1.0,
+        "ns" => 1e-9,
         "us" => 1e-6,
         "ms" => 1e-3,
         "m" | "min" => 60.0,
@@ -200,7 +201,7 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
         _ => return Err("expected a time such as 500ms, 90s, 10min or 2h".to_owned()),
     };
     match digits.trim().parse::<f64>() {
-        Ok(n) if n > 0.0 && n * unit < 1e8 => Ok(Nanos::from_secs_f64(n * unit)),
+        Ok(n) if n * unit >= 1e-9 && n * unit < 1e8 => Ok(Nanos::from_secs_f64(n * unit)),
         _ => Err("expected a positive time such as 500ms, 90s, 10min or 2h".to_owned()),
     }
 }
@@ -596,7 +597,8 @@ mod tests {
         assert_eq!(duration("500ms").unwrap(), Nanos::from_millis(500));
         assert_eq!(duration("1.5").unwrap(), Nanos::from_millis(1500));
         assert_eq!(duration("2h").unwrap(), Nanos(7_200_000_000_000));
-        for bad in ["", "x", "-1s", "0", "1d", "1e99"] {
+        assert_eq!((duration("100ns").unwrap(), duration("2us").unwrap()), (Nanos(100), Nanos(2000)));
+        for bad in ["", "x", "-1s", "0", "0.1ns", "1d", "1e99"] {
             assert!(duration(bad).is_err(), "{bad}");
         }
     }

@@ -8,6 +8,7 @@
 
 pub mod account;
 pub mod analysis;
+pub mod clocks;
 pub mod name;
 pub mod plan;
 pub mod profile;

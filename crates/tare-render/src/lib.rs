@@ -8,6 +8,7 @@
 //! [`text::shown`]; no control character of theirs reaches a terminal.
 #![forbid(unsafe_code)]
 
+pub mod clocks;
 pub mod csv;
 pub mod doctor;
 mod grid;
@@ -25,6 +26,7 @@ pub mod svg;
 pub mod table;
 pub mod terminal;
 pub mod text;
+pub mod trace;
 pub mod web;
 
 /// Markdown tables; a short name for [`markup::markdown`].

@@ -5,7 +5,7 @@ use tare_core::sample::Stamp;
 use tare_core::units::{Cycles, Nanos};
 
 /// Reads a clock by its kernel number.
-fn gettime(clock: libc::clockid_t) -> Option<Nanos> {
+pub(crate) fn gettime(clock: libc::clockid_t) -> Option<Nanos> {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec that outlives the call.
     let r = unsafe { libc::clock_gettime(clock, &mut t) };

@@ -4,13 +4,16 @@
 //! the first stamp or after the last one. Readers of procfs, sysfs and cgroup files take a root
 //! folder, so that they can be tested on other machines' files.
 
+pub mod activity;
 pub mod cgroup;
 pub mod clock;
+pub mod counter;
 pub mod cpu;
 pub mod error;
 pub mod guard;
 pub mod image;
 pub mod lock;
+pub mod mechanisms;
 pub mod perf;
 pub mod process;
 pub mod procfs;

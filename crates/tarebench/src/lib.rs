@@ -4,14 +4,18 @@
 //!
 //! - [`session`]: measure a plan, resume a run, read a report back.
 //! - [`profiling`]: learn the machine's daemons and their cutoffs.
+//! - [`clocks`]: the machine's timing mechanisms, and which to use.
 //! - [`self_check`]: what the tracing of measured programs costs them.
+//! - [`trace`]: when a process had its CPU.
 //! - [`workload`]: INC and the papers' other reference programs.
 
 pub mod calibration;
+pub mod clocks;
 pub mod doctor;
 pub mod profiling;
 pub mod self_check;
 pub mod session;
+pub mod trace;
 pub mod workload;
 
 pub use tare_core as core;

@@ -1,5 +1,6 @@
 //! The commands, a file each: its arguments and its function.
 
+mod clocks;
 mod completions;
 mod doctor;
 mod export;
@@ -14,6 +15,7 @@ mod rm;
 pub mod run;
 mod self_check;
 mod show;
+mod trace;
 mod tune;
 mod work;
 
@@ -49,6 +51,8 @@ enum Command {
     Resume(resume::ResumeArgs),
     Profile(Box<profile::ProfileArgs>),
     Report(report::ReportArgs),
+    Clocks(clocks::ClocksArgs),
+    Trace(trace::TraceArgs),
     Doctor(doctor::DoctorArgs),
     Tune(tune::TuneArgs),
     Restore(restore::RestoreArgs),
@@ -76,6 +80,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Resume(a) => resume::resume(&a),
         Command::Profile(a) => profile::profile(&a),
         Command::Report(a) => report::report(&a),
+        Command::Clocks(a) => clocks::show(&a),
+        Command::Trace(a) => trace::show(&a),
         Command::Doctor(a) => doctor::doctor(&a),
         Command::Tune(a) => tune::tune(&a),
         Command::Restore(a) => restore::restore(&a),

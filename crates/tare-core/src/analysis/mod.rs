@@ -1,12 +1,16 @@
 //! Pure analyses: data and parameters in, typed results out.
 
+pub mod activity;
+pub mod clock_choice;
 pub mod clusters;
 pub mod comparison;
 pub mod cutoffs;
 pub mod discards;
 pub mod dual;
 pub mod families;
+pub mod fit;
 pub mod intervals;
+pub mod kbest;
 pub mod lacking;
 pub mod long_running;
 pub mod named;

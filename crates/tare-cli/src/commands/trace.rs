@@ -1,0 +1,69 @@
+//! `tare trace`: when a process had its CPU, and when not.
+
+use crate::exit::{Exit, Failure};
+use crate::output::{StyleArgs, print};
+use crate::plan::duration;
+use clap::Args;
+use tarebench::core::units::Nanos;
+use tarebench::render::trace::{json, summary, text};
+use tarebench::trace::{Request, TraceError, trace};
+
+/// Show when a process that only computes had its CPU, and when not
+///
+/// It reads the cycle counter in a loop; a long step between two readings is an inactive period. The format is that of CS:APP
+/// figure 9.3: A are active periods, I inactive ones, in cycles of the counter.
+#[derive(Args)]
+pub struct TraceArgs {
+    /// For how long
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "100ms")]
+    duration: Nanos,
+    /// On this CPU [default: the last one that may be used]
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<u32>,
+    /// With so many active processes on the CPU, this one included
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    load: u32,
+    /// A step over so many cycles is an inactive period [default: from the loop's own steps]
+    #[arg(long, value_name = "CYCLES")]
+    threshold: Option<u64>,
+    /// What it comes to, without the periods
+    #[arg(long, conflicts_with = "json")]
+    summary: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+/// Longer traces show nothing more, and the loop keeps a CPU busy.
+const LONGEST: Nanos = Nanos::from_millis(600_000);
+
+impl From<TraceError> for Failure {
+    fn from(e: TraceError) -> Failure {
+        match e {
+            TraceError::Cpu { .. } => Failure::usage(e.to_string()),
+            _ => Failure::system(e),
+        }
+    }
+}
+
+pub fn show(args: &TraceArgs) -> Result<Exit, Failure> {
+    let show = args.style.show()?;
+    if args.duration > LONGEST || args.duration <= Nanos::ZERO {
+        return Err(Failure::usage("--for is not between 0 and 10 minutes").hint("100ms shows some tens of ticks"));
+    }
+    let request = Request { duration: args.duration, cpu: args.cpu, load: args.load, threshold: args.threshold };
+    let (found, made) = trace(&request)?;
+    let s = found.summary();
+    if args.json {
+        print(&json(&found, &s, &made).map_err(Failure::system)?);
+        return Ok(Exit::Done);
+    }
+    if !args.summary {
+        print(&text(&found, &s));
+        print("\n");
+    }
+    print(&summary(&found, &s, &made, &show.style));
+    Ok(Exit::Done)
+}
