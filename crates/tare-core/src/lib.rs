@@ -8,6 +8,7 @@
 
 pub mod account;
 pub mod analysis;
+pub mod bench;
 pub mod clocks;
 pub mod name;
 pub mod plan;
@@ -18,4 +19,5 @@ pub mod recording;
 pub mod report;
 pub mod run;
 pub mod sample;
+pub mod timing;
 pub mod units;
