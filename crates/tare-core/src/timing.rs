@@ -42,6 +42,10 @@ pub struct Trial {
     pub preemptions: Option<u64>,
     /// Times that the thread waited around it (`ru_nvcsw`).
     pub waits: Option<u64>,
+    /// Cycles that the CPU core made for the thread in user mode, from a reading right before to one right after it; `None`
+    /// where there is no such counter.
+    #[serde(default)]
+    pub core_cycles: Option<u64>,
 }
 
 /// A measurement.
@@ -161,7 +165,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn timing(counts: &[u64]) -> Timing {
-        let one = |count| Trial { count, cpu: None, ticks: None, preemptions: Some(0), waits: Some(0) };
+        let one =
+            |count| Trial { count, cpu: None, ticks: None, preemptions: Some(0), waits: Some(0), core_cycles: None };
         Timing {
             clock: Kind::Counter,
             hz: 1e9,
@@ -242,7 +247,7 @@ mod tests {
             (t.hz, t.repetitions, t.less_overhead) = (hz, repetitions, true);
             t.compensation = Reading::Value(Compensation { cost, period });
             t.trials = counts.into_iter()
-                .map(|(count, cpu, ticks)| Trial { count, cpu, ticks, preemptions: None, waits: None }).collect();
+                .map(|(count, cpu, ticks)| Trial { count, cpu, ticks, preemptions: None, waits: None, core_cycles: None }).collect();
             let _ = (t.outcome(), t.standing(), t.value());
         }
     }

@@ -37,6 +37,11 @@ pub fn own_cpu() -> Nanos {
     gettime(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default()
 }
 
+/// CPU time of the calling thread.
+pub fn thread_cpu() -> Nanos {
+    gettime(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
 /// CPU time of any process, threads that have ended included: the scheduler's exact account, to the nanosecond.
 ///
 /// `None` if there is no such process (or the clock is denied). Needs no privilege. The clock's number is the

@@ -5,6 +5,7 @@
 //! folder, so that they can be tested on other machines' files.
 
 pub mod activity;
+pub mod cache;
 pub mod cgroup;
 pub mod clock;
 pub mod counter;
@@ -20,6 +21,7 @@ pub mod procfs;
 pub mod signals;
 pub mod spawn;
 pub mod taskstats;
+pub mod thread;
 pub mod uname;
 pub mod wait;
 

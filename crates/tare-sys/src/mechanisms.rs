@@ -28,6 +28,28 @@ struct Reader<'a> {
     read: Box<dyn FnMut() -> Option<u64> + 'a>,
 }
 
+/// For how long the scheduler wants to let each process run, ns, where debugfs tells it (`sched/base_slice_ns`): to root, mostly.
+pub fn base_slice(root: &Path) -> Option<f64> {
+    crate::procfs::read_text_below(root, "sys/kernel/debug/sched/base_slice_ns").ok()?.trim().parse().ok()
+}
+
+/// What is known of some mechanisms that are always there, in a few milliseconds each: those that a measurement can use.
+///
+/// # Errors
+/// If there is no counter and no clock at all.
+pub fn some(kinds: &[Kind]) -> SysResult<Clocks> {
+    let counter_hz = if counter::PRESENT { Some(clock::cycle_counter_hz(Nanos::from_millis(20))?) } else { None };
+    let asked = readers(counter_hz, &|kind| kinds.contains(&kind));
+    let not_asked = || Absent::NotAsked("only some mechanisms were looked at".to_owned());
+    Ok(Clocks {
+        source: Reading::Absent(not_asked()),
+        counter_hz: counter_hz.ok_or_else(not_asked).into(),
+        constant: counter::constant().ok_or_else(not_asked).into(),
+        apart: Reading::Absent(not_asked()),
+        mechanisms: asked.into_iter().map(measure).collect(),
+    })
+}
+
 /// Everything that can be read, by its cost. Takes about a second, computing.
 ///
 /// # Errors
@@ -46,12 +68,12 @@ pub fn clocks(root: &Path) -> SysResult<Clocks> {
     let no_counter = || Absent::NotSupported("no cycle counter that tare knows".to_owned());
     let source =
         crate::procfs::read_text_below(root, "sys/devices/system/clocksource/clocksource0/current_clocksource");
-    let mut mechanisms: Vec<Mechanism> = readers(counter_hz).into_iter().map(measure).collect();
+    let mut mechanisms: Vec<Mechanism> = readers(counter_hz, &|_| true).into_iter().map(measure).collect();
     if counter_hz.is_none() {
         let absent = |kind| Mechanism { kind, measured: Reading::Absent(no_counter()) };
         mechanisms.extend([Kind::Counter, Kind::CounterUnfenced, Kind::CounterAfter].map(absent));
     }
-    mechanisms.push(Mechanism { kind: Kind::Rdpmc, measured: Reading::Absent(no_rdpmc()) });
+    mechanisms.push(core_cycles());
     let cost = |m: &Mechanism| m.measured.value().map_or(f64::INFINITY, |v| v.latency);
     mechanisms.sort_by(|a, b| cost(a).total_cmp(&cost(b)).then(a.kind.cmp(&b.kind)));
     Ok(Clocks {
@@ -63,17 +85,36 @@ pub fn clocks(root: &Path) -> SysResult<Clocks> {
     })
 }
 
-fn no_rdpmc() -> Absent {
-    match crate::perf::hardware_counters() {
-        Ok(()) => Absent::NotAsked("the counter of cycles is there; reading it by rdpmc is not timed yet".to_owned()),
-        Err(e) if e.errno() == Some(libc::ENOENT) => {
-            Absent::NotSupported("the CPU or its hypervisor offers no counter of cycles".to_owned())
-        }
-        Err(e) => e.absent("the right to use perf events"),
+/// The core's cycles by `rdpmc`; its rate is that of the core while this is read.
+fn core_cycles() -> Mechanism {
+    let kind = Kind::Rdpmc;
+    let absent = |e: SysError| match e.errno() {
+        Some(libc::ENOENT) => Absent::NotSupported("the CPU or its hypervisor offers no counter of cycles".to_owned()),
+        _ => e.absent("the right to use perf events"),
+    };
+    let cycles = match crate::perf::CoreCycles::open() {
+        Ok(cycles) => cycles,
+        Err(e) => return Mechanism { kind, measured: Reading::Absent(absent(e)) },
+    };
+    let (began, first) = (monotonic(), cycles.read());
+    while monotonic() - began < Nanos::from_millis(20) {}
+    let elapsed = (monotonic() - began).as_f64();
+    match first.zip(cycles.read()).map(|(a, b)| b.wrapping_sub(a)).filter(|made| *made > 0) {
+        Some(made) => measure(Reader {
+            kind,
+            way: Way::Instruction,
+            unit: elapsed / made as f64,
+            read: Box::new(move || cycles.read()),
+        }),
+        None => Mechanism {
+            kind,
+            measured: Reading::Absent(Absent::NotSupported("the event never had a counter".to_owned())),
+        },
     }
 }
 
-fn readers<'a>(counter_hz: Option<f64>) -> Vec<Reader<'a>> {
+/// Those that are wanted; whether a clock is read in the vDSO takes some milliseconds to find out.
+fn readers<'a>(counter_hz: Option<f64>, wanted: &dyn Fn(Kind) -> bool) -> Vec<Reader<'a>> {
     let mut all: Vec<Reader<'a>> = Vec::new();
     if let Some(hz) = counter_hz {
         let counter = |kind, read: fn() -> u64| Reader {
@@ -97,14 +138,16 @@ fn readers<'a>(counter_hz: Option<f64>) -> Vec<Reader<'a>> {
         (Kind::ThreadCpu, libc::CLOCK_THREAD_CPUTIME_ID),
         (Kind::ProcessCpu, libc::CLOCK_PROCESS_CPUTIME_ID),
     ];
-    all.extend(clocks.map(|(kind, id)| Reader {
+    all.extend(clocks.into_iter().filter(|(kind, _)| wanted(*kind)).map(|(kind, id)| Reader {
         kind,
         way: way(id),
         unit: 1.0,
         read: Box::new(move || clock::gettime(id).map(|t| t.0 as u64)),
     }));
     let call = |kind, unit, read: fn() -> Option<u64>| Reader { kind, way: Way::Call, unit, read: Box::new(read) };
-    all.push(Reader { way: way(libc::CLOCK_REALTIME), ..call(Kind::Gettimeofday, 1e3, gettimeofday) });
+    if wanted(Kind::Gettimeofday) {
+        all.push(Reader { way: way(libc::CLOCK_REALTIME), ..call(Kind::Gettimeofday, 1e3, gettimeofday) });
+    }
     all.push(call(Kind::Getrusage, 1e3, getrusage));
     // POSIX demands a million a second of clock(3).
     all.push(call(Kind::Clock, 1e3, || u64::try_from(c_clock()).ok()));
@@ -122,6 +165,7 @@ fn readers<'a>(counter_hz: Option<f64>) -> Vec<Reader<'a>> {
         let read = move || query.process(own).ok().flatten().map(|r| r.cpu.0 as u64);
         all.push(Reader { kind: Kind::Taskstats, way: Way::Call, unit: 1.0, read: Box::new(read) });
     }
+    all.retain(|r| wanted(r.kind));
     all
 }
 
@@ -136,7 +180,8 @@ fn file<'a>(kind: Kind, path: &str, unit: f64, parse: fn(&[u8]) -> Option<u64>) 
     Some(Reader { kind, way: Way::File, unit, read: Box::new(read) })
 }
 
-fn gettimeofday() -> Option<u64> {
+/// gettimeofday(2), in microseconds since 1970.
+pub fn gettimeofday() -> Option<u64> {
     let mut t = libc::timeval { tv_sec: 0, tv_usec: 0 };
     // SAFETY: `t` is valid for writing; the time zone is not asked for.
     let r = unsafe { libc::gettimeofday(&mut t, std::ptr::null_mut()) };
@@ -153,7 +198,8 @@ fn getrusage() -> Option<u64> {
     Some(micros(u.ru_utime) + micros(u.ru_stime))
 }
 
-fn times() -> Option<u64> {
+/// times(2): user and system time of the process, in units of 1 / [`USER_HZ`](crate::procfs::USER_HZ) s.
+pub fn times() -> Option<u64> {
     // SAFETY: all-zero is a valid tms, and it is valid for writing.
     let t = unsafe {
         let mut t: libc::tms = std::mem::zeroed();

@@ -146,6 +146,109 @@ pub fn hardware_counters() -> SysResult<()> {
     open_hardware(CPU_CYCLES, DISABLED | EXCLUDE_KERNEL | EXCLUDE_HV, 0).map(drop)
 }
 
+/// Cycles that the calling thread's CPU core made in user mode, read by an instruction (`rdpmc`), without a system call.
+#[cfg(target_arch = "x86_64")]
+pub struct CoreCycles {
+    /// Keeps the event.
+    _file: std::fs::File,
+    page: *mut libc::c_void,
+}
+
+/// Bytes of the event's page that are mapped.
+#[cfg(target_arch = "x86_64")]
+const PAGE: usize = 4096;
+
+#[cfg(target_arch = "x86_64")]
+impl CoreCycles {
+    /// Opens the event for the calling thread and maps its page (`struct perf_event_mmap_page`).
+    ///
+    /// # Errors
+    /// As [`hardware_counters`]; ENOTSUP where the kernel does not let programs read the counter.
+    pub fn open() -> SysResult<CoreCycles> {
+        use std::os::fd::AsRawFd;
+        let file = open_hardware(CPU_CYCLES, EXCLUDE_KERNEL | EXCLUDE_HV, 0)?;
+        // SAFETY: a new shared mapping of an event's first page, for reading.
+        let page =
+            unsafe { libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        if page == libc::MAP_FAILED {
+            return Err(SysError::last("map the page of a hardware counter"));
+        }
+        let cycles = CoreCycles { _file: file, page };
+        const CAP_USER_RDPMC: u64 = 1 << 2;
+        if cycles.field::<u64>(40) & CAP_USER_RDPMC == 0 {
+            let cause = std::io::Error::from_raw_os_error(libc::ENOTSUP);
+            return Err(SysError::io("read a hardware counter by rdpmc", cause));
+        }
+        Ok(cycles)
+    }
+
+    /// A field of the page, which the kernel changes meanwhile.
+    #[inline(always)]
+    fn field<T: Copy>(&self, at: usize) -> T {
+        // SAFETY: the page is mapped as long as this value lives, and all fields that are asked for lie in it, aligned.
+        unsafe { self.page.cast::<u8>().add(at).cast::<T>().read_volatile() }
+    }
+
+    /// Cycles so far; `None` while the event has no counter. The sequence is that of `linux/perf_event.h`.
+    #[inline]
+    pub fn read(&self) -> Option<u64> {
+        use std::sync::atomic::{Ordering, compiler_fence};
+        loop {
+            let lock: u32 = self.field(8);
+            compiler_fence(Ordering::SeqCst);
+            let (index, offset, width): (u32, i64, u16) = (self.field(12), self.field(16), self.field(48));
+            // SAFETY: an index is given only while the kernel lets this thread read the counter.
+            let count = index.checked_sub(1).map(|i| unsafe { rdpmc(i) });
+            compiler_fence(Ordering::SeqCst);
+            if self.field::<u32>(8) == lock {
+                // The counter has so many bits, and a sign.
+                let unused = 64_u32.saturating_sub(u32::from(width)).min(63);
+                return count.map(|c| offset.wrapping_add((c << unused) as i64 >> unused) as u64);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The kernel lets this thread read the counter; the instruction faults otherwise.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn rdpmc(counter: u32) -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: the caller's.
+    unsafe { core::arch::asm!("rdpmc", in("ecx") counter, out("eax") low, out("edx") high, options(nostack)) };
+    u64::from(high) << 32 | u64::from(low)
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Drop for CoreCycles {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `open`, and nothing refers to it any more.
+        unsafe { libc::munmap(self.page, PAGE) };
+    }
+}
+
+/// On other architectures the counter is not read by programs.
+#[cfg(not(target_arch = "x86_64"))]
+pub struct CoreCycles;
+
+#[cfg(not(target_arch = "x86_64"))]
+impl CoreCycles {
+    /// Never there.
+    ///
+    /// # Errors
+    /// ENOTSUP.
+    pub fn open() -> SysResult<CoreCycles> {
+        let cause = std::io::Error::from_raw_os_error(libc::ENOTSUP);
+        Err(SysError::io("read a hardware counter by an instruction", cause))
+    }
+
+    /// Never there.
+    pub fn read(&self) -> Option<u64> {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

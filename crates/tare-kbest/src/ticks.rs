@@ -1,0 +1,40 @@
+//! What a timer interrupt costs here at least, from an activity trace (CS:APP section 9.4.3).
+
+use std::sync::OnceLock;
+use tare_core::analysis::activity::{Trace, threshold};
+use tare_core::reading::{Absent, Reading};
+use tare_core::timing::Compensation;
+use tare_sys::activity::{steps, watch};
+use tare_sys::counter;
+
+/// Length of the trace in seconds: the book looked at 100 periods of inactivity; this holds 125 ticks at 250 a second.
+const LENGTH: f64 = 0.5;
+/// Room for inactive periods.
+const ROOM: usize = 1 << 16;
+/// Steps that the threshold is taken from.
+const STEPS: usize = 100_000;
+
+/// Least cost and period in cycles of the counter; found once, in half a second.
+pub(crate) fn cost(counter_hz: f64) -> Reading<Compensation> {
+    static COST: OnceLock<Reading<Compensation>> = OnceLock::new();
+    COST.get_or_init(|| traced(counter_hz)).clone()
+}
+
+fn traced(counter_hz: f64) -> Reading<Compensation> {
+    let failed = |why: &str| Reading::Absent(Absent::Failed(why.to_owned()));
+    if !counter::PRESENT {
+        return Reading::Absent(Absent::NotSupported("no cycle counter to trace the timer interrupts with".to_owned()));
+    }
+    let Some(limit) = threshold(&steps(STEPS)) else { return failed("no step of the counter was seen") };
+    let seen = watch((LENGTH * counter_hz) as u64, limit, ROOM);
+    let trace = match Trace::new(counter_hz, seen.length, seen.gaps) {
+        Ok(trace) => trace,
+        Err(e) => return failed(&e.to_string()),
+    };
+    match trace.summary().tick.and_then(|t| Some((t.min_cost?, t.period))) {
+        Some((cost, period)) => Reading::Value(Compensation { cost: cost as f64, period }),
+        None => failed(
+            "no timer tick was seen in an activity trace of half a second: the CPU was not idle enough, or is tickless",
+        ),
+    }
+}
