@@ -19,9 +19,9 @@ rust:
 setup: rust ## Install what building and running needs (Debian, Ubuntu; as root or with sudo)
 	@scripts/setup.sh build run
 
-build: rust ## Build the command
+build: rust ## Build the command and the C library
 	@scripts/setup.sh build
-	$(CARGO) build --release --locked -p tare-cli
+	$(CARGO) build --release --locked -p tare-cli -p tare-c
 
 run: setup build ## Build, measure real programs, and show the result
 	@TARE='$(TARE)' scripts/demo.sh
@@ -49,6 +49,7 @@ fuzz: rust ## Fuzz every target for TIME seconds (300)
 install: ## Install what `make build` made below PREFIX (/usr/local)
 	@test -x '$(TARE)' || { echo '$(TARE) is not there: make build' >&2; exit 1; }
 	@TARE='$(TARE)' scripts/install.sh '$(DESTDIR)$(PREFIX)'
+	@LIBRARIES='$(TARGET_DIR)/release' scripts/install-library.sh '$(DESTDIR)$(PREFIX)' '$(PREFIX)'
 
 clean: ## Remove everything that was built
 	$(CARGO) clean

@@ -47,6 +47,8 @@ for purpose in "$@"; do
         need llvm-strip llvm
         need script bsdutils
         need python3 python3
+        need c++ g++
+        need pkg-config pkg-config
         # The web report is built and tested in a browser.
         need node nodejs
         need npm npm

@@ -34,6 +34,7 @@ pub use tare_core::analysis::kbest::{BadParameters, Outcome, Parameters};
 pub use tare_core::clocks::Kind as Clock;
 pub use tare_core::reading::{Absent, Reading};
 pub use tare_core::timing::{Cache, Compensation, Standing, Timing, Trial};
+pub use tare_core::units::Nanos;
 /// Waits for the first time that the thread was inactive for more cycles than this, and returns how long (homework problem 9.11).
 pub use tare_sys::activity::inactive_duration;
 /// Drops data from all caches, so that the next access reads memory.
