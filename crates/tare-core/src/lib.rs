@@ -19,5 +19,6 @@ pub mod recording;
 pub mod report;
 pub mod run;
 pub mod sample;
+pub mod study;
 pub mod timing;
 pub mod units;

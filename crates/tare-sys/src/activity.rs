@@ -75,6 +75,14 @@ impl Competitors {
     /// # Errors
     /// The system's.
     pub fn start(n: u32, on: u32) -> SysResult<Competitors> {
+        Competitors::start_nice(n, on, 0)
+    }
+
+    /// The same with this much more niceness than the calling process has; the kernel counts their time apart if there is any.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn start_nice(n: u32, on: u32, nicer: i32) -> SysResult<Competitors> {
         let mut all = Competitors(Vec::new());
         let set = cpu::CpuSet::new(&[on])?;
         let parent = crate::process::own_pid();
@@ -82,7 +90,7 @@ impl Competitors {
             // SAFETY: the child makes async-signal-safe calls only and never returns.
             match unsafe { libc::fork() } {
                 -1 => return Err(SysError::last("start a competing process")),
-                0 => compete(&set, parent),
+                0 => compete(&set, parent, nicer),
                 pid => all.0.push(pid),
             }
         }
@@ -91,11 +99,12 @@ impl Competitors {
 }
 
 /// The child: dies with its parent, moves to its CPU, computes.
-fn compete(set: &cpu::CpuSet, parent: i32) -> ! {
+fn compete(set: &cpu::CpuSet, parent: i32, nicer: i32) -> ! {
     // SAFETY: async-signal-safe calls with valid arguments.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::sched_setaffinity(0, size_of_val(&set.0), &set.0);
+        libc::nice(nicer);
         if libc::getppid() != parent {
             libc::_exit(0);
         }

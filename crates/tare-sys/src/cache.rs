@@ -43,6 +43,16 @@ pub fn flush<T>(data: &[T]) {
     fence();
 }
 
+/// The same for the first instructions of a function.
+pub fn flush_code<T>(code: fn(&mut T)) {
+    // Two lines of 64 bytes, which hold a short function wherever it begins; what follows it is code, too.
+    let start = code as *const u8;
+    for at in (0..2 * 64).step_by(LINE) {
+        line(start.wrapping_add(at));
+    }
+    fence();
+}
+
 #[cfg(target_arch = "x86_64")]
 fn line(at: *const u8) {
     // SAFETY: part of x86-64 (SSE2); the address is inside of a live slice, and its content is not changed.

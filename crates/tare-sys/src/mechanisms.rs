@@ -188,7 +188,8 @@ pub fn gettimeofday() -> Option<u64> {
     (r == 0).then(|| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64)
 }
 
-fn getrusage() -> Option<u64> {
+/// getrusage(2): user and system time of the process, microseconds.
+pub fn getrusage() -> Option<u64> {
     // SAFETY: all-zero is a valid rusage, and it is valid for writing.
     let u = unsafe {
         let mut u: libc::rusage = std::mem::zeroed();

@@ -132,6 +132,15 @@ pub fn parse_interrupts(data: &[u8]) -> Vec<InterruptLine> {
     lines.filter_map(one).collect()
 }
 
+/// User time of one CPU without that of nice processes, counted at timer interrupts, from its line of `/proc/stat`; tick
+/// resolution.
+pub fn parse_cpu_user(data: &[u8], cpu: u32) -> Option<Nanos> {
+    let name = format!("cpu{cpu} ");
+    let line = data.split(|&b| b == b'\n').find_map(|l| l.strip_prefix(name.as_bytes()))?;
+    let ticks: i64 = parse_int(line.split(|&b| b == b' ').find(|f| !f.is_empty())?)?;
+    Some(Nanos(ticks.saturating_mul(1_000_000_000 / USER_HZ)))
+}
+
 /// Steal time of all CPUs together, from the first line of `/proc/stat` (field 8), tick resolution.
 ///
 /// # Errors
@@ -256,6 +265,15 @@ mod tests {
     fn kernel_threads_are_known_by_their_flag() {
         let s = parse_stat(b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 3 0 0").unwrap();
         assert!(s.kernel_thread);
+    }
+
+    #[test]
+    fn user_time_of_a_cpu() {
+        let text = b"cpu  9 8 7\ncpu1 12 3 4 5\ncpu11 99 3\n";
+        assert_eq!(
+            [1, 11, 0].map(|c| parse_cpu_user(text, c)),
+            [Some(Nanos(120_000_000)), Some(Nanos(990_000_000)), None]
+        );
     }
 
     #[test]
