@@ -144,7 +144,8 @@ fn held(timing: &Timing, method: c_int, load: u32) -> Option<Box<Held>> {
         Standing::SliceTooShort { lacking } => (2, lacking),
         Standing::TooShort => (3, 0.0),
     };
-    let asked_in_vain = matches!(timing.compensation.absent(), Some(why) if !matches!(why, tare_kbest::Absent::NotAsked(_)));
+    let asked_in_vain =
+        matches!(timing.compensation.absent(), Some(why) if !matches!(why, tare_kbest::Absent::NotAsked(_)));
     let interrupts = if asked_in_vain { f64::NAN } else { ns_of(timing.interrupts(fastest)) / each };
     let clock = CLOCKS.iter().position(|c| *c == timing.clock).map_or(0, |i| i as c_int + 1);
     let mut held = Box::new(Held {

@@ -8,6 +8,7 @@ mod axis;
 mod drawing;
 mod frame;
 mod histogram;
+pub mod lines;
 mod marks;
 mod scatter;
 mod sequence;
