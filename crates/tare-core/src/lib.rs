@@ -10,6 +10,7 @@ pub mod account;
 pub mod analysis;
 pub mod bench;
 pub mod clocks;
+pub mod document;
 pub mod name;
 pub mod plan;
 pub mod profile;

@@ -1,6 +1,7 @@
 //! What a user reads of a run: computed once, shown the same everywhere.
 
 mod account;
+pub mod bench;
 mod build;
 mod remarks;
 mod series;

@@ -9,11 +9,29 @@ use serde::{Deserialize, Serialize};
 
 /// When the trials may end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Parameters {
     k: u32,
     epsilon: f64,
     most: u32,
     least: u32,
+}
+
+/// [`Parameters`] as a document has them.
+#[derive(Deserialize)]
+struct Unchecked {
+    k: u32,
+    epsilon: f64,
+    most: u32,
+    least: u32,
+}
+
+impl TryFrom<Unchecked> for Parameters {
+    type Error = BadParameters;
+
+    fn try_from(u: Unchecked) -> Result<Parameters, BadParameters> {
+        Parameters::new(u.k, u.epsilon, u.most, u.least)
+    }
 }
 
 /// Parameters that make no sense.
@@ -82,7 +100,10 @@ impl Parameters {
     }
 }
 
-/// The K fastest trials so far. Adding one allocates nothing.
+/// Room for so many of the K fastest is made at once: a document may name any K, and be of a few trials.
+const ROOM: u32 = 1 << 16;
+
+/// The K fastest trials so far. Adding one allocates nothing, up to a K of 65536.
 #[derive(Clone, Debug)]
 pub struct KBest {
     parameters: Parameters,
@@ -95,7 +116,7 @@ impl KBest {
     /// Before the first trial.
     pub fn new(parameters: Parameters) -> KBest {
         // K is the caller's; beyond the number of trials nothing is ever kept.
-        let room = parameters.k.min(parameters.most) as usize;
+        let room = parameters.k.min(parameters.most).min(ROOM) as usize;
         KBest { parameters, best: Vec::with_capacity(room), trials: 0 }
     }
 
@@ -225,6 +246,14 @@ mod tests {
         assert_eq!(Parameters::new(3, 0.1, 5, 11), Err(BadParameters::Most { most: 5, need: 11 }));
         let d = Parameters::default();
         assert_eq!(Parameters::new(d.k(), d.epsilon(), d.most(), d.least()), Ok(d));
+    }
+
+    #[test]
+    fn any_k_costs_no_memory() {
+        let mut k = KBest::new(Parameters::new(u32::MAX, 0.1, u32::MAX, 0).unwrap());
+        assert!(k.best.capacity() <= ROOM as usize);
+        k.add(1.0);
+        assert_eq!(k.outcome().map(|o| (o.value, o.converged)), Some((1.0, false)));
     }
 
     /// CS:APP practice problem 9.7.
