@@ -2,6 +2,7 @@
 
 use crate::Claimant;
 use std::path::{Path, PathBuf};
+use tare_core::document::Id;
 
 /// An error of a store. Each is one sentence; hints belong to the command.
 #[derive(Debug, thiserror::Error)]
@@ -124,17 +125,45 @@ pub enum StoreError {
         /// The name.
         name: String,
     },
+    /// No document has this number.
+    #[error("there is no {} {id} in the store {}", .id.kind.noun(), .path.display())]
+    NoSuchDocument {
+        /// The database.
+        path: PathBuf,
+        /// As it was asked for.
+        id: Id,
+    },
+    /// A document with this uuid is already there.
+    #[error("the {} with uuid {uuid} is already in the store {} as {id}", .id.kind.noun(), .path.display())]
+    DuplicateDocument {
+        /// The database.
+        path: PathBuf,
+        /// The uuid.
+        uuid: String,
+        /// The document that has it.
+        id: Id,
+    },
+    /// A live process is extending this document.
+    #[error("{id} is being extended by process {} on {}", .by.pid, .by.host)]
+    ClaimedDocument {
+        /// The document.
+        id: Id,
+        /// The process.
+        by: Claimant,
+    },
     /// What was given could not be read back as it is, so it was not stored.
     #[error("cannot store this {what}: {cause}")]
     Unstorable {
-        /// `run`, `sample`, `profile`, or a `document` of one of them that is too long for SQLite.
+        /// `run`, `sample`, `profile`, `document`; also the `document` of any of these that is too long for SQLite.
         what: &'static str,
         /// Why not.
         cause: String,
     },
-    /// The document is not an archive of a run.
-    #[error("not an archive of a run{}: {cause}", place(*.line, *.column))]
+    /// The file is not what it should be.
+    #[error("not {what}{}: {cause}", place(*.line, *.column))]
     BadArchive {
+        /// What it should be, e.g. `an archive of a run`.
+        what: &'static str,
         /// Line of the document, from 1; 0 if the fault has no place.
         line: usize,
         /// Column, from 1; 0 if the fault has no place.
@@ -142,13 +171,21 @@ pub enum StoreError {
         /// What is wrong.
         cause: String,
     },
-    /// The archive was written by a later version of tare.
-    #[error("the archive has version {found}, but this version of tare knows only up to {known}")]
+    /// The file was written by a later version of tare.
+    #[error("{what} of version {found}, but this version of tare knows only up to {known}")]
     NewerArchive {
+        /// What it is, e.g. `an archive of a run`.
+        what: &'static str,
         /// Its version.
         found: u64,
         /// The latest one known here.
         known: u32,
+    },
+    /// A profile, which is stored by its name, where a run or another document was expected.
+    #[error("not {expected}: it is an archive of a profile")]
+    IsProfile {
+        /// What was expected.
+        expected: &'static str,
     },
     /// The database is damaged, or was changed by another hand.
     #[error("the store {} is damaged: cannot read {what}: {cause}", .path.display())]

@@ -1,25 +1,31 @@
-//! The store of runs: what was observed, kept exactly, durable sample by sample.
+//! The store of runs, profiles and other documents: what was observed, kept exactly, durable sample by sample.
 //!
 //! [`Store`] is what the rest of tare sees; [`SqliteStore`] keeps it in one SQLite database. Nothing that is stored is
 //! derived: a [`Sample`] read back equals the one that was written, and every figure is computed anew from it.
 #![forbid(unsafe_code)]
 
 mod archive;
+mod documents;
 mod error;
+mod import;
 mod open;
 mod rows;
 mod schema;
 mod sqlite;
 
-pub use archive::{ARCHIVE_FORMAT, ARCHIVE_VERSION, Archive, ProfileArchive};
+pub use archive::{ARCHIVE_FORMAT, ARCHIVE_VERSION, Archive, BENCH_LIMIT, DocumentArchive, ProfileArchive, read_bench};
+pub use documents::{Document, DocumentFilter, DocumentSummary, Part, Stored, content};
 pub use error::StoreError;
+pub use import::import;
 pub use sqlite::SqliteStore;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use tare_core::document::{Head, Id};
 use tare_core::profile::Profile;
 use tare_core::recording::Chunk;
 use tare_core::run::{Run, Status};
@@ -73,7 +79,7 @@ pub struct Claimant {
     pub host: String,
 }
 
-/// Keeps runs, their samples, and profiles of machines.
+/// Keeps runs, their samples, profiles of machines, and other documents.
 ///
 /// Every change is durable when its function returns, whole or not at all. Several processes may use one store at
 /// once. Beside the errors named, every function may fail with those of the system and of the disk
@@ -190,6 +196,71 @@ pub trait Store {
 
     /// All profiles, every version, the newest first.
     fn profiles(&self) -> Result<Vec<Profile>>;
+
+    /// Stores a new document; returns its number. `head.number` is ignored; a number is not given twice.
+    ///
+    /// # Errors
+    /// [`StoreError::DuplicateDocument`] if its uuid is there; [`StoreError::Unstorable`] if that is not 32 hex digits in
+    /// lower case.
+    fn create_document(&mut self, head: &Head, doc: &Value) -> Result<Id>;
+
+    /// Adds a part to a document; returns its position, from 0. When this returns, it survives a crash of the machine.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn append_part(&mut self, id: Id, part: &Part) -> Result<u64>;
+
+    /// Says where a document stands, and replaces its content if `doc` is given.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn set_document(&mut self, id: Id, status: Status, doc: Option<&Value>) -> Result<()>;
+
+    /// A document with its parts.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn document(&self, id: Id) -> Result<Document>;
+
+    /// The documents, the last one begun first.
+    fn documents(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>>;
+
+    /// Removes a document with its parts. Its number is not given again.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn remove_document(&mut self, id: Id) -> Result<()>;
+
+    /// Makes `by` the only process that may extend a document, as [`Store::claim`] does for a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`]; [`StoreError::ClaimedDocument`] if another process has it.
+    fn claim_document(&mut self, id: Id, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()>;
+
+    /// Gives a claim back; does nothing if `by` does not have it.
+    fn release_document(&mut self, id: Id, by: &Claimant) -> Result<()>;
+
+    /// Who has claimed a document. The process need not be alive.
+    fn document_claimant(&self, id: Id) -> Result<Option<Claimant>>;
+
+    /// A document with its parts, to be written to a file.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn export_document(&self, id: Id) -> Result<DocumentArchive>;
+
+    /// Stores a document from its file ([`DocumentArchive::read`]); returns its number here.
+    ///
+    /// # Errors
+    /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::DuplicateDocument`].
+    fn import_document(&mut self, reader: &mut dyn Read) -> Result<Id>;
+
+    /// The run or document that a user means: a document's number (`b1`), or what [`Store::resolve`] takes. What could
+    /// be a document's number and a uuid's beginning is the document, if there is such a one.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::NoSuchDocument`].
+    fn find(&self, text: &str) -> Result<Stored>;
 }
 
 /// Where the store is, unless the user says otherwise: `tarebench/tare.db` below `$XDG_DATA_HOME` or, if that is unset

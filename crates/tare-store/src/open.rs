@@ -1,7 +1,7 @@
 //! Opening a database: what may be opened, and how, without harm to what may not.
 
 use crate::error::{Context, Fault, StoreError};
-use crate::schema::{APPLICATION_ID, KNOWN, migrations};
+use crate::schema::{APPLICATION_ID, KNOWN, READABLE, migrations};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::fs::{DirBuilder, Permissions};
@@ -132,7 +132,7 @@ pub(crate) fn for_reading(path: &Path) -> Result<(Connection, PathBuf), StoreErr
     let (owner, conn) = opened.map_err(|fault| at.complete(fault))?;
     match owner {
         Owner::Nobody => Err(StoreError::Missing { path }),
-        Owner::Tare(found) if found < KNOWN => Err(StoreError::Older { path, found, known: KNOWN }),
+        Owner::Tare(found) if found < READABLE => Err(StoreError::Older { path, found, known: KNOWN }),
         owner => {
             accept(&path, Some(owner))?;
             Ok((conn, path))

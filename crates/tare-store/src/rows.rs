@@ -41,7 +41,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str, what: impl FnOnce() -> Stri
     serde_json::from_str(text).map_err(|e| bad(what(), e))
 }
 
-fn status_text(status: Status) -> &'static str {
+pub(crate) fn status_text(status: Status) -> &'static str {
     match status {
         Status::Unfinished => "unfinished",
         Status::Interrupted => "interrupted",

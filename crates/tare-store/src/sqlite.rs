@@ -1,15 +1,18 @@
 //! The store in a SQLite database.
 
-use crate::archive::{Archive, is_uuid};
-use crate::error::{Context, StoreError};
+use crate::archive::{Archive, DocumentArchive, is_uuid};
+use crate::documents::{self, Document, DocumentFilter, DocumentSummary, Part, Stored};
+use crate::error::{Context, Fault, StoreError};
 use crate::rows::{self, Inner};
 use crate::schema::KNOWN;
 use crate::{Claimant, Result, RunFilter, RunSummary, Store, open};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params, params_from_iter};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use tare_core::document::{Head, Id};
 use tare_core::profile::Profile;
 use tare_core::recording::Chunk;
 use tare_core::run::{Run, Status};
@@ -411,5 +414,96 @@ impl Store for SqliteStore {
     fn profiles(&self) -> Result<Vec<Profile>> {
         let sql = "SELECT name, doc FROM profile ORDER BY created_ns DESC, name, version DESC";
         self.read("list the profiles", |conn| select_profiles(conn, sql, []))
+    }
+
+    fn create_document(&mut self, head: &Head, doc: &Value) -> Result<Id> {
+        let path = self.path.clone();
+        self.write("store the document", |tx| documents::insert(tx, &path, head, doc))
+    }
+
+    fn append_part(&mut self, id: Id, part: &Part) -> Result<u64> {
+        let path = self.path.clone();
+        self.write("add to the document", |tx| {
+            documents::require(tx, &path, id)?;
+            documents::insert_part(tx, id, part)
+        })
+    }
+
+    fn set_document(&mut self, id: Id, status: Status, doc: Option<&Value>) -> Result<()> {
+        let path = self.path.clone();
+        self.write("change the document", |tx| {
+            documents::require(tx, &path, id)?;
+            documents::update(tx, id, status, doc)
+        })
+    }
+
+    fn document(&self, id: Id) -> Result<Document> {
+        self.read("read the document", |conn| documents::select(conn, &self.path, id))
+    }
+
+    fn documents(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>> {
+        self.read("list the documents", |conn| documents::summaries(conn, filter))
+    }
+
+    fn remove_document(&mut self, id: Id) -> Result<()> {
+        let path = self.path.clone();
+        self.write("remove the document", |tx| {
+            documents::require(tx, &path, id)?;
+            documents::delete(tx, id)
+        })?;
+        // The document is gone; whether the file shrinks now or after a later removal does not matter.
+        let _ = self.shrink();
+        Ok(())
+    }
+
+    fn claim_document(&mut self, id: Id, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()> {
+        let path = self.path.clone();
+        self.write("claim the document", |tx| {
+            documents::require(tx, &path, id)?;
+            match documents::select_claimant(tx, id)? {
+                Some(holder) if holds(&holder, by, alive) => Err(StoreError::ClaimedDocument { id, by: holder }.into()),
+                _ => documents::insert_claim(tx, id, by),
+            }
+        })
+    }
+
+    fn release_document(&mut self, id: Id, by: &Claimant) -> Result<()> {
+        self.write("release the document", |tx| documents::delete_claim(tx, id, by))
+    }
+
+    fn document_claimant(&self, id: Id) -> Result<Option<Claimant>> {
+        self.read("read the claim", |conn| documents::select_claimant(conn, id))
+    }
+
+    fn export_document(&self, id: Id) -> Result<DocumentArchive> {
+        self.document(id).map(DocumentArchive::new)
+    }
+
+    fn import_document(&mut self, reader: &mut dyn Read) -> Result<Id> {
+        let archive = DocumentArchive::read(reader)?;
+        let path = self.path.clone();
+        self.write("store the document", |tx| {
+            let id = documents::insert(tx, &path, &archive.head, &archive.doc)?;
+            archive.parts.iter().try_for_each(|part| documents::insert_part(tx, id, part).map(|_| ()))?;
+            Ok(id)
+        })
+    }
+
+    fn find(&self, text: &str) -> Result<Stored> {
+        self.read("find what was named", |conn| {
+            let named = text.parse::<Id>().ok();
+            if let Some(id) = named
+                && documents::exists(conn, id)?
+            {
+                return Ok(Stored::Document(id));
+            }
+            match (resolve(conn, &self.path, text), named) {
+                (Ok(run), _) => Ok(Stored::Run(run)),
+                (Err(Fault::Store(StoreError::NoSuchRun { .. })), Some(id)) => {
+                    Err(documents::no_such(&self.path, id).into())
+                }
+                (Err(e), _) => Err(e),
+            }
+        })
     }
 }

@@ -3,6 +3,7 @@
 //! This crate joins the runner, the store and the renderers; the command `tare` is a thin layer over it.
 //!
 //! - [`session`]: measure a plan, resume a run, read a report back.
+//! - [`documents`]: results beside runs and profiles.
 //! - [`profiling`]: learn the machine's daemons and their cutoffs.
 //! - [`clocks`]: the machine's timing mechanisms, and which to use.
 //! - [`self_check`]: what the tracing of measured programs costs them.
@@ -12,6 +13,7 @@
 pub mod calibration;
 pub mod clocks;
 pub mod doctor;
+pub mod documents;
 pub mod profiling;
 pub mod self_check;
 pub mod session;

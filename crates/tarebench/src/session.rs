@@ -149,7 +149,7 @@ pub(crate) fn new_uuid() -> String {
     if hex.len() == 32 { hex } else { format!("{:016x}{:016x}", clock::realtime().0, process::own_pid()) }
 }
 
-fn claimant(host: &Host) -> Claimant {
+pub(crate) fn claimant(host: &Host) -> Claimant {
     let pid = process::own_pid();
     Claimant {
         pid,
@@ -159,7 +159,7 @@ fn claimant(host: &Host) -> Claimant {
     }
 }
 
-fn is_alive(c: &Claimant) -> bool {
+pub(crate) fn is_alive(c: &Claimant) -> bool {
     process::stat(c.pid).is_some_and(|s| s.start() == c.start)
 }
 

@@ -146,7 +146,7 @@ fn archives_that_are_wrong() {
         assert_ne!(changed, good, "{from}");
         import(changed.as_bytes()).unwrap_err()
     };
-    assert!(matches!(wrong("\"version\":1", "\"version\":3"), StoreError::NewerArchive { found: 3, known: 2 }));
+    assert!(matches!(wrong("\"version\":1", "\"version\":3"), StoreError::NewerArchive { found: 3, known: 2, .. }));
     for (from, to) in [
         ("tare-run", "tare-walk"),
         ("\"version\":1", "\"version\":0"),

@@ -6,12 +6,16 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tare_core::account::{Account, Counters, Estimate, Ledger, Preemptor, Share};
+use tare_core::analysis::kbest::Parameters;
+use tare_core::bench::{self, Bench, Machine, Row};
+use tare_core::document::{Head, Kind};
 use tare_core::name::Name;
 use tare_core::plan::*;
 use tare_core::profile::{Cutoff, Profile};
 use tare_core::reading::{Absent, Reading};
 use tare_core::run::*;
 use tare_core::sample::*;
+use tare_core::timing::{Cache, Compensation, Timing, Trial};
 use tare_core::units::{Cycles, Nanos};
 
 /// A folder with a path for a database in it.
@@ -90,6 +94,54 @@ pub fn run(n: u128) -> Run {
         factors: vec![Factor::new(1, "ntp", Standing::Held, "on")],
         status: Status::Unfinished,
         notes: [("resumed".to_owned(), "never".to_owned())].into(),
+    }
+}
+
+/// A document of benchmarks, without its content.
+pub fn head(n: u128) -> Head {
+    Head {
+        kind: Kind::Bench,
+        number: 0,
+        uuid: uuid(n),
+        title: "sorts\x1b[31m \0".to_owned(),
+        created: Nanos(1_700_000_000_000_000_000 + i64::from(n as u32)),
+        status: Status::Unfinished,
+        tool: "0.1.0".to_owned(),
+        machine: "box".to_owned(),
+    }
+}
+
+/// Benchmarks of two pieces of code.
+pub fn bench() -> Bench {
+    let trial = |count| Trial { count, cpu: Some(7), ticks: None, preemptions: Some(0), waits: None };
+    let row = |name: &str, counts: &[u64]| Row {
+        name: name.to_owned(),
+        timing: Timing {
+            clock: tare_core::clocks::Kind::Counter,
+            hz: 2_299_999_999.123_456_7,
+            cache: Cache::Cold { bytes: 1 << 26 },
+            repetitions: 100,
+            parameters: Parameters::new(3, 0.1 + 0.2, 30, 0).unwrap(),
+            compensation: Reading::Value(Compensation { cost: 5_123.25, period: 9.2e6 }),
+            overhead: 31,
+            less_overhead: true,
+            trials: counts.iter().map(|c| trial(*c)).collect(),
+        },
+    };
+    Bench {
+        format: bench::FORMAT.to_owned(),
+        version: bench::VERSION,
+        tool: "0.1.0".to_owned(),
+        name: "sorts".to_owned(),
+        created: Nanos(1_700_000_000_000_000_000),
+        machine: Machine {
+            name: "box".to_owned(),
+            kernel: "6.1.0".to_owned(),
+            architecture: "x86_64".to_owned(),
+            cpu: Reading::Absent(Absent::Failed("no /proc".to_owned())),
+            cpus: 2,
+        },
+        rows: vec![row("a\x1b[31m\n", &[u64::MAX, 5_000, 5_001]), row("b", &[70])],
     }
 }
 

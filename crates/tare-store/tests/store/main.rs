@@ -10,6 +10,7 @@ mod crash;
 mod damage;
 mod data;
 mod disks;
+mod documents;
 mod refusals;
 mod round_trip;
 mod runs;

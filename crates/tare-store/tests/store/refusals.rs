@@ -1,11 +1,12 @@
 //! What is not tare's, or of a later tare, is refused and left as it is.
 
-use crate::data::{place, run, sample};
+use crate::data::{head, place, run, sample};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use tare_store::{SqliteStore, Store, StoreError};
+use tare_core::document::{Id, Kind};
+use tare_store::{DocumentFilter, SqliteStore, Store, StoreError, Stored};
 
 /// Names and contents of all files of a folder.
 fn contents(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
@@ -34,11 +35,58 @@ fn store_with_run(path: &Path) {
 fn a_newer_schema() {
     let (_dir, path) = place();
     store_with_run(&path);
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    for e in refused(&path) {
-        assert!(matches!(e, StoreError::Newer { found: 99, known: 2, .. }), "{e}");
-        assert!(e.to_string().contains("99") && e.to_string().contains('2'));
+    for newer in [4, 99] {
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", newer).unwrap();
+        for e in refused(&path) {
+            assert!(matches!(e, StoreError::Newer { found, known: 3, .. } if found == newer), "{e}");
+            assert!(e.to_string().contains(&newer.to_string()) && e.to_string().contains('3'));
+        }
     }
+}
+
+/// Takes from a store what versions 2 and 1 of its schema did not have.
+fn to_version(path: &Path, version: i64) {
+    let conn = Connection::open(path).unwrap();
+    for table in ["document_claim", "document_part", "document", "document_number"] {
+        conn.execute_batch(&format!("DROP TABLE {table}")).unwrap();
+    }
+    if version == 1 {
+        conn.execute_batch("DROP TABLE recording").unwrap();
+    }
+    conn.pragma_update(None, "user_version", version).unwrap();
+}
+
+/// It is read as it is, and brought up to date when it is written to.
+#[test]
+fn an_earlier_schema() {
+    let (_dir, path) = place();
+    store_with_run(&path);
+    to_version(&path, 2);
+    let before = std::fs::read(&path).unwrap();
+    let store = SqliteStore::open_read_only(&path).unwrap();
+    assert_eq!(store.samples(1).unwrap(), [sample(0, 5)]);
+    assert_eq!(store.documents(&DocumentFilter::default()).unwrap(), []);
+    let b1 = Id { kind: Kind::Bench, number: 1 };
+    assert!(matches!(store.document(b1), Err(StoreError::NoSuchDocument { .. })));
+    assert!(matches!(store.find("b1"), Err(StoreError::NoSuchDocument { .. })));
+    assert_eq!(store.find("1").unwrap(), Stored::Run(1));
+    assert_eq!(store.document_claimant(b1).unwrap(), None);
+    drop(store);
+    assert!(std::fs::read(&path).unwrap() == before, "reading has changed it");
+
+    let reader = SqliteStore::open_read_only(&path).unwrap();
+    let mut store = SqliteStore::open(&path).unwrap();
+    assert_eq!(store.samples(1).unwrap(), [sample(0, 5)]);
+    let id = store.create_document(&head(1), &serde_json::json!(1)).unwrap();
+    // Who has had it open for reading sees it, too.
+    assert_eq!(reader.document(id).unwrap(), store.document(id).unwrap());
+    drop((store, reader));
+    crate::data::assert_sound(&path);
+
+    let (_dir, path) = place();
+    store_with_run(&path);
+    to_version(&path, 1);
+    assert!(matches!(SqliteStore::open_read_only(&path), Err(StoreError::Older { found: 1, known: 3, .. })));
 }
 
 /// The same while the version is still in the log only, as a killed process leaves it.
