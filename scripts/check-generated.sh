@@ -25,10 +25,12 @@ for object in crates/tare-bpf/src/*.bpf.o; do
     fi
 done
 
-if ! cmp -s crates/tare-bpf/src/account_layout.rs "$work/account_layout.rs"; then
-    echo "crates/tare-bpf/src/account_layout.rs is not what account.h gives: crates/tare-bpf/build.sh" >&2
-    exit 1
-fi
+for layout in account timeline; do
+    if ! cmp -s "crates/tare-bpf/src/${layout}_layout.rs" "$work/${layout}_layout.rs"; then
+        echo "crates/tare-bpf/src/${layout}_layout.rs is not what $layout.h gives: crates/tare-bpf/build.sh" >&2
+        exit 1
+    fi
+done
 
 # The web report's page, from web/.
 (cd web && npm run --silent lint && npm run --silent check)

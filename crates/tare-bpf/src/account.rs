@@ -1,10 +1,10 @@
 //! Where the time of a program's tasks goes, summed in the kernel while it runs and read once afterwards.
 
-use crate::{Aligned, BpfError, KernelTypes, attach, take_map};
+use crate::interrupts::attach_interrupts;
+use crate::{Aligned, BpfError, KernelTypes, attach, field_of, take_map};
 use aya::maps::{Array, HashMap, MapData, MapError};
 use aya::programs::Program;
 use aya::{Btf, Ebpf, EbpfLoader, Pod};
-use std::os::fd::{AsFd, AsRawFd};
 use tare_core::units::Nanos;
 
 /// Numbers that the kernel's side and this one share.
@@ -27,25 +27,6 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("account_exec", "sched_process_exec"),
     ("account_exit", "sched_process_exit"),
     ("account_waking", "sched_waking"),
-    ("irq_handler_entry", "irq_handler_entry"),
-    ("irq_handler_exit", "irq_handler_exit"),
-    ("softirq_entry", "softirq_entry"),
-    ("softirq_exit", "softirq_exit"),
-];
-
-/// Those that a kernel may lack, by configuration and architecture.
-const VECTOR_PROGRAMS: &[(&str, &str)] = &[
-    ("local_timer_entry", "local_timer_exit"),
-    ("reschedule_entry", "reschedule_exit"),
-    ("call_function_entry", "call_function_exit"),
-    ("call_function_single_entry", "call_function_single_exit"),
-    ("irq_work_entry", "irq_work_exit"),
-    ("x86_platform_ipi_entry", "x86_platform_ipi_exit"),
-    ("thermal_apic_entry", "thermal_apic_exit"),
-    ("threshold_apic_entry", "threshold_apic_exit"),
-    ("deferred_error_apic_entry", "deferred_error_apic_exit"),
-    ("error_apic_entry", "error_apic_exit"),
-    ("spurious_apic_entry", "spurious_apic_exit"),
 ];
 
 macro_rules! words {
@@ -318,13 +299,8 @@ impl AccountTracer {
     /// What each program has cost since it was loaded, as far as statistics were on ([`Statistics`]).
     pub fn costs(&self) -> Vec<Cost> {
         let one = |(name, program): (&str, &Program)| {
-            let fd = program.fd().ok()?;
-            let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.as_fd().as_raw_fd())).ok()?;
-            let field = |key: &str| {
-                let line = text.lines().find_map(|l| l.strip_prefix(key));
-                line.and_then(|l| l.trim_start_matches(':').trim().parse().ok()).unwrap_or(0)
-            };
-            let (ns, runs, missed) = (field("run_time_ns"), field("run_cnt"), field("recursion_misses"));
+            let field = |key: &str| field_of(program, key);
+            let (ns, runs, missed) = (field("run_time_ns")?, field("run_cnt")?, field("recursion_misses")?);
             Some(Cost { program: name.to_owned(), ns, runs, missed })
         };
         self.ebpf.programs().filter_map(one).collect()
@@ -336,17 +312,7 @@ fn attach_all(ebpf: &mut Ebpf, btf: &Btf) -> Result<Vec<&'static str>, BpfError>
     for (program, tracepoint) in PROGRAMS {
         attach(ebpf, program, tracepoint, btf)?;
     }
-    let mut missing = Vec::new();
-    for (entry, exit) in VECTOR_PROGRAMS {
-        let has = |t: &str| btf.id_by_type_name_kind(&format!("btf_trace_{t}"), aya_obj::btf::BtfKind::Typedef).is_ok();
-        if has(entry) && has(exit) {
-            attach(ebpf, entry, entry, btf)?;
-            attach(ebpf, exit, exit, btf)?;
-        } else {
-            missing.push(*entry);
-        }
-    }
-    Ok(missing)
+    attach_interrupts(ebpf, btf)
 }
 
 /// While this lives, the kernel keeps statistics of its BPF programs, which costs each some time.
@@ -429,12 +395,4 @@ mod tests {
         assert!(SLOT_TASKS < SLOT_SOFTIRQ && SLOT_SOFTIRQ + SOFTIRQS <= SLOT_VECTOR);
         assert!(SLOT_VECTOR + VECTORS <= SLOT_IRQ && SLOT_IRQ + IRQS <= SLOT_BLOCKED && SLOT_BLOCKED + CALLS == SLOTS);
     };
-
-    #[test]
-    fn interrupts_have_one_name_on_both_sides() {
-        assert!(VECTOR_NAMES.len() == VECTOR_PROGRAMS.len() && VECTOR_NAMES.len() <= VECTORS);
-        for (name, (entry, exit)) in VECTOR_NAMES.iter().zip(VECTOR_PROGRAMS) {
-            assert_eq!((format!("{name}_entry"), format!("{name}_exit")), ((*entry).to_owned(), (*exit).to_owned()));
-        }
-    }
 }

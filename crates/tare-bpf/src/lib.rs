@@ -2,12 +2,15 @@
 
 pub mod account;
 mod exits;
+pub mod interrupts;
+pub mod timeline;
 
 pub use exits::{ExitRecord, ExitTracer};
 
 use aya::maps::Map;
-use aya::programs::{BtfTracePoint, ProgramError};
+use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf};
+use std::os::fd::{AsFd, AsRawFd};
 use tare_core::reading::Absent;
 
 const EPERM: i32 = 1;
@@ -96,6 +99,35 @@ fn attach(ebpf: &mut Ebpf, program: &'static str, tracepoint: &str, btf: &Btf) -
     let found: &mut BtfTracePoint = found.try_into().map_err(failed)?;
     found.load(tracepoint, btf).map_err(failed)?;
     found.attach().map_err(failed)?;
+    Ok(())
+}
+
+/// A field of what the kernel tells of a loaded program, 0 if it does not tell it; `None` if it tells nothing.
+fn field_of(program: &Program, key: &str) -> Option<u64> {
+    let fd = program.fd().ok()?;
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.as_fd().as_raw_fd())).ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix(key));
+    Some(line.and_then(|l| l.trim_start_matches(':').trim().parse().ok()).unwrap_or(0))
+}
+
+/// How often the kernel has left programs of an object out, as they ran already on that CPU (Linux 5.12).
+fn missed(ebpf: &Ebpf) -> u64 {
+    ebpf.programs().filter_map(|(_, p)| field_of(p, "recursion_misses")).sum()
+}
+
+/// The kernel's side knows processes by their ids, and times by its clock, as they are outside of all namespaces.
+///
+/// # Errors
+/// In a container with process ids or clocks of its own.
+pub fn own_namespaces() -> Result<(), Absent> {
+    // PROC_PID_INIT_INO and PROC_TIME_INIT_INO, include/linux/proc_ns.h.
+    for (name, initial) in [("pid", "pid:[4026531836]"), ("time", "time:[4026531834]")] {
+        let found = std::fs::read_link(format!("/proc/self/ns/{name}"));
+        if found.is_ok_and(|n| n.as_os_str() != initial) {
+            let why = format!("tare is in a {name} namespace of its own (a container); on the host it can be traced");
+            return Err(Absent::NotSupported(why));
+        }
+    }
     Ok(())
 }
 

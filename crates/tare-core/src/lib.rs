@@ -21,5 +21,6 @@ pub mod report;
 pub mod run;
 pub mod sample;
 pub mod study;
+pub mod timeline;
 pub mod timing;
 pub mod units;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tare_bpf::account::layout::*;
 use tare_bpf::account::{AccountTracer, Record, Sum};
-use tare_bpf::{BpfError, KernelTypes};
+use tare_bpf::interrupts::InterruptNames;
+use tare_bpf::{BpfError, KernelTypes, own_namespaces};
 use tare_core::account::{Account, Counters, Estimate, Ledger, Preemptor, Share, call_name};
 use tare_core::name::Name;
 use tare_core::reading::{Absent, Reading};
@@ -13,10 +14,6 @@ use tare_core::units::Nanos;
 use tare_sys::perf;
 use tare_sys::procfs::{InterruptLine, parse_cpu_list, parse_interrupts, read_below, read_text_below};
 use tare_sys::{SysError, process};
-
-/// Softirq vectors in the kernel's order (include/linux/interrupt.h).
-const SOFTIRQ_NAMES: [&str; 10] =
-    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 /// Accounts for samples.
 pub struct AccountCollector {
@@ -110,7 +107,7 @@ impl AccountCollector {
         if record.main.is_some() && record.main != main {
             return Reading::Absent(Absent::Lost("another process was traced than the program".into()));
         }
-        let names = interrupts().unwrap_or_default();
+        let names = InterruptNames::read().unwrap_or_default();
         account(&record, &self.architecture, &names).into()
     }
 
@@ -172,19 +169,6 @@ fn since(before: &[InterruptLine], now: Vec<InterruptLine>) -> Vec<InterruptLine
     now.into_iter().map(less).collect()
 }
 
-/// The kernel's side knows processes by their ids, and times by its clock, as they are outside of all namespaces.
-fn own_namespaces() -> Result<(), Absent> {
-    // PROC_PID_INIT_INO and PROC_TIME_INIT_INO, include/linux/proc_ns.h.
-    for (name, initial) in [("pid", "pid:[4026531836]"), ("time", "time:[4026531834]")] {
-        let found = std::fs::read_link(format!("/proc/self/ns/{name}"));
-        if found.is_ok_and(|n| n.as_os_str() != initial) {
-            let why = format!("tare is in a {name} namespace of its own (a container); on the host it can be traced");
-            return Err(Absent::NotSupported(why));
-        }
-    }
-    Ok(())
-}
-
 fn interrupt_name(i: &InterruptLine) -> String {
     if i.what.is_empty() { format!("IRQ {}", i.label) } else { i.what.clone() }
 }
@@ -193,7 +177,7 @@ fn interrupt_name(i: &InterruptLine) -> String {
 ///
 /// # Errors
 /// If the program was not started, or its exec failed.
-fn account(r: &Record, architecture: &str, names: &[InterruptLine]) -> Result<Account, Absent> {
+fn account(r: &Record, architecture: &str, names: &InterruptNames) -> Result<Account, Absent> {
     let not_started = || Absent::NotAsked("the program was not started".into());
     let unseen = || Absent::Lost("the program's end was not seen by the tracing".into());
     let exec = r.exec.ok_or_else(not_started)?;
@@ -217,23 +201,14 @@ fn share(s: Sum) -> Share {
     Share { time: Nanos(s.ns.cast_signed()), count: s.count }
 }
 
-fn ledger(r: &Record, class: usize, architecture: &str, names: &[InterruptLine]) -> Ledger {
+fn ledger(r: &Record, class: usize, architecture: &str, names: &InterruptNames) -> Ledger {
     let at = |slot: usize| r.sums.get(class).and_then(|s| s.get(slot)).copied().unwrap_or_default();
     let filled = |from: usize, count: usize| {
         let used = move |n: &usize| at(from + n) != Sum::default();
         (0..count).filter(used).map(move |n| (n, share(at(from + n)))).collect::<Vec<_>>()
     };
-    let irq = |n: usize| {
-        let line = names.iter().find(|i| i.label == n.to_string());
-        match line {
-            _ if n == IRQS - 1 => "other devices".to_owned(),
-            Some(i) => format!("{} (IRQ {n})", i.what),
-            None => format!("IRQ {n}"),
-        }
-    };
-    let vector = |n: usize| VECTOR_NAMES.get(n).map_or_else(|| format!("vector {n}"), |s| (*s).to_owned());
-    let softirq = |n: usize| SOFTIRQ_NAMES.get(n).map_or_else(|| format!("softirq {n}"), |s| (*s).to_owned());
-    let vectors = filled(SLOT_VECTOR, VECTORS).into_iter().map(|(n, s)| (vector(n), s));
+    let irq = |n: usize| if n == IRQS - 1 { "other devices".to_owned() } else { names.irq(n) };
+    let vectors = filled(SLOT_VECTOR, VECTORS).into_iter().map(|(n, s)| (names.vector(n), s));
     let irqs = filled(SLOT_IRQ, IRQS).into_iter().map(|(n, s)| (irq(n), s));
     // One by name and kind: what stands after a name's end may differ.
     let mut by_name: BTreeMap<(&[u8], usize), Share> = BTreeMap::new();
@@ -268,7 +243,7 @@ fn ledger(r: &Record, class: usize, architecture: &str, names: &[InterruptLine])
         on_cpu: share(at(SLOT_ON_CPU)),
         stolen,
         interrupts: vectors.chain(irqs).collect(),
-        softirqs: filled(SLOT_SOFTIRQ, SOFTIRQS).into_iter().map(|(n, s)| (softirq(n), s)).collect(),
+        softirqs: filled(SLOT_SOFTIRQ, SOFTIRQS).into_iter().map(|(n, s)| (names.softirq(n), s)).collect(),
         runtime: share(at(SLOT_RUNTIME)).time,
         preempted: share(at(SLOT_PREEMPTED)),
         woken: share(at(SLOT_WOKEN)),

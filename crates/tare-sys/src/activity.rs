@@ -1,43 +1,120 @@
 //! The loop of an activity trace (CS:APP section 9.1.2, homework problem 9.11), and competitors for its CPU.
 
-use crate::{SysError, SysResult, counter, cpu};
+use crate::{SysError, SysResult, clock, counter, cpu};
 use tare_core::analysis::activity::Gap;
+use tare_core::analysis::explained::Pair;
+use tare_core::units::Nanos;
 
 /// Readings of the counter in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     /// Cycles from the first to the last reading.
     pub length: u64,
+    /// The counter beside CLOCK_MONOTONIC: before the first reading, after the last one, and between.
+    pub pairs: Vec<Pair>,
+    /// How often the scheduler took the CPU away from the thread meanwhile, and page faults, by the kernel's count.
+    pub counted: Option<Counted>,
     /// Steps over the threshold.
     pub gaps: Vec<Gap>,
     /// The trace ended early, as there was no more room for gaps.
     pub full: bool,
 }
 
-/// Reads the counter until `cycles` have passed and keeps each step over `threshold` cycles, at most `room` of them. The room is
-/// allocated and touched before; the loop makes no system call.
-pub fn watch(cycles: u64, threshold: u64, room: usize) -> Watched {
+/// What the kernel counted of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Switches to another task, voluntary or not.
+    pub switches: u64,
+    /// Page faults, minor or major.
+    pub faults: u64,
+}
+
+impl Counted {
+    /// So far, of the calling thread (getrusage(2)).
+    pub fn now() -> Option<Counted> {
+        // SAFETY: all-zero is a valid rusage; getrusage writes to it.
+        let u = unsafe {
+            let mut u: libc::rusage = std::mem::zeroed();
+            (libc::getrusage(libc::RUSAGE_THREAD, &mut u) == 0).then_some(u)?
+        };
+        let sum = |a: libc::c_long, b: libc::c_long| u64::try_from(a.saturating_add(b)).unwrap_or_default();
+        Some(Counted { switches: sum(u.ru_nvcsw, u.ru_nivcsw), faults: sum(u.ru_minflt, u.ru_majflt) })
+    }
+
+    fn since(self, before: Counted) -> Counted {
+        Counted {
+            switches: self.switches.saturating_sub(before.switches),
+            faults: self.faults.saturating_sub(before.faults),
+        }
+    }
+}
+
+/// Every so many nanoseconds the two clocks are read together: the kernel's discipline may change the rate of one.
+const PAIRS_APART: f64 = 1e8;
+
+/// The counter beside CLOCK_MONOTONIC, in cycles since `first`: the closest of some tries.
+fn paired(first: u64, tries: u32) -> Pair {
+    let one = || {
+        let before = clock::monotonic();
+        let count = counter::fenced();
+        let within = clock::monotonic() - before;
+        let cycles = count.wrapping_sub(first).cast_signed() as f64;
+        Pair { cycles, clock: Nanos(before.0 + within.0 / 2), within }
+    };
+    (1..tries).map(|_| one()).fold(one(), |best, next| if next.within < best.within { next } else { best })
+}
+
+/// Reads the counter until `cycles` have passed and keeps each step over `threshold` cycles, at most `room` of them; `hz`
+/// is about the counter's rate. The room is allocated and touched before; the loop makes no system call.
+pub fn watch(cycles: u64, threshold: u64, room: usize, hz: f64) -> Watched {
     // Not of zeros, which the kernel would give as pages that are not there yet.
     let mut gaps = vec![Gap { start: u64::MAX, duration: 0 }; room];
-    let mut free = gaps.iter_mut();
+    let apart = (PAIRS_APART * 1e-9 * hz).max(1.0) as u64;
+    let most = usize::try_from(cycles / apart).unwrap_or(0).min(1 << 16);
+    let mut pairs = vec![Pair { cycles: f64::NAN, clock: Nanos(i64::MAX), within: Nanos::ZERO }; most + 2];
+    let (mut free, mut unused) = (gaps.iter_mut(), pairs.iter_mut());
+    let before = Counted::now();
     let first = counter::fenced();
-    let mut last = first;
+    if let Some(pair) = unused.next() {
+        *pair = paired(first, 20);
+    }
+    let first_reading = counter::fenced();
+    let (mut last, mut paired_at) = (first_reading, first_reading);
     let mut full = false;
-    while last.wrapping_sub(first) < cycles {
+    while last.wrapping_sub(first_reading) < cycles {
         let now = counter::unfenced();
         let step = now.wrapping_sub(last);
+        last = now;
         if step > threshold {
             let Some(gap) = free.next() else {
                 full = true;
                 break;
             };
-            *gap = Gap { start: last.wrapping_sub(first), duration: step };
+            *gap = Gap { start: now.wrapping_sub(step).wrapping_sub(first_reading), duration: step };
+            if now.wrapping_sub(paired_at) > apart
+                && unused.len() > 1
+                && let Some(pair) = unused.next()
+            {
+                *pair = paired(first, 1);
+                paired_at = now;
+                // That is no inactivity, unless it took far longer than two readings of a clock do.
+                let after = counter::unfenced();
+                if after.wrapping_sub(now) < threshold.saturating_mul(8) {
+                    last = after;
+                }
+            }
         }
-        last = now;
     }
-    let used = room - free.len();
-    gaps.truncate(used);
-    Watched { length: last.wrapping_sub(first), gaps, full }
+    if let Some(pair) = unused.next() {
+        *pair = paired(first, 20);
+    }
+    let counted = Counted::now().zip(before).map(|(after, before)| after.since(before));
+    let (gaps_used, pairs_used) = (room - free.len(), most + 2 - unused.len());
+    gaps.truncate(gaps_used);
+    pairs.truncate(pairs_used);
+    let offset = first_reading.wrapping_sub(first) as f64;
+    pairs.iter_mut().for_each(|p| p.cycles -= offset);
+    Watched { length: last.wrapping_sub(first_reading), pairs, counted, gaps, full }
 }
 
 /// Steps between readings in a row, in cycles: what the threshold is derived from.
@@ -98,11 +175,15 @@ impl Competitors {
     }
 }
 
+/// Under which a competitor is seen.
+const NAME: &std::ffi::CStr = c"tare-load";
+
 /// The child: dies with its parent, moves to its CPU, computes.
 fn compete(set: &cpu::CpuSet, parent: i32, nicer: i32) -> ! {
     // SAFETY: async-signal-safe calls with valid arguments.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
         libc::sched_setaffinity(0, size_of_val(&set.0), &set.0);
         libc::nice(nicer);
         if libc::getppid() != parent {
@@ -133,8 +214,11 @@ mod tests {
 
     #[test]
     fn gaps_follow_each_other_inside_the_trace() {
-        let w = watch(20_000_000, 2_000, 10_000);
+        let w = watch(20_000_000, 2_000, 10_000, 1e9);
         assert!(w.length >= 20_000_000 && !w.full);
+        assert!(w.pairs.len() >= 2 && w.pairs.is_sorted_by_key(|p| p.cycles) && w.pairs.is_sorted_by_key(|p| p.clock));
+        assert!(w.pairs[0].cycles <= 0.0 && w.pairs.last().unwrap().cycles >= w.length as f64);
+        assert!(w.counted.is_some());
         let mut at = 0;
         for g in &w.gaps {
             assert!(g.start >= at && g.duration > 2_000 && g.end() <= w.length);
@@ -144,7 +228,7 @@ mod tests {
 
     #[test]
     fn no_room_ends_it() {
-        let w = watch(u64::MAX, 0, 3);
+        let w = watch(u64::MAX, 0, 3, 1e9);
         assert!(w.full && w.gaps.len() == 3);
     }
 

@@ -13,6 +13,12 @@ pub fn own_pid() -> i32 {
     unsafe { libc::getpid() }
 }
 
+/// Thread id of the calling thread.
+pub fn own_tid() -> i32 {
+    // SAFETY: no preconditions, cannot fail.
+    unsafe { libc::gettid() }
+}
+
 /// Effective user id.
 pub fn effective_uid() -> u32 {
     // SAFETY: no preconditions.

@@ -166,6 +166,9 @@ const SWITCH: f64 = 0.5;
 const MOST: f64 = 1e8;
 /// Fewest ticks for a statement.
 const FEWEST: usize = 5;
+/// Fewest of them before which the program ran for most of a period, without another tick, and what most of it is.
+const PROVEN: u32 = 3;
+const MOST_OF: f64 = 0.75;
 
 /// Looks for the tick: the highest rate whose ticks are nearly all there, each as the beginning of a gap. Short gaps (the hypervisor,
 /// the loop's own) may be so many that by chance some begin near every tick; so it is looked for among the longer ones first.
@@ -177,30 +180,55 @@ fn tick(trace: &Trace) -> Option<Tick> {
                 (0..trace.gaps.len()).filter(|i| trace.gaps.get(*i).is_some_and(|g| g.duration >= floor)).collect();
             let gaps = at.iter().filter_map(|i| trace.gaps.get(*i).copied()).collect();
             let longer = Trace { gaps, ..*trace };
-            let comb = comb(&longer, trace.hz / f64::from(hz))?;
-            let seen = comb.gaps.len() as f64 / f64::from(comb.expected.max(1));
-            // By chance gaps would begin everywhere: their share near a tick is then that of the time near a tick.
-            let by_chance = longer.gaps.len() as f64 * 2.0 * LATE;
-            let found = comb.gaps.len() >= FEWEST && seen >= SEEN && comb.gaps.len() as f64 > 2.0 * by_chance;
+            let comb = regular(&longer, &longer.gaps, hz)?;
             let gaps = comb.gaps.iter().filter_map(|i| at.get(*i).copied()).collect();
-            found.then_some(Tick { hz, gaps, ..comb })
+            Some(Tick { gaps, ..comb })
         })
     })
 }
 
+/// The tick by the beginnings of timer interrupts that were told, in cycles: they are there also where the program did not
+/// have its CPU. One that should lie in one of the `unseen` periods came late, or not at all: the hypervisor had the CPU.
+/// The result's `gaps` are positions among the interrupts, and its costs are not known.
+pub(super) fn told_tick(hz: f64, length: u64, interrupts: &[u64], unseen: &[Gap]) -> Option<Tick> {
+    let gaps = interrupts.iter().map(|start| Gap { start: *start, duration: 0 }).collect();
+    let told = Trace { hz, length, gaps };
+    let found = RATES.into_iter().find_map(|rate| regular(&told, unseen, rate))?;
+    Some(Tick { min_cost: None, median_cost: None, ..found })
+}
+
+/// The comb of a rate, if it is there.
+fn regular(trace: &Trace, hidden_by: &[Gap], hz: u32) -> Option<Tick> {
+    let (comb, proven) = comb(trace, hidden_by, trace.hz / f64::from(hz))?;
+    let seen = comb.gaps.len() as f64 / f64::from(comb.expected.max(1));
+    // By chance gaps would begin everywhere: their share near a tick is then that of the time near a tick.
+    let by_chance = trace.gaps.len() as f64 * 2.0 * LATE;
+    let found = comb.gaps.len() >= FEWEST && seen >= SEEN && comb.gaps.len() as f64 > 2.0 * by_chance;
+    // If the program hardly ever ran for a period, nothing speaks against a rate that is too high.
+    (found && proven >= PROVEN).then_some(Tick { hz, ..comb })
+}
+
 /// The best comb of about this period through the beginnings of gaps: from each of the first gaps as a tick, stretched step by
 /// step along the ticks that are found.
-fn comb(trace: &Trace, nominal: f64) -> Option<Tick> {
+fn comb(trace: &Trace, hidden_by: &[Gap], nominal: f64) -> Option<(Tick, u32)> {
     let origins = trace
         .gaps
         .iter()
         .take_while(|g| (g.start as f64) < 3.0 * nominal + trace.gaps.first().map_or(0.0, |f| f.start as f64));
-    origins.take(200).filter_map(|g| follow(trace, nominal, g.start as f64)).max_by_key(|t| t.gaps.len())
+    origins
+        .take(200)
+        .filter_map(|g| follow(trace, hidden_by, nominal, g.start as f64))
+        .max_by_key(|(t, _)| t.gaps.len())
 }
 
-/// Follows a comb from one gap on. A tick inside of a gap is not seen, and not expected.
-fn follow(trace: &Trace, nominal: f64, origin: f64) -> Option<Tick> {
-    let (mut period, mut gaps, mut expected) = (nominal, Vec::new(), 0_u32);
+/// Follows a comb from one gap on. A tick inside of a gap is not seen, and not expected; nor is one that ended it, as the
+/// scheduler gives the CPU back at ticks, too.
+fn follow(trace: &Trace, hidden_by: &[Gap], nominal: f64, origin: f64) -> Option<(Tick, u32)> {
+    let (mut period, mut gaps, mut expected, mut proven) = (nominal, Vec::new(), 0_u32, 0_u32);
+    let ends = |at: f64| {
+        let over = hidden_by.partition_point(|g| (g.start as f64) < at).checked_sub(1).and_then(|i| hidden_by.get(i));
+        over.map_or(f64::NEG_INFINITY, |g| g.end() as f64)
+    };
     let length = trace.length as f64;
     if length / nominal > MOST {
         return None;
@@ -219,10 +247,12 @@ fn follow(trace: &Trace, nominal: f64, origin: f64) -> Option<Tick> {
         let candidates = [after.checked_sub(1), Some(after)].into_iter().flatten();
         let best =
             candidates.filter_map(|i| Some((i, trace.gaps.get(i)?))).min_by(|a, b| near(a.1).total_cmp(&near(b.1)));
-        let hidden = after.checked_sub(1).and_then(|i| trace.gaps.get(i)).is_some_and(|g| g.end() as f64 > at);
+        let hidden = ends(at) + LATE * nominal > at;
         match best.filter(|(_, g)| near(g) <= wide) {
             Some((i, g)) => {
                 expected += 1;
+                let before = at - MOST_OF * period;
+                proven += u32::from(before >= 0.0 && ends(before) <= before);
                 gaps.push(i);
                 (anchor, number) = (g.start as f64, k);
                 if k > 0.0 {
@@ -240,14 +270,15 @@ fn follow(trace: &Trace, nominal: f64, origin: f64) -> Option<Tick> {
         gaps.iter().filter_map(|i| trace.gaps.get(*i)).map(|g| g.duration).filter(|d| (*d as f64) < period / 10.0);
     let mut costs: Vec<f64> = short.map(|d| d as f64).collect();
     costs.sort_by(f64::total_cmp);
-    Some(Tick {
+    let tick = Tick {
         hz: 0,
         period,
         expected,
         min_cost: costs.first().map(|c| *c as u64),
         median_cost: median_of_sorted(&costs),
         gaps,
-    })
+    };
+    Some((tick, proven))
 }
 
 /// The threshold above which the step between two readings is an inactive period, from steps of an undisturbed loop in cycles:

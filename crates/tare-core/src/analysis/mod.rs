@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod cutoffs;
 pub mod discards;
 pub mod dual;
+pub mod explained;
 pub mod families;
 pub mod fit;
 pub mod interval_counting;

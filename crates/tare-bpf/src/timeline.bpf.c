@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// What the kernel does on one CPU, in the order of time: each beginning and end of an interrupt and of a softirq, and
+// each switch to another task. User space pairs them afterwards and is never woken.
+//
+// The records lie in an array that is made before. It is filled once: what has no room is counted, and as nothing is
+// overwritten, only the end of the time is missing then.
+//
+// Not every kernel tells of every switch. So each record looks who has the CPU; what got it unseen is recorded late.
+//
+// On the other CPUs each event costs a look-up and a comparison.
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "timeline.h"
+
+#define PF_KTHREAD 0x00200000
+
+// What is used of the kernel's types; the loader finds the offsets of the running kernel (CO-RE).
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	char comm[16];
+};
+struct irqaction;
+#pragma clang attribute pop
+
+struct control { __u64 words[CONTROL_WORDS]; };
+struct chunk { __u64 words[CHUNK_WORDS]; };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct control);
+} control SEC(".maps");
+
+// The loader sets how many.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct chunk);
+} chunks SEC(".maps");
+
+// The control record, if this is the CPU that is asked for.
+static __always_inline struct control *here(void)
+{
+	__u32 zero = 0;
+	struct control *c = bpf_map_lookup_elem(&control, &zero);
+	return c && c->words[CONTROL_CPU] == (__u64)bpf_get_smp_processor_id() + 1 ? c : NULL;
+}
+
+static __always_inline void put(__u64 unit, __u64 first, __u64 second)
+{
+	__u32 n = unit / CHUNK_UNITS;
+	struct chunk *chunk = bpf_map_lookup_elem(&chunks, &n);
+	if (!chunk)
+		return;
+	__u64 at = unit % CHUNK_UNITS * UNIT_WORDS;
+	chunk->words[at] = first;
+	chunk->words[at + 1] = second;
+}
+
+// Takes units; false if there is no room. In one step, as an interrupt may come between: then the records are not in the
+// order of their times, and user space sorts them.
+static __always_inline bool take(struct control *c, __u64 units, __u64 now, __u64 *at)
+{
+	*at = __sync_fetch_and_add(&c->words[CONTROL_AT], units);
+	if (*at + units <= c->words[CONTROL_ROOM])
+		return true;
+	if (!c->words[CONTROL_FULL])
+		c->words[CONTROL_FULL] = now;
+	__sync_fetch_and_add(&c->words[CONTROL_LOST], 1);
+	return false;
+}
+
+static __always_inline __u64 second_word(__u64 kind, __u64 flags, __u64 what, __u64 tid)
+{
+	return kind << KIND_SHIFT | flags << FLAGS_SHIFT | (what & PART_MASK) << WHAT_SHIFT | (tid & PART_MASK);
+}
+
+// The task has got the CPU.
+static __noinline int got(struct control *c, struct task_struct *t, __u64 flags, __u64 now)
+{
+	__u64 at;
+	c->words[CONTROL_TASK] = (__u64)t->pid + 1;
+	if (!take(c, 2, now, &at))
+		return 0;
+	__u64 name[2];
+	__builtin_memcpy(name, t->group_leader->comm, sizeof(name));
+	if (t->flags & PF_KTHREAD)
+		flags |= FLAG_KERNEL;
+	put(at, now, second_word(KIND_SWITCH, flags, t->tgid, t->pid));
+	put(at + 1, name[0], name[1]);
+	return 0;
+}
+
+// If another task has the CPU than the last switch told, it is recorded now.
+static __always_inline void attend(struct control *c, struct task_struct *current, __u64 now)
+{
+	if (c->words[CONTROL_TASK] != (__u64)current->pid + 1)
+		got(c, current, FLAG_LATE, now);
+}
+
+static __always_inline int edge(__u64 kind, __u64 what)
+{
+	struct control *c = here();
+	if (!c)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+	struct task_struct *current = (void *)bpf_get_current_task_btf();
+	attend(c, current, now);
+	__u64 at;
+	if (take(c, 1, now, &at))
+		put(at, now, second_word(kind, 0, what, current->pid));
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(timeline_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct control *c = here();
+	if (!c)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+	attend(c, prev, now);
+	got(c, next, 0, now);
+	return 0;
+}
+
+#define X(number, name)                                                                                                \
+	SEC("tp_btf/" #name "_entry") int BPF_PROG(name##_entry) { return edge(KIND_BEGIN_VECTOR, number); }           \
+	SEC("tp_btf/" #name "_exit") int BPF_PROG(name##_exit) { return edge(KIND_END_VECTOR, number); }
+#include "account_vectors.h"
+#undef X
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_handler_entry, int irq, struct irqaction *action)
+{
+	return edge(KIND_BEGIN_IRQ, irq);
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_handler_exit, int irq, struct irqaction *action, int result)
+{
+	return edge(KIND_END_IRQ, irq);
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int vector)
+{
+	return edge(KIND_BEGIN_SOFTIRQ, vector);
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_exit, unsigned int vector)
+{
+	return edge(KIND_END_SOFTIRQ, vector);
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
