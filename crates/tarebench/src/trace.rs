@@ -1,10 +1,14 @@
-//! Activity traces: when a process that only reads the cycle counter had its CPU.
+//! Activity traces: when a process that only reads the cycle counter had its CPU, and what had it else.
 
+use tare_bpf::timeline::{ROOM as ROOM_OF_EVENTS, Recorded, Timeline};
+use tare_bpf::{KernelTypes, own_namespaces};
 use tare_core::analysis::activity::{BadTrace, Trace, threshold};
+use tare_core::analysis::explained::{Explained, Recording, explain};
+use tare_core::reading::{Absent, Reading};
 use tare_core::units::Nanos;
-use tare_render::trace::Made;
-use tare_sys::activity::{Competitors, steps, watch};
-use tare_sys::{SysError, clock, counter, cpu};
+use tare_render::trace::{Activity, Made};
+use tare_sys::activity::{Competitors, Watched, steps, watch};
+use tare_sys::{SysError, clock, counter, cpu, process};
 
 /// What to trace.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +21,8 @@ pub struct Request {
     pub load: u32,
     /// Cycles over which a step is an inactive period; from the loop's own steps if `None`.
     pub threshold: Option<u64>,
+    /// With the kernel's own record of the time, if that is allowed.
+    pub explain: bool,
 }
 
 /// Why there is no trace.
@@ -45,12 +51,15 @@ pub enum TraceError {
 const ROOM: usize = 1 << 20;
 /// Steps that the threshold is taken from: some milliseconds, so that most meet no interrupt.
 const STEPS: usize = 200_000;
+/// Events of the kernel's that a second may have, beyond the first ones, and most events: 64 MiB of the kernel's memory.
+const EVENTS_A_SECOND: f64 = 10_000.0;
+const MOST_EVENTS: u32 = 1_000_000;
 
-/// Makes a trace. The calling thread is moved to the CPU meanwhile, and put back.
+/// Makes a trace. The calling thread, which must be the process's only one, is moved to the CPU meanwhile, and put back.
 ///
 /// # Errors
-/// [`TraceError`].
-pub fn trace(request: &Request) -> Result<(Trace, Made), TraceError> {
+/// [`TraceError`]. That the kernel's record is not to be had is none: the result says why.
+pub fn trace(request: &Request) -> Result<Activity, TraceError> {
     if !counter::PRESENT {
         return Err(TraceError::NoCounter);
     }
@@ -65,12 +74,43 @@ pub fn trace(request: &Request) -> Result<(Trace, Made), TraceError> {
     made
 }
 
-fn traced(request: &Request, on: u32) -> Result<(Trace, Made), TraceError> {
+fn traced(request: &Request, on: u32) -> Result<Activity, TraceError> {
     let hz = clock::cycle_counter_hz(Nanos::from_millis(100))?;
     let limit = request.threshold.or_else(|| threshold(&steps(STEPS))).unwrap_or(1_000);
+    let timeline = record(request, on);
     let competitors = Competitors::start(request.load.saturating_sub(1), on)?;
-    let seen = watch((request.duration.secs() * hz) as u64, limit, ROOM);
+    let seen = watch((request.duration.secs() * hz) as u64, limit, ROOM, hz);
+    // First the record: that the competitors end is none of it.
+    let recorded = timeline.and_then(|t| t.finish().map_err(|e| e.absent()));
     drop(competitors);
     let made = Made { cpu: on, load: request.load.max(1), threshold: limit, full: seen.full };
-    Ok((Trace::new(hz, seen.length, seen.gaps)?, made))
+    let trace = Trace::new(hz, seen.length, seen.gaps.clone())?;
+    let explained = recorded.and_then(|r| explained(&trace, &seen, r));
+    Ok(Activity::new(trace, made, Reading::from(explained)))
+}
+
+/// The kernel's record of the CPU, begun.
+fn record(request: &Request, on: u32) -> Result<Timeline, Absent> {
+    if !request.explain {
+        return Err(Absent::NotAsked("the kernel's record was not asked for".to_owned()));
+    }
+    own_namespaces()?;
+    let more = (request.duration.secs() * EVENTS_A_SECOND).max(0.0) as u32;
+    let room = ROOM_OF_EVENTS.saturating_add(more).min(MOST_EVENTS);
+    KernelTypes::read().and_then(|types| Timeline::start(&types, on, room)).map_err(|e| e.absent())
+}
+
+fn explained(trace: &Trace, seen: &Watched, recorded: Recorded) -> Result<Explained, Absent> {
+    let recording = Recording {
+        events: recorded.events,
+        from: recorded.from,
+        until: recorded.until,
+        lost: recorded.lost,
+        late: recorded.late,
+        missing: recorded.missing.into_iter().map(str::to_owned).collect(),
+        own: process::own_tid(),
+        switches: seen.counted.map(|c| c.switches),
+        faults: seen.counted.map(|c| c.faults),
+    };
+    explain(trace, &recording, &seen.pairs).map_err(|e| Absent::Failed(e.to_string()))
 }

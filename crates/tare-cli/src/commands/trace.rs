@@ -1,18 +1,26 @@
-//! `tare trace`: when a process had its CPU, and when not.
+//! `tare trace`: when a process had its CPU, and what had it else.
 
 use crate::exit::{Exit, Failure};
 use crate::output::{StyleArgs, print};
 use crate::plan::duration;
 use clap::Args;
+use std::path::{Path, PathBuf};
 use tarebench::core::units::Nanos;
 use tarebench::render::trace::{json, summary, text};
+use tarebench::render::{svg, web};
+use tarebench::sys::clock;
 use tarebench::trace::{Request, TraceError, trace};
 
 /// Show when a process that only computes had its CPU, and when not
 ///
 /// It reads the cycle counter in a loop; a long step between two readings is an inactive period. The format is that of CS:APP
-/// figure 9.3: A are active periods, I inactive ones, in cycles of the counter.
+/// figure 9.3: A are active periods, I inactive ones, in cycles of the counter. What an inactive period was stands at its end:
+/// by the kernel's own record as root, else by period and length.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  tare trace --for 66ms
+  tare trace --for 1s --load 2 --summary
+  tare trace --for 90ms --svg trace.svg --html trace.html")]
 pub struct TraceArgs {
     /// For how long
     #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "100ms")]
@@ -26,6 +34,15 @@ pub struct TraceArgs {
     /// A step over so many cycles is an inactive period [default: from the loop's own steps]
     #[arg(long, value_name = "CYCLES")]
     threshold: Option<u64>,
+    /// Without the kernel's record, which makes each interrupt a little longer
+    #[arg(long)]
+    no_explain: bool,
+    /// Picture to write, as CS:APP figure 9.4
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Web page to write: one file, which asks nothing of a network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// What it comes to, without the periods
     #[arg(long, conflicts_with = "json")]
     summary: bool,
@@ -53,17 +70,37 @@ pub fn show(args: &TraceArgs) -> Result<Exit, Failure> {
     if args.duration > LONGEST || args.duration <= Nanos::ZERO {
         return Err(Failure::usage("--for is not between 0 and 10 minutes").hint("100ms shows some tens of ticks"));
     }
-    let request = Request { duration: args.duration, cpu: args.cpu, load: args.load, threshold: args.threshold };
-    let (found, made) = trace(&request)?;
-    let s = found.summary();
+    let request = Request {
+        duration: args.duration,
+        cpu: args.cpu,
+        load: args.load,
+        threshold: args.threshold,
+        explain: !args.no_explain,
+    };
+    let made = trace(&request)?;
     if args.json {
-        print(&json(&found, &s, &made).map_err(Failure::system)?);
-        return Ok(Exit::Done);
+        print(&json(&made).map_err(Failure::system)?);
+    } else {
+        if !args.summary {
+            print(&text(&made));
+            print("\n");
+        }
+        print(&summary(&made, &show.style));
     }
-    if !args.summary {
-        print(&text(&found, &s));
-        print("\n");
+    let foot = format!("tare {}, {}", tarebench::VERSION, crate::output::local_time(clock::realtime()));
+    if let Some(file) = &args.svg {
+        write(file, &svg::trace(&made, &foot))?;
     }
-    print(&summary(&found, &s, &made, &show.style));
+    if let Some(file) = &args.html {
+        let page = web::trace(&made, foot);
+        write(file, &web::html(&page).map_err(Failure::system)?)?;
+    }
     Ok(Exit::Done)
+}
+
+/// A file as `tare report` writes it: one that is there is written anew.
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
+    eprintln!("wrote {}", file.display());
+    Ok(())
 }

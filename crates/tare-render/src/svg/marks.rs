@@ -34,13 +34,15 @@ pub(super) fn rank(role: Role) -> u8 {
 }
 
 /// A symbol around the point where the pen is, all of about the same area.
-fn glyph(symbol: Symbol, r: f64) -> String {
+pub(super) fn glyph(symbol: Symbol, r: f64) -> String {
     let n = |k: f64| px(k * r);
     match symbol {
         Symbol::Circle => format!("m{} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z", n(-1.0), r = n(1.0), d = n(2.0)),
         Symbol::Triangle => format!("m0 {}l{} {}h{}z", n(-1.3), n(1.2), n(2.1), n(-2.4)),
         Symbol::Diamond => format!("m0 {m}l{p} {p} {m} {p} {m} {m}z", m = n(-1.3), p = n(1.3)),
         Symbol::Cross => format!("m{m} {m}l{p} {p}m0 {q}l{q} {p}", m = n(-1.0), p = n(2.0), q = n(-2.0)),
+        Symbol::Ring => glyph(Symbol::Circle, r),
+        Symbol::Plus => format!("m{m} 0h{p}m{m} {m}v{p}", m = n(-1.2), p = n(2.4)),
         Symbol::Square => format!("m{m} {m}h{p}v{p}h{q}z", m = n(-0.9), p = n(1.8), q = n(-1.8)),
     }
 }

@@ -12,6 +12,9 @@ pub mod lines;
 mod marks;
 mod scatter;
 mod sequence;
+mod trace;
+
+pub use trace::trace;
 
 use crate::RenderError;
 use crate::web::page::{Class, DualOrWhy, Measure, Page, Plot, Samples};

@@ -3,9 +3,12 @@
 pub mod page;
 mod profile;
 mod run;
+mod trace;
 
 pub use profile::profile;
 pub use run::run;
+pub(crate) use trace::timeline;
+pub use trace::trace;
 
 use crate::RenderError;
 use page::{Measure, Page};

@@ -22,6 +22,9 @@ pub struct Page {
     pub remarks: Vec<Remark>,
     /// One for each program or part.
     pub plots: Vec<Plot>,
+    /// Of a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
     /// Of the whole.
     pub tables: Vec<Table>,
     /// Version and time.
@@ -36,6 +39,8 @@ pub enum Kind {
     Run,
     /// A profile.
     Profile,
+    /// An activity trace.
+    Trace,
 }
 
 /// A remark.
@@ -131,6 +136,10 @@ pub enum Symbol {
     Cross,
     /// A square.
     Square,
+    /// A circle's line.
+    Ring,
+    /// A plus sign.
+    Plus,
 }
 
 /// Samples, by column.
@@ -212,4 +221,82 @@ pub struct Level {
     pub x: (i64, i64),
     /// ns.
     pub y: (i64, i64),
+}
+
+/// When a process had its CPU, by column. Times are ns from the beginning of the trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timeline {
+    /// To the last reading.
+    pub length: f64,
+    /// What inactive periods were.
+    pub causes: Vec<Cause>,
+    /// Beginnings of inactive periods.
+    pub start: Vec<f64>,
+    /// Their durations.
+    pub duration: Vec<f64>,
+    /// Their causes.
+    pub cause: Vec<usize>,
+    /// What each was, in words, where its cause does not say all.
+    pub words: Vec<Option<String>>,
+    /// Timer interrupts.
+    pub ticks: Vec<f64>,
+    /// What the kernel told, if it did.
+    pub events: Option<Events>,
+}
+
+/// A cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// In words.
+    pub title: String,
+    /// How it is drawn.
+    pub class: GapClass,
+    /// Inactive periods.
+    pub gaps: u32,
+    /// Their time, ns.
+    pub time: f64,
+    /// Of the trace.
+    pub share: Option<f64>,
+}
+
+/// What the kernel told, by column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Events {
+    /// What there is.
+    pub what: Vec<EventKind>,
+    /// By event: which of these.
+    pub kind: Vec<usize>,
+    /// Beginnings.
+    pub start: Vec<f64>,
+    /// Ends.
+    pub end: Vec<f64>,
+}
+
+/// What had the CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EventKind {
+    /// In words.
+    pub title: String,
+    /// How it is drawn.
+    pub class: GapClass,
+}
+
+/// How an inactive period is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GapClass {
+    /// The timer's interrupt.
+    Timer,
+    /// Another interrupt.
+    Interrupt,
+    /// A softirq.
+    Softirq,
+    /// Another task.
+    Task,
+    /// Nobody.
+    Idle,
+    /// Nothing was told.
+    NoEvent,
+    /// Not known.
+    Unknown,
 }

@@ -41,6 +41,7 @@ pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: S
         facts,
         remarks: remarks.iter().map(|text| Remark { warning: true, text: text.clone() }).chain(none).collect(),
         plots: plots.collect(),
+        timeline: None,
         tables: vec![table],
         foot,
     }

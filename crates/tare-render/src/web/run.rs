@@ -52,6 +52,7 @@ pub fn run(report: &RunReport, samples: &[Sample], foot: String) -> Page {
             .map(|r| Remark { warning: r.warning, text: format!("{}{}", whose(r.series), r.text) })
             .collect(),
         plots: plots.collect(),
+        timeline: None,
         tables: [comparison(report), Some(protocol(report))].into_iter().flatten().collect(),
         foot,
     }

@@ -55,6 +55,7 @@ pub fn page(plots: Vec<Plot>) -> Page {
         facts: Vec::new(),
         remarks: Vec::new(),
         plots,
+        timeline: None,
         tables: Vec::new(),
         foot: String::new(),
     }
