@@ -134,6 +134,16 @@ impl Study {
     }
 }
 
+impl Preset {
+    /// As in commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Minutes => "minutes",
+            Preset::Paper => "paper",
+        }
+    }
+}
+
 impl Plan {
     /// Rounds of all cells.
     pub fn rounds(&self) -> u32 {

@@ -26,7 +26,7 @@ fn traced(counter_hz: f64) -> Reading<Compensation> {
         return Reading::Absent(Absent::NotSupported("no cycle counter to trace the timer interrupts with".to_owned()));
     }
     let Some(limit) = threshold(&steps(STEPS)) else { return failed("no step of the counter was seen") };
-    let seen = watch((LENGTH * counter_hz) as u64, limit, ROOM);
+    let seen = watch((LENGTH * counter_hz) as u64, limit, ROOM, counter_hz);
     let trace = match Trace::new(counter_hz, seen.length, seen.gaps) {
         Ok(trace) => trace,
         Err(e) => return failed(&e.to_string()),

@@ -21,6 +21,7 @@ mod page;
 pub mod profile;
 pub mod progress;
 pub mod self_check;
+pub mod study;
 pub mod style;
 pub mod svg;
 pub mod table;

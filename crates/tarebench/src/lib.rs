@@ -7,6 +7,7 @@
 //! - [`profiling`]: learn the machine's daemons and their cutoffs.
 //! - [`clocks`]: the machine's timing mechanisms, and which to use.
 //! - [`self_check`]: what the tracing of measured programs costs them.
+//! - [`study`]: the studies of CS:APP chapter 9.
 //! - [`trace`]: when a process had its CPU.
 //! - [`workload`]: INC and the papers' other reference programs.
 
@@ -17,11 +18,13 @@ pub mod documents;
 pub mod profiling;
 pub mod self_check;
 pub mod session;
+pub mod study;
 pub mod trace;
 pub mod workload;
 
 pub use tare_core as core;
 pub use tare_host as host;
+pub use tare_kbest as kbest;
 pub use tare_render as render;
 pub use tare_run::RunError;
 pub use tare_store as store;

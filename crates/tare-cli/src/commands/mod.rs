@@ -15,6 +15,7 @@ mod rm;
 pub mod run;
 mod self_check;
 mod show;
+mod study;
 mod trace;
 mod tune;
 mod work;
@@ -53,6 +54,7 @@ enum Command {
     Report(report::ReportArgs),
     Clocks(clocks::ClocksArgs),
     Trace(trace::TraceArgs),
+    Study(study::StudyArgs),
     Doctor(doctor::DoctorArgs),
     Tune(tune::TuneArgs),
     Restore(restore::RestoreArgs),
@@ -82,6 +84,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Report(a) => report::report(&a),
         Command::Clocks(a) => clocks::show(&a),
         Command::Trace(a) => trace::show(&a),
+        Command::Study(a) => study::study(&a),
         Command::Doctor(a) => doctor::doctor(&a),
         Command::Tune(a) => tune::tune(&a),
         Command::Restore(a) => restore::restore(&a),

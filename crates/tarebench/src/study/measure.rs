@@ -1,0 +1,253 @@
+//! Measures one cell of a study.
+
+use super::StudyError;
+use std::hint::black_box;
+use std::path::Path;
+use tare_core::analysis::fit::{Fit, fit};
+use tare_core::analysis::kbest::Parameters;
+use tare_core::clocks::Kind;
+use tare_core::study::{Cell, MOST_K, Part, Seen};
+use tare_core::timing::Timing;
+use tare_kbest::{Kbest, Repetitions};
+use tare_sys::activity::Competitors;
+use tare_sys::{cache, clock, counter, mechanisms, procfs};
+
+/// About how long one repetition of the computation takes, ns: the line is taken through 1 to 10 of them, which fit between two
+/// interrupts in most trials.
+const UNIT: f64 = 10e3;
+/// The book's: repetitions that the line is taken through, and measurements of each.
+const SHORT: u32 = 10;
+const MEASUREMENTS: u32 = 100;
+/// Executions of a procedure in a row (figures 9.11, 9.12).
+const EXECUTIONS: usize = 18;
+/// Sequences of six calls (figure 9.13).
+const SEQUENCES: usize = 200;
+
+/// The book's computation: writes an array of 2,048 integers and reads it back.
+struct Computation {
+    array: Box<[i32; 2048]>,
+    /// Passes over the array in one repetition.
+    passes: u64,
+}
+
+impl Computation {
+    fn new() -> Result<Computation, StudyError> {
+        let mut computation = Computation { array: Box::new([0; 2048]), passes: 1 };
+        let once = Kbest::new().measure(|| computation.run(1))?.outcome().map_or(UNIT, |o| o.value);
+        computation.passes = (UNIT / once).round().max(1.0) as u64;
+        Ok(computation)
+    }
+
+    fn run(&mut self, repetitions: u64) -> i32 {
+        let mut sum = 0_i32;
+        for _ in 0..repetitions * self.passes {
+            black_box(&mut *self.array).fill(3);
+            sum = black_box(&*self.array).iter().fold(sum, |s, x| s.wrapping_add(*x));
+        }
+        sum
+    }
+
+    /// T(r) = m r + b, in ns: the least-squares line through the fastest of 100 measurements for each r from 1 to 10.
+    fn line(&mut self) -> Result<Fit, StudyError> {
+        let all = Parameters::new(1, 0.0, MEASUREMENTS, MEASUREMENTS).map_err(tare_kbest::KbestError::from)?;
+        let once = Kbest::new().repetitions(Repetitions::Fixed(1)).parameters(all);
+        let mut points = Vec::new();
+        for r in 1..=SHORT {
+            let timing = once.measure(|| self.run(u64::from(r)))?;
+            points.extend(timing.outcome().map(|o| (f64::from(r), o.value)));
+        }
+        fit(&points).ok_or(StudyError::Line)
+    }
+}
+
+/// What is measured with: the thread is on one CPU as long as this is used.
+pub(super) struct Bench {
+    cpu: u32,
+    computation: Computation,
+}
+
+impl Bench {
+    /// The calling thread must be on the CPU, alone.
+    pub(super) fn new(cpu: u32) -> Result<Bench, StudyError> {
+        Ok(Bench { cpu, computation: Computation::new()? })
+    }
+
+    pub(super) fn measure(&mut self, cell: Cell, round: u32) -> Result<Part, StudyError> {
+        let seen = match cell {
+            Cell::Kbest { load, length } => {
+                let _competitors = Competitors::start(load.saturating_sub(1), self.cpu)?;
+                self.kbest(length)?
+            }
+            Cell::Interval { load, length } => {
+                // Nicer, so that the kernel does not count their time as ours.
+                let _competitors = Competitors::start_nice(load.saturating_sub(1), self.cpu, 1)?;
+                self.interval(length)?
+            }
+            Cell::Procedure { load, length } => {
+                let _competitors = Competitors::start(load.saturating_sub(1), self.cpu)?;
+                procedure(length)?
+            }
+            Cell::Equal => Seen::Equal { calls: equal_calls()? },
+        };
+        Ok(Part { cell, round, seen })
+    }
+
+    fn repetitions(line: &Fit, length: f64) -> u64 {
+        ((length - line.intercept) / line.slope).round().max(1.0) as u64
+    }
+
+    fn kbest(&mut self, length: f64) -> Result<Seen, StudyError> {
+        let line = self.computation.line()?;
+        let repetitions = Bench::repetitions(&line, length);
+        let parameters = Parameters::new(MOST_K, 0.001, 30, 0).map_err(tare_kbest::KbestError::from)?;
+        let kbest = Kbest::new().repetitions(Repetitions::Fixed(1)).parameters(parameters);
+        let timing = |clock: Kind| -> Result<Timing, StudyError> {
+            Ok(kbest.clone().clock(clock).compensated(true).measure(|| self.computation.run(repetitions))?)
+        };
+        let clocks = if counter::PRESENT {
+            [Kind::Counter, Kind::Gettimeofday, Kind::ThreadCpu]
+        } else {
+            [Kind::MonotonicRaw, Kind::Gettimeofday, Kind::ThreadCpu]
+        };
+        let timings = clocks.into_iter().map(timing).collect::<Result<_, _>>()?;
+        Ok(Seen::Kbest { line, repetitions, timings })
+    }
+
+    fn interval(&mut self, length: f64) -> Result<Seen, StudyError> {
+        let line = self.computation.line()?;
+        let repetitions = Bench::repetitions(&line, length);
+        let tick = 1e9 / procfs::USER_HZ as f64;
+        let read = || {
+            let stat = procfs::read_below(Path::new("/"), "proc/stat").ok();
+            (
+                stat.and_then(|s| procfs::parse_cpu_user(&s, self.cpu)),
+                mechanisms::times().unwrap_or(0) as f64 * tick,
+                mechanisms::getrusage().unwrap_or(0) * 1000,
+                clock::own_cpu(),
+            )
+        };
+        let before = read();
+        black_box(self.computation.run(repetitions));
+        let after = read();
+        Ok(Seen::Interval {
+            line,
+            repetitions,
+            ticks: before.0.zip(after.0).map(|(a, b)| (b.0 - a.0).unsigned_abs()),
+            times: (after.1 - before.1) as u64,
+            rusage: after.2.saturating_sub(before.2),
+            cpu: (after.3 - before.3).0.unsigned_abs(),
+        })
+    }
+}
+
+/// The sum of an array so long that it takes about `length` ns, executed again and again.
+fn procedure(length: f64) -> Result<Seen, StudyError> {
+    let sum = |data: &[i32]| data.iter().fold(0_i32, |s, x| black_box(s.wrapping_add(*x)));
+    let short = vec![1_i32; 131_072];
+    // Its CPU time, as others may have the CPU meanwhile.
+    let once = Kbest::new().clock(Kind::ThreadCpu).measure(|| sum(&short))?.outcome().map_or(1e5, |o| o.value);
+    let data = vec![1_i32; (length / once * short.len() as f64) as usize];
+    let hz = tare_kbest::counter::hz()?;
+    let mut elapsed = vec![f64::NAN; EXECUTIONS];
+    black_box(sum(&data));
+    for ns in &mut elapsed {
+        let start = counter::fenced();
+        black_box(sum(&data));
+        *ns = counter::fenced().wrapping_sub(start) as f64 / hz * 1e9;
+    }
+    Ok(Seen::Procedure { elapsed })
+}
+
+/// Eight doubles, on lines of their own.
+#[derive(Clone, Copy)]
+#[repr(align(256))]
+struct Doubles([f64; 8]);
+
+/// The book's procA and procB set eight elements to 0. A store does not wait for its line on current CPUs, so these add 1, for
+/// which the data must come. The constant makes them different to the compiler, and costs both the same.
+#[inline(never)]
+fn proc_a(doubles: &mut Doubles) {
+    black_box(1_u8);
+    doubles.0.iter_mut().for_each(|x| *x += 1.0);
+}
+
+#[inline(never)]
+fn proc_b(doubles: &mut Doubles) {
+    black_box(2_u8);
+    doubles.0.iter_mut().for_each(|x| *x += 1.0);
+}
+
+/// One call and its time, in units of the counter.
+struct Call {
+    procedure: fn(&mut Doubles),
+    on: Box<Doubles>,
+    count: u64,
+}
+
+/// The measuring code: a function, so that it can be put out of the caches, too.
+#[inline(never)]
+fn timed(call: &mut Call) {
+    let start = counter::fenced();
+    (call.procedure)(&mut call.on);
+    call.count = counter::fenced().wrapping_sub(start);
+}
+
+fn equal_calls() -> Result<Vec<[f64; 6]>, StudyError> {
+    let hz = tare_kbest::counter::hz()?;
+    let call = |procedure| Call { procedure: black_box(procedure), on: Box::new(Doubles([1.0; 8])), count: 0 };
+    let mut buffers = [(); 3].map(|()| Box::new(Doubles([1.0; 8])));
+    let mut all = Vec::with_capacity(SEQUENCES);
+    let mut next = call(proc_a as fn(&mut Doubles));
+    for _ in 0..SEQUENCES {
+        // Which procedure on which buffer (figure 9.13).
+        let order: [(fn(&mut Doubles), usize); 6] =
+            [(proc_a, 0), (proc_a, 1), (proc_a, 2), (proc_a, 0), (proc_b, 0), (proc_b, 1)];
+        for buffer in &buffers {
+            cache::flush(&buffer.0);
+        }
+        cache::flush_code(proc_a);
+        cache::flush_code(proc_b);
+        cache::flush_code(timed);
+        let mut counts = [0.0; 6];
+        for ((procedure, buffer), count) in order.into_iter().zip(&mut counts) {
+            next.procedure = black_box(procedure);
+            if let Some(on) = buffers.get_mut(buffer) {
+                std::mem::swap(&mut next.on, on);
+                timed(&mut next);
+                std::mem::swap(&mut next.on, on);
+            }
+            *count = next.count as f64 / hz * 1e9;
+        }
+        all.push(counts);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_core::analysis::studies::equal_calls as table;
+
+    /// What is in the caches is faster than what is not, for data and for instructions.
+    #[test]
+    fn misses_cost_something() {
+        let part = Part { cell: Cell::Equal, round: 0, seen: Seen::Equal { calls: equal_calls().unwrap() } };
+        let e = table(&[part]).unwrap();
+        assert_eq!(e.sequences as usize, SEQUENCES);
+        assert!(e.misses.data > 0.0 && e.misses.procedure > 0.0 && e.misses.none > 0.0, "{e:?}");
+    }
+
+    #[test]
+    fn cells_are_measured() {
+        let mut bench = Bench::new(0).unwrap();
+        let part = bench.measure(Cell::Kbest { load: 1, length: 50e3 }, 3).unwrap();
+        let Seen::Kbest { line, repetitions, timings } = &part.seen else { panic!("{part:?}") };
+        assert!((3..=8).contains(repetitions) && line.slope > 0.0 && timings.len() == 3 && part.round == 3);
+        let part = bench.measure(Cell::Interval { load: 1, length: 20e6 }, 0).unwrap();
+        let Seen::Interval { cpu, rusage, .. } = part.seen else { panic!("{part:?}") };
+        assert!(cpu > 5_000_000 && rusage.abs_diff(cpu) < 5_000_000, "{cpu}, {rusage}");
+        let part = bench.measure(Cell::Procedure { load: 1, length: 1e6 }, 0).unwrap();
+        let Seen::Procedure { elapsed } = part.seen else { panic!("{part:?}") };
+        assert!(elapsed.len() == EXECUTIONS && elapsed.iter().all(|ns| *ns > 1e5));
+    }
+}
