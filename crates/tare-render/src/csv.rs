@@ -107,7 +107,7 @@ const SAMPLES: [&str; 51] = [
     "net_discarded",
 ];
 
-fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
+pub(crate) fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
     let mut w = ::csv::WriterBuilder::new().from_writer(Vec::new());
     for r in rows {
         w.write_record(r)?;
@@ -125,15 +125,15 @@ fn header(fixed: &[&str], parameters: &BTreeSet<&str>) -> Vec<String> {
     fixed.chain(parameters.iter().map(|p| format!("parameter_{}", shown(p)))).collect()
 }
 
-fn secs(ns: f64) -> String {
+pub(crate) fn secs(ns: f64) -> String {
     number(ns / 1e9)
 }
 
-fn number(v: f64) -> String {
+pub(crate) fn number(v: f64) -> String {
     if v.is_finite() { v.to_string() } else { String::new() }
 }
 
-fn cell<T>(value: Option<T>, f: impl Fn(T) -> String) -> String {
+pub(crate) fn cell<T>(value: Option<T>, f: impl Fn(T) -> String) -> String {
     value.map(f).unwrap_or_default()
 }
 

@@ -8,6 +8,7 @@
 //! [`text::shown`]; no control character of theirs reaches a terminal.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod clocks;
 pub mod csv;
 pub mod doctor;

@@ -1,10 +1,11 @@
-//! The table of stored runs.
+//! The tables of stored runs and of other documents.
 
 use crate::grid::{self, Align, Cell, Column};
 use crate::page::Page;
 use crate::style::{Paint, Style};
 use crate::text;
 use std::collections::BTreeMap;
+use tare_core::document::Head;
 use tare_core::run::Status;
 
 /// One stored run.
@@ -56,6 +57,38 @@ pub fn table(rows: &[Row], style: &Style) -> String {
         columns.pop();
     }
     if columns.len() > 5 && !squeeze(&mut columns, &page, &[(5, 20), (4, 32), (5, 10), (4, 16)]) {
+        columns.pop();
+    }
+    squeeze(&mut columns, &page, &[(4, 16), (1, 16), (4, 8)]);
+    grid::draw(&mut page, &columns, 0, 2);
+    page.finish()
+}
+
+/// A stored document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentRow {
+    /// What it is.
+    pub head: Head,
+    /// When it began, as the reader shall see it.
+    pub created: String,
+}
+
+/// Draws stored documents, one per line, in the order given; nothing if there are none.
+pub fn documents(rows: &[DocumentRow], style: &Style) -> String {
+    let mut page = Page::new(style);
+    if rows.is_empty() {
+        return page.finish();
+    }
+    let cells = |f: &dyn Fn(&DocumentRow) -> Cell| rows.iter().map(f).collect::<Vec<_>>();
+    let mut columns = vec![
+        Column::new("id", Align::Right, cells(&|r| Cell::new(r.head.id().to_string()).paint(Paint::Strong))),
+        Column::new("began", Align::Left, cells(&|r| Cell::new(style.show(&r.created)))),
+        Column::new("status", Align::Left, cells(&|r| status(r.head.status))),
+        Column::new("kind", Align::Left, cells(&|r| Cell::new(r.head.kind.name()))),
+        Column::new("title", Align::Left, cells(&|r| Cell::new(style.show(&r.head.title)))),
+        Column::new("machine", Align::Left, cells(&|r| Cell::new(style.show(&r.head.machine)))),
+    ];
+    if !squeeze(&mut columns, &page, &[(4, 32), (5, 12), (4, 16)]) {
         columns.pop();
     }
     squeeze(&mut columns, &page, &[(4, 16), (1, 16), (4, 8)]);

@@ -1,46 +1,46 @@
 //! Tables for documents: Markdown, AsciiDoc, Org mode.
 
+use crate::bench;
+use crate::clocks;
 use crate::number::{self, Scale, Unit};
 use crate::style::Sort;
 use crate::terminal;
 use crate::text::shown;
+use tare_core::report::bench::{BenchReport, BenchRow};
 use tare_core::report::{Measure, MeasureReport, RunReport, SeriesReport};
 
 /// A GitHub-flavoured Markdown table with hyperfine's columns, PT and net time: elapsed time, process time, net time, ratio.
 ///
 /// All times in `unit`, or in the one that fits best. Absent values are `–`.
 pub fn markdown(report: &RunReport, unit: Option<Unit>, sort: Sort) -> String {
-    let t = Table::of(report, unit, sort);
-    let mut out = format!("| {} |\n|:---|{}\n", t.heads.join(" | "), "---:|".repeat(t.heads.len() - 1));
-    for (label, cells) in &t.rows {
-        out.push_str(&format!("| {} | {} |\n", markdown_code(label), cells.join(" | ")));
-    }
-    out
+    Table::of(report, unit, sort).write(Markup::Markdown)
 }
 
 /// An AsciiDoc table of the same content as [`markdown`].
 pub fn asciidoc(report: &RunReport, unit: Option<Unit>, sort: Sort) -> String {
-    let t = Table::of(report, unit, sort);
-    let aligned = vec![">"; t.heads.len() - 1].join(",");
-    let mut out = format!("[cols=\"<,{aligned}\"]\n|===");
-    out.push_str(&format!("\n| {} \n", t.heads.join(" \n| ")));
-    for (label, cells) in &t.rows {
-        out.push_str(&format!("\n| {} \n| {} \n", asciidoc_code(label), cells.join(" \n| ")));
-    }
-    out.push_str("|===\n");
-    out
+    Table::of(report, unit, sort).write(Markup::Asciidoc)
 }
 
 /// An Org mode table of the same content as [`markdown`].
 pub fn orgmode(report: &RunReport, unit: Option<Unit>, sort: Sort) -> String {
-    let t = Table::of(report, unit, sort);
-    let row = |first: &str, rest: &[String]| format!("| {first}  |  {} |\n", rest.join(" |  "));
-    let mut out = row(&t.heads[0], &t.heads[1..]);
-    out.push_str(&format!("|{}--|\n", "--+".repeat(t.heads.len() - 1)));
-    for (label, cells) in &t.rows {
-        out.push_str(&row(&org_code(label), cells));
-    }
-    out
+    Table::of(report, unit, sort).write(Markup::Org)
+}
+
+/// A table of benchmarks: time of one execution, spread, trials, repetitions, clock, standing. All times in `unit`, or in the
+/// one that fits best. Absent values are `–`.
+pub fn benchmarks(report: &BenchReport, unit: Option<Unit>, markup: Markup) -> String {
+    Table::of_benchmarks(report, unit).write(markup)
+}
+
+/// A language of documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Markup {
+    /// GitHub's Markdown.
+    Markdown,
+    /// AsciiDoc.
+    Asciidoc,
+    /// Org mode.
+    Org,
 }
 
 const ABSENT: &str = "–";
@@ -77,6 +77,64 @@ impl Table {
             (s.program.label.clone(), cells(report, s, i, unit))
         };
         Table { heads, rows: terminal::row_order(report, sort).into_iter().map(row).collect() }
+    }
+
+    fn of_benchmarks(report: &BenchReport, unit: Option<Unit>) -> Table {
+        let unit = terminal::middle_unit(report.rows.iter().filter_map(|r| r.time.value().copied()), unit);
+        let time = format!("Time [{unit}]");
+        let heads = ["Benchmark", &time, "Spread", "Trials", "Repetitions", "Clock", "Standing"];
+        let row = |r: &BenchRow| {
+            let absent = || ABSENT.to_owned();
+            let spread = r.spread.value().copied();
+            let time = r.time.value().and_then(|ns| bench::time(*ns, spread, Some(unit)));
+            let cells = vec![
+                time.map_or_else(absent, |(value, _)| value),
+                spread.and_then(number::percent).unwrap_or_else(absent),
+                r.trials.to_string(),
+                r.repetitions.to_string(),
+                clocks::name(r.clock).to_owned(),
+                bench::standing(r.standing),
+            ];
+            (r.name.clone(), cells)
+        };
+        Table { heads: heads.map(str::to_owned).to_vec(), rows: report.rows.iter().map(row).collect() }
+    }
+
+    fn write(&self, markup: Markup) -> String {
+        match markup {
+            Markup::Markdown => self.markdown(),
+            Markup::Asciidoc => self.asciidoc(),
+            Markup::Org => self.org(),
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let mut out = format!("| {} |\n|:---|{}\n", self.heads.join(" | "), "---:|".repeat(self.heads.len() - 1));
+        for (label, cells) in &self.rows {
+            out.push_str(&format!("| {} | {} |\n", markdown_code(label), cells.join(" | ")));
+        }
+        out
+    }
+
+    fn asciidoc(&self) -> String {
+        let aligned = vec![">"; self.heads.len() - 1].join(",");
+        let mut out = format!("[cols=\"<,{aligned}\"]\n|===");
+        out.push_str(&format!("\n| {} \n", self.heads.join(" \n| ")));
+        for (label, cells) in &self.rows {
+            out.push_str(&format!("\n| {} \n| {} \n", asciidoc_code(label), cells.join(" \n| ")));
+        }
+        out.push_str("|===\n");
+        out
+    }
+
+    fn org(&self) -> String {
+        let row = |first: &str, rest: &[String]| format!("| {first}  |  {} |\n", rest.join(" |  "));
+        let mut out = row(&self.heads[0], &self.heads[1..]);
+        out.push_str(&format!("|{}--|\n", "--+".repeat(self.heads.len() - 1)));
+        for (label, cells) in &self.rows {
+            out.push_str(&row(&org_code(label), cells));
+        }
+        out
     }
 }
 

@@ -59,7 +59,7 @@ impl Table {
 }
 
 /// Rows shown of a table unless all is asked for.
-const ROWS: usize = 20;
+pub(crate) const ROWS: usize = 20;
 /// Least width of a cell of text.
 const LEAST: usize = 12;
 
