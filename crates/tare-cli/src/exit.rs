@@ -61,18 +61,35 @@ impl From<tarebench::store::StoreError> for Failure {
                 Some("choose another place with --db FILE or TARE_DB, or keep nothing with --db none")
             }
             S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),
+            S::NoSuchDocument { .. } => Some("`tare list` shows what is stored"),
+            S::IsProfile { .. } => Some("`tare profile import` stores it"),
             S::Missing { .. } => Some("`tare run` makes one; --db FILE or TARE_DB names another"),
             _ => None,
         };
         let exit = match &e {
             S::NoSuchRun { .. }
+            | S::NoSuchDocument { .. }
             | S::AmbiguousRun { .. }
             | S::Duplicate { .. }
             | S::DuplicateProfile { .. }
+            | S::DuplicateDocument { .. }
+            | S::IsProfile { .. }
+            | S::NewerArchive { .. }
             | S::BadArchive { .. } => Exit::Usage,
             _ => Exit::System,
         };
         Failure { exit, message: e.to_string(), hint: hint.map(str::to_owned) }
+    }
+}
+
+impl From<tarebench::documents::DocumentError> for Failure {
+    fn from(e: tarebench::documents::DocumentError) -> Failure {
+        use tarebench::documents::DocumentError as D;
+        match e {
+            D::Store(e) => e.into(),
+            D::Content { .. } => Failure::system(e),
+            D::Finished(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
+        }
     }
 }
 

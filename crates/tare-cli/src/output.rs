@@ -9,7 +9,7 @@ use tarebench::core::sample::Sample;
 use tarebench::core::units::Nanos;
 use tarebench::render::number::Unit;
 use tarebench::render::style::{Sort, Style};
-use tarebench::render::{csv, hyperfine, json, markup, terminal};
+use tarebench::render::{bench, csv, hyperfine, json, markup, terminal};
 
 /// How results are shown.
 #[derive(Args)]
@@ -89,10 +89,10 @@ pub struct Exports {
     /// The full result, with all samples, as JSON
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
-    /// A row for each program, as CSV
+    /// A row for each program or benchmark, as CSV
     #[arg(long, value_name = "FILE")]
     export_csv: Option<PathBuf>,
-    /// A row for each sample, as CSV
+    /// A row for each sample or trial, as CSV
     #[arg(long, value_name = "FILE")]
     export_samples: Option<PathBuf>,
     /// A Markdown table
@@ -210,6 +210,22 @@ impl Show {
         print(&terminal::run_report(report, &style));
         Ok(())
     }
+
+    /// The same for benchmarks, which began when the text says.
+    pub fn bench(&self, shown: &bench::Shown<'_>, created: &str, exports: &Exports) -> Result<(), Failure> {
+        exports.check_bench()?;
+        if exports.json {
+            print(&bench::json(shown).map_err(Failure::system)?);
+            return Ok(());
+        }
+        if self.quiet || exports.to_stdout() {
+            return Ok(());
+        }
+        let mut style = self.style.clone();
+        style.more = Some(format!("tare show {} --full{}", shown.head.id(), self.db_option));
+        print(&bench::terminal(shown, created, &style));
+        Ok(())
+    }
 }
 
 impl Exports {
@@ -239,6 +255,37 @@ impl Exports {
         for file in self.files().into_iter().flatten().filter(|f| f.as_os_str() != "-") {
             let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
             opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
+        }
+        Ok(())
+    }
+
+    fn check_bench(&self) -> Result<(), Failure> {
+        match self.export_hyperfine {
+            Some(_) => Err(Failure::usage("hyperfine's JSON is of runs of programs, not of benchmarks")),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the files that were asked for of benchmarks: rows are benchmarks, samples are trials.
+    pub fn write_bench(&self, shown: &bench::Shown<'_>, show: &Show) -> Result<(), Failure> {
+        let failed = |e: tarebench::render::RenderError| Failure::system(e);
+        if let Some(f) = &self.export_json {
+            write(f, &bench::json(shown).map_err(failed)?)?;
+        }
+        if let Some(f) = &self.export_csv {
+            write(f, &bench::csv(shown.report).map_err(failed)?)?;
+        }
+        if let Some(f) = &self.export_samples {
+            write(f, &bench::trials(shown.bench).map_err(failed)?)?;
+        }
+        for (file, language) in [
+            (&self.export_markdown, markup::Markup::Markdown),
+            (&self.export_asciidoc, markup::Markup::Asciidoc),
+            (&self.export_orgmode, markup::Markup::Org),
+        ] {
+            if let Some(f) = file {
+                write(f, &markup::benchmarks(shown.report, show.style.unit, language))?;
+            }
         }
         Ok(())
     }

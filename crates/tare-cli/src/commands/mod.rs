@@ -23,8 +23,9 @@ mod work;
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand};
 use std::path::{Path, PathBuf};
+use tarebench::core::document::Id;
 use tarebench::session::{Place, store_path};
-use tarebench::store::{SqliteStore, Store};
+use tarebench::store::{SqliteStore, Store, Stored};
 
 /// Measures how long programs take, so that the figure can be trusted.
 ///
@@ -150,6 +151,30 @@ pub struct RunId {
 impl RunId {
     /// Its number in the store.
     pub fn resolve(&self, store: &SqliteStore) -> Result<i64, Failure> {
-        Ok(store.resolve(&self.run)?)
+        match store.find(&self.run)? {
+            Stored::Run(id) => Ok(id),
+            Stored::Document(id) => Err(no_run(id)),
+        }
+    }
+}
+
+/// A document where only a run will do.
+pub fn no_run(id: Id) -> Failure {
+    let text = format!("{id} is a {}, expected a run", id.kind.noun());
+    Failure::usage(text).hint(format!("`tare show {id}` prints it"))
+}
+
+/// Which run or other document is meant.
+#[derive(Args)]
+pub struct StoredId {
+    /// Number of a run, `last`, or the first four or more digits of its uuid; or of benchmarks (`b1`), of a study (`s1`)
+    #[arg(value_name = "RUN", default_value = "last")]
+    what: String,
+}
+
+impl StoredId {
+    /// Its number in the store.
+    pub fn resolve(&self, store: &SqliteStore) -> Result<Stored, Failure> {
+        Ok(store.find(&self.what)?)
     }
 }

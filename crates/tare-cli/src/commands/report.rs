@@ -8,7 +8,7 @@ use tarebench::core::profile::Profile;
 use tarebench::core::report::build;
 use tarebench::render::web;
 use tarebench::render::web::page::Page;
-use tarebench::store::{SqliteStore, Store, StoreError};
+use tarebench::store::{SqliteStore, Store, StoreError, Stored};
 use tarebench::sys::clock;
 use tarebench::{profiling, session};
 
@@ -65,6 +65,9 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
         };
         let none = || Failure::usage(format!("there is no profile {label}").trim_end()).hint("`tare profile list`");
         return of_profile(&found.ok_or_else(none)?);
+    }
+    if let Ok(Stored::Document(id)) = store.find(&args.what) {
+        return Err(super::no_run(id));
     }
     let id = match store.resolve(&args.what) {
         Ok(id) => id,

@@ -1,14 +1,14 @@
-//! `tare rm`: remove stored runs.
+//! `tare rm`: remove stored runs and other documents.
 
 use super::StoreArgs;
 use crate::exit::{Exit, Failure};
 use clap::Args;
-use tarebench::store::Store;
+use tarebench::store::{Store, Stored};
 
-/// Remove stored runs, with their samples
+/// Remove stored runs, with their samples, benchmarks and studies
 #[derive(Args)]
 pub struct RmArgs {
-    /// Numbers or uuids of runs, or `last`
+    /// Numbers or uuids of runs, or `last`; numbers of benchmarks (`b1`) and studies (`s1`)
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
     #[command(flatten)]
@@ -18,10 +18,13 @@ pub struct RmArgs {
 pub fn rm(args: &RmArgs) -> Result<Exit, Failure> {
     let mut store = args.store.writable()?;
     // All are looked up before any is removed: a mistyped number removes nothing.
-    let ids: Vec<i64> = args.runs.iter().map(|r| store.resolve(r)).collect::<Result<_, _>>()?;
-    for id in ids {
-        store.remove(id)?;
-        eprintln!("removed run {id}");
+    let all: Vec<Stored> = args.runs.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
+    for one in all {
+        match one {
+            Stored::Run(id) => store.remove(id)?,
+            Stored::Document(id) => store.remove_document(id)?,
+        }
+        eprintln!("removed {one}");
     }
     Ok(Exit::Done)
 }

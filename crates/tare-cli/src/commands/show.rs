@@ -1,17 +1,21 @@
-//! `tare show`: the result of a stored run.
+//! `tare show`: the result of a stored run, or of benchmarks.
 
-use super::{RunId, StoreArgs};
+use super::{StoreArgs, StoredId};
 use crate::exit::{Exit, Failure};
-use crate::output::{Exports, StyleArgs};
+use crate::output::{self, Exports, Show, StyleArgs};
 use clap::Args;
-use tarebench::core::report::build;
+use tarebench::core::document::{Id, Kind};
+use tarebench::core::report::{bench, build};
+use tarebench::documents;
+use tarebench::render::bench::Shown;
 use tarebench::session::load;
+use tarebench::store::{SqliteStore, Store, Stored};
 
-/// Print the result of a stored run
+/// Print the result of a stored run, or of benchmarks
 #[derive(Args)]
 pub struct ShowArgs {
     #[command(flatten)]
-    run: RunId,
+    what: StoredId,
     /// Discard at so many standard deviations, instead of the run's; nothing stored is changed
     #[arg(long, value_name = "S")]
     sigma: Option<f64>,
@@ -27,12 +31,34 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
     let store = args.store.readable()?;
-    let (mut run, samples, profile) = load(&store, args.run.resolve(&store)?)?;
+    let id = match args.what.resolve(&store)? {
+        Stored::Run(id) => id,
+        Stored::Document(id) => return document(args, &show, &store, id),
+    };
+    let (mut run, samples, profile) = load(&store, id)?;
     if let Some(sigma) = args.sigma {
         run.plan.sigma = crate::plan::check_sigma(sigma)?;
     }
     let report = build(&run, &samples, profile.as_ref());
     show.report(&report, &samples, &args.exports)?;
     args.exports.write(&report, &samples, &show)?;
+    Ok(Exit::Done)
+}
+
+fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<Exit, Failure> {
+    if args.sigma.is_some() {
+        return Err(Failure::usage(format!("--sigma is for runs; {id} is a {}", id.kind.noun())));
+    }
+    if id.kind != Kind::Bench {
+        let document = store.document(id)?;
+        let text =
+            format!("this version of tare has no table for a {}; {id} is {:?}", id.kind.noun(), document.head.title);
+        return Err(Failure::usage(text).hint(format!("`tare export {id}` writes it as JSON")));
+    }
+    let (head, bench) = documents::bench(store, id)?;
+    let report = bench::build(&bench);
+    let shown = Shown { head: &head, bench: &bench, report: &report };
+    show.bench(&shown, &output::local_time(head.created), &args.exports)?;
+    args.exports.write_bench(&shown, show)?;
     Ok(Exit::Done)
 }
