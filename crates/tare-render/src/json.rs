@@ -45,8 +45,11 @@ pub fn write_full(mut out: impl io::Write, report: &RunReport, samples: &[Sample
     Ok(())
 }
 
-/// Any value, indented by two spaces, without a newline at its end.
-pub(crate) fn pretty(value: &impl Serialize) -> Result<String, RenderError> {
+/// Any value, indented by two spaces, without a newline at its end; escaped as [`full`] is.
+///
+/// # Errors
+/// [`RenderError::Json`] if it cannot be written as JSON.
+pub fn pretty(value: &impl Serialize) -> Result<String, RenderError> {
     let mut out = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut out, Safe(PrettyFormatter::new())))?;
     Ok(String::from_utf8_lossy(&out).into_owned())

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use tarebench::core::document::{Head, Id, Kind};
 use tarebench::core::run::Status;
 use tarebench::core::units::Nanos;
+use tarebench::render::json;
 use tarebench::render::list::{DocumentRow, Row, documents, table};
 use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, SqliteStore, Store, StoreError};
 
@@ -90,7 +91,7 @@ pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
     if args.json {
         let documents = others.iter().map(|d| Entry::Document(DocumentEntry::of(d)));
         let entries: Vec<Entry> = runs.iter().map(Entry::Run).chain(documents).collect();
-        print(&(serde_json::to_string_pretty(&entries).map_err(Failure::system)? + "\n"));
+        print(&(json::pretty(&entries).map_err(Failure::system)? + "\n"));
         return Ok(Exit::Done);
     }
     if runs.is_empty() && others.is_empty() {
