@@ -141,6 +141,36 @@ def profiles():
         put("profile_json", f"{name}.json", json.dumps(document, separators=(",", ":")).encode())
 
 
+def benchmarks():
+    """Built here: every standing, clock and state of the caches, and an archive of the document that they become."""
+    def row(name, counts, cpu=None, clock="counter", hz=2.3e9, cache="warm", compensation=None, **changes):
+        trials = [{"count": c, "cpu": cpu, "ticks": 2, "preemptions": 0, "waits": None} for c in counts]
+        compensation = {"value": compensation} if compensation else {"absent": {"reason": "not_asked", "detail": "x"}}
+        timing = {"clock": clock, "hz": hz, "cache": cache, "repetitions": 10, "compensation": compensation,
+                  "parameters": {"k": 3, "epsilon": 0.001, "most": 30, "least": 0}, "overhead": 46,
+                  "less_overhead": False, "trials": trials}
+        return {"name": name, "timing": {**timing, **changes}}
+
+    def bench(*rows):
+        machine = {"name": "host", "kernel": "6.1.0", "architecture": "x86_64", "cpu": {"value": "CPU"}, "cpus": 2}
+        return {"format": "tare-bench", "version": 1, "tool": "0.1.0", "name": "sorts", "created": 10**18,
+                "machine": machine, "rows": rows}
+
+    plain = bench(row("add", [2300000, 2300100, 2300200]))
+    hostile = bench(
+        row("a\x1b[31m\u202e\u6f22\n<b>|", [23000000, 23500000, 24000000], cache={"cold": {"bytes": 1 << 26}}),
+        row("sliced", [39100000] * 3, cpu=5001000, repetitions=1),
+        row("short", [300, 300, 0], repetitions=1),
+        row("less", [23000000] * 4, compensation={"cost": 11500.0, "period": 9.2e6}, less_overhead=True),
+        row("cpu", [5000000], clock="thread_cpu", hz=1e9))
+    head = {"kind": "bench", "number": 0, "uuid": "ab" * 16, "title": "sorts", "created": 10**18, "status": "finished",
+            "tool": "0.1.0", "machine": "host"}
+    archive = {"format": "tare-document", "version": 1, "head": head, "doc": plain,
+               "parts": [{"doc": [1, 2.5, None], "blob": "00abff"}]}
+    for name, document in {"plain": plain, "hostile": hostile, "archive": archive}.items():
+        put("bench_json", f"{name}.json", json.dumps(document, separators=(",", ":")).encode())
+
+
 def main():
     tare = os.path.abspath(sys.argv[1])
     proc_stat()
@@ -148,6 +178,7 @@ def main():
     taskstats()
     names()
     profiles()
+    benchmarks()
     documents(tare)
 
 

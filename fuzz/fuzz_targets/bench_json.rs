@@ -1,0 +1,53 @@
+//! Files of benchmarks and archives of documents: what is accepted is stored and exported without a change, and shown in
+//! every form within the width and without control characters; anything else is refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tare_core::bench::Bench;
+use tare_core::document::Kind;
+use tare_core::report::bench::build;
+use tare_render::bench::{Shown, csv, json, terminal, trials};
+use tare_render::markup::{Markup, benchmarks};
+use tare_render::style::Style;
+use tare_store::{SqliteStore, Store, Stored, import};
+use unicode_width::UnicodeWidthStr;
+
+fuzz_target!(|data: &[u8]| {
+    let mut store = SqliteStore::in_memory().expect("a store in memory");
+    let id = match import(&mut store, &mut &data[..]) {
+        Ok(Stored::Document(id)) => id,
+        // Archives of runs have a target of their own.
+        Ok(Stored::Run(_)) => return,
+        Err(error) => return drop(error.to_string()),
+    };
+    let document = store.document(id).expect("what was imported can be read");
+    let archive = store.export_document(id).expect("what was imported can be exported");
+    let mut text = Vec::new();
+    archive.write(&mut text).expect("memory takes it");
+    let mut other = SqliteStore::in_memory().expect("a store in memory");
+    let copy = other.import_document(&mut &text[..]).expect("what was exported can be imported");
+    assert_eq!(other.document(copy).expect("what was imported can be read"), document);
+
+    if id.kind != Kind::Bench {
+        return;
+    }
+    let bench: Bench = serde_json::from_value(document.doc).expect("benchmarks are checked");
+    let report = build(&bench);
+    let shown = Shown { head: &document.head, bench: &bench, report: &report };
+    for (width, unicode) in [(40, true), (84, false), (113, true)] {
+        let text = terminal(&shown, "now", &Style { width, unicode, ..Style::default() });
+        for line in text.lines() {
+            let columns = line.width();
+            assert!(columns <= width, "{columns} columns, {width} wanted: {line:?}");
+            assert!(!line.chars().any(char::is_control), "control character in {line:?}");
+            assert!(unicode || line.is_ascii(), "not ASCII: {line:?}");
+        }
+    }
+    json(&shown).expect("figures that are not finite are absent");
+    let _ = csv(&report);
+    let _ = trials(&bench);
+    for language in [Markup::Markdown, Markup::Asciidoc, Markup::Org] {
+        let text = benchmarks(&report, None, language);
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control character in {text:?}");
+    }
+});
