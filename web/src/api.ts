@@ -2,6 +2,7 @@
 
 import type { Spot } from "./gestures";
 import type { PageView } from "./page";
+import type { Range } from "./ticks";
 import type { View } from "./view";
 
 export interface TareApi {
@@ -14,6 +15,8 @@ export interface TareApi {
   readonly renders: Record<string, { axes: number; points: number; chosen: number }>;
   /** Where a value is on the screen, in pixels of the window; `null` without such a chart. */
   place: (chart: string, x: number, y: number) => Spot | null;
+  /** Of a trace: the visible time (ns), the inactive period that is pointed at (-1: none), and where a time is. */
+  readonly timeline: { range: Range; focus: number; drawn: number; place: (ns: number) => Spot } | null;
 }
 
 export function api(page: PageView): TareApi {
@@ -37,6 +40,12 @@ export function api(page: PageView): TareApi {
     },
     get renders() {
       return Object.fromEntries(charts().map((c) => [c.spec.name, { ...c.renders }]));
+    },
+    get timeline() {
+      const shown = page.timeline;
+      if (!shown) return null;
+      const { range, focus, drawn } = shown;
+      return { range, focus, drawn, place: (ns: number) => shown.place(ns) };
     },
     place(name: string, x: number, y: number): Spot | null {
       const chart = charts().find((c) => c.spec.name === name);

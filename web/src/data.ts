@@ -6,14 +6,16 @@
 export interface Page {
   format: "tare-page";
   version: 1;
-  kind: "run" | "profile";
+  kind: "run" | "profile" | "trace";
   title: string;
   subtitle: string;
   /** What was measured where: label and text. */
   facts: [string, string][];
   remarks: Remark[];
-  /** A program of a run; the short and the long part of a profile. At least one. */
+  /** A program of a run; the short and the long part of a profile; none of a trace. */
   plots: Plot[];
+  /** Of a trace. */
+  timeline?: Timeline;
   /** Of the whole: comparison, protocol, cutoffs, machine. */
   tables: Table[];
   /** Version and time, for the foot of the page. */
@@ -50,7 +52,7 @@ export interface Measure {
 }
 
 /** How a class of samples is drawn, beside its colour. */
-export type Symbol = "circle" | "triangle" | "diamond" | "cross" | "square";
+export type Symbol = "circle" | "triangle" | "diamond" | "cross" | "square" | "ring" | "plus";
 
 export interface Class {
   /** E.g. "central cluster", "L-sample", "discarded: cutoff". */
@@ -125,4 +127,43 @@ export interface Row {
   cells: string[];
   /** Positions of the samples (of this plot) that the row speaks of; empty: of none in particular. */
   samples: number[];
+}
+
+/** What an inactive period was, or what had the CPU. */
+export type GapClass = "timer" | "interrupt" | "softirq" | "task" | "idle" | "no_event" | "unknown";
+
+/** When a process had its CPU, and when not. Times are ns from the beginning of the trace. */
+export interface Timeline {
+  length: number;
+  /** What inactive periods were; what took most time comes first. */
+  causes: Cause[];
+  /** Per inactive period, in the order of time. */
+  start: number[];
+  duration: number[];
+  /** Position of its cause. */
+  cause: number[];
+  /** In words, where they say more than the cause. */
+  words: (string | null)[];
+  /** Timer interrupts. */
+  ticks: number[];
+  /** What the kernel told; `null` if it did not. */
+  events: Events | null;
+}
+
+export interface Cause {
+  title: string;
+  class: GapClass;
+  gaps: number;
+  time: number;
+  /** Of the trace. */
+  share: number | null;
+}
+
+/** Interrupts, softirqs and tasks, by their beginnings. What began before the trace has a negative one. */
+export interface Events {
+  what: { title: string; class: GapClass }[];
+  /** Per event: position in `what`. */
+  kind: number[];
+  start: number[];
+  end: number[];
 }

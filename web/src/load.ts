@@ -1,6 +1,6 @@
 // Takes the data out of the page, and says in one sentence what is wrong with it.
 
-import type { Page, Plot } from "./data";
+import type { Page, Plot, Timeline } from "./data";
 
 export class Unreadable extends Error {}
 
@@ -32,6 +32,7 @@ export function checked(value: unknown): Page {
     if (!Array.isArray(page[name])) throw new Unreadable(`The data of this page is incomplete: it has no ${name}.`);
   }
   page.plots.forEach(checkPlot);
+  if (page.timeline) checkTimeline(page.timeline);
   return page;
 }
 
@@ -55,4 +56,21 @@ function checkPlot(plot: Plot, index: number): void {
   if (typeof dual === "string") return;
   if (!dual || dual.odd?.length !== dual.even?.length) return wrong("pairs that lack a half");
   if ([dual.odd, dual.even].some((half) => half.some((i) => !(i >= 0 && i < n)))) wrong("pairs of unknown samples");
+}
+
+function checkTimeline(t: Timeline): void {
+  const wrong = (what: string): never => {
+    throw new Unreadable(`The data of this page is inconsistent: its timeline has ${what}.`);
+  };
+  const n = t.start?.length;
+  if (!(t.length >= 0) || !Array.isArray(t.causes) || !Array.isArray(t.ticks)) wrong("no length, causes or ticks");
+  for (const name of ["duration", "cause", "words"] as const) {
+    if (t[name]?.length !== n) wrong(`${n} periods, but not as many entries of ${name}`);
+  }
+  if (t.cause.some((c) => t.causes[c] === undefined)) wrong("periods of an unknown cause");
+  const events = t.events;
+  if (!events) return;
+  if (!Array.isArray(events.what) || [events.start, events.end].some((a) => a?.length !== events.kind?.length))
+    wrong("events that lack a part");
+  if (events.kind.some((k) => events.what[k] === undefined)) wrong("events of an unknown kind");
 }

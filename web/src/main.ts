@@ -5,6 +5,7 @@ import "./style/controls.css";
 import "./style/head.css";
 import "./style/plots.css";
 import "./style/tables.css";
+import "./style/timeline.css";
 import "./style/tooltip.css";
 import "./style/narrow.css";
 import "./style/print.css";

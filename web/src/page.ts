@@ -5,6 +5,7 @@ import { bdi, h, uid } from "./dom";
 import { type PlotView, plotView } from "./plot";
 import { staticTable, type StaticTable } from "./static-table";
 import { toggleTheme } from "./theme";
+import { TimelineView } from "./timeline";
 
 /** More plots than this are chosen from a list. */
 const TABS = 8;
@@ -12,6 +13,8 @@ const TABS = 8;
 export class PageView {
   readonly element: HTMLElement;
   current: PlotView | null = null;
+  /** Of a trace. */
+  readonly timeline: TimelineView | null;
   readonly #page: Page;
   readonly #panel = h("div", { class: "panel" });
   readonly #tables: StaticTable[];
@@ -19,13 +22,15 @@ export class PageView {
 
   constructor(page: Page) {
     this.#page = page;
+    this.timeline = page.timeline ? new TimelineView(page.timeline) : null;
     this.#tables = page.tables.map((t) => staticTable(t, null));
     const whole = h("section", { class: "whole tables" }, ...this.#tables.map((t) => t.element));
     const foot = h("footer", {}, h("p", {}, page.foot));
-    // A profile is asked for its cutoffs, a run for its samples.
+    // A profile is asked for its cutoffs, a run for its samples, a trace for its timeline.
     const first = page.kind === "profile" ? whole : null;
     const last = page.kind === "profile" ? null : whole;
-    this.element = h("main", {}, header(page), first, this.#chooser(), this.#panel, last, foot);
+    const periods = this.timeline && h("div", { class: "tables" }, this.timeline.periods);
+    this.element = h("main", {}, header(page), first, this.#chooser(), this.#panel, last, periods, foot);
     window.addEventListener("hashchange", () => this.show(this.#fromHash()));
     document.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.defaultPrevented) return;
@@ -35,7 +40,10 @@ export class PageView {
   }
 
   start(): void {
-    if (this.#page.plots.length > 0) this.show(this.#fromHash());
+    if (this.timeline) {
+      this.#panel.append(this.timeline.element);
+      this.timeline.mount();
+    } else if (this.#page.plots.length > 0) this.show(this.#fromHash());
     else this.#panel.append(h("p", { class: "instead" }, "There is nothing to plot: no program was measured."));
   }
 
@@ -72,6 +80,7 @@ export class PageView {
   printing(on: boolean): void {
     for (const table of this.#tables) table.printing(on);
     this.current?.printing(on);
+    this.timeline?.printing(on);
   }
 
   #chooser(): HTMLElement | null {

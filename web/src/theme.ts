@@ -1,6 +1,6 @@
 // Colours of charts and symbols, in light and dark. Okabe and Ito's palette: told apart with any colour vision.
 
-import type { Class } from "./data";
+import type { Class, GapClass } from "./data";
 
 export const FONT = 'system-ui, "Segoe UI", "Helvetica Neue", "Liberation Sans", sans-serif';
 
@@ -14,6 +14,9 @@ export interface Palette {
   accent: string;
   bar: string;
   roles: Record<Class["role"], string[]>;
+  /** Of a timeline: when the process had its CPU, and what had it else. */
+  active: string;
+  gaps: Record<GapClass, string>;
 }
 
 const PALETTES: Record<Theme, Palette> = {
@@ -31,6 +34,16 @@ const PALETTES: Record<Theme, Palette> = {
       other: ["#6f767d", "#3f7d6b"],
       failed: ["#111111", "#54301a"],
     },
+    active: "#d3d9df",
+    gaps: {
+      timer: "#e69f00",
+      interrupt: "#cc79a7",
+      softirq: "#56b4e9",
+      task: "#d55e00",
+      idle: "#009e73",
+      no_event: "#111111",
+      unknown: "#7f7f7f",
+    },
   },
   dark: {
     ink: "#e4e2dc",
@@ -45,6 +58,16 @@ const PALETTES: Record<Theme, Palette> = {
       drift: ["#d99ac6", "#b79be0"],
       other: ["#a0a7ad", "#58b89d"],
       failed: ["#f4f1e8", "#e0b88f"],
+    },
+    active: "#39424a",
+    gaps: {
+      timer: "#e6b23c",
+      interrupt: "#d99ac6",
+      softirq: "#7cc0ee",
+      task: "#f0742c",
+      idle: "#58b89d",
+      no_event: "#f4f1e8",
+      unknown: "#8b9094",
     },
   },
 };

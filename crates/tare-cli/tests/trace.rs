@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{alone, burner, folder, json, run, shared, tare, text};
+use common::{NOBODY, alone, burner, folder, json, run, shared, skip, tare, text, via};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 
@@ -44,16 +44,179 @@ fn competitors_take_their_share() {
     }
 }
 
+/// A name that a page or a terminal must not take for anything else.
+const ODD: &str = "a)b <script>";
+
+/// Starts a process of this name that takes the CPU for 3 ms every 50 ms, and stops it with the value.
+struct Pulse(std::process::Child);
+
+impl Pulse {
+    fn start(name: &str, cpu: &str) -> Pulse {
+        let mut c = Command::new(burner());
+        Pulse(c.args(["pulse", name, cpu, "50", "3", "0"]).stdin(Stdio::piped()).spawn().unwrap())
+    }
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        let _ = (self.0.kill(), self.0.wait());
+    }
+}
+
+/// Which CPU is traced.
+fn cpu() -> String {
+    json(tare(&folder()).args(["trace", "--json", "--for", "1ms"]), 0)["made"]["cpu"].to_string()
+}
+
+/// The explanation of a trace, if this machine allows one.
+fn explained(d: &Value) -> Option<&Value> {
+    let e = &d["explained"]["value"];
+    if e.is_null() {
+        skip(&d["explained"]["absent"].to_string());
+        return None;
+    }
+    Some(e)
+}
+
+fn list<'a>(of: &'a Value, name: &str) -> &'a Vec<Value> {
+    of[name].as_array().unwrap()
+}
+
+/// What each inactive period was.
+fn reasons(e: &Value) -> Vec<&str> {
+    let causes = list(e, "causes");
+    let of = |g: &Value| causes[g["cause"].as_u64().unwrap() as usize]["reason"]["kind"].as_str().unwrap();
+    list(e, "gaps").iter().map(of).collect()
+}
+
+#[test]
+fn injected_preemptions_are_named() {
+    let _alone = alone();
+    let cpu = cpu();
+    let pulse = Pulse::start(ODD, &cpu);
+    let d = traced(&["--for", "2s", "--cpu", &cpu]);
+    drop(pulse);
+    let Some(e) = explained(&d) else { return };
+    let hz = d["trace"]["hz"].as_f64().unwrap();
+    let cause = list(e, "causes").iter().find(|c| c["reason"]["name"] == ODD).expect("a cause of this name");
+    assert_eq!((&cause["reason"]["kind"], &cause["reason"]["by"]), (&"preempted".into(), &"user".into()));
+    assert!(cause["gaps"].as_u64().unwrap() >= 10, "{cause}");
+    let of = |e: &&Value| e["kind"] == "task" && e["name"] == ODD;
+    let length = |e: &Value| (e["end"].as_f64().unwrap() - e["start"].as_f64().unwrap()) / hz;
+    let taken: f64 = list(e, "events").iter().filter(of).map(length).sum();
+    // 40 bursts of 3 ms of CPU time; what the hypervisor takes within them comes on top.
+    assert!(taken > 0.6 * 0.12, "{taken} s, injected 0.12 s");
+    // The counter and the kernel's clock agree: a task that has the CPU is never within active time.
+    let gaps: Vec<(f64, f64)> = list(&d["trace"], "gaps")
+        .iter()
+        .map(|g| (g["start"].as_f64().unwrap(), g["start"].as_f64().unwrap() + g["duration"].as_f64().unwrap()))
+        .collect();
+    let all: Vec<&Value> = list(e, "events").iter().filter(|e| of(e) && e["complete"] == true).collect();
+    let inside = all.iter().filter(|e| {
+        let (start, end) = (e["start"].as_f64().unwrap(), e["end"].as_f64().unwrap());
+        gaps.iter().any(|g| g.0 <= start && end <= g.1)
+    });
+    let inside = inside.count();
+    assert!(inside * 10 >= all.len() * 9, "{inside} of {} lie in a gap", all.len());
+}
+
+#[test]
+fn odd_names_are_text_in_lines_pictures_and_pages() {
+    let _alone = alone();
+    let (dir, cpu) = (folder(), cpu());
+    let pulse = Pulse::start(ODD, &cpu);
+    let (picture, page) = (dir.path().join("t.svg"), dir.path().join("t.html"));
+    let mut c = tare(&dir);
+    c.args(["trace", "--for", "500ms", "--cpu", &cpu, "--svg"]).arg(&picture).arg("--html").arg(&page);
+    let out = text(&run(&mut c, 0).stdout);
+    drop(pulse);
+    let (picture, page) = (std::fs::read_to_string(picture).unwrap(), std::fs::read_to_string(page).unwrap());
+    assert!(picture.contains("</svg>") && !picture.contains("<script"));
+    let (_, data) = page.split_once("id=\"tare-data\"").unwrap();
+    let data = data.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["kind"], "trace");
+    let t = &data["timeline"];
+    assert_eq!(list(t, "start").len(), out.lines().filter(|l| l.starts_with('I')).count());
+    if t["events"].is_null() {
+        return skip("no record of the kernel's");
+    }
+    let named = format!("preempted by {ODD} (pid ");
+    assert!(out.lines().any(|l| l.starts_with('I') && l.contains(&named)), "{out}");
+    assert!(picture.contains("a)b &lt;script&gt;"));
+    assert!(list(t, "causes").iter().any(|c| c["title"] == format!("preempted by {ODD}")));
+}
+
+/// Of the ticks of an idle CPU. Others may run now and then, and a hypervisor may be late, but not every time.
+#[test]
+fn most_ticks_are_explained_as_timer_interrupts() {
+    let _alone = alone();
+    let mut seen = Vec::new();
+    for _ in 0..6 {
+        let d = traced(&["--for", "400ms"]);
+        let Some(e) = explained(&d) else { return };
+        let reasons = reasons(e);
+        let tick = &d["summary"]["tick"];
+        if tick.is_null() {
+            continue;
+        }
+        assert_eq!(tick["hz"].as_f64(), Some(kernel_hz().round()));
+        let ticks: Vec<usize> = list(tick, "gaps").iter().map(|g| g.as_u64().unwrap() as usize).collect();
+        let timers = ticks.iter().filter(|i| reasons[**i] == "timer").count();
+        let interrupts = list(e, "events").iter().filter(|e| e["kind"] != "task" && e["kind"] != "idle").count();
+        let outside = e["outside"].as_u64().unwrap() as usize;
+        seen.push((timers, ticks.len(), outside, interrupts));
+        if timers * 10 >= ticks.len() * 7 && ticks.len() >= 20 && outside * 20 <= interrupts {
+            return;
+        }
+    }
+    panic!("timer interrupts, ticks, interrupts outside of gaps, interrupts: {seen:?}");
+}
+
+/// Where the program hardly runs, the kernel's record tells the tick all the same.
+#[test]
+fn a_mostly_preempted_trace_has_its_tick() {
+    let _alone = alone();
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        let d = traced(&["--for", "500ms", "--load", "10"]);
+        if explained(&d).is_none() {
+            return;
+        }
+        found.push(d["summary"]["tick"]["hz"].as_f64());
+    }
+    let hz = Some(kernel_hz().round());
+    assert!(found.contains(&hz) && found.iter().all(|f| f.is_none() || *f == hz), "{hz:?}: {found:?}");
+}
+
+#[test]
+fn without_privilege_it_says_why_and_goes_by_period_and_length() {
+    let _shared = shared();
+    if !common::is_root() {
+        return skip("this test becomes another user");
+    }
+    let dir = folder();
+    let d = json(via(&dir, NOBODY).args(["trace", "--json", "--for", "100ms"]), 0);
+    assert_eq!(d["explained"]["absent"]["reason"], "no_permission", "{}", d["explained"]);
+    assert_eq!(list(&d, "causes").len(), list(&d["trace"], "gaps").len());
+    let (picture, page) = (dir.path().join("t.svg"), dir.path().join("t.html"));
+    let mut c = via(&dir, NOBODY);
+    c.args(["trace", "--summary", "--for", "100ms", "--svg"]).arg(&picture).arg("--html").arg(&page);
+    let shown = text(&run(&mut c, 0).stdout);
+    assert!(shown.contains("CAP_BPF") && shown.contains("by period"), "{shown}");
+    assert!(picture.exists() && std::fs::read_to_string(page).unwrap().contains("CAP_BPF"));
+    let d = json(tare(&dir).args(["trace", "--json", "--for", "10ms", "--no-explain"]), 0);
+    assert_eq!(d["explained"]["absent"]["reason"], "not_asked");
+}
+
 /// A process that takes the CPU for 3 ms every 50 ms, and is let run at once: its bursts are in the trace.
 #[test]
 fn injected_preemptions_are_found() {
     let _alone = alone();
-    let cpu = json(tare(&folder()).args(["trace", "--json", "--for", "1ms"]), 0)["made"]["cpu"].to_string();
-    let mut c = Command::new(burner());
-    let mut other = c.args(["pulse", "t-pulse", &cpu, "50", "3", "0"]).stdin(Stdio::piped()).spawn().unwrap();
+    let cpu = cpu();
+    let other = Pulse::start("t-pulse", &cpu);
     let d = traced(&["--for", "2s", "--cpu", &cpu]);
-    other.kill().unwrap();
-    other.wait().unwrap();
+    drop(other);
     let hz = d["trace"]["hz"].as_f64().unwrap();
     let taken: f64 = d["trace"]["gaps"]
         .as_array()
@@ -83,6 +246,10 @@ fn bad_requests_are_named() {
     let dir = folder();
     let out = run(tare(&dir).args(["trace", "--cpu", "1000"]), 2);
     assert!(text(&out.stderr).contains("CPU 1000 is not one that tare may use"), "{}", text(&out.stderr));
+    for file in ["--svg", "--html"] {
+        let out = run(tare(&dir).args(["trace", "--summary", "--for", "1ms", file, "/nonexistent/t"]), 4);
+        assert!(text(&out.stderr).contains("/nonexistent/t"), "{}", text(&out.stderr));
+    }
     for bad in [&["--for", "0"][..], &["--for", "2h"], &["--load", "0"], &["--threshold", "-1"]] {
         run(tare(&dir).arg("trace").args(bad), 2);
     }

@@ -68,3 +68,19 @@ test("a profile's page shows its cutoffs first, then both parts", async () => {
   expect(requests).toEqual([]);
   await close();
 });
+
+test("a trace's page shows its timeline, which can be zoomed", async () => {
+  const file = join(folder, "trace.html");
+  const said = run("trace", "--for", "100ms", "--load", "2", "--html", file);
+  const { page, troubles, requests, close } = await openHtml(browser, readFileSync(file, "utf8"));
+  const periods = said.split("\n").filter((line) => line.startsWith("I")).length;
+  expect(await tare(page, (t) => t.timeline!.drawn)).toBe(periods);
+  await page.locator(".chart.timeline").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => tare(page, (t) => t.timeline!.range[1] - t.timeline!.range[0])).toBeLessThan(90e6);
+  expect(await page.getByRole("table").count()).toBe(2);
+  expect(troubles).toEqual([]);
+  expect(requests).toEqual([]);
+  await close();
+});

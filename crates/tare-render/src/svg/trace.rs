@@ -10,8 +10,10 @@ use crate::web::timeline;
 use std::collections::BTreeMap;
 
 const WIDTH: f64 = 960.0;
-/// Up to this the trace is in one row, ns.
-const ONE_ROW: f64 = 100e6;
+/// Up to this the trace is in one row, ns; it is always a little longer than was asked for.
+const ONE_ROW: f64 = 102e6;
+/// A row of a folded one has so much at least, ns.
+const FOLDED: f64 = 100e6;
 /// A longer one is folded into so many rows at most.
 const ROWS: f64 = 40.0;
 /// Heights of a row's parts, px: signs, bar, triangles, and what is between rows.
@@ -55,7 +57,7 @@ impl Rows {
         let (each, count) = if length <= ONE_ROW {
             (length.max(1.0), 1)
         } else {
-            let each = round(ONE_ROW.max(length / ROWS));
+            let each = round(FOLDED.max(length / ROWS));
             (each, (length / each).ceil() as usize)
         };
         let last = number::fixed(each * count as f64 / 1e6, 0).unwrap_or_default();
