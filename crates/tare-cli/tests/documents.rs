@@ -20,7 +20,7 @@ use tempfile::TempDir;
 const HOSTILE: &str = "sort\x1b]0;x\x07 \u{202e}|`<b>\n";
 
 fn timing(counts: &[u64], cpu: Option<u64>) -> Timing {
-    let one = |count| Trial { count, cpu, ticks: None, preemptions: Some(0), waits: Some(0) };
+    let one = |count| Trial { count, cpu, ticks: None, preemptions: Some(0), waits: Some(0), core_cycles: None };
     Timing {
         clock: Kind::Counter,
         hz: 1e9,

@@ -132,7 +132,7 @@ mod tests {
             compensation: Reading::Absent(Absent::NotAsked("none".to_owned())),
             overhead: 30,
             less_overhead: false,
-            trials: vec![Trial { count: 5, cpu: None, ticks: None, preemptions: None, waits: None }],
+            trials: vec![Trial { count: 5, cpu: None, ticks: None, preemptions: None, waits: None, core_cycles: None }],
         };
         Bench {
             format: FORMAT.to_owned(),

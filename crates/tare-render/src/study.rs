@@ -268,7 +268,8 @@ fn lines_error(parts: &[Part]) -> Option<(f64, f64)> {
 
 /// A study's head and its tables.
 pub fn terminal(head: &Head, plan: &Plan, parts: &[Part], style: &Style) -> String {
-    let mut page = Page::new(style);
+    let full = Style { full: true, ..style.clone() };
+    let mut page = Page::new(&full);
     page.title(&format!("Study {}: {}", head.id(), style.show(&head.title)));
     let done = format!("{} of {} cells, CPU {} of {}", parts.len(), plan.parts(), plan.cpu, style.show(&head.machine));
     page.field("measured", &done);
@@ -282,14 +283,10 @@ pub fn terminal(head: &Head, plan: &Plan, parts: &[Part], style: &Style) -> Stri
         );
         page.field("expected", &text);
     }
-    let full = Style { full: true, ..style.clone() };
-    let mut out = page.finish();
     for table in tables(plan, parts, style.unicode) {
-        let mut page = Page::new(&full);
         draw(&mut page, &table);
-        out += &page.finish();
     }
-    out
+    page.finish()
 }
 
 #[derive(Serialize)]

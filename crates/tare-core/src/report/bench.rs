@@ -122,7 +122,7 @@ mod tests {
     use crate::timing::Compensation;
 
     fn timing(counts: &[u64]) -> Timing {
-        let one = |count| Trial { count, cpu: None, ticks: None, preemptions: None, waits: None };
+        let one = |count| Trial { count, cpu: None, ticks: None, preemptions: None, waits: None, core_cycles: None };
         Timing {
             clock: Kind::Counter,
             hz: 2e9,
