@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use clap::Args;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::PathBuf;
-use tarebench::store::{self, Store, StoreError, Stored};
+use tarebench::store::{self, Archive, DocumentArchive, Store, StoreError, Stored};
 
 /// Write a stored run, with all its samples, benchmarks or a study as JSON that `tare import` reads
 #[derive(Args)]
@@ -31,29 +31,37 @@ pub struct ImportArgs {
     store: StoreArgs,
 }
 
+enum Exported {
+    Run(Box<Archive>),
+    Document(DocumentArchive),
+}
+
+impl Exported {
+    fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        match self {
+            Exported::Run(archive) => archive.write(out),
+            Exported::Document(archive) => archive.write(out),
+        }
+    }
+}
+
 pub fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
-    let write: Box<dyn Fn(&mut dyn Write) -> std::io::Result<()>> = match args.what.resolve(&store)? {
-        Stored::Run(id) => {
-            let archive = store.export(id)?;
-            Box::new(move |out| archive.write(out))
-        }
-        Stored::Document(id) => {
-            let archive = store.export_document(id)?;
-            Box::new(move |out| archive.write(out))
-        }
+    let archive = match args.what.resolve(&store)? {
+        Stored::Run(id) => Exported::Run(Box::new(store.export(id)?)),
+        Stored::Document(id) => Exported::Document(store.export_document(id)?),
     };
     let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", args.output.display()));
     if args.output.as_os_str() == "-" {
         let mut out = BufWriter::new(std::io::stdout().lock());
         // A reader that has seen enough (`tare export | head`) is no failure.
-        match write(&mut out).and_then(|()| out.flush()) {
+        match archive.write(&mut out).and_then(|()| out.flush()) {
             Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(e)),
             _ => {}
         }
     } else {
         let mut out = BufWriter::new(std::fs::File::create(&args.output).map_err(failed)?);
-        write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
+        archive.write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
     }
     Ok(Exit::Done)
 }
