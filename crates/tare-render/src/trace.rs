@@ -90,7 +90,8 @@ pub(crate) fn explanation(a: &Activity, causes: &[Cause], gap: usize) -> String 
     let found = e.gaps.get(gap);
     match (e.reason(gap), found.and_then(|g| g.task.as_ref())) {
         (Reason::Preempted { by, .. }, Some(Task { name, pid, .. })) => {
-            format!("preempted by {name} (pid {pid}){}", by_kernel(*by))
+            let kernel = if *by == TaskKind::Kernel { "kernel, " } else { "" };
+            format!("preempted by {name} ({kernel}pid {pid})")
         }
         (Reason::NoEvent, _) if found.is_some_and(|g| g.told > 0) => {
             "no kernel event for most of it: hypervisor or SMI".to_owned()
@@ -197,10 +198,13 @@ fn warn(page: &mut Page<'_>, text: &str) {
     page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Plain, &text);
 }
 
+/// Causes that the summary lists.
+const LISTED: usize = 16;
+
 /// Causes with count, time and share.
 fn explained(page: &mut Page<'_>, a: &Activity, e: &Explained) {
     let u = page.style.unicode;
-    let rows = e.causes.iter().map(|c| {
+    let rows = e.causes.iter().take(LISTED).map(|c| {
         let time = number::time(a.ns(c.cycles as f64), None, u).unwrap_or_default();
         let share = c.share.and_then(number::percent).unwrap_or_else(|| page.g.absent.to_owned());
         (page.style.show(&reason(&c.reason)), format!("{}{}", c.gaps, page.g.times), time, share)
@@ -224,6 +228,9 @@ fn explained(page: &mut Page<'_>, a: &Activity, e: &Explained) {
         .collect();
     for (i, line) in lines.into_iter().enumerate() {
         page.field_row(if i == 0 { "explained" } else { "" }, vec![(Paint::Plain, line)]);
+    }
+    if e.causes.len() > LISTED {
+        page.field("", &format!("and {} more", e.causes.len() - LISTED));
     }
     for text in doubts(e) {
         warn(page, &text);
