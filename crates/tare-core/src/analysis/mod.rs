@@ -16,6 +16,7 @@ pub mod kbest;
 pub mod lacking;
 pub mod long_running;
 pub mod named;
+pub mod noise;
 pub mod periods;
 pub mod profiling;
 mod random;
