@@ -31,6 +31,12 @@ pub(crate) fn below(rng: &mut ChaCha8Rng, n: u32) -> u32 {
     ((u64::from(rng.next_u32()) * u64::from(n)) >> 32) as u32
 }
 
+/// A number between 0 and 1, neither of them.
+#[cfg(test)]
+pub(crate) fn unit(rng: &mut ChaCha8Rng) -> f64 {
+    (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0
+}
+
 /// Puts `items` into a random order (Fisher and Yates).
 pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
