@@ -2,6 +2,7 @@
 //! which ends with the slowest.
 
 pub mod calibration;
+pub mod detour;
 pub mod empirical;
 pub mod model;
 pub mod node;
