@@ -12,6 +12,7 @@ pub(crate) enum Purpose {
     Order = 1,
     Padding = 2,
     Bootstrap = 3,
+    Noise = 4,
 }
 
 /// The generator for one purpose and one item (round, sample, series) of it.

@@ -1,13 +1,16 @@
 //! Operating-system noise (ICS'05): what delays a phase of work, how often, and what that costs a job on n nodes, each phase of
 //! which ends with the slowest.
 
+mod bootstrap;
 pub mod calibration;
 pub mod detour;
 pub mod empirical;
 pub mod model;
 pub mod node;
+pub mod prediction;
 pub mod proportion;
 pub mod subtraction;
+pub mod tail;
 
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
