@@ -74,7 +74,7 @@ impl Expected {
         }
     }
 
-    /// As a multiple of `base`: E[Y]/G (section 2.4), or relative to the shortest phase (section 3.2).
+    /// As a multiple of `base`: E(Y)/G (section 2.4), or relative to the shortest phase (section 3.2).
     pub fn slowdown(&self, base: f64) -> Expected {
         match self {
             Expected::Measured { value, bounds } => {
