@@ -1,4 +1,5 @@
 //! The header and both libraries, as a C compiler and a C++ compiler see them; and what is installed, by pkg-config.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -290,6 +290,23 @@ impl Exports {
         Ok(())
     }
 
+    /// Only `--json` serves for a study: says whether it is wanted.
+    pub fn of_study(&self) -> Result<bool, Failure> {
+        match self {
+            Exports {
+                json,
+                export_json: None,
+                export_csv: None,
+                export_samples: None,
+                export_markdown: None,
+                export_asciidoc: None,
+                export_orgmode: None,
+                export_hyperfine: None,
+            } => Ok(*json),
+            _ => Err(Failure::usage("a study has no such export").hint("--json has its tables and observations")),
+        }
+    }
+
     /// Writes the files that were asked for.
     pub fn write(&self, report: &RunReport, samples: &[Sample], show: &Show) -> Result<(), Failure> {
         let (unit, sort) = (show.style.unit, show.style.sort);

@@ -1,4 +1,5 @@
 //! Measurements against what is known to be so: other processes on the CPU, timer interrupts, cold caches.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

@@ -215,7 +215,7 @@ fn caching_tables(parts: &[Part], u: bool) -> Vec<Table> {
     if let Some(e) = equal_calls(parts) {
         let mut calls = Table::new(
             "Two equal procedures (figure 9.13)",
-            &format!(
+            format!(
                 "Each adds 1 to eight doubles; {} sequences, caches emptied of all of it before each.",
                 e.sequences
             ),

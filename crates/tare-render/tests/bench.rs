@@ -20,7 +20,8 @@ use tare_render::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 fn timing(counts: &[u64]) -> Timing {
-    let one = |count| Trial { count, cpu: Some(count), ticks: Some(2), preemptions: Some(0), waits: None, core_cycles: None };
+    let one =
+        |count| Trial { count, cpu: Some(count), ticks: Some(2), preemptions: Some(0), waits: None, core_cycles: None };
     Timing {
         clock: Kind::Counter,
         hz: 2.3e9,
@@ -176,7 +177,14 @@ fn any_timing() -> impl Strategy<Value = Timing> {
             compensation: Reading::Value(Compensation { cost, period }),
             trials: trials
                 .into_iter()
-                .map(|(count, cpu, ticks)| Trial { count, cpu, ticks, preemptions: None, waits: None, core_cycles: None })
+                .map(|(count, cpu, ticks)| Trial {
+                    count,
+                    cpu,
+                    ticks,
+                    preemptions: None,
+                    waits: None,
+                    core_cycles: None,
+                })
                 .collect(),
             ..timing(&[])
         },

@@ -23,7 +23,7 @@ mod work;
 use crate::exit::{Exit, Failure};
 use clap::{Args, Parser, Subcommand};
 use std::path::{Path, PathBuf};
-use tarebench::core::document::Id;
+use tarebench::core::document::{Id, Kind};
 use tarebench::session::{Place, store_path};
 use tarebench::store::{SqliteStore, Store, Stored};
 
@@ -161,7 +161,9 @@ impl RunId {
 /// A document where only a run will do.
 pub fn no_run(id: Id) -> Failure {
     let text = format!("{id} is a {}, expected a run", id.kind.noun());
-    Failure::usage(text).hint(format!("`tare show {id}` prints it"))
+    let more =
+        if id.kind == Kind::Study { format!(", `tare study resume {id}` goes on with it") } else { String::new() };
+    Failure::usage(text).hint(format!("`tare show {id}` prints it{more}"))
 }
 
 /// Which run or other document is meant.

@@ -1,4 +1,4 @@
-//! `tare show`: the result of a stored run, or of benchmarks.
+//! `tare show`: the result of a stored run, of benchmarks, or of a study.
 
 use super::{StoreArgs, StoredId};
 use crate::exit::{Exit, Failure};
@@ -11,7 +11,7 @@ use tarebench::render::bench::Shown;
 use tarebench::session::load;
 use tarebench::store::{SqliteStore, Store, Stored};
 
-/// Print the result of a stored run, or of benchmarks
+/// Print the result of a stored run, of benchmarks, or of a study
 #[derive(Args)]
 pub struct ShowArgs {
     #[command(flatten)]
@@ -49,11 +49,17 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
     if args.sigma.is_some() {
         return Err(Failure::usage(format!("--sigma is for runs; {id} is a {}", id.kind.noun())));
     }
-    if id.kind != Kind::Bench {
-        let document = store.document(id)?;
-        let text =
-            format!("this version of tare has no table for a {}; {id} is {:?}", id.kind.noun(), document.head.title);
-        return Err(Failure::usage(text).hint(format!("`tare export {id}` writes it as JSON")));
+    match id.kind {
+        Kind::Bench => {}
+        Kind::Study => {
+            super::study::print_study(store, id, args.exports.of_study()?, &show.style)?;
+            return Ok(Exit::Done);
+        }
+        Kind::Noise => {
+            let title = store.document(id)?.head.title;
+            let text = format!("this version of tare has no table for a {}; {id} is {title:?}", id.kind.noun());
+            return Err(Failure::usage(text).hint(format!("`tare export {id}` writes it as JSON")));
+        }
     }
     let (head, bench) = documents::bench(store, id)?;
     let report = bench::build(&bench);

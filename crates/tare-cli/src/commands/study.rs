@@ -7,11 +7,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::document::Id;
 use tarebench::core::study::{Plan, Preset, Study};
-use tarebench::documents::DocumentError;
 use tarebench::render::number;
 use tarebench::render::study::{figures, json, terminal};
-use tarebench::store::{DocumentFilter, SqliteStore, Store, StoreError};
-use tarebench::study::{self, Ended, Progress, StudyError};
+use tarebench::render::style::Style;
+use tarebench::store::{DocumentFilter, SqliteStore, Store};
+use tarebench::study::{self, Ended, Progress, Studied, StudyError};
 use tarebench::sys::signals::Signals;
 
 /// Repeat the studies of CS:APP chapter 9 on this machine: their tables and figures
@@ -86,8 +86,7 @@ enum PresetArg {
 fn failure(e: StudyError) -> Failure {
     match e {
         StudyError::Cpu { .. } => Failure::usage(e.to_string()),
-        StudyError::Document(DocumentError::Store(e)) => e.into(),
-        StudyError::Document(e) => Failure::usage(e.to_string()),
+        StudyError::Document(e) => e.into(),
         other => Failure::system(other),
     }
 }
@@ -167,22 +166,22 @@ fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
 
 /// A stored study on standard output, and its figures.
 fn present(store: &SqliteStore, id: Id, output: &OutputArgs) -> Result<(), Failure> {
-    let show = output.style.show()?;
-    let found = study::load(store, id).map_err(|e| match e {
-        StudyError::Document(DocumentError::Store(e @ StoreError::NoSuchDocument { .. })) => {
-            Failure::usage(e.to_string()).hint("`tare list` shows the stored studies")
-        }
-        e => failure(e),
-    })?;
-    if output.json {
-        print(&json(&found.head, &found.plan, &found.parts).map_err(Failure::system)?);
-    } else {
-        print(&terminal(&found.head, &found.plan, &found.parts, &show.style));
-    }
+    let found = print_study(store, id, output.json, &output.style.show()?.style)?;
     if let Some(folder) = &output.svg {
         write(folder, &figures(&found.plan, &found.parts))?;
     }
     Ok(())
+}
+
+/// A stored study on standard output.
+pub fn print_study(store: &SqliteStore, id: Id, as_json: bool, style: &Style) -> Result<Studied, Failure> {
+    let found = study::load(store, id).map_err(failure)?;
+    if as_json {
+        print(&json(&found.head, &found.plan, &found.parts).map_err(Failure::system)?);
+    } else {
+        print(&terminal(&found.head, &found.plan, &found.parts, style));
+    }
+    Ok(found)
 }
 
 fn write(folder: &Path, figures: &[(String, String)]) -> Result<(), Failure> {

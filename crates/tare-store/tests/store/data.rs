@@ -113,7 +113,8 @@ pub fn head(n: u128) -> Head {
 
 /// Benchmarks of two pieces of code.
 pub fn bench() -> Bench {
-    let trial = |count| Trial { count, cpu: Some(7), ticks: None, preemptions: Some(0), waits: None, core_cycles: None };
+    let trial =
+        |count| Trial { count, cpu: Some(7), ticks: None, preemptions: Some(0), waits: None, core_cycles: None };
     let row = |name: &str, counts: &[u64]| Row {
         name: name.to_owned(),
         timing: Timing {

@@ -177,9 +177,11 @@ fn proc_b(doubles: &mut Doubles) {
     doubles.0.iter_mut().for_each(|x| *x += 1.0);
 }
 
+type Procedure = fn(&mut Doubles);
+
 /// One call and its time, in units of the counter.
 struct Call {
-    procedure: fn(&mut Doubles),
+    procedure: Procedure,
     on: Box<Doubles>,
     count: u64,
 }
@@ -197,10 +199,10 @@ fn equal_calls() -> Result<Vec<[f64; 6]>, StudyError> {
     let call = |procedure| Call { procedure: black_box(procedure), on: Box::new(Doubles([1.0; 8])), count: 0 };
     let mut buffers = [(); 3].map(|()| Box::new(Doubles([1.0; 8])));
     let mut all = Vec::with_capacity(SEQUENCES);
-    let mut next = call(proc_a as fn(&mut Doubles));
+    let mut next = call(proc_a as Procedure);
     for _ in 0..SEQUENCES {
         // Which procedure on which buffer (figure 9.13).
-        let order: [(fn(&mut Doubles), usize); 6] =
+        let order: [(Procedure, usize); 6] =
             [(proc_a, 0), (proc_a, 1), (proc_a, 2), (proc_a, 0), (proc_b, 0), (proc_b, 1)];
         for buffer in &buffers {
             cache::flush(&buffer.0);

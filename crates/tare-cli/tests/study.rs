@@ -1,0 +1,78 @@
+//! `tare study`: measured bit by bit, killed, gone on with, shown.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::{folder, json, run, shared, signal, tare, text};
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+fn parts(dir: &TempDir) -> usize {
+    let out = tare(dir).args(["study", "show", "s1", "--json"]).output().unwrap();
+    let document: Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
+    document["parts"].as_array().map_or(0, Vec::len)
+}
+
+#[test]
+fn a_killed_study_goes_on_and_a_finished_one_is_shown() {
+    let _shared = shared();
+    let dir = folder();
+    run(tare(&dir).args(["study", "show"]), 4);
+    let mut child =
+        tare(&dir).args(["study", "caching"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    while parts(&dir) < 2 {
+        assert!(began.elapsed() < Duration::from_secs(120), "nothing was kept");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // Another process does not measure it, too.
+    let out = run(tare(&dir).args(["study", "resume", "s1"]), 4);
+    assert!(text(&out.stderr).contains("s1"), "{}", text(&out.stderr));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = parts(&dir);
+    assert!((2..15).contains(&kept), "{kept}");
+
+    // Ended in good order it says how to go on.
+    let mut child = tare(&dir)
+        .args(["study", "resume"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    signal(child.id(), libc::SIGINT);
+    let out = child.wait_with_output().unwrap();
+    assert!(parts(&dir) >= kept);
+    if out.status.code() != Some(0) {
+        assert_eq!(out.status.code(), Some(130), "{}", text(&out.stderr));
+        assert!(text(&out.stderr).contains("tare study resume s1"), "{}", text(&out.stderr));
+        run(tare(&dir).args(["study", "resume", "s1"]), 0);
+    }
+    let document = json(tare(&dir).args(["show", "s1", "--json"]), 0);
+    assert_eq!(document["head"]["status"], "finished");
+    let measured = document["parts"].as_array().unwrap();
+    assert_eq!(measured.len(), 15);
+    // Each cell in each of three rounds, none twice.
+    let mut cells: Vec<String> = measured.iter().map(|p| format!("{} {}", p["cell"], p["round"])).collect();
+    cells.sort();
+    cells.dedup();
+    assert_eq!(cells.len(), 15);
+
+    let figures = dir.path().join("figures");
+    let out = run(tare(&dir).args(["study", "show", "s1", "--svg"]).arg(&figures), 0);
+    for says in ["15 of 15 cells", "figures 9.11, 9.12", "figure 9.13", "practice problem 9.6"] {
+        assert!(text(&out.stdout).contains(says), "{}", text(&out.stdout));
+    }
+    assert_eq!(std::fs::read_dir(&figures).unwrap().count(), 2);
+    assert!(text(&run(tare(&dir).arg("list"), 0).stdout).contains("caching (minutes)"));
+    run(tare(&dir).args(["study", "resume", "s1"]), 2);
+    run(tare(&dir).args(["study", "show", "s9"]), 2);
+    run(tare(&dir).args(["study", "show", "x"]), 2);
+    run(tare(&dir).args(["show", "s1", "--export-csv", "-"]), 2);
+    run(tare(&dir).args(["study", "caching", "--cpu", "4000"]), 2);
+    run(tare(&dir).args(["rm", "s1"]), 0);
+    run(tare(&dir).args(["study", "show"]), 2);
+}
