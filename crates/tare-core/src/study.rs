@@ -149,7 +149,8 @@ impl Plan {
     pub fn rounds(&self) -> u32 {
         match (self.preset, self.study) {
             (Preset::Minutes, Study::Kbest) => 5,
-            (Preset::Minutes, _) => 3,
+            (Preset::Minutes, Study::IntervalCounting) => 3,
+            (Preset::Minutes, Study::Caching) => 2,
             (Preset::Paper, Study::Caching) => 10,
             (Preset::Paper, _) => 30,
         }
