@@ -104,7 +104,7 @@ describe("a trace", () => {
     await page.locator(".legend .entry").nth(1).click();
     await frames(page);
     expect(await tare(page, (t) => t.timeline!.drawn)).toBeLessThan(before);
-    const table = page.getByRole("table", { name: "Inactive periods" });
+    const table = page.getByRole("table", { name: "Inactive periods", exact: true });
     await table.getByRole("button", { name: "lasts" }).click();
     await table.getByRole("button", { name: "lasts" }).click();
     await table.locator("tbody tr").first().click();
