@@ -69,7 +69,12 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene, density: n
   axis(context, scene, plot, x, height);
   context.fillStyle = colors.active;
   context.fillRect(x(Math.max(0, range[0])), BAR.top, x(Math.min(model.length, range[1])) - x(range[0]), BAR.height);
+  context.save();
+  context.beginPath();
+  context.rect(plot.left - 1, BAR.top, plot.width + 2, BAR.height);
+  context.clip();
   const drawn = periods(context, scene, x, BAR, range);
+  context.restore();
   signs(context, scene, x, density);
   lanes(context, scene, plot, x);
   titles(context, model);
