@@ -164,7 +164,8 @@ fn events(a: &Activity, e: &Explained) -> Events {
 }
 
 fn causes(t: &Timeline) -> Table {
-    let note = "Each inactive period has one cause: another task, if one had the CPU, else an interrupt, the timer's first.";
+    let note =
+        "Each inactive period has one cause: another task, if one had the CPU, else an interrupt, the timer's first.";
     let mut table =
         Table::new("What the inactive periods were", note, &["cause", ">periods", ">time", ">share", ">each"]);
     for c in &t.causes {
