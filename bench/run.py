@@ -4,7 +4,7 @@
 What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
 to the bare loop, the less a tool adds. Rounds in turn, as a machine drifts; ratios within a round, as rounds differ.
 
-Arguments: the parts wanted, of spawn, images, own, computing, watch [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+Arguments: the parts wanted, of spawn, images, own, computing, watch, empty [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
 """
 import datetime
@@ -264,6 +264,39 @@ def computing_part(work):
           + f"; median **{statistics.median(ratio):.3f}**.")
 
 
+def empty_part(work):
+    """What an empty function costs by tare's library and by Google Benchmark: what each adds to a call, and to a measurement."""
+    print("\n## An empty function\n")
+    if not pathlib.Path("/usr/include/benchmark/benchmark.h").exists():
+        print("Google Benchmark is not installed (libbenchmark-dev).")
+        return
+    note("an empty function")
+    libraries = pathlib.Path(TARE).parent
+    c, cxx = os.environ.get("CC", "cc"), os.environ.get("CXX", "c++")
+    source = ROOT / "bench/empty"
+    def build(compiler, *arguments):
+        subprocess.run([compiler, "-O2", "-Wall", *map(str, arguments)], check=True)
+
+    build(c, "-c", "-o", f"{work}/function.o", source / "function.c")
+    build(c, "-I", ROOT / "bindings/c/include", "-o", f"{work}/by_tare", source / "by_tare.c", f"{work}/function.o",
+          libraries / "libtare.a", "-lgcc_s", "-lpthread", "-ldl", "-lm")
+    build(cxx, "-o", f"{work}/by_google", source / "by_google.cc", f"{work}/function.o", "-lbenchmark", "-lpthread")
+    rows = {"tare": [], "Google Benchmark": []}
+    for _ in range(ROUNDS * 2):
+        rows["tare"].append([float(x) for x in output(f"{work}/by_tare").split()])
+        report = json.loads(output(f"{work}/by_google", "--benchmark_format=json", "--benchmark_min_time=0.2"))
+        times = {b["name"].split("/")[0]: b["real_time"] for b in report["benchmarks"]}
+        # A call that is timed by itself, less the call: what the timing of it adds.
+        rows["Google Benchmark"].append([times["call"], times["timed"]])
+    print(f"Medians of {ROUNDS * 2} rounds in turn. A call: in a loop, the loop included. A measurement: what is seen where a single\n"
+          "call is measured by itself (tare: clock, call, clock; Google Benchmark: `PauseTiming`, `ResumeTiming` in the loop).\n")
+    print("| | a call, ns | a measurement, ns |\n| --- | ---: | ---: |")
+    for name, times in rows.items():
+        print(f"| {name} | {statistics.median(t[0] for t in times):.3f} | {statistics.median(t[1] for t in times):.1f} |")
+    ratios = [[t[i] / g[i] for t, g in zip(rows["tare"], rows["Google Benchmark"])] for i in (0, 1)]
+    print("| tare / Google Benchmark | " + " | ".join(f"**{statistics.median(r):.3f}** ({min(r):.3f} to {max(r):.3f})" for r in ratios) + " |")
+
+
 def facts(peer, have_perf, load):
     def first(path, pattern, otherwise="unknown"):
         try:
@@ -289,7 +322,7 @@ def facts(peer, have_perf, load):
 
 def main():
     load = os.getloadavg()
-    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch"]
+    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch", "empty"]
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
@@ -299,7 +332,7 @@ def main():
         if "spawn" in parts:
             peer, have_perf = spawn_part(work)
         for name, part in (("images", images_part), ("own", own_part), ("computing", computing_part),
-                           ("watch", watch_part)):
+                           ("watch", watch_part), ("empty", empty_part)):
             if name in parts:
                 part(work)
         facts(peer, have_perf, load)

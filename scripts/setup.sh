@@ -63,6 +63,8 @@ for purpose in "$@"; do
         need hyperfine hyperfine
         need perf linux-perf
         need python3 python3
+        need c++ g++
+        [ -e /usr/include/benchmark/benchmark.h ] || missing="$missing libbenchmark-dev"
         ;;
     *)
         echo "setup.sh: unknown purpose $purpose" >&2

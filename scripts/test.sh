@@ -14,9 +14,15 @@ cargo test --locked --workspace --no-fail-fast
 # The web report in a browser, of generated data and of what the command writes.
 (cd web && TARE="$(realpath "../${CARGO_TARGET_DIR:-target}/debug/tare" 2>/dev/null || echo "${CARGO_TARGET_DIR:-}/debug/tare")" npm test --silent)
 
-# Seeds that the format has left behind would make the fuzz targets test nothing but refusals: fuzz/seeds.py.
+# The harness as `cargo bench` calls it, and what it leaves for `tare`.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+tare="${CARGO_TARGET_DIR:-target}/debug/tare"
+cargo test --locked --quiet -p tare-kbest --bench own -- --bench --json "$work/own.json"
+"$tare" import --db "$work/own.db" "$work/own.json"
+"$tare" show --db "$work/own.db" b1
+
+# Seeds that the format has left behind would make the fuzz targets test nothing but refusals: fuzz/seeds.py.
 for seed in fuzz/seeds/archive_json/*.json; do
     "${CARGO_TARGET_DIR:-target}/debug/tare" import --db "$work/${seed##*/}.db" "$seed" 2>/dev/null || {
         echo "$seed is no document that tare reads: fuzz/seeds.py TARE makes it anew" >&2

@@ -116,6 +116,12 @@ pub struct Plan {
     pub preset: Preset,
     /// On which CPU.
     pub cpu: u32,
+    /// Rounds of all cells, from 1.
+    pub rounds: u32,
+    /// Active processes on the CPU, the measured one included: each of these.
+    pub loads: Vec<u32>,
+    /// Lengths up to this one, ns.
+    pub longest: f64,
 }
 
 /// The book's loads.
@@ -145,37 +151,41 @@ impl Preset {
 }
 
 impl Plan {
-    /// Rounds of all cells.
-    pub fn rounds(&self) -> u32 {
-        match (self.preset, self.study) {
-            (Preset::Minutes, Study::Kbest) => 5,
-            (Preset::Minutes, Study::IntervalCounting) => 3,
-            (Preset::Minutes, Study::Caching) => 2,
-            (Preset::Paper, Study::Caching) => 10,
-            (Preset::Paper, _) => 30,
-        }
+    /// As the preset has it.
+    pub fn new(study: Study, preset: Preset, cpu: u32) -> Plan {
+        let (rounds, longest) = match (preset, study) {
+            (Preset::Minutes, Study::Kbest) => (5, 10e6),
+            (Preset::Minutes, Study::IntervalCounting) => (3, 200e6),
+            (Preset::Minutes, Study::Caching) => (2, f64::MAX),
+            (Preset::Paper, Study::Caching) => (10, f64::MAX),
+            (Preset::Paper, _) => (30, f64::MAX),
+        };
+        let loads = match study {
+            Study::Kbest => LOADS.to_vec(),
+            Study::IntervalCounting => vec![1, 11],
+            Study::Caching => vec![1, 4],
+        };
+        Plan { study, preset, cpu, rounds, loads, longest }
     }
 
     /// The cells of one round, in their order.
     pub fn cells(&self) -> Vec<Cell> {
-        let grid = |loads: &[u32], lengths: &[f64], cell: fn(u32, f64) -> Cell| {
-            let across = |length: &f64| loads.iter().map(|load| cell(*load, *length)).collect::<Vec<_>>();
-            lengths.iter().flat_map(across).collect::<Vec<_>>()
+        let grid = |lengths: &[f64], cell: fn(u32, f64) -> Cell| {
+            let lengths = lengths.iter().filter(|l| **l <= self.longest);
+            let across = |length: &f64| self.loads.iter().map(|load| cell(*load, *length)).collect::<Vec<_>>();
+            lengths.flat_map(across).collect::<Vec<_>>()
         };
-        let few = self.preset == Preset::Minutes;
         match self.study {
             Study::Kbest => {
                 let lengths = [10e3, 20e3, 50e3, 100e3, 200e3, 500e3, 1e6, 2e6, 5e6, 10e6, 20e6, 50e6];
-                let lengths = if few { lengths.get(..10).unwrap_or(&lengths) } else { &lengths };
-                grid(&LOADS, lengths, |load, length| Cell::Kbest { load, length })
+                grid(&lengths, |load, length| Cell::Kbest { load, length })
             }
             Study::IntervalCounting => {
                 let lengths = [5e6, 10e6, 20e6, 50e6, 100e6, 200e6, 500e6, 1e9];
-                let lengths = if few { lengths.get(..6).unwrap_or(&lengths) } else { &lengths };
-                grid(&[1, 11], lengths, |load, length| Cell::Interval { load, length })
+                grid(&lengths, |load, length| Cell::Interval { load, length })
             }
             Study::Caching => {
-                let mut cells = grid(&[1, 4], &[36e6, 8e6], |load, length| Cell::Procedure { load, length });
+                let mut cells = grid(&[36e6, 8e6], |load, length| Cell::Procedure { load, length });
                 cells.push(Cell::Equal);
                 cells
             }
@@ -185,13 +195,13 @@ impl Plan {
     /// The part that is measured as the n-th, from 0: its cell and round. `None` after the last.
     pub fn part(&self, n: usize) -> Option<(Cell, u32)> {
         let cells = self.cells();
-        let round = u32::try_from(n.checked_div(cells.len())?).ok().filter(|r| *r < self.rounds())?;
+        let round = u32::try_from(n.checked_div(cells.len())?).ok().filter(|r| *r < self.rounds)?;
         Some((*cells.get(n % cells.len())?, round))
     }
 
     /// How many there are.
     pub fn parts(&self) -> usize {
-        self.cells().len() * self.rounds() as usize
+        self.cells().len() * self.rounds as usize
     }
 }
 
@@ -200,14 +210,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_part_of_it() {
+        let mut plan = Plan::new(Study::Kbest, Preset::Minutes, 0);
+        assert_eq!(plan.cells().len(), 40);
+        (plan.rounds, plan.loads, plan.longest) = (2, vec![3], 20e3);
+        let cell = |length| Cell::Kbest { load: 3, length };
+        let all: Vec<_> = (0..).map_while(|n| plan.part(n)).collect();
+        assert_eq!(all, [(cell(10e3), 0), (cell(20e3), 0), (cell(10e3), 1), (cell(20e3), 1)]);
+        plan.longest = 1.0;
+        assert_eq!((plan.parts(), plan.part(0)), (0, None));
+    }
+
+    #[test]
     fn every_cell_in_every_round() {
         for study in [Study::IntervalCounting, Study::Kbest, Study::Caching] {
             for preset in [Preset::Minutes, Preset::Paper] {
-                let plan = Plan { study, preset, cpu: 0 };
+                let plan = Plan::new(study, preset, 0);
                 let all: Vec<_> = (0..).map_while(|n| plan.part(n)).collect();
                 assert_eq!(all.len(), plan.parts());
                 for cell in plan.cells() {
-                    assert_eq!(all.iter().filter(|(c, _)| *c == cell).count(), plan.rounds() as usize);
+                    assert_eq!(all.iter().filter(|(c, _)| *c == cell).count(), plan.rounds as usize);
                 }
                 assert!(plan.parts() < 2000);
             }

@@ -8,11 +8,11 @@ use crate::svg::lines::{Lines, figure};
 use crate::table::{Table, draw};
 use serde::Serialize;
 use tare_core::analysis::studies::{
-    Counted, EqualCalls, Errors, Executions, Look, equal_calls, executions, interval_errors, kbest_errors, ks,
+    Against, Counted, EqualCalls, Errors, Executions, Look, equal_calls, executions, interval_errors, kbest_errors, ks,
 };
 use tare_core::clocks::Kind;
 use tare_core::document::Head;
-use tare_core::study::{LOADS, Part, Plan, Seen, Study};
+use tare_core::study::{Part, Plan, Seen, Study};
 
 /// The error that the book's figures do not go below.
 const FLOOR: f64 = 0.001;
@@ -37,7 +37,7 @@ fn elapsed(parts: &[Part]) -> Kind {
 
 /// A table of lengths by loads.
 fn by_load(title: &str, note: &str, errors: &[Errors], unicode: bool) -> Table {
-    let loads: Vec<u32> = LOADS.into_iter().filter(|l| errors.iter().any(|e| e.load == *l)).collect();
+    let loads = loads_of(errors);
     let heads: Vec<String> = loads.iter().map(|l| format!(">load {l}")).collect();
     let mut columns = vec![">length"];
     columns.extend(heads.iter().map(String::as_str));
@@ -51,6 +51,13 @@ fn by_load(title: &str, note: &str, errors: &[Errors], unicode: bool) -> Table {
         table.row(cells.collect(), Vec::new());
     }
     table
+}
+
+fn loads_of(errors: &[Errors]) -> Vec<u32> {
+    let mut all: Vec<u32> = errors.iter().map(|e| e.load).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The median error, and how many were refused.
@@ -112,7 +119,8 @@ fn kbest_tables(parts: &[Part], u: bool) -> Vec<Table> {
         "Converged measurements, median of (vK - v1) / v1, median trials; the same as in the first table.",
         &[">length", ">load", ">converged", ">(vK - v1) / v1", ">error", ">trials"],
     );
-    for e in claimed.iter().filter(|e| e.load == 1 || e.load == 11) {
+    let (least, most) = (loads_of(&claimed).first().copied(), loads_of(&claimed).last().copied());
+    for e in claimed.iter().filter(|e| [least, most].contains(&Some(e.load))) {
         let percent = |v: Option<f64>| v.and_then(number::percent).unwrap_or_default();
         table.row(
             vec![
@@ -153,32 +161,32 @@ fn counted(c: Counted) -> &'static str {
 }
 
 fn interval_tables(parts: &[Part], u: bool) -> Vec<Table> {
-    Counted::ALL
-        .into_iter()
-        .map(|c| {
-            let errors = interval_errors(parts, c);
-            let mut table = Table::new(
-                counted(c),
-                "(Counted - T(r)) / T(r): median, and from the smallest to the largest.",
-                &[">length", ">load", ">median", ">smallest", ">largest", ">measurements"],
-            );
-            for e in &errors {
-                let range = |pick: fn((f64, f64)) -> f64| e.range.map(|r| signed(pick(r))).unwrap_or_default();
-                table.row(
-                    vec![
-                        time(e.length, u),
-                        e.load.to_string(),
-                        e.median.map(signed).unwrap_or_default(),
-                        range(|r| r.0),
-                        range(|r| r.1),
-                        e.measured.to_string(),
-                    ],
-                    Vec::new(),
-                );
+    let one = |c| {
+        let note = match c {
+            Counted::Cpu => "(Counted - T(r)) / T(r), median and range.",
+            _ => {
+                "(Counted - T(r)) / T(r), and the error of counting alone: against CLOCK_PROCESS_CPUTIME_ID. Median and range."
             }
-            table
-        })
-        .collect()
+        };
+        let columns = [">length", ">load", ">against T(r)", ">from", ">to", ">against exact", ">from", ">to"];
+        let mut table = Table::new(counted(c), note, &columns);
+        let exact = interval_errors(parts, c, Against::Exact);
+        for e in interval_errors(parts, c, Against::Expected) {
+            let three = |e: &Errors| {
+                let range = |pick: fn((f64, f64)) -> f64| e.range.map(|r| signed(pick(r))).unwrap_or_default();
+                [e.median.map(signed).unwrap_or_default(), range(|r| r.0), range(|r| r.1)]
+            };
+            let mut cells = vec![time(e.length, u), e.load.to_string()];
+            cells.extend(three(&e));
+            if c != Counted::Cpu {
+                let same = exact.iter().find(|x| x.load == e.load && x.length == e.length);
+                cells.extend(same.into_iter().flat_map(three));
+            }
+            table.row(cells, Vec::new());
+        }
+        table
+    };
+    Counted::ALL.into_iter().map(one).collect()
 }
 
 const CALLS: [(&str, &str); 6] = [
@@ -275,8 +283,8 @@ pub fn terminal(head: &Head, plan: &Plan, parts: &[Part], style: &Style) -> Stri
     page.field("measured", &done);
     if let Some((median, most)) = lines_error(parts) {
         let text = format!(
-            "T(r) = m r + b through 1 to 10 repetitions of some 10 {}s, 100 measurements each, in the same second as what \
-             it is compared with; off by {} in the median, {} at most",
+            "T(r) = m r + b through 1 to 10 repetitions of some 10 {}s, 100 measurements each, half of them before \
+             and half after what is compared with it; off by {} in the median, {} at most",
             if style.unicode { "µ" } else { "u" },
             number::percent(median).unwrap_or_default(),
             number::percent(most).unwrap_or_default()
@@ -311,7 +319,7 @@ pub fn json(head: &Head, plan: &Plan, parts: &[Part]) -> Result<String, RenderEr
 
 fn drawn(heading: &str, below: &str, floor: Option<f64>, series: Vec<(String, Vec<(f64, f64)>)>) -> Option<String> {
     let x = "Expected CPU time T(r)".to_owned();
-    let y = "Error (measured - T(r)) / T(r)".to_owned();
+    let y = "Error".to_owned();
     figure(&Lines { heading: heading.to_owned(), below: below.to_owned(), x, times: true, y, floor, series })
 }
 
@@ -321,7 +329,7 @@ fn loads(errors: &[Errors]) -> Vec<(String, Vec<(f64, f64)>)> {
         let points = errors.iter().filter(|e| e.load == load).filter_map(|e| Some((e.length, e.median?)));
         (format!("load {load}"), points.collect::<Vec<_>>())
     };
-    LOADS.into_iter().map(of).filter(|s| !s.1.is_empty()).collect()
+    loads_of(errors).into_iter().map(of).filter(|s| !s.1.is_empty()).collect()
 }
 
 /// The figures: file name and SVG of each that has something in it.
@@ -335,7 +343,8 @@ pub fn figures(plan: &Plan, parts: &[Part]) -> Vec<(String, String)> {
             };
             let by_k = ks().map(|k| {
                 let errors = kbest_errors(parts, Look { k, ..book });
-                let points = errors.iter().filter(|e| e.load == 11).filter_map(|e| Some((e.length, e.median?)));
+                let most = loads_of(&errors).last().copied();
+                let points = errors.iter().filter(|e| Some(e.load) == most).filter_map(|e| Some((e.length, e.median?)));
                 (format!("K = {k}"), points.collect())
             });
             vec![
@@ -357,7 +366,12 @@ pub fn figures(plan: &Plan, parts: &[Part]) -> Vec<(String, String)> {
                 ),
                 (
                     "kbest-by-k.svg",
-                    drawn("K-best by K, load 11 (CS:APP figure 9.15)", "Median error.", Some(FLOOR), by_k.collect()),
+                    drawn(
+                        "K-best by K (CS:APP figure 9.15)",
+                        "Median error under the highest load.",
+                        Some(FLOOR),
+                        by_k.collect(),
+                    ),
                 ),
             ]
         }
@@ -366,22 +380,27 @@ pub fn figures(plan: &Plan, parts: &[Part]) -> Vec<(String, String)> {
                 "interval-counting.svg",
                 drawn(
                     "Interval counting (CS:APP figure 9.8)",
-                    "Median error of user time counted at timer interrupts.",
+                    "Median error of user time counted at timer interrupts, against exact CPU time.",
                     None,
-                    loads(&interval_errors(parts, Counted::Ticks)),
+                    loads(&interval_errors(parts, Counted::Ticks, Against::Exact)),
                 ),
             ),
             (
                 "interval-times.svg",
-                drawn("CPU time by times(2)", "Median error.", None, loads(&interval_errors(parts, Counted::Times))),
+                drawn(
+                    "CPU time by times(2)",
+                    "Median error against exact CPU time.",
+                    None,
+                    loads(&interval_errors(parts, Counted::Times, Against::Exact)),
+                ),
             ),
             (
                 "interval-exact.svg",
                 drawn(
                     "CPU time by CLOCK_PROCESS_CPUTIME_ID",
-                    "Median error.",
+                    "Median error against T(r): what made the computation slower than its fastest.",
                     None,
-                    loads(&interval_errors(parts, Counted::Cpu)),
+                    loads(&interval_errors(parts, Counted::Cpu, Against::Expected)),
                 ),
             ),
         ],
@@ -453,7 +472,7 @@ mod tests {
     }
 
     fn plan(study: Study) -> Plan {
-        Plan { study, preset: Preset::Minutes, cpu: 1 }
+        Plan::new(study, Preset::Minutes, 1)
     }
 
     fn kbest(load: u32, ms: f64, counts: &[f64]) -> Part {

@@ -227,6 +227,16 @@ mod tests {
         assert!((mono.0 - raw.0).abs() < mono.0 / 50, "{mono:?} {raw:?}");
     }
 
+    /// CS:APP practice problem 9.8: a signed count of seconds in 32 bits ends on 2038-01-19 (UTC); here it does not.
+    #[test]
+    fn time_goes_on_after_32_bits_of_seconds() {
+        let end = Nanos((1_i64 << 31) * 1_000_000_000);
+        let text = local_time(end);
+        // A day earlier in the west.
+        assert!(["2038-01-18 ", "2038-01-19 "].iter().any(|day| text.starts_with(day)), "{text}");
+        assert!(local_time(end + end).starts_with("2106-02-0"));
+    }
+
     #[test]
     fn process_clock_of_self_counts_own_work() {
         let pid = std::process::id() as i32;

@@ -3,10 +3,12 @@
 use super::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{Show, StyleArgs, print};
+use crate::plan::duration;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::document::Id;
 use tarebench::core::study::{Plan, Preset, Study};
+use tarebench::core::units::Nanos;
 use tarebench::render::number;
 use tarebench::render::study::{figures, json, terminal};
 use tarebench::render::style::Style;
@@ -21,6 +23,7 @@ use tarebench::sys::signals::Signals;
 #[command(after_help = "Examples:
   tare study kbest
   tare study interval-counting --preset paper --svg figures
+  tare study kbest --rounds 30 --loads 1,4 --longest 1ms
   tare study resume s3
   tare study show s3 --json")]
 pub struct StudyArgs {
@@ -47,6 +50,15 @@ struct Measure {
     /// How much: some minutes, or the paper's lengths and thirty rounds
     #[arg(long, value_enum, default_value_t = PresetArg::Minutes)]
     preset: PresetArg,
+    /// Rounds of all measurements, instead of the preset's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: Option<u32>,
+    /// Active processes on the CPU, the measured one included, instead of the preset's: as 1,4
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
+    loads: Vec<u32>,
+    /// Only lengths up to this one
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    longest: Option<Nanos>,
     /// On this CPU [default: the last one that may be used]
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
@@ -113,7 +125,18 @@ fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
         PresetArg::Paper => Preset::Paper,
     };
     let cpu = study::choose_cpu(args.cpu).map_err(failure)?;
-    let plan = Plan { study: which, preset, cpu };
+    let mut plan = Plan::new(which, preset, cpu);
+    plan.rounds = args.rounds.unwrap_or(plan.rounds);
+    plan.longest = args.longest.map_or(plan.longest, Nanos::as_f64);
+    if !args.loads.is_empty() {
+        plan.loads.clone_from(&args.loads);
+        plan.loads.sort_unstable();
+        plan.loads.dedup();
+    }
+    if plan.parts() == 0 {
+        return Err(Failure::usage("--longest leaves no length")
+            .hint("10us is the shortest of kbest, 5ms that of interval-counting"));
+    }
     let mut store = args.output.store.writable()?;
     let signals = Signals::install().map_err(Failure::system)?;
     let mut line = Line::new(&show);

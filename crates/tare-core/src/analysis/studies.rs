@@ -155,8 +155,17 @@ impl Counted {
     pub const ALL: [Counted; 4] = [Counted::Ticks, Counted::Times, Counted::Rusage, Counted::Cpu];
 }
 
+/// What CPU time is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The time that the computation should take, T(r): as the book, with all that made it slower.
+    Expected,
+    /// CLOCK_PROCESS_CPUTIME_ID: the error of counting alone.
+    Exact,
+}
+
 /// Errors of CPU time counted in this way, by load and length.
-pub fn interval_errors(parts: &[Part], counted: Counted) -> Vec<Errors> {
+pub fn interval_errors(parts: &[Part], counted: Counted, against: Against) -> Vec<Errors> {
     let mut all: Vec<(Errors, Vec<One>)> = Vec::new();
     for part in parts {
         let (Cell::Interval { load, length }, Seen::Interval { line, repetitions, ticks, times, rusage, cpu }) =
@@ -171,7 +180,11 @@ pub fn interval_errors(parts: &[Part], counted: Counted) -> Vec<Errors> {
             Counted::Cpu => Some(*cpu),
         };
         let Some(ns) = ns else { continue };
-        let error = Some(line.error(*repetitions as f64, ns as f64));
+        let error = match against {
+            Against::Expected => line.error(*repetitions as f64, ns as f64),
+            Against::Exact => ns as f64 / *cpu as f64 - 1.0,
+        };
+        let error = Some(error).filter(|e| e.is_finite());
         group(&mut all, load, length).push(One { error, converged: false, claimed: 0.0, trials: 1.0 });
     }
     all.into_iter().map(|(errors, ones)| Errors { claimed: None, trials: None, ..summed(errors, &ones) }).collect()
@@ -346,9 +359,11 @@ mod tests {
         let line = Fit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
         let seen = Seen::Interval { line, repetitions: 10, ticks: None, times: 0, rusage: 10_010_000, cpu: 10_000_000 };
         let parts = [Part { cell: Cell::Interval { load: 1, length: 1e7 }, round: 0, seen }];
-        assert!(interval_errors(&parts, Counted::Ticks).is_empty());
-        assert_eq!(interval_errors(&parts, Counted::Times)[0].median, Some(-1.0));
-        assert_eq!(interval_errors(&parts, Counted::Cpu)[0].median, Some(0.0));
+        let median = |counted, against| interval_errors(&parts, counted, against).first().map(|e| e.median);
+        assert_eq!(median(Counted::Ticks, Against::Expected), None);
+        assert_eq!(median(Counted::Times, Against::Expected), Some(Some(-1.0)));
+        assert_eq!(median(Counted::Cpu, Against::Expected), Some(Some(0.0)));
+        assert!(median(Counted::Rusage, Against::Exact).flatten().is_some_and(|e| (e - 0.001).abs() < 1e-9));
     }
 
     #[test]

@@ -15,11 +15,13 @@ use tare_sys::{cache, clock, counter, mechanisms, procfs};
 /// About how long one repetition of the computation takes, ns: the line is taken through 1 to 10 of them, which fit between two
 /// interrupts in most trials.
 const UNIT: f64 = 10e3;
-/// The book's: repetitions that the line is taken through, and measurements of each.
+/// The book's: repetitions that the line goes through, and measurements of each.
 const SHORT: u32 = 10;
 const MEASUREMENTS: u32 = 100;
 /// Executions of a procedure in a row (figures 9.11, 9.12).
 const EXECUTIONS: usize = 18;
+/// Longest array of the procedure: 1 GiB.
+const MOST_INTS: usize = 1 << 28;
 /// Sequences of six calls (figure 9.13).
 const SEQUENCES: usize = 200;
 
@@ -38,6 +40,8 @@ impl Computation {
         Ok(computation)
     }
 
+    /// Not inlined: the same machine code for the line and for what is compared with it.
+    #[inline(never)]
     fn run(&mut self, repetitions: u64) -> i32 {
         let mut sum = 0_i32;
         for _ in 0..repetitions * self.passes {
@@ -46,16 +50,34 @@ impl Computation {
         }
         sum
     }
+}
 
-    /// T(r) = m r + b, in ns: the least-squares line through the fastest of 100 measurements for each r from 1 to 10.
-    fn line(&mut self) -> Result<Fit, StudyError> {
-        let all = Parameters::new(1, 0.0, MEASUREMENTS, MEASUREMENTS).map_err(tare_kbest::KbestError::from)?;
-        let once = Kbest::new().repetitions(Repetitions::Fixed(1)).parameters(all);
-        let mut points = Vec::new();
-        for r in 1..=SHORT {
-            let timing = once.measure(|| self.run(u64::from(r)))?;
-            points.extend(timing.outcome().map(|o| (f64::from(r), o.value)));
+/// The fastest of many measurements of short repetitions, ns by repetitions: what the line goes through.
+struct Fastest([f64; SHORT as usize]);
+
+impl Fastest {
+    fn new() -> Fastest {
+        Fastest([f64::INFINITY; SHORT as usize])
+    }
+
+    /// So many measurements more of each. They take turns, so that a machine that changes its speed meets all of them alike.
+    fn measure(&mut self, computation: &mut Computation, times: u32) -> Result<(), StudyError> {
+        let hz = tare_kbest::counter::hz()?;
+        for _ in 0..times {
+            for (r, fastest) in (1_u64..).zip(&mut self.0) {
+                // Once uncounted, as K-best does.
+                black_box(computation.run(1));
+                let start = counter::fenced();
+                black_box(computation.run(r));
+                *fastest = fastest.min(counter::fenced().wrapping_sub(start) as f64 / hz * 1e9);
+            }
         }
+        Ok(())
+    }
+
+    /// T(r) = m r + b, in ns: the least-squares line.
+    fn line(&self) -> Result<Fit, StudyError> {
+        let points: Vec<(f64, f64)> = (1_u32..).zip(self.0).map(|(r, ns)| (f64::from(r), ns)).collect();
         fit(&points).ok_or(StudyError::Line)
     }
 }
@@ -69,6 +91,8 @@ pub(super) struct Bench {
 impl Bench {
     /// The calling thread must be on the CPU, alone.
     pub(super) fn new(cpu: u32) -> Result<Bench, StudyError> {
+        // What a timer interrupt costs is looked at once in a program: before there are competitors.
+        Kbest::new().compensated(true).measure(|| ())?;
         Ok(Bench { cpu, computation: Computation::new()? })
     }
 
@@ -97,8 +121,10 @@ impl Bench {
     }
 
     fn kbest(&mut self, length: f64) -> Result<Seen, StudyError> {
-        let line = self.computation.line()?;
-        let repetitions = Bench::repetitions(&line, length);
+        // Half of it before and half after what is compared with it: in the same second.
+        let mut fastest = Fastest::new();
+        fastest.measure(&mut self.computation, MEASUREMENTS / 2)?;
+        let repetitions = Bench::repetitions(&fastest.line()?, length);
         let parameters = Parameters::new(MOST_K, 0.001, 30, 0).map_err(tare_kbest::KbestError::from)?;
         let kbest = Kbest::new().repetitions(Repetitions::Fixed(1)).parameters(parameters);
         let timing = |clock: Kind| -> Result<Timing, StudyError> {
@@ -110,12 +136,14 @@ impl Bench {
             [Kind::MonotonicRaw, Kind::Gettimeofday, Kind::ThreadCpu]
         };
         let timings = clocks.into_iter().map(timing).collect::<Result<_, _>>()?;
-        Ok(Seen::Kbest { line, repetitions, timings })
+        fastest.measure(&mut self.computation, MEASUREMENTS / 2)?;
+        Ok(Seen::Kbest { line: fastest.line()?, repetitions, timings })
     }
 
     fn interval(&mut self, length: f64) -> Result<Seen, StudyError> {
-        let line = self.computation.line()?;
-        let repetitions = Bench::repetitions(&line, length);
+        let mut fastest = Fastest::new();
+        fastest.measure(&mut self.computation, MEASUREMENTS / 2)?;
+        let repetitions = Bench::repetitions(&fastest.line()?, length);
         let tick = 1e9 / procfs::USER_HZ as f64;
         let read = || {
             let stat = procfs::read_below(Path::new("/"), "proc/stat").ok();
@@ -129,8 +157,9 @@ impl Bench {
         let before = read();
         black_box(self.computation.run(repetitions));
         let after = read();
+        fastest.measure(&mut self.computation, MEASUREMENTS / 2)?;
         Ok(Seen::Interval {
-            line,
+            line: fastest.line()?,
             repetitions,
             ticks: before.0.zip(after.0).map(|(a, b)| (b.0 - a.0).unsigned_abs()),
             times: (after.1 - before.1) as u64,
@@ -140,13 +169,23 @@ impl Bench {
     }
 }
 
+fn sum(data: &[i32]) -> i32 {
+    data.iter().fold(0_i32, |s, x| black_box(s.wrapping_add(*x)))
+}
+
 /// The sum of an array so long that it takes about `length` ns, executed again and again.
 fn procedure(length: f64) -> Result<Seen, StudyError> {
-    let sum = |data: &[i32]| data.iter().fold(0_i32, |s, x| black_box(s.wrapping_add(*x)));
-    let short = vec![1_i32; 131_072];
-    // Its CPU time, as others may have the CPU meanwhile.
-    let once = Kbest::new().clock(Kind::ThreadCpu).measure(|| sum(&short))?.outcome().map_or(1e5, |o| o.value);
-    let data = vec![1_i32; (length / once * short.len() as f64) as usize];
+    let mut data = vec![1_i32; 131_072];
+    for _ in 0..3 {
+        // By its CPU time, as others may have the CPU meanwhile; nearer each time.
+        let took = (0..3).map(|_| {
+            let before = clock::thread_cpu();
+            black_box(sum(&data));
+            (clock::thread_cpu() - before).as_f64()
+        });
+        let took = took.fold(f64::INFINITY, f64::min).max(1.0);
+        data.resize(((length / took * data.len() as f64) as usize).clamp(1, MOST_INTS), 1);
+    }
     let hz = tare_kbest::counter::hz()?;
     let mut elapsed = vec![f64::NAN; EXECUTIONS];
     black_box(sum(&data));
@@ -171,6 +210,8 @@ fn proc_a(doubles: &mut Doubles) {
     doubles.0.iter_mut().for_each(|x| *x += 1.0);
 }
 
+/// Called cold, so that it is put apart from the other, on lines of its own.
+#[cold]
 #[inline(never)]
 fn proc_b(doubles: &mut Doubles) {
     black_box(2_u8);
