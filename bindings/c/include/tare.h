@@ -69,6 +69,7 @@ typedef struct tare_settings {
     int clock;            /* enum tare_clock */
     double epsilon;       /* share by which the K fastest may differ */
     uint64_t repetitions; /* executions in a trial; 0: as many as the clock needs */
+    uint64_t apart_ns;    /* from the beginning of a trial to that of the next one at least: a machine may be slow for milliseconds */
     uint64_t cache_bytes; /* size of the buffer that empties the caches; 0: a quarter more than the machine's largest */
     int clear_cache;      /* not 0: data caches are emptied before each trial */
     int compensate;       /* not 0: less what the timer interrupts took at least */
@@ -76,7 +77,7 @@ typedef struct tare_settings {
 } tare_settings;
 
 /* The book's: K = 3, epsilon = 0.1%, M = 30. */
-#define TARE_SETTINGS_DEFAULT {3, 30, 0, TARE_ANY_CLOCK, 0.001, 0, 0, 0, 0, 0}
+#define TARE_SETTINGS_DEFAULT {3, 30, 0, TARE_ANY_CLOCK, 0.001, 0, 0, 0, 0, 0, 0}
 
 /* What a measurement came to. Times are for one execution. A value that is not known is NaN. */
 typedef struct tare_outcome {

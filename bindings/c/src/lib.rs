@@ -21,6 +21,7 @@ pub struct Settings {
     clock: c_int,
     epsilon: f64,
     repetitions: u64,
+    apart_ns: u64,
     cache_bytes: u64,
     clear_cache: c_int,
     compensate: c_int,
@@ -35,6 +36,7 @@ const DEFAULT: Settings = Settings {
     clock: 0,
     epsilon: 0.001,
     repetitions: 0,
+    apart_ns: 0,
     cache_bytes: 0,
     clear_cache: 0,
     compensate: 0,
@@ -74,7 +76,7 @@ struct Held {
 }
 
 // As the header's test has them.
-const _: () = assert!(size_of::<Settings>() == 56 && size_of::<Outcome>() == 128);
+const _: () = assert!(size_of::<Settings>() == 64 && size_of::<Outcome>() == 128);
 
 const CLOCKS: [Clock; 7] = [
     Clock::Counter,
@@ -105,6 +107,7 @@ impl Settings {
             .parameters(parameters)
             .compensated(self.compensate != 0)
             .less_overhead(self.less_overhead != 0)
+            .apart(tare_kbest::Nanos(i64::try_from(self.apart_ns).unwrap_or(i64::MAX)))
             .repetitions(match self.repetitions {
                 0 => Repetitions::Auto,
                 n => Repetitions::Fixed(n),
@@ -127,7 +130,7 @@ extern "C" fn nothing(_: *mut c_void) {}
 fn measured(kbest: &Kbest, f: Function, params: *mut c_void) -> Result<Timing, KbestError> {
     // Unknown to the compiler, so that it is called.
     let empty: Function = std::hint::black_box(nothing);
-    kbest.measure_beside(&mut || f(params), &mut || empty(params))
+    kbest.measure_beside(&mut || f(params), &mut || empty(params), &mut || ())
 }
 
 fn held(timing: &Timing, method: c_int, load: u32) -> Option<Box<Held>> {

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 /* As in src/lib.rs. */
-_Static_assert(sizeof(tare_settings) == 56 && offsetof(tare_settings, epsilon) == 16, "settings");
+_Static_assert(sizeof(tare_settings) == 64 && offsetof(tare_settings, epsilon) == 16, "settings");
 _Static_assert(sizeof(tare_outcome) == 128 && offsetof(tare_outcome, kept) == 104, "outcome");
 
 static int failures;

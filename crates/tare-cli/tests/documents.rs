@@ -30,6 +30,7 @@ fn timing(counts: &[u64], cpu: Option<u64>) -> Timing {
         compensation: Reading::Absent(Absent::NotAsked("no compensation was asked for".to_owned())),
         overhead: 30,
         less_overhead: false,
+        apart: 0,
         trials: counts.iter().map(|c| one(*c)).collect(),
     }
 }

@@ -132,6 +132,7 @@ mod tests {
             compensation: Reading::Absent(Absent::NotAsked("none".to_owned())),
             overhead: 30,
             less_overhead: false,
+            apart: 0,
             trials: vec![Trial { count: 5, cpu: None, ticks: None, preemptions: None, waits: None, core_cycles: None }],
         };
         Bench {

@@ -126,6 +126,10 @@ pub struct Plan {
 
 /// The book's loads.
 pub const LOADS: [u32; 4] = [1, 2, 4, 11];
+/// Trials at most: the book's M, and what a machine that changes its speed needs.
+pub const M: u32 = 30;
+/// As above.
+pub const PATIENT: u32 = 200;
 /// Largest K that is looked at.
 pub const MOST_K: u32 = 5;
 

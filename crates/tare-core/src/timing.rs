@@ -35,16 +35,20 @@ pub struct Trial {
     pub count: u64,
     /// CPU time of the thread around it, ns: of the trial, its uncounted execution, and the readings themselves; so at least
     /// that of the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u64>,
     /// Timer interrupts of the CPU around it; `None` if they were not counted, or the thread changed its CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticks: Option<u64>,
     /// Times that another process took the CPU around it (`ru_nivcsw`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<u64>,
     /// Times that the thread waited around it (`ru_nvcsw`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<u64>,
     /// Cycles that the CPU core made for the thread in user mode, from a reading right before to one right after it; `None`
     /// where there is no such counter.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_cycles: Option<u64>,
 }
 
@@ -67,6 +71,9 @@ pub struct Timing {
     pub overhead: u64,
     /// Whether the times are to be without that.
     pub less_overhead: bool,
+    /// From the beginning of a trial to that of the next one at least, ns.
+    #[serde(default)]
+    pub apart: u64,
     /// All trials in their order.
     pub trials: Vec<Trial>,
 }
@@ -176,6 +183,7 @@ mod tests {
             compensation: Reading::Absent(Absent::NotAsked("none".to_owned())),
             overhead: 30,
             less_overhead: false,
+            apart: 0,
             trials: counts.iter().map(|c| one(*c)).collect(),
         }
     }

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use tare_core::bench::{Bench, FORMAT, Machine, Row, VERSION};
 use tare_core::reading::{Absent, Reading};
 use tare_core::timing::{Standing, Timing};
+use tare_core::units::Nanos;
 use tare_sys::{clock, procfs, uname};
 
 /// What the command line asks for.
@@ -32,6 +33,9 @@ struct Asked {
     /// Each once, unmeasured: `cargo test` says so by leaving `--bench` out.
     test: bool,
 }
+
+/// Trials of a benchmark are so far apart: a tenth of a second for thirty of them.
+const APART: Nanos = Nanos::from_millis(3);
 
 /// Runs benchmarks one after the other.
 #[derive(Debug)]
@@ -62,7 +66,7 @@ impl Harness {
             machine: machine(),
             rows: Vec::new(),
         };
-        Harness { asked, kbest: Kbest::new(), document, failed }
+        Harness { asked, kbest: Kbest::new().apart(APART), document, failed }
     }
 
     /// Settings for the benchmarks that follow.

@@ -10,6 +10,8 @@ use tare_core::analysis::kbest::{KBest, Parameters};
 use tare_core::clocks::{Counts, Kind};
 use tare_core::reading::{Absent, Reading};
 use tare_core::timing::{Cache, Compensation, Timing, Trial};
+use tare_core::units::Nanos;
+use tare_sys::clock;
 
 /// How often the code is executed in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,7 @@ pub struct Kbest {
     compensate: bool,
     less_overhead: bool,
     repetitions: Repetitions,
+    apart: Nanos,
 }
 
 impl Default for Kbest {
@@ -60,6 +63,7 @@ impl Kbest {
             compensate: false,
             less_overhead: false,
             repetitions: Repetitions::Auto,
+            apart: Nanos::ZERO,
         }
     }
 
@@ -108,15 +112,35 @@ impl Kbest {
         Kbest { repetitions, ..self }
     }
 
+    /// Lets so much time pass from the beginning of a trial to that of the next one, computing. A machine may be slow for some
+    /// milliseconds at a time, mostly a virtual one: then short trials in a row are all slow, and agree.
+    #[must_use]
+    pub fn apart(self, apart: Nanos) -> Kbest {
+        Kbest { apart, ..self }
+    }
+
     /// Measures the code. Its result is dropped within the measured time.
     ///
     /// # Errors
     /// [`KbestError`]; what is wrong with the measured time itself is in the [`Timing`].
     pub fn measure<R>(&self, mut code: impl FnMut() -> R) -> Result<Timing, KbestError> {
-        self.measure_beside(&mut code, &mut || ())
+        self.measure_beside(&mut code, &mut || (), &mut || ())
     }
 
-    /// The same, with what an empty measurement executes: for callers of other languages, whose empty function is called, too.
+    /// The same; `between` is executed before each trial, unmeasured. (Code of under a millisecond is executed once more after it.)
+    ///
+    /// # Errors
+    /// As [`Kbest::measure`].
+    pub fn measure_between<R>(
+        &self,
+        mut between: impl FnMut(),
+        mut code: impl FnMut() -> R,
+    ) -> Result<Timing, KbestError> {
+        self.measure_beside(&mut code, &mut || (), &mut between)
+    }
+
+    /// The same, with what an empty measurement executes (callers of other languages have an empty function called, too), and what
+    /// is executed before each trial.
     ///
     /// # Errors
     /// As [`Kbest::measure`].
@@ -124,6 +148,7 @@ impl Kbest {
         &self,
         code: &mut impl FnMut() -> R,
         empty: &mut impl FnMut() -> E,
+        between: &mut impl FnMut(),
     ) -> Result<Timing, KbestError> {
         let mut m = Measurement::begin(self)?;
         let clock = m.timing.clock;
@@ -141,6 +166,7 @@ impl Kbest {
         let refreshed = (REFRESHED * m.timing.hz) as u64;
         let short = self.cold.is_none() && (0..2).any(|_| region(clock, code, n) < refreshed);
         m.trials(|probes| {
+            between();
             let before = probes.before();
             if short {
                 black_box(code());
@@ -212,6 +238,7 @@ impl Measurement {
             compensation,
             overhead: 0,
             less_overhead: settings.less_overhead,
+            apart: u64::try_from(settings.apart.0).unwrap_or(0),
             trials: Vec::with_capacity(ROOM.min(settings.parameters.most() as usize)),
         };
         Ok(Measurement { timing, probes, clear })
@@ -225,7 +252,13 @@ impl Measurement {
     /// Trials until K agree, or there are enough.
     fn trials(&mut self, mut one: impl FnMut(&mut Probes) -> Trial) {
         let mut best = KBest::new(self.timing.parameters);
+        let apart = Nanos(i64::try_from(self.timing.apart).unwrap_or(i64::MAX));
+        let mut next = clock::monotonic();
         while !best.done() {
+            while clock::monotonic() < next {
+                std::hint::spin_loop();
+            }
+            next = clock::monotonic() + apart;
             self.clear.iter_mut().for_each(Clear::clear);
             let trial = one(&mut self.probes);
             self.timing.trials.push(trial);
@@ -319,6 +352,15 @@ mod tests {
             },
         );
         assert_eq!(timing.unwrap().trials.len() + 1, made);
+    }
+
+    #[test]
+    fn trials_are_apart() {
+        let p = Parameters::new(1, 0.0, 5, 5).unwrap();
+        let began = clock::monotonic();
+        let timing = Kbest::new().parameters(p).apart(Nanos::from_millis(3)).measure(|| spin(10)).unwrap();
+        assert!(clock::monotonic() - began >= Nanos::from_millis(12));
+        assert_eq!((timing.trials.len(), timing.apart), (5, 3_000_000));
     }
 
     #[test]

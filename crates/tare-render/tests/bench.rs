@@ -31,6 +31,7 @@ fn timing(counts: &[u64]) -> Timing {
         compensation: Reading::Absent(Absent::NotAsked("no compensation asked for".to_owned())),
         overhead: 46,
         less_overhead: false,
+        apart: 0,
         trials: counts.iter().map(|c| one(*c)).collect(),
     }
 }

@@ -38,6 +38,8 @@ pub struct Look {
     pub clock: Kind,
     /// As if this were K.
     pub k: u32,
+    /// As if no more trials than this were made, the book's M.
+    pub most: u32,
     /// Less what timer interrupts took at least.
     pub compensated: bool,
     /// Without regard to who had the CPU, as the book's library.
@@ -73,7 +75,7 @@ fn looked(timing: &Timing, look: Look, error: impl Fn(f64) -> f64) -> Option<One
         timing.compensation = Reading::Absent(Absent::NotAsked("not compensated".to_owned()));
     }
     let p = timing.parameters;
-    timing.parameters = Parameters::new(look.k, p.epsilon(), p.most(), 0).ok()?;
+    timing.parameters = Parameters::new(look.k, p.epsilon(), look.most, 0).ok()?;
     let mut k = KBest::new(timing.parameters);
     let times: Vec<f64> = timing.trials.iter().map(|t| timing.time(t)).collect();
     let used = times.iter().take_while(|time| {
@@ -317,6 +319,7 @@ mod tests {
             compensation: Reading::Value(Compensation { cost: 1e4, period: 4e6 }),
             overhead: 30,
             less_overhead: false,
+            apart: 0,
             trials: counts.iter().map(|c| trial(*c)).collect(),
         };
         let line = Fit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
@@ -325,7 +328,7 @@ mod tests {
     }
 
     fn look(k: u32) -> Look {
-        Look { clock: Kind::Counter, k, compensated: false, as_the_book: false }
+        Look { clock: Kind::Counter, k, most: 30, compensated: false, as_the_book: false }
     }
 
     #[test]
@@ -339,6 +342,8 @@ mod tests {
         assert!((two.median.unwrap() - 0.002).abs() < 1e-9 && two.trials == Some(3.0));
         let five = &kbest_errors(&parts, look(5))[0];
         assert_eq!((five.converged, five.trials), (0, Some(4.0)));
+        let few = &kbest_errors(&parts, Look { most: 2, as_the_book: true, ..look(2) })[0];
+        assert_eq!((few.trials, few.converged), (Some(2.0), 0));
         // One interrupt in 5 ms for certain: 10 µs less.
         let less = &kbest_errors(&parts, Look { compensated: true, ..look(3) })[0];
         assert!(less.median.unwrap().abs() < 1e-9);

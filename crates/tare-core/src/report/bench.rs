@@ -132,6 +132,7 @@ mod tests {
             compensation: Reading::Absent(Absent::NotAsked("none".to_owned())),
             overhead: 40,
             less_overhead: false,
+            apart: 0,
             trials: counts.iter().map(|c| one(*c)).collect(),
         }
     }

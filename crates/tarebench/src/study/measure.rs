@@ -6,7 +6,7 @@ use std::path::Path;
 use tare_core::analysis::fit::{Fit, fit};
 use tare_core::analysis::kbest::Parameters;
 use tare_core::clocks::Kind;
-use tare_core::study::{Cell, MOST_K, Part, Seen};
+use tare_core::study::{Cell, M, MOST_K, PATIENT, Part, Seen};
 use tare_core::timing::Timing;
 use tare_kbest::{Kbest, Repetitions};
 use tare_sys::activity::Competitors;
@@ -18,6 +18,10 @@ const UNIT: f64 = 10e3;
 /// The book's: repetitions that the line goes through, and measurements of each.
 const SHORT: u32 = 10;
 const MEASUREMENTS: u32 = 100;
+/// Measurements of each before the first trial and after the last one, and before each trial: the machine may be slow for
+/// milliseconds and more, so what is compared takes turns.
+const AROUND: u32 = 20;
+const BETWEEN: u32 = 1;
 /// Executions of a procedure in a row (figures 9.11, 9.12).
 const EXECUTIONS: usize = 18;
 /// Longest array of the procedure: 1 GiB.
@@ -25,16 +29,20 @@ const MOST_INTS: usize = 1 << 28;
 /// Sequences of six calls (figure 9.13).
 const SEQUENCES: usize = 200;
 
+/// On pages of their own, so that any two arrays are alike to the caches.
+#[repr(align(4096))]
+struct Ints([i32; 2048]);
+
 /// The book's computation: writes an array of 2,048 integers and reads it back.
 struct Computation {
-    array: Box<[i32; 2048]>,
+    array: Box<Ints>,
     /// Passes over the array in one repetition.
     passes: u64,
 }
 
 impl Computation {
     fn new() -> Result<Computation, StudyError> {
-        let mut computation = Computation { array: Box::new([0; 2048]), passes: 1 };
+        let mut computation = Computation { array: Box::new(Ints([0; 2048])), passes: 1 };
         let once = Kbest::new().measure(|| computation.run(1))?.outcome().map_or(UNIT, |o| o.value);
         computation.passes = (UNIT / once).round().max(1.0) as u64;
         Ok(computation)
@@ -45,39 +53,44 @@ impl Computation {
     fn run(&mut self, repetitions: u64) -> i32 {
         let mut sum = 0_i32;
         for _ in 0..repetitions * self.passes {
-            black_box(&mut *self.array).fill(3);
-            sum = black_box(&*self.array).iter().fold(sum, |s, x| s.wrapping_add(*x));
+            black_box(&mut self.array.0).fill(3);
+            sum = black_box(&self.array.0).iter().fold(sum, |s, x| s.wrapping_add(*x));
         }
         sum
     }
 }
 
 /// The fastest of many measurements of short repetitions, ns by repetitions: what the line goes through.
-struct Fastest([f64; SHORT as usize]);
+struct Fastest {
+    ns: [f64; SHORT as usize],
+    computation: Computation,
+    counter_hz: f64,
+}
 
 impl Fastest {
-    fn new() -> Fastest {
-        Fastest([f64::INFINITY; SHORT as usize])
+    /// Of as many passes as the other computation makes.
+    fn new(other: &Computation) -> Result<Fastest, StudyError> {
+        let computation = Computation { array: Box::new(Ints([0; 2048])), passes: other.passes };
+        Ok(Fastest { ns: [f64::INFINITY; SHORT as usize], computation, counter_hz: tare_kbest::counter::hz()? })
     }
 
     /// So many measurements more of each. They take turns, so that a machine that changes its speed meets all of them alike.
-    fn measure(&mut self, computation: &mut Computation, times: u32) -> Result<(), StudyError> {
-        let hz = tare_kbest::counter::hz()?;
+    fn measure(&mut self, times: u32) {
         for _ in 0..times {
-            for (r, fastest) in (1_u64..).zip(&mut self.0) {
+            for (r, fastest) in (1_u64..).zip(&mut self.ns) {
                 // Once uncounted, as K-best does.
-                black_box(computation.run(1));
+                black_box(self.computation.run(1));
                 let start = counter::fenced();
-                black_box(computation.run(r));
-                *fastest = fastest.min(counter::fenced().wrapping_sub(start) as f64 / hz * 1e9);
+                black_box(self.computation.run(r));
+                let count = counter::fenced().wrapping_sub(start);
+                *fastest = fastest.min(count as f64 / self.counter_hz * 1e9);
             }
         }
-        Ok(())
     }
 
     /// T(r) = m r + b, in ns: the least-squares line.
     fn line(&self) -> Result<Fit, StudyError> {
-        let points: Vec<(f64, f64)> = (1_u32..).zip(self.0).map(|(r, ns)| (f64::from(r), ns)).collect();
+        let points: Vec<(f64, f64)> = (1_u32..).zip(self.ns).map(|(r, ns)| (f64::from(r), ns)).collect();
         fit(&points).ok_or(StudyError::Line)
     }
 }
@@ -121,28 +134,28 @@ impl Bench {
     }
 
     fn kbest(&mut self, length: f64) -> Result<Seen, StudyError> {
-        // Half of it before and half after what is compared with it: in the same second.
-        let mut fastest = Fastest::new();
-        fastest.measure(&mut self.computation, MEASUREMENTS / 2)?;
+        let mut fastest = Fastest::new(&self.computation)?;
+        fastest.measure(AROUND);
         let repetitions = Bench::repetitions(&fastest.line()?, length);
-        let parameters = Parameters::new(MOST_K, 0.001, 30, 0).map_err(tare_kbest::KbestError::from)?;
-        let kbest = Kbest::new().repetitions(Repetitions::Fixed(1)).parameters(parameters);
-        let timing = |clock: Kind| -> Result<Timing, StudyError> {
-            Ok(kbest.clone().clock(clock).compensated(true).measure(|| self.computation.run(repetitions))?)
+        let kbest = Kbest::new().repetitions(Repetitions::Fixed(1)).compensated(true);
+        let mut timing = |(clock, most): (Kind, u32)| -> Result<Timing, StudyError> {
+            let parameters = Parameters::new(MOST_K, 0.001, most, 0).map_err(tare_kbest::KbestError::from)?;
+            let settings = kbest.clone().parameters(parameters).clock(clock);
+            Ok(settings.measure_between(|| fastest.measure(BETWEEN), || self.computation.run(repetitions))?)
         };
         let clocks = if counter::PRESENT {
-            [Kind::Counter, Kind::Gettimeofday, Kind::ThreadCpu]
+            [(Kind::Counter, PATIENT), (Kind::Gettimeofday, M), (Kind::ThreadCpu, M)]
         } else {
-            [Kind::MonotonicRaw, Kind::Gettimeofday, Kind::ThreadCpu]
+            [(Kind::MonotonicRaw, PATIENT), (Kind::Gettimeofday, M), (Kind::ThreadCpu, M)]
         };
-        let timings = clocks.into_iter().map(timing).collect::<Result<_, _>>()?;
-        fastest.measure(&mut self.computation, MEASUREMENTS / 2)?;
+        let timings = clocks.into_iter().map(&mut timing).collect::<Result<_, _>>()?;
+        fastest.measure(AROUND);
         Ok(Seen::Kbest { line: fastest.line()?, repetitions, timings })
     }
 
     fn interval(&mut self, length: f64) -> Result<Seen, StudyError> {
-        let mut fastest = Fastest::new();
-        fastest.measure(&mut self.computation, MEASUREMENTS / 2)?;
+        let mut fastest = Fastest::new(&self.computation)?;
+        fastest.measure(MEASUREMENTS / 2);
         let repetitions = Bench::repetitions(&fastest.line()?, length);
         let tick = 1e9 / procfs::USER_HZ as f64;
         let read = || {
@@ -157,7 +170,7 @@ impl Bench {
         let before = read();
         black_box(self.computation.run(repetitions));
         let after = read();
-        fastest.measure(&mut self.computation, MEASUREMENTS / 2)?;
+        fastest.measure(MEASUREMENTS / 2);
         Ok(Seen::Interval {
             line: fastest.line()?,
             repetitions,
