@@ -1,5 +1,5 @@
 //! `tare study`: measured bit by bit, killed, gone on with, shown.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

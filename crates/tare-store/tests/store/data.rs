@@ -126,6 +126,7 @@ pub fn bench() -> Bench {
             compensation: Reading::Value(Compensation { cost: 5_123.25, period: 9.2e6 }),
             overhead: 31,
             less_overhead: true,
+            apart: 3_000_000,
             trials: counts.iter().map(|c| trial(*c)).collect(),
         },
     };
