@@ -118,12 +118,8 @@ impl Drop for Child {
     }
 }
 
-#[test]
-fn what_takes_the_cpu_is_named_with_its_time() {
-    let _lock = alone();
-    if no_tracing() {
-        return;
-    }
+/// A program that two others take the CPU from: its samples, and what the two say that they used of it.
+fn disturbed() -> (Vec<Sample>, [f64; 2]) {
     let dir = folder();
     let (mut moments, mut steady) = (Helper::start(b"t-moments"), Helper::start(b"t-steady"));
     for h in [&moments, &steady] {
@@ -135,27 +131,41 @@ fn what_takes_the_cpu_is_named_with_its_time() {
     c.arg(rounds(1_200).to_string()).stdout(std::process::Stdio::piped());
     let child = c.spawn().expect("tare");
     until("the program runs", || began.exists());
-    let mut used = Vec::new();
-    for (helper, bursts) in [(&mut moments, &[30, 20, 10][..]), (&mut steady, &[250][..])] {
+    let mut used = [0.0; 2];
+    for ((helper, bursts), used) in
+        [(&mut moments, &[30, 20, 10][..]), (&mut steady, &[250][..])].into_iter().zip(&mut used)
+    {
         let before = helper.cpu();
         for ms in bursts {
             std::thread::sleep(std::time::Duration::from_millis(40));
             helper.burn(*ms);
         }
-        used.push(helper.cpu() - before);
+        *used = helper.cpu() - before;
     }
     let out = child.wait_with_output().expect("tare");
     let document: Value = serde_json::from_slice(&out.stdout).expect("JSON");
-    let all = samples(&document);
-    let main = &account(&all[0]).main;
-    for (name, used) in ["t-moments", "t-steady"].into_iter().zip(used) {
-        let (found, times) = waited_for(main, name);
-        assert_entry(name, found, used);
-        assert!(times > 0, "{name} took the CPU away");
-        let kind = main.preemptors.iter().find(|p| p.name.to_string() == name).and_then(|p| p.kind);
-        assert_eq!(kind, Some(TaskKind::User));
+    (samples(&document), used)
+}
+
+/// Within 5% or 1 ms; what the hypervisor takes from the other is waited for, too, and not in the other's own figure.
+#[test]
+fn what_takes_the_cpu_is_named_with_its_time() {
+    let _lock = alone();
+    if no_tracing() {
+        return;
     }
-    assert_adds_up(&all);
+    for (i, name) in ["t-moments", "t-steady"].into_iter().enumerate() {
+        comes_near(name, 0.05, || {
+            let (all, used) = disturbed();
+            assert_adds_up(&all);
+            let main = &account(&all[0]).main;
+            let (found, times) = waited_for(main, name);
+            assert!(times > 0, "{name} took the CPU away");
+            let kind = main.preemptors.iter().find(|p| p.name.to_string() == name).and_then(|p| p.kind);
+            assert_eq!(kind, Some(TaskKind::User));
+            (found, used[i])
+        });
+    }
 }
 
 #[test]
@@ -355,7 +365,10 @@ fn a_process_may_outlive_its_first_thread() {
     for s in &all {
         let a = account(s);
         let (ended, _) = named(&a.main.blocked, "main thread ended");
-        assert!(ended > 60e6 && a.others.net().as_f64() > 55e6, "{a:#?}");
+        // It has computed for 60 ms by its own clock, in which the kernel's interrupts are.
+        let kernels =
+            a.others.interrupts.values().chain(a.others.softirqs.values()).map(|s| s.time.as_f64()).sum::<f64>();
+        assert!(ended > 60e6 && a.others.net().as_f64() + kernels > 58e6, "{a:#?}");
     }
 }
 

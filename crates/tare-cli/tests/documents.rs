@@ -220,10 +220,14 @@ fn what_is_no_run_and_what_has_no_table() {
     };
     let mut store = SqliteStore::open(&dir.path().join("tare.db")).unwrap();
     store.create_document(&head, &serde_json::json!({"any": [1, 2.5]})).unwrap();
+    let noise = document::Head { kind: document::Kind::Noise, uuid: "b".repeat(32), ..head };
+    store.create_document(&noise, &serde_json::json!({})).unwrap();
     drop(store);
     says(tare(&dir).arg("list"), 0, &["s1", "interrupted", "study", r"sort\x1b]0;x\x07"]);
     says(tare(&dir).args(["list", "--json"]), 0, &[r#""id": "s1""#, r"\u202e"]);
-    says(tare(&dir).args(["show", "s1"]), 2, &["no table for a study", "`tare export s1`"]);
+    // A study whose content is none is said to be so; of noise there is no table yet.
+    says(tare(&dir).args(["show", "s1"]), 4, &["s1 cannot be read", "missing field"]);
+    says(tare(&dir).args(["show", "n1"]), 2, &["no table for a", "`tare export n1`"]);
     let archive = json(tare(&dir).args(["export", "s1"]), 0);
     assert_eq!((&archive["format"], &archive["doc"]), (&"tare-document".into(), &serde_json::json!({"any": [1, 2.5]})));
     says(tare(&dir).args(["rm", "s1"]), 0, &["removed s1"]);
