@@ -15,6 +15,8 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Not inlined: the same machine code wherever it is measured.
+#[inline(never)]
 fn spin(n: u64) -> u64 {
     (0..n).fold(0, |a, b| black_box(a ^ b))
 }
@@ -111,20 +113,23 @@ fn cold_takes_longer_than_warm() {
     }
 }
 
-/// K-best and the plain counter see the same computation.
+/// K-best and the plain counter see the same computation. They take turns: the machine may be slow for a while.
 #[test]
 fn the_plain_counter_agrees() {
     let _alone = alone();
     let n = iterations(1e-3);
-    let kbest = Kbest::new().measure(|| spin(n)).unwrap().outcome().unwrap().value;
-    let plain = (0..30).map(|_| {
-        counter::start_counter();
-        black_box(spin(n));
-        counter::get_counter() / counter::hz().unwrap() * 1e9
-    });
-    let plain = plain.fold(f64::INFINITY, f64::min);
+    let hz = counter::hz().unwrap();
+    let (mut kbest, mut plain) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..20 {
+        kbest = kbest.min(Kbest::new().parameters(few()).measure(|| spin(n)).unwrap().outcome().unwrap().value);
+        for _ in 0..6 {
+            counter::start_counter();
+            black_box(spin(n));
+            plain = plain.min(counter::get_counter() / hz * 1e9);
+        }
+    }
     let ratio = kbest / plain;
-    assert!((0.7..1.4).contains(&ratio), "{kbest} ns, {plain} ns");
+    assert!((0.8..1.25).contains(&ratio), "{kbest} ns, {plain} ns");
 }
 
 /// What `cargo test` has built beside this test.
