@@ -274,6 +274,7 @@ def empty_part(work):
     libraries = pathlib.Path(TARE).parent
     c, cxx = os.environ.get("CC", "cc"), os.environ.get("CXX", "c++")
     source = ROOT / "bench/empty"
+
     def build(compiler, *arguments):
         subprocess.run([compiler, "-O2", "-Wall", *map(str, arguments)], check=True)
 
@@ -286,10 +287,10 @@ def empty_part(work):
         rows["tare"].append([float(x) for x in output(f"{work}/by_tare").split()])
         report = json.loads(output(f"{work}/by_google", "--benchmark_format=json", "--benchmark_min_time=0.2"))
         times = {b["name"].split("/")[0]: b["real_time"] for b in report["benchmarks"]}
-        # A call that is timed by itself, less the call: what the timing of it adds.
         rows["Google Benchmark"].append([times["call"], times["timed"]])
     print(f"Medians of {ROUNDS * 2} rounds in turn. A call: in a loop, the loop included. A measurement: what is seen where a single\n"
-          "call is measured by itself (tare: clock, call, clock; Google Benchmark: `PauseTiming`, `ResumeTiming` in the loop).\n")
+          "call is measured by itself (tare: clock, call, clock; Google Benchmark: `PauseTiming`, `ResumeTiming` in the loop).\n"
+          "tare gives the fastest trial of a round, Google Benchmark the mean of one.\n")
     print("| | a call, ns | a measurement, ns |\n| --- | ---: | ---: |")
     for name, times in rows.items():
         print(f"| {name} | {statistics.median(t[0] for t in times):.3f} | {statistics.median(t[1] for t in times):.1f} |")

@@ -342,17 +342,16 @@ fn exec_by_another_thread_keeps_the_account() {
     let count = rounds(80);
     let all = measure(&dir, &["-r5"], &["exec-by-thread", &count.to_string()]);
     assert_adds_up(&all);
-    // What is before the exec is in one and not in the other, and a hypervisor may steal there.
-    let mut near = 0;
     for s in &all {
         let a = account(s);
         let pt = s.process_time().expect("PT").as_f64();
-        near += usize::from((a.traced_runtime().as_f64() - pt).abs() < (0.02 * pt).max(500e3));
+        let traced = a.traced_runtime().as_f64();
+        // The two do not take stolen time out at the same moments.
+        let stolen: f64 = [&a.outside, &a.main, &a.others].into_iter().map(|l| l.stolen().as_f64()).sum();
+        assert!((traced - pt).abs() < (0.02 * pt).max(500e3) + stolen, "{traced} of {pt}, {stolen} stolen");
         assert!(a.main.net().as_f64() > 0.5 * pt, "the loop is the main thread's: {:#?}", a.main);
         assert!(a.others.on_cpu.time.as_f64() > 18e6, "the thread before its exec: {:#?}", a.others);
     }
-    let sums = || all.iter().map(|s| (account(s).traced_runtime(), s.process_time())).collect::<Vec<_>>();
-    assert!(near >= 3, "traced, process time: {:?}", sums());
 }
 
 /// The process ends with its last thread; what its first one does after its own end is told.
