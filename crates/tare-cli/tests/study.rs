@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{folder, json, run, shared, signal, tare, text};
+use common::{folder, json, run, shared, signal, tare, text, until};
 use serde_json::Value;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -13,6 +13,12 @@ fn parts(dir: &TempDir) -> usize {
     let out = tare(dir).args(["study", "show", "s1", "--json"]).output().unwrap();
     let document: Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
     document["parts"].as_array().map_or(0, Vec::len)
+}
+
+/// Processes that only compute, under a load.
+fn competitors() -> usize {
+    let names = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| std::fs::read(e.path().join("comm")).ok());
+    names.filter(|name| name == b"tare-load\n").count()
 }
 
 #[test]
@@ -31,6 +37,8 @@ fn a_killed_study_goes_on_and_a_finished_one_is_shown() {
     assert!(text(&out.stderr).contains("s1"), "{}", text(&out.stderr));
     child.kill().unwrap();
     child.wait().unwrap();
+    // Nobody goes on computing for a study that is gone.
+    until("its competitors end", || competitors() == 0);
     let kept = parts(&dir);
     assert!((2..10).contains(&kept), "{kept}");
 
