@@ -506,10 +506,10 @@ fn two_tares_at_once_do_not_mix() {
         serde_json::from_slice::<Value>(&out.stdout).expect("JSON")
     });
     for (document, ms) in documents.iter().zip([40.0, 80.0]) {
-        for sample in document["samples"].as_array().expect("samples") {
-            let pt = process_time(sample);
-            assert!((ms * 1e6..ms * 1e6 + 4e6).contains(&pt), "{pt} for {ms} ms");
-        }
+        // A hypervisor may steal in one or two; were they mixed, most would have the other's 40 or 80 ms.
+        let times: Vec<f64> = document["samples"].as_array().expect("samples").iter().map(process_time).collect();
+        assert!(times.iter().all(|&pt| pt >= ms * 1e6), "{times:?} for {ms} ms");
+        assert!(times.iter().filter(|&&pt| pt < ms * 1e6 + 8e6).count() >= 3, "{times:?} for {ms} ms");
     }
     let ids: Vec<&Value> = documents.iter().map(|d| &d["report"]["run"]["id"]).collect();
     assert_ne!(ids[0], ids[1]);
