@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use clap::{Args, ValueEnum};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use tarebench::core::document::Kind;
 use tarebench::core::report::RunReport;
 use tarebench::core::sample::Sample;
 use tarebench::core::units::Nanos;
@@ -290,8 +291,8 @@ impl Exports {
         Ok(())
     }
 
-    /// Only `--json` serves for a study: says whether it is wanted.
-    pub fn of_study(&self) -> Result<bool, Failure> {
+    /// Only `--json` serves for such a document: says whether it is wanted.
+    pub fn json_only(&self, kind: Kind) -> Result<bool, Failure> {
         match self {
             Exports {
                 json,
@@ -303,7 +304,7 @@ impl Exports {
                 export_orgmode: None,
                 export_hyperfine: None,
             } => Ok(*json),
-            _ => Err(Failure::usage("a study has no such export").hint("--json has its tables and observations")),
+            _ => Err(Failure::usage(format!("a {} has no such export", kind.noun())).hint("--json has its figures")),
         }
     }
 

@@ -12,6 +12,7 @@ pub mod bench;
 pub mod clocks;
 pub mod document;
 pub mod name;
+pub mod noise;
 pub mod plan;
 pub mod profile;
 pub mod protocol;

@@ -8,7 +8,7 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// What had the CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
     /// The local timer's interrupt: the tick, and timers that others have set.

@@ -17,6 +17,7 @@ pub mod hyperfine;
 pub mod json;
 pub mod list;
 pub mod markup;
+pub mod noise;
 pub mod number;
 mod page;
 pub mod profile;

@@ -41,7 +41,7 @@ impl Counted {
         Some(Counted { switches: sum(u.ru_nvcsw, u.ru_nivcsw), faults: sum(u.ru_minflt, u.ru_majflt) })
     }
 
-    fn since(self, before: Counted) -> Counted {
+    pub(crate) fn since(self, before: Counted) -> Counted {
         Counted {
             switches: self.switches.saturating_sub(before.switches),
             faults: self.faults.saturating_sub(before.faults),
@@ -53,7 +53,7 @@ impl Counted {
 const PAIRS_APART: f64 = 1e8;
 
 /// The counter beside CLOCK_MONOTONIC, in cycles since `first`: the closest of some tries.
-fn paired(first: u64, tries: u32) -> Pair {
+pub(crate) fn paired(first: u64, tries: u32) -> Pair {
     let one = || {
         let before = clock::monotonic();
         let count = counter::fenced();

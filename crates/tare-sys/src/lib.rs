@@ -15,6 +15,7 @@ pub mod guard;
 pub mod image;
 pub mod lock;
 pub mod mechanisms;
+pub mod noise;
 pub mod perf;
 pub mod process;
 pub mod procfs;

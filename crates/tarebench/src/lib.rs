@@ -4,6 +4,7 @@
 //!
 //! - [`session`]: measure a plan, resume a run, read a report back.
 //! - [`documents`]: results beside runs and profiles.
+//! - [`noise`]: how long phases of a fixed loop take, and what that costs jobs on many nodes.
 //! - [`profiling`]: learn the machine's daemons and their cutoffs.
 //! - [`clocks`]: the machine's timing mechanisms, and which to use.
 //! - [`self_check`]: what the tracing of measured programs costs them.
@@ -15,6 +16,7 @@ pub mod calibration;
 pub mod clocks;
 pub mod doctor;
 pub mod documents;
+pub mod noise;
 pub mod profiling;
 pub mod self_check;
 pub mod session;

@@ -77,7 +77,7 @@ pub fn trace(request: &Request) -> Result<Activity, TraceError> {
 fn traced(request: &Request, on: u32) -> Result<Activity, TraceError> {
     let hz = clock::cycle_counter_hz(Nanos::from_millis(100))?;
     let limit = request.threshold.or_else(|| threshold(&steps(STEPS))).unwrap_or(1_000);
-    let timeline = record(request, on);
+    let timeline = record(request.explain, request.duration, on);
     let competitors = Competitors::start(request.load.saturating_sub(1), on)?;
     let seen = watch((request.duration.secs() * hz) as u64, limit, ROOM, hz);
     // First the record: that the competitors end is none of it.
@@ -89,13 +89,13 @@ fn traced(request: &Request, on: u32) -> Result<Activity, TraceError> {
     Ok(Activity::new(trace, made, Reading::from(explained)))
 }
 
-/// The kernel's record of the CPU, begun.
-fn record(request: &Request, on: u32) -> Result<Timeline, Absent> {
-    if !request.explain {
+/// The kernel's record of a CPU, begun, for about so long.
+pub(crate) fn record(wanted: bool, duration: Nanos, on: u32) -> Result<Timeline, Absent> {
+    if !wanted {
         return Err(Absent::NotAsked("the kernel's record was not asked for".to_owned()));
     }
     own_namespaces()?;
-    let more = (request.duration.secs() * EVENTS_A_SECOND).max(0.0) as u32;
+    let more = (duration.secs() * EVENTS_A_SECOND).max(0.0) as u32;
     let room = ROOM_OF_EVENTS.saturating_add(more).min(MOST_EVENTS);
     KernelTypes::read().and_then(|types| Timeline::start(&types, on, room)).map_err(|e| e.absent())
 }

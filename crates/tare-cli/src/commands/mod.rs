@@ -7,6 +7,7 @@ mod export;
 mod inc;
 mod list;
 mod man;
+mod noise;
 mod profile;
 mod report;
 mod restore;
@@ -56,6 +57,7 @@ enum Command {
     Clocks(clocks::ClocksArgs),
     Trace(trace::TraceArgs),
     Study(study::StudyArgs),
+    Noise(Box<noise::NoiseArgs>),
     Doctor(doctor::DoctorArgs),
     Tune(tune::TuneArgs),
     Restore(restore::RestoreArgs),
@@ -86,6 +88,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Clocks(a) => clocks::show(&a),
         Command::Trace(a) => trace::show(&a),
         Command::Study(a) => study::study(&a),
+        Command::Noise(a) => noise::noise(&a),
         Command::Doctor(a) => doctor::doctor(&a),
         Command::Tune(a) => tune::tune(&a),
         Command::Restore(a) => restore::restore(&a),
@@ -169,7 +172,8 @@ pub fn no_run(id: Id) -> Failure {
 /// Which run or other document is meant.
 #[derive(Args)]
 pub struct StoredId {
-    /// Number of a run, `last`, or the first four or more digits of its uuid; or of benchmarks (`b1`), of a study (`s1`)
+    /// Number of a run, `last`, or the first four or more digits of its uuid; or of benchmarks (`b1`), of a study (`s1`),
+    /// of noise (`n1`)
     #[arg(value_name = "RUN", default_value = "last")]
     what: String,
 }

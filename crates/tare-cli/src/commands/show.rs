@@ -1,4 +1,4 @@
-//! `tare show`: the result of a stored run, of benchmarks, or of a study.
+//! `tare show`: the result of a stored run, of benchmarks, of a study, or of noise.
 
 use super::{StoreArgs, StoredId};
 use crate::exit::{Exit, Failure};
@@ -9,9 +9,9 @@ use tarebench::core::report::{bench, build};
 use tarebench::documents;
 use tarebench::render::bench::Shown;
 use tarebench::session::load;
-use tarebench::store::{SqliteStore, Store, Stored};
+use tarebench::store::{SqliteStore, Stored};
 
-/// Print the result of a stored run, of benchmarks, or of a study
+/// Print the result of a stored run, of benchmarks, of a study, or of noise
 #[derive(Args)]
 pub struct ShowArgs {
     #[command(flatten)]
@@ -52,13 +52,14 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
     match id.kind {
         Kind::Bench => {}
         Kind::Study => {
-            super::study::print_study(store, id, args.exports.of_study()?, &show.style)?;
+            super::study::print_study(store, id, args.exports.json_only(id.kind)?, &show.style)?;
             return Ok(Exit::Done);
         }
         Kind::Noise => {
-            let title = store.document(id)?.head.title;
-            let text = format!("this version of tare has no table for a {}; {id} is {title:?}", id.kind.noun());
-            return Err(Failure::usage(text).hint(format!("`tare export {id}` writes it as JSON")));
+            let json = args.exports.json_only(id.kind)?;
+            let (head, noise) = tarebench::noise::load(store, id)?;
+            super::noise::print_noise(&head, &noise, &super::noise::grains(&noise, &[]), json, &show.style)?;
+            return Ok(Exit::Done);
         }
     }
     let (head, bench) = documents::bench(store, id)?;

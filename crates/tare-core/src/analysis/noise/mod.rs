@@ -9,6 +9,7 @@ pub mod model;
 pub mod node;
 pub mod prediction;
 pub mod proportion;
+pub mod report;
 pub mod subtraction;
 pub mod tail;
 

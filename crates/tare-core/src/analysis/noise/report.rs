@@ -1,0 +1,536 @@
+//! What measured phases come to: table 2, the chances of delays, figure 2 and the slowdown of jobs on this machine, table 3 and
+//! the curves of figure 4 (ICS'05, sections 2 and 3).
+
+use super::super::explained::Reason;
+use super::super::families::family;
+use super::super::intervals::Interval;
+use super::empirical::{Distribution, node_counts};
+use super::node::node_phases;
+use super::prediction::{Expected, predict};
+use super::subtraction::{self, Kind, split};
+use super::tail::{NoTail, Tail};
+use super::{BadOrder, Phase};
+use crate::noise::{Noise, Phases, Record};
+use crate::reading::{Absent, Reading};
+use crate::timeline::{Event, What};
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+
+/// Delays whose chances are told unless others are asked for.
+pub const DELAYS: [Nanos; 5] = [Nanos(1_000), Nanos(10_000), Nanos(100_000), Nanos(1_000_000), Nanos(10_000_000)];
+/// Most nodes of a job.
+const MOST_NODES: NonZeroU64 = NonZeroU64::MIN.saturating_add(999_999);
+/// Of the survival function.
+const STEPS_A_DECADE: f64 = 8.0;
+/// Softirqs that begin so soon after the tick, or after one of its softirqs, are the tick's.
+const AT_ONCE: Nanos = Nanos(5_000);
+/// Of a curve of figure 4, this share of the longest phases is left out where its flatness is told.
+const LONGEST: f64 = 0.001;
+
+/// Where phases ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Place {
+    /// On a CPU.
+    Cpu {
+        /// Which.
+        cpu: u32,
+    },
+    /// On all CPUs at once: the slowest of each phase.
+    Node {
+        /// Phases of CPUs that had no counterpart, as another CPU was late.
+        skipped: usize,
+    },
+}
+
+/// A row of table 2; times in ns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Where.
+    pub place: Place,
+    /// How many.
+    pub phases: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// Standard deviation; `None` of one phase.
+    pub std_dev: Option<f64>,
+    /// Shortest.
+    pub min: f64,
+    /// Longest.
+    pub max: f64,
+    /// Mean over shortest; `None` if that is 0.
+    pub slowdown: Option<f64>,
+}
+
+/// A point of the survival function (figures 3 and 5).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Survival {
+    /// Delay relative to the shortest phase, ns.
+    pub delay: f64,
+    /// Share of the phases that were delayed by at least so much.
+    pub share: f64,
+}
+
+/// The chance of a delay, relative to the shortest phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chance {
+    /// Delayed by at least so much.
+    pub delay: Nanos,
+    /// Phases that were.
+    pub count: u64,
+    /// Their share.
+    pub p: f64,
+    /// 95% interval of the probability (Clopper and Pearson).
+    pub interval: Interval,
+    /// d_p(n): for each number of nodes the chance that a phase of the job is delayed, with its interval.
+    pub jobs: Vec<JobDelay>,
+}
+
+/// d_p(n).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobDelay {
+    /// n.
+    pub nodes: NonZeroU64,
+    /// The chance.
+    pub chance: f64,
+    /// From the interval of p.
+    pub interval: Interval,
+}
+
+/// A job's slowdown: what a phase takes on average, over the shortest phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Nodes.
+    pub nodes: NonZeroU64,
+    /// The slowdown.
+    pub slowdown: Expected,
+}
+
+/// What interrupted the phases of a CPU (table 3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// What.
+    pub reason: Reason,
+    /// How often.
+    pub count: u64,
+    /// Its own time within phases, without what came over it.
+    pub time: Nanos,
+    /// Of the phases' time; `None` if they took none.
+    pub share: Option<f64>,
+}
+
+/// What is left of the phases when some kinds of interruption are subtracted (figure 4); ns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Left {
+    /// This kind and those before it are; `None`: nothing is.
+    pub minus: Option<Kind>,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub std_dev: Option<f64>,
+    /// Shortest.
+    pub min: f64,
+    /// 99.9% of the phases have no more left.
+    pub most: f64,
+    /// Longest.
+    pub max: f64,
+    /// By how much `most` is over the shortest, as a share of it.
+    pub span: Option<f64>,
+}
+
+/// The phases of one CPU by what interrupted them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// Phases that the kernel's record covers.
+    pub phases: usize,
+    /// What they took.
+    pub time: Nanos,
+    /// The largest first.
+    pub sources: Vec<Source>,
+    /// Of all that the record has, and of the rest.
+    pub curves: Vec<Left>,
+    /// Timer interrupts a second; `None` if the phases took no time.
+    pub timer_hz: Option<f64>,
+    /// Records that were lost.
+    pub lost: u64,
+    /// Switches that the kernel counted of the process and did not tell of.
+    pub untold: Option<u64>,
+}
+
+/// What interrupted the phases of a CPU, or why that is not known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attributed {
+    /// Which.
+    pub cpu: u32,
+    /// What.
+    pub by: Reading<Attribution>,
+}
+
+/// Everything of one grain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grain {
+    /// Wanted length of a phase.
+    pub grain: Nanos,
+    /// Iterations of the loop in each.
+    pub iterations: u64,
+    /// What that should take by the calibration, ns.
+    pub calibrated: Option<f64>,
+    /// A row for each CPU, and if there are several one for all of them.
+    pub rows: Vec<Row>,
+    /// The survival function of the CPU's phases, or of the node's, at delays in equal steps on a log scale.
+    pub survival: Vec<Survival>,
+    /// The chances of delays, of the same.
+    pub chances: Vec<Chance>,
+    /// Largest number of nodes that the phases support; for more it is extrapolated.
+    pub supported: u64,
+    /// The tail that serves for it, in units of `unit` ns.
+    pub tail: Result<Tail, NoTail>,
+    /// Unit of the tail's threshold and scale, ns.
+    pub unit: f64,
+    /// Jobs on 1 to a million nodes.
+    pub jobs: Vec<Job>,
+    /// By CPU.
+    pub attribution: Vec<Attributed>,
+}
+
+/// What a measurement comes to, grain by grain; grains without a phase are left out. The same `seed` gives the same intervals.
+pub fn report(noise: &Noise, delays: &[Nanos], seed: u64) -> Vec<Grain> {
+    let of = |grain: &Nanos| {
+        let all = noise.phases.iter().filter(|p| p.series.grain == *grain && !p.durations.is_empty());
+        one(noise, *grain, &all.collect::<Vec<_>>(), delays, seed)
+    };
+    noise.plan.grains.iter().filter_map(of).collect()
+}
+
+fn one(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64) -> Option<Grain> {
+    let (hz, first) = (noise.plan.hz, all.first()?);
+    let unit = 1e9 / hz;
+    let cpu_row = |p: &&Phases| {
+        let distribution = Distribution::new(p.durations.iter().copied())?;
+        Some(row(Place::Cpu { cpu: p.series.cpu }, &distribution, unit))
+    };
+    let mut rows: Vec<Row> = all.iter().filter_map(cpu_row).collect();
+    let node = (all.len() > 1).then(|| node(all, grain, hz)).flatten();
+    let (durations, unit) = node.as_ref().map_or((first.durations.as_slice(), unit), |n| (n.0.as_slice(), 1.0));
+    let nodes = node_counts(MOST_NODES, NonZeroU64::MIN);
+    let prediction = predict(durations, &nodes, seed, 0)?;
+    let distribution = &prediction.distribution;
+    if let Some((_, skipped)) = node {
+        rows.push(row(Place::Node { skipped }, distribution, unit));
+    }
+    let shortest = distribution.min() as f64;
+    let jobs = prediction.points.iter().filter(|_| shortest > 0.0);
+    let attribution = all.iter().map(|p| Attributed { cpu: p.series.cpu, by: attribute(p, hz) });
+    Some(Grain {
+        grain,
+        iterations: first.series.iterations,
+        calibrated: noise.calibration.as_ref().map(|(c, _)| c.time(first.series.iterations) * 1e9 / hz),
+        survival: survival(distribution, unit),
+        chances: delays.iter().map(|d| chance(distribution, *d, unit, &nodes)).collect(),
+        supported: prediction.supported,
+        tail: prediction.tail,
+        unit,
+        jobs: jobs.map(|p| Job { nodes: p.nodes, slowdown: p.expected.slowdown(shortest) }).collect(),
+        attribution: attribution.collect(),
+        rows,
+    })
+}
+
+/// What the phases of all CPUs together took, ns, and how many of theirs are in none.
+fn node(all: &[&Phases], grain: Nanos, hz: f64) -> Option<(Vec<u64>, usize)> {
+    let timed: Vec<Vec<Phase>> = all.iter().map(|p| p.timed(hz)).collect();
+    let node = node_phases(&timed, grain).ok().filter(|n| !n.phases.is_empty())?;
+    Some((node.durations().collect(), node.skipped.iter().sum()))
+}
+
+fn row(place: Place, distribution: &Distribution, unit: f64) -> Row {
+    let s = distribution.summary();
+    Row {
+        place,
+        phases: distribution.total().get(),
+        mean: s.mean * unit,
+        median: s.median * unit,
+        std_dev: s.std_dev.map(|d| d * unit),
+        min: s.min * unit,
+        max: s.max * unit,
+        slowdown: (s.min > 0.0).then(|| s.mean / s.min),
+    }
+}
+
+/// From 10 ns to the longest delay.
+fn survival(distribution: &Distribution, unit: f64) -> Vec<Survival> {
+    let longest = (distribution.max() - distribution.min()) as f64 * unit;
+    let delays = (0..).map(|i| 10_f64.powf(1.0 + f64::from(i) / STEPS_A_DECADE)).take_while(|d| *d < longest);
+    let point = |delay: f64| {
+        let share = distribution.delayed_by((delay / unit).round() as u64).share().get();
+        Survival { delay, share }
+    };
+    delays.chain([longest]).filter(|d| *d > 0.0).map(point).collect()
+}
+
+fn chance(distribution: &Distribution, delay: Nanos, unit: f64, nodes: &[NonZeroU64]) -> Chance {
+    let seen = distribution.delayed_by((delay.as_f64() / unit).ceil() as u64);
+    let job = |n: &NonZeroU64| {
+        let (chance, interval) = seen.job(*n);
+        JobDelay { nodes: *n, chance: chance.get(), interval }
+    };
+    Chance {
+        delay,
+        count: seen.count(),
+        p: seen.share().get(),
+        interval: seen.interval(),
+        jobs: nodes.iter().map(job).collect(),
+    }
+}
+
+fn attribute(p: &Phases, hz: f64) -> Reading<Attribution> {
+    let why = || p.series.unexplained.clone();
+    let none = || Absent::NotAsked("there is no kernel's record of it".to_owned());
+    match &p.kernel {
+        None => Reading::Absent(why().unwrap_or_else(none)),
+        Some((record, events)) => {
+            let made = by_events(p, &p.timed(hz), record, events);
+            Reading::from(made.map_err(|e| Absent::Failed(e.to_string())))
+        }
+    }
+}
+
+fn by_events(p: &Phases, timed: &[Phase], record: &Record, events: &[Event]) -> Result<Attribution, BadOrder> {
+    let from = timed.partition_point(|p| p.start < record.from);
+    let until = timed.partition_point(|p| p.end() <= record.until);
+    let phases = timed.get(from..until).unwrap_or_default();
+    let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
+    let others: Vec<&Event> = events.iter().filter(|e| !own(e)).collect();
+    let kinds = subtraction_events(&others);
+    let split = split(phases, &kinds)?;
+    let start = phases.first().map_or(Nanos::ZERO, |p| p.start);
+    let end = phases.last().map_or(start, Phase::end);
+    let time = end - start;
+    let share = |part: Nanos| (time > Nanos::ZERO).then(|| part.as_f64() / time.as_f64());
+    let sources: Vec<Source> = sources(&others, start, end)
+        .into_iter()
+        .map(|(reason, count, time)| Source { reason, count, time, share: share(time) })
+        .collect();
+    let timers = sources.iter().find(|s| s.reason == Reason::Timer).map_or(0, |s| s.count);
+    let mut curves: Vec<Left> = split.curves().iter().map(left).collect();
+    // The hypervisor's time is in no event.
+    curves.retain(|c| c.minus != Some(Kind::Steal));
+    let away = events.iter().filter(own).filter(|e| e.end > start && e.end <= end).count() as u64;
+    Ok(Attribution {
+        phases: phases.len(),
+        time,
+        sources,
+        curves,
+        timer_hz: (time > Nanos::ZERO).then(|| timers as f64 / time.secs()),
+        lost: record.lost,
+        untold: p.series.switches.map(|n| n.saturating_sub(away)),
+    })
+}
+
+fn left(curve: &subtraction::Curve) -> Left {
+    let s = curve.left.summary();
+    Left {
+        minus: curve.minus,
+        mean: s.mean,
+        std_dev: s.std_dev,
+        min: s.min,
+        most: curve.left.quantile(1.0 - LONGEST) as f64,
+        max: s.max,
+        span: curve.left.span(LONGEST),
+    }
+}
+
+/// The events by what is subtracted together: with a tick go the softirqs that come at once after it.
+fn subtraction_events(events: &[&Event]) -> Vec<subtraction::Event> {
+    let mut ticked = Nanos(i64::MIN);
+    let kind = |e: &&Event| {
+        let kind = match &e.what {
+            What::Timer => Kind::Tick,
+            What::Softirq { .. } if e.start <= ticked + AT_ONCE => Kind::Tick,
+            What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
+            What::Task(_) | What::Idle => Kind::Preemption,
+        };
+        if kind == Kind::Tick {
+            ticked = ticked.max(e.end);
+        }
+        subtraction::Event { start: e.start, duration: (e.end - e.start).max(Nanos::ZERO), kind }
+    };
+    events.iter().map(kind).collect()
+}
+
+/// What the events are of, how often, and for how long within a time; what took most first.
+fn sources(events: &[&Event], from: Nanos, until: Nanos) -> Vec<(Reason, u64, Nanos)> {
+    let mut all: HashMap<Reason, (u64, Nanos)> = HashMap::new();
+    for e in events {
+        let within = e.end.min(until) - e.start.max(from);
+        if within < Nanos::ZERO || e.start >= until || e.end <= from {
+            continue;
+        }
+        let reason = match &e.what {
+            What::Timer => Reason::Timer,
+            What::Interrupt { name } => Reason::Interrupt { name: name.clone() },
+            What::Softirq { name } => Reason::Softirq { name: name.clone() },
+            What::Task(t) => Reason::Preempted { name: family(&t.name, t.by), by: t.by },
+            What::Idle => Reason::Idle,
+        };
+        let sum = all.entry(reason).or_default();
+        sum.0 += 1;
+        sum.1 += within.min(e.own);
+    }
+    let mut all: Vec<(Reason, u64, Nanos)> = all.into_iter().map(|(r, (n, t))| (r, n, t)).collect();
+    // Equal ones in an order that is always the same.
+    all.sort_by_cached_key(|(reason, _, time)| (std::cmp::Reverse(*time), format!("{reason:?}")));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::explained::Pair;
+    use crate::analysis::noise::calibration::Heuristic;
+    use crate::name::Name;
+    use crate::noise::{Ended, Plan, Sched, Series};
+    use crate::sample::TaskKind;
+    use crate::timeline::Task;
+
+    const HZ: f64 = 2e9;
+
+    fn plan(cpus: &[u32]) -> Plan {
+        Plan {
+            cpus: cpus.to_vec(),
+            sched: Sched::Other,
+            grains: vec![Nanos(1_000), Nanos(5_000)],
+            phases: 10_000,
+            limit: None,
+            heuristic: Heuristic::SecondDecile,
+            calibrations: 10,
+            explain: true,
+            hz: HZ,
+        }
+    }
+
+    /// Phases of a microsecond, from 1 ms on, of which some are longer by so many units.
+    fn phases(cpu: u32, n: usize, longer: &[(usize, u64)]) -> Phases {
+        let mut durations = vec![2_000; n];
+        longer.iter().for_each(|(i, by)| durations[*i] += by);
+        let sum: u64 = durations.iter().sum();
+        let end = 1_000_000 + sum as i64 / 2;
+        let pair = |cycles, clock| Pair { cycles, clock: Nanos(clock), within: Nanos(20) };
+        let series = Series {
+            grain: Nanos(1_000),
+            iterations: 10,
+            cpu,
+            ended: Ended::Complete,
+            pairs: vec![pair(0.0, 1_000_000), pair(sum as f64, end)],
+            switches: Some(2),
+            faults: Some(0),
+            locked: true,
+            unexplained: None,
+        };
+        Phases { series, durations, kernel: None }
+    }
+
+    fn event(what: What, start: i64, end: i64, own: i64) -> Event {
+        Event { what, start: Nanos(start), end: Nanos(end), own: Nanos(own), complete: true }
+    }
+
+    fn task(name: &str, tid: i32) -> What {
+        What::Task(Task { name: Name::from(name), by: TaskKind::User, pid: tid, tid })
+    }
+
+    fn record(own: i32) -> Record {
+        Record {
+            grain: Nanos(1_000),
+            cpu: 0,
+            own,
+            whats: Vec::new(),
+            from: Nanos(0),
+            until: Nanos(1 << 40),
+            lost: 0,
+            late: 0,
+            missing: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn table_2_and_the_chances() {
+        // Ten of a thousand phases are longer by 500 ns.
+        let longer: Vec<(usize, u64)> = (0..10).map(|i| (i * 100, 1_000)).collect();
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![phases(0, 1_000, &longer)] };
+        let all = report(&noise, &[Nanos(500), Nanos(501)], 1);
+        let [g] = all.as_slice() else { panic!("{}", all.len()) };
+        let [row] = g.rows.as_slice() else { panic!() };
+        assert_eq!((row.phases, row.min, row.max, row.median), (1_000, 1_000.0, 1_500.0, 1_000.0));
+        assert!((row.mean - 1_005.0).abs() < 1e-9 && (row.slowdown.unwrap() - 1.005).abs() < 1e-12);
+        assert_eq!((g.chances[0].count, g.chances[0].p, g.chances[1].count), (10, 0.01, 0));
+        let last = g.survival.last().unwrap();
+        assert_eq!((last.delay, last.share, g.survival[0].share), (500.0, 0.01, 0.01));
+        assert!(g.survival.is_sorted_by_key(|s| s.delay.to_bits()));
+        let d = &g.chances[0].jobs[2];
+        assert_eq!(d.nodes.get(), 100);
+        assert!((d.chance - (1.0 - 0.99_f64.powi(100))).abs() < 1e-12);
+        assert!(d.interval.low < d.chance && d.chance < d.interval.high);
+        // The slowdown of a hundred nodes: 1.5 in the phases that are delayed.
+        assert_eq!((g.supported, g.jobs.len()), (100, 7));
+        let Expected::Measured { value, .. } = g.jobs[2].slowdown else { panic!("{:?}", g.jobs[2]) };
+        assert!((value - (1.0 + 0.5 * d.chance)).abs() < 1e-9, "{value}");
+        // Only two durations: nothing to extrapolate.
+        assert!(matches!(g.jobs[6].slowdown, Expected::Unknown { .. }));
+        assert!(matches!(&g.attribution[0].by, Reading::Absent(_)));
+    }
+
+    #[test]
+    fn the_slowest_cpu_is_the_nodes() {
+        let noise = Noise {
+            plan: plan(&[0, 1]),
+            calibration: None,
+            phases: vec![phases(0, 100, &[(3, 400)]), phases(1, 100, &[(50, 200)])],
+        };
+        let all = report(&noise, &DELAYS, 1);
+        let rows = &all[0].rows;
+        assert_eq!(rows.len(), 3);
+        assert_eq!((rows[2].place, rows[2].phases), (Place::Node { skipped: 0 }, 100));
+        assert_eq!((rows[2].min, rows[2].max), (1_000.0, 1_200.0));
+        assert!(rows[2].mean > rows[0].mean && rows[2].mean > rows[1].mean);
+    }
+
+    #[test]
+    fn what_interrupted_is_summed_and_subtracted() {
+        // A tick of 300 ns with its softirq of 200 in the phase 5; a task of 2 µs in phase 9.
+        let mut p = phases(0, 20, &[(5, 1_000), (9, 4_000)]);
+        let at = |phase: i64| 1_000_000 + phase * 1_000;
+        let events = vec![
+            event(task("own", 7), 0, at(9) + 1_000, 0),
+            event(What::Timer, at(5) + 100, at(5) + 400, 300),
+            event(What::Softirq { name: "TIMER".to_owned() }, at(5) + 400, at(5) + 600, 200),
+            event(task("other", 8), at(9) + 1_000, at(9) + 3_000, 2_000),
+            event(task("own", 7), at(9) + 3_000, at(90), 0),
+        ];
+        p.kernel = Some((record(7), events));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
+        assert_eq!((a.phases, a.time, a.lost, a.untold), (20, Nanos(22_500), 0, Some(1)));
+        let sums: Vec<(u64, i64)> = a.sources.iter().map(|s| (s.count, s.time.0)).collect();
+        assert_eq!(sums, [(1, 2_000), (1, 300), (1, 200)]);
+        assert!(matches!(&a.sources[0].reason, Reason::Preempted { name, .. } if name == "other"));
+        let max: Vec<(Option<Kind>, f64)> = a.curves.iter().map(|c| (c.minus, c.max)).collect();
+        let flat = (Some(Kind::Preemption), 1_000.0);
+        assert_eq!(max, [(None, 3_000.0), (Some(Kind::Tick), 3_000.0), (Some(Kind::Interrupt), 3_000.0), flat]);
+        assert_eq!(a.curves[3].span, Some(0.0));
+    }
+
+    #[test]
+    fn what_the_record_does_not_cover_is_left_out() {
+        let mut p = phases(0, 20, &[]);
+        let record = Record { from: Nanos(1_000_500), until: Nanos(1_010_000), ..record(7) };
+        p.kernel = Some((record, Vec::new()));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        assert!(matches!(&all[0].attribution[0].by, Reading::Value(a) if a.phases == 9));
+    }
+}
