@@ -4,7 +4,7 @@
 What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
 to the bare loop, the less a tool adds. Rounds in turn, as a machine drifts; ratios within a round, as rounds differ.
 
-Arguments: the parts wanted, of spawn, images, own, computing, watch, empty [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+Arguments: the parts wanted, of spawn, images, own, computing, watch, empty, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
 """
 import datetime
@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import platform
+import random
 import re
 import resource
 import shutil
@@ -298,6 +299,31 @@ def empty_part(work):
     print("| tare / Google Benchmark | " + " | ".join(f"**{statistics.median(r):.3f}** ({min(r):.3f} to {max(r):.3f})" for r in ratios) + " |")
 
 
+def model_part(work):
+    """What the model and its report take for ten million phases of noise, all in memory at once."""
+    print("\n## Ten million phases\n")
+    print("`tare show` of the measurement: reading it, all tables, jobs on up to a million nodes with their intervals.\n")
+    print("| phases | CPU time, s | peak memory, MB | in the store, MB |")
+    print("| --- | ---: | ---: | ---: |")
+    rng = random.Random(1)
+    phases = 10_000_000
+    near = lambda i: 2_100 + rng.getrandbits(6) + (rng.getrandbits(13) if i % 4_000 == 0 else 0)
+    wide = lambda i: 2_100_000 + i % 7 + rng.getrandbits(20) + (rng.getrandbits(24) if i % 4 == 0 else 0)
+    for name, duration in (("1 µs each, with a tick", near), ("1 ms each, nearly all different", wide)):
+        note(f"phases of {name}")
+        file, store = work / "phases", work / "model.db"
+        store.unlink(missing_ok=True)
+        with open(file, "w") as out:
+            out.writelines(f"{duration(i)}\n" for i in range(phases))
+        output(TARE, "noise", "import", "--as", "durations", "--unit", "cycles", "--hz", "2100000000", file, "--db", store)
+        pid = subprocess.Popen([TARE, "show", "n1", "--json", "--db", store], stdout=subprocess.DEVNULL).pid
+        _, status, used = os.wait4(pid, 0)
+        if status:
+            sys.exit(f"tare show: status {status}")
+        cpu = used.ru_utime + used.ru_stime
+        print(f"| {name} | {cpu:.2f} | {used.ru_maxrss / 1000:.0f} | {store.stat().st_size / 1e6:.1f} |")
+
+
 def facts(peer, have_perf, load):
     def first(path, pattern, otherwise="unknown"):
         try:
@@ -323,7 +349,7 @@ def facts(peer, have_perf, load):
 
 def main():
     load = os.getloadavg()
-    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch", "empty"]
+    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch", "empty", "model"]
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
@@ -333,7 +359,7 @@ def main():
         if "spawn" in parts:
             peer, have_perf = spawn_part(work)
         for name, part in (("images", images_part), ("own", own_part), ("computing", computing_part),
-                           ("watch", watch_part), ("empty", empty_part)):
+                           ("watch", watch_part), ("empty", empty_part), ("model", model_part)):
             if name in parts:
                 part(work)
         facts(peer, have_perf, load)

@@ -231,27 +231,104 @@ fn an_interrupted_measurement_keeps_its_phases() {
     ordered(&d["grains"][0]["rows"][0]);
 }
 
+/// Two numbers on each line that is no comment.
+fn pairs(text: &str) -> Vec<(i64, f64)> {
+    let lines = text.lines().filter(|l| !l.starts_with('#'));
+    let pair = |l: &str| {
+        let (a, b) = l.split_once('\t').unwrap_or_else(|| panic!("{l:?} has no tab"));
+        (a.parse().unwrap(), b.parse().unwrap())
+    };
+    lines.map(pair).collect()
+}
+
 #[test]
-fn detours_are_for_simulators() {
+fn phases_are_written_for_other_tools_and_read_from_theirs() {
     let _shared = shared();
     let dir = folder();
-    let file = dir.path().join("detours.txt");
-    let mut c = noise(&dir);
-    c.args(["--grain", "1us", "--for", "500ms", "--no-explain", "--db", "none", "--export-detours"]).arg(&file);
-    run(&mut c, 0);
-    let lines = std::fs::read_to_string(&file).unwrap();
-    let parsed: Vec<(i64, i64)> = lines
-        .lines()
-        .map(|l| {
-            let (start, length) = l.split_once('\t').unwrap();
-            (start.parse().unwrap(), length.parse().unwrap())
-        })
-        .collect();
+    let d = json(noise(&dir).args(["--grain", "5us,20us", "--for", "500ms", "--no-explain", "--json"]), 0);
+    let phases = d["series"][0]["phases"].as_u64().unwrap();
+    let export = |more: &[&str]| text(&run(tare(&dir).args(["noise", "export", "n1", "--as"]).args(more), 0).stdout);
+    let detours = export(&["detours"]);
+    // The simulator takes a line end for one more detour.
+    assert!(!detours.ends_with('\n'));
+    let all = pairs(&detours);
+    let ((end, nothing), found) = all.split_last().unwrap();
     // Half a second has ticks.
-    assert!(!parsed.is_empty());
-    assert!(parsed.iter().all(|(start, length)| *start >= 0 && *length >= 1_000));
-    assert!(parsed.windows(2).all(|w| w[1].0 >= w[0].0 + w[0].1), "they overlap");
-    assert!(!dir.path().join("tare.db").exists(), "--db none keeps nothing");
+    assert!(!found.is_empty() && *nothing == 0.0 && *end > 400_000_000, "{all:?}");
+    assert!(found.iter().all(|(start, length)| *start >= 0 && *length >= 1_000.0));
+    assert!(found.windows(2).all(|w| w[1].0 as f64 >= w[0].0 as f64 + w[0].1), "they overlap");
+    let quanta = pairs(&export(&["ftq", "--quantum", "10ms"]));
+    let done: f64 = quanta.iter().map(|q| q.1).sum();
+    assert!(quanta.len() >= 40 && done <= phases as f64 + 1e-6 && done > 0.9 * phases as f64, "{quanta:?}");
+    assert!(export(&["hdr"]).contains(&format!("Total count    = {phases:>12}")));
+    let fwq = dir.path().join("fwq.txt");
+    run(tare(&dir).args(["noise", "export", "n1", "--as", "fwq", "-o"]).arg(&fwq), 0);
+    // Read back it says the same, also if the machine is another.
+    let hz = number(&d["plan"]["hz"]).to_string();
+    let import =
+        ["noise", "import", "--as", "durations", "--unit", "cycles", "--grain", "5us", "--machine", "far", "--json"];
+    let again = json(tare(&dir).args(import).args(["--hz", &hz]).arg(&fwq), 0);
+    assert_eq!(again["head"]["machine"], "far");
+    for k in ["phases", "mean", "median", "min", "max"] {
+        assert_eq!(again["grains"][0]["rows"][0][k], d["grains"][0]["rows"][0][k], "{k}");
+    }
+    assert_eq!(again["grains"][0]["jobs"], d["grains"][0]["jobs"]);
+    let shown = text(&run(tare(&dir).args(["show", "n2"]), 0).stdout);
+    assert!(shown.contains("durations in fwq.txt, of far"), "{shown}");
+    // The detours delay phases of another length by as much.
+    let file = dir.path().join("detours.txt");
+    std::fs::write(&file, detours).unwrap();
+    let d = json(tare(&dir).args(["noise", "import", "--as", "detours", "--grain", "1ms", "--json"]).arg(&file), 0);
+    let row = &d["grains"][0]["rows"][0];
+    let (mean, phases) = (number(&row["mean"]), number(&row["phases"]));
+    let lost: f64 = found.iter().map(|f| f.1).sum();
+    // All but what is in the phase that did not end.
+    assert!(
+        (mean - 1e6) * phases <= lost
+            && mean * (phases + 1.0) >= *end as f64 - found.iter().map(|f| f.1).fold(0.0, f64::max),
+        "{row} {lost}"
+    );
+}
+
+#[test]
+fn bad_files_are_refused_with_their_line() {
+    let dir = folder();
+    let file = dir.path().join("bad.txt");
+    let durations = ["--as", "durations"];
+    let detours = ["--as", "detours", "--grain", "1ms"];
+    for (content, how, says) in [
+        (&b"1\n2\nthree\n"[..], &durations[..], "bad.txt: line 3: \"three\" is not a whole number"),
+        (b"# nothing\n", &durations, "no line with a number"),
+        (b"0\n5\n", &durations, "took no time"),
+        (b"\xff\xfe\n", &durations, "line 1"),
+        (b"5\n", &detours, "is not a begin and a length"),
+        (b"5\t1\n4\t1\n", &detours, "order of time"),
+        (b"5\t1\n", &detours, "before the first phase"),
+        (b"900000000000000000\t1\n", &detours, "expected a longer grain"),
+    ] {
+        std::fs::write(&file, content).unwrap();
+        let out = run(tare(&dir).args(["noise", "import"]).args(how).arg(&file), 2);
+        let said = text(&out.stderr);
+        assert!(said.contains(says) && said.trim_end().lines().count() == 1, "{says}: {said}");
+    }
+    for bad in [
+        &["import", "--as", "durations", "/nonexistent"][..],
+        &["import", "--as", "durations", "--unit", "cycles", "/dev/null"],
+        &["import", "--as", "detours", "/dev/null"],
+        &["import", "--as", "durations", "--length", "1s", "/dev/null"],
+        &["export", "n9", "--as", "fwq"],
+        &["export", "1", "--as", "fwq"],
+    ] {
+        run(tare(&dir).arg("noise").args(bad), 2);
+    }
+}
+
+#[test]
+fn nothing_is_kept_if_nothing_is_to_be() {
+    let _shared = shared();
+    let dir = folder();
+    run(noise(&dir).args(["--grain", "10us", "--phases", "100", "--no-explain", "--db", "none"]), 0);
+    assert!(!dir.path().join("tare.db").exists());
 }
 
 #[test]
@@ -279,8 +356,7 @@ fn bad_requests_are_one_sentence() {
         (&["--sched", "fifo:99"][..], "1 to 98"),
         (&["--sched", "fifo"][..], "1 to 98"),
         (&["--for", "25h"][..], "24 hours"),
-        (&["--sweep", "--export-detours", "/tmp/x"][..], "one grain on one CPU"),
-        (&["--export-detours", "/nonexistent/x"][..], "/nonexistent/x"),
+        (&["--svg", "/nonexistent/x"][..], "/nonexistent/x"),
     ] {
         let out = run(noise(&dir).args(bad), 2);
         let said = text(&out.stderr);

@@ -13,5 +13,6 @@ pub mod protect;
 pub mod restore;
 pub mod setting;
 pub mod state;
+pub mod tick;
 pub mod tune;
 pub mod units;

@@ -9,15 +9,13 @@ use crate::table::{Table, draw};
 use crate::text::shown;
 use crate::trace::reason;
 use serde::Serialize;
-use std::fmt::Write;
 use tare_core::analysis::intervals::Interval;
 use tare_core::analysis::noise::calibration::Heuristic;
-use tare_core::analysis::noise::detour::{BadDetours, Detours, detours};
 use tare_core::analysis::noise::prediction::Expected;
 use tare_core::analysis::noise::report::{Attributed, Attribution, Grain, Place, Row};
 use tare_core::analysis::noise::subtraction::Kind;
 use tare_core::document::Head;
-use tare_core::noise::{Calibrated, Ended, Noise, Phases, Plan, Sched, Series};
+use tare_core::noise::{Calibrated, Ended, Noise, Plan, Sched, Series, Source, Tick};
 use tare_core::reading::Reading;
 use tare_core::units::Nanos;
 
@@ -141,8 +139,9 @@ fn on(a: &Attributed, several: bool) -> String {
     if several { format!(", CPU {}", a.cpu) } else { String::new() }
 }
 
-fn sources(a: &Attribution, more: &str, u: bool) -> Table {
-    let note = "Its own time, without what came over it, of all phases' time.";
+fn sources(a: &Attribution, tick: Option<&Tick>, more: &str, u: bool) -> Table {
+    let ticked = ticked(tick, a).map(|t| format!(" {t}")).unwrap_or_default();
+    let note = format!("Its own time, without what came over it, of all phases' time.{ticked}");
     let title = format!("What interrupted the phases (table 3){more}");
     let mut table = Table::new(title, note, &["source", ">count", ">a second", ">time", ">share"]);
     for s in &a.sources {
@@ -169,9 +168,13 @@ fn minus(kind: Option<Kind>) -> &'static str {
     }
 }
 
-fn curves(a: &Attribution, more: &str, u: bool) -> Table {
-    let note = "Where the last line still spreads, it is by caches, clock speed and what the kernel does not see: \
-                hypervisor, firmware.";
+fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bool) -> Table {
+    let mut note = "Where the last line still spreads, it is by caches, clock speed and what the kernel does not see: \
+                hypervisor, firmware."
+        .to_owned();
+    for text in series.into_iter().flat_map(|s| beside(s, a.phases, u)) {
+        note = note + " " + &text;
+    }
     let title = format!("What is left when it is subtracted (figure 4){more}");
     let columns = ["subtracted", ">mean", ">std dev", ">min", ">99.9 %", ">max", ">99.9 % over min"];
     let mut table = Table::new(title, note, &columns);
@@ -190,7 +193,25 @@ fn curves(a: &Attribution, more: &str, u: bool) -> Table {
     table
 }
 
-fn tables(grains: &[Grain], u: bool) -> Vec<Table> {
+/// What is known of it beside the events.
+fn beside(s: &Series, phases: usize, u: bool) -> Vec<String> {
+    let stolen = match &s.stolen {
+        Reading::Value(t) if *t == Nanos::ZERO => "Hypervisor: took nothing that the kernel knows of.".to_owned(),
+        Reading::Value(t) => format!("Hypervisor: took about {}.", time(t.as_f64(), u)),
+        Reading::Absent(why) => format!("Hypervisor's time: {why}."),
+    };
+    let misses = match &s.cache_misses {
+        Reading::Value(n) => {
+            let each = *n as f64 / phases.max(1) as f64;
+            let each = number::fixed(each, number::decimals_for(each, 3)).unwrap_or_default();
+            format!("Cache misses: {n}, {each} a phase.")
+        }
+        Reading::Absent(why) => format!("Cache misses: {why}."),
+    };
+    vec![stolen, misses]
+}
+
+fn tables(noise: &Noise, grains: &[Grain], u: bool) -> Vec<Table> {
     let mut all = vec![durations(grains, u)];
     let several = grains.len() > 1;
     for g in grains {
@@ -199,8 +220,10 @@ fn tables(grains: &[Grain], u: bool) -> Vec<Table> {
         for a in &g.attribution {
             if let Reading::Value(by) = &a.by {
                 let more = of(g, several, u) + &on(a, g.attribution.len() > 1);
-                all.push(sources(by, &more, u));
-                all.push(curves(by, &more, u));
+                let here = |s: &&Series| (s.grain, s.cpu) == (g.grain, a.cpu);
+                let series = noise.phases.iter().map(|p| &p.series).find(here);
+                all.push(sources(by, noise.plan.tick.as_ref(), &more, u));
+                all.push(curves(by, series, &more, u));
             }
         }
     }
@@ -226,6 +249,37 @@ fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
         c.iterations,
         time(ns(c.overhead), u)
     )
+}
+
+/// The tick as the kernel has it, to compare with what the record shows.
+fn configured(tick: &Tick) -> String {
+    let hz = match &tick.hz {
+        Reading::Value(hz) => format!("HZ {hz}"),
+        Reading::Absent(why) => format!("HZ {why}"),
+    };
+    let idle = match &tick.idle {
+        Reading::Value(true) => "idle CPUs are without it".to_owned(),
+        Reading::Value(false) => "idle CPUs have it".to_owned(),
+        Reading::Absent(why) => format!("whether idle CPUs have it is {why}"),
+    };
+    let full = match &tick.full {
+        Reading::Value(cpus) if cpus.is_empty() => "no busy CPU is (nohz_full)".to_owned(),
+        Reading::Value(cpus) => format!("with a single task these are, too (nohz_full): {cpus:?}"),
+        Reading::Absent(why) => format!("nohz_full {why}"),
+    };
+    format!("{hz}; {idle}, {full}")
+}
+
+/// What the record says of the tick on a CPU that was busy: 0.9 of HZ and more is a tick that runs.
+fn ticked(tick: Option<&Tick>, a: &Attribution) -> Option<String> {
+    let (seen, hz) = (a.timer_hz?, *tick?.hz.value()?);
+    let state = match seen / hz {
+        r if r > 1.1 => "more than the tick: other timers, too",
+        r if r >= 0.9 => "the tick runs",
+        r if r > 0.1 => "the tick stops at times",
+        _ => "tickless",
+    };
+    Some(format!("{} timer interrupts a second, HZ {hz}: {state}.", number::fixed(seen, 1).unwrap_or_default()))
 }
 
 fn scheduled(sched: Sched) -> String {
@@ -277,15 +331,27 @@ pub fn terminal(head: &Head, noise: &Noise, grains: &[Grain], style: &Style) -> 
     let mut page = Page::new(style);
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
     page.title(&format!("Noise{id}: {}", style.show(&head.title)));
-    page.field("measured", &format!("{} of {}, {}", cpus(plan), style.show(&head.machine), scheduled(plan.sched)));
-    match &noise.calibration {
-        Some((c, _)) => page.field("calibrated", &style.prose(&calibrated(c, plan.hz, u))),
-        None => page.painted_field("calibrated", Paint::Dim, "not yet"),
+    match &plan.source {
+        Source::Measured => {
+            let measured = format!("{} of {}, {}", cpus(plan), style.show(&head.machine), scheduled(plan.sched));
+            page.field("measured", &measured);
+            match &noise.calibration {
+                Some((c, _)) => page.field("calibrated", &style.prose(&calibrated(c, plan.hz, u))),
+                None => page.painted_field("calibrated", Paint::Dim, "not yet"),
+            }
+        }
+        Source::Imported { form, file } => {
+            let from = format!("{form} in {}, of {}", style.show(file), style.show(&head.machine));
+            page.field("imported", &from);
+        }
+    }
+    if let Some(tick) = &plan.tick {
+        page.field("tick", &style.prose(&configured(tick)));
     }
     if let Some(why) = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent()) {
         page.painted_field("interrupts", Paint::Dim, &style.prose(&why.to_string()));
     }
-    for table in tables(grains, u) {
+    for table in tables(noise, grains, u) {
         draw(&mut page, &table);
     }
     let remarks = remarks(noise, grains, u);
@@ -358,39 +424,20 @@ pub fn json(head: &Head, noise: &Noise, grains: &[Grain]) -> Result<String, Rend
     Ok(serde_json::to_string(&document)? + "\n")
 }
 
-/// The detours of phases: what is over the calibrated length by at least the threshold.
-///
-/// # Errors
-/// [`BadDetours`].
-pub fn detours_of(noise: &Noise, phases: &Phases, threshold: Nanos) -> Result<Detours, BadDetours> {
-    let hz = noise.plan.hz;
-    let calibrated = noise.calibration.as_ref().map(|(c, _)| c.time(phases.series.iterations) * 1e9 / hz);
-    let undisturbed = calibrated.map_or(phases.series.grain, |ns| Nanos(ns.round() as i64));
-    detours(&phases.timed(hz), undisturbed, threshold)
-}
-
-/// A line for each detour: when it began, from the first phase on, a tab, and how long it was; in ns. So netgauge's selfish
-/// detour benchmark has it, and LogGOPSim reads it.
-pub fn detour_lines(all: &Detours) -> String {
-    let mut out = String::new();
-    for d in &all.detours {
-        // A String can always be written to.
-        let _ = writeln!(out, "{}\t{}", (d.start - all.start).0, d.duration.0);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use tare_core::analysis::noise::calibration::Calibration;
     use tare_core::analysis::noise::report::report;
     use tare_core::document;
+    use tare_core::noise::Phases;
     use tare_core::reading::Absent;
     use tare_core::run::Status;
 
     fn noise() -> Noise {
         let plan = Plan {
+            source: Source::Measured,
+            tick: None,
             cpus: vec![1],
             sched: Sched::Fifo { priority: 10 },
             grains: vec![Nanos(1_000)],
@@ -411,6 +458,8 @@ mod tests {
             pairs: Vec::new(),
             switches: Some(0),
             faults: Some(0),
+            cache_misses: Reading::Value(0),
+            stolen: Reading::Value(Nanos::ZERO),
             locked: false,
             unexplained: Some(Absent::NoPermission("CAP_BPF".to_owned())),
         };
@@ -479,15 +528,6 @@ mod tests {
         let document = roxmltree::Document::parse(&svg).unwrap();
         assert!(document.descendants().any(|n| n.text() == Some("grain 1 µs")), "{svg}");
         assert_eq!(figure(&head(), &[]), None);
-    }
-
-    #[test]
-    fn detours_are_lines_of_begin_and_length() {
-        let noise = noise();
-        let all = detours_of(&noise, &noise.phases[0], Nanos(1_000)).unwrap();
-        let lines = detour_lines(&all);
-        assert_eq!(lines.lines().count(), 10);
-        assert!(lines.starts_with("50000\t2000\n152000\t2000\n"), "{lines}");
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl AccountCollector {
         let no_list = || Absent::NotSupported("no list of CPUs in sysfs".into());
         AccountCollector {
             tracer: here.and_then(|()| possible.ok_or_else(no_list)).and_then(load),
-            counters: perf::Counters::open().map(drop).map_err(|e| no_counters(&e)),
+            counters: perf::Counters::open().map(drop).map_err(|e| perf::no_counter(&e)),
             running: None,
             architecture: std::env::consts::ARCH.to_owned(),
             interrupts: Err(Absent::NotAsked("the account is traced".into())),
@@ -141,16 +141,6 @@ impl AccountCollector {
             _ => Err(never()),
         };
         read.and_then(all).into()
-    }
-}
-
-fn no_counters(e: &SysError) -> Absent {
-    const ENOENT: i32 = 2;
-    const EOPNOTSUPP: i32 = 95;
-    const ENODEV: i32 = 19;
-    match e.errno() {
-        Some(ENOENT | EOPNOTSUPP | ENODEV) => Absent::NotSupported("no PMU (performance monitoring unit)".into()),
-        _ => e.absent("kernel.perf_event_paranoid of 1 or less, to count in the kernel"),
     }
 }
 

@@ -51,6 +51,14 @@ pub fn process_cpu(pid: i32) -> Option<Nanos> {
     gettime((!pid).wrapping_shl(3) | CPUCLOCK_SCHED)
 }
 
+/// Length of the kernel's tick, 1/HZ: the resolution of CLOCK_MONOTONIC_COARSE, which moves with it.
+pub fn tick() -> Nanos {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a valid timespec to write to.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut t) };
+    Nanos(t.tv_sec * 1_000_000_000 + t.tv_nsec)
+}
+
 /// Resolution of CLOCK_MONOTONIC as the kernel states it.
 pub fn monotonic_resolution() -> Nanos {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };

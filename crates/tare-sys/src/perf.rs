@@ -3,6 +3,7 @@
 use crate::{SysError, SysResult};
 use std::io::Read;
 use std::os::fd::FromRawFd;
+use tare_core::reading::Absent;
 use tare_core::units::Nanos;
 
 /// `struct perf_event_attr` up to PERF_ATTR_SIZE_VER0.
@@ -24,6 +25,7 @@ struct Attr {
 const HARDWARE: u32 = 0;
 const CPU_CYCLES: u64 = 0;
 const INSTRUCTIONS: u64 = 1;
+const CACHE_MISSES: u64 = 3;
 const SOFTWARE: u32 = 1;
 const TASK_CLOCK: u64 = 1;
 const DISABLED: u64 = 1;
@@ -112,12 +114,33 @@ impl Counters {
     pub fn read(&mut self) -> SysResult<[Option<u64>; 4]> {
         let mut counts = [None; 4];
         for (file, count) in self.files.iter_mut().zip(&mut counts) {
-            let mut value = [0; 24];
-            file.read_exact(&mut value).map_err(|e| SysError::io("read a hardware counter", e))?;
-            let word = |at: usize| value.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes);
-            *count = scaled(word(0), word(8), word(16));
+            *count = read_scaled(file)?;
         }
         Ok(counts)
+    }
+}
+
+/// Misses of the last level of cache of another thread, in user mode and in the kernel, from now on.
+pub struct CacheMisses {
+    file: std::fs::File,
+}
+
+impl CacheMisses {
+    /// Begins to count those of a thread.
+    ///
+    /// # Errors
+    /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids
+    /// to count in the kernel (above 1).
+    pub fn of(tid: i32) -> SysResult<CacheMisses> {
+        Ok(CacheMisses { file: open_of(tid, CACHE_MISSES, EXCLUDE_HV, TIMES)? })
+    }
+
+    /// Counts so far, also after the thread's end; `None` if there never was a counter for it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn read(&mut self) -> SysResult<Option<u64>> {
+        read_scaled(&mut self.file)
     }
 }
 
@@ -127,15 +150,38 @@ fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
     u64::try_from(whole.checked_div(u128::from(running))?).ok()
 }
 
+/// An event opened with [`TIMES`].
+fn read_scaled(file: &mut std::fs::File) -> SysResult<Option<u64>> {
+    let mut value = [0; 24];
+    file.read_exact(&mut value).map_err(|e| SysError::io("read a hardware counter", e))?;
+    let word = |at: usize| value.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes);
+    Ok(scaled(word(0), word(8), word(16)))
+}
+
 fn open_hardware(config: u64, flags: u64, read_format: u64) -> SysResult<std::fs::File> {
+    open_of(0, config, flags, read_format)
+}
+
+/// Of a thread; 0 is this one.
+fn open_of(tid: i32, config: u64, flags: u64, read_format: u64) -> SysResult<std::fs::File> {
     let attr = Attr { kind: HARDWARE, size: size_of::<Attr>() as u32, config, flags, read_format, ..Attr::default() };
-    // SAFETY: `attr` is valid for its stated size; this process, any CPU, no group.
-    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &attr, 0, -1, -1, FD_CLOEXEC) as i32 };
+    // SAFETY: `attr` is valid for its stated size; any CPU, no group.
+    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &attr, tid, -1, -1, FD_CLOEXEC) as i32 };
     if fd < 0 {
         return Err(SysError::last("perf_event_open of a hardware counter"));
     }
     // SAFETY: the descriptor is new and ours.
     Ok(unsafe { std::fs::File::from_raw_fd(fd) })
+}
+
+/// Why there is no hardware counter.
+pub fn no_counter(e: &SysError) -> Absent {
+    match e.errno() {
+        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
+            Absent::NotSupported("no PMU (performance monitoring unit)".to_owned())
+        }
+        _ => e.absent("kernel.perf_event_paranoid of 1 or less, to count in the kernel"),
+    }
 }
 
 /// Whether hardware counters can be used: opens the event cpu-cycles for this process, user space only.

@@ -146,8 +146,20 @@ pub fn parse_cpu_user(data: &[u8], cpu: u32) -> Option<Nanos> {
 /// # Errors
 /// If the line is not there or the kernel is too old to have the field.
 pub fn parse_steal(data: &[u8]) -> SysResult<Nanos> {
+    steal_of_line(data, b"cpu ")
+}
+
+/// The same of one CPU.
+///
+/// # Errors
+/// If the CPU has no line of the expected format.
+pub fn parse_steal_of(data: &[u8], cpu: u32) -> SysResult<Nanos> {
+    steal_of_line(data, format!("cpu{cpu} ").as_bytes())
+}
+
+fn steal_of_line(data: &[u8], prefix: &[u8]) -> SysResult<Nanos> {
     let bad = || SysError::format("/proc/stat", "a line `cpu` with at least 8 numbers", data);
-    let line = data.split(|&b| b == b'\n').next().and_then(|l| l.strip_prefix(b"cpu ")).ok_or_else(bad)?;
+    let line = data.split(|&b| b == b'\n').find_map(|l| l.strip_prefix(prefix)).ok_or_else(bad)?;
     let field = line.split(|&b| b == b' ').filter(|f| !f.is_empty()).nth(7).ok_or_else(bad)?;
     let ticks: i64 = parse_int(field).ok_or_else(bad)?;
     Ok(Nanos(ticks.saturating_mul(1_000_000_000 / USER_HZ)))

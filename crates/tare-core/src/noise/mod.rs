@@ -2,11 +2,12 @@
 //! computed from these by [`crate::analysis::noise::report`].
 
 pub mod blob;
+pub mod files;
 
 use crate::analysis::explained::Pair;
 use crate::analysis::noise::Phase;
 use crate::analysis::noise::calibration::{Calibration, Heuristic};
-use crate::reading::Absent;
+use crate::reading::{Absent, Reading};
 use crate::timeline::{Event, What};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -25,9 +26,42 @@ pub enum Sched {
     },
 }
 
+/// Where phases are from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Source {
+    /// Measured here.
+    #[default]
+    Measured,
+    /// Read from a file of another tool or machine; of the plan then only the grain and the unit are known.
+    Imported {
+        /// What the file has: `durations` or `detours`.
+        form: String,
+        /// Its name.
+        file: String,
+    },
+}
+
+/// The kernel's tick, as it is configured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tick {
+    /// HZ: by the resolution of the kernel's coarse clock, which is a tick.
+    pub hz: Reading<f64>,
+    /// Whether idle CPUs are without it.
+    pub idle: Reading<bool>,
+    /// CPUs that are without it while a single task runs (`nohz_full`).
+    pub full: Reading<Vec<u32>>,
+}
+
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
+    /// Where the phases are from.
+    #[serde(default)]
+    pub source: Source,
+    /// The tick; `None` of phases that were not measured here.
+    #[serde(default)]
+    pub tick: Option<Tick>,
     /// On these CPUs at once.
     pub cpus: Vec<u32>,
     /// How.
@@ -104,6 +138,10 @@ pub struct Series {
     pub switches: Option<u64>,
     /// Page faults, likewise.
     pub faults: Option<u64>,
+    /// Cache misses in user mode and the kernel, of the last level, all phases together.
+    pub cache_misses: Reading<u64>,
+    /// What the hypervisor took of this CPU meanwhile, as the kernel tells it: in whole ticks of 10 ms.
+    pub stolen: Reading<Nanos>,
     /// The memory for the durations could not be paged out.
     pub locked: bool,
     /// Why there is no kernel's record of it; `None` if there is one.
@@ -143,6 +181,16 @@ pub enum Part {
     Phases(Series),
     /// The kernel's record of the phases before it.
     Kernel(Record),
+    /// An HDR histogram (three digits, V2) of what the phases before it are over the calibrated length, in units of the
+    /// counter; shorter ones count as 0. It is the blob.
+    Histogram {
+        /// Of which grain.
+        grain: Nanos,
+        /// Of which CPU.
+        cpu: u32,
+        /// The calibrated length, in units of the counter.
+        undisturbed: u64,
+    },
 }
 
 /// Phases with their durations, and the kernel's record of them.
@@ -169,7 +217,7 @@ pub struct Noise {
 
 impl Phases {
     /// The phases on CLOCK_MONOTONIC, by the pairs of readings; from 0 on, and by the counter's rate, without them.
-    pub fn timed(&self, hz: f64) -> Vec<Phase> {
+    pub fn timed(&self, hz: f64) -> impl Iterator<Item = Phase> + Clone + '_ {
         let per_unit = 1e9 / hz;
         let (origin, per_unit) = match self.series.pairs.as_slice() {
             [a, .., b] if b.cycles > a.cycles && b.clock > a.clock => {
@@ -179,16 +227,15 @@ impl Phases {
             [a, ..] => (a.clock, per_unit),
             [] => (Nanos::ZERO, per_unit),
         };
-        let at = |units: u64| origin + Nanos((units as f64 * per_unit).round() as i64);
-        let (mut sum, mut start) = (0_u64, origin);
-        let phase = |duration: &u64| {
-            sum = sum.saturating_add(*duration);
-            let end = at(sum);
-            let phase = Phase { start, duration: end - start };
-            start = end;
-            phase
-        };
-        self.durations.iter().map(phase).collect()
+        let at = move |units: u64| origin + Nanos((units as f64 * per_unit).round() as i64);
+        // Sums of units are rounded, not single durations, so that nothing drifts.
+        self.durations.iter().scan((0_u64, origin), move |(sum, start), duration| {
+            *sum = sum.saturating_add(*duration);
+            let end = at(*sum);
+            let phase = Phase { start: *start, duration: end - *start };
+            *start = end;
+            Some(phase)
+        })
     }
 }
 
@@ -205,6 +252,8 @@ mod tests {
             pairs,
             switches: None,
             faults: None,
+            cache_misses: Reading::Value(0),
+            stolen: Reading::Value(Nanos::ZERO),
             locked: true,
             unexplained: None,
         };
@@ -216,11 +265,12 @@ mod tests {
         let pair = |cycles, clock| Pair { cycles, clock: Nanos(clock), within: Nanos(30) };
         // 2.5 units a nanosecond.
         let p = phases(vec![2_501; 1_000_000], vec![pair(-25.0, 1_000), pair(2_501e6, 1_000_401_010)]);
-        let timed = p.timed(2e9);
+        let timed: Vec<Phase> = p.timed(2e9).collect();
         assert_eq!(timed[0].start, Nanos(1_010));
         assert_eq!(timed.last().unwrap().end(), Nanos(1_000_401_010));
         assert!(timed.windows(2).all(|w| w[0].end() == w[1].start));
         assert!(timed.iter().all(|p| (1_000..=1_001).contains(&p.duration.0)));
-        assert_eq!(phases(vec![4], Vec::new()).timed(2e9), [Phase { start: Nanos(0), duration: Nanos(2) }]);
+        let one = phases(vec![4], Vec::new());
+        assert!(one.timed(2e9).eq([Phase { start: Nanos(0), duration: Nanos(2) }]));
     }
 }

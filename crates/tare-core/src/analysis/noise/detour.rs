@@ -56,19 +56,18 @@ fn over_zero(what: &'static str, length: Nanos) -> Result<(), BadDetours> {
 ///
 /// # Errors
 /// [`BadDetours`]; the threshold must be over 0, or every phase would be one.
-pub fn detours(phases: &[Phase], undisturbed: Nanos, threshold: Nanos) -> Result<Detours, BadDetours> {
-    in_order(phases)?;
+pub fn detours(
+    phases: impl Iterator<Item = Phase> + Clone,
+    undisturbed: Nanos,
+    threshold: Nanos,
+) -> Result<Detours, BadDetours> {
+    in_order(phases.clone())?;
     over_zero("the threshold", threshold)?;
-    let start = phases.first().map_or(Nanos::ZERO, |p| p.start);
-    let mut found = Detours {
-        detours: Vec::new(),
-        start,
-        end: phases.last().map_or(start, Phase::end),
-        undisturbed,
-        threshold,
-        below_threshold: Nanos::ZERO,
-    };
+    let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
+    let mut found =
+        Detours { detours: Vec::new(), start, end: start, undisturbed, threshold, below_threshold: Nanos::ZERO };
     for phase in phases {
+        found.end = phase.end();
         let excess = phase.duration - undisturbed;
         if excess >= threshold {
             found.detours.push(Detour { start: phase.start, duration: excess });
@@ -98,6 +97,41 @@ impl Detours {
     }
 }
 
+/// Phases of `grain` that a CPU with these detours does back to back from 0 until `end`: what each takes is the grain and the
+/// detours that begin while it runs. Where detours overlap, time counts once. Phases that would end later are left out.
+///
+/// # Errors
+/// [`BadDetours`]: detours in the order of their begins, none of a negative length, and a grain over 0.
+pub fn replayed(detours: &[Detour], end: Nanos, grain: Nanos) -> Result<Vec<Nanos>, BadDetours> {
+    over_zero("the grain", grain)?;
+    let mut last = Nanos(i64::MIN);
+    for (index, d) in detours.iter().enumerate() {
+        if d.duration < Nanos::ZERO {
+            return Err(BadOrder::Negative { what: "detour", index, duration: d.duration }.into());
+        }
+        if d.start < last {
+            return Err(BadOrder::TooEarly { what: "detour", index }.into());
+        }
+        last = d.start;
+    }
+    let (mut phases, mut rest) = (Vec::new(), detours.iter().peekable());
+    let (mut at, mut busy) = (Nanos::ZERO, Nanos::ZERO);
+    while at + grain <= end {
+        let mut until = at + grain;
+        while let Some(d) = rest.next_if(|d| d.start < until) {
+            let back = d.start + d.duration;
+            until += (back - d.start.max(at).max(busy)).max(Nanos::ZERO);
+            busy = busy.max(back);
+        }
+        if until > end {
+            break;
+        }
+        phases.push(until - at);
+        at = until;
+    }
+    Ok(phases)
+}
+
 /// Fixed time quanta: how much was done in each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ftq {
@@ -116,11 +150,11 @@ pub struct Ftq {
 ///
 /// # Errors
 /// [`BadDetours`].
-pub fn fixed_time(phases: &[Phase], quantum: Nanos) -> Result<Ftq, BadDetours> {
-    in_order(phases)?;
+pub fn fixed_time(phases: impl Iterator<Item = Phase> + Clone, quantum: Nanos) -> Result<Ftq, BadDetours> {
+    in_order(phases.clone())?;
     over_zero("the quantum", quantum)?;
-    let start = phases.first().map_or(Nanos::ZERO, |p| p.start);
-    let end = phases.last().map_or(start, Phase::end);
+    let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
+    let end = phases.clone().last().map_or(start, |p| p.end());
     let mut ftq = Ftq { start, quantum, work: Vec::new() };
     let (mut until, mut done) = (start + quantum, 0.0);
     for phase in phases {
@@ -177,15 +211,41 @@ mod tests {
     #[test]
     fn longer_by_the_threshold() {
         let p = phases(1000, &[100, 99, 104, 105, 350, 100]);
-        let d = detours(&p, Nanos(100), Nanos(5)).unwrap();
+        let d = detours(p.iter().copied(), Nanos(100), Nanos(5)).unwrap();
         let list: Vec<(i64, i64)> = d.detours.iter().map(|d| (d.start.0, d.duration.0)).collect();
         assert_eq!(list, [(1303, 5), (1408, 250)]);
         assert_eq!((d.start, d.end, d.below_threshold, d.total()), (Nanos(1000), Nanos(1858), Nanos(4), Nanos(255)));
         assert!((d.share().unwrap() - 255.0 / 858.0).abs() < 1e-12);
         assert!((d.rate().unwrap() - 2.0 / 858e-9).abs() < 1.0);
-        let none = detours(&[], Nanos(100), Nanos(5)).unwrap();
+        let none = detours(std::iter::empty(), Nanos(100), Nanos(5)).unwrap();
         assert_eq!((none.detours.len(), none.share(), none.rate()), (0, None, None));
-        assert!(detours(&p, Nanos(100), Nanos(0)).is_err());
+        assert!(detours(p.iter().copied(), Nanos(100), Nanos(0)).is_err());
+    }
+
+    #[test]
+    fn a_cpu_with_detours_does_its_phases_later() {
+        let detour = |start, duration| Detour { start: Nanos(start), duration: Nanos(duration) };
+        let phases = |all: &[Detour], end: i64| {
+            let all = replayed(all, Nanos(end), Nanos(100)).unwrap();
+            all.iter().map(|d| d.0).collect::<Vec<i64>>()
+        };
+        assert_eq!(phases(&[], 350), [100, 100, 100]);
+        // Two in the first, the second of which comes only as the first makes it longer; then a long one, and two that overlap it.
+        let all = [detour(50, 30), detour(120, 10), detour(300, 500), detour(400, 100), detour(750, 100)];
+        assert_eq!(phases(&all, 989), [140, 100, 650]);
+        assert_eq!(phases(&all, 1_090), [140, 100, 650, 100, 100]);
+        assert!(replayed(&[detour(5, 1), detour(4, 1)], Nanos(9), Nanos(1)).is_err());
+        assert!(replayed(&[detour(5, -1)], Nanos(9), Nanos(1)).is_err());
+        assert!(replayed(&[], Nanos(9), Nanos(0)).is_err());
+    }
+
+    /// What phases show as detours gives the same phases again.
+    #[test]
+    fn detours_of_phases_give_the_phases_back() {
+        let p = phases(0, &[100, 100, 350, 100, 120, 100]);
+        let found = detours(p.iter().copied(), Nanos(100), Nanos(5)).unwrap();
+        let again = replayed(&found.detours, found.end, Nanos(100)).unwrap();
+        assert_eq!(again, p.iter().map(|p| p.duration).collect::<Vec<_>>());
     }
 
     #[test]
@@ -193,21 +253,21 @@ mod tests {
         // Undisturbed, 10 phases a quantum; then one takes 50 longer.
         let mut durations = vec![10; 40];
         durations[15] = 60;
-        let f = fixed_time(&phases(7, &durations), Nanos(100)).unwrap();
+        let f = fixed_time(phases(7, &durations).into_iter(), Nanos(100)).unwrap();
         assert_eq!((f.start, f.work.len()), (Nanos(7), 4));
         let expected = [10.0, 5.0 + 5.0 / 6.0, 9.0 + 1.0 / 6.0, 10.0];
-        let cut: Vec<f64> = fixed_time(&phases(7, &durations), Nanos(100)).unwrap().work;
+        let cut: Vec<f64> = fixed_time(phases(7, &durations).into_iter(), Nanos(100)).unwrap().work;
         assert!((cut[0] - expected[0]).abs() < 1e-9 && (cut[3] - 10.0).abs() < 1e-9, "{cut:?}");
         // The phase is from 150 to 210: 50 of its 60 ns are in the second quantum.
         assert!((cut[1] - expected[1]).abs() < 1e-9, "{cut:?}");
         assert!((cut[2] - expected[2]).abs() < 1e-9, "{cut:?}");
         // A quantum without an end of a phase, one in a gap, and one that isn't full.
-        let long = fixed_time(&phases(0, &[1000, 50]), Nanos(400)).unwrap();
+        let long = fixed_time(phases(0, &[1000, 50]).into_iter(), Nanos(400)).unwrap();
         assert!(long.work.iter().zip([0.4, 0.4]).all(|(a, b)| (a - b).abs() < 1e-12) && long.work.len() == 2);
         let gap = [phases(0, &[10])[0], phases(90, &[10])[0]];
-        assert_eq!(fixed_time(&gap, Nanos(20)).unwrap().work, [1.0, 0.0, 0.0, 0.0, 1.0]);
-        assert!(fixed_time(&gap, Nanos(0)).is_err());
-        assert_eq!(fixed_time(&[], Nanos(5)).unwrap().work, []);
+        assert_eq!(fixed_time(gap.into_iter(), Nanos(20)).unwrap().work, [1.0, 0.0, 0.0, 0.0, 1.0]);
+        assert!(fixed_time(gap.into_iter(), Nanos(0)).is_err());
+        assert!(fixed_time(std::iter::empty(), Nanos(5)).unwrap().work.is_empty());
     }
 
     #[test]
@@ -231,10 +291,10 @@ mod tests {
                 at += d + gap;
                 phase
             }).collect();
-            let d = detours(&p, Nanos(undisturbed), Nanos(threshold)).unwrap();
+            let d = detours(p.iter().copied(), Nanos(undisturbed), Nanos(threshold)).unwrap();
             let over: i64 = spans.iter().map(|(d, _)| (d - undisturbed).max(0)).sum();
             prop_assert_eq!((d.total() + d.below_threshold).0, over);
-            let f = fixed_time(&p, Nanos(quantum)).unwrap();
+            let f = fixed_time(p.iter().copied(), Nanos(quantum)).unwrap();
             let all = (d.end - d.start).0;
             prop_assert_eq!(f.work.len() as i64, all / quantum);
             let done: f64 = f.work.iter().sum();
@@ -248,7 +308,7 @@ mod tests {
         #[test]
         fn any_phases(list in proptest::collection::vec((any::<i64>(), any::<i64>()), 0..10)) {
             let p: Vec<Phase> = list.iter().map(|(s, d)| Phase { start: Nanos(*s), duration: Nanos(*d) }).collect();
-            let _ = detours(&p, Nanos(i64::MIN), Nanos(1));
+            let _ = detours(p.iter().copied(), Nanos(i64::MIN), Nanos(1));
             let _ = fixed_work(&p);
         }
     }

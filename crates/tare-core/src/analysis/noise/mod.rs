@@ -69,9 +69,9 @@ pub enum BadOrder {
 }
 
 /// Checks that phases are in the order of time, don't overlap and have no negative length.
-fn in_order(phases: &[Phase]) -> Result<(), BadOrder> {
+fn in_order(phases: impl Iterator<Item = Phase>) -> Result<(), BadOrder> {
     let mut from = Nanos(i64::MIN);
-    for (index, phase) in phases.iter().enumerate() {
+    for (index, phase) in phases.enumerate() {
         if phase.duration < Nanos::ZERO {
             return Err(BadOrder::Negative { what: "phase", index, duration: phase.duration });
         }

@@ -54,7 +54,7 @@ pub fn node_phases(cpus: &[Vec<Phase>], grain: Nanos) -> Result<NodePhases, NoNo
         return Err(NoNode::NoCpu);
     }
     for (cpu, phases) in cpus.iter().enumerate() {
-        in_order(phases).map_err(|why| NoNode::Order { cpu, why })?;
+        in_order(phases.iter().copied()).map_err(|why| NoNode::Order { cpu, why })?;
     }
     let slack = Nanos(grain.0.max(0) / 2);
     let mut rest: Vec<&[Phase]> = cpus.iter().map(Vec::as_slice).collect();

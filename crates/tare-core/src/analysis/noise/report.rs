@@ -242,7 +242,7 @@ fn one(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64
 
 /// What the phases of all CPUs together took, ns, and how many of theirs are in none.
 fn node(all: &[&Phases], grain: Nanos, hz: f64) -> Option<(Vec<u64>, usize)> {
-    let timed: Vec<Vec<Phase>> = all.iter().map(|p| p.timed(hz)).collect();
+    let timed: Vec<Vec<Phase>> = all.iter().map(|p| p.timed(hz).collect()).collect();
     let node = node_phases(&timed, grain).ok().filter(|n| !n.phases.is_empty())?;
     Some((node.durations().collect(), node.skipped.iter().sum()))
 }
@@ -293,22 +293,26 @@ fn attribute(p: &Phases, hz: f64) -> Reading<Attribution> {
     match &p.kernel {
         None => Reading::Absent(why().unwrap_or_else(none)),
         Some((record, events)) => {
-            let made = by_events(p, &p.timed(hz), record, events);
+            let made = by_events(p, p.timed(hz), record, events);
             Reading::from(made.map_err(|e| Absent::Failed(e.to_string())))
         }
     }
 }
 
-fn by_events(p: &Phases, timed: &[Phase], record: &Record, events: &[Event]) -> Result<Attribution, BadOrder> {
-    let from = timed.partition_point(|p| p.start < record.from);
-    let until = timed.partition_point(|p| p.end() <= record.until);
-    let phases = timed.get(from..until).unwrap_or_default();
+fn by_events(
+    p: &Phases,
+    timed: impl Iterator<Item = Phase> + Clone,
+    record: &Record,
+    events: &[Event],
+) -> Result<Attribution, BadOrder> {
+    let (from, until) = (record.from, record.until);
+    let phases = timed.skip_while(move |p| p.start < from).take_while(move |p| p.end() <= until);
     let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
     let others: Vec<&Event> = events.iter().filter(|e| !own(e)).collect();
     let kinds = subtraction_events(&others);
-    let split = split(phases, &kinds)?;
-    let start = phases.first().map_or(Nanos::ZERO, |p| p.start);
-    let end = phases.last().map_or(start, Phase::end);
+    let split = split(phases.clone(), &kinds)?;
+    let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
+    let (covered, end) = phases.fold((0, start), |(n, _), p| (n + 1, p.end()));
     let time = end - start;
     let share = |part: Nanos| (time > Nanos::ZERO).then(|| part.as_f64() / time.as_f64());
     let sources: Vec<Source> = sources(&others, start, end)
@@ -321,7 +325,7 @@ fn by_events(p: &Phases, timed: &[Phase], record: &Record, events: &[Event]) -> 
     curves.retain(|c| c.minus != Some(Kind::Steal));
     let away = events.iter().filter(own).filter(|e| e.end > start && e.end <= end).count() as u64;
     Ok(Attribution {
-        phases: phases.len(),
+        phases: covered,
         time,
         sources,
         curves,
@@ -393,7 +397,7 @@ mod tests {
     use crate::analysis::explained::Pair;
     use crate::analysis::noise::calibration::Heuristic;
     use crate::name::Name;
-    use crate::noise::{Ended, Plan, Sched, Series};
+    use crate::noise::{Ended, Plan, Sched, Series, Source};
     use crate::sample::TaskKind;
     use crate::timeline::Task;
 
@@ -401,6 +405,8 @@ mod tests {
 
     fn plan(cpus: &[u32]) -> Plan {
         Plan {
+            source: Source::Measured,
+            tick: None,
             cpus: cpus.to_vec(),
             sched: Sched::Other,
             grains: vec![Nanos(1_000), Nanos(5_000)],
@@ -428,6 +434,8 @@ mod tests {
             pairs: vec![pair(0.0, 1_000_000), pair(sum as f64, end)],
             switches: Some(2),
             faults: Some(0),
+            cache_misses: Reading::Value(0),
+            stolen: Reading::Value(Nanos::ZERO),
             locked: true,
             unexplained: None,
         };

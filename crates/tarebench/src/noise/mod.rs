@@ -1,19 +1,27 @@
 //! Measurements of noise (ICS'05, section 3) on this machine: a fixed loop, again and again, on one CPU or several at once.
 //! What was measured of a grain is durable before the next one begins.
 
+mod files;
+mod histogram;
+
+pub use files::{FileError, Form, Import, import, written};
+
 use crate::documents::{self, DocumentError};
 use crate::trace::record;
+use std::path::Path;
 use tare_bpf::timeline::Recorded;
 use tare_core::analysis::noise::calibration::{Calibration, NotCalibrated};
 use tare_core::analysis::series::Values;
 use tare_core::document::{Head, Id, Kind};
-use tare_core::noise::{Calibrated, Ended, Noise, Part, Phases, Plan, Record, Sched, Series, blob};
-use tare_core::reading::Absent;
+use tare_core::noise::{Calibrated, Ended, Noise, Part, Phases, Plan, Record, Sched, Series, Tick, blob};
+use tare_core::reading::{Absent, Reading};
 use tare_core::run::Status;
 use tare_core::timeline::Event;
 use tare_core::units::Nanos;
 use tare_store::{SqliteStore, Store, StoreError, content};
 use tare_sys::noise::{Measured, Setup, Team};
+use tare_sys::perf::{self, CacheMisses};
+use tare_sys::procfs::{parse_steal_of, read_below};
 use tare_sys::signals::Signals;
 use tare_sys::{SysError, clock, counter, cpu};
 
@@ -49,6 +57,9 @@ pub enum NoiseError {
         /// Those that may be used.
         allowed: Vec<u32>,
     },
+    /// A file of another tool.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The phases cannot be made real-time.
     #[error("{0}: real-time priorities are not allowed here")]
     Priority(SysError),
@@ -98,6 +109,11 @@ pub fn rate() -> Result<f64, NoiseError> {
         return Err(NoiseError::NoCounter);
     }
     Ok(clock::cycle_counter_hz(RATE)?)
+}
+
+/// How this kernel's tick is configured.
+pub fn tick() -> Tick {
+    tare_host::tick::tick(Path::new("/"))
 }
 
 /// How many phases of a grain are measured at most, and how long they should take.
@@ -179,8 +195,13 @@ fn steps(
         watch(id, Step::Phases { grain: *grain, expected });
         let (all, signal) = phases(plan, &calibrated, *grain, signals)?;
         for p in all {
+            let cpu = p.series.cpu;
+            let undisturbed = calibrated.time(p.series.iterations).round() as u64;
+            let histogram = histogram::of(&p.durations, undisturbed);
             let blob = Some(blob::durations(&p.durations));
             store.append_part(id, &tare_store::Part { doc: content(&Part::Phases(p.series))?, blob })?;
+            let doc = content(&Part::Histogram { grain: *grain, cpu, undisturbed })?;
+            store.append_part(id, &tare_store::Part { doc, blob: Some(histogram::bytes(&histogram)) })?;
             if let Some((record, events)) = p.kernel {
                 let (whats, blob) = blob::events(&events);
                 let doc = content(&Part::Kernel(Record { whats, ..record }))?;
@@ -229,13 +250,38 @@ fn phases(
     let most = plan.limit.map(|l| (l.secs() * plan.hz) as u64);
     let team = team(plan, &plan.cpus, (iterations, n), most, expected)?;
     let timelines: Vec<_> = plan.cpus.iter().map(|cpu| record(plan.explain, expected, *cpu)).collect();
+    let mut misses: Vec<_> = team.pids().into_iter().map(CacheMisses::of).collect();
+    let stolen_before: Vec<_> = plan.cpus.iter().map(|cpu| stolen(*cpu)).collect();
     let (measured, signal) = team.run(signals).map_err(real_time)?;
-    let recorded: Vec<_> = timelines.into_iter().map(|t| t.and_then(|t| t.finish().map_err(|e| e.absent()))).collect();
-    let all = measured.into_iter().zip(recorded).map(|(m, r)| joined(m, r, grain, iterations));
-    Ok((all.collect(), signal))
+    let recorded = timelines.into_iter().map(|t| t.and_then(|t| t.finish().map_err(|e| e.absent())));
+    let stolen = plan.cpus.iter().zip(stolen_before).map(|(cpu, before)| Ok(stolen(*cpu)? - before?));
+    let misses = misses.iter_mut().map(counted);
+    let beside = stolen.zip(misses).map(|(stolen, misses)| Beside { stolen: stolen.into(), misses });
+    let all = measured.into_iter().zip(recorded).zip(beside);
+    Ok((all.map(|((m, r), b)| joined(m, r, b, grain, iterations)).collect(), signal))
 }
 
-fn joined(m: Measured, recorded: Result<Recorded, Absent>, grain: Nanos, iterations: u64) -> Phases {
+/// What is counted beside the phases of a CPU.
+struct Beside {
+    stolen: Reading<Nanos>,
+    misses: Reading<u64>,
+}
+
+fn stolen(cpu: u32) -> Result<Nanos, Absent> {
+    let text = read_below(Path::new("/"), "proc/stat").map_err(|e| e.absent("to read /proc/stat"))?;
+    parse_steal_of(&text, cpu).map_err(|e| Absent::NotSupported(e.to_string()))
+}
+
+fn counted(misses: &mut Result<CacheMisses, SysError>) -> Reading<u64> {
+    match misses.as_mut().map(CacheMisses::read) {
+        Ok(Ok(Some(count))) => Reading::Value(count),
+        Ok(Ok(None)) => Reading::Absent(Absent::Lost("others had the hardware counters".to_owned())),
+        Ok(Err(e)) => Reading::Absent(perf::no_counter(&e)),
+        Err(e) => Reading::Absent(perf::no_counter(e)),
+    }
+}
+
+fn joined(m: Measured, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos, iterations: u64) -> Phases {
     let series = Series {
         grain,
         iterations,
@@ -244,6 +290,8 @@ fn joined(m: Measured, recorded: Result<Recorded, Absent>, grain: Nanos, iterati
         pairs: m.pairs,
         switches: m.counted.map(|c| c.switches),
         faults: m.counted.map(|c| c.faults),
+        cache_misses: b.misses,
+        stolen: b.stolen,
         locked: m.locked,
         unexplained: recorded.as_ref().err().cloned(),
     };
@@ -292,6 +340,14 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError>
                 let durations = blob::read_durations(&bytes).map_err(|e| wrong(&e))?;
                 noise.phases.push(Phases { series, durations, kernel: None });
             }
+            Part::Histogram { grain, cpu, .. } => {
+                let of = noise.phases.last().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
+                let of = of.ok_or_else(|| wrong(&"a histogram of no phases"))?;
+                let histogram = histogram::read(&bytes).map_err(|e| wrong(&e))?;
+                if histogram.len() != of.durations.len() as u64 {
+                    return Err(wrong(&"a histogram of other phases"));
+                }
+            }
             Part::Kernel(record) => {
                 let events: Vec<Event> = blob::read_events(&record.whats, &bytes).map_err(|e| wrong(&e))?;
                 let of =
@@ -311,9 +367,12 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
     use super::*;
     use tare_core::analysis::noise::calibration::Heuristic;
+    use tare_core::noise::Source;
 
     fn plan() -> Plan {
         Plan {
+            source: Source::Measured,
+            tick: Some(tick()),
             cpus: choose_cpus(None).unwrap(),
             sched: Sched::Other,
             grains: vec![Nanos(2_000), Nanos(50_000)],
@@ -350,6 +409,8 @@ mod tests {
         let blobs: Vec<&Vec<u8>> = parts.iter().filter_map(|p| p.blob.as_ref()).collect();
         assert_eq!(blobs[0], &blob::durations(timings));
         assert_eq!(blobs[1], &blob::durations(&noise.phases[0].durations));
+        let histogram = histogram::read(blobs[2]).unwrap();
+        assert_eq!(histogram.len(), noise.phases[0].durations.len() as u64);
         assert!(blobs[1].len() <= 4 * noise.phases[0].durations.len() + 16);
     }
 

@@ -1,18 +1,20 @@
 //! `tare noise`: how long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many nodes.
 
+mod files;
+
 use super::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{StyleArgs, print};
 use crate::plan::{cpu_list, duration};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::analysis::noise::calibration::Heuristic;
 use tarebench::core::analysis::noise::report::{DELAYS, Grain, report};
 use tarebench::core::document::{Head, Id};
-use tarebench::core::noise::{Noise, Plan, Sched};
+use tarebench::core::noise::{Noise, Plan, Sched, Source};
 use tarebench::core::units::Nanos;
-use tarebench::noise::{NoiseError, Step, choose_cpus, failed, load, measure, rate};
-use tarebench::render::noise::{detour_lines, detours_of, figure, json, terminal};
+use tarebench::noise::{NoiseError, Step, choose_cpus, failed, load, measure, rate, tick};
+use tarebench::render::noise::{figure, json, terminal};
 use tarebench::render::number;
 use tarebench::render::style::Style;
 use tarebench::session::Place;
@@ -26,13 +28,31 @@ use tarebench::sys::signals::Signals;
 /// root the kernel's own record says what interrupted them. Without --for, a million phases of each grain are measured:
 /// of a millisecond, 17 minutes.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
   tare noise --grain 100us --for 1min
   tare noise --sweep --for 10s --sched fifo:10
   tare noise --grain 1ms --cpus all --for 5min
-  tare noise --grain 1us --for 10s --export-detours detours.txt
-  tare show n1")]
+  tare show n1
+  tare noise export n1 --as detours -o detours.txt
+  tare noise import detours.txt --as detours --grain 1ms --machine node7"
+)]
 pub struct NoiseArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    measure: MeasureArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Export(files::ExportArgs),
+    Import(files::ImportArgs),
+}
+
+#[derive(Args)]
+struct MeasureArgs {
     /// Lengths of undisturbed phases, 1us to 1s, as 1us,10us [default: 1ms]
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     grain: Vec<Nanos>,
@@ -66,12 +86,6 @@ pub struct NoiseArgs {
     /// Picture of the share of phases over each delay, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// File of detours, a line each: start in ns, tab, length in ns (for LogGOPSim)
-    #[arg(long, value_name = "FILE")]
-    export_detours: Option<PathBuf>,
-    /// How much longer than calibrated a phase is that counts as a detour
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1us", requires = "export_detours")]
-    detour_threshold: Nanos,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -104,7 +118,7 @@ const SEED: u64 = 1;
 
 fn failure(e: NoiseError) -> Failure {
     match e {
-        NoiseError::Cpu { .. } => Failure::usage(e.to_string()),
+        NoiseError::Cpu { .. } | NoiseError::File(_) => Failure::usage(e.to_string()),
         NoiseError::Priority(_) => {
             Failure::system(e).hint("run as root, or raise `ulimit -r`; without --sched the default scheduler is used")
         }
@@ -122,7 +136,7 @@ fn sched(text: &str) -> Result<Sched, Failure> {
     }
 }
 
-fn plan(args: &NoiseArgs) -> Result<Plan, Failure> {
+fn plan(args: &MeasureArgs) -> Result<Plan, Failure> {
     let grains = match (args.sweep, args.grain.as_slice()) {
         (true, _) => (0..7).map(|i| Nanos::from_micros(10_i64.pow(i))).collect(),
         (false, []) => vec![Nanos::from_millis(1)],
@@ -150,9 +164,6 @@ fn plan(args: &NoiseArgs) -> Result<Plan, Failure> {
         Some(list) => Some(cpu_list(list)?),
     };
     let cpus = choose_cpus(asked).map_err(failure)?;
-    if args.export_detours.is_some() && (grains.len() > 1 || cpus.len() > 1) {
-        return Err(Failure::usage("--export-detours is of one grain on one CPU"));
-    }
     let heuristic = match args.calibrate {
         HeuristicArg::SecondDecile => Heuristic::SecondDecile,
         HeuristicArg::Minimum => Heuristic::Minimum,
@@ -161,13 +172,33 @@ fn plan(args: &NoiseArgs) -> Result<Plan, Failure> {
     };
     let explain = !args.no_explain;
     let hz = rate().map_err(failure)?;
-    Ok(Plan { cpus, sched, grains, phases, limit, heuristic, calibrations: args.calibrations, explain, hz })
+    Ok(Plan {
+        source: Source::Measured,
+        tick: Some(tick()),
+        cpus,
+        sched,
+        grains,
+        phases,
+        limit,
+        heuristic,
+        calibrations: args.calibrations,
+        explain,
+        hz,
+    })
 }
 
 pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        None => measured(&args.measure),
+        Some(Command::Export(a)) => files::export(a),
+        Some(Command::Import(a)) => files::import(a),
+    }
+}
+
+fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?;
     let plan = plan(args)?;
-    for file in args.export_detours.iter().chain(&args.svg) {
+    if let Some(file) = &args.svg {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
         opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
     }
@@ -192,9 +223,6 @@ pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
     if let Some((file, picture)) = args.svg.as_ref().zip(figure(&head, &grains)) {
         write(file, &picture)?;
     }
-    if let Some(file) = &args.export_detours {
-        export(&found, file, args.detour_threshold)?;
-    }
     if signal.is_some() {
         eprintln!("tare: interrupted; what was measured until then is kept");
         return Ok(Exit::Interrupted);
@@ -218,12 +246,6 @@ pub fn print_noise(head: &Head, noise: &Noise, grains: &[Grain], as_json: bool, 
         print(&terminal(head, noise, grains, style));
     }
     Ok(())
-}
-
-fn export(noise: &Noise, file: &Path, threshold: Nanos) -> Result<(), Failure> {
-    let Some(phases) = noise.phases.first() else { return Ok(()) };
-    let all = detours_of(noise, phases, threshold).map_err(Failure::system)?;
-    write(file, &detour_lines(&all))
 }
 
 /// One that is there is written anew.

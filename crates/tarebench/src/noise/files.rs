@@ -1,0 +1,255 @@
+//! Noise in other tools' files: read as measurements for the model, and written from them.
+
+use super::{NoiseError, histogram};
+use crate::session::new_uuid;
+use tare_core::analysis::noise::calibration::Heuristic;
+use tare_core::analysis::noise::detour::{BadDetours, detours, fixed_time, replayed};
+use tare_core::document::{Head, Id, Kind};
+use tare_core::noise::files::{BadFile, Unit, detour_lines, duration_lines, ftq_lines, read_detours, read_durations};
+use tare_core::noise::{Ended, Noise, Part, Phases, Plan, Sched, Series, Source, blob};
+use tare_core::reading::{Absent, Reading};
+use tare_core::run::Status;
+use tare_core::units::Nanos;
+use tare_store::{SqliteStore, Store, content};
+use tare_sys::clock;
+
+/// Most phases that detours are made to delay: 400 MB.
+const MOST_PHASES: i64 = 50_000_000;
+
+/// A file that gives no phases, or phases that give no file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Its lines.
+    #[error(transparent)]
+    Lines(#[from] BadFile),
+    /// Its numbers.
+    #[error(transparent)]
+    Detours(#[from] BadDetours),
+    /// No phase fits.
+    #[error("the detours end after {} ns, before the first phase of {} ns would", end.0, grain.0)]
+    NoPhase {
+        /// The last detour's end, or the length that was given.
+        end: Nanos,
+        /// Length of a phase.
+        grain: Nanos,
+    },
+    /// More phases than memory should have.
+    #[error("{} ns are more than {MOST_PHASES} phases of {} ns: expected a longer grain", end.0, grain.0)]
+    TooMany {
+        /// The last detour's end, or the length that was given.
+        end: Nanos,
+        /// Length of a phase.
+        grain: Nanos,
+    },
+    /// A phase took no time.
+    #[error("a phase took no time")]
+    NoTime,
+    /// Nothing to write.
+    #[error("there are no phases of {what}; there are: {there}")]
+    NoSuchPhases {
+        /// What was asked for.
+        what: String,
+        /// What there is.
+        there: String,
+    },
+}
+
+/// What to read of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Import {
+    /// What each phase took, in units of which a second has `hz`.
+    Durations {
+        /// How they are written.
+        unit: Unit,
+        /// The unit's rate.
+        hz: f64,
+        /// What an undisturbed phase takes; the shortest if `None`.
+        grain: Option<Nanos>,
+    },
+    /// Detours in ns: they delay phases of a grain.
+    Detours {
+        /// What an undisturbed phase takes.
+        grain: Nanos,
+        /// How long was looked for them; to the end of the last if `None`.
+        length: Option<Nanos>,
+    },
+}
+
+/// Stores the phases that a file tells of, as a measurement of the machine of that name.
+///
+/// # Errors
+/// [`FileError`] in [`NoiseError::File`]; the store's.
+pub fn import(store: &mut SqliteStore, text: &str, file: &str, machine: &str, how: &Import) -> Result<Id, NoiseError> {
+    let (durations, hz, grain) = phases(text, how)?;
+    let form = if matches!(how, Import::Detours { .. }) { "detours" } else { "durations" };
+    let plan = Plan {
+        source: Source::Imported { form: form.to_owned(), file: file.to_owned() },
+        tick: None,
+        cpus: vec![0],
+        sched: Sched::Other,
+        grains: vec![grain],
+        phases: durations.len() as u64,
+        limit: None,
+        heuristic: Heuristic::Minimum,
+        calibrations: 0,
+        explain: false,
+        hz,
+    };
+    let unknown = || Absent::NotAsked("the phases are from a file".to_owned());
+    let series = Series {
+        grain,
+        iterations: 0,
+        cpu: 0,
+        ended: Ended::Complete,
+        pairs: Vec::new(),
+        switches: None,
+        faults: None,
+        cache_misses: Reading::Absent(unknown()),
+        stolen: Reading::Absent(unknown()),
+        locked: true,
+        unexplained: Some(unknown()),
+    };
+    let head = Head {
+        kind: Kind::Noise,
+        number: 0,
+        uuid: new_uuid(),
+        title: format!("{file} ({form})"),
+        created: clock::realtime(),
+        status: Status::Unfinished,
+        tool: crate::VERSION.to_owned(),
+        machine: machine.to_owned(),
+    };
+    let id = store.create_document(&head, &content(&plan)?)?;
+    let blob = Some(blob::durations(&durations));
+    store.append_part(id, &tare_store::Part { doc: content(&Part::Phases(series))?, blob })?;
+    store.set_document(id, Status::Finished, None)?;
+    Ok(id)
+}
+
+/// The phases in a file, the rate of their unit, and their grain.
+fn phases(text: &str, how: &Import) -> Result<(Vec<u64>, f64, Nanos), FileError> {
+    match how {
+        Import::Durations { unit, hz, grain } => {
+            let all = read_durations(text, *unit)?;
+            let shortest = all.iter().copied().min().filter(|d| *d > 0).ok_or(FileError::NoTime)?;
+            let grain = grain.unwrap_or_else(|| Nanos((shortest as f64 * 1e9 / hz).round().max(1.0) as i64));
+            Ok((all, *hz, grain))
+        }
+        Import::Detours { grain, length } => {
+            let all = read_detours(text)?;
+            let end = length.unwrap_or_else(|| all.iter().map(|d| d.start + d.duration).max().unwrap_or(Nanos::ZERO));
+            if end.0 / grain.0.max(1) > MOST_PHASES {
+                return Err(FileError::TooMany { end, grain: *grain });
+            }
+            let phases = replayed(&all, end, *grain)?;
+            if phases.is_empty() {
+                return Err(FileError::NoPhase { end, grain: *grain });
+            }
+            Ok((phases.iter().map(|d| d.0.unsigned_abs()).collect(), 1e9, *grain))
+        }
+    }
+}
+
+/// Which file to make of phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Begin and length of each detour (netgauge's selfish benchmark, LogGOPSim).
+    Detours {
+        /// How much longer than calibrated a phase is that counts.
+        threshold: Nanos,
+    },
+    /// Work done in fixed quanta of time.
+    Ftq {
+        /// Length of a quantum.
+        quantum: Nanos,
+    },
+    /// What each phase took.
+    Fwq,
+    /// Percentiles of the excess over the calibrated length.
+    Hdr,
+}
+
+/// The file of the phases of one grain on one CPU; of the first ones where it is not said which.
+///
+/// # Errors
+/// [`FileError`].
+pub fn written(noise: &Noise, grain: Option<Nanos>, cpu: Option<u32>, form: Form) -> Result<String, FileError> {
+    let asked = |p: &&Phases| {
+        grain.is_none_or(|g| g == p.series.grain) && cpu.is_none_or(|c| c == p.series.cpu) && !p.durations.is_empty()
+    };
+    let none = || FileError::NoSuchPhases {
+        what: [grain.map(|g| format!("{} ns", g.0)), cpu.map(|c| format!("CPU {c}"))]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" on "),
+        there: noise
+            .phases
+            .iter()
+            .map(|p| format!("{} ns on CPU {}", p.series.grain.0, p.series.cpu))
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    let p = noise.phases.iter().find(asked).ok_or_else(none)?;
+    let hz = noise.plan.hz;
+    Ok(match form {
+        Form::Detours { threshold } => {
+            detour_lines(&detours(p.timed(hz), Nanos(undisturbed(noise, p).round() as i64), threshold)?)
+        }
+        Form::Ftq { quantum } => ftq_lines(&fixed_time(p.timed(hz), quantum)?),
+        Form::Fwq => duration_lines(&p.durations, hz),
+        Form::Hdr => {
+            let units = undisturbed(noise, p) * hz / 1e9;
+            histogram::lines(&histogram::of(&p.durations, units.round() as u64), 1e9 / hz)
+        }
+    })
+}
+
+/// What an undisturbed phase takes, ns: by the calibration, or the grain without one.
+fn undisturbed(noise: &Noise, p: &Phases) -> f64 {
+    let calibrated = noise.calibration.as_ref().map(|(c, _)| c.time(p.series.iterations) * 1e9 / noise.plan.hz);
+    calibrated.unwrap_or(p.series.grain.as_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::load;
+
+    #[test]
+    fn a_file_becomes_phases_and_a_file_again() {
+        let mut store = SqliteStore::in_memory().unwrap();
+        let how = Import::Durations { unit: Unit::Whole, hz: 2e9, grain: None };
+        let id = import(&mut store, "2000\n2000\n# late\n9000\n2010\n", "a\u{1b}b", "far", &how).unwrap();
+        let (head, noise) = load(&store, id).unwrap();
+        assert_eq!((head.machine.as_str(), head.status, noise.plan.grains[0]), ("far", Status::Finished, Nanos(1_000)));
+        assert_eq!(noise.phases[0].durations, [2000, 2000, 9000, 2010]);
+        let text = written(&noise, None, None, Form::Fwq).unwrap();
+        assert!(text.ends_with("\n2000\n2000\n9000\n2010\n"), "{text}");
+        let text = written(&noise, None, None, Form::Detours { threshold: Nanos(100) }).unwrap();
+        assert!(text.ends_with("\n2000\t3500\n7505\t0"), "{text}");
+        let text = written(&noise, None, None, Form::Ftq { quantum: Nanos(2_000) }).unwrap();
+        assert!(text.contains("\n0\t2\n2000\t"), "{text}");
+        assert!(written(&noise, None, None, Form::Hdr).unwrap().contains("Total count"));
+        let e = written(&noise, Some(Nanos(5)), Some(3), Form::Fwq).unwrap_err().to_string();
+        assert_eq!(e, "there are no phases of 5 ns on CPU 3; there are: 1000 ns on CPU 0");
+    }
+
+    #[test]
+    fn detours_delay_phases_of_any_grain() {
+        let how = |grain, length| Import::Detours { grain: Nanos(grain), length };
+        let text = "# netgauge\n1500\t250\n10000\t0";
+        assert_eq!(
+            phases(text, &how(1_000, None)).unwrap().0,
+            [1_000, 1_250, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000]
+        );
+        assert_eq!(phases(text, &how(4_000, Some(Nanos(9_000)))).unwrap().0, [4_250, 4_000]);
+        assert!(matches!(phases(text, &how(20_000, None)), Err(FileError::NoPhase { .. })));
+        let mut store = SqliteStore::in_memory().unwrap();
+        let id = import(&mut store, text, "f", "m", &how(1_000, None)).unwrap();
+        assert_eq!(load(&store, id).unwrap().1.plan.hz, 1e9);
+        assert!(matches!(import(&mut store, "x", "f", "m", &how(1_000, None)), Err(NoiseError::File(_))));
+        let zero = Import::Durations { unit: Unit::Whole, hz: 1e9, grain: None };
+        assert!(matches!(phases("0\n1\n", &zero), Err(FileError::NoTime)));
+    }
+}

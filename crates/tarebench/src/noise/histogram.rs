@@ -1,0 +1,78 @@
+//! The HDR histogram of what phases are over the calibrated length, in the common form (V2) that other programs read, too.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use std::fmt::Write;
+
+/// Significant digits.
+const DIGITS: u8 = 3;
+
+/// Of the excess over `undisturbed`; shorter phases count as 0.
+pub(super) fn of(durations: &[u64], undisturbed: u64) -> Histogram<u64> {
+    // It grows with its values; three digits are always accepted.
+    let mut histogram = Histogram::new(DIGITS).unwrap_or_else(|_| unreachable!("three digits are accepted"));
+    for d in durations {
+        histogram.saturating_record(d.saturating_sub(undisturbed));
+    }
+    histogram
+}
+
+pub(super) fn bytes(histogram: &Histogram<u64>) -> Vec<u8> {
+    let mut out = Vec::new();
+    // Into memory nothing fails.
+    let _ = V2Serializer::new().serialize(histogram, &mut out);
+    out
+}
+
+/// Reads what [`bytes`] made.
+pub(super) fn read(bytes: &[u8]) -> Result<Histogram<u64>, String> {
+    let bad = |e: hdrhistogram::serialization::DeserializeError| format!("a damaged histogram: {e:?}");
+    Deserializer::new().deserialize(&mut std::io::Cursor::new(bytes)).map_err(bad)
+}
+
+/// Percentiles, in the columns that HdrHistogram's own plotter reads; values in ns.
+pub(super) fn lines(histogram: &Histogram<u64>, unit: f64) -> String {
+    let mut out = format!("{:>14} {:>16} {:>12} {:>16}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
+    let mut count = 0;
+    for v in histogram.iter_quantiles(5) {
+        count += v.count_since_last_iteration();
+        let quantile = v.quantile_iterated_to();
+        let value = v.value_iterated_to() as f64 * unit;
+        // A String can always be written to.
+        let _ = write!(out, "{value:>14.3} {quantile:>16.12} {count:>12}");
+        let _ = if quantile < 1.0 { writeln!(out, " {:>16.2}", 1.0 / (1.0 - quantile)) } else { writeln!(out) };
+    }
+    let (mean, deviation) = (histogram.mean() * unit, histogram.stdev() * unit);
+    let _ = writeln!(out, "#[Mean    = {mean:>12.3}, StdDeviation   = {deviation:>12.3}]");
+    let (max, total) = (histogram.max() as f64 * unit, histogram.len());
+    let _ = writeln!(out, "#[Max     = {max:>12.3}, Total count    = {total:>12}]");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_has_three_digits_and_every_phase() {
+        let durations: Vec<u64> = (0..10_000).map(|i| if i % 1000 == 7 { 1_234_567 } else { 990 + i % 20 }).collect();
+        let h = of(&durations, 1_000);
+        assert_eq!((h.len(), h.value_at_quantile(0.25), h.sigfig()), (10_000, 0, 3));
+        let largest = h.max();
+        assert!((largest as f64 / 1_233_567.0 - 1.0).abs() < 1e-3, "{largest}");
+        assert_eq!(read(&bytes(&h)).unwrap(), h);
+        assert!(read(&bytes(&h)[..20]).is_err() && read(b"").is_err());
+        let text = lines(&h, 0.5);
+        assert!(text.contains("Total count    =        10000"), "{text}");
+        // Ten of ten thousand.
+        let slow = text.lines().filter(|l| l.trim_start().starts_with("616")).count();
+        assert!(slow >= 1, "{text}");
+    }
+
+    #[test]
+    fn longest_and_shortest_are_kept() {
+        let h = of(&[0, u64::MAX], 5);
+        assert_eq!((h.len(), h.min()), (2, 0));
+        assert!(h.max() > u64::MAX / 1000 * 999);
+    }
+}

@@ -1,0 +1,24 @@
+//! Files of noise by other tools, and the bytes that phases are stored as. Anything may be in them; what is read can be replayed.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tare_core::analysis::noise::detour::replayed;
+use tare_core::noise::blob::{durations, read_durations as read_blob, read_events};
+use tare_core::noise::files::{Unit, read_detours, read_durations};
+use tare_core::timeline::What;
+use tare_core::units::Nanos;
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    for unit in [Unit::Whole, Unit::Micros] {
+        if let Ok(all) = read_durations(&text, unit) {
+            assert_eq!(read_blob(&durations(&all)).as_ref(), Ok(&all));
+        }
+    }
+    if let Ok(all) = read_detours(&text) {
+        // A long end and a short grain would take the machine's memory, not tare's care: the command checks them.
+        let _ = replayed(&all, Nanos(1_000_000), Nanos(1_000));
+    }
+    let _ = read_blob(data);
+    let _ = read_events(&[What::Timer, What::Idle], data);
+});
