@@ -311,7 +311,7 @@ def model_part(work):
     wide = lambda i: 2_100_000 + i % 7 + rng.getrandbits(20) + (rng.getrandbits(24) if i % 4 == 0 else 0)
     for name, duration in (("1 µs each, with a tick", near), ("1 ms each, nearly all different", wide)):
         note(f"phases of {name}")
-        file, store = work / "phases", work / "model.db"
+        file, store = pathlib.Path(work, "phases"), pathlib.Path(work, "model.db")
         store.unlink(missing_ok=True)
         with open(file, "w") as out:
             out.writelines(f"{duration(i)}\n" for i in range(phases))
