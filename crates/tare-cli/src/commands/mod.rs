@@ -8,6 +8,7 @@ mod inc;
 mod list;
 mod man;
 mod noise;
+mod noise_bsp;
 mod profile;
 mod report;
 mod restore;

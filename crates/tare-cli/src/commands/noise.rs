@@ -1,10 +1,11 @@
 //! `tare noise`: how long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many nodes.
 
 use super::StoreArgs;
+use super::noise_bsp::{BspArgs, bsp};
 use crate::exit::{Exit, Failure};
 use crate::output::{StyleArgs, print};
 use crate::plan::{cpu_list, duration};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::analysis::noise::calibration::Heuristic;
 use tarebench::core::analysis::noise::report::{DELAYS, Grain, report};
@@ -26,13 +27,17 @@ use tarebench::sys::signals::Signals;
 /// root the kernel's own record says what interrupted them. Without --for, a million phases of each grain are measured:
 /// of a millisecond, 17 minutes.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
   tare noise --grain 100us --for 1min
   tare noise --sweep --for 10s --sched fifo:10
   tare noise --grain 1ms --cpus all --for 5min
   tare noise --grain 1us --for 10s --export-detours detours.txt
+  tare noise bsp --launch 'mpirun -n 2'
   tare show n1")]
 pub struct NoiseArgs {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// Lengths of undisturbed phases, 1us to 1s, as 1us,10us [default: 1ms]
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     grain: Vec<Nanos>,
@@ -79,6 +84,11 @@ pub struct NoiseArgs {
     style: StyleArgs,
     #[command(flatten)]
     store: StoreArgs,
+}
+
+#[derive(Subcommand)]
+enum Other {
+    Bsp(BspArgs),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -165,6 +175,9 @@ fn plan(args: &NoiseArgs) -> Result<Plan, Failure> {
 }
 
 pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
+    if let Some(Other::Bsp(args)) = &args.other {
+        return bsp(args);
+    }
     let show = args.style.show()?;
     let plan = plan(args)?;
     for file in args.export_detours.iter().chain(&args.svg) {
