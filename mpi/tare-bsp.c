@@ -301,6 +301,20 @@ static int job(const struct options *o, FILE *f, int rank, int ranks)
     return written ? DONE : FAILED;
 }
 
+/* Started by srun, but each task for itself, as srun and the MPI did not meet: so many jobs of one rank. Says so, once. */
+static int apart(int ranks)
+{
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS"), *own = getenv("SLURM_PROCID");
+    if (ranks > 1 || tasks == NULL || own == NULL || atol(tasks) <= 1)
+        return 0;
+    if (strcmp(own, "0") == 0)
+        fprintf(stderr,
+                "tare-bsp: srun started %s tasks, but the MPI library knows of one only: tell srun how they meet, with one "
+                "of `srun --mpi=list`, as in `srun --mpi=pmix`\n",
+                tasks);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     int rank, ranks, end = DONE;
@@ -310,7 +324,9 @@ int main(int argc, char **argv)
     struct options o = {1e6, 10000, 1000, NULL};
     const char *wrong = parse(argc, argv, &o);
     FILE *f = stdout;
-    if (wrong != NULL) {
+    if (apart(ranks)) {
+        end = USAGE;
+    } else if (wrong != NULL) {
         end = USAGE;
         if (rank == 0)
             fprintf(stderr, "%s%s%s", wrong == usage ? "" : "tare-bsp: ", wrong, wrong == usage ? "" : "\n");

@@ -242,7 +242,8 @@ fn barriers_hold(file: &str, ranks: usize) {
 #[ignore = "slow: starts the daemons of Slurm (make slow)"]
 fn the_batch_script_runs_under_slurm() {
     let _alone = alone();
-    let there = |name: &str| Command::new("which").arg(name).env("PATH", PATH).output().is_ok_and(|o| o.status.success());
+    let there =
+        |name: &str| Command::new("which").arg(name).env("PATH", PATH).output().is_ok_and(|o| o.status.success());
     if !is_root() || cpus() < 2 || !["slurmctld", "slurmd", "munged", "sbatch"].into_iter().all(there) {
         return skip("needs root, two CPUs and Slurm: scripts/setup.sh slurm");
     }

@@ -103,13 +103,18 @@ fn remarks(bsp: &Bsp, c: &Comparison) -> Vec<String> {
     }
     let crowded = crowded(bsp);
     if crowded > 0 {
-        all.push(format!("{} shared a CPU with another rank: what is measured is the scheduler.", of(crowded as u64, "rank")));
+        all.push(format!(
+            "{} shared a CPU with another rank: what is measured is the scheduler.",
+            of(crowded as u64, "rank")
+        ));
     }
     let rates = || c.ranks.iter().map(|r| r.per_iteration).filter(|r| *r > 0.0);
     let (fast, slow) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
     if slow > 1.05 * fast {
         let by = number::percent(slow / fast - 1.0).unwrap_or_default();
-        all.push(format!("The slowest rank's loop took {by} longer than the fastest's by their calibrations: ranks are not alike."));
+        all.push(format!(
+            "The slowest rank's loop took {by} longer than the fastest's by their calibrations: ranks are not alike."
+        ));
     }
     all
 }

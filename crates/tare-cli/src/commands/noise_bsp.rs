@@ -27,7 +27,7 @@ pub struct BspArgs {
     /// A result of `tare-bsp`
     #[arg(value_name = "FILE", conflicts_with_all = ["launch", "program", "grain", "phases", "calibrations", "output"])]
     file: Option<PathBuf>,
-    /// The launcher with its options [default: `srun --cpu-bind=cores` in a job of Slurm, else `mpirun --bind-to core`]
+    /// The launcher with its options [default: `srun --mpi=pmix --cpu-bind=cores` in a job of Slurm, else `mpirun --bind-to core`]
     #[arg(long, value_name = "COMMAND")]
     launch: Option<String>,
     /// The MPI program [default: `tare-bsp` beside tare, or in ../libexec/tare]
@@ -103,7 +103,8 @@ fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
     let status = child.wait().map_err(|e| Failure::system(format!("wait for {first}: {e}")))?;
     piped.map_err(|e| Failure::system(format!("read the result from {first}: {e}")))?;
     if !status.success() {
-        let failure = Failure { exit: Exit::ProgramFailed, message: format!("{first} ended with {status}"), hint: None };
+        let failure =
+            Failure { exit: Exit::ProgramFailed, message: format!("{first} ended with {status}"), hint: None };
         return Err(failure.hint("its own words are above; docs/noise.md says what MPI libraries want"));
     }
     if let Some((kept, file)) = kept.as_mut().zip(args.output.as_ref()) {
@@ -118,7 +119,7 @@ fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
 
 /// The command that starts MPI programs, in words.
 fn launcher(asked: Option<&str>, in_slurm: bool) -> Result<Vec<String>, Failure> {
-    let command = asked.unwrap_or(if in_slurm { "srun --cpu-bind=cores" } else { "mpirun --bind-to core" });
+    let command = asked.unwrap_or(if in_slurm { "srun --mpi=pmix --cpu-bind=cores" } else { "mpirun --bind-to core" });
     shell_words::split(command).map_err(|e| Failure::usage(format!("--launch {command}: {e}")))
 }
 
@@ -147,7 +148,7 @@ mod tests {
     fn the_launcher_is_as_asked_for_or_fits_the_place() {
         let of = |asked, slurm| launcher(asked, slurm).unwrap().join("|");
         assert_eq!(of(None, false), "mpirun|--bind-to|core");
-        assert_eq!(of(None, true), "srun|--cpu-bind=cores");
+        assert_eq!(of(None, true), "srun|--mpi=pmix|--cpu-bind=cores");
         assert_eq!(of(Some("mpirun -n 2 --host 'a b'"), true), "mpirun|-n|2|--host|a b");
         assert!(launcher(Some("mpirun 'x"), false).is_err());
     }

@@ -5,9 +5,9 @@
 //! tick comes to all CPUs at the same moment, a hypervisor takes the whole machine. So nodes have rows of their own, whose
 //! prediction begins with the node's maximum, as [`super::node`] forms it.
 
+use super::Phase;
 use super::node::{NoNode, node_phases};
 use super::prediction::{Bounds, Expected, predict};
-use super::Phase;
 use crate::analysis::series::{Summary, Values, summary};
 use crate::noise::bsp::{Bsp, Rank};
 use crate::units::Nanos;
@@ -397,7 +397,8 @@ mod tests {
 
     #[test]
     fn agreement_is_by_both_intervals() {
-        let of = |value: f64, low: f64, high: Option<f64>| Expected::Measured { value, bounds: Ok(Bounds { low, high }) };
+        let of =
+            |value: f64, low: f64, high: Option<f64>| Expected::Measured { value, bounds: Ok(Bounds { low, high }) };
         let predicted = of(1.5, 1.4, Some(1.6));
         for (measured, is) in [
             (of(1.6, 1.55, Some(1.7)), Agreement::Inside),
