@@ -2,7 +2,7 @@
  * `tare noise bsp` starts this program and sets the result beside what one rank's noise predicts (docs/noise.md, "Many
  * nodes"). The work is tare's own loop, out of libtare.a.
  *
- * Measured in turn, a tenth of a second of phases each, so that all see the same state of the machine:
+ * Measured in turn, a tenth of a second of phases each at most, so that all see the same state of the machine:
  *   - alone: phases back to back, on all ranks at once, no barrier between them;
  *   - work and whole: phases with a barrier after each; until the rank's work is done, and until the barrier is passed;
  *   - empty: barriers without work.
@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -277,7 +278,8 @@ static int job(const struct options *o, FILE *f, int rank, int ranks)
         return FAILED;
     }
     uint64_t n = (uint64_t)(iterations + 0.5);
-    long round = (long)(1e8 / o->grain);
+    /* A tenth of a second, or the twentieth part if all is short. */
+    long round = (long)fmin(1e8 / o->grain, (double)o->phases / 20);
     if (round < 10)
         round = 10;
     /* The code, and what the MPI sets up at the first barriers. */

@@ -65,6 +65,11 @@ fn check(d: &Value, ranks: usize, phases: u64) {
         assert!(number(&bounds["low"]) <= value && value <= number(&bounds["high"]), "{j}");
         // The verdict is the intervals'.
         let predicted = &j["predicted"]["bounds"]["Ok"];
+        if predicted.is_null() {
+            // A machine that is so busy that its ranks had few phases at the same time.
+            assert!(j["of"] == "nodes" && j["agreement"].is_null(), "{j}");
+            continue;
+        }
         let inside = number(&predicted["low"]) <= value && predicted["high"].as_f64().is_none_or(|h| value <= h);
         assert_eq!(j["agreement"] == "inside", inside, "{j}");
     }
@@ -84,9 +89,9 @@ fn a_recorded_job_is_shown() {
     let _shared = shared();
     let dir = folder();
     let d = json(bsp(&dir).arg(recorded()).arg("--json"), 0);
-    check(&d, 2, 300);
+    check(&d, 2, 500);
     let shown = text(&run(bsp(&dir).arg(recorded()), 0).stdout);
-    for says in ["job of 2 ranks on 1 node", "2 ranks", "1 node (2 ranks)", "predicted", "empty barrier", "node0"] {
+    for says in ["job of 2 ranks on 1 node", "2 ranks", "1 node (2 ranks)", "predicted", "empty: median", "node0"] {
         assert!(shown.contains(says), "{says}: {shown}");
     }
     assert!(shown.lines().all(|l| l.chars().count() <= 100), "{shown}");

@@ -30,30 +30,24 @@ fn agreement(job: &Job) -> String {
         return format!("not known: {why}");
     }
     let how = match job.agreement {
-        None => "no interval: too few phases",
+        None => "not known",
         Some(Agreement::Inside) => "inside",
-        Some(Agreement::Overlapping) => "intervals overlap",
-        Some(Agreement::Shorter) => "measured is less",
-        Some(Agreement::Longer) => "measured is more",
+        Some(Agreement::Overlapping) => "close",
+        Some(Agreement::Shorter) => "less",
+        Some(Agreement::Longer) => "more",
     };
+    // Of few phases, for many ranks.
     let extrapolated = matches!(job.predicted, Expected::Extrapolated { .. });
-    format!("{how}{}", if extrapolated { ", extrapolated" } else { "" })
+    format!("{how}{}", if extrapolated { " (extrapolated)" } else { "" })
 }
 
 fn jobs(c: &Comparison) -> Table {
     let note = "What a phase takes on average until the slowest rank has done its work, over the shortest phase. Predicted: \
                 E[max of n] of the phases that the same ranks did without barriers; ranks as if they were independent, nodes \
                 by the slowest of their ranks at the same time. Ranks of one node are not independent: the node's row \
-                holds.";
-    let columns = [
-        "job",
-        ">measured",
-        "95% interval",
-        ">predicted",
-        "95% interval",
-        "measured in predicted interval",
-        ">with barrier",
-    ];
+                holds. What is measured is inside the prediction's interval, or close: the intervals overlap. Whole: until \
+                the barrier is passed.";
+    let columns = ["job", ">measured", "95% interval", ">predicted", "95% interval", "measured is", ">whole"];
     let mut table = Table::new("Slowdown of the job, measured and predicted", note, &columns);
     for job in &c.jobs {
         let value = |e: &Expected| e.value().map(ratio).unwrap_or_default();
@@ -131,8 +125,8 @@ pub fn terminal(bsp: &Bsp, c: &Comparison, style: &Style) -> String {
     page.field("phases", &phases);
     page.field("shortest", &time(c.shortest as f64, u));
     let b = &c.barrier;
-    let barrier = format!("median {}, mean {}, longest {}", time(b.median, u), time(b.mean, u), time(b.max, u));
-    page.field("empty barrier", &barrier);
+    let barrier = format!("empty: median {}, mean {}, longest {}", time(b.median, u), time(b.mean, u), time(b.max, u));
+    page.field("barrier", &barrier);
     draw(&mut page, &jobs(c));
     draw(&mut page, &ranks(c, u));
     let remarks = remarks(bsp, c);
