@@ -167,8 +167,14 @@ mod tests {
     fn job() -> Bsp {
         let rank = |host: &str, cpu: u32, at: u64| {
             let alone: Vec<u64> = (0..2_000).map(|i| if i % 50 == at { 15_000 } else { 10_000 + i % 7 }).collect();
-            let mut end = 0;
-            let start = alone.iter().map(|d| std::mem::replace(&mut end, end + d)).collect();
+            let start = alone
+                .iter()
+                .scan(0, |end, d| {
+                    let start = *end;
+                    *end += d;
+                    Some(start)
+                })
+                .collect();
             let whole = (0..2_000).map(|i| if i % 50 == 1 || i % 50 == 9 { 16_000 } else { 11_000 }).collect();
             Rank {
                 host: host.to_owned(),

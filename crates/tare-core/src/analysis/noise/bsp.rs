@@ -290,8 +290,14 @@ mod tests {
     fn job(hosts: &[&str], alone: Vec<Vec<u64>>, work: Vec<Vec<u64>>) -> Bsp {
         let longest = slowest(&slices(&work));
         let rank = |((host, alone), work): ((&&str, Vec<u64>), Vec<u64>)| {
-            let mut end = 0;
-            let start = alone.iter().map(|d| std::mem::replace(&mut end, end + d)).collect();
+            let start = alone
+                .iter()
+                .scan(0, |end, d| {
+                    let start = *end;
+                    *end += d;
+                    Some(start)
+                })
+                .collect();
             let whole = longest.iter().map(|l| l + 1_000).collect();
             let empty = vec![900; alone.len()];
             let host = (*host).to_owned();
