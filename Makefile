@@ -8,7 +8,7 @@ TIME ?= 300
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 TARE := $(TARGET_DIR)/release/tare
 
-.PHONY: help setup build run test lint bench fuzz install clean rust
+.PHONY: help setup build mpi run test slow lint bench fuzz install clean rust
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -23,12 +23,20 @@ build: rust ## Build the command and the C library
 	@scripts/setup.sh build
 	$(CARGO) build --release --locked -p tare-cli -p tare-c
 
+mpi: build ## Build the MPI program of `tare noise bsp` (installs Open MPI where there is no MPI)
+	@scripts/setup.sh mpi
+	$(MAKE) -C mpi LIBRARIES='$(abspath $(TARGET_DIR)/release)'
+
 run: setup build ## Build, measure real programs, and show the result
 	@TARE='$(TARE)' scripts/demo.sh
 
 test: rust ## Install what the tests need, and run them all
 	@scripts/setup.sh build run test
 	scripts/test.sh
+
+slow: rust ## Install what the slow tests need (Open MPI, Slurm), and run them
+	@scripts/setup.sh build slurm
+	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked -p tare-cli --test bsp -- --ignored
 
 lint: rust ## Check format, lints, generated files and licences
 	@scripts/setup.sh build test

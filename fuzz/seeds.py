@@ -171,6 +171,22 @@ def benchmarks():
         put("bench_json", f"{name}.json", json.dumps(document, separators=(",", ":")).encode())
 
 
+def bsp():
+    def job(ranks, phases):
+        head = ["tare-bsp 1", "mpi Open MPI v4.1.4", "created 2026-11-21T20:00:00Z", "clock CLOCK_MONOTONIC", "unit ns",
+            "grain 1000", "iterations 2500", "calibrations 100", f"phases {phases}", f"ranks {ranks}"]
+        for r in range(ranks):
+            head += [f"rank {r}", f"host n{r // 2}", f"cpu {r % 2}", "allowed 1", "per_iteration 0.4", "overhead 20",
+                "rows start alone work whole empty"]
+            head += [f"{i * 2000} {1000 + i % 7 * (1 + i % 40)} {1000 + i % 5} {1500 + i % 9} {300 + i % 3}"
+                for i in range(phases)]
+        return "\n".join(head + ["end", ""]).encode()
+
+    put("bsp", "one", job(1, 12))
+    put("bsp", "four", job(4, 20))
+    put("bsp", "intervals", job(2, 60))
+
+
 def main():
     tare = os.path.abspath(sys.argv[1])
     proc_stat()
@@ -179,6 +195,7 @@ def main():
     names()
     profiles()
     benchmarks()
+    bsp()
     documents(tare)
 
 

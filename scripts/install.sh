@@ -17,4 +17,11 @@ completion() { # SHELL FILE
 completion bash bash-completion/completions/tare
 completion zsh zsh/site-functions/_tare
 completion fish fish/vendor_completions.d/tare.fish
+# Only where `make mpi` built it.
+bsp=$(dirname "$TARE")/tare-bsp
+if [ -x "$bsp" ]; then
+    install -m 755 "$bsp" "$prefix/bin/tare-bsp"
+    install -D -m 644 "$(dirname "$0")/../mpi/tare-bsp.sbatch" "$prefix/share/tare/tare-bsp.sbatch"
+    echo "Installed: $prefix/bin/tare-bsp, $prefix/share/tare/tare-bsp.sbatch"
+fi
 echo "Installed: $prefix/bin/tare"

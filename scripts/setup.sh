@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the purposes named: rust (only looks), build, run, test, bench.
+# Installs what is missing for the purposes named: rust (only looks), build, run, test, bench, mpi, slurm.
 # Does nothing, and needs no privilege, where nothing is missing.
 set -eu
 
@@ -20,6 +20,12 @@ rust() {
         echo "tare needs Rust 1.88 or later, this is $version (rustup update)." >&2
         exit 1
     fi
+}
+
+mpi() {
+    # Any MPI will do; where there is none, Open MPI.
+    need mpicc libopenmpi-dev
+    need mpirun openmpi-bin
 }
 
 for purpose in "$@"; do
@@ -56,8 +62,17 @@ for purpose in "$@"; do
             # Ubuntu's package of this name is a snap.
             missing="$missing chromium"
         fi
+        mpi
         # Headers that the kernel programs include.
         [ -e /usr/include/bpf/bpf_helpers.h ] || missing="$missing libbpf-dev"
+        ;;
+    mpi) mpi ;;
+    slurm)
+        mpi
+        need munged munge
+        need slurmctld slurmctld
+        need slurmd slurmd
+        need sbatch slurm-client
         ;;
     bench)
         need hyperfine hyperfine

@@ -145,6 +145,10 @@ void tare_flush(const void *data, uint64_t bytes);
 /* Cycles of an empty measurement: the fastest of many. */
 double tare_overhead(void);
 
+/* The work of `tare noise`, and of the MPI program of `tare noise bsp`: an empty loop of so many iterations, one at least. It is the
+ * same machine code in all of them. */
+void tare_noise_work(uint64_t iterations);
+
 #ifdef TARE_BOOK_NAMES
 #define start_counter tare_start_counter
 #define get_counter tare_get_counter

@@ -394,3 +394,8 @@ extern "C" fn tare_overhead() -> f64 {
         }
     }
 }
+
+#[unsafe(no_mangle)]
+extern "C" fn tare_noise_work(iterations: u64) {
+    tare_sys::noise::work(iterations);
+}

@@ -51,6 +51,19 @@ int main(void)
     CHECK(((uint64_t)hi2 << 32 | lo2) > ((uint64_t)hi << 32 | lo));
     CHECK(inactiveduration(100) > 100);
     CHECK(tare_overhead() > 0);
+    /* A hundred times the iterations are longer, whatever the machine does meanwhile: the fastest of some. */
+    double quick = INFINITY, slow = INFINITY;
+    for (int i = 0; i < 20; i++) {
+        tare_start_counter();
+        tare_noise_work(1000);
+        double once = tare_get_counter();
+        tare_start_counter();
+        tare_noise_work(100000);
+        double hundred = tare_get_counter();
+        quick = fmin(quick, once);
+        slow = fmin(slow, hundred);
+    }
+    CHECK(quick > 0 && slow > 10 * quick);
 
     /* The book's names take the book's types, and agree with the others. */
     double value = fcyc(spin_ints, &n), same = tare_fcyc(spin, &n);

@@ -18,6 +18,7 @@ pub mod json;
 pub mod list;
 pub mod markup;
 pub mod noise;
+pub mod noise_bsp;
 pub mod number;
 mod page;
 pub mod profile;

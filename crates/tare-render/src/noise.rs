@@ -11,7 +11,7 @@ use crate::trace::reason;
 use serde::Serialize;
 use tare_core::analysis::intervals::Interval;
 use tare_core::analysis::noise::calibration::Heuristic;
-use tare_core::analysis::noise::prediction::Expected;
+use tare_core::analysis::noise::prediction::{Bounds, Expected};
 use tare_core::analysis::noise::report::{Attributed, Attribution, Grain, Place, Row};
 use tare_core::analysis::noise::subtraction::Kind;
 use tare_core::document::Head;
@@ -19,12 +19,12 @@ use tare_core::noise::{Calibrated, Ended, Noise, Plan, Sched, Series, Source, Ti
 use tare_core::reading::Reading;
 use tare_core::units::Nanos;
 
-fn time(ns: f64, unicode: bool) -> String {
+pub(crate) fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
 }
 
 /// A length that was asked for: in its unit, with no digit more than it has.
-fn exact(ns: Nanos, unicode: bool) -> String {
+pub(crate) fn exact(ns: Nanos, unicode: bool) -> String {
     let unit = number::Unit::of(ns.as_f64());
     format!("{} {}", ns.as_f64() / unit.nanos(), unit.sign(unicode))
 }
@@ -42,8 +42,15 @@ fn between(i: &Interval) -> String {
     format!("[{}, {}]", chance(i.low), chance(i.high))
 }
 
-fn ratio(value: f64) -> String {
+pub(crate) fn ratio(value: f64) -> String {
     number::fixed(value, number::decimals_for(value, 5)).unwrap_or_default()
+}
+
+pub(crate) fn bounds(b: &Bounds) -> String {
+    match b.high {
+        Some(high) => format!("[{}, {}]", ratio(b.low), ratio(high)),
+        None => format!("{} and more", ratio(b.low)),
+    }
 }
 
 fn place(row: &Row) -> String {
@@ -125,10 +132,7 @@ fn jobs(g: &Grain, several: bool, u: bool) -> Table {
             Expected::Extrapolated { .. } => "extrapolated".to_owned(),
             Expected::Unknown { why } => format!("not known: {why}"),
         };
-        let bounds = job.slowdown.bounds().map(|b| match b.high {
-            Some(high) => format!("[{}, {}]", ratio(b.low), ratio(high)),
-            None => format!("{} and more", ratio(b.low)),
-        });
+        let bounds = job.slowdown.bounds().map(|b| bounds(&b));
         let value = job.slowdown.value().map(ratio).unwrap_or_default();
         table.row(vec![job.nodes.to_string(), value, bounds.unwrap_or_default(), known], Vec::new());
     }

@@ -2,6 +2,7 @@
 //! computed from these by [`crate::analysis::noise::report`].
 
 pub mod blob;
+pub mod bsp;
 pub mod files;
 
 use crate::analysis::explained::Pair;

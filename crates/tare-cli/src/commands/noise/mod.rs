@@ -1,5 +1,6 @@
 //! `tare noise`: how long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many nodes.
 
+mod bsp;
 mod files;
 
 use super::StoreArgs;
@@ -34,6 +35,7 @@ use tarebench::sys::signals::Signals;
   tare noise --grain 100us --for 1min
   tare noise --sweep --for 10s --sched fifo:10
   tare noise --grain 1ms --cpus all --for 5min
+  tare noise bsp --launch 'mpirun -n 2'
   tare show n1
   tare noise export n1 --as detours -o detours.txt
   tare noise import detours.txt --as detours --grain 1ms --machine node7"
@@ -47,6 +49,7 @@ pub struct NoiseArgs {
 
 #[derive(Subcommand)]
 enum Command {
+    Bsp(bsp::BspArgs),
     Export(files::ExportArgs),
     Import(files::ImportArgs),
 }
@@ -190,6 +193,7 @@ fn plan(args: &MeasureArgs) -> Result<Plan, Failure> {
 pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
     match &args.command {
         None => measured(&args.measure),
+        Some(Command::Bsp(a)) => bsp::bsp(a),
         Some(Command::Export(a)) => files::export(a),
         Some(Command::Import(a)) => files::import(a),
     }

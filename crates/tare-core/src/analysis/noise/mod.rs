@@ -2,6 +2,7 @@
 //! which ends with the slowest.
 
 mod bootstrap;
+pub mod bsp;
 pub mod calibration;
 pub mod detour;
 pub mod empirical;

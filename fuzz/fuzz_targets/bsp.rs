@@ -1,0 +1,24 @@
+//! Results of the MPI program of `tare noise bsp`: what is read is compared and shown, without a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tare_core::analysis::noise::bsp::compare;
+use tare_core::noise::bsp::read;
+use tare_render::noise_bsp::{json, terminal};
+use tare_render::style::Style;
+
+fuzz_target!(|text: &[u8]| {
+    let job = match read(text) {
+        Ok(job) => job,
+        Err(error) => {
+            assert!(error.to_string().len() < 500, "a long message: {error}");
+            return;
+        }
+    };
+    assert_eq!(job.ranks.iter().filter(|r| r.work.len() as u64 != job.phases).count(), 0);
+    let Ok(compared) = compare(&job, 1) else { return };
+    let style = Style::default();
+    let shown = terminal(&job, &compared, &style);
+    assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "control character in {shown:?}");
+    assert!(json(&job, &compared).is_ok());
+});

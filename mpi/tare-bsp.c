@@ -1,0 +1,351 @@
+/* A bulk-synchronous job, measured: every rank does the same piece of work, then all wait for the slowest at a barrier.
+ * `tare noise bsp` starts this program and sets the result beside what one rank's noise predicts (docs/noise.md, "Many
+ * nodes"). The work is tare's own loop, out of libtare.a.
+ *
+ * Measured in turn, a tenth of a second of phases each at most, so that all see the same state of the machine:
+ *   - alone: phases back to back, on all ranks at once, no barrier between them;
+ *   - work and whole: phases with a barrier after each; until the rank's work is done, and until the barrier is passed;
+ *   - empty: barriers without work.
+ * Between two readings of the clock there is nothing but work and barrier.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <tare.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Iterations of a timing of the calibration (ICS'05, section 3.1), and timings of the clock alone. */
+#define ITERATIONS 1000000
+#define READINGS 10000
+/* Most phases: 2 GB a rank. */
+#define MOST 50000000
+
+enum { DONE = 0, USAGE = 2, FAILED = 4 };
+
+struct options {
+    double grain; /* ns */
+    long phases, calibrations;
+    const char *output; /* NULL: standard output */
+};
+
+/* What rank 0 is told of each. */
+struct rank {
+    char host[MPI_MAX_PROCESSOR_NAME];
+    int32_t cpu;     /* where it ran at the end */
+    int32_t allowed; /* CPUs that it may run on */
+    double per_iteration, overhead;
+};
+
+/* Of each phase; ns. */
+enum { START, ALONE, WORK, WHOLE, EMPTY, COLUMNS };
+static int64_t *column[COLUMNS];
+
+/* The kernel's clock rather than a counter of cycles: one unit on all nodes, and one origin for the ranks of a node. */
+static inline int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void alone(long from, long until, uint64_t iterations)
+{
+    int64_t last = now();
+    for (long i = from; i < until; i++) {
+        tare_noise_work(iterations);
+        int64_t t = now();
+        column[START][i] = last;
+        column[ALONE][i] = t - last;
+        last = t;
+    }
+}
+
+static void together(long from, long until, uint64_t iterations)
+{
+    int64_t last = now();
+    for (long i = from; i < until; i++) {
+        tare_noise_work(iterations);
+        int64_t done = now();
+        MPI_Barrier(MPI_COMM_WORLD);
+        int64_t t = now();
+        column[WORK][i] = done - last;
+        column[WHOLE][i] = t - last;
+        last = t;
+    }
+}
+
+static void empty(long from, long until)
+{
+    int64_t last = now();
+    for (long i = from; i < until; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        int64_t t = now();
+        column[EMPTY][i] = t - last;
+        last = t;
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The mean of the second decile of so many timings of a loop, ns; negative if there is no memory. */
+static double second_decile(long timings, uint64_t iterations)
+{
+    int64_t *each = malloc((size_t)timings * sizeof *each);
+    if (each == NULL)
+        return -1;
+    int64_t last = now();
+    for (long i = 0; i < timings; i++) {
+        tare_noise_work(iterations);
+        int64_t t = now();
+        each[i] = t - last;
+        last = t;
+    }
+    qsort(each, (size_t)timings, sizeof *each, by_size);
+    double sum = 0;
+    for (long i = timings / 10; i < timings / 5; i++)
+        sum += (double)each[i];
+    free(each);
+    return sum / (double)(timings / 5 - timings / 10);
+}
+
+/* "1ms" in ns; negative if it is none. */
+static double length(const char *text)
+{
+    static const struct {
+        const char *sign;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *rest;
+    double value = strtod(text, &rest);
+    for (size_t i = 0; rest != text && i < sizeof units / sizeof *units; i++)
+        if (strcmp(rest, units[i].sign) == 0)
+            return value * units[i].ns;
+    return -1;
+}
+
+static int whole_number(const char *text, long least, long most, long *value)
+{
+    char *rest;
+    errno = 0;
+    *value = strtol(text, &rest, 10);
+    return errno == 0 && rest != text && *rest == '\0' && *value >= least && *value <= most;
+}
+
+static const char usage[] =
+    "usage: mpirun -n RANKS tare-bsp [-g GRAIN] [-p PHASES] [-c TIMINGS] [-o FILE]\n"
+    "  -g GRAIN    length of an undisturbed phase, 1us to 1s [1ms]\n"
+    "  -p PHASES   phases of each kind on each rank [10000]\n"
+    "  -c TIMINGS  timings of the calibration, of a million iterations each [1000]\n"
+    "  -o FILE     where rank 0 writes the result [standard output]\n"
+    "`tare noise bsp FILE` shows the result.\n";
+
+/* Why the arguments are none that can be followed, or NULL. */
+static const char *parse(int argc, char **argv, struct options *o)
+{
+    int option;
+    opterr = 0;
+    while ((option = getopt(argc, argv, "g:p:c:o:h")) != -1)
+        switch (option) {
+        case 'g':
+            o->grain = length(optarg);
+            if (!(o->grain >= 1e3 && o->grain <= 1e9))
+                return "-g is not between 1us and 1s, as in 100us";
+            break;
+        case 'p':
+            if (!whole_number(optarg, 1, MOST, &o->phases))
+                return "-p is not between 1 and 50000000";
+            break;
+        case 'c':
+            if (!whole_number(optarg, 10, 10000000, &o->calibrations))
+                return "-c is not between 10 and 10000000";
+            break;
+        case 'o':
+            o->output = optarg;
+            break;
+        default:
+            return usage;
+        }
+    return optind == argc ? NULL : usage;
+}
+
+/* Memory for the durations that is there when they are measured. */
+static int prepare(long phases)
+{
+    size_t bytes = (size_t)phases * sizeof(int64_t);
+    for (int c = 0; c < COLUMNS; c++) {
+        column[c] = malloc(bytes);
+        if (column[c] == NULL)
+            return 0;
+        memset(column[c], 0, bytes);
+        /* Not allowed to all; what is touched stays as a rule. */
+        (void)mlock(column[c], bytes);
+    }
+    return 1;
+}
+
+static void describe(struct rank *r)
+{
+    int length = 0;
+    MPI_Get_processor_name(r->host, &length);
+    /* A word in a line of the file. */
+    for (char *c = r->host; *c != '\0'; c++)
+        if (*c <= ' ' || *c > '~')
+            *c = '?';
+    cpu_set_t set;
+    r->cpu = sched_getcpu();
+    /* More CPUs than the set has room for are some. */
+    r->allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : CPU_SETSIZE;
+}
+
+static void write_head(FILE *f, const struct options *o, uint64_t iterations, int ranks, time_t began)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "", created[32] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n\t")] = '\0';
+    struct tm utc;
+    strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&began, &utc));
+    fprintf(f, "tare-bsp 1\nmpi %s\ncreated %s\nclock CLOCK_MONOTONIC\nunit ns\n", version, created);
+    fprintf(f, "grain %.0f\niterations %" PRIu64 "\ncalibrations %ld\n", o->grain, iterations, o->calibrations);
+    fprintf(f, "phases %ld\nranks %d\n", o->phases, ranks);
+}
+
+static void write_rank(FILE *f, int number, const struct rank *r, long phases)
+{
+    fprintf(f, "rank %d\nhost %s\ncpu %d\nallowed %d\n", number, r->host, r->cpu, r->allowed);
+    fprintf(f, "per_iteration %.6f\noverhead %.3f\nrows start alone work whole empty\n", r->per_iteration, r->overhead);
+    for (long i = 0; i < phases; i++)
+        fprintf(f, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", column[START][i], column[ALONE][i],
+                column[WORK][i], column[WHOLE][i], column[EMPTY][i]);
+}
+
+/* Rank after rank, so that rank 0 needs no more memory than the others. Whether all could be written. */
+static int gather(FILE *f, int rank, int ranks, const struct rank *own, long phases)
+{
+    if (rank != 0) {
+        MPI_Send(own, sizeof *own, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        for (int c = 0; c < COLUMNS; c++)
+            MPI_Send(column[c], (int)phases, MPI_INT64_T, 0, 1 + c, MPI_COMM_WORLD);
+        return 1;
+    }
+    write_rank(f, 0, own, phases);
+    for (int r = 1; r < ranks; r++) {
+        struct rank other;
+        MPI_Recv(&other, sizeof other, MPI_BYTE, r, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int c = 0; c < COLUMNS; c++)
+            MPI_Recv(column[c], (int)phases, MPI_INT64_T, r, 1 + c, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        write_rank(f, r, &other, phases);
+    }
+    fputs("end\n", f);
+    return fflush(f) == 0 && !ferror(f);
+}
+
+static int job(const struct options *o, FILE *f, int rank, int ranks)
+{
+    time_t began = time(NULL);
+    int ready = prepare(o->phases), all;
+    MPI_Allreduce(&ready, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all) {
+        if (!ready)
+            fprintf(stderr, "tare-bsp: rank %d has no memory for %ld phases: fewer by -p\n", rank, o->phases);
+        return FAILED;
+    }
+    /* All at once, as they will work; but what is done is what rank 0's calibration says: the same on all. */
+    struct rank own;
+    memset(&own, 0, sizeof own);
+    MPI_Barrier(MPI_COMM_WORLD);
+    own.per_iteration = second_decile(o->calibrations, ITERATIONS) / ITERATIONS;
+    own.overhead = second_decile(READINGS, 1) - own.per_iteration;
+    if (own.overhead < 0)
+        own.overhead = 0;
+    double iterations = own.per_iteration > 0 ? (o->grain - own.overhead) / own.per_iteration : 0;
+    MPI_Bcast(&iterations, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (!(iterations >= 1 && iterations < 9e18)) {
+        if (rank == 0)
+            fprintf(stderr, "tare-bsp: no number of iterations takes %.0f ns: a longer grain by -g\n", o->grain);
+        return FAILED;
+    }
+    uint64_t n = (uint64_t)(iterations + 0.5);
+    /* A tenth of a second, or the twentieth part if all is short. */
+    long round = (long)fmin(1e8 / o->grain, (double)o->phases / 20);
+    if (round < 10)
+        round = 10;
+    /* The code, and what the MPI sets up at the first barriers. */
+    for (int i = 0; i < 100; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
+    for (long from = 0; from < o->phases; from += round) {
+        long until = o->phases - from < round ? o->phases : from + round;
+        MPI_Barrier(MPI_COMM_WORLD);
+        alone(from, until, n);
+        MPI_Barrier(MPI_COMM_WORLD);
+        together(from, until, n);
+        MPI_Barrier(MPI_COMM_WORLD);
+        empty(from, until);
+    }
+    describe(&own);
+    if (rank == 0)
+        write_head(f, o, n, ranks, began);
+    int written = gather(f, rank, ranks, &own, o->phases);
+    if (!written)
+        fprintf(stderr, "tare-bsp: the result could not be written: %s\n", strerror(errno));
+    return written ? DONE : FAILED;
+}
+
+/* Started by srun, but each task for itself, as srun and the MPI did not meet: so many jobs of one rank. Says so, once. */
+static int apart(int ranks)
+{
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS"), *own = getenv("SLURM_PROCID");
+    if (ranks > 1 || tasks == NULL || own == NULL || atol(tasks) <= 1)
+        return 0;
+    if (strcmp(own, "0") == 0)
+        fprintf(stderr,
+                "tare-bsp: srun started %s tasks, but the MPI library knows of one only: tell srun how they meet, with one "
+                "of `srun --mpi=list`, as in `srun --mpi=pmix`\n",
+                tasks);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, ranks, end = DONE;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    struct options o = {1e6, 10000, 1000, NULL};
+    const char *wrong = parse(argc, argv, &o);
+    FILE *f = stdout;
+    if (apart(ranks)) {
+        end = USAGE;
+    } else if (wrong != NULL) {
+        end = USAGE;
+        if (rank == 0)
+            fprintf(stderr, "%s%s%s", wrong == usage ? "" : "tare-bsp: ", wrong, wrong == usage ? "" : "\n");
+    } else {
+        /* Known before anything is measured. */
+        if (rank == 0 && o.output != NULL && (f = fopen(o.output, "w")) == NULL) {
+            fprintf(stderr, "tare-bsp: %s cannot be written: %s\n", o.output, strerror(errno));
+            end = USAGE;
+        }
+        MPI_Bcast(&end, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (end == DONE)
+            end = job(&o, f, rank, ranks);
+        if (f != NULL && f != stdout && fclose(f) != 0 && end == DONE) {
+            fprintf(stderr, "tare-bsp: %s cannot be written: %s\n", o.output, strerror(errno));
+            end = FAILED;
+        }
+    }
+    MPI_Finalize();
+    return end;
+}
