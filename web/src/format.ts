@@ -74,6 +74,19 @@ export function percent(fraction: number): string {
   return `${fixed(value, Math.min(4, decimalsFor(value, Math.abs(value) < 10 ? 2 : 3)))} %`;
 }
 
+/** A probability: in per cent, a power of ten if it is small, and with all the nines that it has if it is nearly 1. */
+export function share(p: number): string {
+  if (p === 0) return "0";
+  if (p < 1e-4) return p.toExponential(1).replace("-", MINUS);
+  if (p <= 0.99 || p >= 1) return percent(p);
+  return `${fixed(p * 100, Math.min(12, Math.ceil(-Math.log10((1 - p) * 100) - 1e-6) + 1))} %`;
+}
+
+/** A multiple with five significant digits. */
+export function ratio(value: number): string {
+  return fixed(value, decimalsFor(value, 5));
+}
+
 /** How a column of times is written: one unit and fixed decimals, so that points stand below each other. */
 export interface Scale {
   unit: Unit;

@@ -15,6 +15,7 @@ use tarebench::noise::{NoiseError, Step, choose_cpus, failed, load, measure, rat
 use tarebench::render::noise::{detour_lines, detours_of, figure, json, terminal};
 use tarebench::render::number;
 use tarebench::render::style::Style;
+use tarebench::render::web;
 use tarebench::session::Place;
 use tarebench::store::SqliteStore;
 use tarebench::sys::noise::HIGHEST;
@@ -66,6 +67,9 @@ pub struct NoiseArgs {
     /// Picture of the share of phases over each delay, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Web page to write: one file, which asks nothing of a network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// File of detours, a line each: start in ns, tab, length in ns (for LogGOPSim)
     #[arg(long, value_name = "FILE")]
     export_detours: Option<PathBuf>,
@@ -167,7 +171,7 @@ fn plan(args: &NoiseArgs) -> Result<Plan, Failure> {
 pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?;
     let plan = plan(args)?;
-    for file in args.export_detours.iter().chain(&args.svg) {
+    for file in args.export_detours.iter().chain(&args.svg).chain(&args.html) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
         opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
     }
@@ -191,6 +195,10 @@ pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
     }
     if let Some((file, picture)) = args.svg.as_ref().zip(figure(&head, &grains)) {
         write(file, &picture)?;
+    }
+    if let Some(file) = &args.html {
+        let page = web::noise(&head, &found, &grains, super::report::foot());
+        write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     if let Some(file) = &args.export_detours {
         export(&found, file, args.detour_threshold)?;

@@ -3,6 +3,7 @@
 
 mod bootstrap;
 pub mod calibration;
+pub mod cdf;
 pub mod detour;
 pub mod empirical;
 pub mod model;
