@@ -49,8 +49,13 @@ function axisKind({ title, quantity }: Axis, name: ScaleName, upright: boolean):
   const linear = quantity === "share" ? shareTicks : ratioTicks;
   if (name === "logit") return axis(title, oddsTicks, apart, 44);
   if (name === "linear") return axis(title, linear, apart, 44);
-  const label = quantity === "share" ? roundShare : (v: number): string => (v >= 1 ? count(v) : plain(v));
+  const label = quantity === "share" ? roundShare : (v: number): string => (v >= 1e4 ? short(v) : plain(v));
   return axis(title, (range, wanted) => decades(range, wanted, linear, label), apart, 44);
+}
+
+/** A round number in few signs. */
+function short(n: number): string {
+  return n >= 1e6 ? `${count(n / 1e6)}M` : `${count(n / 1e3)}k`;
 }
 
 function plain(value: number): string {

@@ -47,7 +47,10 @@ async function at(page: Page, id: string, x: number, y: number): Promise<{ x: nu
 async function inked(page: Page, id: string): Promise<number> {
   return page.evaluate((i) => {
     const canvas = document.querySelector<HTMLCanvasElement>(`[data-figure="${i}"] canvas`)!;
-    const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+    // Read from a copy: the page's own is not made for it, and the browser would say so.
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true })!;
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
     let n = 0;
     for (let p = 3; p < data.length; p += 4) if (data[p]! > 0) n += 1;
     return n;

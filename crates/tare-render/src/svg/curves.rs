@@ -1,8 +1,7 @@
 //! Curves over two axes, each linear, logarithmic or by odds.
 
 use super::axis::{Axis, Quantity as Of, Range, Tick, count_across, ticks};
-use super::drawing::{Anchor, INK};
-use super::drawing::{Drawing, TEXT, escaped, fitted, push_px, px, text_width};
+use super::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, escaped, fitted, push_px, px, text_width};
 use super::frame::Frame;
 use super::lines::{INDENT, ROW, decades, glyph, linear_step, look};
 use crate::number;
@@ -74,7 +73,7 @@ impl Spread<'_> {
         (all, title)
     }
 
-    /// Shares of one and five in a power of ten, and their complements; fewer where they are many.
+    /// Powers of ten and their complements, and half.
     fn odds(&self, range: Range) -> Vec<Tick> {
         let low = (1..=NINES).rev().map(|k| 10_f64.powi(-k));
         let shares = low.clone().map(|p| (p, label(p, Quantity::Share))).chain([(0.5, "50 %".to_owned())]);
@@ -251,11 +250,11 @@ fn legend(d: &mut Drawing, frame: &Frame, curves: &[Curve], top: f64) -> f64 {
 
 /// A note in lines of the figure's width; returns where it ends.
 fn note(d: &mut Drawing, text: &str, top: f64) -> f64 {
-    let (left, room, mut y) = (super::drawing::EDGE, WIDTH - 2.0 * super::drawing::EDGE, top);
+    let (room, mut y) = (WIDTH - 2.0 * EDGE, top);
     let mut line = String::new();
     let mut put = |line: &str, y: &mut f64| {
         *y += 16.0;
-        d.text(left, *y, Anchor::Start, line, super::drawing::FAINT);
+        d.text(EDGE, *y, Anchor::Start, line, FAINT);
     };
     for word in text.split_whitespace() {
         let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
