@@ -4,7 +4,7 @@ use super::axis::{Axis, Quantity as Of, Range, Tick, count_across, ticks};
 use super::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, escaped, fitted, push_px, px, text_width};
 use super::frame::Frame;
 use super::lines::{INDENT, ROW, decades, glyph, linear_step, look};
-use crate::number;
+use crate::number::{self, Unit};
 use crate::web::page::{self, Curve, Figure, Join, Quantity, Scale};
 
 const WIDTH: f64 = 760.0;
@@ -90,8 +90,11 @@ impl Spread<'_> {
 /// A round number of its kind.
 fn label(value: f64, quantity: Quantity) -> String {
     match quantity {
-        Quantity::Time => number::time(value, None, true).unwrap_or_default(),
-        Quantity::Share if value < 9e-5 => format!("{:.0e}", value),
+        Quantity::Time => {
+            let unit = Unit::of(value);
+            format!("{} {}", (value / unit.nanos() * 1e6).round() / 1e6, unit.sign(true))
+        }
+        Quantity::Share if value < 9e-5 => format!("{value:.0e}"),
         Quantity::Share => format!("{} %", (value * 1e8).round() / 1e6),
         Quantity::Count if value >= 1e6 => format!("{}M", value / 1e6),
         Quantity::Count if value >= 1e4 => format!("{}k", value / 1e3),
