@@ -10,7 +10,7 @@ import { figure } from "./figure";
 import type { Spot } from "./gestures";
 import { type Box, type Points, extent, nearest } from "./hit";
 import { curveIcon, dashOf, markOf } from "./looks";
-import { type Scale, scale, written } from "./scales";
+import { type Scale, saying, scale } from "./scales";
 import { sortedOrder } from "./sort";
 import { TableView } from "./table";
 import { onTheme, palette } from "./theme";
@@ -266,17 +266,15 @@ export class CurvesView {
 
   #interval(point: number): string {
     const [low, high] = [this.#all.low[point] ?? null, this.#all.high[point] ?? null];
-    const { quantity } = this.#figure.y;
+    const { y } = this.#figure;
     if (low === null) return "";
-    return high === null
-      ? `${written(low, quantity)} and more`
-      : `[${written(low, quantity)}, ${written(high, quantity)}]`;
+    return high === null ? `${saying(low, y)} and more` : `[${saying(low, y)}, ${saying(high, y)}]`;
   }
 
   /** Across, upwards, and the interval if there is one. */
   #texts(point: number): string[] {
     const { x, y } = this.#figure;
-    const values = [written(this.#all.x[point]!, x.quantity), written(this.#all.y[point]!, y.quantity)];
+    const values = [saying(this.#all.x[point]!, x), saying(this.#all.y[point]!, y)];
     const interval = this.#interval(point);
     return interval === "" ? values : [...values, interval];
   }
@@ -383,7 +381,7 @@ export class CurvesView {
     const { x, y, curves, note } = this.#figure;
     const ends = curves.map((c) => {
       const last = c.x.length - 1;
-      const at = (i: number): string => `${written(c.y[i]!, y.quantity)} at ${written(c.x[i]!, x.quantity)}`;
+      const at = (i: number): string => `${saying(c.y[i]!, y)} at ${saying(c.x[i]!, x)}`;
       return `${c.title}: from ${at(0)} to ${at(last)}`;
     });
     return `${y.title} over ${x.title}. ${note} ${ends.join("; ")}. ${HINT}`;

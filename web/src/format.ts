@@ -57,6 +57,12 @@ export function nanos(ns: number): string {
   return `${after === undefined ? grouped : `${grouped}.${after}`} ns`;
 }
 
+/** A time to the nanosecond, in the unit that suits it: for times that are close to each other. */
+export function precise(ns: number): string {
+  const unit = unitOf(ns);
+  return `${fixed(ns / unit.nanos, unit.finest)} ${unit.sign}`;
+}
+
 /** A count with groups of digits: `10 000`; four digits stay together. */
 export function count(n: number): string {
   const text = fixed(n, 0);

@@ -2,7 +2,7 @@
 
 import { type AxisKind, axis, timeAxis, wholeAxis } from "./axes";
 import type { Axis, Quantity, ScaleName } from "./data";
-import { MINUS, count, fixed, ratio, share, time } from "./format";
+import { MINUS, count, fixed, precise, ratio, share, time } from "./format";
 import { type Range, type Ticks, decades, decimalsOfStep, multiples, niceStep } from "./ticks";
 
 /** A scale of an axis: values to what is drawn, and back. */
@@ -35,8 +35,12 @@ function odds(at: number): number {
   return at > 0 ? 1 / (1 + 10 ** -at) : 10 ** at / (1 + 10 ** at);
 }
 
-/** A value in words. */
-export function written(value: number, quantity: Quantity): string {
+/** A value of an axis in words. Times that are spread evenly are close to each other. */
+export function saying(value: number, { quantity, scales }: Axis): string {
+  return quantity === "time" && scales[0] === "linear" ? precise(value) : written(value, quantity);
+}
+
+function written(value: number, quantity: Quantity): string {
   if (quantity === "time") return time(value);
   if (quantity === "share") return share(value);
   return quantity === "count" ? count(value) : ratio(value);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Axis, ScaleName } from "../../src/data";
 import { share } from "../../src/format";
-import { logit, oddsTicks, scale, written } from "../../src/scales";
+import { logit, oddsTicks, saying, scale } from "../../src/scales";
 
 const axis = (quantity: Axis["quantity"], floor: number | null = null): Axis => ({
   title: "t",
@@ -53,15 +53,15 @@ describe("scale", () => {
   });
 });
 
-describe("written", () => {
+describe("saying", () => {
   it("tells nearly all from all", () => {
     expect([0, 3.2e-7, 0.012, 0.5, 1].map(share)).toEqual(["0", "3.2e−7", "1.2 %", "50.0 %", "100 %"]);
     expect(share(0.99999)).toBe("99.9990 %");
     expect(share(0.9999996)).toBe("99.999960 %");
-    expect([written(1234, "time"), written(100_000, "count"), written(1.00012, "ratio")]).toEqual([
-      "1.234 µs",
-      "100\u202f000",
-      "1.0001",
-    ]);
+    const says = (value: number, quantity: Axis["quantity"], scales: ScaleName[]): string =>
+      saying(value, { ...axis(quantity), scales });
+    expect(says(1_000_234, "time", ["log"])).toBe("1.000 ms");
+    expect(says(1_000_234, "time", ["linear", "log"])).toBe("1.000234 ms");
+    expect([says(100_000, "count", ["log"]), says(1.00012, "ratio", ["linear"])]).toEqual(["100\u202f000", "1.0001"]);
   });
 });
