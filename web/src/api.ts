@@ -6,6 +6,7 @@ import type { Range } from "./ticks";
 import type { View } from "./view";
 
 export interface TareApi {
+  /** Id of the plot or part that is shown. */
   readonly plot: string | null;
   /** Positions of the selected samples. */
   readonly selection: number[];
@@ -17,6 +18,8 @@ export interface TareApi {
   place: (chart: string, x: number, y: number) => Spot | null;
   /** Of a trace: the visible time (ns), the inactive period that is pointed at (-1: none), and where a time is. */
   readonly timeline: { range: Range; focus: number; drawn: number; place: (ns: number) => Spot } | null;
+  /** Figures of curves: what is seen of each, the values of what is pointed at, and where values are on the screen. */
+  readonly curves: { id: string; view: View; focus: [number, number] | null; place: (x: number, y: number) => Spot }[];
 }
 
 export function api(page: PageView): TareApi {
@@ -24,7 +27,7 @@ export function api(page: PageView): TareApi {
   const log = (name: string): boolean => name === "scatter" && page.current?.context.options.log === true;
   return Object.freeze({
     get plot() {
-      return page.current?.plot.id ?? null;
+      return page.current?.plot.id ?? page.part?.id ?? null;
     },
     get selection() {
       return Array.from(page.current?.context.selection.positions() ?? []);
@@ -46,6 +49,14 @@ export function api(page: PageView): TareApi {
       if (!shown) return null;
       const { range, focus, drawn } = shown;
       return { range, focus, drawn, place: (ns: number) => shown.place(ns) };
+    },
+    get curves() {
+      return (page.part?.views ?? []).map((v) => ({
+        id: v.id,
+        view: v.values,
+        focus: v.focused,
+        place: (x: number, y: number) => v.place(x, y),
+      }));
     },
     place(name: string, x: number, y: number): Spot | null {
       const chart = charts().find((c) => c.spec.name === name);

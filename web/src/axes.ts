@@ -15,7 +15,7 @@ export interface AxisKind {
 
 type Source = (range: Range, wanted: number) => Ticks;
 
-function axis(title: string, source: Source, apart: number, below: number): AxisKind {
+export function axis(title: string, source: Source, apart: number, below: number): AxisKind {
   const ticks = (range: Range, pixels: number): Ticks => source(range, Math.max(2, pixels / apart));
   return {
     title,

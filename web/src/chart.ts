@@ -16,7 +16,9 @@ import { type View, moved, same, showing, within, zoomed } from "./view";
 use([LineChart, GridComponent, CanvasRenderer]);
 
 export interface Spec {
-  name: "scatter" | "sequence" | "histogram";
+  name: "scatter" | "sequence" | "histogram" | "curves";
+  /** What a saved picture is called, if not by its name. */
+  file?: string;
   label: string;
   /** Id of the text that says what the chart shows. */
   describedBy: string;

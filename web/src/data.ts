@@ -6,16 +6,18 @@
 export interface Page {
   format: "tare-page";
   version: 1;
-  kind: "run" | "profile" | "trace";
+  kind: "run" | "profile" | "trace" | "noise";
   title: string;
   subtitle: string;
   /** What was measured where: label and text. */
   facts: [string, string][];
   remarks: Remark[];
-  /** A program of a run; the short and the long part of a profile; none of a trace. */
+  /** A program of a run; the short and the long part of a profile; none of a trace or of noise. */
   plots: Plot[];
   /** Of a trace. */
   timeline?: Timeline;
+  /** Of noise: one for each grain. */
+  parts?: Part[];
   /** Of the whole: comparison, protocol, cutoffs, machine. */
   tables: Table[];
   /** Version and time, for the foot of the page. */
@@ -166,4 +168,56 @@ export interface Events {
   kind: number[];
   start: number[];
   end: number[];
+}
+
+/** Figures and tables that belong together. */
+export interface Part {
+  id: string;
+  title: string;
+  note: string;
+  figures: Figure[];
+  tables: Table[];
+}
+
+/** Curves over two axes. */
+export interface Figure {
+  /** Letters, digits and dashes. */
+  id: string;
+  title: string;
+  note: string;
+  x: Axis;
+  y: Axis;
+  curves: Curve[];
+}
+
+/** Times are ns, shares from 0 to 1, ratios multiples. */
+export type Quantity = "time" | "count" | "share" | "ratio";
+
+/** On a `logit` scale shares are spread by their odds: those near 0 as on a logarithmic one, those near 1 as their complements. */
+export type ScaleName = "linear" | "log" | "logit";
+
+export interface Axis {
+  title: string;
+  quantity: Quantity;
+  /** The first is shown first. */
+  scales: ScaleName[];
+  /** On a scale that is not linear, what is smaller (or, by odds, nearer to 1) is drawn there. */
+  floor: number | null;
+  /** What is shown first; `null`: all. */
+  shown: [number, number] | null;
+}
+
+export interface Curve {
+  title: string;
+  /** Colour and pattern; curves with the same are hidden together. */
+  look: number;
+  /** An approximation of another one. */
+  thin: boolean;
+  /** Between two points: a straight line, the value of the point before, or of the one after. */
+  join: "straight" | "before" | "after";
+  /** Ascending. */
+  x: number[];
+  y: number[];
+  /** Intervals of `y`; `null` where there is no bound. */
+  band: { title: string; low: (number | null)[]; high: (number | null)[] } | null;
 }

@@ -27,5 +27,5 @@ export function figure(
 
 function download(chart: Chart): void {
   const url = chart.picture(3, palette().paper)?.toDataURL("image/png");
-  if (url) h("a", { href: url, download: `tare-${chart.spec.name}.png` }).click();
+  if (url) h("a", { href: url, download: `tare-${chart.spec.file ?? chart.spec.name}.png` }).click();
 }

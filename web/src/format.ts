@@ -57,6 +57,12 @@ export function nanos(ns: number): string {
   return `${after === undefined ? grouped : `${grouped}.${after}`} ns`;
 }
 
+/** A time to the nanosecond, in the unit that suits it: for times that are close to each other. */
+export function precise(ns: number): string {
+  const unit = unitOf(ns);
+  return `${fixed(ns / unit.nanos, unit.finest)} ${unit.sign}`;
+}
+
 /** A count with groups of digits: `10 000`; four digits stay together. */
 export function count(n: number): string {
   const text = fixed(n, 0);
@@ -72,6 +78,19 @@ export function counted(n: number, one: string, many = `${one}s`): string {
 export function percent(fraction: number): string {
   const value = fraction * 100;
   return `${fixed(value, Math.min(4, decimalsFor(value, Math.abs(value) < 10 ? 2 : 3)))} %`;
+}
+
+/** A probability: in per cent, a power of ten if it is small, and with all the nines that it has if it is nearly 1. */
+export function share(p: number): string {
+  if (p === 0) return "0";
+  if (p < 1e-4) return p.toExponential(1).replace("-", MINUS);
+  if (p <= 0.99 || p >= 1) return percent(p);
+  return `${fixed(p * 100, Math.min(12, Math.ceil(-Math.log10((1 - p) * 100) - 1e-6) + 1))} %`;
+}
+
+/** A multiple with five significant digits. */
+export function ratio(value: number): string {
+  return fixed(value, decimalsFor(value, 5));
 }
 
 /** How a column of times is written: one unit and fixed decimals, so that points stand below each other. */

@@ -1,6 +1,6 @@
 // Takes the data out of the page, and says in one sentence what is wrong with it.
 
-import type { Page, Plot, Timeline } from "./data";
+import type { Page, Part, Plot, Timeline } from "./data";
 
 export class Unreadable extends Error {}
 
@@ -33,6 +33,7 @@ export function checked(value: unknown): Page {
   }
   page.plots.forEach(checkPlot);
   if (page.timeline) checkTimeline(page.timeline);
+  page.parts?.forEach(checkPart);
   return page;
 }
 
@@ -73,4 +74,19 @@ function checkTimeline(t: Timeline): void {
   if (!Array.isArray(events.what) || [events.start, events.end].some((a) => a?.length !== events.kind?.length))
     wrong("events that lack a part");
   if (events.kind.some((k) => events.what[k] === undefined)) wrong("events of an unknown kind");
+}
+
+function checkPart(part: Part, index: number): void {
+  const wrong = (what: string): never => {
+    throw new Unreadable(`The data of this page is inconsistent: part ${index + 1} has ${what}.`);
+  };
+  if (!Array.isArray(part?.figures) || !Array.isArray(part.tables)) return wrong("no figures or tables");
+  for (const { x, y, curves } of part.figures) {
+    if (!Array.isArray(curves) || [x, y].some((a) => !Array.isArray(a?.scales) || a.scales.length === 0))
+      wrong("a figure without curves or axes");
+    for (const c of curves) {
+      const columns = [c.y, ...(c.band ? [c.band.low, c.band.high] : [])];
+      if (columns.some((column) => column?.length !== c.x?.length)) wrong("a curve that lacks values");
+    }
+  }
 }

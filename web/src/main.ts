@@ -2,6 +2,7 @@
 
 import "./style/base.css";
 import "./style/controls.css";
+import "./style/curves.css";
 import "./style/head.css";
 import "./style/plots.css";
 import "./style/tables.css";

@@ -1,7 +1,8 @@
 // The page around the plots: what was measured, which program is shown, the tables of the whole.
 
-import type { Page, Plot, Remark } from "./data";
+import type { Page, Part, Plot, Remark } from "./data";
 import { bdi, h, uid } from "./dom";
+import { PartView } from "./part";
 import { type PlotView, plotView } from "./plot";
 import { staticTable, type StaticTable } from "./static-table";
 import { toggleTheme } from "./theme";
@@ -15,6 +16,8 @@ export class PageView {
   current: PlotView | null = null;
   /** Of a trace. */
   readonly timeline: TimelineView | null;
+  /** Of noise: the part that is shown. */
+  part: PartView | null = null;
   readonly #page: Page;
   readonly #panel = h("div", { class: "panel" });
   readonly #tables: StaticTable[];
@@ -26,9 +29,10 @@ export class PageView {
     this.#tables = page.tables.map((t) => staticTable(t, null));
     const whole = h("section", { class: "whole tables" }, ...this.#tables.map((t) => t.element));
     const foot = h("footer", {}, h("p", {}, page.foot));
-    // A profile is asked for its cutoffs, a run for its samples, a trace for its timeline.
-    const first = page.kind === "profile" ? whole : null;
-    const last = page.kind === "profile" ? null : whole;
+    // A profile is asked for its cutoffs, a run for its samples, a trace for its timeline, noise for how much there is.
+    const early = page.kind === "profile" || page.kind === "noise";
+    const first = early ? whole : null;
+    const last = early ? null : whole;
     const periods = this.timeline && h("div", { class: "tables" }, this.timeline.periods);
     this.element = h("main", {}, header(page), first, this.#chooser(), this.#panel, last, periods, foot);
     window.addEventListener("hashchange", () => this.show(this.#fromHash()));
@@ -36,6 +40,7 @@ export class PageView {
       if (event.key !== "Escape" || event.defaultPrevented) return;
       this.current?.context.selection.clear();
       this.current?.context.tooltip.show(null, { x: 0, y: 0 });
+      this.part?.leave();
     });
   }
 
@@ -43,8 +48,8 @@ export class PageView {
     if (this.timeline) {
       this.#panel.append(this.timeline.element);
       this.timeline.mount();
-    } else if (this.#page.plots.length > 0) this.show(this.#fromHash());
-    else this.#panel.append(h("p", { class: "instead" }, "There is nothing to plot: no program was measured."));
+    } else if (this.#shown.length > 0) this.show(this.#fromHash());
+    else this.#panel.append(h("p", { class: "instead" }, "There is nothing to plot: nothing was measured."));
   }
 
   #fromHash(): number {
@@ -56,12 +61,18 @@ export class PageView {
     }
     return Math.max(
       0,
-      this.#page.plots.findIndex((plot) => plot.id === id),
+      this.#shown.findIndex((plot) => plot.id === id),
     );
   }
 
-  /** Draws a plot; the one before is given up, so that 500 programs cost no more than one. */
+  /** What there is to choose from. */
+  get #shown(): (Plot | Part)[] {
+    return this.#page.plots.length > 0 ? this.#page.plots : (this.#page.parts ?? []);
+  }
+
+  /** Draws a plot or a part; the one before is given up, so that 500 programs cost no more than one. */
   show(index: number): void {
+    this.#showPart(index);
     const plot = this.#page.plots[index];
     if (!plot || this.current?.plot === plot) return;
     this.current?.dispose();
@@ -71,8 +82,18 @@ export class PageView {
     this.#mark(index);
   }
 
+  #showPart(index: number): void {
+    const part = this.#page.plots.length > 0 ? undefined : this.#page.parts?.[index];
+    if (!part || this.part?.id === part.id) return;
+    this.part?.dispose();
+    this.part = new PartView(part);
+    this.#panel.replaceChildren(this.part.element);
+    this.part.mount();
+    this.#mark(index);
+  }
+
   #go(index: number): void {
-    const plot = this.#page.plots[index];
+    const plot = this.#shown[index];
     if (plot) history.replaceState(null, "", `#${encodeURIComponent(plot.id)}`);
     this.show(index);
   }
@@ -81,15 +102,20 @@ export class PageView {
     for (const table of this.#tables) table.printing(on);
     this.current?.printing(on);
     this.timeline?.printing(on);
+    this.part?.printing(on);
   }
 
   #chooser(): HTMLElement | null {
-    const { plots, kind } = this.#page;
-    if (plots.length < 2) return null;
-    return plots.length <= TABS ? this.#tabs(plots) : this.#list(plots, kind === "run" ? "program" : "part");
+    const { kind } = this.#page;
+    const shown = this.#shown;
+    if (shown.length < 2) return null;
+    const what = { run: "program", noise: "grain", profile: "part", trace: "part" }[kind] ?? "part";
+    return shown.length <= TABS
+      ? this.#tabs(shown, `${what[0]!.toUpperCase()}${what.slice(1)}s`)
+      : this.#list(shown, what);
   }
 
-  #tabs(plots: Plot[]): HTMLElement {
+  #tabs(plots: (Plot | Part)[], what: string): HTMLElement {
     this.#panel.id = uid("panel");
     this.#panel.setAttribute("role", "tabpanel");
     const tabs = plots.map((plot, i) => {
@@ -103,7 +129,7 @@ export class PageView {
       });
       this.#panel.setAttribute("aria-labelledby", tabs[index]?.id ?? "");
     };
-    const bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Programs" }, ...tabs);
+    const bar = h("div", { class: "tabs", role: "tablist", "aria-label": what }, ...tabs);
     bar.addEventListener("keydown", (event) => {
       const at = tabs.indexOf(event.target as HTMLButtonElement);
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -115,7 +141,7 @@ export class PageView {
     return bar;
   }
 
-  #list(plots: Plot[], what: string): HTMLElement {
+  #list(plots: (Plot | Part)[], what: string): HTMLElement {
     const id = uid("plots");
     const options = plots.map((plot, i) => h("option", { value: i }, plot.title));
     const select = h("select", { id }, ...options);

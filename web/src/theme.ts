@@ -17,6 +17,8 @@ export interface Palette {
   /** Of a timeline: when the process had its CPU, and what had it else. */
   active: string;
   gaps: Record<GapClass, string>;
+  /** Of curves, each of which has a pattern of its own, too. */
+  curves: string[];
 }
 
 const PALETTES: Record<Theme, Palette> = {
@@ -44,6 +46,7 @@ const PALETTES: Record<Theme, Palette> = {
       no_event: "#111111",
       unknown: "#7f7f7f",
     },
+    curves: ["#0072b2", "#d55e00", "#007a5a", "#a6528f", "#111111", "#3f8fc4", "#a8780a", "#7f7f7f"],
   },
   dark: {
     ink: "#e4e2dc",
@@ -69,6 +72,7 @@ const PALETTES: Record<Theme, Palette> = {
       no_event: "#f4f1e8",
       unknown: "#8b9094",
     },
+    curves: ["#56b4e9", "#f08a3c", "#58b89d", "#d99ac6", "#f4f1e8", "#8fc9ee", "#e6c229", "#a0a7ad"],
   },
 };
 

@@ -20,14 +20,14 @@ export function niceStep(span: number, wanted: number): number {
 }
 
 /** Multiples of `step` in the range. */
-function multiples([lo, hi]: Range, step: number): number[] {
+export function multiples([lo, hi]: Range, step: number): number[] {
   const at: number[] = [];
   const slack = step * 1e-6;
   for (let i = Math.ceil((lo - slack) / step); i * step <= hi + slack && at.length < 200; i++) at.push(i * step);
   return at;
 }
 
-function decimalsOfStep(step: number): number {
+export function decimalsOfStep(step: number): number {
   return Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
 }
 
@@ -49,14 +49,24 @@ export function timeTicks(range: Range, wanted: number): Ticks {
 
 /** A logarithmic axis of times: `range` is log10 of ns. Powers of ten, with 2 and 5 where they fit, else linear steps. */
 export function logTicks(range: Range, wanted: number): Ticks {
-  const decades = range[1] - range[0];
+  return decades(range, wanted, timeTicks, ownUnit);
+}
+
+/** A logarithmic axis: `range` is log10 of what `label` writes; where it is narrow, the ticks are those of `narrow`. */
+export function decades(
+  range: Range,
+  wanted: number,
+  narrow: (range: Range, wanted: number) => Ticks,
+  label: (value: number) => string,
+): Ticks {
+  const span = range[1] - range[0];
   const values: [number, number] = [10 ** range[0], 10 ** range[1]];
-  if (decades < 0.7) {
-    const linear = timeTicks(values, wanted);
+  if (span < 0.7) {
+    const linear = narrow(values, wanted);
     return { ...linear, at: linear.at.map(Math.log10) };
   }
-  const factors = decades < wanted / 3 ? [1, 2, 5] : [1];
-  const every = Math.max(1, Math.ceil(decades / wanted));
+  const factors = span < wanted / 3 ? [1, 2, 5] : [1];
+  const every = Math.max(1, Math.ceil(span / wanted));
   const at: number[] = [];
   const labels: string[] = [];
   for (let p = Math.floor(range[0]); p <= range[1]; p++) {
@@ -65,7 +75,7 @@ export function logTicks(range: Range, wanted: number): Ticks {
       const v = factor * 10 ** p;
       if (v < values[0] * 0.999999 || v > values[1] * 1.000001) continue;
       at.push(Math.log10(v));
-      labels.push(ownUnit(v));
+      labels.push(label(v));
     }
   }
   return { at, labels, unit: "" };

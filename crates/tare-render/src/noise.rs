@@ -1,10 +1,14 @@
-//! Measurements of noise as tables, as JSON, and as files for simulators.
+//! Measurements of noise as tables, as JSON, as figures, and as files for simulators.
+
+mod figures;
+
+pub(crate) use figures::{all_grains, parts};
 
 use crate::RenderError;
 use crate::number;
 use crate::page::Page;
 use crate::style::{Paint, Style};
-use crate::svg::lines::{self, Lines};
+use crate::svg;
 use crate::table::{Table, draw};
 use crate::text::shown;
 use crate::trace::reason;
@@ -61,7 +65,7 @@ fn place(row: &Row) -> String {
 }
 
 /// Table 2.
-fn durations(grains: &[Grain], u: bool) -> Table {
+pub(crate) fn durations(grains: &[Grain], u: bool) -> Table {
     let note = "Slowdown: mean over shortest. Node: of the CPUs' phases at the same time, the longest.";
     let columns = [">grain", "where", ">phases", ">mean", ">median", ">std dev", ">min", ">max", ">slowdown"];
     let mut table = Table::new("Durations of phases (ICS'05, table 2)", note, &columns);
@@ -215,6 +219,13 @@ fn beside(s: &Series, phases: usize, u: bool) -> Vec<String> {
     vec![stolen, misses]
 }
 
+/// Table 3 and what is left, of a CPU.
+fn interruptions(noise: &Noise, g: &Grain, cpu: u32, by: &Attribution, more: &str, u: bool) -> [Table; 2] {
+    let here = |s: &&Series| (s.grain, s.cpu) == (g.grain, cpu);
+    let series = noise.phases.iter().map(|p| &p.series).find(here);
+    [sources(by, noise.plan.tick.as_ref(), more, u), curves(by, series, more, u)]
+}
+
 fn tables(noise: &Noise, grains: &[Grain], u: bool) -> Vec<Table> {
     let mut all = vec![durations(grains, u)];
     let several = grains.len() > 1;
@@ -224,10 +235,7 @@ fn tables(noise: &Noise, grains: &[Grain], u: bool) -> Vec<Table> {
         for a in &g.attribution {
             if let Reading::Value(by) = &a.by {
                 let more = of(g, several, u) + &on(a, g.attribution.len() > 1);
-                let here = |s: &&Series| (s.grain, s.cpu) == (g.grain, a.cpu);
-                let series = noise.phases.iter().map(|p| &p.series).find(here);
-                all.push(sources(by, noise.plan.tick.as_ref(), &more, u));
-                all.push(curves(by, series, &more, u));
+                all.extend(interruptions(noise, g, a.cpu, by, &more, u));
             }
         }
     }
@@ -243,7 +251,7 @@ fn heuristic(h: Heuristic) -> &'static str {
     }
 }
 
-fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
+pub(crate) fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
     let ns = |units: f64| units * 1e9 / hz;
     format!(
         "{:.4} ns an iteration: {} of {} timings of {} iterations; reading the counter takes {} more",
@@ -256,7 +264,7 @@ fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
 }
 
 /// The tick as the kernel has it, to compare with what the record shows.
-fn configured(tick: &Tick) -> String {
+pub(crate) fn configured(tick: &Tick) -> String {
     let hz = match &tick.hz {
         Reading::Value(hz) => format!("HZ {hz}"),
         Reading::Absent(why) => format!("HZ {why}"),
@@ -286,14 +294,14 @@ fn ticked(tick: Option<&Tick>, a: &Attribution) -> Option<String> {
     Some(format!("{} timer interrupts a second, HZ {hz}: {state}.", number::fixed(seen, 1).unwrap_or_default()))
 }
 
-fn scheduled(sched: Sched) -> String {
+pub(crate) fn scheduled(sched: Sched) -> String {
     match sched {
         Sched::Other => "default scheduler".to_owned(),
         Sched::Fifo { priority } => format!("SCHED_FIFO, priority {priority}"),
     }
 }
 
-fn cpus(plan: &Plan) -> String {
+pub(crate) fn cpus(plan: &Plan) -> String {
     let all: Vec<String> = plan.cpus.iter().map(u32::to_string).collect();
     match all.as_slice() {
         [one] => format!("CPU {one}"),
@@ -312,7 +320,7 @@ fn ended(s: &Series, u: bool) -> Option<String> {
     Some(format!("The phases of {} on CPU {} {how}.", exact(s.grain, u), s.cpu))
 }
 
-fn remarks(noise: &Noise, grains: &[Grain], u: bool) -> Vec<String> {
+pub(crate) fn remarks(noise: &Noise, grains: &[Grain], u: bool) -> Vec<String> {
     let mut all: Vec<String> = noise.phases.iter().filter_map(|p| ended(&p.series, u)).collect();
     if noise.phases.iter().any(|p| !p.series.locked) {
         all.push("The memory for durations could not be locked; paging may be in them.".to_owned());
@@ -368,28 +376,9 @@ pub fn terminal(head: &Head, noise: &Noise, grains: &[Grain], style: &Style) -> 
     page.finish()
 }
 
-/// Shares below are not told apart in the figure.
-const FLOOR: f64 = 1e-6;
-
-/// The survival functions of all grains (figures 3 and 5, the tail), as SVG; `None` if there is nothing to draw.
+/// The survival functions of all grains (figure 5), as SVG; `None` if there is nothing to draw.
 pub fn figure(head: &Head, grains: &[Grain]) -> Option<String> {
-    let series = grains.iter().map(|g| {
-        let points = g.survival.iter().map(|s| (s.delay, s.share));
-        (format!("grain {}", exact(g.grain, true)), points.collect())
-    });
-    lines::figure(&Lines {
-        heading: "Delays of phases (ICS'05, figures 3 and 5)".to_owned(),
-        below: format!(
-            "{} of {}. Shares below a millionth are not told apart.",
-            shown(&head.title),
-            shown(&head.machine)
-        ),
-        x: "Delay relative to the shortest phase".to_owned(),
-        times: true,
-        y: "Phases that are delayed by so much and more".to_owned(),
-        floor: Some(FLOOR),
-        series: series.collect(),
-    })
+    svg::figure(&all_grains(grains)?, &format!("{} of {}", shown(&head.title), shown(&head.machine)))
 }
 
 #[derive(Serialize)]

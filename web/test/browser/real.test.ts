@@ -84,3 +84,30 @@ test("a trace's page shows its timeline, which can be zoomed", async () => {
   expect(requests).toEqual([]);
   await close();
 });
+
+test("the page of noise shows what was measured, and its figures can be zoomed", async () => {
+  const file = join(folder, "noise.html");
+  const args = ["noise", "--grain", "1us,100us", "--phases", "3000", "--calibrations", "30", "--json", "--html", file];
+  const said = JSON.parse(run(...args)) as { grains: { rows: { min: number; max: number }[] }[] };
+  const { page, troubles, requests, close } = await openHtml(browser, readFileSync(file, "utf8"));
+  expect(await page.getByRole("tab").allInnerTexts()).toEqual(["All grains", "Grain 1 µs", "Grain 100 µs"]);
+  await page.getByRole("tab", { name: "Grain 100 µs" }).click();
+  const id = "grain-100us-distribution";
+  const figure = page.locator(`[data-figure="${id}"]`);
+  await figure.focus();
+  // From the shortest phase to the longest.
+  const focus = (): Promise<number | undefined> =>
+    tare(page, (t) => t.curves.find((c) => c.id === "grain-100us-distribution")?.focus?.[0]);
+  await page.keyboard.press("Home");
+  expect(await focus()).toBe(said.grains[1]!.rows[0]!.min);
+  await page.keyboard.press("0");
+  await page.keyboard.press("End");
+  expect(await focus()).toBe(said.grains[1]!.rows[0]!.max);
+  const span = (): Promise<number> => tare(page, (t) => t.curves[0]!.view.x[1] - t.curves[0]!.view.x[0]);
+  const whole = await span();
+  await page.keyboard.press("+");
+  await expect.poll(span).toBeLessThan(whole * 0.9);
+  expect(troubles).toEqual([]);
+  expect(requests).toEqual([]);
+  await close();
+});

@@ -1,9 +1,10 @@
-//! `tare report`: a run or a profile as a web page of one file, or as figures in SVG.
+//! `tare report`: a run, a profile or a measurement of noise as a web page of one file, or as figures in SVG.
 
 use super::StoreArgs;
 use crate::exit::{Exit, Failure};
 use clap::Args;
 use std::path::PathBuf;
+use tarebench::core::document::{Id, Kind};
 use tarebench::core::profile::Profile;
 use tarebench::core::report::build;
 use tarebench::render::web;
@@ -12,20 +13,21 @@ use tarebench::store::{SqliteStore, Store, StoreError, Stored};
 use tarebench::sys::clock;
 use tarebench::{profiling, session};
 
-/// Write a run or a profile as a web page: one file, which asks nothing of a network
+/// Write a run, a profile or noise as a web page: one file, which asks nothing of a network
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare report last -o run.html
   tare report --profile -o profile.html
-  tare report build7@2 --svg figures")]
+  tare report build7@2 --svg figures
+  tare report n1 -o noise.html")]
 pub struct ReportArgs {
-    /// Number of a run, `last`, digits of its uuid; or the name of a profile
-    #[arg(value_name = "RUN|PROFILE", default_value = "last", conflicts_with = "profile")]
+    /// Number of a run, `last`, digits of its uuid; `n1` for noise; or the name of a profile
+    #[arg(value_name = "RUN|NOISE|PROFILE", default_value = "last", conflicts_with = "profile")]
     what: String,
     /// A profile, NAME or NAME@VERSION [default: the newest of this machine]
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "")]
     profile: Option<String>,
-    /// File to write; `-` is standard output [default: tare-RUN.html, unless --svg is given]
+    /// File to write; `-` is standard output [default: tare-run-RUN.html and the like, unless --svg is given]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Folder for the main figures as SVG
@@ -66,8 +68,10 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
         let none = || Failure::usage(format!("there is no profile {label}").trim_end()).hint("`tare profile list`");
         return of_profile(&found.ok_or_else(none)?);
     }
-    if let Ok(Stored::Document(id)) = store.find(&args.what) {
-        return Err(super::no_run(id));
+    match store.find(&args.what) {
+        Ok(Stored::Document(id)) if id.kind == Kind::Noise => return of_noise(store, id),
+        Ok(Stored::Document(id)) => return Err(super::no_run(id)),
+        _ => {}
     }
     let id = match store.resolve(&args.what) {
         Ok(id) => id,
@@ -86,6 +90,12 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
     Ok((web::run(&report, &samples, foot()), format!("run-{id}")))
 }
 
+fn of_noise(store: &SqliteStore, id: Id) -> Result<(Page, String), Failure> {
+    let (head, found) = tarebench::noise::load(store, id)?;
+    let grains = super::noise::grains(&found, &[]);
+    Ok((web::noise(&head, &found, &grains, foot()), format!("noise-{id}")))
+}
+
 fn of_profile(profile: &Profile) -> Result<(Page, String), Failure> {
     let learned = profiling::learned(profile)?;
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
@@ -98,7 +108,8 @@ fn of_profile(profile: &Profile) -> Result<(Page, String), Failure> {
     Ok((web::profile(profile, &learned, &doubts, foot()), format!("profile-{stem}")))
 }
 
-fn foot() -> String {
+/// Version and time, for the foot of a page.
+pub fn foot() -> String {
     format!("tare {}, report of {}", tarebench::VERSION, crate::output::local_time(clock::realtime()))
 }
 

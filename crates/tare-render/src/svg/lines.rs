@@ -27,23 +27,25 @@ pub struct Lines {
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 360.0;
 /// Okabe and Ito's colours, with a dash and a symbol each, so that they are told apart in print, too.
-const LOOKS: [(&str, &str); 6] = [
+const LOOKS: [(&str, &str); 8] = [
     ("#0072b2", ""),
     ("#d55e00", "7 4"),
     ("#009e73", "2 3"),
     ("#cc79a7", "9 3 2 3"),
     ("#000000", "14 5"),
     ("#56b4e9", "4 2"),
+    ("#e69f00", "1 2 6 2"),
+    ("#7f7f7f", "3 6"),
 ];
-const ROW: f64 = 19.0;
-const INDENT: f64 = 34.0;
+pub(super) const ROW: f64 = 19.0;
+pub(super) const INDENT: f64 = 34.0;
 
-fn look(index: usize) -> (&'static str, &'static str) {
+pub(super) fn look(index: usize) -> (&'static str, &'static str) {
     LOOKS.get(index % LOOKS.len()).copied().unwrap_or(("#000000", ""))
 }
 
 /// A symbol around the point where the pen is.
-fn glyph(index: usize) -> &'static str {
+pub(super) fn glyph(index: usize) -> &'static str {
     match index % 4 {
         0 => "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
         1 => "m-3.2 -3.2h6.4v6.4h-6.4z",
@@ -53,7 +55,7 @@ fn glyph(index: usize) -> &'static str {
 }
 
 /// Ticks at 1, 2, 5 times the powers of ten; fewer where they are many.
-fn decades(range: Range, label: impl Fn(f64) -> String) -> Vec<Tick> {
+pub(super) fn decades(range: Range, label: impl Fn(f64) -> String) -> Vec<Tick> {
     let all = |steps: &[f64]| {
         let powers = range.low.floor() as i32..=range.high.ceil() as i32;
         let values = powers.flat_map(|p| steps.iter().map(move |s| s * 10_f64.powi(p)));
@@ -156,7 +158,7 @@ fn legend(d: &mut Drawing, frame: &Frame, lines: &Lines, top: f64) -> f64 {
 }
 
 /// A round step that gives about six ticks.
-fn linear_step(span: f64) -> f64 {
+pub(super) fn linear_step(span: f64) -> f64 {
     let rough = span.max(1e-9) / 6.0;
     let power = 10_f64.powf(rough.log10().floor());
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|k| k * power).find(|step| *step >= rough).unwrap_or(rough)
@@ -164,7 +166,7 @@ fn linear_step(span: f64) -> f64 {
 
 impl Range {
     /// With a share of the span more at each end.
-    fn with_margin_each(self, share: f64) -> Range {
+    pub(super) fn with_margin_each(self, share: f64) -> Range {
         let more = self.span() * share;
         Range { low: self.low - more, high: self.high + more }
     }

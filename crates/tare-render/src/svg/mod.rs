@@ -5,6 +5,7 @@
 
 mod account;
 mod axis;
+mod curves;
 mod drawing;
 mod frame;
 mod histogram;
@@ -17,7 +18,7 @@ mod trace;
 pub use trace::trace;
 
 use crate::RenderError;
-use crate::web::page::{Class, DualOrWhy, Measure, Page, Plot, Samples};
+use crate::web::page::{Class, DualOrWhy, Figure, Measure, Page, Plot, Samples, Scale};
 use std::collections::BTreeSet;
 
 /// Figures of a page: file name and text of each.
@@ -29,6 +30,10 @@ use std::collections::BTreeSet;
 /// - `ID-sequence.svg`: the first measure that has values, by sample number, with its lines.
 /// - `ID-histogram.svg`: the same measure's histogram, stacked by class.
 /// - `ID-account.svg`, if there is an account: means of its entries as one bar.
+///
+/// And for each figure of each part, where ID is the figure's:
+///
+/// - `ID.svg`, and `ID-log.svg` if its vertical axis may be logarithmic, too. Of the horizontal axis, what the page shows first.
 ///
 /// Width and height are in px. Samples that have no class, no number or no value, and pairs whose positions point
 /// nowhere, are left out. Memory and time grow linearly with samples.
@@ -55,7 +60,21 @@ pub fn figures(page: &Page) -> Result<Vec<(String, String)>, RenderError> {
         ];
         out.extend(others.into_iter().filter_map(|(what, svg)| Some((format!("{stem}-{what}.svg"), svg?))));
     }
+    for figure in page.parts.iter().flat_map(|p| &p.figures) {
+        let stem = stem(&figure.id, &mut stems);
+        let scales = figure.y.scales.iter().enumerate().filter_map(|(i, scale)| match (i, scale) {
+            (0, _) => Some((i, format!("{stem}.svg"))),
+            (_, Scale::Log) => Some((i, format!("{stem}-log.svg"))),
+            _ => None,
+        });
+        out.extend(scales.filter_map(|(i, name)| Some((name, curves::figure(figure, &page.title, i)?))));
+    }
     Ok(out)
+}
+
+/// One figure on the first scale of its axes, with what stands below its heading; `None` if there is nothing to draw.
+pub fn figure(figure: &Figure, below: &str) -> Option<String> {
+    curves::figure(figure, below, 0)
 }
 
 /// What a figure belongs to.

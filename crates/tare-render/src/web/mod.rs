@@ -1,10 +1,12 @@
 //! The web report: one file that holds its data, its program and its style, and asks nothing of a network.
 
+mod noise;
 pub mod page;
 mod profile;
 mod run;
 mod trace;
 
+pub use noise::noise;
 pub use profile::profile;
 pub use run::run;
 pub(crate) use trace::timeline;

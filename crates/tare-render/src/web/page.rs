@@ -25,6 +25,9 @@ pub struct Page {
     /// Of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
+    /// Of noise: one for each grain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// Of the whole.
     pub tables: Vec<Table>,
     /// Version and time.
@@ -41,6 +44,8 @@ pub enum Kind {
     Profile,
     /// An activity trace.
     Trace,
+    /// A measurement of noise.
+    Noise,
 }
 
 /// A remark.
@@ -299,4 +304,120 @@ pub enum GapClass {
     NoEvent,
     /// Not known.
     Unknown,
+}
+
+/// Figures and tables that belong together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// Unique in the page.
+    pub id: String,
+    /// Of its section.
+    pub title: String,
+    /// Below it.
+    pub note: String,
+    /// One after the other.
+    pub figures: Vec<Figure>,
+    /// Below them.
+    pub tables: Vec<Table>,
+}
+
+/// Curves over two axes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Unique in the page, of letters, digits and dashes.
+    pub id: String,
+    /// In words.
+    pub title: String,
+    /// How to read it.
+    pub note: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// At least one.
+    pub curves: Vec<Curve>,
+}
+
+/// An axis of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    /// What it is.
+    pub title: String,
+    /// What its values are.
+    pub quantity: Quantity,
+    /// How they are spread; the first is shown first.
+    pub scales: Vec<Scale>,
+    /// Smallest value that is told apart on a scale that is not linear, and below 1 by which the largest is: what is beyond is
+    /// drawn there.
+    pub floor: Option<f64>,
+    /// What is shown first of it; `None`: all.
+    pub shown: Option<(f64, f64)>,
+}
+
+/// What values of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// ns.
+    Time,
+    /// Whole numbers.
+    Count,
+    /// From 0 to 1.
+    Share,
+    /// Multiples.
+    Ratio,
+}
+
+/// How values are spread on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithms.
+    Log,
+    /// By the logarithms of their odds: shares near 0 as on a logarithmic scale, and those near 1 as their complements are.
+    Logit,
+}
+
+/// A curve, by column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// What it is.
+    pub title: String,
+    /// Colour and pattern; curves with the same are hidden together.
+    pub look: usize,
+    /// Thin: an approximation of another one.
+    pub thin: bool,
+    /// What is between its points.
+    pub join: Join,
+    /// Ascending.
+    pub x: Vec<f64>,
+    /// As many.
+    pub y: Vec<f64>,
+    /// Intervals of `y`.
+    pub band: Option<Band>,
+}
+
+/// What is between two points of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Join {
+    /// A straight line.
+    Straight,
+    /// The value of the point before.
+    Before,
+    /// The value of the point after.
+    After,
+}
+
+/// Intervals by point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Band {
+    /// What they are.
+    pub title: &'static str,
+    /// Lower bounds; `None` where there is no interval.
+    pub low: Vec<Option<f64>>,
+    /// Upper bounds; `None` where there is none.
+    pub high: Vec<Option<f64>>,
 }

@@ -42,6 +42,7 @@ pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: S
         remarks: remarks.iter().map(|text| Remark { warning: true, text: text.clone() }).chain(none).collect(),
         plots: plots.collect(),
         timeline: None,
+        parts: Vec::new(),
         tables: vec![table],
         foot,
     }

@@ -53,6 +53,7 @@ pub fn run(report: &RunReport, samples: &[Sample], foot: String) -> Page {
             .collect(),
         plots: plots.collect(),
         timeline: None,
+        parts: Vec::new(),
         tables: [comparison(report), Some(protocol(report))].into_iter().flatten().collect(),
         foot,
     }

@@ -37,6 +37,7 @@ pub fn trace(a: &Activity, foot: String) -> Page {
         facts: facts(a),
         remarks,
         plots: Vec::new(),
+        parts: Vec::new(),
         tables: vec![causes(&timeline)],
         timeline: Some(timeline),
         foot,

@@ -56,6 +56,7 @@ pub fn page(plots: Vec<Plot>) -> Page {
         remarks: Vec::new(),
         plots,
         timeline: None,
+        parts: Vec::new(),
         tables: Vec::new(),
         foot: String::new(),
     }

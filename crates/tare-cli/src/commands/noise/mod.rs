@@ -18,6 +18,7 @@ use tarebench::noise::{NoiseError, Step, choose_cpus, failed, load, measure, rat
 use tarebench::render::noise::{figure, json, terminal};
 use tarebench::render::number;
 use tarebench::render::style::Style;
+use tarebench::render::web;
 use tarebench::session::Place;
 use tarebench::store::SqliteStore;
 use tarebench::sys::noise::HIGHEST;
@@ -89,6 +90,9 @@ struct MeasureArgs {
     /// Picture of the share of phases over each delay, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Web page to write: one file, which asks nothing of a network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -202,7 +206,7 @@ pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
 fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?;
     let plan = plan(args)?;
-    if let Some(file) = &args.svg {
+    for file in args.svg.iter().chain(&args.html) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
         opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
     }
@@ -226,6 +230,10 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     }
     if let Some((file, picture)) = args.svg.as_ref().zip(figure(&head, &grains)) {
         write(file, &picture)?;
+    }
+    if let Some(file) = &args.html {
+        let page = web::noise(&head, &found, &grains, crate::commands::report::foot());
+        write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     if signal.is_some() {
         eprintln!("tare: interrupted; what was measured until then is kept");

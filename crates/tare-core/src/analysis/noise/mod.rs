@@ -4,6 +4,7 @@
 mod bootstrap;
 pub mod bsp;
 pub mod calibration;
+pub mod cdf;
 pub mod detour;
 pub mod empirical;
 pub mod model;

@@ -4,7 +4,9 @@
 use super::super::explained::Reason;
 use super::super::families::family;
 use super::super::intervals::Interval;
+use super::cdf::{self, CdfPoint};
 use super::empirical::{Distribution, node_counts};
+use super::model::{Probability, delayed, linear};
 use super::node::node_phases;
 use super::prediction::{Expected, predict};
 use super::subtraction::{self, Kind, split};
@@ -22,6 +24,8 @@ use std::num::NonZeroU64;
 pub const DELAYS: [Nanos; 5] = [Nanos(1_000), Nanos(10_000), Nanos(100_000), Nanos(1_000_000), Nanos(10_000_000)];
 /// Most nodes of a job.
 const MOST_NODES: NonZeroU64 = NonZeroU64::MIN.saturating_add(999_999);
+/// Of the curve of d_p(n).
+const CURVE_A_DECADE: NonZeroU64 = NonZeroU64::MIN.saturating_add(7);
 /// Of the survival function.
 const STEPS_A_DECADE: f64 = 8.0;
 /// Softirqs that begin so soon after the tick, or after one of its softirqs, are the tick's.
@@ -64,6 +68,8 @@ pub struct Row {
     pub max: f64,
     /// Mean over shortest; `None` if that is 0.
     pub slowdown: Option<f64>,
+    /// Their distribution with head and tail (figure 3), in a few hundred points at most.
+    pub cdf: Vec<CdfPoint>,
 }
 
 /// A point of the survival function (figures 3 and 5).
@@ -88,6 +94,23 @@ pub struct Chance {
     pub interval: Interval,
     /// d_p(n): for each number of nodes the chance that a phase of the job is delayed, with its interval.
     pub jobs: Vec<JobDelay>,
+    /// The curve of figure 2, from one node to a million.
+    pub curve: Vec<ChancePoint>,
+}
+
+/// A point of d_p(n), and what stands in for it where it is small.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChancePoint {
+    /// n.
+    pub nodes: NonZeroU64,
+    /// d_p(n) = 1 - (1 - p)^n.
+    pub chance: f64,
+    /// By the lower bound of p.
+    pub low: f64,
+    /// By the upper bound of p.
+    pub high: f64,
+    /// p n, the linear approximation; above 1 it is no probability.
+    pub linear: f64,
 }
 
 /// d_p(n).
@@ -140,6 +163,8 @@ pub struct Left {
     pub max: f64,
     /// By how much `most` is over the shortest, as a share of it.
     pub span: Option<f64>,
+    /// The curve, in a few hundred points at most.
+    pub cdf: Vec<CdfPoint>,
 }
 
 /// The phases of one CPU by what interrupted them.
@@ -258,6 +283,7 @@ fn row(place: Place, distribution: &Distribution, unit: f64) -> Row {
         min: s.min * unit,
         max: s.max * unit,
         slowdown: (s.min > 0.0).then(|| s.mean / s.min),
+        cdf: cdf::points(distribution, unit),
     }
 }
 
@@ -278,13 +304,14 @@ fn chance(distribution: &Distribution, delay: Nanos, unit: f64, nodes: &[NonZero
         let (chance, interval) = seen.job(*n);
         JobDelay { nodes: *n, chance: chance.get(), interval }
     };
-    Chance {
-        delay,
-        count: seen.count(),
-        p: seen.share().get(),
-        interval: seen.interval(),
-        jobs: nodes.iter().map(job).collect(),
-    }
+    let (p, interval) = (seen.share().get(), seen.interval());
+    let at = |n: NonZeroU64| {
+        let d = |p: f64| delayed(Probability::clamped(p), n).get();
+        let linear = linear(Probability::clamped(p), n);
+        ChancePoint { nodes: n, chance: d(p), low: d(interval.low), high: d(interval.high), linear }
+    };
+    let curve = node_counts(MOST_NODES, CURVE_A_DECADE).into_iter().map(at).collect();
+    Chance { delay, count: seen.count(), p, interval, jobs: nodes.iter().map(job).collect(), curve }
 }
 
 fn attribute(p: &Phases, hz: f64) -> Reading<Attribution> {
@@ -345,6 +372,7 @@ fn left(curve: &subtraction::Curve) -> Left {
         most: curve.left.quantile(1.0 - LONGEST) as f64,
         max: s.max,
         span: curve.left.span(LONGEST),
+        cdf: cdf::points(&curve.left, 1.0),
     }
 }
 
@@ -482,6 +510,13 @@ mod tests {
         assert_eq!(d.nodes.get(), 100);
         assert!((d.chance - (1.0 - 0.99_f64.powi(100))).abs() < 1e-12);
         assert!(d.interval.low < d.chance && d.chance < d.interval.high);
+        let curve = &g.chances[0].curve;
+        assert_eq!((curve[0].nodes.get(), curve[0].chance, curve[0].linear), (1, 0.01, 0.01));
+        let at = curve.iter().find(|p| p.nodes.get() == 100).unwrap();
+        assert_eq!((at.chance, at.low, at.high, at.linear), (d.chance, d.interval.low, d.interval.high, 1.0));
+        assert_eq!(curve.last().map(|p| p.nodes.get()), Some(1_000_000));
+        let cdf: Vec<_> = row.cdf.iter().map(|p| (p.duration, p.at_most, p.at_least)).collect();
+        assert_eq!(cdf, [(1_000.0, 0.99, 1.0), (1_500.0, 1.0, 0.01)]);
         // The slowdown of a hundred nodes: 1.5 in the phases that are delayed.
         assert_eq!((g.supported, g.jobs.len()), (100, 7));
         let Expected::Measured { value, .. } = g.jobs[2].slowdown else { panic!("{:?}", g.jobs[2]) };
@@ -530,6 +565,11 @@ mod tests {
         let flat = (Some(Kind::Preemption), 1_000.0);
         assert_eq!(max, [(None, 3_000.0), (Some(Kind::Tick), 3_000.0), (Some(Kind::Interrupt), 3_000.0), flat]);
         assert_eq!(a.curves[3].span, Some(0.0));
+        // One of the twenty phases is left longer, after the ticks are gone.
+        let points = |c: &Left| c.cdf.iter().map(|p| (p.duration, p.at_least)).collect::<Vec<_>>();
+        assert_eq!(points(&a.curves[0]), [(1_000.0, 1.0), (1_500.0, 0.1), (3_000.0, 0.05)]);
+        assert_eq!(points(&a.curves[1]), [(1_000.0, 1.0), (3_000.0, 0.05)]);
+        assert_eq!(points(&a.curves[3]), [(1_000.0, 1.0)]);
     }
 
     #[test]

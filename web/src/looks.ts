@@ -1,0 +1,31 @@
+// How curves are told apart beside their colours: patterns and symbols.
+
+import type { Curve } from "./data";
+
+const DASHES: (number[] | "solid")[] = ["solid", [7, 4], [2, 3], [9, 3, 2, 3], [14, 5], [4, 2], [1, 2, 6, 2], [3, 6]];
+const MARKS = ["circle", "rect", "triangle", "diamond"] as const;
+
+export function dashOf(look: number): number[] | "solid" {
+  return DASHES[look % DASHES.length]!;
+}
+
+export function markOf(look: number): (typeof MARKS)[number] {
+  return MARKS[look % MARKS.length]!;
+}
+
+/** A piece of a curve for running text; its colour is that of the text around it. */
+export function curveIcon(curve: Curve): SVGSVGElement {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "0 0 30 10");
+  svg.setAttribute("class", "piece");
+  svg.setAttribute("aria-hidden", "true");
+  const line = document.createElementNS(space, "path");
+  line.setAttribute("d", "M0 5H30");
+  line.setAttribute("stroke", "currentColor");
+  line.setAttribute("stroke-width", curve.thin ? "1" : "2");
+  const dash = curve.thin ? [1, 3] : dashOf(curve.look);
+  if (dash !== "solid") line.setAttribute("stroke-dasharray", dash.join(" "));
+  svg.append(line);
+  return svg;
+}
