@@ -4,7 +4,7 @@
 What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
 to the bare loop, the less a tool adds. Rounds in turn, as a machine drifts; ratios within a round, as rounds differ.
 
-Arguments: the parts wanted, of spawn, images, own, computing, watch, empty [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+Arguments: the parts wanted, of spawn, images, own, computing, watch, empty, noise [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
 """
 import datetime
@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARE = str(pathlib.Path(os.environ.get("TARE", ROOT / "target/release/tare")).resolve())
@@ -27,6 +28,8 @@ ROUNDS = int(os.environ.get("ROUNDS", "5"))
 TURNS = int(os.environ.get("TURNS", "20"))
 TRUE = shutil.which("true")
 HYPERFINE = "1.20.0"
+# Python has no name for it. Its resolution is the kernel's tick, 1/HZ.
+CLOCK_MONOTONIC_COARSE = 6
 
 
 def note(text):
@@ -298,6 +301,110 @@ def empty_part(work):
     print("| tare / Google Benchmark | " + " | ".join(f"**{statistics.median(r):.3f}** ({min(r):.3f} to {max(r):.3f})" for r in ratios) + " |")
 
 
+def ticks(detours, period):
+    """Of detours (begin, length; ns) those at the one time of each tick's period at which most begin, one of each period."""
+    bins = 100
+
+    def place(start):
+        return int(start % period / period * bins) % bins
+
+    counts = [0] * bins
+    for start, _ in detours:
+        counts[place(start)] += 1
+    best = max(range(bins), key=lambda i: counts[i - 1] + counts[i] + counts[(i + 1) % bins])
+    found = []
+    for start, length in detours:
+        if (place(start) + bins + 1 - best) % bins < 3 and (not found or start - found[-1][0] > period / 2):
+            found.append((start, length))
+    return found
+
+
+def noise_by_loop(work, cpu, period):
+    head, *lines = output(f"{work}/detours", cpu, "3", "500").splitlines()
+    found = ticks([tuple(map(float, line.split())) for line in lines], period)
+    return len(found) / float(head.split()[0]) * 1e9, statistics.median(d[1] for d in found)
+
+
+def noise_by_tare(work, cpu, period):
+    """The same of phases of a microsecond, from its detours."""
+    file = f"{work}/detours.txt"
+    document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "1us", "--for", "3s", "--no-explain",
+                                 "--json", "--db", "none", "--detour-threshold", "500ns", "--export-detours", file))
+    lines = pathlib.Path(file).read_text(encoding="utf-8").splitlines()
+    found = ticks([tuple(map(float, line.split())) for line in lines], period)
+    before, after = (pair["clock"] for pair in document["series"][0]["pairs"])
+    return len(found) / (after - before) * 1e9, statistics.median(d[1] for d in found)
+
+
+def noise_by_record(_work, cpu, _period):
+    """Timer interrupts by the kernel's own record: the rate of all, and their mean."""
+    document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "100us", "--for", "3s", "--json",
+                                 "--db", "none"))
+    by = document["grains"][0]["attribution"][0]["by"].get("value")
+    timers = [s for s in by["sources"] if s["reason"]["kind"] == "timer"] if by else []
+    return (by["timer_hz"], timers[0]["time"] / timers[0]["count"]) if timers else None
+
+
+def noise_by_oslat(work, cpu, _period):
+    """Steps of its loop of 2 µs and more: the rate, and the median to a microsecond. They are of any cause."""
+    file = f"{work}/oslat.json"
+    output("oslat", "-c", cpu, "-D", "3s", "-b", "1000", f"--json={file}")
+    with open(file, encoding="utf-8") as f:
+        thread = json.load(f)["thread"]["0"]
+    steps = sorted((int(us), count) for us, count in thread["histogram"].items() if int(us) >= 2)
+    middle, number = sum(count for _, count in steps) / 2, 0
+    for length, count in steps:
+        number += count
+        if number >= middle:
+            return sum(count for _, count in steps) / 3, length * 1000.0
+    return None
+
+
+def noise_by_cyclictest(work, cpu, _period):
+    """How late a real-time thread wakes up: the least, the mean and the most, ns."""
+    file = f"{work}/cyclictest.json"
+    output("cyclictest", "-m", "-q", "-p", "90", "-t", "1", "-a", cpu, "-i", "1000", "-D", "3s", f"--json={file}")
+    with open(file, encoding="utf-8") as f:
+        thread = json.load(f)["thread"]["0"]
+    return [thread[key] * 1000.0 for key in ("min", "avg", "max")]
+
+
+def noise_part(work):
+    """The tick as tare sees it, beside a plain loop that reads the counter, oslat and cyclictest, in turn on one CPU."""
+    print("\n## The tick\n")
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/detours", ROOT / "bench/noise/detours.c"], check=True)
+    cpu, period = str(max(os.sched_getaffinity(0))), time.clock_getres(CLOCK_MONOTONIC_COARSE) * 1e9
+    tools = {"plain loop": noise_by_loop, "tare, detours": noise_by_tare, "tare, kernel's record": noise_by_record}
+    if shutil.which("oslat"):
+        tools["oslat"] = noise_by_oslat
+    rows, lateness = {name: [] for name in tools}, []
+    for number in range(ROUNDS):
+        note(f"noise: round {number + 1} of {ROUNDS}")
+        for name, tool in tools.items():
+            rows[name].append(tool(work, cpu, period))
+        if shutil.which("cyclictest"):
+            lateness.append(noise_by_cyclictest(work, cpu, period))
+    print(f"CPU {cpu}, 3 s each in turn, {ROUNDS} rounds; this kernel's HZ is {1e9 / period:.0f}. Medians, and the median of the ratios within a\n"
+          "round (the least and the most). Ticks are what begins at the one time of each period at which most detours begin. The kernel's\n"
+          "record has all timer interrupts, without the way into them and out, and is itself part of them; the length is their mean.\n"
+          "oslat has no times: all steps of its loop of 2 µs and more, to 1 µs.\n")
+    print("| | a second | / HZ | length, µs | / plain loop |\n| --- | ---: | ---: | ---: | ---: |")
+
+    def ratio(values):
+        return f"**{statistics.median(values):.3f}** ({min(values):.3f} to {max(values):.3f})"
+
+    for name, figures in rows.items():
+        both = [(f, loop) for f, loop in zip(figures, rows["plain loop"]) if f]
+        if not both:
+            print(f"| {name} | – | | – | |")
+            continue
+        print(f"| {name} | {statistics.median(f[0] for f, _ in both):.1f} | {ratio([f[0] * period / 1e9 for f, _ in both])} | "
+              f"{statistics.median(f[1] for f, _ in both) / 1e3:.2f} | {ratio([f[1] / loop[1] for f, loop in both])} |")
+    if lateness:
+        least, mean, most = (statistics.median(row[i] for row in lateness) / 1e3 for i in range(3))
+        print(f"\ncyclictest (SCHED_FIFO, each millisecond) wakes up late by {least:.0f} µs at least, {mean:.0f} on average and {most:.0f} at most.")
+
+
 def facts(peer, have_perf, load):
     def first(path, pattern, otherwise="unknown"):
         try:
@@ -323,7 +430,7 @@ def facts(peer, have_perf, load):
 
 def main():
     load = os.getloadavg()
-    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch", "empty"]
+    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch", "empty", "noise"]
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
@@ -333,7 +440,7 @@ def main():
         if "spawn" in parts:
             peer, have_perf = spawn_part(work)
         for name, part in (("images", images_part), ("own", own_part), ("computing", computing_part),
-                           ("watch", watch_part), ("empty", empty_part)):
+                           ("watch", watch_part), ("empty", empty_part), ("noise", noise_part)):
             if name in parts:
                 part(work)
         facts(peer, have_perf, load)
