@@ -301,8 +301,9 @@ def empty_part(work):
     print("| tare / Google Benchmark | " + " | ".join(f"**{statistics.median(r):.3f}** ({min(r):.3f} to {max(r):.3f})" for r in ratios) + " |")
 
 
-def ticks(detours, period):
-    """Of detours (begin, length; ns) those at the one time of each tick's period at which most begin, one of each period."""
+def ticks(detours, window, period):
+    """Of detours (begin, length; ns) what comes at the one moment of each period at which most comes: how many a second of the time
+    that the loop had the CPU, and their median length."""
     bins = 100
 
     def place(start):
@@ -316,27 +317,31 @@ def ticks(detours, period):
     for start, length in detours:
         if (place(start) + bins + 1 - best) % bins < 3 and (not found or start - found[-1][0] > period / 2):
             found.append((start, length))
-    return found
+    # Something else had the CPU.
+    away = sum(length for _, length in detours if length > period / 4)
+    return len(found) / (window - away) * 1e9, statistics.median(length for _, length in found if length <= period / 4)
 
 
-def noise_by_loop(work, cpu, period):
-    head, *lines = output(f"{work}/detours", cpu, "3", "500").splitlines()
-    found = ticks([tuple(map(float, line.split())) for line in lines], period)
-    return len(found) / float(head.split()[0]) * 1e9, statistics.median(d[1] for d in found)
+def detours_of(lines):
+    return [tuple(map(float, line.split())) for line in lines]
 
 
-def noise_by_tare(work, cpu, period):
+def noise_by_loop(work, cpu, period, _tick):
+    head, *lines = output(f"{work}/detours", cpu, "3", "1000").splitlines()
+    return ticks(detours_of(lines), float(head.split()[0]), period)
+
+
+def noise_by_tare(work, cpu, period, _tick):
     """The same of phases of a microsecond, from its detours."""
     file = f"{work}/detours.txt"
     document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "1us", "--for", "3s", "--no-explain",
-                                 "--json", "--db", "none", "--detour-threshold", "500ns", "--export-detours", file))
+                                 "--json", "--db", "none", "--detour-threshold", "1us", "--export-detours", file))
     lines = pathlib.Path(file).read_text(encoding="utf-8").splitlines()
-    found = ticks([tuple(map(float, line.split())) for line in lines], period)
     before, after = (pair["clock"] for pair in document["series"][0]["pairs"])
-    return len(found) / (after - before) * 1e9, statistics.median(d[1] for d in found)
+    return ticks(detours_of(lines), after - before, period)
 
 
-def noise_by_record(_work, cpu, _period):
+def noise_by_record(_work, cpu, _period, _tick):
     """Timer interrupts by the kernel's own record: the rate of all, and their mean."""
     document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "100us", "--for", "3s", "--json",
                                  "--db", "none"))
@@ -345,22 +350,19 @@ def noise_by_record(_work, cpu, _period):
     return (by["timer_hz"], timers[0]["time"] / timers[0]["count"]) if timers else None
 
 
-def noise_by_oslat(work, cpu, _period):
-    """Steps of its loop of 2 µs and more: the rate, and the median to a microsecond. They are of any cause."""
+def noise_by_oslat(work, cpu, _period, tick):
+    """Steps of its loop that are at least half as long as a tick, of whatever cause: the rate, and the median, to a microsecond."""
     file = f"{work}/oslat.json"
     output("oslat", "-c", cpu, "-D", "3s", "-b", "1000", f"--json={file}")
     with open(file, encoding="utf-8") as f:
         thread = json.load(f)["thread"]["0"]
-    steps = sorted((int(us), count) for us, count in thread["histogram"].items() if int(us) >= 2)
-    middle, number = sum(count for _, count in steps) / 2, 0
-    for length, count in steps:
-        number += count
-        if number >= middle:
-            return sum(count for _, count in steps) / 3, length * 1000.0
-    return None
+    # What is over N - 1 µs and up to N is in bucket N.
+    steps = sorted((int(us), count) for us, count in thread["histogram"].items() if int(us) > max(1, round(tick / 2e3)))
+    lengths = [us * 1e3 - 500.0 for us, count in steps for _ in range(count)]
+    return (len(lengths) / thread["duration"], statistics.median(lengths)) if lengths else None
 
 
-def noise_by_cyclictest(work, cpu, _period):
+def noise_by_cyclictest(work, cpu):
     """How late a real-time thread wakes up: the least, the mean and the most, ns."""
     file = f"{work}/cyclictest.json"
     output("cyclictest", "-m", "-q", "-p", "90", "-t", "1", "-a", cpu, "-i", "1000", "-D", "3s", f"--json={file}")
@@ -380,14 +382,16 @@ def noise_part(work):
     rows, lateness = {name: [] for name in tools}, []
     for number in range(ROUNDS):
         note(f"noise: round {number + 1} of {ROUNDS}")
+        tick = None
         for name, tool in tools.items():
-            rows[name].append(tool(work, cpu, period))
+            rows[name].append(tool(work, cpu, period, tick))
+            tick = rows["plain loop"][-1][1]
         if shutil.which("cyclictest"):
-            lateness.append(noise_by_cyclictest(work, cpu, period))
+            lateness.append(noise_by_cyclictest(work, cpu))
     print(f"CPU {cpu}, 3 s each in turn, {ROUNDS} rounds; this kernel's HZ is {1e9 / period:.0f}. Medians, and the median of the ratios within a\n"
           "round (the least and the most). Ticks are what begins at the one time of each period at which most detours begin. The kernel's\n"
           "record has all timer interrupts, without the way into them and out, and is itself part of them; the length is their mean.\n"
-          "oslat has no times: all steps of its loop of 2 µs and more, to 1 µs.\n")
+          "oslat has no times: of its loop all steps that are at least half a tick long, to 1 µs.\n")
     print("| | a second | / HZ | length, µs | / plain loop |\n| --- | ---: | ---: | ---: | ---: |")
 
     def ratio(values):

@@ -8,9 +8,8 @@ mod helpers;
 use common::{NOBODY, alone, folder, is_root, json, lives, run, shared, signal, skip, tare, text, until, via};
 use helpers::{SHORT, children, cpus, fifo_allowed, noise, number, policy};
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
-use tempfile::TempDir;
 
 fn ordered(row: &Value) {
     let [min, median, mean, max] = ["min", "median", "mean", "max"].map(|k| number(&row[k]));

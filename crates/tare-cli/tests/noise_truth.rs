@@ -11,11 +11,17 @@ use helpers::{cpus, fifo_allowed, noise, number};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use tarebench::core::analysis::noise::Phase;
+use tarebench::core::analysis::noise::subtraction::{Event, Kind, split};
+use tarebench::core::document;
+use tarebench::core::noise::Record;
+use tarebench::core::timeline::What;
+use tarebench::store::SqliteStore;
 use tempfile::TempDir;
 
 /// What is found may be off by so much of the truth.
 const NEAR: f64 = 0.05;
-const ATTEMPTS: usize = 7;
+const ATTEMPTS: usize = 5;
 
 /// A figure of one attempt.
 struct Figure {
@@ -34,9 +40,8 @@ fn figure(name: &'static str, found: f64, truth: f64) -> Figure {
 fn mostly_near(mut attempt: impl FnMut() -> Vec<Figure>) {
     let most = ATTEMPTS / 2 + 1;
     let mut all: Vec<Vec<Figure>> = Vec::new();
-    let near = |all: &[Vec<Figure>], i: usize| {
-        all.iter().filter(|a| (a[i].found - a[i].truth).abs() <= a[i].within).count()
-    };
+    let near =
+        |all: &[Vec<Figure>], i: usize| all.iter().filter(|a| (a[i].found - a[i].truth).abs() <= a[i].within).count();
     while all.len() < ATTEMPTS {
         all.push(attempt());
         if (0..all[0].len()).all(|i| near(&all, i) >= most) {
@@ -76,8 +81,9 @@ struct Injected {
     output: BufReader<ChildStdout>,
 }
 
-const PERIOD: u32 = 20_000;
-const LENGTH: u32 = 2_000;
+/// Long beside what a task brings with it (cold caches), of which it knows nothing; us.
+const PERIOD: u32 = 40_000;
+const LENGTH: u32 = 5_000;
 
 impl Injected {
     fn start(cpu: u32) -> Injected {
@@ -105,30 +111,33 @@ impl Injected {
     }
 }
 
-/// The expected longest of n phases, where a phase takes `undisturbed` with the rest of the probability, and else with `p` each
-/// of these delays more: a sum over them in their order (ICS'05, section 2.4).
-fn expected_longest(n: i32, undisturbed: f64, p: f64, delays: &[f64]) -> f64 {
-    let mut delays = delays.to_vec();
-    delays.sort_by(f64::total_cmp);
-    let each = p / delays.len() as f64;
-    let mut below = 1.0 - p;
-    let mut sum = undisturbed * below.powi(n);
-    for delay in delays {
-        let next: f64 = (below + each).min(1.0);
-        sum += (undisturbed + delay) * (next.powi(n) - below.powi(n));
-        below = next;
-    }
-    sum
+/// The expected longest of n phases that are drawn from these: a sum over them in their order (ICS'05, section 2.4).
+fn expected_longest(n: i32, phases: &[f64]) -> f64 {
+    let mut phases = phases.to_vec();
+    phases.sort_by(f64::total_cmp);
+    let below = |i: usize| (i as f64 / phases.len() as f64).powi(n);
+    phases.iter().enumerate().map(|(i, d)| d * (below(i + 1) - below(i))).sum()
 }
 
-fn curve<'a>(by: &'a Value, minus: &Value) -> &'a Value {
-    by["curves"].as_array().unwrap().iter().find(|c| &c["minus"] == minus).expect("the curve")
+/// The median of what is left of these phases when all that the kernel's record has is subtracted.
+fn median_left(phases: &[Phase], record: &Record, events: &[tarebench::core::timeline::Event]) -> f64 {
+    let own = |what: &What| matches!(what, What::Task(t) if t.tid == record.own);
+    let kind = |what: &What| match what {
+        What::Timer => Kind::Tick,
+        What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
+        What::Task(_) | What::Idle => Kind::Preemption,
+    };
+    let others = events.iter().filter(|e| !own(&e.what));
+    let events: Vec<Event> =
+        others.map(|e| Event { start: e.start, duration: e.end - e.start, kind: kind(&e.what) }).collect();
+    let curves = split(phases, &events).expect("in order").curves();
+    curves.last().expect("a curve").left.quantile(0.5) as f64
 }
 
 /// On one CPU.
 fn measured(dir: &TempDir, cpu: u32, more: &[&str]) -> Value {
     let mut c = noise(dir);
-    c.args(["--cpus", &cpu.to_string(), "--grain", "100us", "--delays", "1ms", "--json", "--db", "none"]).args(more);
+    c.args(["--cpus", &cpu.to_string(), "--grain", "100us", "--delays", "2500us", "--json"]).args(more);
     json(&mut c, 0)
 }
 
@@ -149,27 +158,51 @@ fn injected_noise_is_recovered() {
         return skip("there is no record of the kernel here");
     }
     mostly_near(|| {
-        let quiet = measured(&dir, cpu, &["--for", "1500ms"]);
         let task = Injected::start(cpu);
-        let exported = ["--detour-threshold", "1ms", "--export-detours", file.to_str().unwrap()];
+        let exported = ["--detour-threshold", "2500us", "--export-detours", file.to_str().unwrap()];
         let d = measured(&dir, cpu, &[&["--for", "3s"][..], &exported[..]].concat());
         let all = task.end();
         // What it did meanwhile.
         let clock = |i: usize| number(&d["series"][0]["pairs"][i]["clock"]);
         let (from, until) = (clock(0), clock(1));
-        let jobs: Vec<(f64, f64)> = all.iter().copied().filter(|(began, ended)| *began >= from && *ended <= until).collect();
-        assert!(jobs.len() > 100 && all.last().unwrap().0 > until, "the task ran all the time");
+        let jobs: Vec<(f64, f64)> =
+            all.iter().copied().filter(|(began, ended)| *began >= from && *ended <= until).collect();
+        assert!(jobs.len() > 60 && all.last().unwrap().0 > until, "the task ran all the time");
         let lengths: Vec<f64> = jobs.iter().map(|(began, ended)| ended - began).collect();
         let length: f64 = lengths.iter().sum::<f64>() / lengths.len() as f64;
         let period = (jobs.last().unwrap().0 - jobs[0].0) / (jobs.len() - 1) as f64;
 
-        // Theory: of the time between two jobs, so many phases, of which one is delayed.
+        // The phases that jobs came into, and the others, with whatever delayed those.
+        let id = document::Id { kind: document::Kind::Noise, number: d["head"]["number"].as_i64().unwrap() };
+        let store = SqliteStore::open_read_only(&dir.path().join("tare.db")).unwrap();
+        let (_, stored) = tarebench::noise::load(&store, id).unwrap();
+        let phases = stored.phases[0].timed(stored.plan.hz);
+        let mut next = jobs.iter().peekable();
+        let (mut hit, mut others, mut delays) = (Vec::new(), Vec::new(), Vec::new());
+        for phase in &phases {
+            let (mut count, mut delay) = (0, 0.0);
+            while let Some((began, ended)) = next.next_if(|j| j.0 < phase.end().as_f64()) {
+                count += 1;
+                delay += ended - began;
+            }
+            if count > 0 {
+                hit.push(*phase);
+                delays.push(delay);
+            } else {
+                others.push(*phase);
+            }
+        }
+
+        // Theory: of the time between two jobs, so many phases, of which one is delayed; and what else is late.
         let grain = &d["grains"][0];
-        let (row, chance) = (&grain["rows"][0], &grain["chances"][0]);
-        let (undisturbed, shortest) = (number(&row["median"]), number(&row["min"]));
-        let p = undisturbed / (period - length);
+        let (chance, shortest) = (&grain["chances"][0], number(&grain["rows"][0]["min"]));
+        let undisturbed: Vec<f64> = others.iter().map(|p| p.duration.as_f64()).collect();
+        let late = undisturbed.iter().filter(|d| **d >= shortest + f64::from(LENGTH) * 1e3 / 2.0).count() as f64;
+        let ordinary = undisturbed.iter().sum::<f64>() / undisturbed.len() as f64;
+        let p = ordinary / (period - length) + late / phases.len() as f64;
+        let theory: Vec<f64> = undisturbed.iter().copied().chain(delays.iter().map(|d| ordinary + d)).collect();
         let mut figures = vec![
-            figure("delayed phases", number(&chance["count"]), jobs.len() as f64),
+            figure("delayed phases", number(&chance["count"]), jobs.len() as f64 + late),
             figure("p", number(&chance["p"]), p),
         ];
         for (i, delayed, slower) in
@@ -179,19 +212,18 @@ fn injected_noise_is_recovered() {
             let (d_p, job) = (&chance["jobs"][i as usize], &grain["jobs"][i as usize]);
             assert_eq!((&d_p["nodes"], &job["nodes"]), (&n.into(), &n.into()));
             figures.push(figure(delayed, number(&d_p["chance"]), 1.0 - (1.0 - p).powi(n)));
-            let theory = expected_longest(n, undisturbed, p, &lengths) / shortest;
+            let theory = expected_longest(n, &theory) / shortest;
             figures.push(figure(slower, number(&job["slowdown"]["value"]), theory));
         }
 
-        // Each delay, one by one: it begins with the phase that the job came into.
+        // Each delay, one by one: the job lies within the phase.
         let found = detours(&std::fs::read_to_string(&file).unwrap());
-        let matched: Vec<f64> = jobs
-            .iter()
-            .filter_map(|(began, _)| {
-                let at = began - from;
-                found.iter().find(|(start, _)| (at - 2.0 * undisturbed..=at + 20e3).contains(start)).map(|(_, l)| *l)
-            })
-            .collect();
+        let within = |(began, ended): &(f64, f64)| {
+            let slack = 2.0 * ordinary;
+            let it = found.iter().find(|(start, long)| *start <= began - from && start + long + slack >= ended - from);
+            it.map(|(_, long)| *long)
+        };
+        let matched: Vec<f64> = jobs.iter().filter_map(within).collect();
         figures.push(figure("jobs that are detours", matched.len() as f64, jobs.len() as f64));
         figures.push(figure("length of a delay", median(matched.iter().copied()), median(lengths.iter().copied())));
 
@@ -203,23 +235,29 @@ fn injected_noise_is_recovered() {
         figures.push(figure("preemptions by the task", number(&source["count"]), jobs.len() as f64));
         figures.push(figure("time of the task", number(&source["time"]), lengths.iter().sum()));
 
-        // What is left, with everything subtracted, as without the task; over the median, as the clock speed changes.
-        let by_median = |d: &Value, minus: &Value, which: &str| {
-            number(&curve(attribution(d), minus)[which]) / number(&d["grains"][0]["rows"][0]["median"])
-        };
-        let left = Value::from("preemption");
-        for (name, which) in [("mean of what is left", "mean"), ("99.9% of what is left", "most")] {
-            figures.push(figure(name, by_median(&d, &left, which), by_median(&quiet, &left, which)));
-        }
-        // Without the subtraction it is another picture.
-        let whole = 1.0 + f64::from(LENGTH) * 1e3 / undisturbed;
-        assert!(by_median(&d, &Value::Null, "most") > 0.9 * whole);
+        // Of the phases with a job so much is subtracted that they are like those without.
+        let (record, events) = stored.phases[0].kernel.as_ref().unwrap();
+        let whole = median(hit.iter().map(|p| p.duration.as_f64()));
+        assert!(whole > 0.95 * f64::from(LENGTH) * 1e3, "{whole}");
+        let left = |phases: &[Phase]| median_left(phases, record, events);
+        eprintln!("left of a phase of {whole:.0} ns with a job {} ns, without {} ns", left(&hit), left(&others));
+        figures.push(figure("what is subtracted, ns", whole - left(&hit), whole - left(&others)));
         figures
     });
 }
 
-/// Begin and length of each tick among detours: what comes at the one time of each period at which most comes. `None` without any.
-fn ticks(detours: &[(f64, f64)], period: f64) -> Option<Vec<(f64, f64)>> {
+/// Ticks that a loop saw.
+#[derive(Debug)]
+struct Ticks {
+    /// A second of the time that it had the CPU.
+    rate: f64,
+    /// Median, ns.
+    length: f64,
+}
+
+/// Of detours (begin and length, ns) within a time: what comes at the one moment of each period at which most comes is a tick. Where
+/// something had the CPU for longer, a tick may be the beginning of it, but those within are not seen. `None` without ticks.
+fn ticks(detours: &[(f64, f64)], window: f64, period: f64) -> Option<Ticks> {
     const BINS: usize = 100;
     // A hundredth of the period is some tens of microseconds: more than an interrupt is ever late, unless something is stolen.
     let bin = |start: f64| ((start / period).fract() * BINS as f64) as usize % BINS;
@@ -227,11 +265,14 @@ fn ticks(detours: &[(f64, f64)], period: f64) -> Option<Vec<(f64, f64)>> {
     detours.iter().for_each(|d| counts[bin(d.0)] += 1);
     // What jitters about the edge of a bin is in the next.
     let three = |i: usize| counts[(i + BINS - 1) % BINS] + counts[i] + counts[(i + 1) % BINS];
-    let best = (0..BINS).max_by_key(|i| three(*i)).filter(|i| three(*i) > 0)?;
+    let best = (0..BINS).max_by_key(|i| three(*i))?;
     let here = |start: f64| (bin(start) + BINS + 1 - best) % BINS < 3;
     let mut found: Vec<(f64, f64)> = detours.iter().copied().filter(|d| here(d.0)).collect();
     found.dedup_by(|b, a| b.0 - a.0 < period / 2.0);
-    Some(found)
+    let long = |d: &&(f64, f64)| d.1 > period / 4.0;
+    let away: f64 = detours.iter().filter(long).map(|d| d.1).sum();
+    let lengths: Vec<f64> = found.iter().filter(|d| !long(d)).map(|d| d.1).collect();
+    (!lengths.is_empty()).then(|| Ticks { rate: found.len() as f64 / (window - away) * 1e9, length: median(lengths) })
 }
 
 #[test]
@@ -241,10 +282,16 @@ fn ticks_are_told_from_other_detours() {
     all.extend((0..130).map(|i| (f64::from(i) * 3e6 + 1e6, 9e3)));
     all.push((50.0 * 4e6 + 3.998e6, 9e3));
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let found = ticks(&all, 4e6).unwrap();
-    let right = found.iter().filter(|t| t.1 == 5e3).count();
-    assert!(right >= 99 && found.len() <= 100, "{right} of {}", found.len());
-    assert!(ticks(&[], 4e6).is_none());
+    let near = |t: &Ticks, rate: f64| (t.rate - rate).abs() <= 0.02 * rate && t.length == 5e3;
+    let found = ticks(&all, 400e6, 4e6).unwrap();
+    assert!(near(&found, 250.0), "{found:?}");
+    // From each fourth tick on, another task has the CPU for two periods and a little.
+    let number = |d: &(f64, f64)| (d.0 / 4e6) as u64 % 4;
+    let mut some: Vec<(f64, f64)> = all.into_iter().filter(|d| d.1 == 5e3 && [0, 3].contains(&number(d))).collect();
+    some.iter_mut().filter(|d| number(d) == 0).for_each(|d| d.1 = 8.02e6);
+    let found = ticks(&some, 400e6, 4e6).unwrap();
+    assert!(near(&found, 250.0), "{found:?}");
+    assert!(ticks(&[], 1e9, 4e6).is_none());
 }
 
 /// Length of a tick of this kernel (1/HZ), ns: the resolution of the clock that only a tick sets.
@@ -273,7 +320,14 @@ fn plain_loop(dir: &TempDir) -> Option<String> {
     }
 }
 
-const THRESHOLD: &str = "500";
+/// Detours by the plain loop within a second: the time that it ran, ns, and each.
+fn seen_by_loop(program: &str, cpu: u32) -> (f64, Vec<(f64, f64)>) {
+    let out = Command::new(program).args([&cpu.to_string(), "1", "1000"]).output().unwrap();
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let said = text(&out.stdout);
+    let (head, lines) = said.split_once('\n').unwrap();
+    (head.split_once(' ').unwrap().0.parse().unwrap(), detours(lines))
+}
 
 #[test]
 fn the_tick_is_what_a_plain_loop_sees() {
@@ -283,29 +337,64 @@ fn the_tick_is_what_a_plain_loop_sees() {
     let (cpu, period) = (*cpus().last().unwrap(), tick_length());
     let file = dir.path().join("detours.txt");
     mostly_near(|| {
-        let out = Command::new(&program).args([&cpu.to_string(), "1", THRESHOLD]).output().unwrap();
-        assert!(out.status.success(), "{}", text(&out.stderr));
-        let said = text(&out.stdout);
-        let (head, lines) = said.split_once('\n').unwrap();
-        let window: f64 = head.split_once(' ').unwrap().0.parse().unwrap();
-        let plain = ticks(&detours(lines), period).expect("a second has ticks");
+        let (window, found) = seen_by_loop(&program, cpu);
+        let plain = ticks(&found, window, period).expect("a second has ticks");
 
         let mut c = noise(&dir);
         c.args(["--cpus", &cpu.to_string(), "--grain", "1us", "--for", "1s", "--json", "--db", "none", "--no-explain"]);
-        c.args(["--detour-threshold", "500ns", "--export-detours"]).arg(&file);
+        c.args(["--detour-threshold", "1us", "--export-detours"]).arg(&file);
         let d = json(&mut c, 0);
         let clock = |i: usize| number(&d["series"][0]["pairs"][i]["clock"]);
-        let measured = clock(1) - clock(0);
-        let own = ticks(&detours(&std::fs::read_to_string(&file).unwrap()), period).expect("a second has ticks");
-
-        let rate = |n: usize, window: f64| n as f64 / window * 1e9;
-        let (own_rate, plain_rate) = (rate(own.len(), measured), rate(plain.len(), window));
-        let length = |ticks: &[(f64, f64)]| median(ticks.iter().map(|t| t.1));
+        let lines = std::fs::read_to_string(&file).unwrap();
+        let own = ticks(&detours(&lines), clock(1) - clock(0), period).expect("a second has ticks");
         vec![
-            figure("ticks a second by the loop, HZ", plain_rate, 1e9 / period),
-            figure("ticks a second by tare, HZ", own_rate, 1e9 / period),
-            figure("ticks a second by tare, by the loop", own_rate, plain_rate),
-            figure("length of a tick by tare, by the loop, ns", length(&own), length(&plain)),
+            figure("ticks a second by the loop, HZ", plain.rate, 1e9 / period),
+            figure("ticks a second by tare, HZ", own.rate, 1e9 / period),
+            figure("ticks a second by tare, by the loop", own.rate, plain.rate),
+            // The tick itself is not the same in each second: a hypervisor makes it longer and shorter.
+            Figure {
+                within: TICK * plain.length,
+                ..figure("length of a tick by tare, by the loop, ns", own.length, plain.length)
+            },
         ]
+    });
+}
+
+/// By how much the median tick of one second may differ from that of the next, as a share.
+const TICK: f64 = 0.2;
+
+#[test]
+fn oslat_sees_what_a_plain_loop_sees() {
+    let _alone = alone();
+    let dir = folder();
+    if let Err(e) = Command::new("oslat").arg("--version").output() {
+        return skip(&format!("oslat: {e}"));
+    }
+    let Some(program) = plain_loop(&dir) else { return };
+    let (cpu, period) = (*cpus().last().unwrap(), tick_length());
+    let file = dir.path().join("oslat.json");
+    mostly_near(|| {
+        let (window, found) = seen_by_loop(&program, cpu);
+        let tick = ticks(&found, window, period).expect("a second has ticks").length;
+        // Its histogram has no times: all steps that are half a tick long. In bucket N is what is over N - 1 µs and up to N.
+        let over = (tick / 2e3).round().max(1.0);
+        let mut c = Command::new("oslat");
+        c.args(["-c", &cpu.to_string(), "-D", "1s", "-b", "1000"]).arg(format!("--json={}", file.display()));
+        let out = c.output().unwrap();
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        let d: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let thread = &d["thread"]["0"];
+        // What changes from one second to the next is none of theirs.
+        let (window_after, found_after) = seen_by_loop(&program, cpu);
+        let rates = [(window, &found), (window_after, &found_after)]
+            .map(|(window, found)| found.iter().filter(|d| d.1 > over * 1e3).count() as f64 / window * 1e9);
+        let by_loop = f64::midpoint(rates[0], rates[1]);
+        let buckets = thread["histogram"].as_object().unwrap().iter();
+        let mut steps: Vec<(f64, u64)> = buckets.map(|(us, n)| (us.parse().unwrap(), n.as_u64().unwrap())).collect();
+        steps.retain(|(us, _)| *us > over);
+        let all: u64 = steps.iter().map(|(_, n)| n).sum();
+        let by_oslat = all as f64 / number(&thread["duration"]);
+        let within = NEAR * by_loop + (rates[0] - rates[1]).abs();
+        vec![Figure { name: "detours a second by oslat, by the loop", found: by_oslat, truth: by_loop, within }]
     });
 }

@@ -400,7 +400,8 @@ fn inject(name: &[u8], cpu: u64, priority: u64, period_us: u64, length_us: u64, 
         let at =
             libc::timespec { tv_sec: (next / 1_000_000_000) as i64, tv_nsec: (next % 1_000_000_000) as libc::c_long };
         // SAFETY: a valid time; the rest is not asked for.
-        if unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &at, std::ptr::null_mut()) } != 0 {
+        if unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &at, std::ptr::null_mut()) } != 0
+        {
             break;
         }
         let began = clock(libc::CLOCK_MONOTONIC);

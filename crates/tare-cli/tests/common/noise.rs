@@ -53,4 +53,3 @@ pub fn policy(pid: u32) -> i32 {
     // SAFETY: no memory involved.
     unsafe { libc::sched_getscheduler(pid as i32) & !libc::SCHED_RESET_ON_FORK }
 }
-
