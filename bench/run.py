@@ -4,7 +4,7 @@
 What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
 to the bare loop, the less a tool adds. Rounds in turn, as a machine drifts; ratios within a round, as rounds differ.
 
-Arguments: the parts wanted, of spawn, images, own, computing, watch, empty, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+Arguments: the parts wanted, of spawn, images, own, computing, watch, empty, noise, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
 """
 import datetime
@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARE = str(pathlib.Path(os.environ.get("TARE", ROOT / "target/release/tare")).resolve())
@@ -28,6 +29,8 @@ ROUNDS = int(os.environ.get("ROUNDS", "5"))
 TURNS = int(os.environ.get("TURNS", "20"))
 TRUE = shutil.which("true")
 HYPERFINE = "1.20.0"
+# Python has no name for it. Its resolution is the kernel's tick, 1/HZ.
+CLOCK_MONOTONIC_COARSE = 6
 
 
 def note(text):
@@ -299,6 +302,117 @@ def empty_part(work):
     print("| tare / Google Benchmark | " + " | ".join(f"**{statistics.median(r):.3f}** ({min(r):.3f} to {max(r):.3f})" for r in ratios) + " |")
 
 
+def ticks(detours, window, period):
+    """Of detours (begin, length; ns) what comes at the one moment of each period at which most comes: how many a second of the time
+    that the loop had the CPU, and their median length."""
+    bins = 100
+
+    def place(start):
+        return int(start % period / period * bins) % bins
+
+    counts = [0] * bins
+    for start, _ in detours:
+        counts[place(start)] += 1
+    best = max(range(bins), key=lambda i: counts[i - 1] + counts[i] + counts[(i + 1) % bins])
+    found = []
+    for start, length in detours:
+        if (place(start) + bins + 1 - best) % bins < 3 and (not found or start - found[-1][0] > period / 2):
+            found.append((start, length))
+    # Something else had the CPU.
+    away = sum(length for _, length in detours if length > period / 4)
+    return len(found) / (window - away) * 1e9, statistics.median(length for _, length in found if length <= period / 4)
+
+
+def detours_of(lines):
+    return [tuple(map(float, line.split())) for line in lines]
+
+
+def noise_by_loop(work, cpu, period, _tick):
+    head, *lines = output(f"{work}/detours", cpu, "3", "1000").splitlines()
+    return ticks(detours_of(lines), float(head.split()[0]), period)
+
+
+def noise_by_tare(work, cpu, period, _tick):
+    """The same of phases of a microsecond, from its detours."""
+    store = pathlib.Path(work, "noise.db")
+    store.unlink(missing_ok=True)
+    document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "1us", "--for", "3s", "--no-explain",
+                                 "--json", "--db", store))
+    lines = output(TARE, "noise", "export", "n1", "--as", "detours", "--threshold", "1us", "--db", store).splitlines()
+    # The last marks the end.
+    lines = [line for line in lines if not line.startswith("#")][:-1]
+    before, after = (pair["clock"] for pair in document["series"][0]["pairs"])
+    return ticks(detours_of(lines), after - before, period)
+
+
+def noise_by_record(_work, cpu, _period, _tick):
+    """Timer interrupts by the kernel's own record: the rate of all, and their mean."""
+    document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "100us", "--for", "3s", "--json",
+                                 "--db", "none"))
+    by = document["grains"][0]["attribution"][0]["by"].get("value")
+    timers = [s for s in by["sources"] if s["reason"]["kind"] == "timer"] if by else []
+    return (by["timer_hz"], timers[0]["time"] / timers[0]["count"]) if timers else None
+
+
+def noise_by_oslat(work, cpu, _period, tick):
+    """Steps of its loop that are at least half as long as a tick, of whatever cause: the rate, and the median, to a microsecond."""
+    file = f"{work}/oslat.json"
+    output("oslat", "-c", cpu, "-D", "3s", "-b", "1000", f"--json={file}")
+    with open(file, encoding="utf-8") as f:
+        thread = json.load(f)["thread"]["0"]
+    # What is over N - 1 µs and up to N is in bucket N.
+    steps = sorted((int(us), count) for us, count in thread["histogram"].items() if int(us) > max(1, round(tick / 2e3)))
+    lengths = [us * 1e3 - 500.0 for us, count in steps for _ in range(count)]
+    return (len(lengths) / thread["duration"], statistics.median(lengths)) if lengths else None
+
+
+def noise_by_cyclictest(work, cpu):
+    """How late a real-time thread wakes up: the least, the mean and the most, ns."""
+    file = f"{work}/cyclictest.json"
+    output("cyclictest", "-m", "-q", "-p", "90", "-t", "1", "-a", cpu, "-i", "1000", "-D", "3s", f"--json={file}")
+    with open(file, encoding="utf-8") as f:
+        thread = json.load(f)["thread"]["0"]
+    return [thread[key] * 1000.0 for key in ("min", "avg", "max")]
+
+
+def noise_part(work):
+    """The tick as tare sees it, beside a plain loop that reads the counter, oslat and cyclictest, in turn on one CPU."""
+    print("\n## The tick\n")
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/detours", ROOT / "bench/noise/detours.c"], check=True)
+    cpu, period = str(max(os.sched_getaffinity(0))), time.clock_getres(CLOCK_MONOTONIC_COARSE) * 1e9
+    tools = {"plain loop": noise_by_loop, "tare, detours": noise_by_tare, "tare, kernel's record": noise_by_record}
+    if shutil.which("oslat"):
+        tools["oslat"] = noise_by_oslat
+    rows, lateness = {name: [] for name in tools}, []
+    for number in range(ROUNDS):
+        note(f"noise: round {number + 1} of {ROUNDS}")
+        tick = None
+        for name, tool in tools.items():
+            rows[name].append(tool(work, cpu, period, tick))
+            tick = rows["plain loop"][-1][1]
+        if shutil.which("cyclictest"):
+            lateness.append(noise_by_cyclictest(work, cpu))
+    print(f"CPU {cpu}, 3 s each in turn, {ROUNDS} rounds; this kernel's HZ is {1e9 / period:.0f}. Medians, and the median of the ratios within a\n"
+          "round (the least and the most). Ticks are what begins at the one time of each period at which most detours begin. The kernel's\n"
+          "record has all timer interrupts, without the way into them and out, and is itself part of them; the length is their mean.\n"
+          "oslat has no times: of its loop all steps that are at least half a tick long, to 1 µs.\n")
+    print("| | a second | / HZ | length, µs | / plain loop |\n| --- | ---: | ---: | ---: | ---: |")
+
+    def ratio(values):
+        return f"**{statistics.median(values):.3f}** ({min(values):.3f} to {max(values):.3f})"
+
+    for name, figures in rows.items():
+        both = [(f, loop) for f, loop in zip(figures, rows["plain loop"]) if f]
+        if not both:
+            print(f"| {name} | – | | – | |")
+            continue
+        print(f"| {name} | {statistics.median(f[0] for f, _ in both):.1f} | {ratio([f[0] * period / 1e9 for f, _ in both])} | "
+              f"{statistics.median(f[1] for f, _ in both) / 1e3:.2f} | {ratio([f[1] / loop[1] for f, loop in both])} |")
+    if lateness:
+        least, mean, most = (statistics.median(row[i] for row in lateness) / 1e3 for i in range(3))
+        print(f"\ncyclictest (SCHED_FIFO, each millisecond) wakes up late by {least:.0f} µs at least, {mean:.0f} on average and {most:.0f} at most.")
+
+
 def model_part(work):
     """What the model and its report take for ten million phases of noise, all in memory at once."""
     print("\n## Ten million phases\n")
@@ -349,7 +463,7 @@ def facts(peer, have_perf, load):
 
 def main():
     load = os.getloadavg()
-    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch", "empty", "model"]
+    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch", "empty", "noise", "model"]
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
@@ -359,7 +473,7 @@ def main():
         if "spawn" in parts:
             peer, have_perf = spawn_part(work)
         for name, part in (("images", images_part), ("own", own_part), ("computing", computing_part),
-                           ("watch", watch_part), ("empty", empty_part), ("model", model_part)):
+                           ("watch", watch_part), ("empty", empty_part), ("noise", noise_part), ("model", model_part)):
             if name in parts:
                 part(work)
         facts(peer, have_perf, load)

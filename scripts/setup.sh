@@ -55,6 +55,7 @@ for purpose in "$@"; do
         need python3 python3
         need c++ g++
         need pkg-config pkg-config
+        need oslat rt-tests
         # The web report is built and tested in a browser.
         need node nodejs
         need npm npm
@@ -79,6 +80,7 @@ for purpose in "$@"; do
         need perf linux-perf
         need python3 python3
         need c++ g++
+        need oslat rt-tests
         [ -e /usr/include/benchmark/benchmark.h ] || missing="$missing libbenchmark-dev"
         ;;
     *)

@@ -2,34 +2,14 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
+#[path = "common/noise.rs"]
+mod helpers;
 
 use common::{NOBODY, alone, folder, is_root, json, lives, run, shared, signal, skip, tare, text, until, via};
+use helpers::{SHORT, children, cpus, fifo_allowed, noise, number, policy};
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
-use tempfile::TempDir;
-
-const SHORT: [&str; 3] = ["noise", "--calibrations", "30"];
-
-fn noise(dir: &TempDir) -> Command {
-    let mut c = tare(dir);
-    c.args(SHORT);
-    c
-}
-
-fn cpus() -> Vec<u32> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let list = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned();
-    let range = |r: &str| {
-        let (a, b) = r.split_once('-').unwrap_or((r, r));
-        a.parse::<u32>().unwrap()..=b.parse().unwrap()
-    };
-    list.split(',').flat_map(range).collect()
-}
-
-fn number(v: &Value) -> f64 {
-    v.as_f64().unwrap_or_else(|| panic!("{v} is no number"))
-}
 
 fn ordered(row: &Value) {
     let [min, median, mean, max] = ["min", "median", "mean", "max"].map(|k| number(&row[k]));
@@ -154,31 +134,6 @@ fn the_kernel_says_what_interrupted() {
     increasing("the longest", curves.iter().rev().map(|c| number(&c["max"])));
     let shown = text(&run(tare(&dir).args(["show", "n1"]), 0).stdout);
     assert!(shown.contains("timer interrupt") && shown.contains("figure 4"), "{shown}");
-}
-
-/// Needs root, and a kernel or cgroup that allows real-time tasks.
-fn fifo_allowed(dir: &TempDir) -> bool {
-    if !is_root() {
-        skip("real-time priorities need root");
-        return false;
-    }
-    let out = noise(dir).args(["--grain", "10us", "--phases", "10", "--sched", "fifo:1"]).output().unwrap();
-    if out.status.code() == Some(4) && text(&out.stderr).contains("not allowed here") {
-        skip(&text(&out.stderr));
-        return false;
-    }
-    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    true
-}
-
-fn children(pid: u32) -> Vec<u32> {
-    let all = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    all.split_whitespace().map(|p| p.parse().unwrap()).collect()
-}
-
-fn policy(pid: u32) -> i32 {
-    // SAFETY: no memory involved.
-    unsafe { libc::sched_getscheduler(pid as i32) & !libc::SCHED_RESET_ON_FORK }
 }
 
 #[test]

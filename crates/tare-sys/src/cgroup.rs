@@ -38,6 +38,19 @@ pub fn own_folder(root: &Path) -> SysResult<PathBuf> {
     Ok(root.join(below(&mount)).join(below(&own)))
 }
 
+/// The file that gives this process's cgroup no time for real-time tasks, if that is so: a kernel with RT_GROUP_SCHED and cgroup v1.
+/// (In cgroup v2 such a kernel gives it to the root cgroup only, and no file says so.)
+pub fn without_realtime(root: &Path) -> Option<PathBuf> {
+    let cgroups = read_below(root, "proc/self/cgroup").ok()?;
+    let fields = cgroups.split(|b| *b == b'\n').map(|line| line.splitn(3, |b| *b == b':').collect::<Vec<_>>());
+    let own = fields.filter(|f| f.get(1).is_some_and(|c| c.split(|b| *b == b',').any(|c| c == b"cpu")));
+    let own = own.filter_map(|f| f.get(2).map(|p| p.strip_prefix(b"/").unwrap_or(p).to_vec())).next()?;
+    let file = |mount: &str| root.join(mount).join(std::ffi::OsStr::from_bytes(&own)).join("cpu.rt_runtime_us");
+    // Where distributions mount it.
+    let files = ["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"].map(file);
+    files.into_iter().find(|f| std::fs::read(f).is_ok_and(|text| parse_int(text.trim_ascii()) == Some(0)))
+}
+
 fn own_start_ticks() -> u64 {
     let stat = std::fs::read("/proc/self/stat").unwrap_or_default();
     parse_stat(&stat).map_or(0, |s| s.start_ticks)

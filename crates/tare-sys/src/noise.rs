@@ -75,8 +75,21 @@ pub struct Setup {
     pub phases: usize,
     /// Begin no further phase after so many units of the counter.
     pub most: Option<u64>,
-    /// How long all phases should take: of four times that, and ten seconds, real-time ones are killed.
+    /// How long all phases should take.
     pub expected: Nanos,
+    /// Real-time ones are killed after four times that and so much, by tare; and by the kernel if they have used up four times that
+    /// and twice so much of CPU time, as tare may be stopped.
+    pub grace: Nanos,
+}
+
+/// Enough that a hypervisor can steal for a while.
+pub const GRACE: Nanos = Nanos::from_millis(10_000);
+
+impl Setup {
+    fn limit(&self, graces: i64) -> Nanos {
+        let grace = self.grace.0.saturating_mul(graces);
+        Nanos(self.expected.0.max(0).saturating_mul(4).saturating_add(grace))
+    }
 }
 
 /// What one CPU measured.
@@ -343,8 +356,7 @@ impl Team {
         // One byte for each of them.
         let go = self.go.write_all(&vec![1; self.lanes.len()]);
         go.map_err(|e| SysError::io("start the phases", e))?;
-        let limit = Nanos(self.setup.expected.0.saturating_mul(4)) + Nanos::from_millis(10_000);
-        let deadline = above.as_ref().map(|_| start + limit);
+        let deadline = above.as_ref().map(|_| Nanos(start.0.saturating_add(self.setup.limit(1).0)));
         let mut killed = None;
         while self.lanes.iter_mut().filter_map(|l| (!l.ended(killed.is_some())).then_some(())).count() > 0 {
             killed = if let Some(signal) = crate::signals::caught() {
@@ -463,8 +475,7 @@ unsafe fn prepare(setup: &Setup, set: &cpu::CpuSet, shared: &Shared, parent: i32
         (0..10).for_each(|_| work(setup.iterations.min(100_000)));
         if let Some(priority) = setup.fifo {
             // In microseconds of CPU time without a sleep; the hypervisor's time may count in it.
-            let most = (setup.expected.0.max(0) / 1_000).saturating_mul(4).saturating_add(10_000_000);
-            let most = libc::rlim_t::try_from(most).unwrap_or(libc::RLIM_INFINITY);
+            let most = libc::rlim_t::try_from(setup.limit(2).0 / 1_000).unwrap_or(libc::RLIM_INFINITY);
             let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
             ok(libc::setrlimit(libc::RLIMIT_RTTIME, &limit), 3)?;
             let param = libc::sched_param { sched_priority: i32::from(priority) };
@@ -480,7 +491,8 @@ mod tests {
 
     fn setup(fifo: Option<u8>) -> Setup {
         let cpus = vec![*cpu::allowed().unwrap().last().unwrap()];
-        Setup { cpus, fifo, iterations: 1_000, phases: 5_000, most: None, expected: Nanos::from_millis(50) }
+        let expected = Nanos::from_millis(50);
+        Setup { cpus, fifo, iterations: 1_000, phases: 5_000, most: None, expected, grace: GRACE }
     }
 
     fn run(setup: &Setup) -> Vec<Measured> {
@@ -545,7 +557,59 @@ mod tests {
         assert!(e.to_string().contains("map memory"), "{e}");
     }
 
+    /// Far more phases than should take no time at all; `None` where real-time priorities are not allowed.
+    fn endless(grace: i64) -> Option<Setup> {
+        let setup = Setup {
+            iterations: 1_000_000,
+            phases: 200_000,
+            expected: Nanos::ZERO,
+            grace: Nanos::from_millis(grace),
+            ..setup(Some(1))
+        };
+        match Team::start(&setup) {
+            Ok(_) => Some(setup),
+            Err(e) => {
+                assert!(std::env::var_os("TARE_NO_SKIP").is_none_or(|v| v != "1"), "must not be skipped: {e}");
+                eprintln!("skipped: {e}");
+                None
+            }
+        }
+    }
+
     /// What takes far longer than it should is killed, and what it measured is there.
+    #[test]
+    fn real_time_phases_that_take_too_long_are_killed() {
+        let Some(setup) = endless(500) else { return };
+        let began = clock::monotonic();
+        let all = run(&setup);
+        let took = clock::monotonic() - began;
+        assert!(took >= Nanos::from_millis(500) && took < Nanos::from_millis(5_000), "{took:?}");
+        assert_eq!(all[0].ended, Ended::TookTooLong);
+        assert!((1..200_000).contains(&all[0].durations.len()), "{}", all[0].durations.len());
+        assert!(!crate::process::exists(all[0].tid));
+        // This process is as it was.
+        // SAFETY: no memory involved.
+        assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER);
+    }
+
+    /// Also if tare never looks.
+    #[test]
+    fn the_kernel_kills_real_time_phases_that_take_too_long() {
+        let Some(setup) = endless(200) else { return };
+        let mut team = Team::start(&setup).unwrap();
+        let lane = &mut team.lanes[0];
+        lane.shared.header().start_at.store(clock::monotonic().0, Ordering::Release);
+        team.go.write_all(&[1]).unwrap();
+        let began = clock::monotonic();
+        assert!(lane.ended(true));
+        let took = clock::monotonic() - began;
+        // The kernel counts in ticks, and a hypervisor's time may count.
+        assert!(took > Nanos::from_millis(200) && took < Nanos::from_millis(10_000), "{took:?}");
+        let measured = lane.measured(None, setup.phases);
+        assert_eq!(measured.ended, Ended::Died);
+        assert!((1..200_000).contains(&measured.durations.len()));
+    }
+
     #[test]
     fn a_team_that_is_dropped_leaves_no_process() {
         let team = Team::start(&setup(None)).unwrap();

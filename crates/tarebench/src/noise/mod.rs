@@ -19,7 +19,7 @@ use tare_core::run::Status;
 use tare_core::timeline::Event;
 use tare_core::units::Nanos;
 use tare_store::{SqliteStore, Store, StoreError, content};
-use tare_sys::noise::{Measured, Setup, Team};
+use tare_sys::noise::{GRACE, Measured, Setup, Team};
 use tare_sys::perf::{self, CacheMisses};
 use tare_sys::procfs::{parse_steal_of, read_below};
 use tare_sys::signals::Signals;
@@ -63,6 +63,14 @@ pub enum NoiseError {
     /// The phases cannot be made real-time.
     #[error("{0}: real-time priorities are not allowed here")]
     Priority(SysError),
+    /// The cgroup of tare has no time for real-time tasks.
+    #[error("{error}: real-time priorities are not allowed here, the cgroup has no time for them ({} is 0)", file.display())]
+    Budget {
+        /// The system's.
+        error: SysError,
+        /// What says so.
+        file: std::path::PathBuf,
+    },
 }
 
 impl From<StoreError> for NoiseError {
@@ -165,13 +173,16 @@ fn team(plan: &Plan, cpus: &[u32], work: (u64, usize), most: Option<u64>, expect
         Sched::Other => None,
         Sched::Fifo { priority } => Some(priority),
     };
-    let setup = Setup { cpus: cpus.to_vec(), fifo, iterations: work.0, phases: work.1, most, expected };
+    let setup = Setup { cpus: cpus.to_vec(), fifo, iterations: work.0, phases: work.1, most, expected, grace: GRACE };
     Team::start(&setup).map_err(|e| if fifo.is_some() { real_time(e) } else { e.into() })
 }
 
 fn real_time(e: SysError) -> NoiseError {
     match e.absent("") {
-        Absent::NoPermission(_) => NoiseError::Priority(e),
+        Absent::NoPermission(_) => match tare_sys::cgroup::without_realtime(std::path::Path::new("/")) {
+            Some(file) => NoiseError::Budget { error: e, file },
+            None => NoiseError::Priority(e),
+        },
         _ => e.into(),
     }
 }

@@ -1,0 +1,405 @@
+//! `tare noise` against the truth: noise that a task of known period and length makes, and the tick as a plain loop sees it. A
+//! hypervisor steals and the clock speed changes, at times; so what is found must be near the truth in most attempts.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+#[path = "common/noise.rs"]
+mod helpers;
+
+use common::{alone, burner, folder, json, run, signal, skip, tare, text};
+use helpers::{cpus, fifo_allowed, noise, number};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use tarebench::core::analysis::noise::Phase;
+use tarebench::core::analysis::noise::subtraction::{Event, Kind, split};
+use tarebench::core::document;
+use tarebench::core::noise::Record;
+use tarebench::core::timeline::What;
+use tarebench::store::SqliteStore;
+use tempfile::TempDir;
+
+/// What is found may be off by so much of the truth.
+const NEAR: f64 = 0.05;
+const ATTEMPTS: usize = 5;
+
+/// A figure of one attempt.
+struct Figure {
+    name: &'static str,
+    found: f64,
+    truth: f64,
+    /// How far off it may be.
+    within: f64,
+}
+
+fn figure(name: &'static str, found: f64, truth: f64) -> Figure {
+    Figure { name, found, truth, within: NEAR * truth.abs() }
+}
+
+/// Each figure must be near its truth in most attempts. Attempts end when that is decided.
+fn mostly_near(mut attempt: impl FnMut() -> Vec<Figure>) {
+    let most = ATTEMPTS / 2 + 1;
+    let mut all: Vec<Vec<Figure>> = Vec::new();
+    let near =
+        |all: &[Vec<Figure>], i: usize| all.iter().filter(|a| (a[i].found - a[i].truth).abs() <= a[i].within).count();
+    while all.len() < ATTEMPTS {
+        all.push(attempt());
+        if (0..all[0].len()).all(|i| near(&all, i) >= most) {
+            break;
+        }
+    }
+    let mut failed = false;
+    for i in 0..all[0].len() {
+        let seen: Vec<String> = all.iter().map(|a| format!("{:.4} ({:.4})", a[i].found, a[i].truth)).collect();
+        let enough = near(&all, i) >= most;
+        failed |= !enough;
+        let bad = if enough { "" } else { ": NOT NEAR" };
+        eprintln!("{}, found (truth){bad}: {}", all[0][i].name, seen.join(", "));
+    }
+    assert!(!failed, "a figure is not near the truth in {most} of {ATTEMPTS} attempts, see above");
+}
+
+/// Detours of a file, or of what the plain loop says: begin and length, ns.
+fn detours(lines: &str) -> Vec<(f64, f64)> {
+    let of = |line: &str| {
+        let (start, length) = line.split_once('\t').expect("two columns");
+        (start.parse().expect("a begin"), length.parse().expect("a length"))
+    };
+    lines.lines().map(of).collect()
+}
+
+/// The detours of a measurement, without the one of no length that marks its end.
+fn exported(dir: &TempDir, d: &Value, threshold: &str) -> Vec<(f64, f64)> {
+    let id = format!("n{}", d["head"]["number"]);
+    let out = run(tare(dir).args(["noise", "export", &id, "--as", "detours", "--threshold", threshold]), 0);
+    let lines: Vec<String> = text(&out.stdout).lines().filter(|l| !l.starts_with('#')).map(str::to_owned).collect();
+    let mut all = detours(&lines.join("\n"));
+    assert!(all.pop().is_some_and(|(_, length)| length == 0.0), "the end is marked");
+    all
+}
+
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut all: Vec<f64> = values.into_iter().collect();
+    all.sort_by(f64::total_cmp);
+    assert!(!all.is_empty());
+    f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2])
+}
+
+/// A real-time task that takes the CPU at known times.
+struct Injected {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+/// Long beside what a task brings with it (cold caches), of which it knows nothing; us.
+const PERIOD: u32 = 40_000;
+const LENGTH: u32 = 5_000;
+
+impl Injected {
+    fn start(cpu: u32) -> Injected {
+        let mut c = Command::new(burner());
+        c.args(["inject", "injected", &cpu.to_string(), "30", &PERIOD.to_string(), &LENGTH.to_string(), "3000"]);
+        let mut child = c.stdout(Stdio::piped()).spawn().expect("start the task");
+        let mut output = BufReader::new(child.stdout.take().expect("stdout"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("an answer");
+        assert_eq!(line, "ready\n");
+        Injected { child, output }
+    }
+
+    /// What it did: begins and ends, ns of CLOCK_MONOTONIC.
+    fn end(mut self) -> Vec<(f64, f64)> {
+        signal(self.child.id(), libc::SIGTERM);
+        let mut lines = String::new();
+        self.output.read_to_string(&mut lines).expect("what it did");
+        assert!(self.child.wait().expect("reap").success());
+        let of = |line: &str| {
+            let (began, ended) = line.split_once(' ').expect("two times");
+            (began.parse().expect("a begin"), ended.parse().expect("an end"))
+        };
+        lines.lines().map(of).collect()
+    }
+}
+
+/// The expected longest of n phases that are drawn from these: a sum over them in their order (ICS'05, section 2.4).
+fn expected_longest(n: i32, phases: &[f64]) -> f64 {
+    let mut phases = phases.to_vec();
+    phases.sort_by(f64::total_cmp);
+    let below = |i: usize| (i as f64 / phases.len() as f64).powi(n);
+    phases.iter().enumerate().map(|(i, d)| d * (below(i + 1) - below(i))).sum()
+}
+
+/// The median of what is left of these phases when all that the kernel's record has is subtracted.
+fn median_left(phases: &[Phase], record: &Record, events: &[tarebench::core::timeline::Event]) -> f64 {
+    let own = |what: &What| matches!(what, What::Task(t) if t.tid == record.own);
+    let kind = |what: &What| match what {
+        What::Timer => Kind::Tick,
+        What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
+        What::Task(_) | What::Idle => Kind::Preemption,
+    };
+    let others = events.iter().filter(|e| !own(&e.what));
+    let events: Vec<Event> =
+        others.map(|e| Event { start: e.start, duration: e.end - e.start, kind: kind(&e.what) }).collect();
+    let curves = split(phases, &events).expect("in order").curves();
+    curves.last().expect("a curve").left.quantile(0.5) as f64
+}
+
+/// On one CPU.
+fn measured(dir: &TempDir, cpu: u32, more: &[&str]) -> Value {
+    let mut c = noise(dir);
+    c.args(["--cpus", &cpu.to_string(), "--grain", "100us", "--delays", "2500us", "--json"]).args(more);
+    json(&mut c, 0)
+}
+
+fn attribution(d: &Value) -> &Value {
+    &d["grains"][0]["attribution"][0]["by"]["value"]
+}
+
+#[test]
+fn injected_noise_is_recovered() {
+    let _alone = alone();
+    let dir = folder();
+    if !fifo_allowed(&dir) {
+        return;
+    }
+    let cpu = *cpus().last().unwrap();
+    if attribution(&measured(&dir, cpu, &["--phases", "10"])).is_null() {
+        return skip("there is no record of the kernel here");
+    }
+    mostly_near(|| {
+        let task = Injected::start(cpu);
+        let d = measured(&dir, cpu, &["--for", "3s"]);
+        let all = task.end();
+        // What it did meanwhile.
+        let clock = |i: usize| number(&d["series"][0]["pairs"][i]["clock"]);
+        let (from, until) = (clock(0), clock(1));
+        let jobs: Vec<(f64, f64)> =
+            all.iter().copied().filter(|(began, ended)| *began >= from && *ended <= until).collect();
+        assert!(jobs.len() > 60 && all.last().unwrap().0 > until, "the task ran all the time");
+        let lengths: Vec<f64> = jobs.iter().map(|(began, ended)| ended - began).collect();
+        let length: f64 = lengths.iter().sum::<f64>() / lengths.len() as f64;
+        let period = (jobs.last().unwrap().0 - jobs[0].0) / (jobs.len() - 1) as f64;
+
+        // The phases that jobs came into, and the others, with whatever delayed those.
+        let id = document::Id { kind: document::Kind::Noise, number: d["head"]["number"].as_i64().unwrap() };
+        let store = SqliteStore::open_read_only(&dir.path().join("tare.db")).unwrap();
+        let (_, stored) = tarebench::noise::load(&store, id).unwrap();
+        let phases: Vec<Phase> = stored.phases[0].timed(stored.plan.hz).collect();
+        let mut next = jobs.iter().peekable();
+        let (mut hit, mut others, mut delays) = (Vec::new(), Vec::new(), Vec::new());
+        for phase in &phases {
+            let (mut count, mut delay) = (0, 0.0);
+            while let Some((began, ended)) = next.next_if(|j| j.0 < phase.end().as_f64()) {
+                count += 1;
+                delay += ended - began;
+            }
+            if count > 0 {
+                hit.push(*phase);
+                delays.push(delay);
+            } else {
+                others.push(*phase);
+            }
+        }
+
+        // Theory: of the time between two jobs, so many phases, of which one is delayed; and what else is late.
+        let grain = &d["grains"][0];
+        let (chance, shortest) = (&grain["chances"][0], number(&grain["rows"][0]["min"]));
+        let undisturbed: Vec<f64> = others.iter().map(|p| p.duration.as_f64()).collect();
+        let late = undisturbed.iter().filter(|d| **d >= shortest + f64::from(LENGTH) * 1e3 / 2.0).count() as f64;
+        let ordinary = undisturbed.iter().sum::<f64>() / undisturbed.len() as f64;
+        let p = ordinary / (period - length) + late / phases.len() as f64;
+        let theory: Vec<f64> = undisturbed.iter().copied().chain(delays.iter().map(|d| ordinary + d)).collect();
+        let mut figures = vec![
+            figure("delayed phases", number(&chance["count"]), jobs.len() as f64 + late),
+            figure("p", number(&chance["p"]), p),
+        ];
+        for (i, delayed, slower) in
+            [(0, "d_p(1)", "slowdown of 1"), (1, "d_p(10)", "slowdown of 10"), (2, "d_p(100)", "slowdown of 100")]
+        {
+            let n = 10_i32.pow(i);
+            let (d_p, job) = (&chance["jobs"][i as usize], &grain["jobs"][i as usize]);
+            assert_eq!((&d_p["nodes"], &job["nodes"]), (&n.into(), &n.into()));
+            figures.push(figure(delayed, number(&d_p["chance"]), 1.0 - (1.0 - p).powi(n)));
+            let theory = expected_longest(n, &theory) / shortest;
+            figures.push(figure(slower, number(&job["slowdown"]["value"]), theory));
+        }
+
+        // Each delay, one by one: the job lies within the phase.
+        let found = exported(&dir, &d, "2500us");
+        let within = |(began, ended): &(f64, f64)| {
+            let slack = 2.0 * ordinary;
+            let it = found.iter().find(|(start, long)| *start <= began - from && start + long + slack >= ended - from);
+            it.map(|(_, long)| *long)
+        };
+        let matched: Vec<f64> = jobs.iter().filter_map(within).collect();
+        figures.push(figure("jobs that are detours", matched.len() as f64, jobs.len() as f64));
+        figures.push(figure("length of a delay", median(matched.iter().copied()), median(lengths.iter().copied())));
+
+        // What the kernel's record says.
+        let by = attribution(&d);
+        let sources = by["sources"].as_array().unwrap();
+        let is_it = |s: &&Value| s["reason"]["kind"] == "preempted" && s["reason"]["name"] == "injected";
+        let source = sources.iter().find(is_it).unwrap_or_else(|| panic!("the task is not named: {sources:?}"));
+        figures.push(figure("preemptions by the task", number(&source["count"]), jobs.len() as f64));
+        figures.push(figure("time of the task", number(&source["time"]), lengths.iter().sum()));
+
+        // Of the phases with a job so much is subtracted that they are like those without.
+        let (record, events) = stored.phases[0].kernel.as_ref().unwrap();
+        let whole = median(hit.iter().map(|p| p.duration.as_f64()));
+        assert!(whole > 0.95 * f64::from(LENGTH) * 1e3, "{whole}");
+        let left = |phases: &[Phase]| median_left(phases, record, events);
+        eprintln!("left of a phase of {whole:.0} ns with a job {} ns, without {} ns", left(&hit), left(&others));
+        figures.push(figure("what is subtracted, ns", whole - left(&hit), whole - left(&others)));
+        figures
+    });
+}
+
+/// Ticks that a loop saw.
+#[derive(Debug)]
+struct Ticks {
+    /// A second of the time that it had the CPU.
+    rate: f64,
+    /// Median, ns.
+    length: f64,
+}
+
+/// Of detours (begin and length, ns) within a time: what comes at the one moment of each period at which most comes is a tick. Where
+/// something had the CPU for longer, a tick may be the beginning of it, but those within are not seen. `None` without ticks.
+fn ticks(detours: &[(f64, f64)], window: f64, period: f64) -> Option<Ticks> {
+    const BINS: usize = 100;
+    // A hundredth of the period is some tens of microseconds: more than an interrupt is ever late, unless something is stolen.
+    let bin = |start: f64| ((start / period).fract() * BINS as f64) as usize % BINS;
+    let mut counts = [0_usize; BINS];
+    detours.iter().for_each(|d| counts[bin(d.0)] += 1);
+    // What jitters about the edge of a bin is in the next.
+    let three = |i: usize| counts[(i + BINS - 1) % BINS] + counts[i] + counts[(i + 1) % BINS];
+    let best = (0..BINS).max_by_key(|i| three(*i))?;
+    let here = |start: f64| (bin(start) + BINS + 1 - best) % BINS < 3;
+    let mut found: Vec<(f64, f64)> = detours.iter().copied().filter(|d| here(d.0)).collect();
+    found.dedup_by(|b, a| b.0 - a.0 < period / 2.0);
+    let long = |d: &&(f64, f64)| d.1 > period / 4.0;
+    let away: f64 = detours.iter().filter(long).map(|d| d.1).sum();
+    let lengths: Vec<f64> = found.iter().filter(|d| !long(d)).map(|d| d.1).collect();
+    (!lengths.is_empty()).then(|| Ticks { rate: found.len() as f64 / (window - away) * 1e9, length: median(lengths) })
+}
+
+#[test]
+fn ticks_are_told_from_other_detours() {
+    let mut all: Vec<(f64, f64)> = (0..100).map(|i| (f64::from(i) * 4e6 + 3.99e6, 5e3)).collect();
+    // Another one each 3 ms, and one that came twice.
+    all.extend((0..130).map(|i| (f64::from(i) * 3e6 + 1e6, 9e3)));
+    all.push((50.0 * 4e6 + 3.998e6, 9e3));
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let near = |t: &Ticks, rate: f64| (t.rate - rate).abs() <= 0.02 * rate && t.length == 5e3;
+    let found = ticks(&all, 400e6, 4e6).unwrap();
+    assert!(near(&found, 250.0), "{found:?}");
+    // From each fourth tick on, another task has the CPU for two periods and a little.
+    let number = |d: &(f64, f64)| (d.0 / 4e6) as u64 % 4;
+    let mut some: Vec<(f64, f64)> = all.into_iter().filter(|d| d.1 == 5e3 && [0, 3].contains(&number(d))).collect();
+    some.iter_mut().filter(|d| number(d) == 0).for_each(|d| d.1 = 8.02e6);
+    let found = ticks(&some, 400e6, 4e6).unwrap();
+    assert!(near(&found, 250.0), "{found:?}");
+    assert!(ticks(&[], 1e9, 4e6).is_none());
+}
+
+/// Length of a tick of this kernel (1/HZ), ns: the resolution of the clock that only a tick sets.
+fn tick_length() -> f64 {
+    // SAFETY: a valid timespec to write to.
+    unsafe {
+        let mut t: libc::timespec = std::mem::zeroed();
+        assert_eq!(libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut t), 0);
+        t.tv_sec as f64 * 1e9 + t.tv_nsec as f64
+    }
+}
+
+/// bench/noise/detours.c, built.
+fn plain_loop(dir: &TempDir) -> Option<String> {
+    let program = dir.path().join("detours").to_str().unwrap().to_owned();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/noise/detours.c");
+    match Command::new("cc").args(["-O2", "-Wall", "-Werror", "-o", &program, source]).status() {
+        Ok(status) => {
+            assert!(status.success());
+            Some(program)
+        }
+        Err(e) => {
+            skip(&format!("cc: {e}"));
+            None
+        }
+    }
+}
+
+/// Detours by the plain loop within a second: the time that it ran, ns, and each.
+fn seen_by_loop(program: &str, cpu: u32) -> (f64, Vec<(f64, f64)>) {
+    let out = Command::new(program).args([&cpu.to_string(), "1", "1000"]).output().unwrap();
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let said = text(&out.stdout);
+    let (head, lines) = said.split_once('\n').unwrap();
+    (head.split_once(' ').unwrap().0.parse().unwrap(), detours(lines))
+}
+
+#[test]
+fn the_tick_is_what_a_plain_loop_sees() {
+    let _alone = alone();
+    let dir = folder();
+    let Some(program) = plain_loop(&dir) else { return };
+    let (cpu, period) = (*cpus().last().unwrap(), tick_length());
+    mostly_near(|| {
+        let (window, found) = seen_by_loop(&program, cpu);
+        let plain = ticks(&found, window, period).expect("a second has ticks");
+
+        let mut c = noise(&dir);
+        c.args(["--cpus", &cpu.to_string(), "--grain", "1us", "--for", "1s", "--json", "--no-explain"]);
+        let d = json(&mut c, 0);
+        let clock = |i: usize| number(&d["series"][0]["pairs"][i]["clock"]);
+        let own = ticks(&exported(&dir, &d, "1us"), clock(1) - clock(0), period).expect("a second has ticks");
+        vec![
+            figure("ticks a second by the loop, HZ", plain.rate, 1e9 / period),
+            figure("ticks a second by tare, HZ", own.rate, 1e9 / period),
+            figure("ticks a second by tare, by the loop", own.rate, plain.rate),
+            // The tick itself is not the same in each second: a hypervisor makes it longer and shorter.
+            Figure {
+                within: TICK * plain.length,
+                ..figure("length of a tick by tare, by the loop, ns", own.length, plain.length)
+            },
+        ]
+    });
+}
+
+/// By how much the median tick of one second may differ from that of the next, as a share.
+const TICK: f64 = 0.2;
+
+#[test]
+fn oslat_sees_what_a_plain_loop_sees() {
+    let _alone = alone();
+    let dir = folder();
+    if let Err(e) = Command::new("oslat").arg("--version").output() {
+        return skip(&format!("oslat: {e}"));
+    }
+    let Some(program) = plain_loop(&dir) else { return };
+    let (cpu, period) = (*cpus().last().unwrap(), tick_length());
+    let file = dir.path().join("oslat.json");
+    mostly_near(|| {
+        let (window, found) = seen_by_loop(&program, cpu);
+        let tick = ticks(&found, window, period).expect("a second has ticks").length;
+        // Its histogram has no times: all steps that are half a tick long. In bucket N is what is over N - 1 µs and up to N.
+        let over = (tick / 2e3).round().max(1.0);
+        let mut c = Command::new("oslat");
+        c.args(["-c", &cpu.to_string(), "-D", "1s", "-b", "1000"]).arg(format!("--json={}", file.display()));
+        let out = c.output().unwrap();
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        let d: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let thread = &d["thread"]["0"];
+        // What changes from one second to the next is none of theirs.
+        let (window_after, found_after) = seen_by_loop(&program, cpu);
+        let rates = [(window, &found), (window_after, &found_after)]
+            .map(|(window, found)| found.iter().filter(|d| d.1 > over * 1e3).count() as f64 / window * 1e9);
+        let by_loop = f64::midpoint(rates[0], rates[1]);
+        let buckets = thread["histogram"].as_object().unwrap().iter();
+        let mut steps: Vec<(f64, u64)> = buckets.map(|(us, n)| (us.parse().unwrap(), n.as_u64().unwrap())).collect();
+        steps.retain(|(us, _)| *us > over);
+        let all: u64 = steps.iter().map(|(_, n)| n).sum();
+        let by_oslat = all as f64 / number(&thread["duration"]);
+        let within = NEAR * by_loop + (rates[0] - rates[1]).abs();
+        vec![Figure { name: "detours a second by oslat, by the loop", found: by_oslat, truth: by_loop, within }]
+    });
+}
