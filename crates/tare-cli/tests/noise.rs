@@ -57,7 +57,9 @@ fn phases_are_measured_kept_and_shown() {
             jobs.iter().map(|j| j["nodes"].as_u64().unwrap()).collect::<Vec<_>>(),
             [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000]
         );
-        assert_eq!(number(&jobs[0]["slowdown"]["value"]), number(&row["slowdown"]));
+        // Summed in another order.
+        let (job, mean) = (number(&jobs[0]["slowdown"]["value"]), number(&row["slowdown"]));
+        assert!((job / mean - 1.0).abs() < 1e-9, "{job} {mean}");
         // 3,000 phases support 300 nodes.
         let kinds: Vec<&str> = jobs.iter().map(|j| j["slowdown"]["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds[..3], ["measured"; 3]);

@@ -234,3 +234,25 @@ fn remove_stale(parent: &Path) {
         remove_with_patience(&path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cgroup_without_real_time_is_found() {
+        let root = std::env::temp_dir().join(format!("tare-cgroup-{}", process::own_pid()));
+        let group = root.join("sys/fs/cgroup/cpu,cpuacct/a/b");
+        std::fs::create_dir_all(root.join("proc/self")).unwrap();
+        std::fs::create_dir_all(&group).unwrap();
+        std::fs::write(root.join("proc/self/cgroup"), "9:cpuset:/x\n2:cpu,cpuacct:/a/b\n0::/\n").unwrap();
+        let file = group.join("cpu.rt_runtime_us");
+        // Without RT_GROUP_SCHED there is none.
+        assert_eq!(without_realtime(&root), None);
+        std::fs::write(&file, "0\n").unwrap();
+        assert_eq!(without_realtime(&root), Some(file.clone()));
+        std::fs::write(&file, "950000\n").unwrap();
+        assert_eq!(without_realtime(&root), None);
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+}
