@@ -140,7 +140,7 @@ fn median_left(phases: &[Phase], record: &Record, events: &[tarebench::core::tim
     let others = events.iter().filter(|e| !own(&e.what));
     let events: Vec<Event> =
         others.map(|e| Event { start: e.start, duration: e.end - e.start, kind: kind(&e.what) }).collect();
-    let curves = split(phases, &events).expect("in order").curves();
+    let curves = split(phases.iter().copied(), &events).expect("in order").curves();
     curves.last().expect("a curve").left.quantile(0.5) as f64
 }
 
