@@ -331,11 +331,11 @@ def noise_by_loop(work, cpu, period, _tick):
     return ticks(detours_of(lines), float(head.split()[0]), period)
 
 
-def noise_by_tare(work, cpu, period, _tick):
+def noise_by_tare(work, cpu, period, tick):
     """The same of phases of a microsecond, from its detours."""
     file = f"{work}/detours.txt"
     document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "1us", "--for", "3s", "--no-explain",
-                                 "--json", "--db", "none", "--detour-threshold", "1us", "--export-detours", file))
+                                 "--json", "--db", "none", "--detour-threshold", f"{max(1000, tick / 4):.0f}ns", "--export-detours", file))
     lines = pathlib.Path(file).read_text(encoding="utf-8").splitlines()
     before, after = (pair["clock"] for pair in document["series"][0]["pairs"])
     return ticks(detours_of(lines), after - before, period)
