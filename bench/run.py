@@ -332,13 +332,13 @@ def noise_by_loop(work, cpu, period, _tick):
     return ticks(detours_of(lines), float(head.split()[0]), period)
 
 
-def noise_by_tare(work, cpu, period, _tick):
+def noise_by_tare(work, cpu, period, tick):
     """The same of phases of a microsecond, from its detours."""
     store = pathlib.Path(work, "noise.db")
     store.unlink(missing_ok=True)
     document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "1us", "--for", "3s", "--no-explain",
                                  "--json", "--db", store))
-    lines = output(TARE, "noise", "export", "n1", "--as", "detours", "--threshold", "1us", "--db", store).splitlines()
+    lines = output(TARE, "noise", "export", "n1", "--as", "detours", "--threshold", f"{max(1000, tick / 4):.0f}ns", "--db", store).splitlines()
     # The last marks the end.
     lines = [line for line in lines if not line.startswith("#")][:-1]
     before, after = (pair["clock"] for pair in document["series"][0]["pairs"])

@@ -351,25 +351,30 @@ fn the_tick_is_what_a_plain_loop_sees() {
         c.args(["--cpus", &cpu.to_string(), "--grain", "1us", "--for", "1s", "--json", "--no-explain"]);
         let d = json(&mut c, 0);
         let clock = |i: usize| number(&d["series"][0]["pairs"][i]["clock"]);
-        let own = ticks(&exported(&dir, &d, "1us"), clock(1) - clock(0), period).expect("a second has ticks");
+        // A phase may be always longer than calibrated, by as much again, as a neighbour on the core has appeared.
+        let threshold = format!("{:.0}ns", (plain.length / 4.0).max(1e3));
+        let own = ticks(&exported(&dir, &d, &threshold), clock(1) - clock(0), period).expect("a second has ticks");
+        let (window, found) = seen_by_loop(&program, cpu);
+        let later = ticks(&found, window, period).expect("a second has ticks");
+        let length = f64::midpoint(plain.length, later.length);
         vec![
             figure("ticks a second by the loop, HZ", plain.rate, 1e9 / period),
             figure("ticks a second by tare, HZ", own.rate, 1e9 / period),
             figure("ticks a second by tare, by the loop", own.rate, plain.rate),
             // The tick itself is not the same in each second: a hypervisor makes it longer and shorter.
             Figure {
-                within: TICK * plain.length,
-                ..figure("length of a tick by tare, by the loop, ns", own.length, plain.length)
+                within: TICK * length + (plain.length - later.length).abs(),
+                ..figure("length of a tick by tare, by the loop, ns", own.length, length)
             },
         ]
     });
 }
 
-/// By how much the median tick of one second may differ from that of the next, as a share.
+/// By how much the median tick of one second may differ from that of the next, as a share, where two others agree.
 const TICK: f64 = 0.2;
 
 #[test]
-fn oslat_sees_what_a_plain_loop_sees() {
+fn oslat_sees_the_ticks_that_a_plain_loop_sees() {
     let _alone = alone();
     let dir = folder();
     if let Err(e) = Command::new("oslat").arg("--version").output() {
@@ -389,17 +394,27 @@ fn oslat_sees_what_a_plain_loop_sees() {
         assert!(out.status.success(), "{}", text(&out.stderr));
         let d: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let thread = &d["thread"]["0"];
-        // What changes from one second to the next is none of theirs.
-        let (window_after, found_after) = seen_by_loop(&program, cpu);
-        let rates = [(window, &found), (window_after, &found_after)]
-            .map(|(window, found)| found.iter().filter(|d| d.1 > over * 1e3).count() as f64 / window * 1e9);
-        let by_loop = f64::midpoint(rates[0], rates[1]);
+        let (_, found_after) = seen_by_loop(&program, cpu);
+        let by_loop = [&found, &found_after].map(|f| median(f.iter().map(|d| d.1).filter(|l| *l > over * 1e3)));
         let buckets = thread["histogram"].as_object().unwrap().iter();
         let mut steps: Vec<(f64, u64)> = buckets.map(|(us, n)| (us.parse().unwrap(), n.as_u64().unwrap())).collect();
         steps.retain(|(us, _)| *us > over);
+        steps.sort_by(|a, b| a.0.total_cmp(&b.0));
         let all: u64 = steps.iter().map(|(_, n)| n).sum();
-        let by_oslat = all as f64 / number(&thread["duration"]);
-        let within = NEAR * by_loop + (rates[0] - rates[1]).abs();
-        vec![Figure { name: "detours a second by oslat, by the loop", found: by_oslat, truth: by_loop, within }]
+        let rate = all as f64 / number(&thread["duration"]);
+        let mut number = 0;
+        let middle = steps.iter().find(|(_, n)| {
+            number += n;
+            2 * number >= all
+        });
+        let length = f64::midpoint(by_loop[0], by_loop[1]);
+        let found = middle.map_or(0.0, |(us, _)| us * 1e3 - 500.0);
+        // To a microsecond; and what changes from one second to the next is none of theirs.
+        let within = TICK * length + 500.0 + (by_loop[0] - by_loop[1]).abs();
+        vec![
+            // It has all of the ticks; what else there is, is not the same in each second.
+            figure("ticks a second among oslat's detours, HZ", rate.min(1e9 / period), 1e9 / period),
+            Figure { within, ..figure("length of a detour by oslat, by the loop, ns", found, length) },
+        ]
     });
 }
