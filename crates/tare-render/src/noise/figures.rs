@@ -179,7 +179,7 @@ fn slowdown(g: &Grain) -> Option<Figure> {
     let beyond = |j: &&Job| matches!(j.slowdown, Expected::Extrapolated { .. });
     let first = g.jobs.iter().filter(measured).collect();
     // It goes on from where the measured one ends.
-    let joint = g.jobs.iter().filter(measured).last();
+    let joint = g.jobs.iter().rfind(measured);
     let second: Vec<&Job> = g.jobs.iter().filter(beyond).collect();
     let second = if second.is_empty() { second } else { joint.into_iter().chain(second).collect() };
     let curves: Vec<Curve> = [("measured", first), ("extrapolated by a fitted tail", second)]
