@@ -47,7 +47,7 @@ fn noise_has_a_page_and_figures() {
             assert_eq!(curve["y"].as_array().unwrap().last().unwrap().as_f64(), Some(1.0));
             assert!(x.len() < 500 && row["cdf"].as_array().unwrap().len() == x.len());
             let jobs = figure(&page, &format!("{id}-slowdown"))["curves"][0]["y"].as_array().unwrap().clone();
-            assert_eq!(jobs[0], row["slowdown"]);
+            assert_eq!(jobs[0], grain["jobs"][0]["slowdown"]["value"]);
         }
     }
     let figures = dir.path().join("figures");
