@@ -199,9 +199,9 @@ fn what_is_refused_is_said_in_a_sentence() {
     assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
 }
 
-/// Commands that want a run say so, and what has no table yet is not shown as something else.
+/// Commands that want a run say so, and what cannot be read is not shown as something else.
 #[test]
-fn what_is_no_run_and_what_has_no_table() {
+fn what_is_no_run_and_what_cannot_be_read() {
     let dir = folder();
     let path = file(&dir, serde_json::to_string(&bench()).unwrap());
     run(&mut import(&dir, &path), 0);
@@ -225,9 +225,11 @@ fn what_is_no_run_and_what_has_no_table() {
     drop(store);
     says(tare(&dir).arg("list"), 0, &["s1", "interrupted", "study", r"sort\x1b]0;x\x07"]);
     says(tare(&dir).args(["list", "--json"]), 0, &[r#""id": "s1""#, r"\u202e"]);
-    // A study whose content is none is said to be so; of noise there is no table yet.
+    // A study or a measurement of noise whose content is none is said to be so, also where a page is asked for.
     says(tare(&dir).args(["show", "s1"]), 4, &["s1 cannot be read", "missing field"]);
-    says(tare(&dir).args(["show", "n1"]), 2, &["no table for a", "`tare export n1`"]);
+    for args in [&["show", "n1"][..], &["report", "n1"]] {
+        says(tare(&dir).args(args), 4, &["n1 cannot be read", "missing field"]);
+    }
     let archive = json(tare(&dir).args(["export", "s1"]), 0);
     assert_eq!((&archive["format"], &archive["doc"]), (&"tare-document".into(), &serde_json::json!({"any": [1, 2.5]})));
     says(tare(&dir).args(["rm", "s1"]), 0, &["removed s1"]);
