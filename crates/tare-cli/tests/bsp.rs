@@ -139,7 +139,7 @@ fn launchers_that_fail_are_told() {
     assert!(missing.contains("no-such-mpirun cannot be started") && missing.contains("--launch"), "{missing}");
     assert!(said(&mut with("false"), 1).contains("false ended with exit status: 1"));
     let other = said(&mut with("echo"), 1);
-    assert!(other.contains("is not its result: line 1: expected `tare-bsp`"), "{other}");
+    assert!(other.contains("is not its result: line 1: expected `tare-bsp 1`"), "{other}");
     assert!(said(&mut with(""), 2).contains("--launch is empty"));
     // Its output is kept even if it is of no use.
     let kept = dir.path().join("kept");
