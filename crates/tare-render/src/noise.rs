@@ -180,6 +180,13 @@ fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bool) -> Tabl
     let mut note = "Where the last line still spreads, it is by caches, clock speed and what the kernel does not see: \
                 hypervisor, firmware."
         .to_owned();
+    if let Some(t) = &a.tick {
+        note += &format!(
+            " A phase with a tick alone is longer than the one before by {} in the median, of which {} are in the record.",
+            time(t.longer, u),
+            time(t.recorded, u)
+        );
+    }
     for text in series.into_iter().flat_map(|s| beside(s, a.phases, u)) {
         note = note + " " + &text;
     }

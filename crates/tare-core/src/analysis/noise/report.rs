@@ -9,7 +9,7 @@ use super::empirical::{Distribution, node_counts};
 use super::model::{Probability, delayed, linear};
 use super::node::node_phases;
 use super::prediction::{Expected, predict};
-use super::subtraction::{self, Kind, split};
+use super::subtraction::{self, Interrupted, Kind, split};
 use super::tail::{NoTail, Tail};
 use super::{BadOrder, Phase};
 use crate::noise::{Noise, Phases, Record};
@@ -180,10 +180,24 @@ pub struct Attribution {
     pub curves: Vec<Left>,
     /// Timer interrupts a second; `None` if the phases took no time.
     pub timer_hz: Option<f64>,
+    /// What a tick costs; `None` where too few phases have one alone.
+    pub tick: Option<TickCost>,
     /// Records that were lost.
     pub lost: u64,
     /// Switches that the kernel counted of the process and did not tell of.
     pub untold: Option<u64>,
+}
+
+/// What a tick costs the phase that it comes into: the record has only what is between its trace points, not the way into an
+/// interrupt and out of it, which a hypervisor makes long, nor what it leaves in the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TickCost {
+    /// Phases with a tick and nothing else, after one with nothing at all.
+    pub phases: usize,
+    /// By how much they were longer than the phase before, median, ns.
+    pub longer: f64,
+    /// What of it is in the record, median, ns.
+    pub recorded: f64,
 }
 
 /// What interrupted the phases of a CPU, or why that is not known.
@@ -335,9 +349,10 @@ fn by_events(
     let (from, until) = (record.from, record.until);
     let phases = timed.skip_while(move |p| p.start < from).take_while(move |p| p.end() <= until);
     let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
-    let others: Vec<&Event> = events.iter().filter(|e| !own(e)).collect();
+    let others = bounded(events.iter().filter(|e| !own(e)), phases.clone())?;
     let kinds = subtraction_events(&others);
     let split = split(phases.clone(), &kinds)?;
+    let tick = tick_cost(split.interrupted(), phases.clone());
     let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
     let (covered, end) = phases.fold((0, start), |(n, _), p| (n + 1, p.end()));
     let time = end - start;
@@ -357,9 +372,74 @@ fn by_events(
         sources,
         curves,
         timer_hz: (time > Nanos::ZERO).then(|| timers as f64 / time.secs()),
+        tick,
         lost: record.lost,
         untold: p.series.switches.map(|n| n.saturating_sub(away)),
     })
+}
+
+/// The events, where tasks whose beginning or end was not told take no more of a phase than it allows: that phase did its
+/// work, too, which takes as long as the shortest one at least. (Some kernels leave switches out; what got the CPU is then
+/// found by the next interrupt, milliseconds later.)
+fn bounded<'a>(
+    events: impl Iterator<Item = &'a Event> + Clone,
+    phases: impl Iterator<Item = Phase> + Clone,
+) -> Result<Vec<Event>, BadOrder> {
+    let told = |e: &Event| e.complete || e.what.interrupts();
+    let sure: Vec<Event> = events.clone().filter(|e| told(e)).cloned().collect();
+    let sure = split(phases.clone(), &subtraction_events(&sure))?;
+    let mut sure = sure.interrupted().iter().peekable();
+    let shortest = phases.clone().map(|p| p.duration).min().unwrap_or(Nanos::ZERO);
+    let mut phases = phases.enumerate().peekable();
+    // The phase, and what of it may still be another's.
+    let mut current: Option<(usize, Nanos)> = None;
+    let one = |e: &Event| {
+        let mut e = e.clone();
+        if told(&e) {
+            return e;
+        }
+        while phases.next_if(|(_, p)| p.end() <= e.start).is_some() {}
+        if let Some((index, phase)) = phases.peek().filter(|(_, p)| p.start <= e.start) {
+            while sure.next_if(|i| i.phase < *index).is_some() {}
+            let others = sure.peek().filter(|i| i.phase == *index).map_or(Nanos::ZERO, |i| i.parts.sum());
+            let left = match current {
+                Some((known, left)) if known == *index => left,
+                _ => (phase.duration - shortest - others).max(Nanos::ZERO),
+            };
+            // At the end of a phase the process has the CPU: it reads the counter.
+            let taken = (e.end.min(phase.end()) - e.start).min(left);
+            current = Some((*index, left - taken));
+            e.end = e.start + taken;
+            e.own = e.own.min(taken);
+        }
+        e
+    };
+    Ok(events.map(one).collect())
+}
+
+/// Fewest phases for a median.
+const FEWEST: usize = 10;
+
+fn tick_cost(interrupted: &[Interrupted], phases: impl Iterator<Item = Phase>) -> Option<TickCost> {
+    let mut interrupted = interrupted.iter().peekable();
+    let (mut longer, mut recorded) = (Vec::new(), Vec::new());
+    // The last phase, if nothing came into it.
+    let mut before: Option<Nanos> = None;
+    for (index, phase) in phases.enumerate() {
+        let by = interrupted.next_if(|i| i.phase == index);
+        if let Some((by, before)) =
+            by.filter(|i| i.parts.tick > Nanos::ZERO && i.parts.sum() == i.parts.tick).zip(before)
+        {
+            longer.push(phase.duration - before);
+            recorded.push(by.parts.tick);
+        }
+        before = by.is_none().then_some(phase.duration);
+    }
+    let median = |all: &mut Vec<Nanos>| {
+        all.sort_unstable();
+        all.get(all.len() / 2).filter(|_| all.len() >= FEWEST).map(|n| n.as_f64())
+    };
+    Some(TickCost { phases: longer.len(), longer: median(&mut longer)?, recorded: median(&mut recorded)? })
 }
 
 fn left(curve: &subtraction::Curve) -> Left {
@@ -377,9 +457,9 @@ fn left(curve: &subtraction::Curve) -> Left {
 }
 
 /// The events by what is subtracted together: with a tick go the softirqs that come at once after it.
-fn subtraction_events(events: &[&Event]) -> Vec<subtraction::Event> {
+fn subtraction_events(events: &[Event]) -> Vec<subtraction::Event> {
     let mut ticked = Nanos(i64::MIN);
-    let kind = |e: &&Event| {
+    let kind = |e: &Event| {
         let kind = match &e.what {
             What::Timer => Kind::Tick,
             What::Softirq { .. } if e.start <= ticked + AT_ONCE => Kind::Tick,
@@ -395,7 +475,7 @@ fn subtraction_events(events: &[&Event]) -> Vec<subtraction::Event> {
 }
 
 /// What the events are of, how often, and for how long within a time; what took most first.
-fn sources(events: &[&Event], from: Nanos, until: Nanos) -> Vec<(Reason, u64, Nanos)> {
+fn sources(events: &[Event], from: Nanos, until: Nanos) -> Vec<(Reason, u64, Nanos)> {
     let mut all: HashMap<Reason, (u64, Nanos)> = HashMap::new();
     for e in events {
         let within = e.end.min(until) - e.start.max(from);
@@ -570,6 +650,46 @@ mod tests {
         assert_eq!(points(&a.curves[0]), [(1_000.0, 1.0), (1_500.0, 0.1), (3_000.0, 0.05)]);
         assert_eq!(points(&a.curves[1]), [(1_000.0, 1.0), (3_000.0, 0.05)]);
         assert_eq!(points(&a.curves[3]), [(1_000.0, 1.0)]);
+    }
+
+    /// The kernel did not tell when the other task left; it was found gone 50 phases later.
+    #[test]
+    fn a_task_whose_end_is_not_told_takes_no_more_than_its_phase_allows() {
+        let mut p = phases(0, 100, &[(9, 4_000)]);
+        let at = |phase: i64| 1_000_000 + phase * 1_000;
+        let tick = event(What::Timer, at(9) + 100, at(9) + 300, 200);
+        let first = Event { complete: false, ..event(task("other", 8), at(9) + 500, at(9) + 900, 400) };
+        let late = Event { complete: false, ..event(task("other", 8), at(9) + 900, at(59), 48_100) };
+        p.kernel = Some((record(7), vec![tick, first, late]));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
+        assert_eq!((a.sources[0].count, a.sources[0].time), (2, Nanos(1_800)));
+        let flat = a.curves.last().unwrap();
+        assert_eq!((flat.min, flat.max), (1_000.0, 1_000.0));
+    }
+
+    #[test]
+    fn a_tick_costs_more_than_its_record() {
+        let ticked: Vec<usize> = (0..20).map(|i| 5 + i * 10).collect();
+        let longer: Vec<(usize, u64)> = ticked.iter().map(|i| (*i, 1_000)).collect();
+        let mut p = phases(0, 220, &longer);
+        let mut start = 1_000_000;
+        let mut events = Vec::new();
+        for (i, d) in p.durations.iter().enumerate() {
+            if ticked.contains(&i) {
+                events.push(event(What::Timer, start + 100, start + 300, 200));
+            }
+            start += *d as i64 / 2;
+        }
+        // Something else beside one of them.
+        let beside = events[3].end.0;
+        events.insert(4, event(What::Interrupt { name: "x".to_owned() }, beside, beside + 10, 10));
+        p.kernel = Some((record(7), events));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
+        assert_eq!(a.tick, Some(TickCost { phases: 19, longer: 500.0, recorded: 200.0 }));
     }
 
     #[test]

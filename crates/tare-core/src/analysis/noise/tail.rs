@@ -61,7 +61,7 @@ pub enum NoTail {
         need: usize,
     },
     /// The mean of the largest does not exist.
-    #[error("the tail is too heavy for a mean: shape {shape}, expected below 1")]
+    #[error("the tail is too heavy for a mean: shape {shape:.2}, expected below 1")]
     NoMean {
         /// Fitted shape.
         shape: f64,
