@@ -343,6 +343,7 @@ fn the_tick_is_what_a_plain_loop_sees() {
     let dir = folder();
     let Some(program) = plain_loop(&dir) else { return };
     let (cpu, period) = (*cpus().last().unwrap(), tick_length());
+    let (mut lengths, mut by_loop) = (Vec::new(), Vec::new());
     mostly_near(|| {
         let (window, found) = seen_by_loop(&program, cpu);
         let plain = ticks(&found, window, period).expect("a second has ticks");
@@ -356,22 +357,25 @@ fn the_tick_is_what_a_plain_loop_sees() {
         let own = ticks(&exported(&dir, &d, &threshold), clock(1) - clock(0), period).expect("a second has ticks");
         let (window, found) = seen_by_loop(&program, cpu);
         let later = ticks(&found, window, period).expect("a second has ticks");
-        let length = f64::midpoint(plain.length, later.length);
+        lengths.push(own.length);
+        by_loop.extend([plain.length, later.length]);
         vec![
             figure("ticks a second by the loop, HZ", plain.rate, 1e9 / period),
             figure("ticks a second by tare, HZ", own.rate, 1e9 / period),
             figure("ticks a second by tare, by the loop", own.rate, plain.rate),
-            // The tick itself is not the same in each second: a hypervisor makes it longer and shorter.
-            Figure {
-                within: TICK * length + (plain.length - later.length).abs(),
-                ..figure("length of a tick by tare, by the loop, ns", own.length, length)
-            },
         ]
     });
+    assert_among("length of a tick by tare, by the loop", &lengths, &by_loop, 0.0);
 }
 
-/// By how much the median tick of one second may differ from that of the next, as a share, where two others agree.
-const TICK: f64 = 0.2;
+/// A tick is not the same in each second: on a machine that others share its median changes by half, and at times more. So lengths are
+/// taken in turn, and what one finds on the whole must be among what the other finds, to a fifth and so many ns.
+fn assert_among(what: &str, found: &[f64], others: &[f64], ns: f64) {
+    let least = others.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = others.iter().copied().fold(0.0, f64::max);
+    let middle = median(found.iter().copied());
+    assert!(0.8 * least - ns <= middle && middle <= 1.2 * most + ns, "{what}, ns: {found:?}, {others:?}");
+}
 
 #[test]
 fn oslat_sees_the_ticks_that_a_plain_loop_sees() {
@@ -383,6 +387,7 @@ fn oslat_sees_the_ticks_that_a_plain_loop_sees() {
     let Some(program) = plain_loop(&dir) else { return };
     let (cpu, period) = (*cpus().last().unwrap(), tick_length());
     let file = dir.path().join("oslat.json");
+    let (mut lengths, mut by_loop) = (Vec::new(), Vec::new());
     mostly_near(|| {
         let (window, found) = seen_by_loop(&program, cpu);
         let tick = ticks(&found, window, period).expect("a second has ticks").length;
@@ -395,7 +400,7 @@ fn oslat_sees_the_ticks_that_a_plain_loop_sees() {
         let d: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let thread = &d["thread"]["0"];
         let (_, found_after) = seen_by_loop(&program, cpu);
-        let by_loop = [&found, &found_after].map(|f| median(f.iter().map(|d| d.1).filter(|l| *l > over * 1e3)));
+        by_loop.extend([&found, &found_after].map(|f| median(f.iter().map(|d| d.1).filter(|l| *l > over * 1e3))));
         let buckets = thread["histogram"].as_object().unwrap().iter();
         let mut steps: Vec<(f64, u64)> = buckets.map(|(us, n)| (us.parse().unwrap(), n.as_u64().unwrap())).collect();
         steps.retain(|(us, _)| *us > over);
@@ -407,14 +412,12 @@ fn oslat_sees_the_ticks_that_a_plain_loop_sees() {
             number += n;
             2 * number >= all
         });
-        let length = f64::midpoint(by_loop[0], by_loop[1]);
-        let found = middle.map_or(0.0, |(us, _)| us * 1e3 - 500.0);
-        // To a microsecond; and what changes from one second to the next is none of theirs.
-        let within = TICK * length + 500.0 + (by_loop[0] - by_loop[1]).abs();
+        lengths.push(middle.map_or(0.0, |(us, _)| us * 1e3 - 500.0));
         vec![
             // It has all of the ticks; what else there is, is not the same in each second.
             figure("ticks a second among oslat's detours, HZ", rate.min(1e9 / period), 1e9 / period),
-            Figure { within, ..figure("length of a detour by oslat, by the loop, ns", found, length) },
         ]
     });
+    // To a microsecond.
+    assert_among("length of a detour by oslat, by the loop", &lengths, &by_loop, 500.0);
 }
