@@ -171,6 +171,15 @@ def benchmarks():
         put("bench_json", f"{name}.json", json.dumps(document, separators=(",", ":")).encode())
 
 
+def noise_files():
+    put("noise_files", "durations", b"# FWQ\n2000\n2010\n 9000 # late\n")
+    put("noise_files", "micros", b"1.5\n0.001\n20\n")
+    put("noise_files", "detours", b"# start, length\n1500\t250\n10000.5\t20\n900000\t0")
+    # Three durations over 2000, and two events: crates/tare-core/src/noise/blob.rs.
+    put("noise_files", "stored", bytes([1, 0xD0, 0x0F, 3, 0, 10, 0x90, 0x4E]))
+    put("noise_files", "events", bytes([2, 2, 3, 0x80, 1, 10, 10, 2, 20, 20, 10]))
+
+
 def bsp():
     def job(ranks, phases):
         head = ["tare-bsp 1", "mpi Open MPI v4.1.4", "created 2026-11-21T20:00:00Z", "clock CLOCK_MONOTONIC", "unit ns",
@@ -196,6 +205,7 @@ def main():
     profiles()
     benchmarks()
     bsp()
+    noise_files()
     documents(tare)
 
 
