@@ -167,48 +167,79 @@ fn injected_noise_is_recovered() {
         return skip("there is no record of the kernel here");
     }
     mostly_near(|| {
+        let attempt = Attempt::new(&dir, cpu);
+        let mut figures = attempt.chances_and_slowdowns();
+        figures.extend(attempt.delays(&exported(&dir, &attempt.document, "2500us")));
+        figures.extend(attempt.kernels_record());
+        figures.push(attempt.subtracted());
+        figures
+    });
+}
+
+/// What was measured beside the injected task, and what that did; times in ns.
+struct Attempt {
+    document: Value,
+    /// When the measurement began.
+    from: f64,
+    /// Begin and end of each of the task's jobs meanwhile.
+    jobs: Vec<(f64, f64)>,
+    /// The phases that jobs came into, with what those took.
+    hit: Vec<(Phase, f64)>,
+    /// The other phases, with whatever delayed them.
+    others: Vec<Phase>,
+    kernel: (Record, Vec<tarebench::core::timeline::Event>),
+}
+
+impl Attempt {
+    fn new(dir: &TempDir, cpu: u32) -> Attempt {
         let task = Injected::start(cpu);
-        let d = measured(&dir, cpu, &["--for", "3s"]);
+        let document = measured(dir, cpu, &["--for", "3s"]);
         let all = task.end();
-        // What it did meanwhile.
-        let clock = |i: usize| number(&d["series"][0]["pairs"][i]["clock"]);
+        let clock = |i: usize| number(&document["series"][0]["pairs"][i]["clock"]);
         let (from, until) = (clock(0), clock(1));
         let jobs: Vec<(f64, f64)> =
             all.iter().copied().filter(|(began, ended)| *began >= from && *ended <= until).collect();
         assert!(jobs.len() > 60 && all.last().unwrap().0 > until, "the task ran all the time");
-        let lengths: Vec<f64> = jobs.iter().map(|(began, ended)| ended - began).collect();
-        let length: f64 = lengths.iter().sum::<f64>() / lengths.len() as f64;
-        let period = (jobs.last().unwrap().0 - jobs[0].0) / (jobs.len() - 1) as f64;
 
-        // The phases that jobs came into, and the others, with whatever delayed those.
-        let id = document::Id { kind: document::Kind::Noise, number: d["head"]["number"].as_i64().unwrap() };
+        let id = document::Id { kind: document::Kind::Noise, number: document["head"]["number"].as_i64().unwrap() };
         let store = SqliteStore::open_read_only(&dir.path().join("tare.db")).unwrap();
-        let (_, stored) = tarebench::noise::load(&store, id).unwrap();
-        let phases: Vec<Phase> = stored.phases[0].timed(stored.plan.hz).collect();
+        let (_, mut stored) = tarebench::noise::load(&store, id).unwrap();
         let mut next = jobs.iter().peekable();
-        let (mut hit, mut others, mut delays) = (Vec::new(), Vec::new(), Vec::new());
-        for phase in &phases {
-            let (mut count, mut delay) = (0, 0.0);
+        let (mut hit, mut others) = (Vec::new(), Vec::new());
+        for phase in stored.phases[0].timed(stored.plan.hz) {
+            let mut delay = None;
             while let Some((began, ended)) = next.next_if(|j| j.0 < phase.end().as_f64()) {
-                count += 1;
-                delay += ended - began;
+                delay = Some(delay.unwrap_or(0.0) + ended - began);
             }
-            if count > 0 {
-                hit.push(*phase);
-                delays.push(delay);
-            } else {
-                others.push(*phase);
+            match delay {
+                Some(delay) => hit.push((phase, delay)),
+                None => others.push(phase),
             }
         }
+        let kernel = stored.phases[0].kernel.take().unwrap();
+        Attempt { document, from, jobs, hit, others, kernel }
+    }
 
-        // Theory: of the time between two jobs, so many phases, of which one is delayed; and what else is late.
-        let grain = &d["grains"][0];
+    fn lengths(&self) -> Vec<f64> {
+        self.jobs.iter().map(|(began, ended)| ended - began).collect()
+    }
+
+    /// Mean of the phases without a job.
+    fn ordinary(&self) -> f64 {
+        self.others.iter().map(|p| p.duration.as_f64()).sum::<f64>() / self.others.len() as f64
+    }
+
+    /// Theory: of the time between two jobs, so many phases, of which one is delayed; and what else is late.
+    fn chances_and_slowdowns(&self) -> Vec<Figure> {
+        let (jobs, lengths, ordinary) = (&self.jobs, self.lengths(), self.ordinary());
+        let length = lengths.iter().sum::<f64>() / lengths.len() as f64;
+        let period = (jobs.last().unwrap().0 - jobs[0].0) / (jobs.len() - 1) as f64;
+        let grain = &self.document["grains"][0];
         let (chance, shortest) = (&grain["chances"][0], number(&grain["rows"][0]["min"]));
-        let undisturbed: Vec<f64> = others.iter().map(|p| p.duration.as_f64()).collect();
+        let undisturbed: Vec<f64> = self.others.iter().map(|p| p.duration.as_f64()).collect();
         let late = undisturbed.iter().filter(|d| **d >= shortest + f64::from(LENGTH) * 1e3 / 2.0).count() as f64;
-        let ordinary = undisturbed.iter().sum::<f64>() / undisturbed.len() as f64;
-        let p = ordinary / (period - length) + late / phases.len() as f64;
-        let theory: Vec<f64> = undisturbed.iter().copied().chain(delays.iter().map(|d| ordinary + d)).collect();
+        let p = ordinary / (period - length) + late / (self.hit.len() + self.others.len()) as f64;
+        let theory: Vec<f64> = undisturbed.into_iter().chain(self.hit.iter().map(|h| ordinary + h.1)).collect();
         let mut figures = vec![
             figure("delayed phases", number(&chance["count"]), jobs.len() as f64 + late),
             figure("p", number(&chance["p"]), p),
@@ -223,35 +254,42 @@ fn injected_noise_is_recovered() {
             let theory = expected_longest(n, &theory) / shortest;
             figures.push(figure(slower, number(&job["slowdown"]["value"]), theory));
         }
+        figures
+    }
 
-        // Each delay, one by one: the job lies within the phase.
-        let found = exported(&dir, &d, "2500us");
+    /// Each delay, one by one: the job lies within a detour.
+    fn delays(&self, detours: &[(f64, f64)]) -> Vec<Figure> {
+        let slack = 2.0 * self.ordinary();
         let within = |(began, ended): &(f64, f64)| {
-            let slack = 2.0 * ordinary;
-            let it = found.iter().find(|(start, long)| *start <= began - from && start + long + slack >= ended - from);
-            it.map(|(_, long)| *long)
+            let (began, ended) = (began - self.from, ended - self.from);
+            detours.iter().find(|(start, long)| *start <= began && start + long + slack >= ended).map(|d| d.1)
         };
-        let matched: Vec<f64> = jobs.iter().filter_map(within).collect();
-        figures.push(figure("jobs that are detours", matched.len() as f64, jobs.len() as f64));
-        figures.push(figure("length of a delay", median(matched.iter().copied()), median(lengths.iter().copied())));
+        let matched: Vec<f64> = self.jobs.iter().filter_map(within).collect();
+        vec![
+            figure("jobs that are detours", matched.len() as f64, self.jobs.len() as f64),
+            figure("length of a delay", median(matched), median(self.lengths())),
+        ]
+    }
 
-        // What the kernel's record says.
-        let by = attribution(&d);
-        let sources = by["sources"].as_array().unwrap();
+    fn kernels_record(&self) -> Vec<Figure> {
+        let sources = attribution(&self.document)["sources"].as_array().unwrap();
         let is_it = |s: &&Value| s["reason"]["kind"] == "preempted" && s["reason"]["name"] == "injected";
         let source = sources.iter().find(is_it).unwrap_or_else(|| panic!("the task is not named: {sources:?}"));
-        figures.push(figure("preemptions by the task", number(&source["count"]), jobs.len() as f64));
-        figures.push(figure("time of the task", number(&source["time"]), lengths.iter().sum()));
+        vec![
+            figure("preemptions by the task", number(&source["count"]), self.jobs.len() as f64),
+            figure("time of the task", number(&source["time"]), self.lengths().iter().sum()),
+        ]
+    }
 
-        // Of the phases with a job so much is subtracted that they are like those without.
-        let (record, events) = stored.phases[0].kernel.as_ref().unwrap();
+    /// Of the phases with a job so much is subtracted that they are like those without.
+    fn subtracted(&self) -> Figure {
+        let hit: Vec<Phase> = self.hit.iter().map(|h| h.0).collect();
         let whole = median(hit.iter().map(|p| p.duration.as_f64()));
         assert!(whole > 0.95 * f64::from(LENGTH) * 1e3, "{whole}");
-        let left = |phases: &[Phase]| median_left(phases, record, events);
-        eprintln!("left of a phase of {whole:.0} ns with a job {} ns, without {} ns", left(&hit), left(&others));
-        figures.push(figure("what is subtracted, ns", whole - left(&hit), whole - left(&others)));
-        figures
-    });
+        let left = |phases: &[Phase]| median_left(phases, &self.kernel.0, &self.kernel.1);
+        eprintln!("left of a phase of {whole:.0} ns with a job {} ns, without {} ns", left(&hit), left(&self.others));
+        figure("what is subtracted, ns", whole - left(&hit), whole - left(&self.others))
+    }
 }
 
 /// Ticks that a loop saw.

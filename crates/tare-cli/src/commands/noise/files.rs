@@ -133,12 +133,14 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?;
     let how = how(args)?;
     let name = name(&args.file);
-    let text = read(&args.file).map_err(|e| Failure::usage(format!("read {name}: {e}")))?;
+    // What is stored has the file's name, a failure its place.
+    let place = if args.file.as_os_str() == "-" { name.clone() } else { args.file.display().to_string() };
+    let text = read(&args.file).map_err(|e| Failure::usage(format!("read {place}: {e}")))?;
     let mut store = args.store.writable()?;
     let id = tarebench::noise::import(&mut store, &text, &name, &args.machine, &how);
     let id = id.map_err(|e| {
         let mut failure = failure(e);
-        failure.message = format!("{name}: {}", failure.message);
+        failure.message = format!("{place}: {}", failure.message);
         failure
     })?;
     eprintln!("stored as {id}");
