@@ -30,13 +30,14 @@ fn own_cpu() -> u64 {
     clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// A fixed amount of work that the compiler cannot shorten.
+/// A fixed amount of work that the compiler cannot shorten, each step waiting for the one before it. In registers: what a loop over
+/// the stack takes depends on where the stack is, which the kernel chooses anew for each process.
 fn work(count: u64) -> u64 {
-    let mut x: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut x: u64 = std::hint::black_box(0x9e37_79b9_7f4a_7c15);
     for i in 0..count {
-        x = std::hint::black_box(x ^ (x << 13) ^ i);
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(i);
     }
-    x
+    std::hint::black_box(x)
 }
 
 /// Burns until a CPU clock has advanced by so much.
