@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tare_core::analysis::noise::detour::replayed;
-use tare_core::noise::blob::{durations, read_durations as read_blob, read_events};
+use tare_core::noise::blob::{durations, read_durations as read_blob, read_events, read_stolen};
 use tare_core::noise::files::{Unit, read_detours, read_durations};
 use tare_core::timeline::What;
 use tare_core::units::Nanos;
@@ -21,4 +21,5 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = read_blob(data);
     let _ = read_events(&[What::Timer, What::Idle], data);
+    let _ = read_stolen(data);
 });

@@ -6,11 +6,10 @@
 #define TASK_STOPPED_OR_TRACED 0xc
 #define PF_KTHREAD 0x00200000
 
+#include "run_queue.h"
+
 // What is used of the kernel's types; the loader finds the offsets of the running kernel (CO-RE).
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct rq { __u64 clock; __u64 clock_task; __u64 prev_steal_time_rq; __u64 prev_steal_time; __u64 prev_irq_time; };
-struct cfs_rq { struct rq *rq; };
-struct sched_entity { __u64 exec_start; __u64 sum_exec_runtime; struct cfs_rq *cfs_rq; };
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
 struct thread_info { __u32 cpu; };
@@ -56,12 +55,7 @@ static __always_inline __u64 steal_of(struct task_struct *t)
 {
 	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
 		return 0;
-	struct rq *rq = t->se.cfs_rq->rq;
-	if (bpf_core_field_exists(rq->prev_steal_time_rq))
-		return rq->prev_steal_time_rq;
-	if (bpf_core_field_exists(rq->prev_steal_time))
-		return rq->prev_steal_time;
-	return 0;
+	return stolen_of(t->se.cfs_rq->rq);
 }
 
 // This clock less the scheduler's, which has just looked at its own.

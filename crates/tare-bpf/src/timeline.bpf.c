@@ -8,6 +8,9 @@
 //
 // Not every kernel tells of every switch. So each record looks who has the CPU; what got it unseen is recorded late.
 //
+// What the hypervisor takes is in no event. The scheduler notes how much it was, and that is recorded with the times between
+// which it must have been.
+//
 // On the other CPUs each event costs a look-up and a comparison.
 
 #include <linux/types.h>
@@ -16,6 +19,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include "run_queue.h"
 #include "timeline.h"
 
 #define PF_KTHREAD 0x00200000
@@ -27,6 +31,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	struct sched_entity se;
 	char comm[16];
 };
 struct irqaction;
@@ -110,6 +115,27 @@ static __always_inline void attend(struct control *c, struct task_struct *curren
 		got(c, current, FLAG_LATE, now);
 }
 
+// What the hypervisor has taken, if the scheduler has looked since the record before: it does in a tick and before a switch, and its
+// clock tells that it has. Only where interrupts are off.
+static __always_inline void attend_stolen(struct control *c, struct task_struct *current, __u64 now)
+{
+	if (!bpf_core_field_exists(current->se.cfs_rq->rq))
+		return;
+	struct rq *rq = current->se.cfs_rq->rq;
+	__u64 clock = rq->clock, stolen = stolen_of(rq);
+	if (clock != c->words[CONTROL_CLOCK]) {
+		__u64 more = stolen - c->words[CONTROL_STOLEN], at;
+		if (c->words[CONTROL_CLOCK] && more && more <= STOLEN_MASK && take(c, 2, now, &at)) {
+			put(at, now, (__u64)KIND_STOLEN << KIND_SHIFT | more);
+			put(at + 1, c->words[CONTROL_SINCE], 0);
+		}
+		c->words[CONTROL_CLOCK] = clock;
+		c->words[CONTROL_STOLEN] = stolen;
+		c->words[CONTROL_SINCE] = c->words[CONTROL_LOOKED];
+	}
+	c->words[CONTROL_LOOKED] = now;
+}
+
 static __always_inline int edge(__u64 kind, __u64 what)
 {
 	struct control *c = here();
@@ -118,6 +144,9 @@ static __always_inline int edge(__u64 kind, __u64 what)
 	__u64 now = bpf_ktime_get_ns();
 	struct task_struct *current = (void *)bpf_get_current_task_btf();
 	attend(c, current, now);
+	// A softirq may be interrupted between the two readings.
+	if (kind != KIND_BEGIN_SOFTIRQ && kind != KIND_END_SOFTIRQ)
+		attend_stolen(c, current, now);
 	__u64 at;
 	if (take(c, 1, now, &at))
 		put(at, now, second_word(kind, 0, what, current->pid));
@@ -132,6 +161,7 @@ int BPF_PROG(timeline_switch, bool preempt, struct task_struct *prev, struct tas
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
 	attend(c, prev, now);
+	attend_stolen(c, prev, now);
 	got(c, next, 0, now);
 	return 0;
 }

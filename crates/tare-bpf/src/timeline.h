@@ -24,6 +24,11 @@
 #define KIND_BEGIN_SOFTIRQ 5
 #define KIND_END_SOFTIRQ 6
 #define KIND_SWITCH 7
+#define KIND_STOLEN 8
+
+/* Of KIND_STOLEN the other bits are how much the hypervisor has taken, ns; a unit follows that begins with the time since
+ * when. */
+#define STOLEN_MASK 281474976710655
 
 /* Flags of a switch: to a kernel thread; found late, as the kernel did not tell of it. */
 #define FLAG_KERNEL 1
@@ -39,4 +44,10 @@
 #define CONTROL_FULL 4
 /* The thread that has the CPU as far as was told, and 1. */
 #define CONTROL_TASK 5
-#define CONTROL_WORDS 6
+/* The scheduler's clock and what the hypervisor had taken when it last looked, the time of the record before that, and the
+ * time of the last record. */
+#define CONTROL_CLOCK 6
+#define CONTROL_STOLEN 7
+#define CONTROL_SINCE 8
+#define CONTROL_LOOKED 9
+#define CONTROL_WORDS 10

@@ -6,7 +6,7 @@ use aya::maps::{Array, MapData, MapError};
 use aya::{Ebpf, EbpfLoader, Pod};
 use tare_core::name::Name;
 use tare_core::sample::TaskKind;
-use tare_core::timeline::{Edge, Event, Task, What, pair};
+use tare_core::timeline::{Edge, Event, Stolen, Task, What, pair};
 use tare_core::units::Nanos;
 
 mod layout {
@@ -51,6 +51,9 @@ pub struct Timeline {
 pub struct Recorded {
     /// By their beginnings.
     pub events: Vec<Event>,
+    /// What the hypervisor took, in the order of the times at which it was seen. Empty where it does not tell, or the kernel does
+    /// not look.
+    pub stolen: Vec<Stolen>,
     /// All that was told from here on is in the events, CLOCK_MONOTONIC.
     pub from: Nanos,
     /// Up to here; earlier than the end of the recording, if there was no more room.
@@ -116,9 +119,9 @@ impl Timeline {
         let lost = lost + missed(&self.ebpf).saturating_sub(self.missed);
         let units = self.units(used)?;
         let names = InterruptNames::read().unwrap_or_default();
-        let (edges, late) = edges(&units, &names);
+        let Records { edges, late, stolen } = records(&units, &names);
         let until = Some(full).filter(|t| *t > 0).and_then(|t| i64::try_from(t).ok()).map_or(end, Nanos);
-        Ok(Recorded { events: pair(edges, until), from: self.from, until, lost, late, missing: self.missing })
+        Ok(Recorded { events: pair(edges, until), stolen, from: self.from, until, lost, late, missing: self.missing })
     }
 
     fn units(&self, used: u64) -> Result<Vec<[u64; UNIT_WORDS]>, BpfError> {
@@ -134,10 +137,18 @@ impl Timeline {
     }
 }
 
-/// The records that units hold, and how many of them are switches that were found late.
-fn edges(units: &[[u64; UNIT_WORDS]], names: &InterruptNames) -> (Vec<(Nanos, Edge)>, u64) {
+/// What units hold.
+#[derive(Debug, PartialEq)]
+struct Records {
+    edges: Vec<(Nanos, Edge)>,
+    /// Switches that were found late.
+    late: u64,
+    stolen: Vec<Stolen>,
+}
+
+fn records(units: &[[u64; UNIT_WORDS]], names: &InterruptNames) -> Records {
     let mut edges = Vec::with_capacity(units.len());
-    let mut late_ones = 0;
+    let (mut late_ones, mut stolen) = (0, Vec::new());
     let mut all = units.iter();
     while let Some([time, second]) = all.next() {
         let part = |shift: usize| usize::try_from(second >> shift & PART_MASK as u64).unwrap_or_default();
@@ -155,13 +166,22 @@ fn edges(units: &[[u64; UNIT_WORDS]], names: &InterruptNames) -> (Vec<(Nanos, Ed
                 late_ones += u64::from(late);
                 Edge::Switch { to: task(name, flags, what, part(0)), late }
             }
+            KIND_STOLEN => {
+                let Some([since, _]) = all.next() else { break };
+                let ns = |n: u64| i64::try_from(n).ok().map(Nanos);
+                let one = (ns(*since), ns(*time), ns(second & STOLEN_MASK as u64));
+                if let (Some(from), Some(until), Some(time)) = one {
+                    stolen.push(Stolen { from, until, time });
+                }
+                continue;
+            }
             // Taken, and not written before the end.
             _ => continue,
         };
         edges.extend(i64::try_from(*time).ok().map(|time| (Nanos(time), edge)));
     }
     // The first one says who had the CPU when the recording began, which nobody was to tell.
-    (edges, late_ones.saturating_sub(1))
+    Records { edges, late: late_ones.saturating_sub(1), stolen }
 }
 
 fn vector(n: usize, names: &InterruptNames) -> What {
@@ -201,10 +221,12 @@ mod tests {
             [11, second(KIND_SWITCH, FLAG_KERNEL, 0, 0)],
             [u64::from_ne_bytes(*b"swapper/"), 0],
             [12, second(KIND_BEGIN_IRQ, 0, 3_999_999, 0)],
+            [40, (KIND_STOLEN as u64) << KIND_SHIFT | 1 << 40],
+            [20, 0],
             // Cut off.
             [13, second(KIND_SWITCH, 0, 4_194_303, 4_194_303)],
         ];
-        let (edges, late) = edges(&units, &InterruptNames::default());
+        let records = records(&units, &InterruptNames::default());
         let task = Task { name: Name::from("a)b <script>"), by: TaskKind::User, pid: 7, tid: 8 };
         let wanted = vec![
             (Nanos(5), Edge::Switch { to: What::Task(task), late: true }),
@@ -213,7 +235,8 @@ mod tests {
             (Nanos(11), Edge::Switch { to: What::Idle, late: false }),
             (Nanos(12), Edge::Begin(What::Interrupt { name: "IRQ 3999999".to_owned() })),
         ];
-        assert_eq!((edges, late), (wanted, 0));
+        let stolen = vec![Stolen { from: Nanos(20), until: Nanos(40), time: Nanos(1 << 40) }];
+        assert_eq!(records, Records { edges: wanted, late: 0, stolen });
     }
 
     fn timeline(cpu: u32, room: u32) -> Option<Timeline> {

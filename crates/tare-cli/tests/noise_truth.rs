@@ -14,7 +14,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use tarebench::core::analysis::noise::Phase;
 use tarebench::core::analysis::noise::subtraction::{Event, Kind, split};
 use tarebench::core::document;
-use tarebench::core::noise::Record;
+use tarebench::core::noise::Kernel;
 use tarebench::core::timeline::What;
 use tarebench::store::SqliteStore;
 use tempfile::TempDir;
@@ -130,16 +130,21 @@ fn expected_longest(n: i32, phases: &[f64]) -> f64 {
 }
 
 /// The median of what is left of these phases when all that the kernel's record has is subtracted.
-fn median_left(phases: &[Phase], record: &Record, events: &[tarebench::core::timeline::Event]) -> f64 {
-    let own = |what: &What| matches!(what, What::Task(t) if t.tid == record.own);
+fn median_left(phases: &[Phase], kernel: &Kernel) -> f64 {
+    let own = |what: &What| matches!(what, What::Task(t) if t.tid == kernel.record.own);
     let kind = |what: &What| match what {
         What::Timer => Kind::Tick,
         What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
         What::Task(_) | What::Idle => Kind::Preemption,
     };
-    let others = events.iter().filter(|e| !own(&e.what));
-    let events: Vec<Event> =
-        others.map(|e| Event { start: e.start, duration: e.end - e.start, kind: kind(&e.what) }).collect();
+    let others = kernel.events.iter().filter(|e| !own(&e.what));
+    let event = |e: &tarebench::core::timeline::Event| Event {
+        start: e.start,
+        duration: e.end - e.start,
+        kind: kind(&e.what),
+        enters: false,
+    };
+    let events: Vec<Event> = others.map(event).collect();
     let curves = split(phases.iter().copied(), &events).expect("in order").curves();
     curves.last().expect("a curve").left.quantile(0.5) as f64
 }
@@ -187,7 +192,7 @@ struct Attempt {
     hit: Vec<(Phase, f64)>,
     /// The other phases, with whatever delayed them.
     others: Vec<Phase>,
-    kernel: (Record, Vec<tarebench::core::timeline::Event>),
+    kernel: Kernel,
 }
 
 impl Attempt {
@@ -286,7 +291,7 @@ impl Attempt {
         let hit: Vec<Phase> = self.hit.iter().map(|h| h.0).collect();
         let whole = median(hit.iter().map(|p| p.duration.as_f64()));
         assert!(whole > 0.95 * f64::from(LENGTH) * 1e3, "{whole}");
-        let left = |phases: &[Phase]| median_left(phases, &self.kernel.0, &self.kernel.1);
+        let left = |phases: &[Phase]| median_left(phases, &self.kernel);
         eprintln!("left of a phase of {whole:.0} ns with a job {} ns, without {} ns", left(&hit), left(&self.others));
         figure("what is subtracted, ns", whole - left(&hit), whole - left(&self.others))
     }

@@ -82,6 +82,17 @@ pub struct Event {
     pub complete: bool,
 }
 
+/// What a hypervisor took of the CPU. The kernel knows how much, and sees it afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stolen {
+    /// It was after this moment …
+    pub from: Nanos,
+    /// … and before this one, in one piece or several.
+    pub until: Nanos,
+    /// How much.
+    pub time: Nanos,
+}
+
 /// One that has begun.
 struct Open {
     what: What,

@@ -13,6 +13,7 @@ use crate::table::{Table, draw};
 use crate::text::shown;
 use crate::trace::reason;
 use serde::Serialize;
+use tare_core::analysis::explained::Reason;
 use tare_core::analysis::intervals::Interval;
 use tare_core::analysis::noise::calibration::Heuristic;
 use tare_core::analysis::noise::prediction::{Bounds, Expected};
@@ -173,23 +174,25 @@ fn minus(kind: Option<Kind>) -> &'static str {
         Some(Kind::Interrupt) => "and other interrupts",
         Some(Kind::Preemption) => "and other tasks",
         Some(Kind::Steal) => "and steal",
+        Some(Kind::Entry) => "and ways in and out",
     }
 }
 
 fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bool) -> Table {
-    let mut note = "Where the last line still spreads, it is by caches, clock speed and what the kernel does not see: \
-                hypervisor, firmware."
-        .to_owned();
+    let mut said = vec![
+        "Where the last line still spreads, it is by caches, clock speed and what the kernel does not see: hypervisor, firmware."
+            .to_owned(),
+    ];
     if let Some(t) = &a.tick {
-        note += &format!(
-            " A phase with a tick alone is longer than the one before by {} in the median, of which {} are in the record.",
+        said.push(format!(
+            "A tick makes a phase longer than the one before by {} in the median, of which {} are in the record; the rest is the way \
+             in and out, which the last line subtracts for each interrupt.",
             time(t.longer, u),
             time(t.recorded, u)
-        );
+        ));
     }
-    for text in series.into_iter().flat_map(|s| beside(s, a.phases, u)) {
-        note = note + " " + &text;
-    }
+    said.extend(series.into_iter().flat_map(|s| beside(s, a, u)));
+    let note = said.join(" ");
     let title = format!("What is left when it is subtracted (figure 4){more}");
     let columns = ["subtracted", ">mean", ">std dev", ">min", ">99.9 %", ">max", ">99.9 % over min"];
     let mut table = Table::new(title, note, &columns);
@@ -209,19 +212,34 @@ fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bool) -> Tabl
 }
 
 /// What is known of it beside the events.
-fn beside(s: &Series, phases: usize, u: bool) -> Vec<String> {
+fn beside(s: &Series, a: &Attribution, u: bool) -> Vec<String> {
+    let seen = a.sources.iter().any(|s| s.reason == Reason::Stolen);
     let stolen = match &s.stolen {
+        _ if seen => format!(
+            "The hypervisor tells how much it took between two ticks or switches, not when; it is subtracted of the phases that are \
+             longest for no other reason.{}",
+            match a.hidden {
+                Nanos::ZERO => String::new(),
+                hidden => format!(
+                    " Of it {} came over interrupts and other tasks, and are in theirs.",
+                    time(hidden.as_f64(), u)
+                ),
+            }
+        ),
         Reading::Value(t) if *t == Nanos::ZERO => "Hypervisor: took nothing that the kernel knows of.".to_owned(),
-        Reading::Value(t) => format!("Hypervisor: took about {}.", time(t.as_f64(), u)),
+        Reading::Value(t) => format!("Hypervisor: took about {}, subtracted of no phase.", time(t.as_f64(), u)),
         Reading::Absent(why) => format!("Hypervisor's time: {why}."),
     };
-    let misses = match &s.cache_misses {
-        Reading::Value(n) => {
-            let each = *n as f64 / phases.max(1) as f64;
-            let each = number::fixed(each, number::decimals_for(each, 3)).unwrap_or_default();
-            format!("Cache misses: {n}, {each} a phase.")
+    let each = |n: u64| {
+        let each = n as f64 / a.phases.max(1) as f64;
+        format!("{n}, {} a phase", number::fixed(each, number::decimals_for(each, 3)).unwrap_or_default())
+    };
+    let misses = match (&s.l1_misses, &s.cache_misses) {
+        (Reading::Absent(why), Reading::Absent(_)) => format!("Cache misses: {why}."),
+        (first, last) => {
+            let told = |r: &Reading<u64>| r.as_result().map_or_else(|why| why.to_string(), |n| each(*n));
+            format!("Cache misses (figure 6): of the first level {}; of the last {}.", told(first), told(last))
         }
-        Reading::Absent(why) => format!("Cache misses: {why}."),
     };
     vec![stolen, misses]
 }
@@ -459,6 +477,7 @@ mod tests {
             switches: Some(0),
             faults: Some(0),
             cache_misses: Reading::Value(0),
+            l1_misses: Reading::Value(0),
             stolen: Reading::Value(Nanos::ZERO),
             locked: false,
             unexplained: Some(Absent::NoPermission("CAP_BPF".to_owned())),

@@ -77,6 +77,7 @@ pub(crate) fn reason(r: &Reason) -> String {
         Reason::Softirq { name } => format!("softirq {name}"),
         Reason::Preempted { name, by } => format!("preempted by {name}{}", by_kernel(*by)),
         Reason::Idle => "held back, the CPU was idle".to_owned(),
+        Reason::Stolen => "stolen by the hypervisor".to_owned(),
         Reason::NoEvent => "no kernel event: hypervisor or SMI".to_owned(),
         Reason::Unknown => "unknown".to_owned(),
     }

@@ -9,7 +9,7 @@ use tare_core::analysis::noise::prediction::{Bounds, Expected};
 use tare_core::analysis::noise::report::{DELAYS, Grain, report};
 use tare_core::document::{Head, Kind};
 use tare_core::name::Name;
-use tare_core::noise::{Calibrated, Ended, Noise, Phases, Plan, Record, Sched, Series, Source};
+use tare_core::noise::{Calibrated, Ended, Kernel, Noise, Phases, Plan, Record, Sched, Series, Source};
 use tare_core::reading::{Absent, Reading};
 use tare_core::run::Status;
 use tare_core::sample::TaskKind;
@@ -46,6 +46,7 @@ fn series(grain: Nanos, cpu: u32, whole: u64) -> Series {
         switches: Some(20),
         faults: Some(0),
         cache_misses: Reading::Absent(Absent::NotSupported("no PMU".to_owned())),
+        l1_misses: Reading::Absent(Absent::NotSupported("no PMU".to_owned())),
         stolen: Reading::Value(Nanos(10_000_000)),
         locked: true,
         unexplained: Some(Absent::NoPermission("CAP_BPF".to_owned())),
@@ -83,7 +84,7 @@ fn phases(grain: Nanos, cpu: u32, n: u64) -> Phases {
         late: 0,
         missing: Vec::new(),
     };
-    Phases { series: series(grain, cpu, at), durations, kernel: Some((record, events)) }
+    Phases { series: series(grain, cpu, at), durations, kernel: Some(Kernel { record, events, stolen: Vec::new() }) }
 }
 
 fn noise(cpus: &[u32], grains: &[Nanos]) -> Noise {

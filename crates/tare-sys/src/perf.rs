@@ -26,6 +26,9 @@ const HARDWARE: u32 = 0;
 const CPU_CYCLES: u64 = 0;
 const INSTRUCTIONS: u64 = 1;
 const CACHE_MISSES: u64 = 3;
+const HARDWARE_CACHE: u32 = 3;
+/// Of PERF_TYPE_HW_CACHE: L1 data, reads, misses.
+const L1_READ_MISSES: u64 = 1 << 16;
 const SOFTWARE: u32 = 1;
 const TASK_CLOCK: u64 = 1;
 const DISABLED: u64 = 1;
@@ -120,7 +123,21 @@ impl Counters {
     }
 }
 
-/// Misses of the last level of cache of another thread, in user mode and in the kernel, from now on.
+/// A level of cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The first, data that are loaded.
+    First,
+    /// The last, all.
+    Last,
+}
+
+impl Level {
+    /// Both.
+    pub const ALL: [Level; 2] = [Level::First, Level::Last];
+}
+
+/// Cache misses of another thread, in user mode and in the kernel, from now on.
 pub struct CacheMisses {
     file: std::fs::File,
 }
@@ -131,8 +148,12 @@ impl CacheMisses {
     /// # Errors
     /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids
     /// to count in the kernel (above 1).
-    pub fn of(tid: i32) -> SysResult<CacheMisses> {
-        Ok(CacheMisses { file: open_of(tid, CACHE_MISSES, EXCLUDE_HV, TIMES)? })
+    pub fn of(tid: i32, level: Level) -> SysResult<CacheMisses> {
+        let (kind, config) = match level {
+            Level::First => (HARDWARE_CACHE, L1_READ_MISSES),
+            Level::Last => (HARDWARE, CACHE_MISSES),
+        };
+        Ok(CacheMisses { file: open_of(tid, kind, config, EXCLUDE_HV, TIMES)? })
     }
 
     /// Counts so far, also after the thread's end; `None` if there never was a counter for it.
@@ -159,12 +180,12 @@ fn read_scaled(file: &mut std::fs::File) -> SysResult<Option<u64>> {
 }
 
 fn open_hardware(config: u64, flags: u64, read_format: u64) -> SysResult<std::fs::File> {
-    open_of(0, config, flags, read_format)
+    open_of(0, HARDWARE, config, flags, read_format)
 }
 
 /// Of a thread; 0 is this one.
-fn open_of(tid: i32, config: u64, flags: u64, read_format: u64) -> SysResult<std::fs::File> {
-    let attr = Attr { kind: HARDWARE, size: size_of::<Attr>() as u32, config, flags, read_format, ..Attr::default() };
+fn open_of(tid: i32, kind: u32, config: u64, flags: u64, read_format: u64) -> SysResult<std::fs::File> {
+    let attr = Attr { kind, size: size_of::<Attr>() as u32, config, flags, read_format, ..Attr::default() };
     // SAFETY: `attr` is valid for its stated size; any CPU, no group.
     let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &attr, tid, -1, -1, FD_CLOEXEC) as i32 };
     if fd < 0 {

@@ -111,6 +111,8 @@ pub enum Reason {
     },
     /// Nobody had it: the process was held back (by the `cpu.max` of its cgroup).
     Idle,
+    /// A hypervisor had it, and told so afterwards.
+    Stolen,
     /// The kernel told of nothing in it, or only in a small part: the hypervisor had the CPU, or the firmware (SMI).
     NoEvent,
     /// Not recorded.

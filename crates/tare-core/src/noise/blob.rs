@@ -4,13 +4,14 @@
 //! bytes below 16,384 units of the counter, some microseconds, and never more than four below 268 million, about a tenth of a
 //! second. A general compressor would save less than its library weighs: the lower bits, which most of this is, are noise.
 
-use crate::timeline::{Event, What};
+use crate::timeline::{Event, Stolen, What};
 use crate::units::Nanos;
 use std::collections::HashMap;
 
-/// First byte of durations, and of events.
+/// First byte of durations, of events, and of what a hypervisor took.
 const DURATIONS: u8 = 1;
 const EVENTS: u8 = 2;
+const STOLEN: u8 = 3;
 
 /// Bytes that are no durations, or no events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -163,6 +164,39 @@ pub fn read_events(whats: &[What], bytes: &[u8]) -> Result<Vec<Event>, BadBlob> 
     Ok(all)
 }
 
+/// What a hypervisor took, as bytes.
+pub fn stolen(all: &[Stolen]) -> Vec<u8> {
+    let mut out = vec![STOLEN];
+    put(&mut out, all.len() as u64);
+    let mut last = Nanos::ZERO;
+    for s in all {
+        put_signed(&mut out, s.from.0.wrapping_sub(last.0));
+        put_signed(&mut out, s.until.0.wrapping_sub(s.from.0));
+        put_signed(&mut out, s.time.0);
+        last = s.from;
+    }
+    out
+}
+
+/// Reads what [`stolen`] made.
+///
+/// # Errors
+/// [`BadBlob`].
+pub fn read_stolen(bytes: &[u8]) -> Result<Vec<Stolen>, BadBlob> {
+    let mut reader = Reader::new(bytes, STOLEN)?;
+    let count = reader.count(3)?;
+    let mut all = Vec::with_capacity(count);
+    let mut last = 0_i64;
+    for _ in 0..count {
+        let from = last.wrapping_add(reader.signed()?);
+        let until = from.wrapping_add(reader.signed()?);
+        all.push(Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(reader.signed()?) });
+        last = from;
+    }
+    reader.end()?;
+    Ok(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,9 +251,17 @@ mod tests {
         }
 
         #[test]
+        fn stolen_time_is_read_back(all in proptest::collection::vec((any::<i64>(), any::<i64>(), any::<i64>()), 0..30)) {
+            let one = |(from, until, time)| Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) };
+            let all: Vec<Stolen> = all.into_iter().map(one).collect();
+            prop_assert_eq!(read_stolen(&stolen(&all)), Ok(all));
+        }
+
+        #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             let _ = read_durations(&bytes);
             let _ = read_events(&[What::Timer], &bytes);
+            let _ = read_stolen(&bytes);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::analysis::explained::Pair;
 use crate::analysis::noise::Phase;
 use crate::analysis::noise::calibration::{Calibration, Heuristic};
 use crate::reading::{Absent, Reading};
-use crate::timeline::{Event, What};
+use crate::timeline::{Event, Stolen, What};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -141,6 +141,8 @@ pub struct Series {
     pub faults: Option<u64>,
     /// Cache misses in user mode and the kernel, of the last level, all phases together.
     pub cache_misses: Reading<u64>,
+    /// The same of the first level, of loads.
+    pub l1_misses: Reading<u64>,
     /// What the hypervisor took of this CPU meanwhile, as the kernel tells it: in whole ticks of 10 ms.
     pub stolen: Reading<Nanos>,
     /// The memory for the durations could not be paged out.
@@ -182,6 +184,13 @@ pub enum Part {
     Phases(Series),
     /// The kernel's record of the phases before it.
     Kernel(Record),
+    /// What the hypervisor took of a CPU meanwhile, as the kernel saw it ([`blob::stolen`]); it follows the kernel's record.
+    Stolen {
+        /// Of which grain.
+        grain: Nanos,
+        /// Of which CPU.
+        cpu: u32,
+    },
     /// An HDR histogram (three digits, V2) of what the phases before it are over the calibrated length, in units of the
     /// counter; shorter ones count as 0. It is the blob.
     Histogram {
@@ -201,8 +210,19 @@ pub struct Phases {
     pub series: Series,
     /// What each took, in units of the counter.
     pub durations: Vec<u64>,
-    /// The kernel's record, with its events by their beginnings.
-    pub kernel: Option<(Record, Vec<Event>)>,
+    /// The kernel's record.
+    pub kernel: Option<Kernel>,
+}
+
+/// The kernel's record of a CPU, with what is in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// What it is.
+    pub record: Record,
+    /// By their beginnings.
+    pub events: Vec<Event>,
+    /// What the hypervisor took, in the order of the times at which the kernel saw it.
+    pub stolen: Vec<Stolen>,
 }
 
 /// A measurement of noise.
@@ -254,6 +274,7 @@ mod tests {
             switches: None,
             faults: None,
             cache_misses: Reading::Value(0),
+            l1_misses: Reading::Value(0),
             stolen: Reading::Value(Nanos::ZERO),
             locked: true,
             unexplained: None,

@@ -224,9 +224,8 @@ fn left(a: &Attribution, cpu: u32, more: &str) -> Option<Figure> {
     let flat = a.curves.iter().find(|c| c.max <= shortest);
     let flat = flat.map_or_else(String::new, |c| format!(" Nothing is over the shortest {}.", less(c.minus)));
     let note = format!(
-        "What is left of the phases when ticks, then other interrupts too, then other tasks too are subtracted, relative to \
-         the shortest phase. What the last curve still has is indirect cost (caches), clock speed, or what the kernel does \
-         not see.{flat}"
+        "What is left of the phases when one thing after the other is subtracted, relative to the shortest phase. What the last \
+         curve still has is indirect cost (caches), clock speed, or what the kernel does not see.{flat}"
     );
     let title = format!("What is left when it is subtracted (ICS'05, figure 4){more}");
     let mut figure = survivals(&format!("left-cpu{cpu}"), &title, &note, curves)?;
@@ -241,6 +240,7 @@ fn less(kind: Option<Kind>) -> &'static str {
         Some(Kind::Tick) => "less ticks",
         Some(Kind::Interrupt) => "less ticks and other interrupts",
         Some(Kind::Preemption) => "less ticks, other interrupts and other tasks",
-        Some(Kind::Steal) => "less these, and steal",
+        Some(Kind::Steal) => "less these, and what the hypervisor took",
+        Some(Kind::Entry) => "less these, and the ways into interrupts and out",
     }
 }

@@ -71,7 +71,7 @@ fn class(r: &Reason) -> GapClass {
         Reason::Softirq { .. } => GapClass::Softirq,
         Reason::Preempted { .. } => GapClass::Task,
         Reason::Idle => GapClass::Idle,
-        Reason::NoEvent => GapClass::NoEvent,
+        Reason::NoEvent | Reason::Stolen => GapClass::NoEvent,
         Reason::Unknown => GapClass::Unknown,
     }
 }

@@ -105,6 +105,7 @@ pub fn import(store: &mut SqliteStore, text: &str, file: &str, machine: &str, ho
         switches: None,
         faults: None,
         cache_misses: Reading::Absent(unknown()),
+        l1_misses: Reading::Absent(unknown()),
         stolen: Reading::Absent(unknown()),
         locked: true,
         unexplained: Some(unknown()),

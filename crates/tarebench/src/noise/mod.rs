@@ -13,14 +13,14 @@ use tare_bpf::timeline::Recorded;
 use tare_core::analysis::noise::calibration::{Calibration, NotCalibrated};
 use tare_core::analysis::series::Values;
 use tare_core::document::{Head, Id, Kind};
-use tare_core::noise::{Calibrated, Ended, Noise, Part, Phases, Plan, Record, Sched, Series, Tick, blob};
+use tare_core::noise::{Calibrated, Ended, Kernel, Noise, Part, Phases, Plan, Record, Sched, Series, Tick, blob};
 use tare_core::reading::{Absent, Reading};
 use tare_core::run::Status;
 use tare_core::timeline::Event;
 use tare_core::units::Nanos;
 use tare_store::{SqliteStore, Store, StoreError, content};
 use tare_sys::noise::{GRACE, Measured, Setup, Team};
-use tare_sys::perf::{self, CacheMisses};
+use tare_sys::perf::{self, CacheMisses, Level};
 use tare_sys::procfs::{parse_steal_of, read_below};
 use tare_sys::signals::Signals;
 use tare_sys::{SysError, clock, counter, cpu};
@@ -213,10 +213,12 @@ fn steps(
             store.append_part(id, &tare_store::Part { doc: content(&Part::Phases(p.series))?, blob })?;
             let doc = content(&Part::Histogram { grain: *grain, cpu, undisturbed })?;
             store.append_part(id, &tare_store::Part { doc, blob: Some(histogram::bytes(&histogram)) })?;
-            if let Some((record, events)) = p.kernel {
-                let (whats, blob) = blob::events(&events);
-                let doc = content(&Part::Kernel(Record { whats, ..record }))?;
+            if let Some(kernel) = p.kernel {
+                let (whats, blob) = blob::events(&kernel.events);
+                let doc = content(&Part::Kernel(Record { whats, ..kernel.record }))?;
                 store.append_part(id, &tare_store::Part { doc, blob: Some(blob) })?;
+                let doc = content(&Part::Stolen { grain: *grain, cpu })?;
+                store.append_part(id, &tare_store::Part { doc, blob: Some(blob::stolen(&kernel.stolen)) })?;
             }
         }
         if signal.is_some() {
@@ -261,12 +263,12 @@ fn phases(
     let most = plan.limit.map(|l| (l.secs() * plan.hz) as u64);
     let team = team(plan, &plan.cpus, (iterations, n), most, expected)?;
     let timelines: Vec<_> = plan.cpus.iter().map(|cpu| record(plan.explain, expected, *cpu)).collect();
-    let mut misses: Vec<_> = team.pids().into_iter().map(CacheMisses::of).collect();
+    let mut misses: Vec<_> = team.pids().into_iter().map(|pid| Level::ALL.map(|l| CacheMisses::of(pid, l))).collect();
     let stolen_before: Vec<_> = plan.cpus.iter().map(|cpu| stolen(*cpu)).collect();
     let (measured, signal) = team.run(signals).map_err(real_time)?;
     let recorded = timelines.into_iter().map(|t| t.and_then(|t| t.finish().map_err(|e| e.absent())));
     let stolen = plan.cpus.iter().zip(stolen_before).map(|(cpu, before)| Ok(stolen(*cpu)? - before?));
-    let misses = misses.iter_mut().map(counted);
+    let misses = misses.iter_mut().map(|levels| levels.each_mut().map(counted));
     let beside = stolen.zip(misses).map(|(stolen, misses)| Beside { stolen: stolen.into(), misses });
     let all = measured.into_iter().zip(recorded).zip(beside);
     Ok((all.map(|((m, r), b)| joined(m, r, b, grain, iterations)).collect(), signal))
@@ -275,7 +277,8 @@ fn phases(
 /// What is counted beside the phases of a CPU.
 struct Beside {
     stolen: Reading<Nanos>,
-    misses: Reading<u64>,
+    /// Of the first level, and of the last.
+    misses: [Reading<u64>; 2],
 }
 
 fn stolen(cpu: u32) -> Result<Nanos, Absent> {
@@ -293,6 +296,7 @@ fn counted(misses: &mut Result<CacheMisses, SysError>) -> Reading<u64> {
 }
 
 fn joined(m: Measured, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos, iterations: u64) -> Phases {
+    let [l1_misses, cache_misses] = b.misses;
     let series = Series {
         grain,
         iterations,
@@ -301,7 +305,8 @@ fn joined(m: Measured, recorded: Result<Recorded, Absent>, b: Beside, grain: Nan
         pairs: m.pairs,
         switches: m.counted.map(|c| c.switches),
         faults: m.counted.map(|c| c.faults),
-        cache_misses: b.misses,
+        cache_misses,
+        l1_misses,
         stolen: b.stolen,
         locked: m.locked,
         unexplained: recorded.as_ref().err().cloned(),
@@ -318,7 +323,7 @@ fn joined(m: Measured, recorded: Result<Recorded, Absent>, b: Beside, grain: Nan
             late: r.late,
             missing: r.missing.into_iter().map(str::to_owned).collect(),
         };
-        (record, r.events)
+        Kernel { record, events: r.events, stolen: r.stolen }
     });
     Phases { series, durations: m.durations, kernel }
 }
@@ -363,7 +368,14 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError>
                 let events: Vec<Event> = blob::read_events(&record.whats, &bytes).map_err(|e| wrong(&e))?;
                 let of =
                     noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (record.grain, record.cpu));
-                of.ok_or_else(|| wrong(&"a kernel's record of no phases"))?.kernel = Some((record, events));
+                of.ok_or_else(|| wrong(&"a kernel's record of no phases"))?.kernel =
+                    Some(Kernel { record, events, stolen: Vec::new() });
+            }
+            Part::Stolen { grain, cpu } => {
+                let of = noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
+                let kernel = of.and_then(|p| p.kernel.as_mut());
+                kernel.ok_or_else(|| wrong(&"stolen time without a kernel's record"))?.stolen =
+                    blob::read_stolen(&bytes).map_err(|e| wrong(&e))?;
             }
         }
     }
@@ -412,7 +424,7 @@ mod tests {
             assert!(!p.durations.is_empty() && p.durations.len() <= 20_000);
             assert!(matches!(p.series.ended, Ended::Complete | Ended::TimeOver));
             assert_eq!(p.kernel.is_none(), p.series.unexplained.is_some());
-            assert!(p.kernel.iter().all(|(_, events)| events.is_sorted_by_key(|e| e.start)));
+            assert!(p.kernel.iter().all(|k| k.events.is_sorted_by_key(|e| e.start)));
         }
         assert!(noise.phases[0].series.iterations < noise.phases[1].series.iterations);
         // What is stored again is the same.

@@ -9,12 +9,12 @@ use super::empirical::{Distribution, node_counts};
 use super::model::{Probability, delayed, linear};
 use super::node::node_phases;
 use super::prediction::{Expected, predict};
-use super::subtraction::{self, Interrupted, Kind, split};
+use super::subtraction::{self, Interrupted, Kind, Parts, split};
 use super::tail::{NoTail, Tail};
 use super::{BadOrder, Phase};
-use crate::noise::{Noise, Phases, Record};
+use crate::noise::{Kernel, Noise, Phases};
 use crate::reading::{Absent, Reading};
-use crate::timeline::{Event, What};
+use crate::timeline::{Event, Stolen, What};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -176,8 +176,12 @@ pub struct Attribution {
     pub time: Nanos,
     /// The largest first.
     pub sources: Vec<Source>,
-    /// Of all that the record has, and of the rest.
+    /// With everything, and less one kind after the other: of the hypervisor's time if there was any, of the ways into interrupts if
+    /// that is known.
     pub curves: Vec<Left>,
+    /// What the hypervisor took in this time and no phase is too long by: it came over an interrupt or another task and is in
+    /// theirs.
+    pub hidden: Nanos,
     /// Timer interrupts a second; `None` if the phases took no time.
     pub timer_hz: Option<f64>,
     /// What a tick costs; `None` where too few phases have one alone.
@@ -192,12 +196,19 @@ pub struct Attribution {
 /// interrupt and out of it, which a hypervisor makes long, nor what it leaves in the caches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TickCost {
-    /// Phases with a tick and nothing else, after one with nothing at all.
+    /// Phases with ticks and nothing else, after one of which the same holds and that has another number of ticks.
     pub phases: usize,
-    /// By how much they were longer than the phase before, median, ns.
+    /// By how much a tick more makes a phase longer than the phase before, median, ns.
     pub longer: f64,
     /// What of it is in the record, median, ns.
     pub recorded: f64,
+}
+
+impl TickCost {
+    /// The way into it and out of it.
+    fn entry(&self) -> Nanos {
+        Nanos((self.longer - self.recorded).max(0.0).round() as i64)
+    }
 }
 
 /// What interrupted the phases of a CPU, or why that is not known.
@@ -333,49 +344,58 @@ fn attribute(p: &Phases, hz: f64) -> Reading<Attribution> {
     let none = || Absent::NotAsked("there is no kernel's record of it".to_owned());
     match &p.kernel {
         None => Reading::Absent(why().unwrap_or_else(none)),
-        Some((record, events)) => {
-            let made = by_events(p, p.timed(hz), record, events);
+        Some(kernel) => {
+            let made = by_kernel(p, p.timed(hz), kernel);
             Reading::from(made.map_err(|e| Absent::Failed(e.to_string())))
         }
     }
 }
 
-fn by_events(
+fn by_kernel(
     p: &Phases,
     timed: impl Iterator<Item = Phase> + Clone,
-    record: &Record,
-    events: &[Event],
+    Kernel { record, events, stolen }: &Kernel,
 ) -> Result<Attribution, BadOrder> {
     let (from, until) = (record.from, record.until);
     let phases = timed.skip_while(move |p| p.start < from).take_while(move |p| p.end() <= until);
-    let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
-    let others = bounded(events.iter().filter(|e| !own(e)), phases.clone())?;
-    let kinds = subtraction_events(&others);
-    let split = split(phases.clone(), &kinds)?;
-    let tick = tick_cost(split.interrupted(), phases.clone());
+    let shortest = phases.clone().map(|p| p.duration).min().unwrap_or(Nanos::ZERO);
     let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
-    let (covered, end) = phases.fold((0, start), |(n, _), p| (n + 1, p.end()));
+    let (covered, end) = phases.clone().fold((0, start), |(n, _), p| (n + 1, p.end()));
+    let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
+    let others = bounded(events.iter().filter(|e| !own(e)), phases.clone(), shortest)?;
+    let stolen: Vec<Stolen> = stolen.iter().filter(|s| s.until > start && s.from < end).copied().collect();
+    let split = split(phases.clone(), &subtraction_events(&others))?.steal(&stolen, shortest);
+    let tick = tick_cost(split.interrupted(), phases);
+    let split = split.enter(tick.map_or(Nanos::ZERO, |t| t.entry()), shortest);
     let time = end - start;
-    let share = |part: Nanos| (time > Nanos::ZERO).then(|| part.as_f64() / time.as_f64());
-    let sources: Vec<Source> = sources(&others, start, end)
-        .into_iter()
-        .map(|(reason, count, time)| Source { reason, count, time, share: share(time) })
-        .collect();
-    let timers = sources.iter().find(|s| s.reason == Reason::Timer).map_or(0, |s| s.count);
-    let mut curves: Vec<Left> = split.curves().iter().map(left).collect();
-    // The hypervisor's time is in no event.
-    curves.retain(|c| c.minus != Some(Kind::Steal));
+    let mut sources = sources(&others, start, end);
+    if let Some(all) = taken(&stolen) {
+        sources.push(all);
+    }
+    let timers = sources.iter().find(|s| s.0 == Reason::Timer).map_or(0, |s| s.1);
+    let known = |c: &subtraction::Curve| match c.minus {
+        Some(Kind::Steal) => !stolen.is_empty(),
+        Some(Kind::Entry) => tick.is_some(),
+        _ => true,
+    };
     let away = events.iter().filter(own).filter(|e| e.end > start && e.end <= end).count() as u64;
     Ok(Attribution {
         phases: covered,
         time,
-        sources,
-        curves,
+        sources: ranked(sources, time),
+        curves: split.curves().iter().filter(|c| known(c)).map(left).collect(),
+        hidden: split.outside().steal,
         timer_hz: (time > Nanos::ZERO).then(|| timers as f64 / time.secs()),
         tick,
         lost: record.lost,
         untold: p.series.switches.map(|n| n.saturating_sub(away)),
     })
+}
+
+/// How often the hypervisor was seen to have taken something, and how much; `None` if it never was.
+fn taken(stolen: &[Stolen]) -> Option<(Reason, u64, Nanos)> {
+    let time: Nanos = stolen.iter().map(|s| s.time).sum();
+    (time > Nanos::ZERO).then_some((Reason::Stolen, stolen.len() as u64, time))
 }
 
 /// The events, where tasks whose beginning or end was not told take no more of a phase than it allows: that phase did its
@@ -384,12 +404,12 @@ fn by_events(
 fn bounded<'a>(
     events: impl Iterator<Item = &'a Event> + Clone,
     phases: impl Iterator<Item = Phase> + Clone,
+    shortest: Nanos,
 ) -> Result<Vec<Event>, BadOrder> {
     let told = |e: &Event| e.complete || e.what.interrupts();
     let sure: Vec<Event> = events.clone().filter(|e| told(e)).cloned().collect();
     let sure = split(phases.clone(), &subtraction_events(&sure))?;
     let mut sure = sure.interrupted().iter().peekable();
-    let shortest = phases.clone().map(|p| p.duration).min().unwrap_or(Nanos::ZERO);
     let mut phases = phases.enumerate().peekable();
     // The phase, and what of it may still be another's.
     let mut current: Option<(usize, Nanos)> = None;
@@ -423,21 +443,26 @@ const FEWEST: usize = 10;
 fn tick_cost(interrupted: &[Interrupted], phases: impl Iterator<Item = Phase>) -> Option<TickCost> {
     let mut interrupted = interrupted.iter().peekable();
     let (mut longer, mut recorded) = (Vec::new(), Vec::new());
-    // The last phase, if nothing came into it.
-    let mut before: Option<Nanos> = None;
+    // Of the last phase, if nothing but ticks came into it: its length, how many there were, and their record.
+    let mut before: Option<(Nanos, u32, Nanos)> = None;
     for (index, phase) in phases.enumerate() {
-        let by = interrupted.next_if(|i| i.phase == index);
-        if let Some((by, before)) =
-            by.filter(|i| i.parts.tick > Nanos::ZERO && i.parts.sum() == i.parts.tick).zip(before)
+        let (parts, ticks) = match interrupted.next_if(|i| i.phase == index) {
+            Some(i) => (i.parts, i.entries),
+            None => (Parts::default(), 0),
+        };
+        let this = (parts.sum() == parts.tick).then_some((phase.duration, ticks, parts.tick));
+        if let (Some(a), Some(b)) = (before, this)
+            && a.1 != b.1
         {
-            longer.push(phase.duration - before);
-            recorded.push(by.parts.tick);
+            let more = f64::from(b.1) - f64::from(a.1);
+            longer.push((b.0 - a.0).as_f64() / more);
+            recorded.push((b.2 - a.2).as_f64() / more);
         }
-        before = by.is_none().then_some(phase.duration);
+        before = this;
     }
-    let median = |all: &mut Vec<Nanos>| {
-        all.sort_unstable();
-        all.get(all.len() / 2).filter(|_| all.len() >= FEWEST).map(|n| n.as_f64())
+    let median = |all: &mut Vec<f64>| {
+        all.sort_unstable_by(f64::total_cmp);
+        all.get(all.len() / 2).filter(|_| all.len() >= FEWEST).copied()
     };
     Some(TickCost { phases: longer.len(), longer: median(&mut longer)?, recorded: median(&mut recorded)? })
 }
@@ -469,12 +494,13 @@ fn subtraction_events(events: &[Event]) -> Vec<subtraction::Event> {
         if kind == Kind::Tick {
             ticked = ticked.max(e.end);
         }
-        subtraction::Event { start: e.start, duration: (e.end - e.start).max(Nanos::ZERO), kind }
+        let enters = matches!(e.what, What::Timer | What::Interrupt { .. });
+        subtraction::Event { start: e.start, duration: (e.end - e.start).max(Nanos::ZERO), kind, enters }
     };
     events.iter().map(kind).collect()
 }
 
-/// What the events are of, how often, and for how long within a time; what took most first.
+/// What the events are of, how often, and for how long within a time.
 fn sources(events: &[Event], from: Nanos, until: Nanos) -> Vec<(Reason, u64, Nanos)> {
     let mut all: HashMap<Reason, (u64, Nanos)> = HashMap::new();
     for e in events {
@@ -493,10 +519,14 @@ fn sources(events: &[Event], from: Nanos, until: Nanos) -> Vec<(Reason, u64, Nan
         sum.0 += 1;
         sum.1 += within.min(e.own);
     }
-    let mut all: Vec<(Reason, u64, Nanos)> = all.into_iter().map(|(r, (n, t))| (r, n, t)).collect();
-    // Equal ones in an order that is always the same.
-    all.sort_by_cached_key(|(reason, _, time)| (std::cmp::Reverse(*time), format!("{reason:?}")));
-    all
+    all.into_iter().map(|(r, (n, t))| (r, n, t)).collect()
+}
+
+/// What took most first; equal ones in an order that is always the same.
+fn ranked(mut sources: Vec<(Reason, u64, Nanos)>, whole: Nanos) -> Vec<Source> {
+    sources.sort_by_cached_key(|(reason, _, time)| (std::cmp::Reverse(*time), format!("{reason:?}")));
+    let share = |part: Nanos| (whole > Nanos::ZERO).then(|| part.as_f64() / whole.as_f64());
+    sources.into_iter().map(|(reason, count, time)| Source { reason, count, time, share: share(time) }).collect()
 }
 
 #[cfg(test)]
@@ -505,7 +535,7 @@ mod tests {
     use crate::analysis::explained::Pair;
     use crate::analysis::noise::calibration::Heuristic;
     use crate::name::Name;
-    use crate::noise::{Ended, Plan, Sched, Series, Source};
+    use crate::noise::{Ended, Plan, Record, Sched, Series, Source};
     use crate::sample::TaskKind;
     use crate::timeline::Task;
 
@@ -543,6 +573,7 @@ mod tests {
             switches: Some(2),
             faults: Some(0),
             cache_misses: Reading::Value(0),
+            l1_misses: Reading::Value(0),
             stolen: Reading::Value(Nanos::ZERO),
             locked: true,
             unexplained: None,
@@ -570,6 +601,10 @@ mod tests {
             late: 0,
             missing: Vec::new(),
         }
+    }
+
+    fn kernel(events: Vec<Event>, stolen: Vec<Stolen>) -> Kernel {
+        Kernel { record: record(7), events, stolen }
     }
 
     #[test]
@@ -633,7 +668,7 @@ mod tests {
             event(task("other", 8), at(9) + 1_000, at(9) + 3_000, 2_000),
             event(task("own", 7), at(9) + 3_000, at(90), 0),
         ];
-        p.kernel = Some((record(7), events));
+        p.kernel = Some(kernel(events, Vec::new()));
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);
         let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
@@ -660,7 +695,7 @@ mod tests {
         let tick = event(What::Timer, at(9) + 100, at(9) + 300, 200);
         let first = Event { complete: false, ..event(task("other", 8), at(9) + 500, at(9) + 900, 400) };
         let late = Event { complete: false, ..event(task("other", 8), at(9) + 900, at(59), 48_100) };
-        p.kernel = Some((record(7), vec![tick, first, late]));
+        p.kernel = Some(kernel(vec![tick, first, late], Vec::new()));
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);
         let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
@@ -685,18 +720,51 @@ mod tests {
         // Something else beside one of them.
         let beside = events[3].end.0;
         events.insert(4, event(What::Interrupt { name: "x".to_owned() }, beside, beside + 10, 10));
-        p.kernel = Some((record(7), events));
+        p.kernel = Some(kernel(events, Vec::new()));
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);
         let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
-        assert_eq!(a.tick, Some(TickCost { phases: 19, longer: 500.0, recorded: 200.0 }));
+        // Each is longer than the one before, and than the one after.
+        assert_eq!(a.tick, Some(TickCost { phases: 38, longer: 500.0, recorded: 200.0 }));
+        // With that, everything is accounted for.
+        let last = a.curves.last().unwrap();
+        assert_eq!((last.minus, last.min, last.max), (Some(Kind::Entry), 1_000.0, 1_000.0));
+        assert_eq!(a.curves.iter().rfind(|c| c.minus == Some(Kind::Preemption)).unwrap().max, 1_300.0);
+        assert!(a.curves.iter().all(|c| c.minus != Some(Kind::Steal)));
+    }
+
+    /// The hypervisor took 40 µs between two ticks, and 3 µs that came over a tick.
+    #[test]
+    fn what_a_hypervisor_took_is_subtracted_of_the_phase_that_is_late() {
+        let mut p = phases(0, 200, &[(20, 80_000), (150, 10_000)]);
+        let at = |phase: i64| 1_000_000 + phase * 1_000 + if phase > 20 { 40_000 } else { 0 };
+        let tick = event(What::Timer, at(150) + 100, at(150) + 5_100, 5_000);
+        let stolen = |from, until, time| Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) };
+        let all = vec![
+            stolen(0, 999_000, 77),
+            stolen(999_000, at(100), 40_000),
+            stolen(at(100), at(150) + 5_100, 3_000),
+            stolen(at(5_000), at(6_000), 9),
+        ];
+        p.kernel = Some(kernel(vec![tick], all));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
+        assert_eq!(
+            (a.sources[0].reason.clone(), a.sources[0].count, a.sources[0].time),
+            (Reason::Stolen, 2, Nanos(43_000))
+        );
+        assert_eq!((a.hidden, a.sources.len()), (Nanos(3_000), 2));
+        let last = a.curves.last().unwrap();
+        assert_eq!((last.minus, last.max), (Some(Kind::Steal), 1_000.0));
+        assert_eq!(a.curves[a.curves.len() - 2].max, 41_000.0);
     }
 
     #[test]
     fn what_the_record_does_not_cover_is_left_out() {
         let mut p = phases(0, 20, &[]);
         let record = Record { from: Nanos(1_000_500), until: Nanos(1_010_000), ..record(7) };
-        p.kernel = Some((record, Vec::new()));
+        p.kernel = Some(Kernel { record, ..kernel(Vec::new(), Vec::new()) });
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);
         assert!(matches!(&all[0].attribution[0].by, Reading::Value(a) if a.phases == 9));

@@ -1,12 +1,20 @@
 //! What the phases took it for: their time split by what interrupted them, and the curves that are left as one kind after the
 //! other is subtracted (ICS'05, figure 4, right). If the last is flat, everything is accounted for; what it still varies by
 //! is indirect cost (caches), or was not traced.
+//!
+//! Interrupts and tasks are recorded with their begins and ends. Of a hypervisor's time ([`Split::steal`]) it is known how much it was,
+//! and between which moments; of the way into an interrupt and out of it ([`Split::enter`]), what it usually takes.
 
 use super::empirical::Distribution;
 use super::{BadOrder, Phase, count, in_order};
+use crate::timeline::Stolen;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
+
+/// A hypervisor that takes the CPU away and gives it back needs longer than this; a phase that is longer by less was not its.
+const LEAST_STOLEN: Nanos = Nanos(1_000);
 
 /// What interrupts a phase, in the order of subtraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -20,11 +28,13 @@ pub enum Kind {
     Preemption,
     /// The hypervisor had it.
     Steal,
+    /// The ways into interrupts and out of them, which no record has: estimated.
+    Entry,
 }
 
 impl Kind {
     /// All of them, in the order of subtraction.
-    pub const ALL: [Kind; 4] = [Kind::Tick, Kind::Interrupt, Kind::Preemption, Kind::Steal];
+    pub const ALL: [Kind; 5] = [Kind::Tick, Kind::Interrupt, Kind::Preemption, Kind::Steal, Kind::Entry];
 }
 
 /// An interruption, on the clock of the phases.
@@ -36,6 +46,8 @@ pub struct Event {
     pub duration: Nanos,
     /// What it was.
     pub kind: Kind,
+    /// It came by a way into the kernel of its own, as hardware interrupts do and softirqs do not.
+    pub enters: bool,
 }
 
 /// Time by kind.
@@ -49,6 +61,8 @@ pub struct Parts {
     pub preemption: Nanos,
     /// The hypervisor.
     pub steal: Nanos,
+    /// Ways into interrupts and out.
+    pub entry: Nanos,
 }
 
 impl Parts {
@@ -59,6 +73,7 @@ impl Parts {
             Kind::Interrupt => self.interrupt,
             Kind::Preemption => self.preemption,
             Kind::Steal => self.steal,
+            Kind::Entry => self.entry,
         }
     }
 
@@ -69,7 +84,7 @@ impl Parts {
 
     /// Of all kinds.
     pub fn sum(&self) -> Nanos {
-        self.up_to(Kind::Steal)
+        self.up_to(Kind::Entry)
     }
 
     fn add(&mut self, kind: Kind, time: Nanos) {
@@ -78,6 +93,7 @@ impl Parts {
             Kind::Interrupt => self.interrupt += time,
             Kind::Preemption => self.preemption += time,
             Kind::Steal => self.steal += time,
+            Kind::Entry => self.entry += time,
         }
     }
 }
@@ -89,6 +105,14 @@ pub struct Interrupted {
     pub phase: usize,
     /// For how long, never more than the phase took.
     pub parts: Parts,
+    /// How many interrupts came into it by a way of their own.
+    pub entries: u32,
+}
+
+impl Interrupted {
+    fn new(phase: usize) -> Interrupted {
+        Interrupted { phase, parts: Parts::default(), entries: 0 }
+    }
 }
 
 /// Phases, and what of each was not its own.
@@ -131,6 +155,9 @@ pub fn split<P: Iterator<Item = Phase> + Clone>(phases: P, events: &[Event]) -> 
         }
         charged.run(&mut running, &mut at, event.start);
         at = event.start;
+        if event.enters {
+            charged.enter(at);
+        }
         running.push((event.start + event.duration, event.kind));
     }
     charged.run(&mut running, &mut at, Nanos(i64::MAX));
@@ -160,6 +187,25 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
         }
     }
 
+    /// Counts an entry in the phase of this moment, which is after all before it.
+    fn enter(&mut self, at: Nanos) {
+        while self.next.next_if(|(_, p)| p.end() <= at).is_some() {}
+        if let Some((index, _)) = self.next.peek().copied().filter(|(_, p)| p.start <= at) {
+            self.change(index, |i| i.entries += 1);
+        }
+    }
+
+    fn change(&mut self, phase: usize, how: impl FnOnce(&mut Interrupted)) {
+        match self.interrupted.last_mut().filter(|i| i.phase == phase) {
+            Some(known) => how(known),
+            None => {
+                let mut new = Interrupted::new(phase);
+                how(&mut new);
+                self.interrupted.push(new);
+            }
+        }
+    }
+
     /// Charges a stretch of time, which is after all before it, to the phases in it.
     fn charge(&mut self, from: Nanos, to: Nanos, kind: Kind) {
         let mut at = from;
@@ -167,14 +213,7 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
             let (start, end) = (at.max(phase.start), to.min(phase.end()));
             if end > start {
                 self.outside.add(kind, start - at);
-                match self.interrupted.last_mut().filter(|i| i.phase == index) {
-                    Some(known) => known.parts.add(kind, end - start),
-                    None => {
-                        let mut parts = Parts::default();
-                        parts.add(kind, end - start);
-                        self.interrupted.push(Interrupted { phase: index, parts });
-                    }
-                }
+                self.change(index, |i| i.parts.add(kind, end - start));
                 at = end;
             }
             if phase.end() > to {
@@ -186,7 +225,84 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
     }
 }
 
+/// A phase that a hypervisor may have taken time of.
+struct Room {
+    index: usize,
+    phase: Phase,
+    /// By so much it is longer than it should be, for no other reason.
+    room: Nanos,
+}
+
 impl<P: Iterator<Item = Phase> + Clone> Split<P> {
+    /// Gives the phases what a hypervisor took: of those in which it can have been, to the ones that are longest for no other
+    /// reason, as far as they are over the `shortest` one. The moments are not known, so this is what is likely. What finds no
+    /// place is outside: it came over an interrupt or another task and is in their time.
+    #[must_use]
+    pub fn steal(mut self, stolen: &[Stolen], shortest: Nanos) -> Split<P> {
+        let mut known = self.interrupted.iter().peekable();
+        let mut phases = self.phases.clone().enumerate().peekable();
+        let mut window: VecDeque<Room> = VecDeque::new();
+        let mut given: Vec<(usize, Nanos)> = Vec::new();
+        for s in stolen {
+            while window.front().is_some_and(|r| r.phase.end() <= s.from) {
+                window.pop_front();
+            }
+            while let Some((index, phase)) = phases.next_if(|(_, p)| p.start < s.until) {
+                while known.next_if(|i| i.phase < index).is_some() {}
+                let other = known.peek().filter(|i| i.phase == index).map_or(Nanos::ZERO, |i| i.parts.sum());
+                if phase.end() > s.from {
+                    window.push_back(Room { index, phase, room: phase.duration - shortest - other });
+                }
+            }
+            let within = |r: &Room| r.room.min(r.phase.end().min(s.until) - r.phase.start.max(s.from));
+            let longest = window.iter().enumerate().map(|(at, r)| (within(r), at));
+            let mut longest: BinaryHeap<(Nanos, usize)> = longest.filter(|(room, _)| *room >= LEAST_STOLEN).collect();
+            let mut rest = s.time.max(Nanos::ZERO);
+            while let Some((room, at)) = longest.pop().filter(|_| rest > Nanos::ZERO) {
+                let part = room.min(rest);
+                rest = rest - part;
+                if let Some(r) = window.get_mut(at) {
+                    r.room = r.room - part;
+                    given.push((r.index, part));
+                }
+            }
+            self.outside.steal += rest;
+        }
+        given.sort_unstable();
+        self.give(Kind::Steal, given);
+        self
+    }
+
+    /// Gives each interrupt so much of its phase for the ways into it and out of it, as far as the phase is over the `shortest`
+    /// one.
+    #[must_use]
+    pub fn enter(mut self, each: Nanos, shortest: Nanos) -> Split<P> {
+        let mut phases = self.phases.clone().enumerate();
+        for i in self.interrupted.iter_mut().filter(|i| i.entries > 0) {
+            let Some((_, phase)) = phases.by_ref().find(|(index, _)| *index == i.phase) else { break };
+            let room = (phase.duration - i.parts.sum() - shortest).max(Nanos::ZERO);
+            i.parts.entry = room.min(Nanos(each.0.saturating_mul(i64::from(i.entries))));
+        }
+        self
+    }
+
+    /// Adds times to phases, both in the order of the phases.
+    fn give(&mut self, kind: Kind, given: Vec<(usize, Nanos)>) {
+        let mut all = Vec::with_capacity(self.interrupted.len() + given.len());
+        let mut known = std::mem::take(&mut self.interrupted).into_iter().peekable();
+        for (phase, time) in given {
+            while let Some(before) = known.next_if(|i| i.phase <= phase) {
+                all.push(before);
+            }
+            if all.last().is_none_or(|i: &Interrupted| i.phase != phase) {
+                all.push(Interrupted::new(phase));
+            }
+            all.iter_mut().next_back().into_iter().for_each(|i| i.parts.add(kind, time));
+        }
+        all.extend(known);
+        self.interrupted = all;
+    }
+
     /// The phases that were interrupted, in the order of time.
     pub fn interrupted(&self) -> &[Interrupted] {
         &self.interrupted
@@ -230,7 +346,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn event(start: i64, duration: i64, kind: Kind) -> Event {
-        Event { start: Nanos(start), duration: Nanos(duration), kind }
+        let enters = matches!(kind, Kind::Tick | Kind::Interrupt);
+        Event { start: Nanos(start), duration: Nanos(duration), kind, enters }
+    }
+
+    fn stolen(from: i64, until: i64, time: i64) -> Stolen {
+        Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) }
     }
 
     fn phases(start: i64, durations: &[i64]) -> Vec<Phase> {
@@ -238,7 +359,8 @@ mod tests {
     }
 
     fn parts(tick: i64, interrupt: i64, preemption: i64, steal: i64) -> Parts {
-        Parts { tick: Nanos(tick), interrupt: Nanos(interrupt), preemption: Nanos(preemption), steal: Nanos(steal) }
+        let (tick, interrupt, preemption) = (Nanos(tick), Nanos(interrupt), Nanos(preemption));
+        Parts { tick, interrupt, preemption, steal: Nanos(steal), entry: Nanos::ZERO }
     }
 
     #[test]
@@ -334,6 +456,50 @@ mod tests {
         assert_eq!((spans[4], curves[4].left.min()), (0.0, 1000));
     }
 
+    /// Phases of 10 µs. One has a tick of 5 µs and was held up for 40 µs more, the next one for 30 µs; others were late by less than a
+    /// hypervisor takes.
+    #[test]
+    fn a_hypervisors_time_goes_to_the_phases_that_are_late_for_no_other_reason() {
+        let p = phases(0, &[10_000, 10_500, 55_000, 40_000, 10_900, 10_000]);
+        let tick = [event(25_000, 5_000, Kind::Tick)];
+        let s = || split(p.iter().copied(), &tick).unwrap();
+        let given = |s: &Split<_>| s.interrupted().iter().map(|i| (i.phase, i.parts.steal.0)).collect::<Vec<_>>();
+        let all = s().steal(&[stolen(5_000, 120_000, 69_000)], Nanos(10_000));
+        assert_eq!((given(&all), all.outside().steal), (vec![(2, 40_000), (3, 29_000)], Nanos::ZERO));
+        assert_eq!(
+            all.left(Some(Kind::Steal)).map(|n| n.0).collect::<Vec<_>>(),
+            [10_000, 10_500, 10_000, 11_000, 10_900, 10_000]
+        );
+        // What is over all that they are late came over something else.
+        let more = s().steal(&[stolen(5_000, 120_000, 90_000)], Nanos(10_000));
+        assert_eq!((given(&more), more.outside().steal), (vec![(2, 40_000), (3, 30_000)], Nanos(20_000)));
+        // One after the other: what the first has taken is not there for the second, nor what is outside of the time.
+        let two = s().steal(&[stolen(0, 40_000, 18_000), stolen(40_000, 120_000, 60_000)], Nanos(10_000));
+        assert_eq!((given(&two), two.outside().steal), (vec![(2, 40_000), (3, 30_000)], Nanos(8_000)));
+        let before = s().steal(&[stolen(-9_000, 0, 5_000), stolen(200_000, 300_000, -7)], Nanos(10_000));
+        assert_eq!((given(&before), before.outside().steal), (vec![(2, 0)], Nanos(5_000)));
+    }
+
+    #[test]
+    fn each_interrupt_has_its_way_in_and_out() {
+        let p = phases(0, &[10_000, 10_000, 18_000, 14_000, 10_200]);
+        let events = [
+            event(25_000, 1_000, Kind::Tick),
+            Event { enters: false, ..event(26_000, 1_000, Kind::Tick) },
+            event(27_500, 1_000, Kind::Interrupt),
+            // Where one phase ends another begins; and one of which nothing is left.
+            event(38_000, 1_000, Kind::Tick),
+            event(52_100, 0, Kind::Tick),
+        ];
+        let s = split(p.iter().copied(), &events).unwrap().enter(Nanos(2_000), Nanos(10_000));
+        let entries: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.entries, i.parts.entry.0)).collect();
+        assert_eq!(entries, [(2, 2, 4_000), (3, 1, 2_000), (4, 1, 200)]);
+        assert_eq!(
+            s.left(Some(Kind::Entry)).map(|n| n.0).collect::<Vec<_>>(),
+            [10_000, 10_000, 11_000, 11_000, 10_000]
+        );
+    }
+
     proptest! {
         /// Every nanosecond of every event is in one part, of a phase or outside, as a count nanosecond by nanosecond gives it.
         #[test]
@@ -363,7 +529,40 @@ mod tests {
             s.interrupted().iter().for_each(|i| found[i.phase] = i.parts);
             prop_assert_eq!(found, inside);
             prop_assert!(s.left(Some(Kind::Steal)).all(|left| left >= Nanos::ZERO));
+            prop_assert!(s.interrupted().is_sorted_by(|a, b| a.phase < b.phase));
+            let entered = events.iter().filter(|e| e.enters && p.iter().any(|p| p.start <= e.start && e.start < p.end()));
+            let entries: u32 = s.interrupted().iter().map(|i| i.entries).sum();
+            prop_assert_eq!(entries as usize, entered.count());
             prop_assert_eq!(s.left(None).collect::<Vec<_>>(), p.iter().map(|p| p.duration).collect::<Vec<_>>());
+        }
+
+        /// Whatever is said of stolen time: none is made or lost, and no phase becomes shorter than the shortest by it.
+        #[test]
+        fn stolen_time_is_all_somewhere(
+            durations in proptest::collection::vec((900..9_000_i64, 0..900_i64), 1..30),
+            mut events in proptest::collection::vec((0..90_000_i64, 0..3_000_i64, 0..3_usize), 0..8),
+            mut all in proptest::collection::vec((0..90_000_i64, 0..20_000_i64, 0..9_000_i64), 0..12),
+            each in 0..4_000_i64,
+        ) {
+            let mut at = 0;
+            let p: Vec<Phase> = durations.iter().map(|(d, gap)| {
+                let phase = Phase { start: Nanos(at), duration: Nanos(*d) };
+                at += d + gap;
+                phase
+            }).collect();
+            events.sort_by_key(|e| e.0);
+            let events: Vec<Event> = events.iter().map(|(s, d, k)| event(*s, *d, Kind::ALL[*k])).collect();
+            all.sort();
+            let all: Vec<Stolen> = all.iter().map(|(from, long, time)| stolen(*from, from + long, *time)).collect();
+            let shortest = p.iter().map(|p| p.duration).min().unwrap();
+            let before = split(p.iter().copied(), &events).unwrap();
+            let floor: Vec<Nanos> = before.left(Some(Kind::Preemption)).map(|left| left.min(shortest)).collect();
+            let after = before.clone().steal(&all, shortest).enter(Nanos(each), shortest);
+            prop_assert_eq!(after.total().steal + after.outside().steal, all.iter().map(|s| s.time).sum::<Nanos>());
+            prop_assert!(after.interrupted().is_sorted_by(|a, b| a.phase < b.phase));
+            prop_assert!(after.left(Some(Kind::Entry)).zip(floor).all(|(left, floor)| left >= floor));
+            let direct = |s: &Split<_>| s.left(Some(Kind::Preemption)).collect::<Vec<_>>();
+            prop_assert_eq!(direct(&after), direct(&before));
         }
     }
 }
