@@ -6,16 +6,17 @@ mod common;
 #[path = "common/noise.rs"]
 mod helpers;
 
-use common::{alone, burner, folder, json, run, signal, skip, tare, text};
+use common::{alone, burner, folder, is_root, json, run, signal, skip, tare, text};
 use helpers::{cpus, fifo_allowed, noise, number};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use tarebench::core::analysis::noise::Phase;
-use tarebench::core::analysis::noise::subtraction::{Event, Kind, split};
+use tarebench::core::analysis::noise::subtraction::{self, Kind, Parts, split};
 use tarebench::core::document;
-use tarebench::core::noise::Kernel;
-use tarebench::core::timeline::What;
+use tarebench::core::noise::{Noise, Phases};
+use tarebench::core::timeline::{Event, What};
+use tarebench::core::units::Nanos;
 use tarebench::store::SqliteStore;
 use tempfile::TempDir;
 
@@ -85,7 +86,7 @@ fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2])
 }
 
-/// A real-time task that takes the CPU at known times.
+/// Something that takes the CPU at known times: a real-time task, or a kernel program within timer interrupts.
 struct Injected {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -94,11 +95,30 @@ struct Injected {
 /// Long beside what a task brings with it (cold caches), of which it knows nothing; us.
 const PERIOD: u32 = 40_000;
 const LENGTH: u32 = 5_000;
+/// The same of an interrupt; one of so many.
+const LONG_TICK: u32 = 2_000;
+const EVERY: u32 = 10;
 
 impl Injected {
-    fn start(cpu: u32) -> Injected {
+    fn task(cpu: u32) -> Injected {
+        Injected::start(&[
+            "inject",
+            "injected",
+            &cpu.to_string(),
+            "30",
+            &PERIOD.to_string(),
+            &LENGTH.to_string(),
+            "3000",
+        ])
+    }
+
+    fn interrupts(cpu: u32) -> Injected {
+        Injected::start(&["slow-ticks", &cpu.to_string(), &EVERY.to_string(), &LONG_TICK.to_string()])
+    }
+
+    fn start(how: &[&str]) -> Injected {
         let mut c = Command::new(burner());
-        c.args(["inject", "injected", &cpu.to_string(), "30", &PERIOD.to_string(), &LENGTH.to_string(), "3000"]);
+        c.args(how);
         let mut child = c.stdout(Stdio::piped()).spawn().expect("start the task");
         let mut output = BufReader::new(child.stdout.take().expect("stdout"));
         let mut line = String::new();
@@ -129,24 +149,57 @@ fn expected_longest(n: i32, phases: &[f64]) -> f64 {
     phases.iter().enumerate().map(|(i, d)| d * (below(i + 1) - below(i))).sum()
 }
 
-/// The median of what is left of these phases when all that the kernel's record has is subtracted.
-fn median_left(phases: &[Phase], kernel: &Kernel) -> f64 {
+/// A phase, and what is subtracted of it.
+struct Less {
+    phase: Phase,
+    parts: Parts,
+    /// Interrupts that came into it.
+    entries: u32,
+}
+
+impl Less {
+    fn left(&self) -> f64 {
+        (self.phase.duration - self.parts.sum()).as_f64()
+    }
+}
+
+/// What is subtracted of the phases, one by one; `entry` is what an interrupt takes beside its record.
+fn subtracted(p: &Phases, hz: f64, entry: Nanos) -> Vec<Less> {
+    let kernel = p.kernel.as_ref().expect("a record");
+    let covered = |q: &Phase| q.start >= kernel.record.from && q.end() <= kernel.record.until;
+    let phases: Vec<Phase> = p.timed(hz).filter(covered).collect();
     let own = |what: &What| matches!(what, What::Task(t) if t.tid == kernel.record.own);
-    let kind = |what: &What| match what {
-        What::Timer => Kind::Tick,
-        What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
-        What::Task(_) | What::Idle => Kind::Preemption,
-    };
-    let others = kernel.events.iter().filter(|e| !own(&e.what));
-    let event = |e: &tarebench::core::timeline::Event| Event {
+    let event = |e: &Event| subtraction::Event {
         start: e.start,
         duration: e.end - e.start,
-        kind: kind(&e.what),
-        enters: false,
+        kind: match e.what {
+            What::Timer => Kind::Tick,
+            What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
+            What::Task(_) | What::Idle => Kind::Preemption,
+        },
+        enters: matches!(e.what, What::Timer | What::Interrupt { .. }),
     };
-    let events: Vec<Event> = others.map(event).collect();
-    let curves = split(phases.iter().copied(), &events).expect("in order").curves();
-    curves.last().expect("a curve").left.quantile(0.5) as f64
+    let events: Vec<subtraction::Event> = kernel.events.iter().filter(|e| !own(&e.what)).map(event).collect();
+    let shortest = phases.iter().map(|p| p.duration).min().expect("phases");
+    let split = split(phases.iter().copied(), &events).expect("in order").steal(&kernel.stolen, shortest);
+    let split = split.enter(entry, shortest);
+    let mut all: Vec<Less> =
+        phases.iter().map(|phase| Less { phase: *phase, parts: Parts::default(), entries: 0 }).collect();
+    split.interrupted().iter().for_each(|i| (all[i.phase].parts, all[i.phase].entries) = (i.parts, i.entries));
+    all
+}
+
+/// What an interrupt takes beside its record, as the report has it.
+fn entry(d: &Value) -> Nanos {
+    let tick = &attribution(d)["tick"];
+    Nanos(if tick.is_null() { 0 } else { (number(&tick["longer"]) - number(&tick["recorded"])).max(0.0) as i64 })
+}
+
+/// A measurement as it is stored.
+fn stored(dir: &TempDir, d: &Value) -> Noise {
+    let id = document::Id { kind: document::Kind::Noise, number: d["head"]["number"].as_i64().unwrap() };
+    let store = SqliteStore::open_read_only(&dir.path().join("tare.db")).unwrap();
+    tarebench::noise::load(&store, id).unwrap().1
 }
 
 /// On one CPU.
@@ -172,43 +225,123 @@ fn injected_noise_is_recovered() {
         return skip("there is no record of the kernel here");
     }
     mostly_near(|| {
-        let attempt = Attempt::new(&dir, cpu);
+        let attempt = Attempt::new(&dir, cpu, Injected::task(cpu), LENGTH);
         let mut figures = attempt.chances_and_slowdowns();
         figures.extend(attempt.delays(&exported(&dir, &attempt.document, "2500us")));
-        figures.extend(attempt.kernels_record());
+        figures.extend(attempt.kernels_record(|reason| reason["kind"] == "preempted" && reason["name"] == "injected"));
         figures.push(attempt.subtracted());
         figures
     });
 }
 
-/// What was measured beside the injected task, and what that did; times in ns.
+/// The curve is flat after the subtraction for interrupts that are traced: some ticks take 2 ms longer, and what is left of their phases
+/// is what the others take.
+#[test]
+fn interrupts_that_are_traced_leave_nothing() {
+    let _alone = alone();
+    let dir = folder();
+    let cpu = *cpus().last().unwrap();
+    if !is_root() || attribution(&measured(&dir, cpu, &["--phases", "10"])).is_null() {
+        return skip("there is no record of the kernel here");
+    }
+    mostly_near(|| {
+        let attempt = Attempt::new(&dir, cpu, Injected::interrupts(cpu), LONG_TICK);
+        let half = f64::from(LONG_TICK) * 1e3 / 2.0;
+        let kernel = attempt.stored.phases[0].kernel.as_ref().unwrap();
+        let within = |e: &&Event| e.start.as_f64() >= attempt.from && e.end.as_f64() <= attempt.until;
+        let own = kernel.events.iter().filter(within).filter(|e| e.what == What::Timer).map(|e| e.own.as_f64());
+        let long: Vec<f64> = own.filter(|own| *own >= half).collect();
+        let curve = |i: usize| {
+            let shortest = number(&attribution(&attempt.document)["curves"][0]["min"]);
+            let curves = attribution(&attempt.document)["curves"].as_array().unwrap();
+            let points = curves[i.min(curves.len() - 1)]["cdf"].as_array().unwrap().clone();
+            let late = points.into_iter().find(|p| number(&p["duration"]) >= shortest + half);
+            late.map_or(0.0, |p| number(&p["at_least"]))
+        };
+        let all = (attempt.hit.len() + attempt.others.len()) as f64;
+        let (share, late) = (attempt.jobs.len() as f64 / all, attempt.late(half) / all);
+        vec![
+            figure("interrupts that took long, by the record", long.len() as f64, attempt.jobs.len() as f64),
+            figure("their time", long.iter().sum(), attempt.lengths().iter().sum()),
+            attempt.subtracted(),
+            figure("phases that are late by half their time", curve(0), share + late),
+            // What else was late may still be.
+            Figure { within: NEAR * share + late, ..figure("the same when all is subtracted", curve(usize::MAX), 0.0) },
+        ]
+    });
+}
+
+/// Of ticks as they are, and of the hypervisor's time where there is any, as much is subtracted as they took.
+#[test]
+fn what_ticks_and_the_hypervisor_take_is_subtracted() {
+    let _alone = alone();
+    let dir = folder();
+    let cpu = *cpus().last().unwrap();
+    if attribution(&measured(&dir, cpu, &["--phases", "10"])).is_null() {
+        return skip("there is no record of the kernel here");
+    }
+    mostly_near(|| {
+        let d = measured(&dir, cpu, &["--for", "2s"]);
+        let noise = stored(&dir, &d);
+        let all = subtracted(&noise.phases[0], noise.plan.hz, entry(&d));
+        let (mut longer, mut left) = (Vec::new(), Vec::new());
+        for pair in all.windows(2) {
+            let (before, ticked) = (&pair[0], &pair[1]);
+            let alone = ticked.entries == 1 && ticked.parts.preemption + ticked.parts.steal == Nanos::ZERO;
+            if alone && before.entries == 0 && before.parts.sum() == Nanos::ZERO {
+                longer.push((ticked.phase.duration - before.phase.duration).as_f64());
+                left.push((ticked.left() - before.phase.duration.as_f64()).abs());
+            }
+        }
+        // Each tick is another: it is what is left of most of them, not their mean, which an estimate would make 0.
+        let longer = median(longer);
+        let ticks = Figure { within: longer / 3.0, ..figure("left of a tick, ns", median(left), 0.0) };
+
+        // The kernel has added up the same by its ticks of 10 ms.
+        let told: f64 = noise.phases[0].kernel.as_ref().unwrap().stolen.iter().map(|s| s.time.as_f64()).sum();
+        let summed = noise.phases[0].series.stolen.value().map_or(told, |s| s.as_f64());
+        let usual = median(all.iter().map(|l| l.phase.duration.as_f64()));
+        let late =
+            |of: &dyn Fn(&Less) -> f64| -> f64 { all.iter().map(|l| of(l) - usual).filter(|over| *over > 5e5).sum() };
+        let before = late(&|l| l.left() + (l.parts.steal + l.parts.entry).as_f64());
+        let (after, untold) = (late(&Less::left), (before - told).max(0.0));
+        eprintln!("a tick is longer by {longer:.0} ns; told of {told:.0} ns, late by {before:.0} ns");
+        vec![
+            ticks,
+            Figure { within: 2e7 + NEAR * summed, ..figure("what the hypervisor took, ns", told, summed) },
+            Figure { within: before / 4.0, ..figure("left late by 0.5 ms, and not told, ns", after, untold) },
+        ]
+    });
+}
+
+/// What was measured beside what is injected, and what that did; times in ns.
 struct Attempt {
     document: Value,
-    /// When the measurement began.
+    stored: Noise,
+    /// When the measurement began and ended.
     from: f64,
-    /// Begin and end of each of the task's jobs meanwhile.
+    until: f64,
+    /// How long a job should be.
+    length: f64,
+    /// Begin and end of each of the jobs meanwhile.
     jobs: Vec<(f64, f64)>,
     /// The phases that jobs came into, with what those took.
     hit: Vec<(Phase, f64)>,
     /// The other phases, with whatever delayed them.
     others: Vec<Phase>,
-    kernel: Kernel,
 }
 
 impl Attempt {
-    fn new(dir: &TempDir, cpu: u32) -> Attempt {
-        let task = Injected::start(cpu);
+    fn new(dir: &TempDir, cpu: u32, injected: Injected, length: u32) -> Attempt {
         let document = measured(dir, cpu, &["--for", "3s"]);
-        let all = task.end();
+        let all = injected.end();
         let clock = |i: usize| number(&document["series"][0]["pairs"][i]["clock"]);
         let (from, until) = (clock(0), clock(1));
         let jobs: Vec<(f64, f64)> =
             all.iter().copied().filter(|(began, ended)| *began >= from && *ended <= until).collect();
-        assert!(jobs.len() > 60 && all.last().unwrap().0 > until, "the task ran all the time");
+        assert!(jobs.len() > 60 && all.last().unwrap().0 > until - 1e8, "it went on all the time: {}", jobs.len());
 
-        let id = document::Id { kind: document::Kind::Noise, number: document["head"]["number"].as_i64().unwrap() };
-        let store = SqliteStore::open_read_only(&dir.path().join("tare.db")).unwrap();
-        let (_, mut stored) = tarebench::noise::load(&store, id).unwrap();
+        let stored = stored(dir, &document);
         let mut next = jobs.iter().peekable();
         let (mut hit, mut others) = (Vec::new(), Vec::new());
         for phase in stored.phases[0].timed(stored.plan.hz) {
@@ -221,8 +354,7 @@ impl Attempt {
                 None => others.push(phase),
             }
         }
-        let kernel = stored.phases[0].kernel.take().unwrap();
-        Attempt { document, from, jobs, hit, others, kernel }
+        Attempt { document, stored, from, until, length: f64::from(length) * 1e3, jobs, hit, others }
     }
 
     fn lengths(&self) -> Vec<f64> {
@@ -234,6 +366,12 @@ impl Attempt {
         self.others.iter().map(|p| p.duration.as_f64()).sum::<f64>() / self.others.len() as f64
     }
 
+    /// How many phases without a job took so much longer than the shortest.
+    fn late(&self, over: f64) -> f64 {
+        let shortest = number(&self.document["grains"][0]["rows"][0]["min"]);
+        self.others.iter().filter(|p| p.duration.as_f64() >= shortest + over).count() as f64
+    }
+
     /// Theory: of the time between two jobs, so many phases, of which one is delayed; and what else is late.
     fn chances_and_slowdowns(&self) -> Vec<Figure> {
         let (jobs, lengths, ordinary) = (&self.jobs, self.lengths(), self.ordinary());
@@ -242,7 +380,7 @@ impl Attempt {
         let grain = &self.document["grains"][0];
         let (chance, shortest) = (&grain["chances"][0], number(&grain["rows"][0]["min"]));
         let undisturbed: Vec<f64> = self.others.iter().map(|p| p.duration.as_f64()).collect();
-        let late = undisturbed.iter().filter(|d| **d >= shortest + f64::from(LENGTH) * 1e3 / 2.0).count() as f64;
+        let late = self.late(self.length / 2.0);
         let p = ordinary / (period - length) + late / (self.hit.len() + self.others.len()) as f64;
         let theory: Vec<f64> = undisturbed.into_iter().chain(self.hit.iter().map(|h| ordinary + h.1)).collect();
         let mut figures = vec![
@@ -276,24 +414,26 @@ impl Attempt {
         ]
     }
 
-    fn kernels_record(&self) -> Vec<Figure> {
+    fn kernels_record(&self, is_it: impl Fn(&Value) -> bool) -> Vec<Figure> {
         let sources = attribution(&self.document)["sources"].as_array().unwrap();
-        let is_it = |s: &&Value| s["reason"]["kind"] == "preempted" && s["reason"]["name"] == "injected";
-        let source = sources.iter().find(is_it).unwrap_or_else(|| panic!("the task is not named: {sources:?}"));
+        let source = sources.iter().find(|s| is_it(&s["reason"]));
+        let source = source.unwrap_or_else(|| panic!("what was injected is not named: {sources:?}"));
         vec![
-            figure("preemptions by the task", number(&source["count"]), self.jobs.len() as f64),
-            figure("time of the task", number(&source["time"]), self.lengths().iter().sum()),
+            figure("jobs in the record", number(&source["count"]), self.jobs.len() as f64),
+            figure("their time in the record", number(&source["time"]), self.lengths().iter().sum()),
         ]
     }
 
     /// Of the phases with a job so much is subtracted that they are like those without.
     fn subtracted(&self) -> Figure {
-        let hit: Vec<Phase> = self.hit.iter().map(|h| h.0).collect();
-        let whole = median(hit.iter().map(|p| p.duration.as_f64()));
-        assert!(whole > 0.95 * f64::from(LENGTH) * 1e3, "{whole}");
-        let left = |phases: &[Phase]| median_left(phases, &self.kernel);
-        eprintln!("left of a phase of {whole:.0} ns with a job {} ns, without {} ns", left(&hit), left(&self.others));
-        figure("what is subtracted, ns", whole - left(&hit), whole - left(&self.others))
+        let all = subtracted(&self.stored.phases[0], self.stored.plan.hz, entry(&self.document));
+        let is_hit = |l: &&Less| self.hit.binary_search_by_key(&l.phase.start, |h| h.0.start).is_ok();
+        let (hit, others): (Vec<&Less>, Vec<&Less>) = all.iter().partition(is_hit);
+        let whole = median(hit.iter().map(|l| l.phase.duration.as_f64()));
+        assert!(whole > 0.95 * self.length, "{whole}");
+        let left = |all: &[&Less]| median(all.iter().map(|l| l.left()));
+        eprintln!("left of a phase of {whole:.0} ns with a job {:.0} ns, without {:.0} ns", left(&hit), left(&others));
+        figure("what is subtracted, ns", whole - left(&hit), whole - left(&others))
     }
 }
 

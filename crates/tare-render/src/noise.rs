@@ -184,9 +184,12 @@ fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bool) -> Tabl
             .to_owned(),
     ];
     if let Some(t) = &a.tick {
+        let rest = match t.entry() {
+            Nanos::ZERO => "",
+            _ => "; the rest is the way in and out, which the last line subtracts for each interrupt",
+        };
         said.push(format!(
-            "A tick makes a phase longer than the one before by {} in the median, of which {} are in the record; the rest is the way \
-             in and out, which the last line subtracts for each interrupt.",
+            "A tick makes a phase longer than the one before by {} in the median, of which {} are in the record{rest}.",
             time(t.longer, u),
             time(t.recorded, u)
         ));

@@ -12,6 +12,8 @@
     reason = "a program for tests: a panic is the right answer to a failed call"
 )]
 
+mod slow_ticks;
+
 use std::io::{BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -376,19 +378,29 @@ fn pulse(name: &[u8], cpu: u64, period_ms: u64, burst_ms: u64, hum_ms: u64, born
 
 static TERMINATED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
-/// A real-time task of a given name (SCHED_FIFO) on a CPU that takes it for `length_us` every `period_us`, by the clock, until SIGTERM.
-/// Then it tells what it did, a line each: begin and end in ns of CLOCK_MONOTONIC. `number` periods at most.
-fn inject(name: &[u8], cpu: u64, priority: u64, period_us: u64, length_us: u64, number: u64) {
+/// SIGTERM does not end this process, but is seen.
+fn until_terminated() {
     extern "C" fn terminated(_: i32) {
         TERMINATED.store(true, std::sync::atomic::Ordering::Relaxed);
     }
+    // SAFETY: a handler that stores only.
+    unsafe { libc::signal(libc::SIGTERM, terminated as extern "C" fn(i32) as usize) };
+}
+
+fn terminated() -> bool {
+    TERMINATED.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+/// A real-time task of a given name (SCHED_FIFO) on a CPU that takes it for `length_us` every `period_us`, by the clock, until SIGTERM.
+/// Then it tells what it did, a line each: begin and end in ns of CLOCK_MONOTONIC. `number` periods at most.
+fn inject(name: &[u8], cpu: u64, priority: u64, period_us: u64, length_us: u64, number: u64) {
     die_with_parent();
+    until_terminated();
     pin(cpu);
     set_name(name);
     let mut did: Vec<(u64, u64)> = vec![(1, 1); number as usize];
-    // SAFETY: a handler that stores only, and valid arguments.
+    // SAFETY: valid arguments.
     unsafe {
-        libc::signal(libc::SIGTERM, terminated as extern "C" fn(i32) as usize);
         libc::mlockall(libc::MCL_CURRENT);
         let param = libc::sched_param { sched_priority: priority as i32 };
         assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &param), 0, "sched_setscheduler");
@@ -396,7 +408,7 @@ fn inject(name: &[u8], cpu: u64, priority: u64, period_us: u64, length_us: u64, 
     println!("ready");
     let mut next = clock(libc::CLOCK_MONOTONIC);
     let mut done = 0;
-    while done < did.len() && !TERMINATED.load(std::sync::atomic::Ordering::Relaxed) {
+    while done < did.len() && !terminated() {
         next += period_us * 1_000;
         let at =
             libc::timespec { tv_sec: (next / 1_000_000_000) as i64, tv_nsec: (next % 1_000_000_000) as libc::c_long };
@@ -511,6 +523,7 @@ const ROLES: &[(&str, Role)] = &[
     }),
     ("pulse", |w| pulse(w.text(1).as_bytes(), w.n(2), w.n(3), w.n(4), w.n(5), false)),
     ("inject", |w| inject(w.text(1).as_bytes(), w.n(2), w.n(3), w.n(4), w.n(5), w.n(6))),
+    ("slow-ticks", |w| slow_ticks::slow_ticks(w.n(1), w.n(2), w.n(3))),
     ("born", |w| pulse(w.text(1).as_bytes(), w.n(2), w.n(3), w.n(4), 0, true)),
     ("timer", |w| timer(w.n(1), w.n(2))),
     ("loopback", |w| loopback(w.n(1))),

@@ -205,8 +205,8 @@ pub struct TickCost {
 }
 
 impl TickCost {
-    /// The way into it and out of it.
-    fn entry(&self) -> Nanos {
+    /// What of it is not in the record: the way into it and out of it; not negative.
+    pub fn entry(&self) -> Nanos {
         Nanos((self.longer - self.recorded).max(0.0).round() as i64)
     }
 }
@@ -375,7 +375,7 @@ fn by_kernel(
     let timers = sources.iter().find(|s| s.0 == Reason::Timer).map_or(0, |s| s.1);
     let known = |c: &subtraction::Curve| match c.minus {
         Some(Kind::Steal) => !stolen.is_empty(),
-        Some(Kind::Entry) => tick.is_some(),
+        Some(Kind::Entry) => tick.is_some_and(|t| t.entry() > Nanos::ZERO),
         _ => true,
     };
     let away = events.iter().filter(own).filter(|e| e.end > start && e.end <= end).count() as u64;
