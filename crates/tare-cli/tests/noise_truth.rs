@@ -181,8 +181,9 @@ fn subtracted(p: &Phases, hz: f64, entry: Nanos) -> Vec<Less> {
     };
     let events: Vec<subtraction::Event> = kernel.events.iter().filter(|e| !own(&e.what)).map(event).collect();
     let shortest = phases.iter().map(|p| p.duration).min().expect("phases");
-    let split = split(phases.iter().copied(), &events).expect("in order").steal(&kernel.stolen, shortest);
-    let split = split.enter(entry, shortest);
+    let mut split = split(phases.iter().copied(), &events).expect("in order");
+    split.steal(&kernel.stolen, shortest, &[]);
+    split.enter(entry, shortest);
     let mut all: Vec<Less> =
         phases.iter().map(|phase| Less { phase: *phase, parts: Parts::default(), entries: 0 }).collect();
     split.interrupted().iter().for_each(|i| (all[i.phase].parts, all[i.phase].entries) = (i.parts, i.entries));

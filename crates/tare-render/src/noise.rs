@@ -219,14 +219,11 @@ fn beside(s: &Series, a: &Attribution, u: bool) -> Vec<String> {
     let seen = a.sources.iter().any(|s| s.reason == Reason::Stolen);
     let stolen = match &s.stolen {
         _ if seen => format!(
-            "The hypervisor tells how much it took between two ticks or switches, not when; it is subtracted of the phases that are \
-             longest for no other reason.{}",
+            "The hypervisor tells how much it took between two ticks or switches, not when; it is subtracted of those phases and \
+             interrupts that are longest for no other reason.{}",
             match a.hidden {
                 Nanos::ZERO => String::new(),
-                hidden => format!(
-                    " Of it {} came over interrupts and other tasks, and are in theirs.",
-                    time(hidden.as_f64(), u)
-                ),
+                hidden => format!(" For {} there is none; they are in the time of others.", time(hidden.as_f64(), u)),
             }
         ),
         Reading::Value(t) if *t == Nanos::ZERO => "Hypervisor: took nothing that the kernel knows of.".to_owned(),

@@ -9,7 +9,7 @@ use super::empirical::{Distribution, node_counts};
 use super::model::{Probability, delayed, linear};
 use super::node::node_phases;
 use super::prediction::{Expected, predict};
-use super::subtraction::{self, Interrupted, Kind, Parts, split};
+use super::subtraction::{self, Interrupted, Kind, Long, Parts, split};
 use super::tail::{NoTail, Tail};
 use super::{BadOrder, Phase};
 use crate::noise::{Kernel, Noise, Phases};
@@ -179,8 +179,7 @@ pub struct Attribution {
     /// With everything, and less one kind after the other: of the hypervisor's time if there was any, of the ways into interrupts if
     /// that is known.
     pub curves: Vec<Left>,
-    /// What the hypervisor took in this time and no phase is too long by: it came over an interrupt or another task and is in
-    /// theirs.
+    /// What the hypervisor took in this time and no phase or interrupt is too long by: it was another task's and is in its time.
     pub hidden: Nanos,
     /// Timer interrupts a second; `None` if the phases took no time.
     pub timer_hz: Option<f64>,
@@ -362,16 +361,20 @@ fn by_kernel(
     let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
     let (covered, end) = phases.clone().fold((0, start), |(n, _), p| (n + 1, p.end()));
     let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
-    let others = bounded(events.iter().filter(|e| !own(e)), phases.clone(), shortest)?;
+    let mut others = bounded(events.iter().filter(|e| !own(e)), phases.clone(), shortest)?;
     let stolen: Vec<Stolen> = stolen.iter().filter(|s| s.until > start && s.from < end).copied().collect();
-    let split = split(phases.clone(), &subtraction_events(&others))?.steal(&stolen, shortest);
+    let kinds = subtraction_events(&others);
+    let mut split = split(phases.clone(), &kinds)?;
+    let long = long(&others, &kinds);
+    let taken = split.steal(&stolen, shortest, &long);
+    for (e, taken) in others.iter_mut().filter(|e| e.what.interrupts()).zip(&taken.interrupts) {
+        e.own = e.own - *taken;
+    }
     let tick = tick_cost(split.interrupted(), phases);
-    let split = split.enter(tick.map_or(Nanos::ZERO, |t| t.entry()), shortest);
+    split.enter(tick.map_or(Nanos::ZERO, |t| t.entry()), shortest);
     let time = end - start;
     let mut sources = sources(&others, start, end);
-    if let Some(all) = taken(&stolen) {
-        sources.push(all);
-    }
+    sources.extend(by_hypervisor(&stolen));
     let timers = sources.iter().find(|s| s.0 == Reason::Timer).map_or(0, |s| s.1);
     let known = |c: &subtraction::Curve| match c.minus {
         Some(Kind::Steal) => !stolen.is_empty(),
@@ -384,7 +387,7 @@ fn by_kernel(
         time,
         sources: ranked(sources, time),
         curves: split.curves().iter().filter(|c| known(c)).map(left).collect(),
-        hidden: split.outside().steal,
+        hidden: taken.hidden,
         timer_hz: (time > Nanos::ZERO).then(|| timers as f64 / time.secs()),
         tick,
         lost: record.lost,
@@ -392,8 +395,22 @@ fn by_kernel(
     })
 }
 
+/// Each interrupt and softirq, and by how much it took longer than half of its kind.
+fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<Long> {
+    let interrupts = || events.iter().zip(kinds).filter(|(e, _)| e.what.interrupts());
+    let mut own: HashMap<&What, Vec<Nanos>> = HashMap::new();
+    interrupts().for_each(|(e, _)| own.entry(&e.what).or_default().push(e.own));
+    let middle = |mut all: Vec<Nanos>| {
+        let at = all.len().saturating_sub(1) / 2;
+        *all.select_nth_unstable(at).1
+    };
+    let usual: HashMap<&What, Nanos> = own.into_iter().map(|(what, all)| (what, middle(all))).collect();
+    let over = |e: &Event| usual.get(&e.what).map_or(Nanos::ZERO, |usual| e.own - *usual);
+    interrupts().map(|(e, k)| Long { start: e.start, end: e.end, over: over(e), kind: k.kind }).collect()
+}
+
 /// How often the hypervisor was seen to have taken something, and how much; `None` if it never was.
-fn taken(stolen: &[Stolen]) -> Option<(Reason, u64, Nanos)> {
+fn by_hypervisor(stolen: &[Stolen]) -> Option<(Reason, u64, Nanos)> {
     let time: Nanos = stolen.iter().map(|s| s.time).sum();
     (time > Nanos::ZERO).then_some((Reason::Stolen, stolen.len() as u64, time))
 }
@@ -733,31 +750,35 @@ mod tests {
         assert!(a.curves.iter().all(|c| c.minus != Some(Kind::Steal)));
     }
 
-    /// The hypervisor took 40 µs between two ticks, and 3 µs that came over a tick.
+    /// The hypervisor took 40 µs between two ticks, and 3 µs while another task had the CPU; and 4 µs of a tick, which is longer than
+    /// the others.
     #[test]
-    fn what_a_hypervisor_took_is_subtracted_of_the_phase_that_is_late() {
-        let mut p = phases(0, 200, &[(20, 80_000), (150, 10_000)]);
-        let at = |phase: i64| 1_000_000 + phase * 1_000 + if phase > 20 { 40_000 } else { 0 };
-        let tick = event(What::Timer, at(150) + 100, at(150) + 5_100, 5_000);
+    fn what_a_hypervisor_took_is_subtracted_of_what_is_late() {
+        let mut p = phases(0, 200, &[(20, 80_000), (100, 600), (120, 600), (150, 10_000), (180, 8_600)]);
+        let mut starts = vec![1_000_000];
+        p.durations.iter().for_each(|d| starts.push(starts[starts.len() - 1] + *d as i64 / 2));
+        let at = |phase: usize| starts[phase];
+        let tick = |phase, length| event(What::Timer, at(phase) + 100, at(phase) + 100 + length, length);
+        let other = event(task("other", 8), at(150) + 100, at(150) + 5_100, 5_000);
+        let events = vec![tick(100, 300), tick(120, 300), other, tick(180, 4_300)];
         let stolen = |from, until, time| Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) };
         let all = vec![
             stolen(0, 999_000, 77),
             stolen(999_000, at(100), 40_000),
-            stolen(at(100), at(150) + 5_100, 3_000),
-            stolen(at(5_000), at(6_000), 9),
+            stolen(at(100), at(160), 3_000),
+            stolen(at(170), at(181), 4_000),
+            stolen(at(200) + 1, at(200) + 900, 9),
         ];
-        p.kernel = Some(kernel(vec![tick], all));
+        p.kernel = Some(kernel(events, all));
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);
         let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
-        assert_eq!(
-            (a.sources[0].reason.clone(), a.sources[0].count, a.sources[0].time),
-            (Reason::Stolen, 2, Nanos(43_000))
-        );
-        assert_eq!((a.hidden, a.sources.len()), (Nanos(3_000), 2));
-        let last = a.curves.last().unwrap();
-        assert_eq!((last.minus, last.max), (Some(Kind::Steal), 1_000.0));
-        assert_eq!(a.curves[a.curves.len() - 2].max, 41_000.0);
+        let sources: Vec<_> = a.sources.iter().map(|s| (s.reason.clone(), s.count, s.time.0)).collect();
+        assert_eq!(sources[0], (Reason::Stolen, 3, 47_000));
+        assert_eq!(sources[2], (Reason::Timer, 3, 900));
+        assert_eq!((a.hidden, sources.len()), (Nanos(3_000), 3));
+        let max: Vec<_> = a.curves.iter().map(|c| (c.minus, c.max)).collect();
+        assert_eq!(max[3..], [(Some(Kind::Preemption), 41_000.0), (Some(Kind::Steal), 1_000.0)]);
     }
 
     #[test]

@@ -225,69 +225,132 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
     }
 }
 
-/// A phase that a hypervisor may have taken time of.
-struct Room {
-    index: usize,
-    phase: Phase,
+/// An interrupt that took longer than such a one usually does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Long {
+    /// When it began.
+    pub start: Nanos,
+    /// When it ended.
+    pub end: Nanos,
+    /// By how much it was longer.
+    pub over: Nanos,
+    /// What it was subtracted as.
+    pub kind: Kind,
+}
+
+/// What a hypervisor may have held up.
+struct Held {
+    from: Nanos,
+    until: Nanos,
     /// By so much it is longer than it should be, for no other reason.
-    room: Nanos,
+    over: Nanos,
+    what: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Phase(usize),
+    Interrupt(usize),
+}
+
+impl Held {
+    /// What of a time it can have been held up for.
+    fn within(&self, s: &Stolen) -> Nanos {
+        self.over.min(self.until.min(s.until) - self.from.max(s.from))
+    }
+}
+
+/// Where else than in phases a hypervisor's time was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Of each of the interrupts, how much.
+    pub interrupts: Vec<Nanos>,
+    /// What found no place. It was other tasks', and is in their time, or between the phases.
+    pub hidden: Nanos,
 }
 
 impl<P: Iterator<Item = Phase> + Clone> Split<P> {
-    /// Gives the phases what a hypervisor took: of those in which it can have been, to the ones that are longest for no other
-    /// reason, as far as they are over the `shortest` one. The moments are not known, so this is what is likely. What finds no
-    /// place is outside: it came over an interrupt or another task and is in their time.
-    #[must_use]
-    pub fn steal(mut self, stolen: &[Stolen], shortest: Nanos) -> Split<P> {
+    /// Subtracts what a hypervisor took: of those phases and interrupts in which it can have been that are longest for no other
+    /// reason, of a phase as far as it is over the `shortest` one. The moments are not known, so this is what is likely. `long`
+    /// in the order of their begins; what is taken of them is the phase's all the same.
+    pub fn steal(&mut self, stolen: &[Stolen], shortest: Nanos, long: &[Long]) -> Taken {
+        let mut taken = Taken { interrupts: vec![Nanos::ZERO; long.len()], hidden: Nanos::ZERO };
         let mut known = self.interrupted.iter().peekable();
         let mut phases = self.phases.clone().enumerate().peekable();
-        let mut window: VecDeque<Room> = VecDeque::new();
+        let mut interrupts = long.iter().enumerate().peekable();
+        let mut window: VecDeque<Held> = VecDeque::new();
         let mut given: Vec<(usize, Nanos)> = Vec::new();
         for s in stolen {
-            while window.front().is_some_and(|r| r.phase.end() <= s.from) {
-                window.pop_front();
-            }
+            window.retain(|h| h.until > s.from);
             while let Some((index, phase)) = phases.next_if(|(_, p)| p.start < s.until) {
                 while known.next_if(|i| i.phase < index).is_some() {}
                 let other = known.peek().filter(|i| i.phase == index).map_or(Nanos::ZERO, |i| i.parts.sum());
-                if phase.end() > s.from {
-                    window.push_back(Room { index, phase, room: phase.duration - shortest - other });
+                let over = phase.duration - shortest - other;
+                if over >= LEAST_STOLEN {
+                    window.push_back(Held { from: phase.start, until: phase.end(), over, what: Place::Phase(index) });
                 }
             }
-            let within = |r: &Room| r.room.min(r.phase.end().min(s.until) - r.phase.start.max(s.from));
-            let longest = window.iter().enumerate().map(|(at, r)| (within(r), at));
-            let mut longest: BinaryHeap<(Nanos, usize)> = longest.filter(|(room, _)| *room >= LEAST_STOLEN).collect();
+            while let Some((index, l)) = interrupts.next_if(|(_, l)| l.start < s.until) {
+                window.push_back(Held { from: l.start, until: l.end, over: l.over, what: Place::Interrupt(index) });
+            }
+            let longest = window.iter().enumerate().map(|(at, h)| (h.within(s), at));
+            let mut longest: BinaryHeap<(Nanos, usize)> = longest.filter(|(over, _)| *over >= LEAST_STOLEN).collect();
             let mut rest = s.time.max(Nanos::ZERO);
-            while let Some((room, at)) = longest.pop().filter(|_| rest > Nanos::ZERO) {
-                let part = room.min(rest);
+            while let Some((over, at)) = longest.pop().filter(|_| rest > Nanos::ZERO) {
+                let part = over.min(rest);
                 rest = rest - part;
-                if let Some(r) = window.get_mut(at) {
-                    r.room = r.room - part;
-                    given.push((r.index, part));
+                if let Some(h) = window.get_mut(at) {
+                    h.over = h.over - part;
+                    match h.what {
+                        Place::Phase(index) => given.push((index, part)),
+                        Place::Interrupt(index) => taken.interrupts.get_mut(index).into_iter().for_each(|t| *t += part),
+                    }
                 }
             }
-            self.outside.steal += rest;
+            taken.hidden += rest;
         }
         given.sort_unstable();
-        self.give(Kind::Steal, given);
-        self
+        self.give(given);
+        self.instead(long, &taken.interrupts);
+        taken
+    }
+
+    /// Of the phases with these interrupts, so much was the hypervisor's.
+    fn instead(&mut self, long: &[Long], taken: &[Nanos]) {
+        let mut phases = self.phases.clone().enumerate().peekable();
+        let mut interrupted = self.interrupted.iter_mut().peekable();
+        for (l, mut time) in long.iter().zip(taken.iter().copied()).filter(|(_, time)| *time > Nanos::ZERO) {
+            while phases.next_if(|(_, p)| p.end() <= l.start).is_some() {}
+            // It may have gone on into the phases behind.
+            while let Some((index, _)) = phases.peek().filter(|(_, p)| p.start < l.end && time > Nanos::ZERO) {
+                while interrupted.next_if(|i| i.phase < *index).is_some() {}
+                if let Some(i) = interrupted.peek_mut().filter(|i| i.phase == *index) {
+                    let part = time.min(i.parts.of(l.kind));
+                    i.parts.add(l.kind, Nanos(-part.0));
+                    i.parts.add(Kind::Steal, part);
+                    time = time - part;
+                }
+                if phases.peek().is_none_or(|(_, p)| p.end() > l.end) {
+                    break;
+                }
+                phases.next();
+            }
+        }
     }
 
     /// Gives each interrupt so much of its phase for the ways into it and out of it, as far as the phase is over the `shortest`
     /// one.
-    #[must_use]
-    pub fn enter(mut self, each: Nanos, shortest: Nanos) -> Split<P> {
+    pub fn enter(&mut self, each: Nanos, shortest: Nanos) {
         let mut phases = self.phases.clone().enumerate();
         for i in self.interrupted.iter_mut().filter(|i| i.entries > 0) {
             let Some((_, phase)) = phases.by_ref().find(|(index, _)| *index == i.phase) else { break };
             let room = (phase.duration - i.parts.sum() - shortest).max(Nanos::ZERO);
             i.parts.entry = room.min(Nanos(each.0.saturating_mul(i64::from(i.entries))));
         }
-        self
     }
 
-    /// Adds times to phases, both in the order of the phases.
-    fn give(&mut self, kind: Kind, given: Vec<(usize, Nanos)>) {
+    /// Adds the hypervisor's times to phases, both in the order of the phases.
+    fn give(&mut self, given: Vec<(usize, Nanos)>) {
         let mut all = Vec::with_capacity(self.interrupted.len() + given.len());
         let mut known = std::mem::take(&mut self.interrupted).into_iter().peekable();
         for (phase, time) in given {
@@ -297,7 +360,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
             if all.last().is_none_or(|i: &Interrupted| i.phase != phase) {
                 all.push(Interrupted::new(phase));
             }
-            all.iter_mut().next_back().into_iter().for_each(|i| i.parts.add(kind, time));
+            all.iter_mut().next_back().into_iter().for_each(|i| i.parts.add(Kind::Steal, time));
         }
         all.extend(known);
         self.interrupted = all;
@@ -462,22 +525,36 @@ mod tests {
     fn a_hypervisors_time_goes_to_the_phases_that_are_late_for_no_other_reason() {
         let p = phases(0, &[10_000, 10_500, 55_000, 40_000, 10_900, 10_000]);
         let tick = [event(25_000, 5_000, Kind::Tick)];
-        let s = || split(p.iter().copied(), &tick).unwrap();
-        let given = |s: &Split<_>| s.interrupted().iter().map(|i| (i.phase, i.parts.steal.0)).collect::<Vec<_>>();
-        let all = s().steal(&[stolen(5_000, 120_000, 69_000)], Nanos(10_000));
-        assert_eq!((given(&all), all.outside().steal), (vec![(2, 40_000), (3, 29_000)], Nanos::ZERO));
-        assert_eq!(
-            all.left(Some(Kind::Steal)).map(|n| n.0).collect::<Vec<_>>(),
-            [10_000, 10_500, 10_000, 11_000, 10_900, 10_000]
-        );
+        let given = |all: &[Stolen]| {
+            let mut s = split(p.iter().copied(), &tick).unwrap();
+            let taken = s.steal(all, Nanos(10_000), &[]);
+            let given: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.parts.steal.0)).collect();
+            (given, taken.hidden.0, s.left(Some(Kind::Steal)).map(|n| n.0).collect::<Vec<_>>())
+        };
+        let (steal, hidden, left) = given(&[stolen(5_000, 120_000, 69_000)]);
+        assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 29_000)], 0));
+        assert_eq!(left, [10_000, 10_500, 10_000, 11_000, 10_900, 10_000]);
         // What is over all that they are late came over something else.
-        let more = s().steal(&[stolen(5_000, 120_000, 90_000)], Nanos(10_000));
-        assert_eq!((given(&more), more.outside().steal), (vec![(2, 40_000), (3, 30_000)], Nanos(20_000)));
+        let (steal, hidden, _) = given(&[stolen(5_000, 120_000, 90_000)]);
+        assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 30_000)], 20_000));
         // One after the other: what the first has taken is not there for the second, nor what is outside of the time.
-        let two = s().steal(&[stolen(0, 40_000, 18_000), stolen(40_000, 120_000, 60_000)], Nanos(10_000));
-        assert_eq!((given(&two), two.outside().steal), (vec![(2, 40_000), (3, 30_000)], Nanos(8_000)));
-        let before = s().steal(&[stolen(-9_000, 0, 5_000), stolen(200_000, 300_000, -7)], Nanos(10_000));
-        assert_eq!((given(&before), before.outside().steal), (vec![(2, 0)], Nanos(5_000)));
+        let (steal, hidden, _) = given(&[stolen(0, 40_000, 18_000), stolen(40_000, 120_000, 60_000)]);
+        assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 30_000)], 8_000));
+        let (steal, hidden, _) = given(&[stolen(-9_000, 0, 5_000), stolen(200_000, 300_000, -7)]);
+        assert_eq!((steal, hidden), (vec![(2, 0)], 5_000));
+    }
+
+    /// A tick of 30 µs, which usually takes 5, goes on into the next phase.
+    #[test]
+    fn a_hypervisors_time_within_an_interrupt_is_not_the_interrupts() {
+        let p = phases(0, &[10_000, 25_000, 25_000, 10_000]);
+        let mut s = split(p.iter().copied(), &[event(20_000, 30_000, Kind::Tick)]).unwrap();
+        let (start, end) = (Nanos(20_000), Nanos(50_000));
+        let long = Long { start, end, over: Nanos(25_000), kind: Kind::Tick };
+        let taken = s.steal(&[stolen(10_000, 51_000, 21_000)], Nanos(10_000), &[long]);
+        assert_eq!(taken, Taken { interrupts: vec![Nanos(21_000)], hidden: Nanos::ZERO });
+        let parts: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.parts.tick.0, i.parts.steal.0)).collect();
+        assert_eq!(parts, [(1, 0, 15_000), (2, 9_000, 6_000)]);
     }
 
     #[test]
@@ -491,7 +568,8 @@ mod tests {
             event(38_000, 1_000, Kind::Tick),
             event(52_100, 0, Kind::Tick),
         ];
-        let s = split(p.iter().copied(), &events).unwrap().enter(Nanos(2_000), Nanos(10_000));
+        let mut s = split(p.iter().copied(), &events).unwrap();
+        s.enter(Nanos(2_000), Nanos(10_000));
         let entries: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.entries, i.parts.entry.0)).collect();
         assert_eq!(entries, [(2, 2, 4_000), (3, 1, 2_000), (4, 1, 200)]);
         assert_eq!(
@@ -557,12 +635,25 @@ mod tests {
             let shortest = p.iter().map(|p| p.duration).min().unwrap();
             let before = split(p.iter().copied(), &events).unwrap();
             let floor: Vec<Nanos> = before.left(Some(Kind::Preemption)).map(|left| left.min(shortest)).collect();
-            let after = before.clone().steal(&all, shortest).enter(Nanos(each), shortest);
-            prop_assert_eq!(after.total().steal + after.outside().steal, all.iter().map(|s| s.time).sum::<Nanos>());
-            prop_assert!(after.interrupted().is_sorted_by(|a, b| a.phase < b.phase));
-            prop_assert!(after.left(Some(Kind::Entry)).zip(floor).all(|(left, floor)| left >= floor));
+            let whole: Nanos = all.iter().map(|s| s.time).sum();
+            let mut after = before.clone();
+            let taken = after.steal(&all, shortest, &[]);
+            prop_assert_eq!(after.total().steal + taken.hidden, whole);
             let direct = |s: &Split<_>| s.left(Some(Kind::Preemption)).collect::<Vec<_>>();
             prop_assert_eq!(direct(&after), direct(&before));
+            let long = |e: &Event| Long { start: e.start, end: e.start + e.duration, over: e.duration, kind: e.kind };
+            let long: Vec<Long> = events.iter().filter(|e| e.enters).map(long).collect();
+            let mut after = before.clone();
+            let taken = after.steal(&all, shortest, &long);
+            after.enter(Nanos(each), shortest);
+            let of_interrupts: Nanos = taken.interrupts.iter().copied().sum();
+            // Of an interrupt between phases, or that was itself interrupted, less is the phases'.
+            let inside = after.total().steal + taken.hidden;
+            prop_assert!(inside <= whole && whole - inside <= of_interrupts);
+            prop_assert!(long.iter().zip(&taken.interrupts).all(|(l, t)| *t <= l.over));
+            prop_assert!(after.interrupted().is_sorted_by(|a, b| a.phase < b.phase));
+            prop_assert!(after.interrupted().iter().all(|i| Kind::ALL.into_iter().all(|k| i.parts.of(k) >= Nanos::ZERO)));
+            prop_assert!(after.left(Some(Kind::Entry)).zip(floor).all(|(left, floor)| left >= floor));
         }
     }
 }
