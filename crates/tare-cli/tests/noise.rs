@@ -131,7 +131,11 @@ fn the_kernel_says_what_interrupted() {
     assert!(sum <= number(&by["time"]), "interruptions take no more than all: {sum} of {}", by["time"]);
     // What is subtracted makes the mean smaller, and no phase longer.
     let curves = by["curves"].as_array().unwrap();
-    assert_eq!(curves.len(), 4);
+    let minus: Vec<&str> = curves.iter().map(|c| c["minus"].as_str().unwrap_or("nothing")).collect();
+    let stolen = sources.iter().any(|s| s["reason"]["kind"] == "stolen");
+    let entry = !by["tick"].is_null() && number(&by["tick"]["longer"]) - number(&by["tick"]["recorded"]) >= 1.0;
+    let more = [("steal", stolen), ("entry", entry)].into_iter().filter(|(_, known)| *known).map(|(kind, _)| kind);
+    assert_eq!(minus, ["nothing", "tick", "interrupt", "preemption"].into_iter().chain(more).collect::<Vec<_>>());
     increasing("what is left", curves.iter().rev().map(|c| number(&c["mean"])));
     increasing("the longest", curves.iter().rev().map(|c| number(&c["max"])));
     let shown = text(&run(tare(&dir).args(["show", "n1"]), 0).stdout);
