@@ -340,7 +340,8 @@ impl Attempt {
         let (from, until) = (clock(0), clock(1));
         let jobs: Vec<(f64, f64)> =
             all.iter().copied().filter(|(began, ended)| *began >= from && *ended <= until).collect();
-        assert!(jobs.len() > 60 && all.last().unwrap().0 > until - 1e8, "it went on all the time: {}", jobs.len());
+        // There is room for a quarter more phases than should fit: where they are faster than that, it ends earlier.
+        assert!(jobs.len() > 30 && all.last().unwrap().0 > until - 1e8, "it went on all the time: {}", jobs.len());
 
         let stored = stored(dir, &document);
         let mut next = jobs.iter().peekable();
