@@ -248,7 +248,8 @@ impl Phases {
             [a, ..] => (a.clock, per_unit),
             [] => (Nanos::ZERO, per_unit),
         };
-        let at = move |units: u64| origin + Nanos((units as f64 * per_unit).round() as i64);
+        // Rounds, as nothing is negative; the function that does is a call for each of ten million phases.
+        let at = move |units: u64| origin + Nanos((units as f64 * per_unit + 0.5) as i64);
         // Sums of units are rounded, not single durations, so that nothing drifts.
         self.durations.iter().scan((0_u64, origin), move |(sum, start), duration| {
             *sum = sum.saturating_add(*duration);

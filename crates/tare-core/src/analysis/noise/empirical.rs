@@ -54,12 +54,46 @@ impl Distribution {
         far.sort_unstable();
         let near = near.iter().zip(least..).filter(|(count, _)| **count > 0).map(|(count, d)| (d, *count));
         let far = far.chunk_by(|a, b| a == b).filter_map(|run| Some((*run.first()?, run.len() as u64)));
+        Some(Distribution::counted(near.chain(far), total))
+    }
+
+    /// Of durations, ascending, with their counts; those that follow each other may be equal.
+    fn counted(counts: impl Iterator<Item = (u64, u64)>, total: NonZeroU64) -> Distribution {
         let mut above = total.get();
-        let steps = near.chain(far).map(|(duration, count)| {
+        let mut steps: Vec<Step> = Vec::new();
+        for (duration, count) in counts {
             above = above.saturating_sub(count);
-            Step { duration, above, log: (-(above as f64) / total.get() as f64).ln_1p() }
-        });
-        Some(Distribution { steps: steps.collect(), total })
+            match steps.last_mut().filter(|last| last.duration == duration) {
+                Some(last) => last.above = above,
+                None => steps.push(Step { duration, above, log: 0.0 }),
+            }
+        }
+        steps.iter_mut().for_each(|s| s.log = (-(s.above as f64) / total.get() as f64).ln_1p());
+        Distribution { steps, total }
+    }
+
+    /// The same phases, of which some have another duration: each was `from`, which some phase must be, and is `to`. It takes the
+    /// time of the different durations and of what is changed.
+    #[must_use]
+    pub fn changed(&self, from: impl Iterator<Item = u64>, to: impl Iterator<Item = u64>) -> Distribution {
+        let sorted = |mut all: Vec<u64>| {
+            all.sort_unstable();
+            all.into_iter().peekable()
+        };
+        let (mut gone, mut come) = (sorted(from.collect()), sorted(to.collect()));
+        let mut known = self.counts().peekable();
+        let next = || {
+            // What is new comes before what is known and not shorter.
+            if let Some(new) = come.next_if(|new| known.peek().is_none_or(|(duration, _)| new < duration)) {
+                return Some((new, 1));
+            }
+            let (duration, mut count) = known.next()?;
+            while gone.next_if_eq(&duration).is_some() {
+                count = count.saturating_sub(1);
+            }
+            Some((duration, count))
+        };
+        Distribution::counted(std::iter::from_fn(next).filter(|(_, count)| *count > 0), self.total)
     }
 
     /// The different durations, ascending, each with how many phases were longer: the curves of figures 3 and 5.
@@ -299,6 +333,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_changed_one_is_that_of_the_changed_durations(
+            all in proptest::collection::vec((0..40_u64, 0..60_u64, any::<bool>()), 1..60),
+        ) {
+            let before = Distribution::new(all.iter().map(|a| a.0)).unwrap();
+            let changes = || all.iter().filter(|a| a.2);
+            let after = before.changed(changes().map(|a| a.0), changes().map(|a| a.1));
+            let wanted = Distribution::new(all.iter().map(|a| if a.2 { a.1 } else { a.0 })).unwrap();
+            prop_assert_eq!(after, wanted);
+        }
+
         #[test]
         fn between_the_mean_and_the_longest(phases in proptest::collection::vec(0..5_000_000_u64, 1..60), nodes in 1..1_000_000_000_u64) {
             let d = d(&phases);

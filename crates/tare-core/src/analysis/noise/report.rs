@@ -357,9 +357,9 @@ fn by_kernel(
 ) -> Result<Attribution, BadOrder> {
     let (from, until) = (record.from, record.until);
     let phases = timed.skip_while(move |p| p.start < from).take_while(move |p| p.end() <= until);
-    let shortest = phases.clone().map(|p| p.duration).min().unwrap_or(Nanos::ZERO);
     let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
-    let (covered, end) = phases.clone().fold((0, start), |(n, _), p| (n + 1, p.end()));
+    let over = |(n, shortest, _): (usize, Nanos, Nanos), p: Phase| (n + 1, p.duration.min(shortest), p.end());
+    let (covered, shortest, end) = phases.clone().fold((0, Nanos(i64::MAX), start), over);
     let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
     let mut others = bounded(events.iter().filter(|e| !own(e)), phases.clone(), shortest)?;
     let stolen: Vec<Stolen> = stolen.iter().filter(|s| s.until > start && s.from < end).copied().collect();
@@ -386,7 +386,7 @@ fn by_kernel(
         phases: covered,
         time,
         sources: ranked(sources, time),
-        curves: split.curves().iter().filter(|c| known(c)).map(left).collect(),
+        curves: split.curves().filter(|c| known(c)).map(|c| left(&c)).collect(),
         hidden: taken.hidden,
         timer_hz: (time > Nanos::ZERO).then(|| timers as f64 / time.secs()),
         tick,
@@ -424,6 +424,9 @@ fn bounded<'a>(
     shortest: Nanos,
 ) -> Result<Vec<Event>, BadOrder> {
     let told = |e: &Event| e.complete || e.what.interrupts();
+    if events.clone().all(told) {
+        return Ok(events.cloned().collect());
+    }
     let sure: Vec<Event> = events.clone().filter(|e| told(e)).cloned().collect();
     let sure = split(phases.clone(), &subtraction_events(&sure))?;
     let mut sure = sure.interrupted().iter().peekable();

@@ -103,6 +103,8 @@ impl Parts {
 pub struct Interrupted {
     /// Which of the phases, from 0.
     pub phase: usize,
+    /// What it took.
+    pub duration: Nanos,
     /// For how long, never more than the phase took.
     pub parts: Parts,
     /// How many interrupts came into it by a way of their own.
@@ -110,8 +112,13 @@ pub struct Interrupted {
 }
 
 impl Interrupted {
-    fn new(phase: usize) -> Interrupted {
-        Interrupted { phase, parts: Parts::default(), entries: 0 }
+    fn new(phase: usize, duration: Nanos) -> Interrupted {
+        Interrupted { phase, duration, parts: Parts::default(), entries: 0 }
+    }
+
+    /// What is left of it after this kind and those before it are subtracted.
+    pub fn left(&self, minus: Kind) -> Nanos {
+        self.duration - self.parts.up_to(minus)
     }
 }
 
@@ -190,16 +197,16 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
     /// Counts an entry in the phase of this moment, which is after all before it.
     fn enter(&mut self, at: Nanos) {
         while self.next.next_if(|(_, p)| p.end() <= at).is_some() {}
-        if let Some((index, _)) = self.next.peek().copied().filter(|(_, p)| p.start <= at) {
-            self.change(index, |i| i.entries += 1);
+        if let Some(phase) = self.next.peek().copied().filter(|(_, p)| p.start <= at) {
+            self.change(phase, |i| i.entries += 1);
         }
     }
 
-    fn change(&mut self, phase: usize, how: impl FnOnce(&mut Interrupted)) {
-        match self.interrupted.last_mut().filter(|i| i.phase == phase) {
+    fn change(&mut self, (index, phase): (usize, Phase), how: impl FnOnce(&mut Interrupted)) {
+        match self.interrupted.last_mut().filter(|i| i.phase == index) {
             Some(known) => how(known),
             None => {
-                let mut new = Interrupted::new(phase);
+                let mut new = Interrupted::new(index, phase.duration);
                 how(&mut new);
                 self.interrupted.push(new);
             }
@@ -213,7 +220,7 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
             let (start, end) = (at.max(phase.start), to.min(phase.end()));
             if end > start {
                 self.outside.add(kind, start - at);
-                self.change(index, |i| i.parts.add(kind, end - start));
+                self.change((index, phase), |i| i.parts.add(kind, end - start));
                 at = end;
             }
             if phase.end() > to {
@@ -247,9 +254,9 @@ struct Held {
     what: Place,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 enum Place {
-    Phase(usize),
+    Phase(usize, Nanos),
     Interrupt(usize),
 }
 
@@ -279,7 +286,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
         let mut phases = self.phases.clone().enumerate().peekable();
         let mut interrupts = long.iter().enumerate().peekable();
         let mut window: VecDeque<Held> = VecDeque::new();
-        let mut given: Vec<(usize, Nanos)> = Vec::new();
+        let mut given: Vec<(usize, Nanos, Nanos)> = Vec::new();
         for s in stolen {
             window.retain(|h| h.until > s.from);
             while let Some((index, phase)) = phases.next_if(|(_, p)| p.start < s.until) {
@@ -287,7 +294,12 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
                 let other = known.peek().filter(|i| i.phase == index).map_or(Nanos::ZERO, |i| i.parts.sum());
                 let over = phase.duration - shortest - other;
                 if over >= LEAST_STOLEN {
-                    window.push_back(Held { from: phase.start, until: phase.end(), over, what: Place::Phase(index) });
+                    window.push_back(Held {
+                        from: phase.start,
+                        until: phase.end(),
+                        over,
+                        what: Place::Phase(index, phase.duration),
+                    });
                 }
             }
             while let Some((index, l)) = interrupts.next_if(|(_, l)| l.start < s.until) {
@@ -302,7 +314,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
                 if let Some(h) = window.get_mut(at) {
                     h.over = h.over - part;
                     match h.what {
-                        Place::Phase(index) => given.push((index, part)),
+                        Place::Phase(index, duration) => given.push((index, duration, part)),
                         Place::Interrupt(index) => taken.interrupts.get_mut(index).into_iter().for_each(|t| *t += part),
                     }
                 }
@@ -341,24 +353,22 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
     /// Gives each interrupt so much of its phase for the ways into it and out of it, as far as the phase is over the `shortest`
     /// one.
     pub fn enter(&mut self, each: Nanos, shortest: Nanos) {
-        let mut phases = self.phases.clone().enumerate();
         for i in self.interrupted.iter_mut().filter(|i| i.entries > 0) {
-            let Some((_, phase)) = phases.by_ref().find(|(index, _)| *index == i.phase) else { break };
-            let room = (phase.duration - i.parts.sum() - shortest).max(Nanos::ZERO);
+            let room = (i.duration - i.parts.sum() - shortest).max(Nanos::ZERO);
             i.parts.entry = room.min(Nanos(each.0.saturating_mul(i64::from(i.entries))));
         }
     }
 
-    /// Adds the hypervisor's times to phases, both in the order of the phases.
-    fn give(&mut self, given: Vec<(usize, Nanos)>) {
+    /// Adds the hypervisor's times to phases, which have their durations, both in the order of the phases.
+    fn give(&mut self, given: Vec<(usize, Nanos, Nanos)>) {
         let mut all = Vec::with_capacity(self.interrupted.len() + given.len());
         let mut known = std::mem::take(&mut self.interrupted).into_iter().peekable();
-        for (phase, time) in given {
+        for (phase, duration, time) in given {
             while let Some(before) = known.next_if(|i| i.phase <= phase) {
                 all.push(before);
             }
             if all.last().is_none_or(|i: &Interrupted| i.phase != phase) {
-                all.push(Interrupted::new(phase));
+                all.push(Interrupted::new(phase, duration));
             }
             all.iter_mut().next_back().into_iter().for_each(|i| i.parts.add(Kind::Steal, time));
         }
@@ -384,22 +394,18 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
         })
     }
 
-    /// What is left of every phase after this kind and those before it are subtracted, ns; never negative.
-    pub fn left(&self, minus: Option<Kind>) -> impl Iterator<Item = Nanos> + Clone + '_ {
-        let mut interrupted = self.interrupted.iter().peekable();
-        self.phases.clone().enumerate().map(move |(index, phase)| {
-            match (interrupted.next_if(|i| i.phase == index), minus) {
-                (Some(i), Some(kind)) => phase.duration - i.parts.up_to(kind),
-                _ => phase.duration,
-            }
+    /// The curves, from all of the phases' time to what is left at the end; empty without phases. Each is made when it is asked for,
+    /// as it may be large.
+    pub fn curves(&self) -> impl Iterator<Item = Curve> + '_ {
+        let whole = Distribution::new(self.phases.clone().map(|p| count(p.duration)));
+        let from = || self.interrupted.iter().map(|i| count(i.duration));
+        let less = move |whole: &Distribution, kind| {
+            whole.changed(from(), self.interrupted.iter().map(|i| count(i.left(kind))))
+        };
+        std::iter::once(None).chain(Kind::ALL.into_iter().map(Some)).filter_map(move |minus| {
+            let whole = whole.as_ref()?;
+            Some(Curve { minus, left: minus.map_or_else(|| whole.clone(), |kind| less(whole, kind)) })
         })
-    }
-
-    /// The curves, from all of the phases' time to what is left at the end; empty without phases.
-    pub fn curves(&self) -> Vec<Curve> {
-        let minus = std::iter::once(None).chain(Kind::ALL.into_iter().map(Some));
-        let curve = |minus| Some(Curve { minus, left: Distribution::new(self.left(minus).map(count))? });
-        minus.filter_map(curve).collect()
     }
 }
 
@@ -415,6 +421,13 @@ mod tests {
 
     fn stolen(from: i64, until: i64, time: i64) -> Stolen {
         Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) }
+    }
+
+    /// What is left of every phase.
+    fn left<P: Iterator<Item = Phase> + Clone>(s: &Split<P>, minus: Kind) -> Vec<i64> {
+        let mut all: Vec<i64> = s.phases.clone().map(|p| p.duration.0).collect();
+        s.interrupted().iter().for_each(|i| all[i.phase] = i.left(minus).0);
+        all
     }
 
     fn phases(start: i64, durations: &[i64]) -> Vec<Phase> {
@@ -451,7 +464,7 @@ mod tests {
         ];
         let s = split(p.iter().copied(), &events).unwrap();
         assert_eq!(s.total(), parts(80, 20, 390, 20));
-        assert_eq!(s.left(Some(Kind::Steal)).collect::<Vec<_>>(), [Nanos(490)]);
+        assert_eq!(left(&s, Kind::Steal), [490]);
         // Overlapping without being nested.
         let s = split(p.iter().copied(), &[event(0, 100, Kind::Tick), event(50, 100, Kind::Interrupt)]).unwrap();
         assert_eq!(s.total(), parts(50, 100, 0, 0));
@@ -467,7 +480,7 @@ mod tests {
         );
         assert_eq!(s.outside().steal, Nanos(40));
         assert_eq!(split(std::iter::empty(), &[event(5, 60, Kind::Tick)]).unwrap().outside().tick, Nanos(60));
-        assert_eq!(split(std::iter::empty(), &[]).unwrap().curves(), []);
+        assert_eq!(split(std::iter::empty(), &[]).unwrap().curves().count(), 0);
     }
 
     #[test]
@@ -512,7 +525,7 @@ mod tests {
             at = b;
         }
         let s = split(p.iter().copied(), &events).unwrap();
-        let curves = s.curves();
+        let curves: Vec<Curve> = s.curves().collect();
         let spans: Vec<f64> = curves.iter().map(|c| c.left.span(0.0).unwrap()).collect();
         assert_eq!(curves.iter().map(|c| c.minus).collect::<Vec<_>>()[1..], Kind::ALL.map(Some));
         assert!(spans.is_sorted_by(|a, b| a >= b) && spans[0] > 50.0 && spans[3] > 1.0, "{spans:?}");
@@ -529,7 +542,7 @@ mod tests {
             let mut s = split(p.iter().copied(), &tick).unwrap();
             let taken = s.steal(all, Nanos(10_000), &[]);
             let given: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.parts.steal.0)).collect();
-            (given, taken.hidden.0, s.left(Some(Kind::Steal)).map(|n| n.0).collect::<Vec<_>>())
+            (given, taken.hidden.0, left(&s, Kind::Steal))
         };
         let (steal, hidden, left) = given(&[stolen(5_000, 120_000, 69_000)]);
         assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 29_000)], 0));
@@ -572,10 +585,7 @@ mod tests {
         s.enter(Nanos(2_000), Nanos(10_000));
         let entries: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.entries, i.parts.entry.0)).collect();
         assert_eq!(entries, [(2, 2, 4_000), (3, 1, 2_000), (4, 1, 200)]);
-        assert_eq!(
-            s.left(Some(Kind::Entry)).map(|n| n.0).collect::<Vec<_>>(),
-            [10_000, 10_000, 11_000, 11_000, 10_000]
-        );
+        assert_eq!(left(&s, Kind::Entry), [10_000, 10_000, 11_000, 11_000, 10_000]);
     }
 
     proptest! {
@@ -606,12 +616,18 @@ mod tests {
             let mut found = vec![Parts::default(); p.len()];
             s.interrupted().iter().for_each(|i| found[i.phase] = i.parts);
             prop_assert_eq!(found, inside);
-            prop_assert!(s.left(Some(Kind::Steal)).all(|left| left >= Nanos::ZERO));
+            prop_assert!(left(&s, Kind::Steal).into_iter().all(|left| left >= 0));
             prop_assert!(s.interrupted().is_sorted_by(|a, b| a.phase < b.phase));
             let entered = events.iter().filter(|e| e.enters && p.iter().any(|p| p.start <= e.start && e.start < p.end()));
             let entries: u32 = s.interrupted().iter().map(|i| i.entries).sum();
             prop_assert_eq!(entries as usize, entered.count());
-            prop_assert_eq!(s.left(None).collect::<Vec<_>>(), p.iter().map(|p| p.duration).collect::<Vec<_>>());
+            prop_assert!(s.interrupted().iter().all(|i| i.duration == p[i.phase].duration));
+            for curve in s.curves() {
+                let left = left(&s, curve.minus.unwrap_or(Kind::Entry)).into_iter().map(|l| l as u64);
+                let whole = p.iter().map(|p| p.duration.0 as u64);
+                let wanted = if curve.minus.is_some() { Distribution::new(left) } else { Distribution::new(whole) };
+                prop_assert_eq!(Some(curve.left), wanted);
+            }
         }
 
         /// Whatever is said of stolen time: none is made or lost, and no phase becomes shorter than the shortest by it.
@@ -634,13 +650,12 @@ mod tests {
             let all: Vec<Stolen> = all.iter().map(|(from, long, time)| stolen(*from, from + long, *time)).collect();
             let shortest = p.iter().map(|p| p.duration).min().unwrap();
             let before = split(p.iter().copied(), &events).unwrap();
-            let floor: Vec<Nanos> = before.left(Some(Kind::Preemption)).map(|left| left.min(shortest)).collect();
+            let floor: Vec<i64> = left(&before, Kind::Preemption).into_iter().map(|l| l.min(shortest.0)).collect();
             let whole: Nanos = all.iter().map(|s| s.time).sum();
             let mut after = before.clone();
             let taken = after.steal(&all, shortest, &[]);
             prop_assert_eq!(after.total().steal + taken.hidden, whole);
-            let direct = |s: &Split<_>| s.left(Some(Kind::Preemption)).collect::<Vec<_>>();
-            prop_assert_eq!(direct(&after), direct(&before));
+            prop_assert_eq!(left(&after, Kind::Preemption), left(&before, Kind::Preemption));
             let long = |e: &Event| Long { start: e.start, end: e.start + e.duration, over: e.duration, kind: e.kind };
             let long: Vec<Long> = events.iter().filter(|e| e.enters).map(long).collect();
             let mut after = before.clone();
@@ -653,7 +668,7 @@ mod tests {
             prop_assert!(long.iter().zip(&taken.interrupts).all(|(l, t)| *t <= l.over));
             prop_assert!(after.interrupted().is_sorted_by(|a, b| a.phase < b.phase));
             prop_assert!(after.interrupted().iter().all(|i| Kind::ALL.into_iter().all(|k| i.parts.of(k) >= Nanos::ZERO)));
-            prop_assert!(after.left(Some(Kind::Entry)).zip(floor).all(|(left, floor)| left >= floor));
+            prop_assert!(left(&after, Kind::Entry).into_iter().zip(floor).all(|(left, floor)| left >= floor));
         }
     }
 }
