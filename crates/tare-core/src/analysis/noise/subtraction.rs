@@ -434,6 +434,18 @@ mod tests {
         Phase::back_to_back(Nanos(start), durations.iter().map(|d| Nanos(*d)))
     }
 
+    /// Phases from 0 on, each with the gap behind it; and events: begin, length, number of the kind.
+    fn made(phases: &[(i64, i64)], events: &mut [(i64, i64, usize)]) -> (Vec<Phase>, Vec<Event>) {
+        let mut at = 0;
+        let phase = |(d, gap): &(i64, i64)| {
+            let phase = Phase { start: Nanos(at), duration: Nanos(*d) };
+            at += d + gap;
+            phase
+        };
+        events.sort_by_key(|e| e.0);
+        (phases.iter().map(phase).collect(), events.iter().map(|(s, d, k)| event(*s, *d, Kind::ALL[*k])).collect())
+    }
+
     fn parts(tick: i64, interrupt: i64, preemption: i64, steal: i64) -> Parts {
         let (tick, interrupt, preemption) = (Nanos(tick), Nanos(interrupt), Nanos(preemption));
         Parts { tick, interrupt, preemption, steal: Nanos(steal), entry: Nanos::ZERO }
@@ -595,14 +607,7 @@ mod tests {
             durations in proptest::collection::vec((0..30_i64, 0..5_i64), 0..12),
             mut events in proptest::collection::vec((0..200_i64, 0..60_i64, 0..4_usize), 0..12),
         ) {
-            let mut at = 0;
-            let p: Vec<Phase> = durations.iter().map(|(d, gap)| {
-                let phase = Phase { start: Nanos(at), duration: Nanos(*d) };
-                at += d + gap;
-                phase
-            }).collect();
-            events.sort_by_key(|e| e.0);
-            let events: Vec<Event> = events.iter().map(|(s, d, k)| event(*s, *d, Kind::ALL[*k])).collect();
+            let (p, events) = made(&durations, &mut events);
             let s = split(p.iter().copied(), &events).unwrap();
             let (mut inside, mut outside) = (vec![Parts::default(); p.len()], Parts::default());
             for t in 0..300 {
@@ -638,14 +643,7 @@ mod tests {
             mut all in proptest::collection::vec((0..90_000_i64, 0..20_000_i64, 0..9_000_i64), 0..12),
             each in 0..4_000_i64,
         ) {
-            let mut at = 0;
-            let p: Vec<Phase> = durations.iter().map(|(d, gap)| {
-                let phase = Phase { start: Nanos(at), duration: Nanos(*d) };
-                at += d + gap;
-                phase
-            }).collect();
-            events.sort_by_key(|e| e.0);
-            let events: Vec<Event> = events.iter().map(|(s, d, k)| event(*s, *d, Kind::ALL[*k])).collect();
+            let (p, events) = made(&durations, &mut events);
             all.sort();
             let all: Vec<Stolen> = all.iter().map(|(from, long, time)| stolen(*from, from + long, *time)).collect();
             let shortest = p.iter().map(|p| p.duration).min().unwrap();
