@@ -55,7 +55,12 @@ static __always_inline __u64 steal_of(struct task_struct *t)
 {
 	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
 		return 0;
-	return stolen_of(t->se.cfs_rq->rq);
+	struct rq *rq = t->se.cfs_rq->rq;
+	if (bpf_core_field_exists(rq->prev_steal_time_rq))
+		return rq->prev_steal_time_rq;
+	if (bpf_core_field_exists(rq->prev_steal_time))
+		return rq->prev_steal_time;
+	return 0;
 }
 
 // This clock less the scheduler's, which has just looked at its own.

@@ -8,13 +8,3 @@ struct rq { __u64 clock; __u64 clock_task; __u64 prev_steal_time_rq; __u64 prev_
 struct cfs_rq { struct rq *rq; };
 struct sched_entity { __u64 exec_start; __u64 sum_exec_runtime; struct cfs_rq *cfs_rq; };
 #pragma clang attribute pop
-
-// What the hypervisor has taken of the CPU, ns, as the scheduler has last seen it; 0 where it does not look.
-static __always_inline __u64 stolen_of(struct rq *rq)
-{
-	if (bpf_core_field_exists(rq->prev_steal_time_rq))
-		return rq->prev_steal_time_rq;
-	if (bpf_core_field_exists(rq->prev_steal_time))
-		return rq->prev_steal_time;
-	return 0;
-}

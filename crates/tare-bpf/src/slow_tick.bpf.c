@@ -51,7 +51,7 @@ __noinline int burn(__u64 until)
 	return 0;
 }
 
-// The tick, and other timers of high resolution: within the timer's interrupt.
+// The tick, and other timers of high resolution: within the timer's interrupt, a few within a softirq.
 SEC("tp_btf/hrtimer_expire_entry")
 int slow_tick(void *context)
 {

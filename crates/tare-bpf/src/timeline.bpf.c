@@ -116,13 +116,16 @@ static __always_inline void attend(struct control *c, struct task_struct *curren
 }
 
 // What the hypervisor has taken, if the scheduler has looked since the record before: it does in a tick and before a switch, and its
-// clock tells that it has. Only where interrupts are off.
+// clock tells that it has. A kernel that leaves stolen time to its statistics notes it at other times than that. Only where
+// interrupts are off.
 static __always_inline void attend_stolen(struct control *c, struct task_struct *current, __u64 now)
 {
 	if (!bpf_core_field_exists(current->se.cfs_rq->rq))
 		return;
 	struct rq *rq = current->se.cfs_rq->rq;
-	__u64 clock = rq->clock, stolen = stolen_of(rq);
+	if (!bpf_core_field_exists(rq->prev_steal_time_rq))
+		return;
+	__u64 clock = rq->clock, stolen = rq->prev_steal_time_rq;
 	if (clock != c->words[CONTROL_CLOCK]) {
 		__u64 more = stolen - c->words[CONTROL_STOLEN], at;
 		if (c->words[CONTROL_CLOCK] && more && more <= STOLEN_MASK && take(c, 2, now, &at)) {

@@ -45,7 +45,7 @@
 /* The thread that has the CPU as far as was told, and 1. */
 #define CONTROL_TASK 5
 /* The scheduler's clock and what the hypervisor had taken when it last looked, the time of the record before that, and the
- * time of the last record. */
+ * time of the last record; of records without softirqs. */
 #define CONTROL_CLOCK 6
 #define CONTROL_STOLEN 7
 #define CONTROL_SINCE 8

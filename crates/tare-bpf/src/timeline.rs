@@ -30,7 +30,7 @@ struct Chunk([u64; CHUNK_WORDS]);
 // SAFETY: plain words without padding, for which any bytes are valid.
 unsafe impl Pod for Chunk {}
 
-/// Most units of an event: a task has two switches, and each takes two.
+/// Most units of an event: its beginning and its end, or a switch and its name; and with it what was stolen before.
 const UNITS_EACH: u32 = 4;
 
 /// Events that a timeline has room for if nothing else is asked: 16 MiB of the kernel's memory.

@@ -133,7 +133,7 @@ fn the_kernel_says_what_interrupted() {
     let curves = by["curves"].as_array().unwrap();
     let minus: Vec<&str> = curves.iter().map(|c| c["minus"].as_str().unwrap_or("nothing")).collect();
     let stolen = sources.iter().any(|s| s["reason"]["kind"] == "stolen");
-    let entry = !by["tick"].is_null() && number(&by["tick"]["longer"]) - number(&by["tick"]["recorded"]) >= 1.0;
+    let entry = !by["tick"].is_null() && number(&by["tick"]["longer"]) - number(&by["tick"]["recorded"]) >= 0.5;
     let more = [("steal", stolen), ("entry", entry)].into_iter().filter(|(_, known)| *known).map(|(kind, _)| kind);
     assert_eq!(minus, ["nothing", "tick", "interrupt", "preemption"].into_iter().chain(more).collect::<Vec<_>>());
     increasing("what is left", curves.iter().rev().map(|c| number(&c["mean"])));

@@ -223,7 +223,10 @@ fn beside(s: &Series, a: &Attribution, u: bool) -> Vec<String> {
              interrupts that are longest for no other reason.{}",
             match a.hidden {
                 Nanos::ZERO => String::new(),
-                hidden => format!(" For {} there is none; they are in the time of others.", time(hidden.as_f64(), u)),
+                hidden => format!(
+                    " For {} there are none: they came over other tasks, or in short pieces.",
+                    time(hidden.as_f64(), u)
+                ),
             }
         ),
         Reading::Value(t) if *t == Nanos::ZERO => "Hypervisor: took nothing that the kernel knows of.".to_owned(),

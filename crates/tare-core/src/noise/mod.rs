@@ -142,6 +142,7 @@ pub struct Series {
     /// Cache misses in user mode and the kernel, of the last level, all phases together.
     pub cache_misses: Reading<u64>,
     /// The same of the first level, of loads.
+    #[serde(default = "not_counted")]
     pub l1_misses: Reading<u64>,
     /// What the hypervisor took of this CPU meanwhile, as the kernel tells it: in whole ticks of 10 ms.
     pub stolen: Reading<Nanos>,
@@ -149,6 +150,10 @@ pub struct Series {
     pub locked: bool,
     /// Why there is no kernel's record of it; `None` if there is one.
     pub unexplained: Option<Absent>,
+}
+
+fn not_counted() -> Reading<u64> {
+    Reading::Absent(Absent::NotAsked("the version that measured did not count them".to_owned()))
 }
 
 /// The kernel's record of the phases of one CPU; its events are the blob ([`blob::events`]).

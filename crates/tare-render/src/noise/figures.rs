@@ -222,7 +222,8 @@ fn left(a: &Attribution, cpu: u32, more: &str) -> Option<Figure> {
     let shortest = a.curves.first()?.min;
     let curves = a.curves.iter().enumerate().map(|(look, c)| (less(c.minus).to_owned(), look, tail(&c.cdf, shortest)));
     let flat = a.curves.iter().find(|c| c.max <= shortest);
-    let flat = flat.map_or_else(String::new, |c| format!(" Nothing is over the shortest {}.", less(c.minus)));
+    let flat =
+        flat.map_or_else(String::new, |c| format!(" Nothing is over the shortest in the curve “{}”.", less(c.minus)));
     let note = format!(
         "What is left of the phases when one thing after the other is subtracted, relative to the shortest phase. What the last \
          curve still has is indirect cost (caches), clock speed, or what the kernel does not see.{flat}"

@@ -179,7 +179,8 @@ pub struct Attribution {
     /// With everything, and less one kind after the other: of the hypervisor's time if there was any, of the ways into interrupts if
     /// that is known.
     pub curves: Vec<Left>,
-    /// What the hypervisor took in this time and no phase or interrupt is too long by: it was another task's and is in its time.
+    /// What the hypervisor took in this time and no phase or interrupt is too long by: it came over another task and is in its time, or
+    /// in pieces of less than a microsecond, or before the first phase or after the last.
     pub hidden: Nanos,
     /// Timer interrupts a second; `None` if the phases took no time.
     pub timer_hz: Option<f64>,
@@ -374,7 +375,9 @@ fn by_kernel(
     split.enter(tick.map_or(Nanos::ZERO, |t| t.entry()), shortest);
     let time = end - start;
     let mut sources = sources(&others, start, end);
-    sources.extend(by_hypervisor(&stolen));
+    if !stolen.is_empty() {
+        sources.push((Reason::Stolen, stolen.len() as u64, split.total().steal));
+    }
     let timers = sources.iter().find(|s| s.0 == Reason::Timer).map_or(0, |s| s.1);
     let known = |c: &subtraction::Curve| match c.minus {
         Some(Kind::Steal) => !stolen.is_empty(),
@@ -405,14 +408,9 @@ fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<Long> {
         *all.select_nth_unstable(at).1
     };
     let usual: HashMap<&What, Nanos> = own.into_iter().map(|(what, all)| (what, middle(all))).collect();
-    let over = |e: &Event| usual.get(&e.what).map_or(Nanos::ZERO, |usual| e.own - *usual);
+    // Of one whose end was not told it is not known.
+    let over = |e: &Event| usual.get(&e.what).filter(|_| e.complete).map_or(Nanos::ZERO, |usual| e.own - *usual);
     interrupts().map(|(e, k)| Long { start: e.start, end: e.end, over: over(e), kind: k.kind }).collect()
-}
-
-/// How often the hypervisor was seen to have taken something, and how much; `None` if it never was.
-fn by_hypervisor(stolen: &[Stolen]) -> Option<(Reason, u64, Nanos)> {
-    let time: Nanos = stolen.iter().map(|s| s.time).sum();
-    (time > Nanos::ZERO).then_some((Reason::Stolen, stolen.len() as u64, time))
 }
 
 /// The events, where tasks whose beginning or end was not told take no more of a phase than it allows: that phase did its
@@ -777,7 +775,7 @@ mod tests {
         let all = report(&noise, &[], 1);
         let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
         let sources: Vec<_> = a.sources.iter().map(|s| (s.reason.clone(), s.count, s.time.0)).collect();
-        assert_eq!(sources[0], (Reason::Stolen, 3, 47_000));
+        assert_eq!(sources[0], (Reason::Stolen, 3, 44_000));
         assert_eq!(sources[2], (Reason::Timer, 3, 900));
         assert_eq!((a.hidden, sources.len()), (Nanos(3_000), 3));
         let max: Vec<_> = a.curves.iter().map(|c| (c.minus, c.max)).collect();

@@ -272,7 +272,7 @@ impl Held {
 pub struct Taken {
     /// Of each of the interrupts, how much.
     pub interrupts: Vec<Nanos>,
-    /// What found no place. It was other tasks', and is in their time, or between the phases.
+    /// What found no place: it came over other tasks and is in their time, or between the phases, or in short pieces.
     pub hidden: Nanos,
 }
 
@@ -293,7 +293,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
                 while known.next_if(|i| i.phase < index).is_some() {}
                 let other = known.peek().filter(|i| i.phase == index).map_or(Nanos::ZERO, |i| i.parts.sum());
                 let over = phase.duration - shortest - other;
-                if over >= LEAST_STOLEN {
+                if over >= LEAST_STOLEN && phase.end() > s.from {
                     window.push_back(Held {
                         from: phase.start,
                         until: phase.end(),
@@ -303,7 +303,9 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
                 }
             }
             while let Some((index, l)) = interrupts.next_if(|(_, l)| l.start < s.until) {
-                window.push_back(Held { from: l.start, until: l.end, over: l.over, what: Place::Interrupt(index) });
+                if l.over >= LEAST_STOLEN && l.end > s.from {
+                    window.push_back(Held { from: l.start, until: l.end, over: l.over, what: Place::Interrupt(index) });
+                }
             }
             let longest = window.iter().enumerate().map(|(at, h)| (h.within(s), at));
             let mut longest: BinaryHeap<(Nanos, usize)> = longest.filter(|(over, _)| *over >= LEAST_STOLEN).collect();
