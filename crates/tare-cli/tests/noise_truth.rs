@@ -163,8 +163,9 @@ impl Less {
     }
 }
 
-/// What is subtracted of the phases, one by one; `entry` is what an interrupt takes beside its record.
-fn subtracted(p: &Phases, hz: f64, entry: Nanos) -> Vec<Less> {
+/// What is subtracted of the phases, one by one, and what the hypervisor took that is of none; `entry` is what an interrupt takes beside
+/// its record.
+fn subtracted(p: &Phases, hz: f64, entry: Nanos) -> (Vec<Less>, Nanos) {
     let kernel = p.kernel.as_ref().expect("a record");
     let covered = |q: &Phase| q.start >= kernel.record.from && q.end() <= kernel.record.until;
     let phases: Vec<Phase> = p.timed(hz).filter(covered).collect();
@@ -182,12 +183,12 @@ fn subtracted(p: &Phases, hz: f64, entry: Nanos) -> Vec<Less> {
     let events: Vec<subtraction::Event> = kernel.events.iter().filter(|e| !own(&e.what)).map(event).collect();
     let shortest = phases.iter().map(|p| p.duration).min().expect("phases");
     let mut split = split(phases.iter().copied(), &events).expect("in order");
-    split.steal(&kernel.stolen, shortest, &[]);
+    let hidden = split.steal(&kernel.stolen, shortest, &[]).hidden;
     split.enter(entry, shortest);
     let mut all: Vec<Less> =
         phases.iter().map(|phase| Less { phase: *phase, parts: Parts::default(), entries: 0 }).collect();
     split.interrupted().iter().for_each(|i| (all[i.phase].parts, all[i.phase].entries) = (i.parts, i.entries));
-    all
+    (all, hidden)
 }
 
 /// What an interrupt takes beside its record, as the report has it.
@@ -284,7 +285,7 @@ fn what_ticks_and_the_hypervisor_take_is_subtracted() {
     mostly_near(|| {
         let d = measured(&dir, cpu, &["--for", "2s"]);
         let noise = stored(&dir, &d);
-        let all = subtracted(&noise.phases[0], noise.plan.hz, entry(&d));
+        let (all, hidden) = subtracted(&noise.phases[0], noise.plan.hz, entry(&d));
         let (mut longer, mut left) = (Vec::new(), Vec::new());
         for pair in all.windows(2) {
             let (before, ticked) = (&pair[0], &pair[1]);
@@ -307,7 +308,7 @@ fn what_ticks_and_the_hypervisor_take_is_subtracted() {
             |of: &dyn Fn(&Less) -> f64| -> f64 { all.iter().map(|l| of(l) - usual).filter(|over| *over > 5e5).sum() };
         let before = late(&|l| l.left() + (l.parts.steal + l.parts.entry).as_f64());
         let enough: f64 = stolen.iter().map(|s| s.time.as_f64()).filter(|time| *time > 5e5).sum();
-        let (after, untold) = (late(&Less::left), (before - enough).max(0.0));
+        let (after, untold) = (late(&Less::left), (before - (enough - hidden.as_f64()).max(0.0)).max(0.0));
         eprintln!("a tick is longer by {longer:.0} ns; told of {told:.0} ns, late by {before:.0} ns");
         vec![
             ticks,
@@ -430,7 +431,7 @@ impl Attempt {
 
     /// Of the phases with a job so much is subtracted that they are like those without.
     fn subtracted(&self) -> Figure {
-        let all = subtracted(&self.stored.phases[0], self.stored.plan.hz, entry(&self.document));
+        let (all, _) = subtracted(&self.stored.phases[0], self.stored.plan.hz, entry(&self.document));
         let is_hit = |l: &&Less| self.hit.binary_search_by_key(&l.phase.start, |h| h.0.start).is_ok();
         let (hit, others): (Vec<&Less>, Vec<&Less>) = all.iter().partition(is_hit);
         let whole = median(hit.iter().map(|l| l.phase.duration.as_f64()));

@@ -266,10 +266,12 @@ fn phases(
     let mut misses: Vec<_> = team.pids().into_iter().map(|pid| Level::ALL.map(|l| CacheMisses::of(pid, l))).collect();
     let stolen_before: Vec<_> = plan.cpus.iter().map(|cpu| stolen(*cpu)).collect();
     let (measured, signal) = team.run(signals).map_err(real_time)?;
+    // At once: reading what was recorded takes a while.
+    let stolen: Vec<Result<Nanos, Absent>> =
+        plan.cpus.iter().zip(stolen_before).map(|(cpu, before)| Ok(stolen(*cpu)? - before?)).collect();
     let recorded = timelines.into_iter().map(|t| t.and_then(|t| t.finish().map_err(|e| e.absent())));
-    let stolen = plan.cpus.iter().zip(stolen_before).map(|(cpu, before)| Ok(stolen(*cpu)? - before?));
     let misses = misses.iter_mut().map(|levels| levels.each_mut().map(counted));
-    let beside = stolen.zip(misses).map(|(stolen, misses)| Beside { stolen: stolen.into(), misses });
+    let beside = stolen.into_iter().zip(misses).map(|(stolen, misses)| Beside { stolen: stolen.into(), misses });
     let all = measured.into_iter().zip(recorded).zip(beside);
     Ok((all.map(|((m, r), b)| joined(m, r, b, grain, iterations)).collect(), signal))
 }
