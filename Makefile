@@ -21,7 +21,7 @@ setup: rust ## Install what building and running needs (Debian, Ubuntu; as root 
 
 build: rust ## Build the command and the C library
 	@scripts/setup.sh build
-	$(CARGO) build --release --locked -p tare-cli -p tare-c
+	$(CARGO) build --release --locked -p tarebench-cli -p tarebench-c
 
 mpi: build ## Build the MPI program of `tare noise bsp` (installs Open MPI where there is no MPI)
 	@scripts/setup.sh mpi
@@ -36,7 +36,7 @@ test: rust ## Install what the tests need, and run them all
 
 slow: rust ## Install what the slow tests need (Open MPI, Slurm), and run them
 	@scripts/setup.sh build slurm
-	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked -p tare-cli --test bsp -- --ignored
+	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked -p tarebench-cli --test bsp -- --ignored
 
 lint: rust ## Check format, lints, generated files and licences
 	@scripts/setup.sh build test

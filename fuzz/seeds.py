@@ -175,7 +175,7 @@ def noise_files():
     put("noise_files", "durations", b"# FWQ\n2000\n2010\n 9000 # late\n")
     put("noise_files", "micros", b"1.5\n0.001\n20\n")
     put("noise_files", "detours", b"# start, length\n1500\t250\n10000.5\t20\n900000\t0")
-    # Three durations over 2000, and two events: crates/tare-core/src/noise/blob.rs.
+    # Three durations over 2000, and two events: crates/core/src/noise/blob.rs.
     put("noise_files", "stored", bytes([1, 0xD0, 0x0F, 3, 0, 10, 0x90, 0x4E]))
     put("noise_files", "events", bytes([2, 2, 3, 0x80, 1, 10, 10, 2, 20, 20, 10]))
 

@@ -14,11 +14,11 @@ python3 scripts/check-licences.py "$work/metadata.json"
 
 # Objects of the kernel programs. Other versions of clang give other bytes for the same program, so the committed
 # ones are from Debian 12's clang 14; with another version this only proves that the source compiles.
-sh crates/tare-bpf/build.sh "$work"
-for object in crates/tare-bpf/src/*.bpf.o; do
+sh crates/bpf/build.sh "$work"
+for object in crates/bpf/src/*.bpf.o; do
     if ! cmp -s "$object" "$work/${object##*/}"; then
         if clang --version | grep -q 'version 14\.'; then
-            echo "$object is not what its source gives: crates/tare-bpf/build.sh" >&2
+            echo "$object is not what its source gives: crates/bpf/build.sh" >&2
             exit 1
         fi
         echo "$object: not compared, as clang is not version 14"
@@ -26,8 +26,8 @@ for object in crates/tare-bpf/src/*.bpf.o; do
 done
 
 for layout in account timeline; do
-    if ! cmp -s "crates/tare-bpf/src/${layout}_layout.rs" "$work/${layout}_layout.rs"; then
-        echo "crates/tare-bpf/src/${layout}_layout.rs is not what $layout.h gives: crates/tare-bpf/build.sh" >&2
+    if ! cmp -s "crates/bpf/src/${layout}_layout.rs" "$work/${layout}_layout.rs"; then
+        echo "crates/bpf/src/${layout}_layout.rs is not what $layout.h gives: crates/bpf/build.sh" >&2
         exit 1
     fi
 done

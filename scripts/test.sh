@@ -44,7 +44,7 @@ fi
 
 # The harness as `cargo bench` calls it, and what it leaves for `tare`.
 tare="${CARGO_TARGET_DIR:-target}/debug/tare"
-cargo test --locked --quiet -p tare-kbest --bench own -- --bench --json "$work/own.json"
+cargo test --locked --quiet -p tarebench-kbest --bench own -- --bench --json "$work/own.json"
 "$tare" import --db "$work/own.db" "$work/own.json"
 "$tare" show --db "$work/own.db" b1
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tare_store::{Archive, SqliteStore, Store};
+use tarebench_store::{Archive, SqliteStore, Store};
 
 fuzz_target!(|data: &[u8]| {
     let archive = match Archive::read(&mut &data[..]) {

@@ -3,13 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tare_core::bench::Bench;
-use tare_core::document::Kind;
-use tare_core::report::bench::build;
-use tare_render::bench::{Shown, csv, json, terminal, trials};
-use tare_render::markup::{Markup, benchmarks};
-use tare_render::style::Style;
-use tare_store::{SqliteStore, Store, Stored, import};
+use tarebench_core::kbest::bench::Bench;
+use tarebench_core::documents::head::Kind;
+use tarebench_core::kbest::report::build;
+use tarebench_render::kbest::bench::{Shown, csv, json, terminal, trials};
+use tarebench_render::kit::markup::Markup;
+use tarebench_render::kbest::markup::benchmarks;
+use tarebench_render::kit::style::Style;
+use tarebench_store::{SqliteStore, Store, Stored, import};
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {

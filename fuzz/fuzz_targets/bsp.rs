@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tare_core::analysis::noise::bsp::compare;
-use tare_core::noise::bsp::read;
-use tare_render::noise_bsp::{json, terminal};
-use tare_render::style::Style;
+use tarebench_core::noise::bsp_report::compare;
+use tarebench_core::noise::bsp::read;
+use tarebench_render::noise::bsp::{json, terminal};
+use tarebench_render::kit::style::Style;
 
 fuzz_target!(|text: &[u8]| {
     let job = match read(text) {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tare_core::name::Name;
+use tarebench_core::base::name::Name;
 
 fuzz_target!(|data: &[u8]| {
     let name = Name::new(data);

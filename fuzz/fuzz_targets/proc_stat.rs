@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tare_sys::procfs;
+use tarebench_sys::procfs;
 
 fuzz_target!(|data: &[u8]| {
     if let Some(stat) = procfs::parse_stat(data) {

@@ -2,16 +2,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tare_render::style::Style;
-use tare_render::{profile, svg, web};
-use tare_store::ProfileArchive;
+use tarebench_render::kit::style::Style;
+use tarebench_render::profile::terminal as profile;
+use tarebench_render::kit::svg::figures as svg;
+use tarebench_render::kit::web::html as web;
+use tarebench_store::ProfileArchive;
 
 fuzz_target!(|text: &[u8]| {
     let Ok(archive) = ProfileArchive::read(&mut &text[..]) else { return };
     let Ok(learned) = archive.profile.learned() else { return };
     let shown = profile::terminal(&archive.profile, &learned, &[], "", &Style::default());
     assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "control character in {shown:?}");
-    let page = web::profile(&archive.profile, &learned, &[], String::new());
+    let page = tarebench_render::profile::page::profile(&archive.profile, &learned, &[], String::new());
     if let Ok(data) = web::data(&page) {
         assert!(!data.contains('<'));
     }

@@ -3,11 +3,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tare_core::profile::{Cutoff, Profile};
-use tare_core::report;
-use tare_render::style::{Sort, Style};
-use tare_render::{csv, hyperfine, json, markup, terminal};
-use tare_store::Archive;
+use tarebench_core::profile::data::{Cutoff, Profile};
+use tarebench_core::run::report::data as report;
+use tarebench_render::kit::style::{Sort, Style};
+use tarebench_render::run::{csv, hyperfine};
+use tarebench_render::kit::{json, markup};
+use tarebench_render::run::terminal::report as terminal;
+use tarebench_store::Archive;
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tare_sys::taskstats::{parse_family, parse_records};
+use tarebench_sys::taskstats::{parse_family, parse_records};
 
 fuzz_target!(|data: &[u8]| {
     let mut records = 0;

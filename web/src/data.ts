@@ -1,4 +1,4 @@
-// What tare writes into the page: the one contract between `crates/tare-render/src/web/page.rs` and this folder.
+// What tare writes into the page: the one contract between `crates/render/src/web/page.rs` and this folder.
 //
 // All figures were computed by tare. Times are nanoseconds unless said otherwise. Every string may come from the machine
 // (process names, commands, tags) and is shown as text, never as markup. Columns instead of rows keep 100,000 samples small.

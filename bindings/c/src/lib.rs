@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
-use tare_kbest::{Clock, Kbest, KbestError, Method, Parameters, Repetitions, Standing, Timing};
+use tarebench_kbest::{Clock, Kbest, KbestError, Method, Parameters, Repetitions, Standing, Timing};
 
 /// What is measured.
 pub type Function = extern "C" fn(*mut c_void);
@@ -107,7 +107,7 @@ impl Settings {
             .parameters(parameters)
             .compensated(self.compensate != 0)
             .less_overhead(self.less_overhead != 0)
-            .apart(tare_kbest::Nanos(i64::try_from(self.apart_ns).unwrap_or(i64::MAX)))
+            .apart(tarebench_kbest::Nanos(i64::try_from(self.apart_ns).unwrap_or(i64::MAX)))
             .repetitions(match self.repetitions {
                 0 => Repetitions::Auto,
                 n => Repetitions::Fixed(n),
@@ -140,7 +140,7 @@ fn held(timing: &Timing, method: c_int, load: u32) -> Option<Box<Held>> {
     let each = timing.repetitions as f64;
     let ns_of = |units: f64| units / timing.hz * 1e9;
     let ns = timing.value().value().copied().unwrap_or(f64::NAN);
-    let counter_hz = tare_kbest::counter::hz().unwrap_or(f64::NAN);
+    let counter_hz = tarebench_kbest::counter::hz().unwrap_or(f64::NAN);
     let (standing, lacking) = match timing.standing() {
         Standing::Converged => (0, 0.0),
         Standing::NotConverged => (1, 0.0),
@@ -148,7 +148,7 @@ fn held(timing: &Timing, method: c_int, load: u32) -> Option<Box<Held>> {
         Standing::TooShort => (3, 0.0),
     };
     let asked_in_vain =
-        matches!(timing.compensation.absent(), Some(why) if !matches!(why, tare_kbest::Absent::NotAsked(_)));
+        matches!(timing.compensation.absent(), Some(why) if !matches!(why, tarebench_kbest::Absent::NotAsked(_)));
     let interrupts = if asked_in_vain { f64::NAN } else { ns_of(timing.interrupts(fastest)) / each };
     let clock = CLOCKS.iter().position(|c| *c == timing.clock).map_or(0, |i| i as c_int + 1);
     let mut held = Box::new(Held {
@@ -195,8 +195,10 @@ fn fcyc(f: Function, params: *mut c_void) -> f64 {
     let settings = *SETTINGS.lock().unwrap_or_else(PoisonError::into_inner);
     let done = settings.kbest().and_then(|kbest| measured(&kbest, f, params).map_err(|e| e.to_string()));
     let value = done.and_then(|timing| match timing.value() {
-        tare_kbest::Reading::Value(ns) => Ok(ns * 1e-9 * tare_kbest::counter::hz().map_err(|e| e.to_string())?),
-        tare_kbest::Reading::Absent(why) => Err(why.to_string()),
+        tarebench_kbest::Reading::Value(ns) => {
+            Ok(ns * 1e-9 * tarebench_kbest::counter::hz().map_err(|e| e.to_string())?)
+        }
+        tarebench_kbest::Reading::Absent(why) => Err(why.to_string()),
     });
     value.unwrap_or_else(|why| {
         failed(&why);
@@ -250,7 +252,7 @@ extern "C" fn tare_auto(f: Option<Function>, params: *mut c_void, load: u32) -> 
         failed("tare_auto: no function to measure, expected one");
         return std::ptr::null_mut();
     };
-    match tare_kbest::auto((load > 0).then_some(load), || f(params)) {
+    match tarebench_kbest::auto((load > 0).then_some(load), || f(params)) {
         Ok(chosen) => {
             let method = match chosen.choice.method {
                 Method::RepeatedKBest => 1,
@@ -319,19 +321,19 @@ extern "C" fn tare_set_fcyc_compensate(compensate: c_int) {
 
 #[unsafe(no_mangle)]
 extern "C" fn tare_start_counter() {
-    tare_kbest::counter::start_counter();
+    tarebench_kbest::counter::start_counter();
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn tare_get_counter() -> f64 {
-    tare_kbest::counter::get_counter()
+    tarebench_kbest::counter::get_counter()
 }
 
 /// # Safety
 /// Both point to where an unsigned can be written.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tare_access_counter(hi: *mut c_uint, lo: *mut c_uint) {
-    let count = tare_kbest::counter::read();
+    let count = tarebench_kbest::counter::read();
     // SAFETY: the caller's.
     unsafe {
         hi.write((count >> 32) as c_uint);
@@ -342,7 +344,7 @@ unsafe extern "C" fn tare_access_counter(hi: *mut c_uint, lo: *mut c_uint) {
 #[unsafe(no_mangle)]
 extern "C" fn tare_mhz(verbose: c_int, sleeptime: c_int) -> f64 {
     let span = i64::from(sleeptime.max(0)).saturating_mul(1_000_000_000).max(50_000_000);
-    match tare_kbest::counter::measured_hz(tare_kbest::Nanos(span)) {
+    match tarebench_kbest::counter::measured_hz(tarebench_kbest::Nanos(span)) {
         Ok(hz) => {
             if verbose != 0 {
                 println!("cycle counter: {:.1} MHz", hz / 1e6);
@@ -358,17 +360,17 @@ extern "C" fn tare_mhz(verbose: c_int, sleeptime: c_int) -> f64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn tare_start_timer() {
-    tare_kbest::counter::start_timer();
+    tarebench_kbest::counter::start_timer();
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn tare_get_timer() -> f64 {
-    tare_kbest::counter::get_timer()
+    tarebench_kbest::counter::get_timer()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn tare_inactiveduration(thresh: c_int) -> c_int {
-    c_int::try_from(tare_kbest::inactive_duration(u64::try_from(thresh).unwrap_or(0))).unwrap_or(c_int::MAX)
+    c_int::try_from(tarebench_kbest::inactive_duration(u64::try_from(thresh).unwrap_or(0))).unwrap_or(c_int::MAX)
 }
 
 /// # Safety
@@ -379,7 +381,7 @@ unsafe extern "C" fn tare_flush(data: *const c_void, bytes: u64) {
         && !data.is_null()
     {
         // SAFETY: the caller's; a slice of bytes has no other demand.
-        tare_kbest::flush(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), bytes) });
+        tarebench_kbest::flush(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), bytes) });
     }
 }
 
@@ -397,5 +399,5 @@ extern "C" fn tare_overhead() -> f64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn tare_noise_work(iterations: u64) {
-    tare_sys::noise::work(iterations);
+    tarebench_sys::noise::work(iterations);
 }

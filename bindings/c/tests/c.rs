@@ -6,7 +6,8 @@ use std::process::{Command, Output};
 
 /// The libraries, built as this test was. Cargo builds those of no Rust program only when it is asked to.
 fn built() -> PathBuf {
-    let status = Command::new(env!("CARGO")).args(["build", "--quiet", "--locked", "-p", "tare-c"]).status().unwrap();
+    let status =
+        Command::new(env!("CARGO")).args(["build", "--quiet", "--locked", "-p", "tarebench-c"]).status().unwrap();
     assert!(status.success());
     // target/debug/deps/c-…
     let test = std::env::current_exe().unwrap();

@@ -1,13 +1,14 @@
 //! Results beside runs and profiles: benchmarks, and what is made bit by bit as studies are.
 
-use crate::session::{claimant, is_alive, new_uuid};
-use serde::{Serialize, de::DeserializeOwned};
+use crate::run::session::{claimant, is_alive, new_uuid};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::Path;
-use tare_core::bench::Bench;
-use tare_core::document::{Head, Id, Kind};
-use tare_core::run::Status;
-use tare_store::{Claimant, Document, SqliteStore, Store, StoreError, content};
-use tare_sys::clock;
+use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::kbest::bench::Bench;
+use tarebench_store::{Claimant, Document, SqliteStore, Store, StoreError, content};
+use tarebench_sys::clock;
 
 /// What keeps a document from being shown or gone on with.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +64,7 @@ pub fn begin<T>(store: &mut SqliteStore, kind: Kind, title: &str, first: &T) -> 
 where
     T: Serialize + DeserializeOwned + PartialEq,
 {
-    let host = tare_host::host::describe(Path::new("/"));
+    let host = tarebench_host::host::describe(Path::new("/"));
     let head = Head {
         kind,
         number: 0,
@@ -85,7 +86,7 @@ where
 /// # Errors
 /// The store's; if it is finished, or of another machine.
 pub fn take_up(store: &mut SqliteStore, id: Id) -> Result<(Document, Claimant), DocumentError> {
-    let host = tare_host::host::describe(Path::new("/"));
+    let host = tarebench_host::host::describe(Path::new("/"));
     let claim = claimant(&host);
     // From here on no other process changes it.
     store.claim_document(id, &claim, &is_alive)?;

@@ -12,30 +12,22 @@
 //! - [`trace`]: when a process had its CPU.
 //! - [`workload`]: INC and the papers' other reference programs.
 
-pub mod calibration;
-pub mod clocks;
-pub mod doctor;
 pub mod documents;
+pub mod inc;
+pub mod kbest;
+pub mod machine;
 pub mod noise;
-pub mod profiling;
-pub mod self_check;
-pub mod session;
+pub mod profile;
+pub mod run;
 pub mod study;
 pub mod trace;
-pub mod workload;
 
-pub use tare_core as core;
-pub use tare_host as host;
-pub use tare_kbest as kbest;
-pub use tare_render as render;
-pub use tare_run::RunError;
-pub use tare_store as store;
-pub use tare_sys as sys;
+pub use tarebench_core as core;
+pub use tarebench_host as host;
+pub use tarebench_render as render;
+pub use tarebench_run::RunError;
+pub use tarebench_store as store;
+pub use tarebench_sys as sys;
 
 /// Version of tare, as recorded with every run.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Identity of this machine, as in [`tare_core::run::Host::machine`].
-pub fn machine() -> String {
-    tare_host::host::identity(std::path::Path::new("/"))
-}

@@ -1,14 +1,14 @@
 //! Activity traces: when a process that only reads the cycle counter had its CPU, and what had it else.
 
-use tare_bpf::timeline::{ROOM as ROOM_OF_EVENTS, Recorded, Timeline};
-use tare_bpf::{KernelTypes, own_namespaces};
-use tare_core::analysis::activity::{BadTrace, Trace, threshold};
-use tare_core::analysis::explained::{Explained, Recording, explain};
-use tare_core::reading::{Absent, Reading};
-use tare_core::units::Nanos;
-use tare_render::trace::{Activity, Made};
-use tare_sys::activity::{Competitors, Watched, steps, watch};
-use tare_sys::{SysError, clock, counter, cpu, process};
+use tarebench_bpf::timeline::{ROOM as ROOM_OF_EVENTS, Recorded, Timeline};
+use tarebench_bpf::{KernelTypes, own_namespaces};
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::trace::activity::{BadTrace, Trace, threshold};
+use tarebench_core::trace::explained::{Explained, Recording, explain};
+use tarebench_render::trace::terminal::{Activity, Made};
+use tarebench_sys::activity::{Competitors, Watched, steps, watch};
+use tarebench_sys::{SysError, clock, counter, cpu, process};
 
 /// What to trace.
 #[derive(Clone, Copy, Debug)]

@@ -1,58 +1,20 @@
 //! Noise in other tools' files: read as measurements for the model, and written from them.
 
-use super::{NoiseError, histogram};
-use crate::session::new_uuid;
-use tare_core::analysis::noise::calibration::Heuristic;
-use tare_core::analysis::noise::detour::{BadDetours, detours, fixed_time, replayed};
-use tare_core::document::{Head, Id, Kind};
-use tare_core::noise::files::{BadFile, Unit, detour_lines, duration_lines, ftq_lines, read_detours, read_durations};
-use tare_core::noise::{Ended, Noise, Part, Phases, Plan, Sched, Series, Source, blob};
-use tare_core::reading::{Absent, Reading};
-use tare_core::run::Status;
-use tare_core::units::Nanos;
-use tare_store::{SqliteStore, Store, content};
-use tare_sys::clock;
-
-/// Most phases that detours are made to delay: 400 MB.
-const MOST_PHASES: i64 = 50_000_000;
-
-/// A file that gives no phases, or phases that give no file.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// Its lines.
-    #[error(transparent)]
-    Lines(#[from] BadFile),
-    /// Its numbers.
-    #[error(transparent)]
-    Detours(#[from] BadDetours),
-    /// No phase fits.
-    #[error("the detours end after {} ns, before the first phase of {} ns would", end.0, grain.0)]
-    NoPhase {
-        /// The last detour's end, or the length that was given.
-        end: Nanos,
-        /// Length of a phase.
-        grain: Nanos,
-    },
-    /// More phases than memory should have.
-    #[error("{} ns are more than {MOST_PHASES} phases of {} ns: expected a longer grain", end.0, grain.0)]
-    TooMany {
-        /// The last detour's end, or the length that was given.
-        end: Nanos,
-        /// Length of a phase.
-        grain: Nanos,
-    },
-    /// A phase took no time.
-    #[error("a phase took no time")]
-    NoTime,
-    /// Nothing to write.
-    #[error("there are no phases of {what}; there are: {there}")]
-    NoSuchPhases {
-        /// What was asked for.
-        what: String,
-        /// What there is.
-        there: String,
-    },
-}
+use crate::noise::error::NoiseError;
+use crate::noise::error::{FileError, MOST_PHASES};
+use crate::noise::histogram;
+use crate::run::session::new_uuid;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::noise::blob;
+use tarebench_core::noise::data::Heuristic;
+use tarebench_core::noise::data::{Ended, Noise, Part, Phases, Plan, Sched, Series, Source};
+use tarebench_core::noise::detour::{detours, fixed_time, replayed};
+use tarebench_core::noise::files::{Unit, detour_lines, duration_lines, ftq_lines, read_detours, read_durations};
+use tarebench_store::{SqliteStore, Store, content};
+use tarebench_sys::clock;
 
 /// What to read of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +84,7 @@ pub fn import(store: &mut SqliteStore, text: &str, file: &str, machine: &str, ho
     };
     let id = store.create_document(&head, &content(&plan)?)?;
     let blob = Some(blob::durations(&durations));
-    store.append_part(id, &tare_store::Part { doc: content(&Part::Phases(series))?, blob })?;
+    store.append_part(id, &tarebench_store::Part { doc: content(&Part::Phases(series))?, blob })?;
     store.set_document(id, Status::Finished, None)?;
     Ok(id)
 }
@@ -215,7 +177,7 @@ fn undisturbed(noise: &Noise, p: &Phases) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::load;
+    use crate::noise::measure::load;
 
     #[test]
     fn a_file_becomes_phases_and_a_file_again() {

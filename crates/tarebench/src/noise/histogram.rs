@@ -8,7 +8,7 @@ use std::fmt::Write;
 const DIGITS: u8 = 3;
 
 /// Of the excess over `undisturbed`; shorter phases count as 0.
-pub(super) fn of(durations: &[u64], undisturbed: u64) -> Histogram<u64> {
+pub(crate) fn of(durations: &[u64], undisturbed: u64) -> Histogram<u64> {
     // It grows with its values; three digits are always accepted.
     let mut histogram = Histogram::new(DIGITS).unwrap_or_else(|_| unreachable!("three digits are accepted"));
     for d in durations {
@@ -21,7 +21,7 @@ pub(super) fn of(durations: &[u64], undisturbed: u64) -> Histogram<u64> {
     histogram
 }
 
-pub(super) fn bytes(histogram: &Histogram<u64>) -> Vec<u8> {
+pub(crate) fn bytes(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut out = Vec::new();
     // Into memory nothing fails.
     let _ = V2Serializer::new().serialize(histogram, &mut out);
@@ -29,13 +29,13 @@ pub(super) fn bytes(histogram: &Histogram<u64>) -> Vec<u8> {
 }
 
 /// Reads what [`bytes`] made.
-pub(super) fn read(bytes: &[u8]) -> Result<Histogram<u64>, String> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Histogram<u64>, String> {
     let bad = |e: hdrhistogram::serialization::DeserializeError| format!("a damaged histogram: {e:?}");
     Deserializer::new().deserialize(&mut std::io::Cursor::new(bytes)).map_err(bad)
 }
 
 /// Percentiles, in the columns that HdrHistogram's own plotter reads; values in ns.
-pub(super) fn lines(histogram: &Histogram<u64>, unit: f64) -> String {
+pub(crate) fn lines(histogram: &Histogram<u64>, unit: f64) -> String {
     let mut out = format!("{:>14} {:>16} {:>12} {:>16}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
     let mut count = 0;
     for v in histogram.iter_quantiles(5) {

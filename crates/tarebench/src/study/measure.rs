@@ -1,16 +1,16 @@
 //! Measures one cell of a study.
 
-use super::StudyError;
+use crate::study::error::StudyError;
 use std::hint::black_box;
 use std::path::Path;
-use tare_core::analysis::fit::{Fit, fit};
-use tare_core::analysis::kbest::Parameters;
-use tare_core::clocks::Kind;
-use tare_core::study::{Cell, M, MOST_K, PATIENT, Part, Seen};
-use tare_core::timing::Timing;
-use tare_kbest::{Kbest, Repetitions};
-use tare_sys::activity::Competitors;
-use tare_sys::{cache, clock, counter, mechanisms, procfs};
+use tarebench_core::kbest::clocks::Kind;
+use tarebench_core::kbest::scheme::Parameters;
+use tarebench_core::kbest::timing::Timing;
+use tarebench_core::statistics::fit::{Fit, fit};
+use tarebench_core::study::data::{Cell, M, MOST_K, PATIENT, Part, Seen};
+use tarebench_kbest::{Kbest, Repetitions};
+use tarebench_sys::activity::Competitors;
+use tarebench_sys::{cache, clock, counter, mechanisms, procfs};
 
 /// About how long one repetition of the computation takes, ns: the line is taken through 1 to 10 of them, which fit between two
 /// interrupts in most trials.
@@ -71,7 +71,7 @@ impl Fastest {
     /// Of as many passes as the other computation makes.
     fn new(other: &Computation) -> Result<Fastest, StudyError> {
         let computation = Computation { array: Box::new(Ints([0; 2048])), passes: other.passes };
-        Ok(Fastest { ns: [f64::INFINITY; SHORT as usize], computation, counter_hz: tare_kbest::counter::hz()? })
+        Ok(Fastest { ns: [f64::INFINITY; SHORT as usize], computation, counter_hz: tarebench_kbest::counter::hz()? })
     }
 
     /// So many measurements more of each. They take turns, so that a machine that changes its speed meets all of them alike.
@@ -96,20 +96,20 @@ impl Fastest {
 }
 
 /// What is measured with: the thread is on one CPU as long as this is used.
-pub(super) struct Bench {
+pub(crate) struct Bench {
     cpu: u32,
     computation: Computation,
 }
 
 impl Bench {
     /// The calling thread must be on the CPU, alone.
-    pub(super) fn new(cpu: u32) -> Result<Bench, StudyError> {
+    pub(crate) fn new(cpu: u32) -> Result<Bench, StudyError> {
         // What a timer interrupt costs is looked at once in a program: before there are competitors.
         Kbest::new().compensated(true).measure(|| ())?;
         Ok(Bench { cpu, computation: Computation::new()? })
     }
 
-    pub(super) fn measure(&mut self, cell: Cell, round: u32) -> Result<Part, StudyError> {
+    pub(crate) fn measure(&mut self, cell: Cell, round: u32) -> Result<Part, StudyError> {
         let seen = match cell {
             Cell::Kbest { load, length } => {
                 let _competitors = Competitors::start(load.saturating_sub(1), self.cpu)?;
@@ -139,7 +139,7 @@ impl Bench {
         let repetitions = Bench::repetitions(&fastest.line()?, length);
         let kbest = Kbest::new().repetitions(Repetitions::Fixed(1)).compensated(true);
         let mut timing = |(clock, most): (Kind, u32)| -> Result<Timing, StudyError> {
-            let parameters = Parameters::new(MOST_K, 0.001, most, 0).map_err(tare_kbest::KbestError::from)?;
+            let parameters = Parameters::new(MOST_K, 0.001, most, 0).map_err(tarebench_kbest::KbestError::from)?;
             let settings = kbest.clone().parameters(parameters).clock(clock);
             Ok(settings.measure_between(|| fastest.measure(BETWEEN), || self.computation.run(repetitions))?)
         };
@@ -199,7 +199,7 @@ fn procedure(length: f64) -> Result<Seen, StudyError> {
         let took = took.fold(f64::INFINITY, f64::min).max(1.0);
         data.resize(((length / took * data.len() as f64) as usize).clamp(1, MOST_INTS), 1);
     }
-    let hz = tare_kbest::counter::hz()?;
+    let hz = tarebench_kbest::counter::hz()?;
     let mut elapsed = vec![f64::NAN; EXECUTIONS];
     black_box(sum(&data));
     for ns in &mut elapsed {
@@ -250,7 +250,7 @@ fn timed(call: &mut Call) {
 }
 
 fn equal_calls() -> Result<Vec<[f64; 6]>, StudyError> {
-    let hz = tare_kbest::counter::hz()?;
+    let hz = tarebench_kbest::counter::hz()?;
     let call = |procedure| Call { procedure: black_box(procedure), on: Box::new(Doubles([1.0; 8])), count: 0 };
     let mut buffers = [(); 3].map(|()| Box::new(Doubles([1.0; 8])));
     let mut all = Vec::with_capacity(SEQUENCES);
@@ -286,7 +286,7 @@ fn equal_calls() -> Result<Vec<[f64; 6]>, StudyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_core::analysis::studies::equal_calls as table;
+    use tarebench_core::study::report::equal_calls as table;
 
     /// What is in the caches is faster than what is not, for data and for instructions.
     #[test]

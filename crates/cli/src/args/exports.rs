@@ -1,0 +1,160 @@
+//! Files that results are written to.
+
+use crate::exit::Failure;
+use crate::output::print;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tarebench::core::documents::head::Kind;
+use tarebench::core::run::report::data::RunReport;
+use tarebench::core::sample::data::Sample;
+use tarebench::render::kbest::bench;
+use tarebench::render::kit::markup;
+use tarebench::render::kit::style::Style;
+use tarebench::render::run::{csv, hyperfine, json};
+use tarebench::render::{kbest, run};
+
+/// Files to write.
+#[derive(Args)]
+#[command(next_help_heading = "Exports (FILE `-` is standard output)")]
+pub struct Exports {
+    /// The full result, with all samples, as JSON on standard output instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// The full result, with all samples, as JSON
+    #[arg(long, value_name = "FILE")]
+    export_json: Option<PathBuf>,
+    /// A row for each program or benchmark, as CSV
+    #[arg(long, value_name = "FILE")]
+    export_csv: Option<PathBuf>,
+    /// A row for each sample or trial, as CSV
+    #[arg(long, value_name = "FILE")]
+    export_samples: Option<PathBuf>,
+    /// A Markdown table
+    #[arg(long, value_name = "FILE")]
+    export_markdown: Option<PathBuf>,
+    /// An AsciiDoc table
+    #[arg(long, value_name = "FILE")]
+    export_asciidoc: Option<PathBuf>,
+    /// An Org-mode table
+    #[arg(long, value_name = "FILE")]
+    export_orgmode: Option<PathBuf>,
+    /// Exactly hyperfine's JSON, for scripts made for it
+    #[arg(long, value_name = "FILE")]
+    export_hyperfine: Option<PathBuf>,
+}
+
+impl Exports {
+    fn files(&self) -> [&Option<PathBuf>; 7] {
+        [
+            &self.export_json,
+            &self.export_csv,
+            &self.export_samples,
+            &self.export_markdown,
+            &self.export_asciidoc,
+            &self.export_orgmode,
+            &self.export_hyperfine,
+        ]
+    }
+
+    pub fn to_stdout(&self) -> bool {
+        self.files().into_iter().flatten().any(|f| f.as_os_str() == "-")
+    }
+
+    /// Finds out before measuring whether the files can be written.
+    pub fn check(&self) -> Result<(), Failure> {
+        let to_stdout =
+            self.files().into_iter().flatten().filter(|f| f.as_os_str() == "-").count() + usize::from(self.json);
+        if to_stdout > 1 {
+            return Err(Failure::usage("more than one export goes to standard output"));
+        }
+        for file in self.files().into_iter().flatten().filter(|f| f.as_os_str() != "-") {
+            let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+            opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
+        }
+        Ok(())
+    }
+
+    pub fn check_bench(&self) -> Result<(), Failure> {
+        match self.export_hyperfine {
+            Some(_) => Err(Failure::usage("hyperfine's JSON is of runs of programs, not of benchmarks")),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the files that were asked for of benchmarks: rows are benchmarks, samples are trials.
+    pub fn write_bench(&self, shown: &bench::Shown<'_>, style: &Style) -> Result<(), Failure> {
+        let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
+        if let Some(f) = &self.export_json {
+            write(f, &bench::json(shown).map_err(failed)?)?;
+        }
+        if let Some(f) = &self.export_csv {
+            write(f, &bench::csv(shown.report).map_err(failed)?)?;
+        }
+        if let Some(f) = &self.export_samples {
+            write(f, &bench::trials(shown.bench).map_err(failed)?)?;
+        }
+        for (file, language) in [
+            (&self.export_markdown, markup::Markup::Markdown),
+            (&self.export_asciidoc, markup::Markup::Asciidoc),
+            (&self.export_orgmode, markup::Markup::Org),
+        ] {
+            if let Some(f) = file {
+                write(f, &kbest::markup::benchmarks(shown.report, style.unit, language))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Only `--json` serves for such a document: says whether it is wanted.
+    pub fn json_only(&self, kind: Kind) -> Result<bool, Failure> {
+        match self {
+            Exports {
+                json,
+                export_json: None,
+                export_csv: None,
+                export_samples: None,
+                export_markdown: None,
+                export_asciidoc: None,
+                export_orgmode: None,
+                export_hyperfine: None,
+            } => Ok(*json),
+            _ => Err(Failure::usage(format!("a {} has no such export", kind.noun())).hint("--json has its figures")),
+        }
+    }
+
+    /// Writes the files that were asked for.
+    pub fn write(&self, report: &RunReport, samples: &[Sample], style: &Style) -> Result<(), Failure> {
+        let (unit, sort) = (style.unit, style.sort);
+        let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
+        if let Some(f) = &self.export_json {
+            write(f, &json::full(report, samples).map_err(failed)?)?;
+        }
+        if let Some(f) = &self.export_csv {
+            write(f, &csv::series(report).map_err(failed)?)?;
+        }
+        if let Some(f) = &self.export_samples {
+            write(f, &csv::samples(report, samples).map_err(failed)?)?;
+        }
+        if let Some(f) = &self.export_markdown {
+            write(f, &run::markup::markdown(report, unit, sort))?;
+        }
+        if let Some(f) = &self.export_asciidoc {
+            write(f, &run::markup::asciidoc(report, unit, sort))?;
+        }
+        if let Some(f) = &self.export_orgmode {
+            write(f, &run::markup::orgmode(report, unit, sort))?;
+        }
+        if let Some(f) = &self.export_hyperfine {
+            write(f, &hyperfine::json(report, samples).map_err(failed)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    if file.as_os_str() == "-" {
+        print(text);
+        return Ok(());
+    }
+    std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))
+}

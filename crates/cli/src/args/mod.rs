@@ -1,0 +1,6 @@
+//! Arguments that several commands share.
+
+pub mod exports;
+pub mod store;
+pub mod style;
+pub mod values;

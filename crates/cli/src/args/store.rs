@@ -1,0 +1,96 @@
+//! Which store, and what in it.
+
+use crate::exit::Failure;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tarebench::core::documents::head::{Id, Kind};
+use tarebench::run::session::{Place, store_path};
+use tarebench::store::{SqliteStore, Store, Stored};
+
+/// Where runs are stored.
+#[derive(Args)]
+pub struct StoreArgs {
+    /// Store of runs, or `none` to keep nothing [default: $XDG_DATA_HOME/tarebench/tare.db]
+    #[arg(long, value_name = "FILE", env = "TARE_DB", global = true, help_heading = "Store")]
+    db: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// The file that the user named, if any.
+    pub fn named(&self) -> Option<&Path> {
+        self.db.as_deref()
+    }
+
+    fn is_none(&self) -> bool {
+        self.db.as_deref().is_some_and(|p| p.as_os_str() == "none")
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> Result<PathBuf, Failure> {
+        if self.is_none() {
+            let what = "there is no store to look into, as `none` was asked for (--db or TARE_DB)";
+            return Err(Failure::usage(what).hint("name its file, or leave --db out and unset TARE_DB"));
+        }
+        Ok(store_path(self.db.as_deref())?)
+    }
+
+    /// To write to.
+    pub fn place(&self) -> Result<Place, Failure> {
+        if self.is_none() {
+            return Ok(Place::Nowhere);
+        }
+        Ok(Place::Store(Box::new(self.writable()?)))
+    }
+
+    /// To write to, and it must be there.
+    pub fn writable(&self) -> Result<SqliteStore, Failure> {
+        Ok(SqliteStore::open(&self.path()?)?)
+    }
+
+    /// To read from only.
+    pub fn readable(&self) -> Result<SqliteStore, Failure> {
+        Ok(SqliteStore::open_read_only(&self.path()?)?)
+    }
+}
+
+/// Which run is meant.
+#[derive(Args)]
+pub struct RunId {
+    /// Number of a run, `last`, or the first four or more digits of its uuid
+    #[arg(value_name = "RUN", default_value = "last")]
+    run: String,
+}
+
+impl RunId {
+    /// Its number in the store.
+    pub fn resolve(&self, store: &SqliteStore) -> Result<i64, Failure> {
+        match store.find(&self.run)? {
+            Stored::Run(id) => Ok(id),
+            Stored::Document(id) => Err(no_run(id)),
+        }
+    }
+}
+
+/// A document where only a run will do.
+pub fn no_run(id: Id) -> Failure {
+    let text = format!("{id} is a {}, expected a run", id.kind.noun());
+    let more =
+        if id.kind == Kind::Study { format!(", `tare study resume {id}` goes on with it") } else { String::new() };
+    Failure::usage(text).hint(format!("`tare show {id}` prints it{more}"))
+}
+
+/// Which run or other document is meant.
+#[derive(Args)]
+pub struct StoredId {
+    /// Number of a run, `last`, or the first four or more digits of its uuid; or of benchmarks (`b1`), of a study (`s1`),
+    /// of noise (`n1`)
+    #[arg(value_name = "RUN", default_value = "last")]
+    what: String,
+}
+
+impl StoredId {
+    /// Its number in the store.
+    pub fn resolve(&self, store: &SqliteStore) -> Result<Stored, Failure> {
+        Ok(store.find(&self.what)?)
+    }
+}

@@ -1,0 +1,202 @@
+//! How results are shown: the options, and what the terminal makes of them.
+
+use crate::args::exports::Exports;
+use crate::exit::Failure;
+use crate::output::print;
+use clap::{Args, ValueEnum};
+use std::io::IsTerminal;
+use std::path::Path;
+use tarebench::core::run::report::data::RunReport;
+use tarebench::core::sample::data::Sample;
+use tarebench::render::kbest::bench;
+use tarebench::render::kit::number::Unit;
+use tarebench::render::kit::style::{Sort, Style};
+use tarebench::render::run::json;
+use tarebench::render::run::terminal::report as terminal;
+
+/// How results are shown.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct StyleArgs {
+    /// Terminal style; `none` prints no result, only errors and exports
+    #[arg(long, value_enum, default_value_t = StyleChoice::Auto)]
+    style: StyleChoice,
+    /// Unit of times in tables [default: chosen for each]
+    #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
+    time_unit: Option<UnitArg>,
+    /// Order of the programs in the comparing table
+    #[arg(long, value_enum, default_value_t = SortArg::Auto)]
+    sort: SortArg,
+    /// Leave nothing out: all daemons, all discards, a section for each program
+    #[arg(long)]
+    full: bool,
+    /// All entries of the account of where the time went
+    #[arg(long)]
+    account: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StyleChoice {
+    /// Colour and progress on a terminal, plain text elsewhere
+    Auto,
+    /// Plain ASCII, no colour, no progress
+    Basic,
+    /// Colour and progress, terminal or not
+    Full,
+    /// As auto, without colour
+    Nocolor,
+    /// As auto, with colour
+    Color,
+    /// Nothing
+    None,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum UnitArg {
+    Nanosecond,
+    Microsecond,
+    Millisecond,
+    Second,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SortArg {
+    /// By mean; with parameters, as given
+    Auto,
+    /// As given
+    Command,
+    /// By mean
+    MeanTime,
+}
+
+/// The decisions that [`StyleArgs`], the environment and the terminal lead to.
+pub struct Show {
+    /// For the renderers.
+    pub style: Style,
+    /// Draw progress.
+    pub progress: bool,
+    /// Style of what is drawn on standard error.
+    pub progress_style: Style,
+    quiet: bool,
+    /// ` --db FILE` for commands that the user may type next, if the store is not the default one.
+    db_option: String,
+}
+
+/// Width of the terminal; 100 where there is none.
+fn width(of_stdout: bool) -> usize {
+    let from_env = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+    let from_terminal =
+        if of_stdout { terminal_size::terminal_size_of(&stdout) } else { terminal_size::terminal_size_of(&stderr) };
+    let n: usize = from_env.or(from_terminal.map(|(w, _)| usize::from(w.0))).unwrap_or(100);
+    n.clamp(40, 120)
+}
+
+impl StyleArgs {
+    /// Looks at the terminal and at NO_COLOR, TERM and the locale.
+    pub fn show(&self) -> Result<Show, Failure> {
+        let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+        let dumb = variable("TERM").is_some_and(|t| t == "dumb");
+        let colourless = variable("NO_COLOR").is_some() || dumb;
+        let forced = variable("CLICOLOR_FORCE").is_some_and(|v| v != "0");
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
+        // The C locale of containers and of scripts is no reason for ASCII; one that names another character set is.
+        let utf8 = locale.is_none_or(|l| {
+            let l = l.to_string_lossy().to_ascii_lowercase();
+            !l.contains('.') || l.contains("utf-8") || l.contains("utf8")
+        });
+        let (out, err) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
+        let coloured = |terminal: bool| match self.style {
+            StyleChoice::Full | StyleChoice::Color => variable("NO_COLOR").is_none(),
+            StyleChoice::Auto => (terminal || forced) && !colourless,
+            StyleChoice::Basic | StyleChoice::Nocolor | StyleChoice::None => false,
+        };
+        let style = |terminal: bool, of_stdout: bool| Style {
+            width: width(of_stdout),
+            color: coloured(terminal),
+            unicode: utf8 && self.style != StyleChoice::Basic,
+            full: self.full,
+            account: self.account,
+            unit: self.time_unit.map(|u| match u {
+                UnitArg::Nanosecond => Unit::Nanosecond,
+                UnitArg::Microsecond => Unit::Microsecond,
+                UnitArg::Millisecond => Unit::Millisecond,
+                UnitArg::Second => Unit::Second,
+            }),
+            sort: match self.sort {
+                SortArg::Auto => Sort::Auto,
+                SortArg::Command => Sort::Command,
+                SortArg::MeanTime => Sort::MeanTime,
+            },
+            more: None,
+        };
+        let progress = match self.style {
+            StyleChoice::Full => true,
+            StyleChoice::Basic | StyleChoice::None => false,
+            _ => err && !dumb,
+        };
+        Ok(Show {
+            style: style(out, true),
+            progress,
+            progress_style: style(err, false),
+            quiet: self.style == StyleChoice::None,
+            db_option: String::new(),
+        })
+    }
+}
+
+impl Show {
+    /// Commands that are suggested name this store.
+    pub fn with_store(mut self, db: Option<&Path>) -> Show {
+        let name = db.map(|d| format!(" --db {}", shell_words::quote(&d.to_string_lossy())));
+        self.db_option = name.unwrap_or_default();
+        self
+    }
+
+    /// ` --db FILE` for a command that is suggested, or nothing.
+    pub fn db_option(&self) -> &str {
+        &self.db_option
+    }
+
+    /// Whether nothing but errors is to be printed.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// The command that goes on with a run.
+    pub fn resume_command(&self, id: i64) -> String {
+        format!("tare resume {id}{}", self.db_option)
+    }
+
+    /// Prints the report, as the table or as JSON.
+    pub fn report(&self, report: &RunReport, samples: &[Sample], exports: &Exports) -> Result<(), Failure> {
+        if exports.json {
+            let text = json::full(report, samples).map_err(Failure::system)?;
+            print(&(text.trim_end().to_owned() + "\n"));
+            return Ok(());
+        }
+        if self.quiet || exports.to_stdout() {
+            return Ok(());
+        }
+        let mut style = self.style.clone();
+        style.more = (report.run.id != 0).then(|| format!("tare show {} --full{}", report.run.id, self.db_option));
+        print(&terminal::run_report(report, &style));
+        Ok(())
+    }
+
+    /// The same for benchmarks, which began when the text says.
+    pub fn bench(&self, shown: &bench::Shown<'_>, created: &str, exports: &Exports) -> Result<(), Failure> {
+        exports.check_bench()?;
+        if exports.json {
+            print(&bench::json(shown).map_err(Failure::system)?);
+            return Ok(());
+        }
+        if self.quiet || exports.to_stdout() {
+            return Ok(());
+        }
+        let mut style = self.style.clone();
+        style.more = Some(format!("tare show {} --full{}", shown.head.id(), self.db_option));
+        print(&bench::terminal(shown, created, &style));
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! Stored results: list, show, report, export, import, rm, resume.
+
+pub mod export;
+pub mod list;
+pub mod report;
+pub mod resume;
+pub mod rm;
+pub mod show;

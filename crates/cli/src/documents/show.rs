@@ -1,0 +1,80 @@
+//! `tare show`: the result of a stored run, of benchmarks, of a study, or of noise.
+
+use crate::args::exports::Exports;
+use crate::args::store::{StoreArgs, StoredId};
+use crate::args::style::{Show, StyleArgs};
+use crate::exit::{Exit, Failure};
+use crate::output;
+use clap::Args;
+use tarebench::core::documents::head::{Id, Kind};
+use tarebench::core::kbest::report as bench;
+use tarebench::core::run::report::build::build;
+use tarebench::documents;
+use tarebench::render::kbest::bench::Shown;
+use tarebench::run::session::load;
+use tarebench::store::{SqliteStore, Stored};
+
+/// Print the result of a stored run, of benchmarks, of a study, or of noise
+#[derive(Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    what: StoredId,
+    /// Discard at so many standard deviations, instead of the run's; nothing stored is changed
+    #[arg(long, value_name = "S")]
+    sigma: Option<f64>,
+    #[command(flatten)]
+    style: StyleArgs,
+    #[command(flatten)]
+    exports: Exports,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+    args.exports.check()?;
+    let show = args.style.show()?.with_store(args.store.named());
+    let store = args.store.readable()?;
+    let id = match args.what.resolve(&store)? {
+        Stored::Run(id) => id,
+        Stored::Document(id) => return document(args, &show, &store, id),
+    };
+    let (mut run, samples, profile) = load(&store, id)?;
+    if let Some(sigma) = args.sigma {
+        run.plan.sigma = crate::run::plan::check_sigma(sigma)?;
+    }
+    let report = build(&run, &samples, profile.as_ref());
+    show.report(&report, &samples, &args.exports)?;
+    args.exports.write(&report, &samples, &show.style)?;
+    Ok(Exit::Done)
+}
+
+fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<Exit, Failure> {
+    if args.sigma.is_some() {
+        return Err(Failure::usage(format!("--sigma is for runs; {id} is a {}", id.kind.noun())));
+    }
+    match id.kind {
+        Kind::Bench => {}
+        Kind::Study => {
+            crate::study::print_study(store, id, args.exports.json_only(id.kind)?, &show.style)?;
+            return Ok(Exit::Done);
+        }
+        Kind::Noise => {
+            let json = args.exports.json_only(id.kind)?;
+            let (head, noise) = tarebench::noise::measure::load(store, id)?;
+            crate::noise::result::print_noise(
+                &head,
+                &noise,
+                &crate::noise::result::grains(&noise, &[]),
+                json,
+                &show.style,
+            )?;
+            return Ok(Exit::Done);
+        }
+    }
+    let (head, bench) = documents::bench(store, id)?;
+    let report = bench::build(&bench);
+    let shown = Shown { head: &head, bench: &bench, report: &report };
+    show.bench(&shown, &output::local_time(head.created), &args.exports)?;
+    args.exports.write_bench(&shown, &show.style)?;
+    Ok(Exit::Done)
+}

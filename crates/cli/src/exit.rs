@@ -1,0 +1,109 @@
+//! Exit codes of the command.
+
+/// What a tare command ends with; `tare help` documents them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Measured; done.
+    Done = 0,
+    /// A program failed. Its samples are kept and marked.
+    ProgramFailed = 1,
+    /// Wrong usage; nothing was measured.
+    Usage = 2,
+    /// The environment cannot do what was required (`--require`).
+    Required = 3,
+    /// The store or the system failed; what was measured until then was printed.
+    System = 4,
+    /// Interrupted; what was measured until then is kept and was printed.
+    Interrupted = 130,
+}
+
+/// A failure with its exit code, a sentence, and what to do.
+#[derive(Debug)]
+pub struct Failure {
+    /// The code.
+    pub exit: Exit,
+    /// What, where, expected.
+    pub message: String,
+    /// What to do, if that helps.
+    pub hint: Option<String>,
+}
+
+impl Exit {
+    /// Some of it was done: a setting was refused, or changed by somebody else.
+    pub const PARTIAL: Exit = Exit::ProgramFailed;
+    /// `tare doctor` found something that is not as wanted.
+    pub const NOT_AS_WANTED: Exit = Exit::ProgramFailed;
+}
+
+impl Failure {
+    /// Wrong usage.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Usage, message: message.into(), hint: None }
+    }
+
+    /// The system or the store.
+    pub fn system(message: impl std::fmt::Display) -> Failure {
+        Failure { exit: Exit::System, message: message.to_string(), hint: None }
+    }
+
+    /// With a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<tarebench::store::StoreError> for Failure {
+    fn from(e: tarebench::store::StoreError) -> Failure {
+        use tarebench::store::StoreError as S;
+        let hint = match &e {
+            S::ReadOnly { .. } | S::Full { .. } | S::NoPlace | S::NotADatabase { .. } => {
+                Some("choose another place with --db FILE or TARE_DB, or keep nothing with --db none")
+            }
+            S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),
+            S::NoSuchDocument { .. } => Some("`tare list` shows what is stored"),
+            S::IsProfile { .. } => Some("`tare profile import` stores it"),
+            S::Missing { .. } => Some("`tare run` makes one; --db FILE or TARE_DB names another"),
+            _ => None,
+        };
+        let exit = match &e {
+            S::NoSuchRun { .. }
+            | S::NoSuchDocument { .. }
+            | S::AmbiguousRun { .. }
+            | S::Duplicate { .. }
+            | S::DuplicateProfile { .. }
+            | S::DuplicateDocument { .. }
+            | S::IsProfile { .. }
+            | S::NewerArchive { .. }
+            | S::BadArchive { .. } => Exit::Usage,
+            _ => Exit::System,
+        };
+        Failure { exit, message: e.to_string(), hint: hint.map(str::to_owned) }
+    }
+}
+
+impl From<tarebench::documents::DocumentError> for Failure {
+    fn from(e: tarebench::documents::DocumentError) -> Failure {
+        use tarebench::documents::DocumentError as D;
+        match e {
+            D::Store(e) => e.into(),
+            D::Content { .. } => Failure::system(e),
+            D::Finished(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
+        }
+    }
+}
+
+impl From<tarebench::run::session::SessionError> for Failure {
+    fn from(e: tarebench::run::session::SessionError) -> Failure {
+        use tarebench::run::session::SessionError as S;
+        match e {
+            S::Store(e) => e.into(),
+            S::Required(_) => Failure { exit: Exit::Required, message: e.to_string(), hint: None },
+            S::NoProfile(_) | S::NotResumable(_) => Failure::usage(e.to_string()),
+            S::Run(e) => match e {
+                tarebench::RunError::Plan(text) => Failure::usage(text),
+                other => Failure::system(other),
+            },
+        }
+    }
+}

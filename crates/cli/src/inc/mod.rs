@@ -1,0 +1,4 @@
+//! INC and the other reference programs.
+
+pub mod command;
+pub mod work;

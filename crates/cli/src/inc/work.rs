@@ -1,0 +1,48 @@
+//! `tare work`: the papers' other reference programs.
+
+use crate::exit::{Exit, Failure};
+use clap::{Args, ValueEnum};
+use tarebench::inc::workload::{Walk, increments, matrix_product, ping_pong, sort};
+
+/// Run a reference workload: SORT, MATC or MATR (EMP 5.2, SEDONA figure 1), or those of `tare run --self-check`
+#[derive(Args)]
+pub struct WorkArgs {
+    /// Which one
+    kind: Kind,
+    /// Integers to sort, rows and columns of the matrices, millions of increments, or times to and fro
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
+    size: u32,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Insertion sort of random integers
+    Sort,
+    /// Product of two square integer matrices, walked by columns
+    Matc,
+    /// The same, walked by rows
+    Matr,
+    /// So many million increments (INC without calibration)
+    Inc,
+    /// A byte passed so many times to and fro between two threads
+    Pipe,
+}
+
+pub fn work(args: &WorkArgs) -> Result<Exit, Failure> {
+    let n = args.size as usize;
+    if matches!(args.kind, Kind::Matc | Kind::Matr) && n > 30_000 {
+        return Err(Failure::usage(format!("matrices of {n} rows: expected at most 30000 (11 GB)")));
+    }
+    let checksum = match args.kind {
+        Kind::Sort => sort(n),
+        Kind::Matc => matrix_product(n, Walk::Columns),
+        Kind::Matr => matrix_product(n, Walk::Rows),
+        Kind::Inc => increments(u64::from(args.size) * 1_000_000),
+        Kind::Pipe => {
+            ping_pong(u64::from(args.size)).map_err(|e| Failure::system(format!("pipes: {e}")))?;
+            u64::from(args.size)
+        }
+    };
+    crate::output::print(&format!("checksum {checksum:016x}\n"));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,40 @@
+//! `tare clocks`: the timing mechanisms, and which to use.
+
+use crate::args::style::StyleArgs;
+use crate::args::values::duration;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use clap::Args;
+use tarebench::core::base::units::Nanos;
+use tarebench::kbest::{advise, clocks};
+use tarebench::render::kbest::clocks::{Asked, json, terminal};
+
+/// Show what every timing mechanism resolves and costs; takes a second
+#[derive(Args)]
+pub struct ClocksArgs {
+    /// Advise for code that takes about so long, e.g. 5ms
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    duration: Option<Nanos>,
+    /// With so many active processes on its CPU, itself included
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "duration", value_parser = clap::value_parser!(u32).range(1..))]
+    load: u32,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+pub fn show(args: &ClocksArgs) -> Result<Exit, Failure> {
+    let show = args.style.show()?;
+    let found = clocks().map_err(Failure::system)?;
+    let asked = args.duration.map(|duration| Asked { duration, load: args.load });
+    let choice = asked.map(|a| advise(&found, a.duration, a.load));
+    let advice = asked.as_ref().zip(choice.as_ref());
+    if args.json {
+        print(&json(&found, advice).map_err(Failure::system)?);
+    } else {
+        print(&terminal(&found, advice, &show.style));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,82 @@
+//! `tare doctor`: the machine, factor by factor.
+
+use crate::args::style::StyleArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use clap::Args;
+use std::path::PathBuf;
+use tarebench::machine::{Request, examine, machine, rules};
+use tarebench::render::machine::terminal::{json, markdown, terminal};
+use tarebench::sys::procfs::parse_cpu_list;
+
+/// Check the machine, factor by factor; takes a second
+///
+/// ✓ is as wanted, ✗ is not, ! could be better for some measurements, ? cannot be told here.
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 nothing is wrong; 1 something is not as wanted (with --strict also what could be \
+better and what cannot be told); 2 wrong usage; 4 the system failed."
+)]
+pub struct DoctorArgs {
+    /// Only these factors
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+    /// CPUs that will be measured on, as for `tare run`
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    cpus: Option<Cpus>,
+    /// Count as wrong what could be better, and what cannot be told
+    #[arg(long)]
+    strict: bool,
+    /// Say for each factor what is wanted, why, and who says so
+    #[arg(long)]
+    explain: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// The table of factors, as Markdown, without reading any
+    #[arg(long, hide = true)]
+    markdown: bool,
+    /// A folder with another machine's `proc` and `sys`
+    #[arg(long, value_name = "DIR", hide = true)]
+    root: Option<PathBuf>,
+    /// D-Bus address of the bus that systemd is on
+    #[arg(long, value_name = "ADDRESS", env = "TARE_SYSTEMD_BUS", hide = true)]
+    bus: Option<String>,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+#[derive(Clone)]
+struct Cpus(Vec<u32>);
+
+fn cpus(text: &str) -> Result<Cpus, String> {
+    match parse_cpu_list(text) {
+        Some(list) if !list.is_empty() => Ok(Cpus(list)),
+        _ => Err("expected a list of CPUs such as 0-3,8".to_owned()),
+    }
+}
+
+pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
+    if args.markdown {
+        print(&markdown(&rules()));
+        return Ok(Exit::Done);
+    }
+    let request = Request {
+        only: args.only.clone(),
+        cpus: args.cpus.clone().map(|c| c.0),
+        root: args.root.clone(),
+        bus: args.bus.clone(),
+    };
+    let rows = examine(&request).map_err(|e| {
+        let names: Vec<String> = rules().into_iter().map(|r| r.name).collect();
+        Failure::usage(e.to_string()).hint(format!("factors: {}", names.join(", ")))
+    })?;
+    if args.json {
+        print(&json(&machine(&request), &rows).map_err(Failure::system)?);
+    } else {
+        let show = args.style.show()?;
+        print(&terminal(&machine(&request), &rows, args.explain, &show.style));
+    }
+    let wrong = rows.iter().any(|r| r.is_wrong(args.strict));
+    Ok(if wrong { Exit::NOT_AS_WANTED } else { Exit::Done })
+}

@@ -1,0 +1,5 @@
+//! The machine: doctor, tune, restore.
+
+pub mod doctor;
+pub mod restore;
+pub mod tune;

@@ -1,0 +1,313 @@
+//! `tare tune`: quiet the machine, so that `tare restore` can put it back exactly.
+
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use clap::Args;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tarebench::host::access::Access;
+use tarebench::host::factors;
+use tarebench::host::factors::Machine;
+use tarebench::host::freeze;
+use tarebench::host::freeze::Choice;
+use tarebench::host::setting::Setting;
+use tarebench::host::state::{Pending, State, TuneError};
+use tarebench::host::tune;
+use tarebench::host::tune::{Item, Report, Request, Stand, Tuned};
+use tarebench::render::kit::text::shown;
+use tarebench::sys::process::effective_uid;
+use tarebench::sys::signals::Signals;
+
+/// Quiet the machine for measuring; `tare restore` puts everything back
+///
+/// What each value was is on the disk before it is changed, so that it can be put back whatever happens, after a kill
+/// or a power cut too. `tare doctor` shows the factors and why they matter.
+#[derive(Args)]
+#[command(after_help = "Exit codes: 0 all set; 1 some refused, the others are set; 2 wrong usage; 4 nothing could be \
+done, or the journal failed; 130 interrupted, and put back.")]
+pub struct TuneArgs {
+    #[command(flatten)]
+    what: WhatToTune,
+    /// Show what would be set, from what to what, and the command that does it; set nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    machine: MachineArgs,
+}
+
+/// What to set.
+#[derive(Args)]
+pub struct WhatToTune {
+    /// Only these factors, by their names in `tare doctor`; those that are optional are set only by name
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Freeze other users' and sessions' processes, too, all but what keeps the machine alive
+    #[arg(long)]
+    freeze: bool,
+    /// Freeze none but these processes, by their ids
+    #[arg(long, value_name = "PID", value_delimiter = ',', requires = "freeze", hide = true)]
+    freeze_only: Option<Vec<i32>>,
+}
+
+/// Which machine, and where its journal is.
+#[derive(Args)]
+pub struct MachineArgs {
+    /// Folder of the journal [default: /var/lib/tarebench, or $XDG_STATE_HOME/tarebench without root]
+    #[arg(long, value_name = "FOLDER", env = "TARE_STATE", hide_env_values = true)]
+    state: Option<PathBuf>,
+    /// The machine's files are below this folder
+    #[arg(long, value_name = "FOLDER", default_value = "/", hide = true)]
+    root: PathBuf,
+    /// Take the values to set from this file (JSON), not from the table of factors
+    #[arg(long, value_name = "FILE", hide = true)]
+    settings: Option<PathBuf>,
+    /// D-Bus address of the bus that systemd is on
+    #[arg(long, value_name = "ADDRESS", env = "TARE_SYSTEMD_BUS", hide = true)]
+    bus: Option<String>,
+    /// For tests: die after so many steps
+    #[arg(long, value_name = "N", env = "TARE_TEST_STOP_AFTER", hide = true)]
+    stop_after: Option<u64>,
+}
+
+impl MachineArgs {
+    /// The folder of the journal.
+    pub fn state(&self) -> Result<State, Failure> {
+        match &self.state {
+            Some(folder) => Ok(State::at(folder)),
+            None => usual_state(&self.root, effective_uid() == 0),
+        }
+    }
+
+    /// What is changed.
+    pub fn access(&self) -> Access {
+        let access = Access::new(&self.root).stop_after(self.stop_after);
+        match &self.bus {
+            Some(address) => access.with_bus(address),
+            None => access,
+        }
+    }
+
+    fn request(&self, what: &WhatToTune, access: &Access) -> Result<Request, Failure> {
+        let settings = match &self.settings {
+            Some(file) => read_settings(file)?,
+            None => {
+                let real = self.root == Path::new("/");
+                let mut machine = if real { Machine::now(&self.root) } else { Machine::from_files(&self.root) };
+                machine.units = access.units();
+                let settings = factors::settings(&machine, &what.only);
+                settings.map_err(|e| Failure::usage(e.to_string()).hint("`tare doctor` shows their names"))?
+            }
+        };
+        let freeze = what.freeze.then(|| Choice { only: what.freeze_only.clone() });
+        Ok(Request { settings, freeze })
+    }
+}
+
+fn read_settings(file: &Path) -> Result<Vec<Setting>, Failure> {
+    let failed = |e: &dyn std::fmt::Display| Failure::usage(format!("--settings {}: {e}", file.display()));
+    let text = std::fs::read(file).map_err(|e| failed(&e))?;
+    serde_json::from_slice(&text).map_err(|e| failed(&e))
+}
+
+fn usual_state(root: &Path, superuser: bool) -> Result<State, Failure> {
+    let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
+    State::usual(root, superuser, state.as_deref(), home.as_deref()).map_err(Failure::from)
+}
+
+impl From<TuneError> for Failure {
+    fn from(e: TuneError) -> Failure {
+        use TuneError as T;
+        let hint = match &e {
+            T::NoPlace | T::NotJournalled { .. } => Some("choose another folder with --state FOLDER or TARE_STATE"),
+            T::Pending { .. } => Some("`tare restore` puts it back"),
+            T::Held { .. } => Some("wait until it has ended"),
+            T::NotRemoved { .. } => Some("`tare restore` again, once the folder can be written to"),
+            _ => None,
+        };
+        let exit = if matches!(e, T::Interrupted { .. }) { Exit::Interrupted } else { Exit::System };
+        Failure { exit, message: e.to_string(), hint: hint.map(str::to_owned) }
+    }
+}
+
+pub fn tune(args: &TuneArgs) -> Result<Exit, Failure> {
+    let access = args.machine.access();
+    let request = args.machine.request(&args.what, &access)?;
+    let report = if args.dry_run {
+        tune::dry_run(&access, &request)
+    } else {
+        let signals = Signals::install().map_err(Failure::system)?;
+        let state = args.machine.state()?;
+        tune::tune(access, state, &request, &|| signals.caught().is_some())?.keep()
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&report).map_err(Failure::system)?;
+        print(&format!("{text}\n"));
+    } else {
+        print(&table(&report, args.dry_run, request.settings.len() > 40));
+    }
+    Ok(exit(&report, &args.what))
+}
+
+/// Partial if something was refused, or is not here though it was asked for by name.
+fn exit(report: &Report, what: &WhatToTune) -> Exit {
+    let missing = !what.only.is_empty()
+        && (report.items.is_empty() || report.items.iter().any(|i| matches!(i.stand, Stand::NotHere { .. })));
+    if report.refused() > 0 || missing { Exit::PARTIAL } else { Exit::Done }
+}
+
+/// A line for each setting; of long lists, those that are as wanted are only counted.
+fn table(report: &Report, dry_run: bool, short: bool) -> String {
+    let visible = |i: &&Item| !short || i.stand != Stand::AsWanted;
+    let rows: Vec<[String; 4]> = report.items.iter().filter(visible).map(|i| row(i, dry_run)).collect();
+    let mut text = columns(&rows);
+    if let Some(f) = &report.freeze {
+        text += &frozen(f, dry_run);
+    }
+    let summary = if dry_run {
+        let n = report.items.iter().filter(|i| i.stand == Stand::Planned).count();
+        format!("{n} values would be set, {} are as wanted", report.items.len() - n - unavailable(report))
+    } else {
+        report.summary()
+    };
+    text += &format!("{summary}\n");
+    if !dry_run && report.changed() {
+        text += "`tare restore` puts everything back\n";
+    }
+    text
+}
+
+fn unavailable(report: &Report) -> usize {
+    let cannot = |i: &&Item| matches!(i.stand, Stand::NotHere { .. } | Stand::Refused { .. });
+    report.items.iter().filter(cannot).count()
+}
+
+fn row(i: &Item, dry_run: bool) -> [String; 4] {
+    let old = i.old.as_deref().unwrap_or("?");
+    let change = match &i.stand {
+        Stand::AsWanted => old.to_owned(),
+        _ => format!("{old} → {}", i.wanted),
+    };
+    let stand = match &i.stand {
+        Stand::Planned if dry_run => i.command.clone(),
+        Stand::Planned | Stand::Set => "set".to_owned(),
+        Stand::SetAs { value } => format!("set; it reads {value}"),
+        Stand::AsWanted => "as wanted".to_owned(),
+        Stand::NotHere { why } => format!("not here: {why}"),
+        Stand::Refused { why } => format!("refused: {why}"),
+    };
+    [i.factor.clone(), i.label(), change, stand].map(|t| shown(&t).into_owned())
+}
+
+/// Left-aligned columns.
+pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+fn frozen(f: &freeze::Report, dry_run: bool) -> String {
+    let verb = if dry_run { "would freeze" } else { "frozen" };
+    let mut text = format!("{verb}: {} processes: {}\n", f.processes, shown(&f.names.join(", ")));
+    for why in &f.refused {
+        text += &format!("refused: {}\n", shown(why));
+    }
+    text
+}
+
+/// Tuning around a run.
+#[derive(Args)]
+#[command(next_help_heading = "Conditions")]
+pub struct TuneAround {
+    /// Quiet the machine as `tare tune` does, and put it back after the run, however that ends
+    #[arg(long)]
+    tune: bool,
+    /// With --tune, freeze other processes, too
+    #[arg(long, requires = "tune")]
+    freeze: bool,
+    /// Freeze none but these processes, by their ids
+    #[arg(long, value_name = "PID", value_delimiter = ',', requires = "freeze", hide = true)]
+    freeze_only: Option<Vec<i32>>,
+    /// With --tune, set only these factors
+    #[arg(long = "tune-only", value_name = "NAME", value_delimiter = ',', requires = "tune")]
+    only: Vec<String>,
+    #[command(flatten)]
+    machine: MachineArgs,
+}
+
+impl TuneAround {
+    /// Tunes, if that was asked for, and says so.
+    pub fn begin(&self, signals: &Signals) -> Result<Option<Tuned>, Failure> {
+        if !self.tune {
+            return Ok(None);
+        }
+        let (only, freeze, freeze_only) = (self.only.clone(), self.freeze, self.freeze_only.clone());
+        let (access, state) = (self.machine.access(), self.machine.state()?);
+        let request = self.machine.request(&WhatToTune { only, freeze, freeze_only }, &access)?;
+        let mut tuned = tune::tune(access, state, &request, &|| signals.caught().is_some())?;
+        tuned.rest();
+        let report = tuned.report();
+        eprintln!("tare: tuned for this run: {}", report.summary());
+        for i in &report.items {
+            if let Stand::Refused { why } = &i.stand {
+                eprintln!("      refused: {}", shown(&format!("{}: {why}", i.factor)));
+            }
+        }
+        for why in report.freeze.iter().flat_map(|f| &f.refused) {
+            eprintln!("      refused: {}", shown(why));
+        }
+        Ok(Some(tuned))
+    }
+
+    /// Warns if a run is gone on with under other conditions.
+    pub fn compare(&self, notes: &BTreeMap<String, String>) {
+        match (notes.contains_key("tuned"), self.tune) {
+            (true, false) => eprintln!("tare: warning: the run was begun with --tune, and is gone on with without it"),
+            (false, true) => eprintln!("tare: warning: the run was begun without --tune, and is gone on with tuned"),
+            _ => {}
+        }
+    }
+
+    /// Puts back what was tuned. A machine that is not as before is a failure, but not before the results are shown.
+    pub fn end(tuned: Option<Tuned>) -> Result<(), Failure> {
+        let Some(tuned) = tuned else { return Ok(()) };
+        if !tuned.report().changed() {
+            return Ok(());
+        }
+        let restored = tuned.restore()?;
+        eprintln!("tare: restored: {}", restored.summary());
+        if restored.is_whole() {
+            return Ok(());
+        }
+        let message = format!("the machine is not as it was before: {}", restored.summary());
+        Err(Failure::system(message).hint("`tare restore` shows each value"))
+    }
+}
+
+/// A sentence on standard error if a tuned machine was not put back: in the folder of this user, or of the superuser.
+pub fn warn_of_pending() {
+    let root = Path::new("/");
+    let states = match std::env::var_os("TARE_STATE") {
+        Some(folder) => vec![State::at(Path::new(&folder))],
+        None => [true, false].iter().filter_map(|superuser| usual_state(root, *superuser).ok()).collect(),
+    };
+    for pending in states.iter().filter_map(Pending::check) {
+        let text = pending.to_string();
+        match pending.holder {
+            Some(_) => eprintln!("tare: warning: the machine is tuned for now: {}", shown(&text)),
+            None => {
+                eprintln!("tare: warning: the machine is not as it was: {}; `tare restore` puts it back", shown(&text))
+            }
+        }
+    }
+}

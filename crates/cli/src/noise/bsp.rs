@@ -1,0 +1,156 @@
+//! `tare noise bsp`: a bulk-synchronous job, measured by an MPI program, beside what the noise of its ranks predicts.
+
+use crate::args::style::StyleArgs;
+use crate::args::values::duration;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use clap::Args;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tarebench::core::base::units::Nanos;
+use tarebench::core::noise::bsp::{Bsp, read};
+use tarebench::core::noise::bsp_report::compare;
+use tarebench::render::noise::bsp::{json, terminal};
+
+/// Measure a bulk-synchronous MPI job, and set its slowdown beside the one that its ranks' noise predicts
+///
+/// Every rank does phases of the same loop, alone and with a barrier after each. Without FILE the MPI program `tare-bsp` (`make
+/// mpi`) is started by a launcher; with FILE its result is shown, from here or another machine.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tare noise bsp --launch 'mpirun -n 2'
+  tare noise bsp --grain 100us --phases 100000 -o job.txt
+  sbatch --nodes=16 --ntasks-per-node=8 tare-bsp.sbatch
+  tare noise bsp tare-bsp-1234.txt --json")]
+pub struct BspArgs {
+    /// A result of `tare-bsp`
+    #[arg(value_name = "FILE", conflicts_with_all = ["launch", "program", "grain", "phases", "calibrations", "output"])]
+    file: Option<PathBuf>,
+    /// The launcher with its options [default: `srun --mpi=pmix --cpu-bind=cores` in a job of Slurm, else `mpirun --bind-to core`]
+    #[arg(long, value_name = "COMMAND")]
+    launch: Option<String>,
+    /// The MPI program [default: `tare-bsp` beside tare, or in ../libexec/tare]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+    /// Length of an undisturbed phase, 1us to 1s
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
+    grain: Nanos,
+    /// Phases of each kind, on each rank
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=50_000_000))]
+    phases: u64,
+    /// Timings of the calibration, each of a million iterations
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
+    calibrations: u64,
+    /// Keep the result in this file
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+const GRAINS: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
+const PROGRAM: &str = "tare-bsp";
+/// Of the intervals.
+const SEED: u64 = 1;
+
+pub fn bsp(args: &BspArgs) -> Result<Exit, Failure> {
+    let show = args.style.show()?;
+    let job = match &args.file {
+        Some(file) => {
+            let opened = File::open(file).map_err(|e| Failure::usage(format!("{}: {e}", file.display())))?;
+            read(BufReader::new(opened)).map_err(|e| Failure::usage(format!("{}, {e}", file.display())))?
+        }
+        None => measured(args)?,
+    };
+    let compared = compare(&job, SEED).map_err(|e| Failure::usage(format!("nothing can be compared: {e}")))?;
+    if args.json {
+        print(&json(&job, &compared).map_err(Failure::system)?);
+    } else if !show.is_quiet() {
+        print(&terminal(&job, &compared, &show.style));
+    }
+    Ok(Exit::Done)
+}
+
+/// Runs the MPI program. Its result comes by standard output: of rank 0, which may be on another node than this process, with
+/// no folder in common.
+fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
+    if !GRAINS.contains(&args.grain) {
+        return Err(Failure::usage("--grain is not between 1us and 1s"));
+    }
+    let launch = launcher(args.launch.as_deref(), std::env::var_os("SLURM_JOB_ID").is_some())?;
+    let program = program(args.program.as_deref())?;
+    let mut kept = match &args.output {
+        None => None,
+        Some(file) => {
+            let created = File::create(file);
+            Some(created.map_err(|e| Failure::usage(format!("output file {}: {e}", file.display())))?)
+        }
+    };
+    let (first, rest) = launch.split_first().ok_or_else(|| Failure::usage("--launch is empty, expected a command"))?;
+    let mut command = Command::new(first);
+    command.args(rest).arg(&program).args(["-g", &format!("{}ns", args.grain.0)]);
+    command.args(["-p", &args.phases.to_string(), "-c", &args.calibrations.to_string()]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|e| {
+        let failure = Failure::system(format!("the launcher {first} cannot be started: {e}"));
+        failure.hint("install an MPI (Debian: apt-get install openmpi-bin), or name the launcher with --launch")
+    })?;
+    let mut result = Vec::new();
+    let piped = child.stdout.take().map_or(Ok(0), |mut out| std::io::copy(&mut out, &mut result));
+    let status = child.wait().map_err(|e| Failure::system(format!("wait for {first}: {e}")))?;
+    piped.map_err(|e| Failure::system(format!("read the result from {first}: {e}")))?;
+    if !status.success() {
+        let failure =
+            Failure { exit: Exit::ProgramFailed, message: format!("{first} ended with {status}"), hint: None };
+        return Err(failure.hint("its own words are above; docs/noise.md says what MPI libraries want"));
+    }
+    if let Some((kept, file)) = kept.as_mut().zip(args.output.as_ref()) {
+        let written = std::io::Write::write_all(kept, &result);
+        written.map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
+    }
+    read(result.as_slice()).map_err(|e| {
+        let message = format!("what {} printed is not its result: {e}", program.display());
+        Failure { exit: Exit::ProgramFailed, message, hint: None }
+    })
+}
+
+/// The command that starts MPI programs, in words.
+fn launcher(asked: Option<&str>, in_slurm: bool) -> Result<Vec<String>, Failure> {
+    let command = asked.unwrap_or(if in_slurm { "srun --mpi=pmix --cpu-bind=cores" } else { "mpirun --bind-to core" });
+    shell_words::split(command).map_err(|e| Failure::usage(format!("--launch {command}: {e}")))
+}
+
+/// Where the MPI program is. A launcher would look for a name without a folder in PATH.
+fn program(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(path) = asked {
+        return std::path::absolute(path)
+            .ok()
+            .filter(|p| p.is_file())
+            .ok_or_else(|| Failure::usage(format!("--program {}: there is no such file", path.display())));
+    }
+    let tare = std::env::current_exe().map_err(|e| Failure::system(format!("find tare's own folder: {e}")))?;
+    let folder = tare.parent().unwrap_or(Path::new("/"));
+    let places = [folder.join(PROGRAM), folder.join("../libexec/tare").join(PROGRAM)];
+    places.into_iter().find(|p| p.is_file()).ok_or_else(|| {
+        let failure = Failure::system(format!("the MPI program {PROGRAM} is not beside tare, in {}", folder.display()));
+        failure.hint("`make mpi` builds it; --program PATH names it elsewhere")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_launcher_is_as_asked_for_or_fits_the_place() {
+        let of = |asked, slurm| launcher(asked, slurm).unwrap().join("|");
+        assert_eq!(of(None, false), "mpirun|--bind-to|core");
+        assert_eq!(of(None, true), "srun|--mpi=pmix|--cpu-bind=cores");
+        assert_eq!(of(Some("mpirun -n 2 --host 'a b'"), true), "mpirun|-n|2|--host|a b");
+        assert!(launcher(Some("mpirun 'x"), false).is_err());
+    }
+}

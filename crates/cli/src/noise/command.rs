@@ -1,0 +1,257 @@
+//! `tare noise`: how long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many nodes.
+
+use crate::args::store::StoreArgs;
+use crate::args::style::StyleArgs;
+use crate::args::values::{cpu_list, duration};
+use crate::exit::{Exit, Failure};
+use crate::noise::result::{failure, grains, print_noise, write};
+use crate::noise::{bsp, files};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use tarebench::core::base::units::Nanos;
+use tarebench::core::documents::head::Id;
+use tarebench::core::noise::data::Heuristic;
+use tarebench::core::noise::data::{Plan, Sched, Source};
+use tarebench::noise::measure::{Step, choose_cpus, failed, load, measure, rate, tick};
+use tarebench::render::kit::number;
+use tarebench::render::kit::web::html as web;
+use tarebench::render::noise::figures::figure;
+use tarebench::run::session::Place;
+use tarebench::store::SqliteStore;
+use tarebench::sys::noise::HIGHEST;
+use tarebench::sys::signals::Signals;
+
+/// Measure what delays a fixed piece of work on this machine, and what that costs jobs on many nodes
+///
+/// An empty loop is calibrated, then phases of it run back to back, each timed by the cycle counter (ICS'05, section 3). As
+/// root the kernel's own record says what interrupted them. Without --for, a million phases of each grain are measured:
+/// of a millisecond, 17 minutes.
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  tare noise --grain 100us --for 1min
+  tare noise --sweep --for 10s --sched fifo:10
+  tare noise --grain 1ms --cpus all --for 5min
+  tare noise bsp --launch 'mpirun -n 2'
+  tare show n1
+  tare noise export n1 --as detours -o detours.txt
+  tare noise import detours.txt --as detours --grain 1ms --machine node7"
+)]
+pub struct NoiseArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    measure: MeasureArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Bsp(bsp::BspArgs),
+    Export(files::ExportArgs),
+    Import(files::ImportArgs),
+}
+
+#[derive(Args)]
+struct MeasureArgs {
+    /// Lengths of undisturbed phases, 1us to 1s, as 1us,10us [default: 1ms]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
+    grain: Vec<Nanos>,
+    /// 1us, 10us, 100us, 1ms, 10ms, 100ms and 1s; of each ten seconds unless --for or --phases says else
+    #[arg(long, conflicts_with = "grain")]
+    sweep: bool,
+    /// Phases of each grain, on each CPU [default: 1000000; with --for as many as there is time for]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_PHASES))]
+    phases: Option<u64>,
+    /// Time for the phases of each grain
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    limit: Option<Nanos>,
+    /// On these CPUs at once, as 1 or 0-3,8, or `all` [default: the last one that may be used]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// `other` (the default scheduler) or `fifo:PRIORITY` (1 to 98; the phases then keep a CPU from all else)
+    #[arg(long, value_name = "HOW", default_value = "other")]
+    sched: String,
+    /// What of the calibration's timings is taken
+    #[arg(long, value_enum, default_value_t = HeuristicArg::SecondDecile)]
+    calibrate: HeuristicArg,
+    /// Timings of the calibration, each of a million iterations
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
+    calibrations: u64,
+    /// Delays whose chance is told [default: 1us,10us,100us,1ms,10ms]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
+    delays: Vec<Nanos>,
+    /// Without the kernel's record, which makes each interrupt a little longer
+    #[arg(long)]
+    no_explain: bool,
+    /// Picture of the share of phases over each delay, as SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Web page to write: one file, which asks nothing of a network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    style: StyleArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum HeuristicArg {
+    /// The mean between the 10th and the 20th percentile
+    SecondDecile,
+    /// The shortest
+    Minimum,
+    /// The mean
+    Mean,
+    /// The median
+    Median,
+}
+
+/// 400 MB of the measuring process's memory, on each CPU.
+const MOST_PHASES: u64 = 50_000_000;
+const DEFAULT_PHASES: u64 = 1_000_000;
+const GRAINS: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
+const SWEPT: Nanos = Nanos::from_millis(10_000);
+const LONGEST: Nanos = Nanos::from_millis(24 * 3_600_000);
+fn sched(text: &str) -> Result<Sched, Failure> {
+    let priority = text.strip_prefix("fifo:").and_then(|p| p.parse().ok()).filter(|p| (1..=HIGHEST).contains(p));
+    match (text, priority) {
+        ("other", _) => Ok(Sched::Other),
+        (_, Some(priority)) => Ok(Sched::Fifo { priority }),
+        _ => Err(Failure::usage(format!("--sched {text}: expected other, or fifo:PRIORITY (1 to {HIGHEST})"))),
+    }
+}
+
+fn plan(args: &MeasureArgs) -> Result<Plan, Failure> {
+    let grains = match (args.sweep, args.grain.as_slice()) {
+        (true, _) => (0..7).map(|i| Nanos::from_micros(10_i64.pow(i))).collect(),
+        (false, []) => vec![Nanos::from_millis(1)],
+        (false, some) => some.to_vec(),
+    };
+    if grains.iter().any(|g| !GRAINS.contains(g)) {
+        return Err(Failure::usage("--grain is not between 1us and 1s"));
+    }
+    let twice = grains.iter().enumerate().any(|(i, g)| grains.iter().take(i).any(|before| before == g));
+    if twice {
+        return Err(Failure::usage("--grain has the same length twice"));
+    }
+    if args.limit.is_some_and(|l| l > LONGEST) {
+        return Err(Failure::usage("--for is over 24 hours"));
+    }
+    let (phases, limit) = match (args.phases, args.limit) {
+        (None, None) if args.sweep => (MOST_PHASES, Some(SWEPT)),
+        (phases, None) => (phases.unwrap_or(DEFAULT_PHASES), None),
+        (phases, limit) => (phases.unwrap_or(MOST_PHASES), limit),
+    };
+    let sched = sched(&args.sched)?;
+    let asked = match args.cpus.as_deref() {
+        None => None,
+        Some("all") => Some(tarebench::sys::cpu::allowed().map_err(Failure::system)?),
+        Some(list) => Some(cpu_list(list)?),
+    };
+    let cpus = choose_cpus(asked).map_err(failure)?;
+    let heuristic = match args.calibrate {
+        HeuristicArg::SecondDecile => Heuristic::SecondDecile,
+        HeuristicArg::Minimum => Heuristic::Minimum,
+        HeuristicArg::Mean => Heuristic::Mean,
+        HeuristicArg::Median => Heuristic::Median,
+    };
+    let explain = !args.no_explain;
+    let hz = rate().map_err(failure)?;
+    Ok(Plan {
+        source: Source::Measured,
+        tick: Some(tick()),
+        cpus,
+        sched,
+        grains,
+        phases,
+        limit,
+        heuristic,
+        calibrations: args.calibrations,
+        explain,
+        hz,
+    })
+}
+
+pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        None => measured(&args.measure),
+        Some(Command::Bsp(a)) => bsp::bsp(a),
+        Some(Command::Export(a)) => files::export(a),
+        Some(Command::Import(a)) => files::import(a),
+    }
+}
+
+fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
+    let show = args.style.show()?;
+    let plan = plan(args)?;
+    for file in args.svg.iter().chain(&args.html) {
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
+    }
+    let (mut store, stored) = match args.store.place()? {
+        Place::Store(store) => (*store, true),
+        // Of a store that is in memory only, nothing is kept.
+        Place::Nowhere => (SqliteStore::in_memory()?, false),
+    };
+    let signals = Signals::install().map_err(Failure::system)?;
+    let mut line = Line { on: show.progress, unicode: show.progress_style.unicode, shown: false };
+    let done = measure(&mut store, &plan, &signals, &mut |id, step| line.draw(id, step));
+    line.clear();
+    let (id, signal) = done.map_err(failure)?;
+    let (mut head, found) = load(&store, id)?;
+    if !stored {
+        head.number = 0;
+    }
+    let grains = grains(&found, &args.delays);
+    if args.json || !show.is_quiet() {
+        print_noise(&head, &found, &grains, args.json, &show.style)?;
+    }
+    if let Some((file, picture)) = args.svg.as_ref().zip(figure(&head, &grains)) {
+        write(file, &picture)?;
+    }
+    if let Some(file) = &args.html {
+        let page = tarebench::render::noise::page::noise(&head, &found, &grains, crate::output::foot());
+        write(file, &web::html(&page).map_err(Failure::system)?)?;
+    }
+    if signal.is_some() {
+        eprintln!("tare: interrupted; what was measured until then is kept");
+        return Ok(Exit::Interrupted);
+    }
+    match failed(&found) {
+        Some(series) => Err(Failure::system(format!("the phases on CPU {} did not come to their end", series.cpu))),
+        None => Ok(Exit::Done),
+    }
+}
+
+/// What is being measured, on standard error; nothing is drawn while phases run.
+struct Line {
+    on: bool,
+    unicode: bool,
+    shown: bool,
+}
+
+impl Line {
+    fn draw(&mut self, id: Id, step: Step) {
+        if !self.on {
+            return;
+        }
+        let time = |t: Nanos| number::time(t.as_f64(), None, self.unicode).unwrap_or_default();
+        let text = match step {
+            Step::Calibration => "calibrating".to_owned(),
+            Step::Phases { grain, expected } => format!("phases of {}, for about {}", time(grain), time(expected)),
+        };
+        eprint!("\r\x1b[K{id}: {text}");
+        self.shown = true;
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! `tare noise`.
+
+pub mod bsp;
+pub mod command;
+pub mod files;
+pub mod result;

@@ -1,0 +1,53 @@
+//! What a measurement of noise comes to, as every subcommand shows it.
+
+use crate::exit::Failure;
+use crate::output::print;
+use std::path::Path;
+use tarebench::core::base::units::Nanos;
+use tarebench::core::documents::head::Head;
+use tarebench::core::noise::data::Noise;
+use tarebench::core::noise::report::{DELAYS, Grain, report};
+use tarebench::noise::error::NoiseError;
+use tarebench::render::kit::style::Style;
+use tarebench::render::noise::terminal::{json, terminal};
+
+/// Of the intervals.
+const SEED: u64 = 1;
+
+pub fn failure(e: NoiseError) -> Failure {
+    match e {
+        NoiseError::Cpu { .. } | NoiseError::File(_) => Failure::usage(e.to_string()),
+        NoiseError::Priority(_) if tarebench::sys::process::effective_uid() == 0 => Failure::system(e).hint(
+            "a container may forbid them; with RT_GROUP_SCHED in the kernel and cgroup v2, only the root cgroup has time for them",
+        ),
+        NoiseError::Priority(_) => {
+            Failure::system(e).hint("run as root, or raise `ulimit -r`; without --sched the default scheduler is used")
+        }
+        NoiseError::Budget { .. } => Failure::system(e)
+            .hint("run tare in the root cgroup, or write a time to this file, and to those of the cgroups above it first"),
+        NoiseError::Document(e) => e.into(),
+        other => Failure::system(other),
+    }
+}
+
+/// What a measurement comes to, with the chances of these delays, or of the usual ones if there are none.
+pub fn grains(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
+    report(noise, if delays.is_empty() { &DELAYS } else { delays }, SEED)
+}
+
+/// A measurement on standard output.
+pub fn print_noise(head: &Head, noise: &Noise, grains: &[Grain], as_json: bool, style: &Style) -> Result<(), Failure> {
+    if as_json {
+        print(&json(head, noise, grains).map_err(Failure::system)?);
+    } else {
+        print(&terminal(head, noise, grains, style));
+    }
+    Ok(())
+}
+
+/// One that is there is written anew.
+pub fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
+    eprintln!("wrote {}", file.display());
+    Ok(())
+}

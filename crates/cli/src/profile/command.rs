@@ -1,0 +1,86 @@
+//! `tare profile`: learn the machine's daemons and their cutoffs, and keep what was learned.
+
+use crate::args::store::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::profile::{kept, learn};
+use clap::{Args, Subcommand};
+use tarebench::profile::ProfilingError;
+
+/// Learn the machine's infrequent, long-running daemons, so that `tare run` can discard what they spoil
+///
+/// Without a subcommand, a new profile is learned: by running INC many times (--preset, --short, --long), or by
+/// watching the machine at its usual work (--watch). EMPv5; SEDONA step B.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = AFTER)]
+pub struct ProfileArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    learn: learn::LearnArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+const AFTER: &str = "Examples:
+  tare profile --preset overnight
+  tare profile --short 2sx900 --long 60sx30 --cpus 1
+  tare profile --watch --for 24h
+  tare profile resume
+  tare profile show --full
+
+Exit codes: 0 done; 1 `check` found daemons that the profile lacks; 2 wrong usage; 4 the store or the system failed; \
+130 interrupted.";
+
+#[derive(Subcommand)]
+enum What {
+    /// Go on with a profile that was interrupted, killed, or stopped by a reboot
+    Resume(learn::ResumeArgs),
+    /// Make a profile of what was measured so far, or of a recording anew
+    Learn(learn::SoFarArgs),
+    /// List the profiles
+    List(kept::ListArgs),
+    /// Print a profile's tables
+    Show(kept::ShowArgs),
+    /// Write a profile, with its samples, as JSON that `tare profile import` reads
+    Export(kept::ExportArgs),
+    /// Store a profile that `tare profile export` wrote
+    Import(kept::ImportArgs),
+    /// Make one profile of the samples of several
+    Merge(kept::MergeArgs),
+    /// Tell whether recent runs met daemons that a profile lacks
+    Check(kept::CheckArgs),
+    /// Remove profiles; the runs that they were learned from stay
+    Rm(kept::RmArgs),
+}
+
+pub fn profile(args: &ProfileArgs) -> Result<Exit, Failure> {
+    let store = &args.store;
+    match &args.what {
+        None => learn::learn(&args.learn, store),
+        Some(What::Resume(a)) => learn::resume(a, store),
+        Some(What::Learn(a)) => learn::so_far(a, store),
+        Some(What::List(a)) => kept::list(a, store),
+        Some(What::Show(a)) => kept::show(a, store),
+        Some(What::Export(a)) => kept::export(a, store),
+        Some(What::Import(a)) => kept::import(a, store),
+        Some(What::Merge(a)) => kept::merge(a, store),
+        Some(What::Check(a)) => kept::check(a, store),
+        Some(What::Rm(a)) => kept::rm(a, store),
+    }
+}
+
+impl From<ProfilingError> for Failure {
+    fn from(e: ProfilingError) -> Failure {
+        match e {
+            ProfilingError::Session(e) => e.into(),
+            ProfilingError::NoStore => Failure::usage(e.to_string()).hint("name a file with --db, or leave --db out"),
+            ProfilingError::Nothing(_) => {
+                Failure::usage(e.to_string()).hint("`tare profile` begins one; `tare profile list` shows what there is")
+            }
+            ProfilingError::TooFew(..) => {
+                Failure::usage(e.to_string()).hint("`tare profile resume` goes on with it, if it was interrupted")
+            }
+            ProfilingError::Different(..) | ProfilingError::NoRecording(_) => Failure::usage(e.to_string()),
+        }
+    }
+}

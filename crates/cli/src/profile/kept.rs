@@ -1,0 +1,267 @@
+//! Stored profiles: list, show, export, import, merge, check, remove.
+
+use crate::args::store::StoreArgs;
+use crate::args::style::StyleArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use crate::profile::result::{check_name, print_profile, shown};
+use clap::Args;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::PathBuf;
+use tarebench::core::profile::data::Profile;
+use tarebench::core::profile::lacking::{Lacking, lacking};
+use tarebench::profile as profiling;
+use tarebench::render::kit::text::shown as clean;
+use tarebench::render::profile::terminal as render;
+use tarebench::store::{ProfileArchive, RunFilter, SqliteStore, Store, StoreError};
+
+/// Lists.
+#[derive(Args)]
+pub struct ListArgs {
+    /// As JSON, without the samples
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+/// Shows one.
+#[derive(Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    which: Which,
+    /// With its samples and all tables, as JSON
+    #[arg(long)]
+    json: bool,
+    /// And tell whether recent runs met daemons that it lacks
+    #[arg(long, conflicts_with = "json")]
+    check: bool,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+/// Which profile is meant.
+#[derive(Args)]
+pub struct Which {
+    /// NAME, or NAME@VERSION [default: the newest of this machine]
+    #[arg(value_name = "PROFILE")]
+    label: Option<String>,
+}
+
+impl Which {
+    /// The profile, which must be there.
+    pub fn find(&self, store: &SqliteStore) -> Result<Profile, Failure> {
+        let found = match &self.label {
+            Some(label) => store.profile(label)?,
+            None => store.newest_profile(&tarebench::machine::identity())?,
+        };
+        found.ok_or_else(|| {
+            let what = match &self.label {
+                Some(label) => format!("there is no profile {label}"),
+                None => "there is no profile of this machine".to_owned(),
+            };
+            Failure::usage(what).hint("`tare profile list` shows what there is, `tare profile` learns one")
+        })
+    }
+}
+
+/// Writes one.
+#[derive(Args)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    which: Which,
+    /// File to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+/// Reads one.
+#[derive(Args)]
+pub struct ImportArgs {
+    /// File to read; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Joins some.
+#[derive(Args)]
+pub struct MergeArgs {
+    /// NAME or NAME@VERSION, two or more
+    #[arg(value_name = "PROFILE", required = true, num_args = 2..)]
+    profiles: Vec<String>,
+    /// Name of the new profile [default: that of the first]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+/// Compares one with runs.
+#[derive(Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Look at so many runs, the newest
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    runs: u32,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+/// Removes some.
+#[derive(Args)]
+pub struct RmArgs {
+    /// NAME@VERSION, or NAME for all its versions
+    #[arg(value_name = "PROFILE", required = true)]
+    profiles: Vec<String>,
+}
+
+pub fn list(args: &ListArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let show = shown(&args.style, store)?;
+    let (profiles, open) = match SqliteStore::open_read_only(&store.path()?) {
+        Ok(store) => (store.profiles()?, profiling::unfinished(&store)?),
+        Err(StoreError::Missing { .. }) => (Vec::new(), Vec::new()),
+        Err(e) => return Err(e.into()),
+    };
+    if args.json {
+        let one = |p: &Profile| {
+            serde_json::json!({
+                "name": p.name, "version": p.version, "created": p.created, "machine": p.machine, "host": p.host,
+                "kernel": p.kernel, "cpus": p.cpus, "tool": p.tool, "method": p.method, "cutoffs": p.cutoffs,
+                "samples": { "short": p.short.observations.len(), "long": p.long.as_ref().map(|l| l.observations.len()) },
+            })
+        };
+        let all: Vec<_> = profiles.iter().map(one).collect();
+        print(&(serde_json::to_string_pretty(&all).map_err(Failure::system)? + "\n"));
+        return Ok(Exit::Done);
+    }
+    for name in &open {
+        let name = clean(name);
+        eprintln!("Not finished: {name} (`tare profile resume {name}{}` goes on with it)", show.db_option());
+    }
+    if profiles.is_empty() {
+        eprintln!("No profiles are stored yet; `tare profile` learns one.");
+        return Ok(Exit::Done);
+    }
+    print(&render::list(&profiles, &show.style));
+    Ok(Exit::Done)
+}
+
+pub fn show(args: &ShowArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let show = shown(&args.style, store)?;
+    let store = store.readable()?;
+    let profile = args.which.find(&store)?;
+    if args.json {
+        let learned = profiling::learned(&profile)?;
+        print(&(render::json(&profile, &learned).map_err(Failure::system)? + "\n"));
+        return Ok(Exit::Done);
+    }
+    print_profile(&profile, &show)?;
+    if args.check {
+        return checked(&profile, &store, 20, &show.style);
+    }
+    Ok(Exit::Done)
+}
+
+pub fn export(args: &ExportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let archive = ProfileArchive::new(args.which.find(&store.readable()?)?);
+    let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", args.output.display()));
+    if args.output.as_os_str() == "-" {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        // A reader that has seen enough (`| head`) is no failure.
+        match archive.write(&mut out).and_then(|()| out.flush()) {
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(e)),
+            _ => return Ok(Exit::Done),
+        }
+    }
+    let mut out = BufWriter::new(std::fs::File::create(&args.output).map_err(failed)?);
+    archive.write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
+    Ok(Exit::Done)
+}
+
+pub fn import(args: &ImportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let mut store = store.writable()?;
+    let archive = if args.file.as_os_str() == "-" {
+        ProfileArchive::read(&mut std::io::stdin().lock())?
+    } else {
+        let opened = std::fs::File::open(&args.file);
+        let file = opened.map_err(|e| Failure::usage(format!("open {}: {e}", args.file.display())))?;
+        ProfileArchive::read(&mut BufReader::new(file))?
+    };
+    check_name(&archive.profile.name)?;
+    store.save_profile(&archive.profile)?;
+    eprintln!("stored as profile {}", clean(&archive.profile.label()));
+    Ok(Exit::Done)
+}
+
+pub fn merge(args: &MergeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let show = shown(&args.style, store)?;
+    let mut store = store.writable()?;
+    let find = |label: &String| Which { label: Some(label.clone()) }.find(&store);
+    let all: Vec<Profile> = args.profiles.iter().map(find).collect::<Result<_, _>>()?;
+    let name = args.name.clone().or_else(|| all.first().map(|p| p.name.clone())).unwrap_or_default();
+    check_name(&name)?;
+    let profile = profiling::keep(&mut store, profiling::merge(&name, &all)?)?;
+    if !show.is_quiet() {
+        print_profile(&profile, &show)?;
+    }
+    Ok(Exit::Done)
+}
+
+pub fn check(args: &CheckArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let show = shown(&args.style, store)?;
+    let store = store.readable()?;
+    let profile = args.which.find(&store)?;
+    checked(&profile, &store, args.runs, &show.style)
+}
+
+/// Looks at the newest runs of the profile's machine, runs of profiles left out.
+fn checked(
+    profile: &Profile,
+    store: &SqliteStore,
+    runs: u32,
+    style: &tarebench::render::kit::style::Style,
+) -> Result<Exit, Failure> {
+    let mut samples = Vec::new();
+    let mut seen = 0;
+    for summary in store.runs(&RunFilter::default())?.into_iter().filter(|r| r.created > profile.created) {
+        let run = store.run(summary.id)?;
+        if run.host.machine == profile.machine && run.plan.purpose.is_none() && seen < runs {
+            samples.extend(store.samples(summary.id)?);
+            seen += 1;
+        }
+    }
+    let label = clean(&profile.label()).into_owned();
+    if samples.is_empty() {
+        eprintln!("There are no runs of this machine after the profile {label}.");
+        return Ok(Exit::Done);
+    }
+    let found: Vec<Lacking> = lacking(profile, &samples);
+    if found.is_empty() {
+        print(&format!("The profile {label} knows every daemon of the last {seen} runs.\n"));
+        return Ok(Exit::Done);
+    }
+    print(&render::lacking(profile, &found, style));
+    match found.iter().filter(|l| l.matters()).count() {
+        0 => Ok(Exit::Done),
+        n => {
+            let daemons = if n == 1 { "daemon that matters is" } else { "daemons that matter are" };
+            eprintln!("tare: {n} {daemons} not in the profile {label}; make a new one: tare profile");
+            Ok(Exit::NOT_AS_WANTED)
+        }
+    }
+}
+
+pub fn rm(args: &RmArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let mut store = store.writable()?;
+    // All are looked up before any is removed: a mistyped name removes nothing.
+    for label in &args.profiles {
+        Which { label: Some(label.clone()) }.find(&store)?;
+    }
+    for label in &args.profiles {
+        let n = store.remove_profile(label)?;
+        let versions = if n == 1 { "version" } else { "versions" };
+        eprintln!("removed {n} {versions} of {}", clean(label));
+    }
+    Ok(Exit::Done)
+}

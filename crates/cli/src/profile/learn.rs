@@ -1,0 +1,366 @@
+//! Learning: by running INC, by watching, and going on with either.
+
+use crate::args::store::StoreArgs;
+use crate::args::style::{Show, StyleArgs};
+use crate::args::values::{cpu_list, duration};
+use crate::exit::{Exit, Failure};
+use crate::inc::command::calibration;
+use crate::machine::tune::TuneAround;
+use crate::profile::result::{check_name, default_name, print_profile, shown};
+use crate::progress::Progress;
+use clap::{Args, ValueEnum};
+use std::io::Write;
+use std::path::Path;
+use tarebench::core::base::name::Name;
+use tarebench::core::base::units::Nanos;
+use tarebench::core::profile::profiling::reach;
+use tarebench::core::run::data::Run;
+use tarebench::core::run::plan::{Purpose, Watching};
+use tarebench::profile as profiling;
+use tarebench::profile::{Progressed, Request, Shape, WatchRequest};
+use tarebench::render::kit::text::shown as clean;
+use tarebench::render::profile::terminal::{long_time, reach as reach_text};
+use tarebench::run::session::{Event, Why};
+use tarebench::sys::signals::Signals;
+
+/// How to learn a new profile.
+#[derive(Args)]
+#[command(next_help_heading = "Learning")]
+pub struct LearnArgs {
+    /// Task lengths and numbers of samples
+    #[arg(long, value_enum, value_name = "PRESET", default_value_t = Preset::Minutes, conflicts_with_all = ["short", "watch"])]
+    preset: Preset,
+    /// Short part: task length and samples, e.g. 2sx900; with --watch the task length alone
+    #[arg(long, value_name = "LENxN")]
+    short: Option<String>,
+    /// Long part, e.g. 60sx30; with --watch the task length alone
+    #[arg(long, value_name = "LENxN", requires = "short")]
+    long: Option<String>,
+    /// Watch the machine at its usual work instead of running INC
+    #[arg(long, requires = "total")]
+    watch: bool,
+    /// How long to watch, e.g. 24h
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "watch", id = "total")]
+    total: Option<Nanos>,
+    /// Time between two images [default: 1s, or what costs 0.05% of a CPU]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "watch")]
+    interval: Option<Nanos>,
+    /// Name of the profile [default: the machine's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// CPUs that INC may use, e.g. those that your programs will be measured on
+    #[arg(long, value_name = "LIST", conflicts_with = "watch")]
+    cpus: Option<String>,
+    #[command(flatten)]
+    tuning: TuneAround,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Preset {
+    /// 128 s × 800 and 16,384 s × 40 (EMP, SEDONA): 28 and 182 hours
+    Paper,
+    /// 16 s × 1,200 and 600 s × 40: 12 hours
+    Overnight,
+    /// 2 s × 900 and 60 s × 30: an hour
+    Hour,
+    /// 0.25 s × 480 and 4 s × 30: four minutes; finds what comes every few seconds
+    Minutes,
+}
+
+impl Preset {
+    fn shapes(self) -> (Shape, Shape) {
+        let shape = |seconds: f64, samples| Shape { length: Nanos::from_secs_f64(seconds), samples };
+        match self {
+            Preset::Paper => (shape(128.0, 800), shape(16_384.0, 40)),
+            Preset::Overnight => (shape(16.0, 1200), shape(600.0, 40)),
+            Preset::Hour => (shape(2.0, 900), shape(60.0, 30)),
+            Preset::Minutes => (shape(0.25, 480), shape(4.0, 30)),
+        }
+    }
+}
+
+/// Goes on with a profile.
+#[derive(Args)]
+pub struct ResumeArgs {
+    /// Name of the profile [default: the latest that is not finished]
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    tuning: TuneAround,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+/// Makes a profile of what there is.
+#[derive(Args)]
+pub struct SoFarArgs {
+    /// Name of the profile [default: the machine's]
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Short task length of the virtual samples, for a recording
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    short: Option<Nanos>,
+    /// Long task length, for a recording
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "short")]
+    long: Option<Nanos>,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+/// `2sx900`: a task length and a number of samples.
+fn shape(text: &str) -> Result<Shape, Failure> {
+    let bad = |why: String| Failure::usage(format!("{text}: expected a task length and samples such as 2sx900; {why}"));
+    let (length, samples) = text.rsplit_once(['x', '×', '*']).ok_or_else(|| bad("there is no `x`".to_owned()))?;
+    let length = duration(length).map_err(bad)?;
+    let samples: u32 = samples.trim().parse().map_err(|_| bad("the number of samples is none".to_owned()))?;
+    if !(0.001..=16_384.0).contains(&length.secs()) {
+        return Err(bad("task lengths are 1 ms to 16,384 s".to_owned()));
+    }
+    if samples < profiling::fewest() || samples > 10_000_000 {
+        return Err(bad(format!("at least {} samples are needed to tell a cluster", profiling::fewest())));
+    }
+    Ok(Shape { length, samples })
+}
+
+fn name_of(given: Option<&str>) -> Result<String, Failure> {
+    let name = given.map_or_else(default_name, str::to_owned);
+    check_name(&name)?;
+    Ok(name)
+}
+
+pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let name = name_of(args.name.as_deref())?;
+    let show = shown(&args.style, store)?;
+    if args.watch {
+        let request = watch_request(args, name)?;
+        return watch(args, &request, store, &show);
+    }
+    let (short, long) = match (&args.short, &args.long) {
+        (Some(s), long) => (shape(s)?, long.as_deref().map(shape).transpose()?),
+        (None, _) => {
+            let (short, long) = args.preset.shapes();
+            (short, Some(long))
+        }
+    };
+    if long.is_some_and(|l| l.length <= short.length) {
+        return Err(Failure::usage("the long part's task length is not above the short one's"));
+    }
+    let cpus = args.cpus.as_deref().map(cpu_list).transpose()?.unwrap_or_default();
+    let mut place = store.place()?;
+    refuse_second(&mut place, &name, &show)?;
+    let rate = calibration(std::env::var_os("TARE_CALIBRATION").as_deref().map(Path::new), false, false)?;
+    let exe = std::env::current_exe().map_err(Failure::system)?;
+    let words = [exe.as_os_str().as_encoded_bytes(), b"inc", b"--quiet", b"--count"];
+    let request = Request {
+        name: name.clone(),
+        short,
+        long,
+        inc: words.into_iter().map(Name::new).collect(),
+        increments_per_second: rate.increments_per_second,
+        cpus,
+    };
+    announce(&name, &[Some(("short", short)), long.map(|l| ("long", l))], "INC", &show);
+    let signals = Signals::install().map_err(Failure::system)?;
+    let tuned = args.tuning.begin(&signals)?;
+    let mut stages = Stages::new(&show);
+    let progressed = profiling::learn_active(&request, &mut place, &signals, &mut |run, e| stages.on(run, &e));
+    drop(stages);
+    let restored = TuneAround::end(tuned);
+    let exit = finish(progressed?, &name, &show)?;
+    restored.map(|()| exit)
+}
+
+fn watch_request(args: &LearnArgs, name: String) -> Result<WatchRequest, Failure> {
+    let total = args.total.unwrap_or_default();
+    let length = |text: &Option<String>, default: i64| match text {
+        Some(t) => duration(t).map_err(|e| Failure::usage(format!("{t}: with --watch a task length alone; {e}"))),
+        None => Ok(Nanos(default)),
+    };
+    let least = args.interval.map_or(4_000_000_000, |i| i.0);
+    let short = length(&args.short, (total.0 / 800).max(least))?;
+    let long = match (&args.short, &args.long) {
+        (Some(_), None) => None,
+        _ => Some(length(&args.long, (total.0 / 40).max(2 * short.0))?),
+    };
+    let samples = |l: Nanos| u32::try_from(total.0 / l.0.max(1)).unwrap_or(u32::MAX);
+    if samples(short) < profiling::fewest() {
+        let need = long_time(Nanos(short.0.saturating_mul(i64::from(profiling::fewest()))), true);
+        let text = format!("--for {}: too short for {} samples", long_time(total, true), profiling::fewest());
+        return Err(Failure::usage(text).hint(format!("watch for {need} or longer, or give a shorter --short")));
+    }
+    let long = long.filter(|l| samples(*l) >= profiling::fewest());
+    Ok(WatchRequest { name, total, interval: args.interval, lengths: (short, long) })
+}
+
+fn watch(args: &LearnArgs, request: &WatchRequest, store: &StoreArgs, show: &Show) -> Result<Exit, Failure> {
+    let mut place = store.place()?;
+    refuse_second(&mut place, &request.name, show)?;
+    let shape =
+        |l: Nanos| Shape { length: l, samples: u32::try_from(request.total.0 / l.0.max(1)).unwrap_or(u32::MAX) };
+    let (short, long) = request.lengths;
+    let parts = [Some(("short", shape(short))), long.map(|l| ("long", shape(l)))];
+    announce(&request.name, &parts, "virtual samples", show);
+    let signals = Signals::install().map_err(Failure::system)?;
+    let tuned = args.tuning.begin(&signals)?;
+    let mut line = Recording::new(show);
+    let progressed = profiling::learn_passive(request, &mut place, &signals, &mut |w, n| line.on(w, n));
+    drop(line);
+    let restored = TuneAround::end(tuned);
+    let exit = finish(progressed?, &request.name, show)?;
+    restored.map(|()| exit)
+}
+
+/// A second attempt would hide an unfinished first one.
+fn refuse_second(place: &mut tarebench::run::session::Place, name: &str, show: &Show) -> Result<(), Failure> {
+    let tarebench::run::session::Place::Store(store) = place else { return Ok(()) };
+    if !profiling::unfinished(store)?.iter().any(|n| n == name) {
+        return Ok(());
+    }
+    let hint = format!(
+        "`tare profile resume {name}{0}` goes on with it; `tare profile learn {name}{0}` takes what is there; --name makes another",
+        show.db_option()
+    );
+    Err(Failure::usage(format!("a profile {name} was begun and is not finished")).hint(hint))
+}
+
+/// Says how long it takes and what it can find.
+fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, show: &Show) {
+    if show.is_quiet() {
+        return;
+    }
+    let unicode = show.progress_style.unicode;
+    let times = if unicode { "×" } else { "x" };
+    eprintln!("Learning the profile {}:", clean(name));
+    for (part, shape) in parts.iter().flatten() {
+        let Ok(reach) = reach(shape.samples, shape.length) else { continue };
+        let length = long_time(shape.length, unicode);
+        let total = long_time(reach.total, unicode);
+        eprintln!("  {part} part: {} {times} {what} of {length}, {total} in all;", shape.samples);
+        eprintln!("    it {}.", reach_text(&reach, unicode));
+    }
+    eprintln!(
+        "  It can be interrupted at any time; `tare profile resume {}{}` goes on.",
+        clean(name),
+        show.db_option()
+    );
+}
+
+/// The progress of the parts, one after the other.
+struct Stages<'a> {
+    show: &'a Show,
+    current: Option<(i64, Progress)>,
+}
+
+impl<'a> Stages<'a> {
+    fn new(show: &'a Show) -> Stages<'a> {
+        Stages { show, current: None }
+    }
+
+    fn on(&mut self, run: &Run, event: &Event<'_>) {
+        if self.current.as_ref().is_none_or(|(id, _)| *id != run.id) {
+            let then = match &run.plan.purpose {
+                Some(Purpose::Learn(l)) => l.then.map_or(0, |(length, n)| length.0.saturating_mul(i64::from(n))),
+                _ => 0,
+            };
+            self.current = Some((run.id, Progress::new(self.show, &run.plan).then(Nanos(then))));
+        }
+        if let Some((_, progress)) = &mut self.current {
+            progress.on(run, event);
+        }
+    }
+}
+
+/// The progress of a recording.
+struct Recording<'a> {
+    show: &'a Show,
+    drawn: bool,
+}
+
+impl<'a> Recording<'a> {
+    fn new(show: &'a Show) -> Recording<'a> {
+        Recording { show, drawn: false }
+    }
+
+    fn on(&mut self, watching: &Watching, recorded: Nanos) {
+        if !self.show.progress {
+            return;
+        }
+        let u = self.show.progress_style.unicode;
+        let (done, left) = (long_time(recorded, u), long_time(watching.total - recorded, u));
+        let every = long_time(watching.interval, u);
+        let mut err = std::io::stderr().lock();
+        let _ = write!(err, "\rrecorded {done}, {left} left (an image every {every})\x1b[K").and_then(|()| err.flush());
+        self.drawn = true;
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        if self.drawn {
+            let mut err = std::io::stderr().lock();
+            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
+        }
+    }
+}
+
+pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let show = shown(&args.style, store)?;
+    let mut place = tarebench::run::session::Place::Store(Box::new(store.writable()?));
+    let name = match (&args.name, &mut place) {
+        (Some(name), _) => name.clone(),
+        (None, tarebench::run::session::Place::Store(s)) => {
+            let open = profiling::unfinished(s)?;
+            let none = || Failure::usage("there is no unfinished profile").hint("`tare profile` begins one");
+            open.into_iter().next().ok_or_else(none)?
+        }
+        (None, _) => default_name(),
+    };
+    let signals = Signals::install().map_err(Failure::system)?;
+    let tuned = args.tuning.begin(&signals)?;
+    let (mut stages, mut line) = (Stages::new(&show), Recording::new(&show));
+    let progressed =
+        profiling::resume(&name, &mut place, &signals, &mut |run, e| stages.on(run, &e), &mut |w, n| line.on(w, n));
+    drop((stages, line));
+    let restored = TuneAround::end(tuned);
+    let exit = finish(progressed?, &name, &show)?;
+    restored.map(|()| exit)
+}
+
+pub fn so_far(args: &SoFarArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+    let show = shown(&args.style, store)?;
+    let name = name_of(args.name.as_deref())?;
+    let mut store = store.writable()?;
+    let lengths = args.short.map(|short| (short, args.long));
+    let profile = profiling::from_runs(&store, &name, lengths)?;
+    let profile = profiling::keep(&mut store, profile)?;
+    if !show.is_quiet() {
+        print_profile(&profile, &show)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn finish(progressed: Progressed, name: &str, show: &Show) -> Result<Exit, Failure> {
+    if let Some(profile) = &progressed.profile {
+        if !show.is_quiet() {
+            print_profile(profile, show)?;
+        }
+        return Ok(Exit::Done);
+    }
+    let db = show.db_option();
+    let hint = format!(
+        "`tare profile resume {name}{db}` goes on; `tare profile learn {name}{db}` makes a profile of what is there"
+    );
+    let there = progressed.there;
+    Err(match progressed.why {
+        Why::Interrupted(signal) => Failure {
+            exit: Exit::Interrupted,
+            message: format!("interrupted by signal {signal}; {there} are kept"),
+            hint: Some(hint),
+        },
+        Why::NotKept(e) => Failure::system(format!("the last sample could not be stored: {e}")).hint(hint),
+        Why::Failed(e) => Failure::system(format!("measuring stopped: {e}")).hint(hint),
+        Why::Finished => Failure::system("no profile was made").hint(hint),
+    })
+}

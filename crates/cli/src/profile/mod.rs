@@ -1,0 +1,6 @@
+//! `tare profile`.
+
+pub mod command;
+pub mod kept;
+pub mod learn;
+pub mod result;

@@ -1,0 +1,42 @@
+//! What the subcommands of `tare profile` share.
+
+use crate::args::store::StoreArgs;
+use crate::args::style::Show;
+use crate::args::style::StyleArgs;
+use crate::exit::Failure;
+use crate::output::print;
+use tarebench::core::profile::data::Profile;
+use tarebench::profile as profiling;
+use tarebench::render::profile::terminal::terminal;
+use tarebench::sys::clock;
+
+/// The name that profiles of this machine have unless another is given: the host's.
+pub fn default_name() -> String {
+    let name = tarebench::host::host::describe(std::path::Path::new("/")).name;
+    let clean: String = name.chars().filter(|c| !c.is_control() && *c != '@').collect();
+    if clean.is_empty() { "machine".to_owned() } else { clean }
+}
+
+/// Refuses a name that could not be told from a version or from a word of `--profile`.
+pub fn check_name(name: &str) -> Result<(), Failure> {
+    if name.is_empty() || name == "none" || name.contains('@') || name.chars().any(char::is_control) {
+        let what = "expected some characters, no `@` and no control character, and not `none`";
+        return Err(Failure::usage(format!("the profile's name is {name:?}: {what}")));
+    }
+    Ok(())
+}
+
+/// Prints a profile's tables.
+pub fn print_profile(profile: &Profile, show: &Show) -> Result<(), Failure> {
+    let learned = profiling::learned(profile)?;
+    let host = tarebench::host::host::describe(std::path::Path::new("/"));
+    let doubts = profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus);
+    let more = format!("tare profile show {} --full{}", profile.label(), show.db_option());
+    print(&terminal(profile, &learned, &doubts, &more, &show.style));
+    Ok(())
+}
+
+/// How results are shown.
+pub fn shown(style: &StyleArgs, store: &StoreArgs) -> Result<Show, Failure> {
+    Ok(style.show()?.with_store(store.named()))
+}

@@ -1,0 +1,241 @@
+//! The arguments of `tare run`.
+
+use crate::args::exports::Exports;
+use crate::args::store::StoreArgs;
+use crate::args::style::StyleArgs;
+use crate::args::values::{duration, pair};
+use crate::machine::tune::TuneAround;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use tarebench::core::base::units::Nanos;
+use tarebench::core::sample::process_time::PtSource;
+
+/// What is timed.
+#[derive(Args)]
+#[command(next_help_heading = "Programs")]
+pub struct WhatArgs {
+    /// Programs with their arguments, each in one string
+    #[arg(value_name = "PROGRAM")]
+    pub commands: Vec<String>,
+    /// Another program, which the others are compared with [default: the first one]
+    #[arg(long, value_name = "PROGRAM")]
+    pub reference: Option<String>,
+    /// Name of the reference program in tables
+    #[arg(long, value_name = "NAME", requires = "reference")]
+    pub reference_name: Option<String>,
+    /// Name of a program in tables; once for each program, in their order
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub command_name: Vec<String>,
+    /// Run the programs by this shell: `default` (/bin/sh), `none`, or a shell's command
+    #[arg(short = 'S', long, value_name = "SHELL", default_value = "none")]
+    pub shell: String,
+    /// No shell; this is the default, the option is there for hyperfine's users
+    #[arg(short = 'N')]
+    pub no_shell: bool,
+    /// Replace {VAR} by the numbers from MIN to MAX, a program for each
+    #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], allow_hyphen_values = true)]
+    pub parameter_scan: Vec<String>,
+    /// Step of -P
+    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
+    pub parameter_step_size: Option<String>,
+    /// Replace {VAR} by each of these values, a program for each; several lists are combined
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUE,…"])]
+    pub parameter_list: Vec<String>,
+}
+
+/// How often and in which order.
+#[derive(Args)]
+#[command(next_help_heading = "Samples")]
+pub struct CountArgs {
+    /// Executions of each program before counting begins; stored, not counted
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    pub warmup: u32,
+    /// Counted samples per program [default: 10]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), conflicts_with_all = ["precision", "min_runs", "max_runs"])]
+    pub runs: Option<u32>,
+    /// Go on until the median of PT is known to ± REL of it (its 95% interval), e.g. 0.01 for 1%
+    #[arg(long, value_name = "REL")]
+    pub precision: Option<f64>,
+    /// At least so many samples of each program [with --precision: 10]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub min_runs: Option<u32>,
+    /// At most so many samples of each program [with --precision: 500]
+    #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub max_runs: Option<u32>,
+    /// Begin no further round after so long: 500ms, 90s, 10min, 2h; a bare number is seconds
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_time: Option<Nanos>,
+    /// Order of several programs
+    #[arg(long, value_enum, default_value_t = OrderArg::Rounds)]
+    pub order: OrderArg,
+    /// Seed of the random order and of the environment's padding
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// End an execution that takes longer; it has failed, and ends its program's series
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub timeout: Option<Nanos>,
+    /// Count failing executions too, all or those with these exit codes: -i, -i=1,2
+    #[arg(short = 'i', long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    pub ignore_failure: Option<String>,
+}
+
+/// Commands around the samples.
+#[derive(Args)]
+#[command(next_help_heading = "Hooks (shell commands, not timed)")]
+pub struct HookArgs {
+    /// Before a program's first sample
+    #[arg(short, long, value_name = "CMD")]
+    pub setup: Option<String>,
+    /// Before each sample; given once, or once for each program
+    #[arg(short, long, value_name = "CMD")]
+    pub prepare: Vec<String>,
+    /// After each sample; given once, or once for each program
+    #[arg(short = 'C', long, value_name = "CMD")]
+    pub conclude: Vec<String>,
+    /// After a program's last sample, however that ended
+    #[arg(short, long, value_name = "CMD")]
+    pub cleanup: Option<String>,
+}
+
+/// Under which conditions.
+#[derive(Args)]
+#[command(next_help_heading = "Conditions")]
+pub struct ConditionArgs {
+    /// Standard output and error: null, pipe, inherit, or a file, to which standard output is appended
+    #[arg(long, value_name = "WHERE", default_value = "null")]
+    pub output: OsString,
+    /// As --output inherit
+    #[arg(long, conflicts_with = "output")]
+    pub show_output: bool,
+    /// Standard input: null, inherit, or a file
+    #[arg(long, value_name = "WHERE", default_value = "null")]
+    pub input: OsString,
+    /// CPUs that the programs may use, e.g. 1,3-5; tare itself moves to the others
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// Scheduling: fifo:PRIORITY (1 to 99) or nice:VALUE (-20 to 19)
+    #[arg(long, value_name = "HOW")]
+    pub sched: Option<String>,
+    /// Working directory of the programs and hooks
+    #[arg(long, value_name = "FOLDER")]
+    pub cwd: Option<OsString>,
+    /// Set a variable for the programs and hooks; it is stored, unlike all others
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub env: Vec<(String, String)>,
+    /// Run the programs as this user
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Do not end the processes that a program leaves behind
+    #[arg(long)]
+    pub leave_running: bool,
+    /// Take no images of the processes around each sample: no list of daemons
+    #[arg(long)]
+    pub no_images: bool,
+    /// Trace nothing in the kernel: no account of where the time went, no net time
+    #[arg(long)]
+    pub no_account: bool,
+    /// Label the run, to find it again (`tare list --tag`)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub tag: Vec<(String, String)>,
+}
+
+/// What is made of the samples.
+#[derive(Args)]
+#[command(next_help_heading = "Statistics")]
+pub struct StatisticsArgs {
+    /// Discard what lies so many standard deviations from the mean: 2 is strict, 5 relaxed
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    pub sigma: f64,
+    /// Profile of daemons whose cutoffs discard samples: a name, or none [default: this machine's newest]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Measure only if this step of the protocol (v1 to v6) or this factor (tare doctor lists them) holds, else exit with
+    /// 3; may be repeated
+    #[arg(long, value_name = "STEP", value_parser = step_or_factor)]
+    pub require: Vec<String>,
+}
+
+/// Time one or more programs
+///
+/// `tare run -- PROG ARGS…` times one program with its own arguments; `tare run 'PROG A' 'PROG B'` times each
+/// string, split into words as a shell would, but without a shell (-S asks for one).
+#[derive(Args)]
+#[command(after_help = AFTER)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub what: WhatArgs,
+    #[command(flatten)]
+    pub count: CountArgs,
+    #[command(flatten)]
+    pub hooks: HookArgs,
+    #[command(flatten)]
+    pub conditions: ConditionArgs,
+    #[command(flatten)]
+    pub tuning: TuneAround,
+    #[command(flatten)]
+    pub statistics: StatisticsArgs,
+    #[command(flatten)]
+    pub style: StyleArgs,
+    #[command(flatten)]
+    pub exports: Exports,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Take process times from no better source than this one (for comparing sources)
+    #[arg(long, value_enum, value_name = "SOURCE", help_heading = "Conditions")]
+    pub pt_source: Option<Source>,
+    /// Measure what the tracing of programs costs them, with and without it in turn, and nothing else
+    #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
+          value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["commands", "argv"])]
+    pub self_check: Option<u32>,
+    /// One program and its arguments, taken as they are
+    #[arg(last = true, value_name = "PROG ARGS", conflicts_with = "commands", help_heading = "Programs")]
+    pub argv: Vec<OsString>,
+}
+
+const AFTER: &str = "Examples:
+  tare run -- gzip -9 -k -c file
+  tare run -r 20 'sort a.txt' 'sort -S 1G a.txt'
+  tare run -L level 1,6,9 -p 'rm -f out.gz' 'gzip -{level} -k file'
+  tare run --precision 0.005 --cpus 1 -- ./prog
+
+Exit codes: 0 measured; 1 a program failed; 2 wrong usage; 3 a required step does not hold; \
+4 the store or the system failed; 130 interrupted.";
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Source {
+    Cgroup,
+    TaskClock,
+    ExitRecords,
+    Wait4,
+}
+
+impl From<Source> for PtSource {
+    fn from(s: Source) -> PtSource {
+        match s {
+            Source::Cgroup => PtSource::Cgroup,
+            Source::TaskClock => PtSource::TaskClock,
+            Source::ExitRecords => PtSource::ExitRecords,
+            Source::Wait4 => PtSource::Wait4,
+        }
+    }
+}
+
+/// `v1` to `v6`, or a factor that `tare doctor` lists.
+fn step_or_factor(text: &str) -> Result<String, String> {
+    let step = matches!(text, "v1" | "v2" | "v3" | "v4" | "v5" | "v6");
+    if step || tarebench::host::factors::find(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    Err("expected v1 to v6, or the name of a factor (tare doctor lists them)".to_owned())
+}
+
+/// Order on the command line.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum OrderArg {
+    /// A B C A B C: a drift of the machine hits all alike
+    Rounds,
+    /// Rounds, each in random order
+    Random,
+    /// A A A B B B
+    Sequential,
+}

@@ -1,0 +1,50 @@
+//! `tare run --self-check`: what tracing costs.
+
+use crate::args::style::Show;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use tarebench::render::run::self_check::{ProgramCost, Row, table};
+use tarebench::run::self_check::{COMPUTING, Cost, Found, SWITCHING, SelfCheckError, check, own_command};
+use tarebench::sys::signals::Signals;
+
+impl From<SelfCheckError> for Failure {
+    fn from(e: SelfCheckError) -> Failure {
+        let exit = match e {
+            SelfCheckError::Interrupted(_) => Exit::Interrupted,
+            _ => Exit::System,
+        };
+        Failure { exit, message: e.to_string(), hint: None }
+    }
+}
+
+pub fn run(rounds: u32, show: &Show) -> Result<Exit, Failure> {
+    let signals = Signals::install().map_err(Failure::system)?;
+    let tare = own_command()?;
+    if show.progress {
+        eprintln!("Two workloads, {rounds} rounds each, without, with and without tracing in turn …");
+    }
+    let found = [COMPUTING, SWITCHING].into_iter().map(|w| check(&tare, w, rounds, &signals));
+    let found: Vec<Found> = found.collect::<Result<_, _>>()?;
+    let rows: Vec<Row> = found.iter().map(row).collect();
+    print(&table(&rows, &show.style));
+    Ok(Exit::Done)
+}
+
+fn row(f: &Found) -> Row {
+    let cost = |c: &Cost| ProgramCost {
+        name: c.program.clone(),
+        runs: c.runs,
+        each: c.ns as f64 / c.runs as f64,
+        missed: c.missed,
+    };
+    Row {
+        workload: f.workload.name.to_owned(),
+        command: f.workload.arguments.join(" "),
+        executions: f.executions,
+        ratio: f.ratio.as_ref().map(|r| (r.ratio, r.interval.as_ref().ok().map(|i| (i.low, i.high)))),
+        share: f.share(),
+        per_event: f.per_event(),
+        rate: f.rate(),
+        programs: f.costs.iter().map(cost).collect(),
+    }
+}

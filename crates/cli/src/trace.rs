@@ -1,0 +1,107 @@
+//! `tare trace`: when a process had its CPU, and what had it else.
+
+use crate::args::style::StyleArgs;
+use crate::args::values::duration;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tarebench::core::base::units::Nanos;
+use tarebench::render::kit::web::html as web;
+use tarebench::render::trace::terminal::{json, summary, text};
+use tarebench::sys::clock;
+use tarebench::trace::{Request, TraceError, trace};
+
+/// Show when a process that only computes had its CPU, and when not
+///
+/// It reads the cycle counter in a loop; a long step between two readings is an inactive period. The format is that of CS:APP
+/// figure 9.3: A are active periods, I inactive ones, in cycles of the counter. What an inactive period was stands at its end:
+/// by the kernel's own record as root, else by period and length.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tare trace --for 66ms
+  tare trace --for 1s --load 2 --summary
+  tare trace --for 90ms --svg trace.svg --html trace.html")]
+pub struct TraceArgs {
+    /// For how long
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "100ms")]
+    duration: Nanos,
+    /// On this CPU [default: the last one that may be used]
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<u32>,
+    /// With so many active processes on the CPU, this one included
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    load: u32,
+    /// A step over so many cycles is an inactive period [default: from the loop's own steps]
+    #[arg(long, value_name = "CYCLES")]
+    threshold: Option<u64>,
+    /// Without the kernel's record, which makes each interrupt a little longer
+    #[arg(long)]
+    no_explain: bool,
+    /// Picture to write, as CS:APP figure 9.4
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Web page to write: one file, which asks nothing of a network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// What it comes to, without the periods
+    #[arg(long, conflicts_with = "json")]
+    summary: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    style: StyleArgs,
+}
+
+/// Longer traces show nothing more, and the loop keeps a CPU busy.
+const LONGEST: Nanos = Nanos::from_millis(600_000);
+
+impl From<TraceError> for Failure {
+    fn from(e: TraceError) -> Failure {
+        match e {
+            TraceError::Cpu { .. } => Failure::usage(e.to_string()),
+            _ => Failure::system(e),
+        }
+    }
+}
+
+pub fn show(args: &TraceArgs) -> Result<Exit, Failure> {
+    let show = args.style.show()?;
+    if args.duration > LONGEST || args.duration <= Nanos::ZERO {
+        return Err(Failure::usage("--for is not between 0 and 10 minutes").hint("100ms shows some tens of ticks"));
+    }
+    let request = Request {
+        duration: args.duration,
+        cpu: args.cpu,
+        load: args.load,
+        threshold: args.threshold,
+        explain: !args.no_explain,
+    };
+    let made = trace(&request)?;
+    if args.json {
+        print(&json(&made).map_err(Failure::system)?);
+    } else {
+        if !args.summary {
+            print(&text(&made));
+            print("\n");
+        }
+        print(&summary(&made, &show.style));
+    }
+    let foot = format!("tare {}, {}", tarebench::VERSION, crate::output::local_time(clock::realtime()));
+    if let Some(file) = &args.svg {
+        write(file, &tarebench::render::trace::figures::trace(&made, &foot))?;
+    }
+    if let Some(file) = &args.html {
+        let page = tarebench::render::trace::page::trace(&made, foot);
+        write(file, &web::html(&page).map_err(Failure::system)?)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A file as `tare report` writes it: one that is there is written anew.
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
+    eprintln!("wrote {}", file.display());
+    Ok(())
+}

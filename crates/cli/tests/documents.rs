@@ -1,0 +1,236 @@
+//! Results of benchmarks from a file of the library to another machine's store.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::{folder, json, run, shared, tare, text};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tarebench::core::base::reading::{Absent, Reading};
+use tarebench::core::base::units::Nanos;
+use tarebench::core::documents::head as document;
+use tarebench::core::documents::head::Status;
+use tarebench::core::kbest::bench::{Bench, FORMAT, Machine, Row, VERSION};
+use tarebench::core::kbest::clocks::Kind;
+use tarebench::core::kbest::scheme::Parameters;
+use tarebench::core::kbest::timing::{Cache, Timing, Trial};
+use tarebench::store::{SqliteStore, Store};
+use tempfile::TempDir;
+
+const HOSTILE: &str = "sort\x1b]0;x\x07 \u{202e}|`<b>\n";
+
+fn timing(counts: &[u64], cpu: Option<u64>) -> Timing {
+    let one = |count| Trial { count, cpu, ticks: None, preemptions: Some(0), waits: Some(0), core_cycles: None };
+    Timing {
+        clock: Kind::Counter,
+        hz: 1e9,
+        cache: Cache::Warm,
+        repetitions: 1,
+        parameters: Parameters::default(),
+        compensation: Reading::Absent(Absent::NotAsked("no compensation was asked for".to_owned())),
+        overhead: 30,
+        less_overhead: false,
+        apart: 0,
+        trials: counts.iter().map(|c| one(*c)).collect(),
+    }
+}
+
+fn bench() -> Bench {
+    let row = |name: &str, timing| Row { name: name.to_owned(), timing };
+    Bench {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        tool: "0.1.0".to_owned(),
+        name: "sorts".to_owned(),
+        created: Nanos(1_700_000_000_000_000_000),
+        machine: Machine {
+            name: "elsewhere".to_owned(),
+            kernel: "6.1.0".to_owned(),
+            architecture: "x86_64".to_owned(),
+            cpu: Reading::Value("a CPU".to_owned()),
+            cpus: 2,
+        },
+        rows: vec![
+            row(HOSTILE, timing(&[5_000_000, 5_000_100, 5_000_200], None)),
+            row("sliced", timing(&[17_000_000; 3], Some(5_001_000))),
+        ],
+    }
+}
+
+fn file(dir: &TempDir, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = dir.path().join("bench.json");
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+fn import(dir: &TempDir, file: &Path) -> Command {
+    let mut c = tare(dir);
+    c.arg("import").arg(file);
+    c
+}
+
+#[track_caller]
+fn says(c: &mut Command, code: i32, words: &[&str]) -> String {
+    let out = run(c, code);
+    let said = text(&out.stdout) + &text(&out.stderr);
+    assert!(words.iter().all(|w| said.contains(w)), "{c:?}: {words:?} in {said}");
+    assert!(!said.chars().any(|c| c.is_control() && c != '\n') && !said.contains('\u{202e}'), "{said:?}");
+    said
+}
+
+#[test]
+fn from_a_file_to_another_store() {
+    let _shared = shared();
+    let dir = folder();
+    let text_of_file = serde_json::to_string(&bench()).unwrap();
+    let path = file(&dir, &text_of_file);
+    says(&mut import(&dir, &path), 0, &["stored as b1"]);
+    says(
+        &mut import(&dir, &path),
+        2,
+        &["bench.json: the result of benchmarks with uuid", "already in the store", "as b1"],
+    );
+
+    // Runs come first in a list, as they always did.
+    let listed = says(tare(&dir).arg("list"), 0, &["b1", "finished", "bench", "sorts", "elsewhere"]);
+    assert!(!listed.contains("run"), "{listed}");
+    run(tare(&dir).args(["run", "-r", "2", "-w", "0", "--style", "none", "--tag", "a=b", "--", "true"]), 0);
+    let listed = says(tare(&dir).arg("list"), 0, &["run  began", "true", "a=b", "b1"]);
+    assert!(listed.find("true").unwrap() < listed.find("b1").unwrap(), "{listed}");
+    let listed = says(tare(&dir).args(["list", "--tag", "a=b"]), 0, &["true"]);
+    assert!(!listed.contains("b1"), "{listed}");
+    let entries = json(tare(&dir).args(["list", "--json"]), 0);
+    let entries = entries.as_array().unwrap();
+    assert_eq!((&entries[0]["id"], &entries[0]["kind"], &entries[0]["counted"]), (&1.into(), &().into(), &2.into()));
+    assert_eq!((&entries[1]["id"], &entries[1]["kind"]), (&"b1".into(), &"bench".into()));
+    assert_eq!((&entries[1]["title"], &entries[1]["host"]), (&"sorts".into(), &"elsewhere".into()));
+    assert!(entries.iter().all(|e| e["programs"].is_array() && e["tags"].is_object()));
+    assert_eq!(entries.len(), 2);
+
+    let shown = [
+        "b1  sorts",
+        r"sort\x1b]0;x\x07 \u{202e}|`<b>\n",
+        "5.0000 ms",
+        "0.0040 %",
+        "converged",
+        "slice too short, 71 %",
+        "sliced: no time: not known: another process had the CPU",
+        "cycle counter, fenced",
+        "warm",
+    ];
+    says(tare(&dir).args(["show", "b1"]), 0, &shown);
+    says(tare(&dir).args(["show", "b1", "--style", "basic", "-u", "microsecond"]), 0, &["5000.0 us", " - "]);
+    assert_eq!(says(tare(&dir).args(["show", "b1", "--style", "none"]), 0, &[]), "");
+    let document = json(tare(&dir).args(["show", "b1", "--json"]), 0);
+    assert_eq!((&document["format"], &document["id"]), (&"tare-bench-report".into(), &"b1".into()));
+    assert_eq!(document["report"]["rows"][0]["time"]["value"], 5_000_000.0);
+    assert!(document["report"]["rows"][1]["time"]["absent"].is_object());
+    assert_eq!(serde_json::from_value::<Bench>(document["bench"].clone()).unwrap(), bench());
+    says(
+        tare(&dir).args(["show", "b1", "--export-csv", "-"]),
+        0,
+        &["benchmark,time,spread", "sliced,,0,slice_too_short"],
+    );
+    says(tare(&dir).args(["show", "b1", "--export-samples", "-"]), 0, &["benchmark,trial,count", "sliced,2,17000000,"]);
+    says(
+        tare(&dir).args(["show", "b1", "--export-markdown", "-"]),
+        0,
+        &["| Benchmark | Time [ms] |", "| `sliced` | – |"],
+    );
+    says(tare(&dir).args(["show", "b1", "--export-hyperfine", "-"]), 2, &["hyperfine's JSON is of runs"]);
+    says(tare(&dir).args(["show", "b1", "--sigma", "3"]), 2, &["--sigma is for runs"]);
+
+    // To another store, where the number is another one.
+    let archive = dir.path().join("b1.json");
+    run(tare(&dir).args(["export", "b1", "-o"]).arg(&archive), 0);
+    let elsewhere = folder();
+    let mut other = bench();
+    other.name = "other".to_owned();
+    says(&mut import(&elsewhere, &file(&elsewhere, serde_json::to_string(&other).unwrap())), 0, &["b1"]);
+    says(&mut import(&elsewhere, &archive), 0, &["stored as b2"]);
+    says(&mut import(&elsewhere, &archive), 2, &["b1.json: ", "already in the store", "as b2"]);
+    let copy = json(tare(&elsewhere).args(["show", "b2", "--json"]), 0);
+    assert_eq!((&copy["bench"], &copy["report"]), (&document["bench"], &document["report"]));
+    // The file that it came from is the same benchmarks.
+    says(&mut import(&elsewhere, &path), 2, &["as b2"]);
+    // A run's archive goes the same way.
+    run(tare(&dir).args(["export", "1", "-o"]).arg(&archive), 0);
+    says(&mut import(&elsewhere, &archive), 0, &["stored as run 1"]);
+
+    says(tare(&dir).args(["rm", "b1", "b7"]), 2, &["there is no result of benchmarks b7"]);
+    says(tare(&dir).args(["rm", "b1", "1"]), 0, &["removed b1", "removed run 1"]);
+    says(tare(&dir).args(["show", "b1"]), 2, &["there is no result of benchmarks b1", "tare list"]);
+    assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
+    says(&mut import(&dir, &path), 0, &["stored as b2"]);
+}
+
+#[test]
+fn what_is_refused_is_said_in_a_sentence() {
+    let dir = folder();
+    let good = serde_json::to_string(&bench()).unwrap();
+    let refused = |content: &[u8], words: &[&str]| {
+        let path = file(&dir, content);
+        let said = says(&mut import(&dir, &path), 2, &[&["bench.json: "], words].concat());
+        assert_eq!(said.lines().count(), 1, "{said}");
+    };
+    refused(b"\xff\xfe\0", &["not a file that can be imported", "expected a JSON object"]);
+    refused(
+        br#"{"format":"tare-report","version":1}"#,
+        &["\"tare-report\", expected \"tare-run\", \"tare-document\" or"],
+    );
+    refused(good.replace("\"version\":1", "\"version\":7").as_bytes(), &["a file of benchmarks of version 7"]);
+    refused(
+        good.replace("\"hz\":1000000000.0", "\"hz\":1e999").as_bytes(),
+        &["not a file of benchmarks (line 1, column"],
+    );
+    refused(good.replace("sliced", "s\x1bliced").as_bytes(), &["control character"]);
+    let mut none = bench();
+    none.rows[0].timing.trials.clear();
+    refused(serde_json::to_string(&none).unwrap().as_bytes(), &["benchmark 1", "has no trial, expected at least one"]);
+    let mut long = good.clone().into_bytes();
+    long.resize(40 << 20, b' ');
+    refused(&long, &["not a file of benchmarks: it is longer than 32 MiB"]);
+    refused(good.replace("\"rows\":", &format!("\"rows\":{}", "[".repeat(1 << 20))).as_bytes(), &["line 1, column"]);
+
+    says(&mut import(&dir, &dir.path().join("none.json")), 2, &["open ", "none.json"]);
+    says(&mut import(&dir, Path::new("/dev/zero")), 2, &["/dev/zero: not a file that can be imported"]);
+    let profile = file(&dir, br#"{"format":"tare-profile","version":1,"profile":{}}"#);
+    says(&mut import(&dir, &profile), 2, &["it is an archive of a profile", "`tare profile import` stores it"]);
+    assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
+}
+
+/// Commands that want a run say so, and what cannot be read is not shown as something else.
+#[test]
+fn what_is_no_run_and_what_cannot_be_read() {
+    let dir = folder();
+    let path = file(&dir, serde_json::to_string(&bench()).unwrap());
+    run(&mut import(&dir, &path), 0);
+    for args in [&["resume", "b1"][..], &["report", "b1"]] {
+        says(tare(&dir).args(args), 2, &["b1 is a result of benchmarks, expected a run", "`tare show b1`"]);
+    }
+    let head = document::Head {
+        kind: document::Kind::Study,
+        number: 0,
+        uuid: "a".repeat(32),
+        title: HOSTILE.to_owned(),
+        created: Nanos(1),
+        status: Status::Interrupted,
+        tool: "0.1.0".to_owned(),
+        machine: "box".to_owned(),
+    };
+    let mut store = SqliteStore::open(&dir.path().join("tare.db")).unwrap();
+    store.create_document(&head, &serde_json::json!({"any": [1, 2.5]})).unwrap();
+    let noise = document::Head { kind: document::Kind::Noise, uuid: "b".repeat(32), ..head };
+    store.create_document(&noise, &serde_json::json!({})).unwrap();
+    drop(store);
+    says(tare(&dir).arg("list"), 0, &["s1", "interrupted", "study", r"sort\x1b]0;x\x07"]);
+    says(tare(&dir).args(["list", "--json"]), 0, &[r#""id": "s1""#, r"\u202e"]);
+    // A study or a measurement of noise whose content is none is said to be so, also where a page is asked for.
+    says(tare(&dir).args(["show", "s1"]), 4, &["s1 cannot be read", "missing field"]);
+    for args in [&["show", "n1"][..], &["report", "n1"]] {
+        says(tare(&dir).args(args), 4, &["n1 cannot be read", "missing field"]);
+    }
+    let archive = json(tare(&dir).args(["export", "s1"]), 0);
+    assert_eq!((&archive["format"], &archive["doc"]), (&"tare-document".into(), &serde_json::json!({"any": [1, 2.5]})));
+    says(tare(&dir).args(["rm", "s1"]), 0, &["removed s1"]);
+}

@@ -1,0 +1,3 @@
+//! One program against another.
+
+pub mod ratio;

@@ -1,0 +1,161 @@
+//! One program against another: the ratio of their times, from samples of the same round.
+//!
+//! Samples of the same round are neighbours in time, so that a drift of the machine is the same for both and cancels. The ratio
+//! is the median of the pairs' log-ratios and its interval the sign test's, which no distribution upsets (statistics: nanobench's
+//! `compare`; Kalibera and Jones, ISMM'13).
+
+use crate::statistics::intervals::{Interval, NoInterval, median_interval};
+use crate::statistics::series::{Values, median};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Ratio of two programs' times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// Median of program / reference; above 1 if the program is slower.
+    pub ratio: f64,
+    /// Sign-test interval, at least 95%.
+    pub interval: Result<Interval, NoInterval>,
+    /// Pairs used.
+    pub pairs: u32,
+    /// Pairs left out, as a time in them is not above 0, so that there is no ratio.
+    pub without_ratio: u32,
+}
+
+/// Compares retained samples, given as (index, time) with times in any one unit and in any order. Samples whose index the other
+/// side lacks are left out; of several with one index, the first counts. `None` if no pair has a ratio.
+pub fn compare(program: &[(u32, f64)], reference: &[(u32, f64)]) -> Option<Ratio> {
+    let mut by_index = BTreeMap::new();
+    for (index, time) in reference {
+        by_index.entry(*index).or_insert(*time);
+    }
+    let (mut logs, mut without_ratio) = (Vec::new(), 0);
+    for (index, time) in program {
+        let Some(other) = by_index.remove(index) else { continue };
+        // The difference of logarithms is that of the reverse comparison with the sign changed, exactly.
+        let log = time.ln() - other.ln();
+        if *time > 0.0 && other > 0.0 && log.is_finite() {
+            logs.push(log);
+        } else {
+            without_ratio += 1;
+        }
+    }
+    let logs = Values::new(logs).ok()?;
+    let interval = median_interval(&logs);
+    Some(Ratio {
+        ratio: median(&logs)?.exp(),
+        interval: interval.map(|i| Interval { low: i.low.exp(), high: i.high.exp(), level: i.level }),
+        pairs: u32::try_from(logs.len()).unwrap_or(u32::MAX),
+        without_ratio,
+    })
+}
+
+/// Faster if the whole interval lies below 1, slower if above; undecided otherwise and without an interval.
+pub fn verdict(interval: &Result<Interval, NoInterval>) -> Verdict {
+    match interval {
+        Ok(i) if i.high < 1.0 => Verdict::Faster,
+        Ok(i) if i.low > 1.0 => Verdict::Slower,
+        _ => Verdict::Undecided,
+    }
+}
+
+/// Verdict of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The interval lies below 1.
+    Faster,
+    /// The interval lies above 1.
+    Slower,
+    /// The interval holds 1, or there are too few samples.
+    Undecided,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::random::{Purpose, below, generator};
+    use proptest::prelude::*;
+
+    #[test]
+    fn pairs_by_index() {
+        let a = [(0, 10.0), (1, 20.0), (3, 40.0), (9, 1.0)];
+        let b = [(3, 20.0), (1, 10.0), (0, 5.0), (2, 77.0)];
+        let r = compare(&a, &b).unwrap();
+        assert!((r.ratio - 2.0).abs() < 1e-12);
+        assert_eq!((r.pairs, r.without_ratio), (3, 0));
+        assert_eq!(r.interval, Err(NoInterval::TooFew { have: 3, need: 6 }));
+        assert_eq!(verdict(&r.interval), Verdict::Undecided);
+    }
+
+    #[test]
+    fn times_of_zero_have_no_ratio() {
+        let r = compare(&[(0, 0.0), (1, 3.0), (2, 1.0)], &[(0, 1.0), (1, 1.0), (2, 0.0)]).unwrap();
+        assert_eq!((r.pairs, r.without_ratio), (1, 2));
+        assert_eq!(compare(&[(0, 0.0)], &[(0, 0.0)]), None);
+        assert_eq!(compare(&[], &[]), None);
+        assert_eq!(compare(&[(0, f64::NAN)], &[(0, f64::INFINITY)]), None);
+    }
+
+    #[test]
+    fn verdicts() {
+        let times = |f: f64| (0..10).map(|i| (i, f * (100.0 + f64::from(i % 3)))).collect::<Vec<_>>();
+        let by = |f| verdict(&compare(&times(f), &times(1.0)).unwrap().interval);
+        assert_eq!(by(0.9), Verdict::Faster);
+        assert_eq!(by(1.1), Verdict::Slower);
+        assert_eq!(by(1.0), Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_drift_is_not_a_difference() {
+        // Two equal programs on a machine that slows down by 2% over 20 rounds; the second runs just after the first.
+        let mut rng = generator(3, Purpose::Order, 0);
+        let mut calls = 0;
+        for _ in 0..1000 {
+            let mut time = |i: u32, place: u32| {
+                let noise =
+                    (0..12).map(|_| f64::from(below(&mut rng, 1 << 20))).sum::<f64>() / f64::from(1 << 20) - 6.0;
+                (i, 100.0 + 2.0 * f64::from(2 * i + place) / 40.0 + 0.5 * noise)
+            };
+            let (a, b): (Vec<_>, Vec<_>) = (0..20).map(|i| (time(i, 0), time(i, 1))).unzip();
+            calls += u32::from(verdict(&compare(&a, &b).unwrap().interval) != Verdict::Undecided);
+        }
+        assert!(calls < 80, "{calls} of 1000");
+    }
+
+    proptest! {
+        #[test]
+        fn with_itself_it_is_one(times in proptest::collection::vec(1.0..1e12_f64, 1..50)) {
+            let s: Vec<(u32, f64)> = (0..).zip(times).collect();
+            let r = compare(&s, &s).unwrap();
+            prop_assert_eq!(r.ratio, 1.0);
+            prop_assert_eq!(verdict(&r.interval), Verdict::Undecided);
+            if let Ok(i) = r.interval {
+                prop_assert_eq!((i.low, i.high), (1.0, 1.0));
+            }
+        }
+
+        #[test]
+        fn the_reverse_is_the_reciprocal(pairs in proptest::collection::vec((1.0..1e9_f64, 1.0..1e9_f64), 1..40)) {
+            let a: Vec<(u32, f64)> = (0..).zip(pairs.iter().map(|p| p.0)).collect();
+            let b: Vec<(u32, f64)> = (0..).zip(pairs.iter().map(|p| p.1)).collect();
+            let (ab, ba) = (compare(&a, &b).unwrap(), compare(&b, &a).unwrap());
+            prop_assert!((ab.ratio * ba.ratio - 1.0).abs() < 1e-9);
+            prop_assert_eq!(ab.pairs, ba.pairs);
+            if let (Ok(x), Ok(y)) = (ab.interval, ba.interval) {
+                prop_assert!((x.low * y.high - 1.0).abs() < 1e-9);
+                prop_assert!(x.contains(ab.ratio));
+            }
+        }
+
+        #[test]
+        fn order_of_samples_does_not_matter(
+            (a, b) in proptest::collection::vec(1.0..1e9_f64, 1..30)
+                .prop_map(|t| (0..).zip(t).collect::<Vec<(u32, f64)>>())
+                .prop_flat_map(|a| (Just(a.clone()), Just(a).prop_shuffle()))
+        ) {
+            let reference: Vec<(u32, f64)> = (0..30).map(|i| (i, 5.0 + f64::from(i))).collect();
+            prop_assert_eq!(compare(&a, &reference), compare(&b, &reference));
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What every stored document has in common.
+
+pub mod head;

@@ -1,0 +1,157 @@
+//! Timing mechanisms of a machine: what each resolves, costs and counts (CS:APP section 9.5, figure 9.21).
+
+use crate::base::reading::Reading;
+use serde::{Deserialize, Serialize};
+
+/// A way to read time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The CPU's counter between fences, so that nothing of the measured code is outside: `lfence; rdtsc; lfence`, `isb; mrs cntvct_el0`.
+    Counter,
+    /// The counter without fences.
+    CounterUnfenced,
+    /// `rdtscp`: waits for what is before it, not for what is after.
+    CounterAfter,
+    /// CLOCK_MONOTONIC_RAW.
+    MonotonicRaw,
+    /// CLOCK_MONOTONIC.
+    Monotonic,
+    /// CLOCK_MONOTONIC_COARSE.
+    MonotonicCoarse,
+    /// CLOCK_BOOTTIME.
+    Boottime,
+    /// CLOCK_REALTIME.
+    Realtime,
+    /// CLOCK_REALTIME_COARSE.
+    RealtimeCoarse,
+    /// CLOCK_TAI.
+    Tai,
+    /// gettimeofday(2).
+    Gettimeofday,
+    /// CLOCK_THREAD_CPUTIME_ID.
+    ThreadCpu,
+    /// CLOCK_PROCESS_CPUTIME_ID.
+    ProcessCpu,
+    /// getrusage(2), user and system time.
+    Getrusage,
+    /// clock(3).
+    Clock,
+    /// times(2), user and system time.
+    Times,
+    /// `/proc/self/schedstat`, time on a CPU.
+    Schedstat,
+    /// `/proc/self/stat`, user and system time.
+    Stat,
+    /// taskstats over netlink, `ac_utime` and `ac_stime`.
+    Taskstats,
+    /// A perf event's counter of cycles, read by an instruction (`rdpmc`).
+    Rdpmc,
+}
+
+/// What a mechanism counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counts {
+    /// Time that passes, whoever has the CPU.
+    Elapsed,
+    /// Time that this thread or process has a CPU.
+    Cpu,
+}
+
+/// How it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// An instruction of the CPU.
+    Instruction,
+    /// A function of the kernel's in the program's own memory.
+    Vdso,
+    /// A system call.
+    Call,
+    /// Several: open file, read.
+    File,
+}
+
+/// What may change its rate or its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Steering {
+    /// Nothing: as the hardware counts.
+    Raw,
+    /// The kernel's clock discipline speeds it up or slows it down (NTP); it never goes back.
+    Slewed,
+    /// That, and whoever may set the clock: it may go back.
+    Stepped,
+}
+
+impl Kind {
+    /// What it counts.
+    pub fn counts(self) -> Counts {
+        match self {
+            Kind::ThreadCpu
+            | Kind::ProcessCpu
+            | Kind::Getrusage
+            | Kind::Clock
+            | Kind::Times
+            | Kind::Schedstat
+            | Kind::Stat
+            | Kind::Taskstats
+            | Kind::Rdpmc => Counts::Cpu,
+            _ => Counts::Elapsed,
+        }
+    }
+
+    /// What may change it.
+    pub fn steering(self) -> Steering {
+        match self {
+            Kind::Realtime | Kind::RealtimeCoarse | Kind::Gettimeofday | Kind::Tai => Steering::Stepped,
+            Kind::Monotonic | Kind::MonotonicCoarse | Kind::Boottime => Steering::Slewed,
+            _ => Steering::Raw,
+        }
+    }
+}
+
+/// A mechanism as it is on this machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mechanism {
+    /// Which.
+    pub kind: Kind,
+    /// What it costs and resolves.
+    pub measured: Reading<Measured>,
+}
+
+/// What was measured of a mechanism.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// How it is read here.
+    pub way: Way,
+    /// Smallest step between two readings that differ, ns; `None` if it did not move while it was watched.
+    pub resolution: Option<f64>,
+    /// Time of one reading, ns.
+    pub latency: f64,
+    /// Whether a reading was ever below the one before it.
+    pub went_back: bool,
+}
+
+/// The machine's clocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// What the kernel's clocks rest on (`current_clocksource`).
+    pub source: Reading<String>,
+    /// Rate of the cycle counter, Hz.
+    pub counter_hz: Reading<f64>,
+    /// Whether the CPU says that its counter runs at one rate, whatever the clock speed and sleep states.
+    pub constant: Reading<bool>,
+    /// Largest difference between the counters of two CPUs that was seen, ns; no more than the readings themselves are apart.
+    pub apart: Reading<f64>,
+    /// The mechanisms, by what they cost.
+    pub mechanisms: Vec<Mechanism>,
+}
+
+impl Clocks {
+    /// What was measured of a mechanism, if it is there.
+    pub fn measured(&self, kind: Kind) -> Option<&Measured> {
+        self.mechanisms.iter().find(|m| m.kind == kind)?.measured.value()
+    }
+}

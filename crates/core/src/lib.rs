@@ -1,0 +1,20 @@
+//! Plain data and pure analyses of tare.
+//!
+//! Nothing here reads a file, a clock or the environment, prints, or uses
+//! randomness other than from a seed that the caller gives. Collectors make
+//! [`sample::data::Sample`]s, the store keeps them, and everything that a user reads
+//! is computed from them by [`run::report::build::build`].
+#![forbid(unsafe_code)]
+
+pub mod base;
+pub mod compare;
+pub mod documents;
+pub mod kbest;
+pub mod machine;
+pub mod noise;
+pub mod profile;
+pub mod run;
+pub mod sample;
+pub mod statistics;
+pub mod study;
+pub mod trace;

@@ -1,0 +1,73 @@
+//! The machine that was measured on, and the factors of its state.
+
+use crate::base::reading::Reading;
+use serde::{Deserialize, Serialize};
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Host name.
+    pub name: String,
+    /// A stable identity that does not give away the machine id: a hash of it, 16 hex digits.
+    pub machine: String,
+    /// Boot id, to tell a reboot.
+    pub boot: Reading<String>,
+    /// Kernel release, as `uname -r`.
+    pub kernel: String,
+    /// Kernel version, as `uname -v`.
+    pub kernel_version: String,
+    /// Architecture, as `uname -m`.
+    pub architecture: String,
+    /// Distribution's pretty name.
+    pub distribution: Reading<String>,
+    /// CPU model.
+    pub cpu: Reading<String>,
+    /// CPUs online.
+    pub cpus: u32,
+    /// Memory in bytes.
+    pub memory: Reading<u64>,
+    /// Hypervisor, if the machine is virtual; `Value("none")` if it is not.
+    pub hypervisor: Reading<String>,
+    /// Kernel clock source.
+    pub clock_source: Reading<String>,
+    /// Cycle counter's frequency in Hz, measured against CLOCK_MONOTONIC_RAW.
+    pub cycle_counter_hz: Reading<f64>,
+}
+
+/// How a factor of the protocol stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// As the protocol wants it.
+    Held,
+    /// Not as it wants it.
+    NotHeld,
+    /// Cannot be told here.
+    Unknown,
+}
+
+/// One observed factor of the machine's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// The EMP step that it decides, 1 to 4; 0 if it decides none.
+    pub step: u8,
+    /// Short name, e.g. `ntp`.
+    pub name: String,
+    /// As found.
+    pub standing: Standing,
+    /// What was read, in words.
+    pub finding: String,
+    /// What was read, for comparing with a later reading; its form is the factor's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// What to do, if it is not as wanted; other ways to the same end on further lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+impl Factor {
+    /// A factor without a value to compare.
+    pub fn new(step: u8, name: impl Into<String>, standing: Standing, finding: impl Into<String>) -> Factor {
+        Factor { step, name: name.into(), standing, finding: finding.into(), value: None, fix: None }
+    }
+}

@@ -1,0 +1,3 @@
+//! The measured machine.
+
+pub mod data;

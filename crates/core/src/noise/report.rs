@@ -1,0 +1,796 @@
+//! What measured phases come to: table 2, the chances of delays, figure 2 and the slowdown of jobs on this machine, table 3 and
+//! the curves of figure 4 (ICS'05, sections 2 and 3).
+
+use crate::base::reading::{Absent, Reading};
+use crate::base::units::Nanos;
+use crate::noise::cdf;
+use crate::noise::cdf::CdfPoint;
+use crate::noise::data::{Kernel, Noise, Phases};
+use crate::noise::empirical::{Distribution, node_counts};
+use crate::noise::model::{Probability, delayed, linear};
+use crate::noise::node::node_phases;
+use crate::noise::phase::{BadOrder, Phase};
+use crate::noise::prediction::{Expected, predict};
+use crate::noise::subtraction;
+use crate::noise::subtraction::{Interrupted, Kind, Long, Parts, split};
+use crate::noise::tail::{NoTail, Tail};
+use crate::sample::families::family;
+use crate::statistics::intervals::Interval;
+use crate::trace::explained::Reason;
+use crate::trace::timeline::{Event, Stolen, What};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+
+/// Delays whose chances are told unless others are asked for.
+pub const DELAYS: [Nanos; 5] = [Nanos(1_000), Nanos(10_000), Nanos(100_000), Nanos(1_000_000), Nanos(10_000_000)];
+/// Most nodes of a job.
+const MOST_NODES: NonZeroU64 = NonZeroU64::MIN.saturating_add(999_999);
+/// Of the curve of d_p(n).
+const CURVE_A_DECADE: NonZeroU64 = NonZeroU64::MIN.saturating_add(7);
+/// Of the survival function.
+const STEPS_A_DECADE: f64 = 8.0;
+/// Softirqs that begin so soon after the tick, or after one of its softirqs, are the tick's.
+const AT_ONCE: Nanos = Nanos(5_000);
+/// Of a curve of figure 4, this share of the longest phases is left out where its flatness is told.
+const LONGEST: f64 = 0.001;
+
+/// Where phases ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Place {
+    /// On a CPU.
+    Cpu {
+        /// Which.
+        cpu: u32,
+    },
+    /// On all CPUs at once: the slowest of each phase.
+    Node {
+        /// Phases of CPUs that had no counterpart, as another CPU was late.
+        skipped: usize,
+    },
+}
+
+/// A row of table 2; times in ns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Where.
+    pub place: Place,
+    /// How many.
+    pub phases: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// Standard deviation; `None` of one phase.
+    pub std_dev: Option<f64>,
+    /// Shortest.
+    pub min: f64,
+    /// Longest.
+    pub max: f64,
+    /// Mean over shortest; `None` if that is 0.
+    pub slowdown: Option<f64>,
+    /// Their distribution with head and tail (figure 3), in a few hundred points at most.
+    pub cdf: Vec<CdfPoint>,
+}
+
+/// A point of the survival function (figures 3 and 5).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Survival {
+    /// Delay relative to the shortest phase, ns.
+    pub delay: f64,
+    /// Share of the phases that were delayed by at least so much.
+    pub share: f64,
+}
+
+/// The chance of a delay, relative to the shortest phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chance {
+    /// Delayed by at least so much.
+    pub delay: Nanos,
+    /// Phases that were.
+    pub count: u64,
+    /// Their share.
+    pub p: f64,
+    /// 95% interval of the probability (Clopper and Pearson).
+    pub interval: Interval,
+    /// d_p(n): for each number of nodes the chance that a phase of the job is delayed, with its interval.
+    pub jobs: Vec<JobDelay>,
+    /// The curve of figure 2, from one node to a million.
+    pub curve: Vec<ChancePoint>,
+}
+
+/// A point of d_p(n), and what stands in for it where it is small.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChancePoint {
+    /// n.
+    pub nodes: NonZeroU64,
+    /// d_p(n) = 1 - (1 - p)^n.
+    pub chance: f64,
+    /// By the lower bound of p.
+    pub low: f64,
+    /// By the upper bound of p.
+    pub high: f64,
+    /// p n, the linear approximation; above 1 it is no probability.
+    pub linear: f64,
+}
+
+/// d_p(n).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobDelay {
+    /// n.
+    pub nodes: NonZeroU64,
+    /// The chance.
+    pub chance: f64,
+    /// From the interval of p.
+    pub interval: Interval,
+}
+
+/// A job's slowdown: what a phase takes on average, over the shortest phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Nodes.
+    pub nodes: NonZeroU64,
+    /// The slowdown.
+    pub slowdown: Expected,
+}
+
+/// What interrupted the phases of a CPU (table 3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// What.
+    pub reason: Reason,
+    /// How often.
+    pub count: u64,
+    /// Its own time within phases, without what came over it.
+    pub time: Nanos,
+    /// Of the phases' time; `None` if they took none.
+    pub share: Option<f64>,
+}
+
+/// What is left of the phases when some kinds of interruption are subtracted (figure 4); ns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Left {
+    /// This kind and those before it are; `None`: nothing is.
+    pub minus: Option<Kind>,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub std_dev: Option<f64>,
+    /// Shortest.
+    pub min: f64,
+    /// 99.9% of the phases have no more left.
+    pub most: f64,
+    /// Longest.
+    pub max: f64,
+    /// By how much `most` is over the shortest, as a share of it.
+    pub span: Option<f64>,
+    /// The curve, in a few hundred points at most.
+    pub cdf: Vec<CdfPoint>,
+}
+
+/// The phases of one CPU by what interrupted them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// Phases that the kernel's record covers.
+    pub phases: usize,
+    /// What they took.
+    pub time: Nanos,
+    /// The largest first.
+    pub sources: Vec<Source>,
+    /// With everything, and less one kind after the other: of the hypervisor's time if there was any, of the ways into interrupts if
+    /// that is known.
+    pub curves: Vec<Left>,
+    /// What the hypervisor took in this time and no phase or interrupt is too long by: it came over another task and is in its time, or
+    /// in pieces of less than a microsecond, or before the first phase or after the last.
+    pub hidden: Nanos,
+    /// Timer interrupts a second; `None` if the phases took no time.
+    pub timer_hz: Option<f64>,
+    /// What a tick costs; `None` where too few phases have one alone.
+    pub tick: Option<TickCost>,
+    /// Records that were lost.
+    pub lost: u64,
+    /// Switches that the kernel counted of the process and did not tell of.
+    pub untold: Option<u64>,
+}
+
+/// What a tick costs the phase that it comes into: the record has only what is between its trace points, not the way into an
+/// interrupt and out of it, which a hypervisor makes long, nor what it leaves in the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TickCost {
+    /// Phases with ticks and nothing else, after one of which the same holds and that has another number of ticks.
+    pub phases: usize,
+    /// By how much a tick more makes a phase longer than the phase before, median, ns.
+    pub longer: f64,
+    /// What of it is in the record, median, ns.
+    pub recorded: f64,
+}
+
+impl TickCost {
+    /// What of it is not in the record: the way into it and out of it; not negative.
+    pub fn entry(&self) -> Nanos {
+        Nanos((self.longer - self.recorded).max(0.0).round() as i64)
+    }
+}
+
+/// What interrupted the phases of a CPU, or why that is not known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attributed {
+    /// Which.
+    pub cpu: u32,
+    /// What.
+    pub by: Reading<Attribution>,
+}
+
+/// Everything of one grain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Grain {
+    /// Wanted length of a phase.
+    pub grain: Nanos,
+    /// Iterations of the loop in each.
+    pub iterations: u64,
+    /// What that should take by the calibration, ns.
+    pub calibrated: Option<f64>,
+    /// A row for each CPU, and if there are several one for all of them.
+    pub rows: Vec<Row>,
+    /// The survival function of the CPU's phases, or of the node's, at delays in equal steps on a log scale.
+    pub survival: Vec<Survival>,
+    /// The chances of delays, of the same.
+    pub chances: Vec<Chance>,
+    /// Largest number of nodes that the phases support; for more it is extrapolated.
+    pub supported: u64,
+    /// The tail that serves for it, in units of `unit` ns.
+    pub tail: Result<Tail, NoTail>,
+    /// Unit of the tail's threshold and scale, ns.
+    pub unit: f64,
+    /// Jobs on 1 to a million nodes.
+    pub jobs: Vec<Job>,
+    /// By CPU.
+    pub attribution: Vec<Attributed>,
+}
+
+/// What a measurement comes to, grain by grain; grains without a phase are left out. The same `seed` gives the same intervals.
+pub fn report(noise: &Noise, delays: &[Nanos], seed: u64) -> Vec<Grain> {
+    let of = |grain: &Nanos| {
+        let all = noise.phases.iter().filter(|p| p.series.grain == *grain && !p.durations.is_empty());
+        one(noise, *grain, &all.collect::<Vec<_>>(), delays, seed)
+    };
+    noise.plan.grains.iter().filter_map(of).collect()
+}
+
+fn one(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64) -> Option<Grain> {
+    let (hz, first) = (noise.plan.hz, all.first()?);
+    let unit = 1e9 / hz;
+    let cpu_row = |p: &&Phases| {
+        let distribution = Distribution::new(p.durations.iter().copied())?;
+        Some(row(Place::Cpu { cpu: p.series.cpu }, &distribution, unit))
+    };
+    let mut rows: Vec<Row> = all.iter().filter_map(cpu_row).collect();
+    let node = (all.len() > 1).then(|| node(all, grain, hz)).flatten();
+    let (durations, unit) = node.as_ref().map_or((first.durations.as_slice(), unit), |n| (n.0.as_slice(), 1.0));
+    let nodes = node_counts(MOST_NODES, NonZeroU64::MIN);
+    let prediction = predict(durations, &nodes, seed, 0)?;
+    let distribution = &prediction.distribution;
+    if let Some((_, skipped)) = node {
+        rows.push(row(Place::Node { skipped }, distribution, unit));
+    }
+    let shortest = distribution.min() as f64;
+    let jobs = prediction.points.iter().filter(|_| shortest > 0.0);
+    let attribution = all.iter().map(|p| Attributed { cpu: p.series.cpu, by: attribute(p, hz) });
+    Some(Grain {
+        grain,
+        iterations: first.series.iterations,
+        calibrated: noise.calibration.as_ref().map(|(c, _)| c.time(first.series.iterations) * 1e9 / hz),
+        survival: survival(distribution, unit),
+        chances: delays.iter().map(|d| chance(distribution, *d, unit, &nodes)).collect(),
+        supported: prediction.supported,
+        tail: prediction.tail,
+        unit,
+        jobs: jobs.map(|p| Job { nodes: p.nodes, slowdown: p.expected.slowdown(shortest) }).collect(),
+        attribution: attribution.collect(),
+        rows,
+    })
+}
+
+/// What the phases of all CPUs together took, ns, and how many of theirs are in none.
+fn node(all: &[&Phases], grain: Nanos, hz: f64) -> Option<(Vec<u64>, usize)> {
+    let timed: Vec<Vec<Phase>> = all.iter().map(|p| p.timed(hz).collect()).collect();
+    let node = node_phases(&timed, grain).ok().filter(|n| !n.phases.is_empty())?;
+    Some((node.durations().collect(), node.skipped.iter().sum()))
+}
+
+fn row(place: Place, distribution: &Distribution, unit: f64) -> Row {
+    let s = distribution.summary();
+    Row {
+        place,
+        phases: distribution.total().get(),
+        mean: s.mean * unit,
+        median: s.median * unit,
+        std_dev: s.std_dev.map(|d| d * unit),
+        min: s.min * unit,
+        max: s.max * unit,
+        slowdown: (s.min > 0.0).then(|| s.mean / s.min),
+        cdf: cdf::points(distribution, unit),
+    }
+}
+
+/// From 10 ns to the longest delay.
+fn survival(distribution: &Distribution, unit: f64) -> Vec<Survival> {
+    let longest = (distribution.max() - distribution.min()) as f64 * unit;
+    let delays = (0..).map(|i| 10_f64.powf(1.0 + f64::from(i) / STEPS_A_DECADE)).take_while(|d| *d < longest);
+    let point = |delay: f64| {
+        let share = distribution.delayed_by((delay / unit).round() as u64).share().get();
+        Survival { delay, share }
+    };
+    delays.chain([longest]).filter(|d| *d > 0.0).map(point).collect()
+}
+
+fn chance(distribution: &Distribution, delay: Nanos, unit: f64, nodes: &[NonZeroU64]) -> Chance {
+    let seen = distribution.delayed_by((delay.as_f64() / unit).ceil() as u64);
+    let job = |n: &NonZeroU64| {
+        let (chance, interval) = seen.job(*n);
+        JobDelay { nodes: *n, chance: chance.get(), interval }
+    };
+    let (p, interval) = (seen.share().get(), seen.interval());
+    let at = |n: NonZeroU64| {
+        let d = |p: f64| delayed(Probability::clamped(p), n).get();
+        let linear = linear(Probability::clamped(p), n);
+        ChancePoint { nodes: n, chance: d(p), low: d(interval.low), high: d(interval.high), linear }
+    };
+    let curve = node_counts(MOST_NODES, CURVE_A_DECADE).into_iter().map(at).collect();
+    Chance { delay, count: seen.count(), p, interval, jobs: nodes.iter().map(job).collect(), curve }
+}
+
+fn attribute(p: &Phases, hz: f64) -> Reading<Attribution> {
+    let why = || p.series.unexplained.clone();
+    let none = || Absent::NotAsked("there is no kernel's record of it".to_owned());
+    match &p.kernel {
+        None => Reading::Absent(why().unwrap_or_else(none)),
+        Some(kernel) => {
+            let made = by_kernel(p, p.timed(hz), kernel);
+            Reading::from(made.map_err(|e| Absent::Failed(e.to_string())))
+        }
+    }
+}
+
+fn by_kernel(
+    p: &Phases,
+    timed: impl Iterator<Item = Phase> + Clone,
+    Kernel { record, events, stolen }: &Kernel,
+) -> Result<Attribution, BadOrder> {
+    let (from, until) = (record.from, record.until);
+    let phases = timed.skip_while(move |p| p.start < from).take_while(move |p| p.end() <= until);
+    let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
+    let over = |(n, shortest, _): (usize, Nanos, Nanos), p: Phase| (n + 1, p.duration.min(shortest), p.end());
+    let (covered, shortest, end) = phases.clone().fold((0, Nanos(i64::MAX), start), over);
+    let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
+    let mut others = bounded(events.iter().filter(|e| !own(e)), phases.clone(), shortest)?;
+    let stolen: Vec<Stolen> = stolen.iter().filter(|s| s.until > start && s.from < end).copied().collect();
+    let kinds = subtraction_events(&others);
+    let mut split = split(phases.clone(), &kinds)?;
+    let long = long(&others, &kinds);
+    let taken = split.steal(&stolen, shortest, &long);
+    for (e, taken) in others.iter_mut().filter(|e| e.what.interrupts()).zip(&taken.interrupts) {
+        e.own = e.own - *taken;
+    }
+    let tick = tick_cost(split.interrupted(), phases);
+    split.enter(tick.map_or(Nanos::ZERO, |t| t.entry()), shortest);
+    let time = end - start;
+    let mut sources = sources(&others, start, end);
+    if !stolen.is_empty() {
+        sources.push((Reason::Stolen, stolen.len() as u64, split.total().steal));
+    }
+    let timers = sources.iter().find(|s| s.0 == Reason::Timer).map_or(0, |s| s.1);
+    let known = |c: &subtraction::Curve| match c.minus {
+        Some(Kind::Steal) => !stolen.is_empty(),
+        Some(Kind::Entry) => tick.is_some_and(|t| t.entry() > Nanos::ZERO),
+        _ => true,
+    };
+    let away = events.iter().filter(own).filter(|e| e.end > start && e.end <= end).count() as u64;
+    Ok(Attribution {
+        phases: covered,
+        time,
+        sources: ranked(sources, time),
+        curves: split.curves().filter(|c| known(c)).map(|c| left(&c)).collect(),
+        hidden: taken.hidden,
+        timer_hz: (time > Nanos::ZERO).then(|| timers as f64 / time.secs()),
+        tick,
+        lost: record.lost,
+        untold: p.series.switches.map(|n| n.saturating_sub(away)),
+    })
+}
+
+/// Each interrupt and softirq, and by how much it took longer than half of its kind.
+fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<Long> {
+    let interrupts = || events.iter().zip(kinds).filter(|(e, _)| e.what.interrupts());
+    let mut own: HashMap<&What, Vec<Nanos>> = HashMap::new();
+    interrupts().for_each(|(e, _)| own.entry(&e.what).or_default().push(e.own));
+    let middle = |mut all: Vec<Nanos>| {
+        let at = all.len().saturating_sub(1) / 2;
+        *all.select_nth_unstable(at).1
+    };
+    let usual: HashMap<&What, Nanos> = own.into_iter().map(|(what, all)| (what, middle(all))).collect();
+    // Of one whose end was not told it is not known.
+    let over = |e: &Event| usual.get(&e.what).filter(|_| e.complete).map_or(Nanos::ZERO, |usual| e.own - *usual);
+    interrupts().map(|(e, k)| Long { start: e.start, end: e.end, over: over(e), kind: k.kind }).collect()
+}
+
+/// The events, where tasks whose beginning or end was not told take no more of a phase than it allows: that phase did its
+/// work, too, which takes as long as the shortest one at least. (Some kernels leave switches out; what got the CPU is then
+/// found by the next interrupt, milliseconds later.)
+fn bounded<'a>(
+    events: impl Iterator<Item = &'a Event> + Clone,
+    phases: impl Iterator<Item = Phase> + Clone,
+    shortest: Nanos,
+) -> Result<Vec<Event>, BadOrder> {
+    let told = |e: &Event| e.complete || e.what.interrupts();
+    if events.clone().all(told) {
+        return Ok(events.cloned().collect());
+    }
+    let sure: Vec<Event> = events.clone().filter(|e| told(e)).cloned().collect();
+    let sure = split(phases.clone(), &subtraction_events(&sure))?;
+    let mut sure = sure.interrupted().iter().peekable();
+    let mut phases = phases.enumerate().peekable();
+    // The phase, and what of it may still be another's.
+    let mut current: Option<(usize, Nanos)> = None;
+    let one = |e: &Event| {
+        let mut e = e.clone();
+        if told(&e) {
+            return e;
+        }
+        while phases.next_if(|(_, p)| p.end() <= e.start).is_some() {}
+        if let Some((index, phase)) = phases.peek().filter(|(_, p)| p.start <= e.start) {
+            while sure.next_if(|i| i.phase < *index).is_some() {}
+            let others = sure.peek().filter(|i| i.phase == *index).map_or(Nanos::ZERO, |i| i.parts.sum());
+            let left = match current {
+                Some((known, left)) if known == *index => left,
+                _ => (phase.duration - shortest - others).max(Nanos::ZERO),
+            };
+            // At the end of a phase the process has the CPU: it reads the counter.
+            let taken = (e.end.min(phase.end()) - e.start).min(left);
+            current = Some((*index, left - taken));
+            e.end = e.start + taken;
+            e.own = e.own.min(taken);
+        }
+        e
+    };
+    Ok(events.map(one).collect())
+}
+
+/// Fewest phases for a median.
+const FEWEST: usize = 10;
+
+fn tick_cost(interrupted: &[Interrupted], phases: impl Iterator<Item = Phase>) -> Option<TickCost> {
+    let mut interrupted = interrupted.iter().peekable();
+    let (mut longer, mut recorded) = (Vec::new(), Vec::new());
+    // Of the last phase, if nothing but ticks came into it: its length, how many there were, and their record.
+    let mut before: Option<(Nanos, u32, Nanos)> = None;
+    for (index, phase) in phases.enumerate() {
+        let (parts, ticks) = match interrupted.next_if(|i| i.phase == index) {
+            Some(i) => (i.parts, i.entries),
+            None => (Parts::default(), 0),
+        };
+        let this = (parts.sum() == parts.tick).then_some((phase.duration, ticks, parts.tick));
+        if let (Some(a), Some(b)) = (before, this)
+            && a.1 != b.1
+        {
+            let more = f64::from(b.1) - f64::from(a.1);
+            longer.push((b.0 - a.0).as_f64() / more);
+            recorded.push((b.2 - a.2).as_f64() / more);
+        }
+        before = this;
+    }
+    let median = |all: &mut Vec<f64>| {
+        all.sort_unstable_by(f64::total_cmp);
+        all.get(all.len() / 2).filter(|_| all.len() >= FEWEST).copied()
+    };
+    Some(TickCost { phases: longer.len(), longer: median(&mut longer)?, recorded: median(&mut recorded)? })
+}
+
+fn left(curve: &subtraction::Curve) -> Left {
+    let s = curve.left.summary();
+    Left {
+        minus: curve.minus,
+        mean: s.mean,
+        std_dev: s.std_dev,
+        min: s.min,
+        most: curve.left.quantile(1.0 - LONGEST) as f64,
+        max: s.max,
+        span: curve.left.span(LONGEST),
+        cdf: cdf::points(&curve.left, 1.0),
+    }
+}
+
+/// The events by what is subtracted together: with a tick go the softirqs that come at once after it.
+fn subtraction_events(events: &[Event]) -> Vec<subtraction::Event> {
+    let mut ticked = Nanos(i64::MIN);
+    let kind = |e: &Event| {
+        let kind = match &e.what {
+            What::Timer => Kind::Tick,
+            What::Softirq { .. } if e.start <= ticked + AT_ONCE => Kind::Tick,
+            What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
+            What::Task(_) | What::Idle => Kind::Preemption,
+        };
+        if kind == Kind::Tick {
+            ticked = ticked.max(e.end);
+        }
+        let enters = matches!(e.what, What::Timer | What::Interrupt { .. });
+        subtraction::Event { start: e.start, duration: (e.end - e.start).max(Nanos::ZERO), kind, enters }
+    };
+    events.iter().map(kind).collect()
+}
+
+/// What the events are of, how often, and for how long within a time.
+fn sources(events: &[Event], from: Nanos, until: Nanos) -> Vec<(Reason, u64, Nanos)> {
+    let mut all: HashMap<Reason, (u64, Nanos)> = HashMap::new();
+    for e in events {
+        let within = e.end.min(until) - e.start.max(from);
+        if within < Nanos::ZERO || e.start >= until || e.end <= from {
+            continue;
+        }
+        let reason = match &e.what {
+            What::Timer => Reason::Timer,
+            What::Interrupt { name } => Reason::Interrupt { name: name.clone() },
+            What::Softirq { name } => Reason::Softirq { name: name.clone() },
+            What::Task(t) => Reason::Preempted { name: family(&t.name, t.by), by: t.by },
+            What::Idle => Reason::Idle,
+        };
+        let sum = all.entry(reason).or_default();
+        sum.0 += 1;
+        sum.1 += within.min(e.own);
+    }
+    all.into_iter().map(|(r, (n, t))| (r, n, t)).collect()
+}
+
+/// What took most first; equal ones in an order that is always the same.
+fn ranked(mut sources: Vec<(Reason, u64, Nanos)>, whole: Nanos) -> Vec<Source> {
+    sources.sort_by_cached_key(|(reason, _, time)| (std::cmp::Reverse(*time), format!("{reason:?}")));
+    let share = |part: Nanos| (whole > Nanos::ZERO).then(|| part.as_f64() / whole.as_f64());
+    sources.into_iter().map(|(reason, count, time)| Source { reason, count, time, share: share(time) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::name::Name;
+    use crate::noise::data::Heuristic;
+    use crate::noise::data::{Ended, Plan, Record, Sched, Series, Source};
+    use crate::sample::daemons::TaskKind;
+    use crate::trace::timeline::Pair;
+    use crate::trace::timeline::Task;
+
+    const HZ: f64 = 2e9;
+
+    fn plan(cpus: &[u32]) -> Plan {
+        Plan {
+            source: Source::Measured,
+            tick: None,
+            cpus: cpus.to_vec(),
+            sched: Sched::Other,
+            grains: vec![Nanos(1_000), Nanos(5_000)],
+            phases: 10_000,
+            limit: None,
+            heuristic: Heuristic::SecondDecile,
+            calibrations: 10,
+            explain: true,
+            hz: HZ,
+        }
+    }
+
+    /// Phases of a microsecond, from 1 ms on, of which some are longer by so many units.
+    fn phases(cpu: u32, n: usize, longer: &[(usize, u64)]) -> Phases {
+        let mut durations = vec![2_000; n];
+        longer.iter().for_each(|(i, by)| durations[*i] += by);
+        let sum: u64 = durations.iter().sum();
+        let end = 1_000_000 + sum as i64 / 2;
+        let pair = |cycles, clock| Pair { cycles, clock: Nanos(clock), within: Nanos(20) };
+        let series = Series {
+            grain: Nanos(1_000),
+            iterations: 10,
+            cpu,
+            ended: Ended::Complete,
+            pairs: vec![pair(0.0, 1_000_000), pair(sum as f64, end)],
+            switches: Some(2),
+            faults: Some(0),
+            cache_misses: Reading::Value(0),
+            l1_misses: Reading::Value(0),
+            stolen: Reading::Value(Nanos::ZERO),
+            locked: true,
+            unexplained: None,
+        };
+        Phases { series, durations, kernel: None }
+    }
+
+    fn event(what: What, start: i64, end: i64, own: i64) -> Event {
+        Event { what, start: Nanos(start), end: Nanos(end), own: Nanos(own), complete: true }
+    }
+
+    fn task(name: &str, tid: i32) -> What {
+        What::Task(Task { name: Name::from(name), by: TaskKind::User, pid: tid, tid })
+    }
+
+    fn record(own: i32) -> Record {
+        Record {
+            grain: Nanos(1_000),
+            cpu: 0,
+            own,
+            whats: Vec::new(),
+            from: Nanos(0),
+            until: Nanos(1 << 40),
+            lost: 0,
+            late: 0,
+            missing: Vec::new(),
+        }
+    }
+
+    fn kernel(events: Vec<Event>, stolen: Vec<Stolen>) -> Kernel {
+        Kernel { record: record(7), events, stolen }
+    }
+
+    #[test]
+    fn table_2_and_the_chances() {
+        // Ten of a thousand phases are longer by 500 ns.
+        let longer: Vec<(usize, u64)> = (0..10).map(|i| (i * 100, 1_000)).collect();
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![phases(0, 1_000, &longer)] };
+        let all = report(&noise, &[Nanos(500), Nanos(501)], 1);
+        let [g] = all.as_slice() else { panic!("{}", all.len()) };
+        let [row] = g.rows.as_slice() else { panic!() };
+        assert_eq!((row.phases, row.min, row.max, row.median), (1_000, 1_000.0, 1_500.0, 1_000.0));
+        assert!((row.mean - 1_005.0).abs() < 1e-9 && (row.slowdown.unwrap() - 1.005).abs() < 1e-12);
+        assert_eq!((g.chances[0].count, g.chances[0].p, g.chances[1].count), (10, 0.01, 0));
+        let last = g.survival.last().unwrap();
+        assert_eq!((last.delay, last.share, g.survival[0].share), (500.0, 0.01, 0.01));
+        assert!(g.survival.is_sorted_by_key(|s| s.delay.to_bits()));
+        let d = &g.chances[0].jobs[2];
+        assert_eq!(d.nodes.get(), 100);
+        assert!((d.chance - (1.0 - 0.99_f64.powi(100))).abs() < 1e-12);
+        assert!(d.interval.low < d.chance && d.chance < d.interval.high);
+        let curve = &g.chances[0].curve;
+        assert_eq!((curve[0].nodes.get(), curve[0].chance, curve[0].linear), (1, 0.01, 0.01));
+        let at = curve.iter().find(|p| p.nodes.get() == 100).unwrap();
+        assert_eq!((at.chance, at.low, at.high, at.linear), (d.chance, d.interval.low, d.interval.high, 1.0));
+        assert_eq!(curve.last().map(|p| p.nodes.get()), Some(1_000_000));
+        let cdf: Vec<_> = row.cdf.iter().map(|p| (p.duration, p.at_most, p.at_least)).collect();
+        assert_eq!(cdf, [(1_000.0, 0.99, 1.0), (1_500.0, 1.0, 0.01)]);
+        // The slowdown of a hundred nodes: 1.5 in the phases that are delayed.
+        assert_eq!((g.supported, g.jobs.len()), (100, 7));
+        let Expected::Measured { value, .. } = g.jobs[2].slowdown else { panic!("{:?}", g.jobs[2]) };
+        assert!((value - (1.0 + 0.5 * d.chance)).abs() < 1e-9, "{value}");
+        // Only two durations: nothing to extrapolate.
+        assert!(matches!(g.jobs[6].slowdown, Expected::Unknown { .. }));
+        assert!(matches!(&g.attribution[0].by, Reading::Absent(_)));
+    }
+
+    #[test]
+    fn the_slowest_cpu_is_the_nodes() {
+        let noise = Noise {
+            plan: plan(&[0, 1]),
+            calibration: None,
+            phases: vec![phases(0, 100, &[(3, 400)]), phases(1, 100, &[(50, 200)])],
+        };
+        let all = report(&noise, &DELAYS, 1);
+        let rows = &all[0].rows;
+        assert_eq!(rows.len(), 3);
+        assert_eq!((rows[2].place, rows[2].phases), (Place::Node { skipped: 0 }, 100));
+        assert_eq!((rows[2].min, rows[2].max), (1_000.0, 1_200.0));
+        assert!(rows[2].mean > rows[0].mean && rows[2].mean > rows[1].mean);
+    }
+
+    #[test]
+    fn what_interrupted_is_summed_and_subtracted() {
+        // A tick of 300 ns with its softirq of 200 in the phase 5; a task of 2 µs in phase 9.
+        let mut p = phases(0, 20, &[(5, 1_000), (9, 4_000)]);
+        let at = |phase: i64| 1_000_000 + phase * 1_000;
+        let events = vec![
+            event(task("own", 7), 0, at(9) + 1_000, 0),
+            event(What::Timer, at(5) + 100, at(5) + 400, 300),
+            event(What::Softirq { name: "TIMER".to_owned() }, at(5) + 400, at(5) + 600, 200),
+            event(task("other", 8), at(9) + 1_000, at(9) + 3_000, 2_000),
+            event(task("own", 7), at(9) + 3_000, at(90), 0),
+        ];
+        p.kernel = Some(kernel(events, Vec::new()));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
+        assert_eq!((a.phases, a.time, a.lost, a.untold), (20, Nanos(22_500), 0, Some(1)));
+        let sums: Vec<(u64, i64)> = a.sources.iter().map(|s| (s.count, s.time.0)).collect();
+        assert_eq!(sums, [(1, 2_000), (1, 300), (1, 200)]);
+        assert!(matches!(&a.sources[0].reason, Reason::Preempted { name, .. } if name == "other"));
+        let max: Vec<(Option<Kind>, f64)> = a.curves.iter().map(|c| (c.minus, c.max)).collect();
+        let flat = (Some(Kind::Preemption), 1_000.0);
+        assert_eq!(max, [(None, 3_000.0), (Some(Kind::Tick), 3_000.0), (Some(Kind::Interrupt), 3_000.0), flat]);
+        assert_eq!(a.curves[3].span, Some(0.0));
+        // One of the twenty phases is left longer, after the ticks are gone.
+        let points = |c: &Left| c.cdf.iter().map(|p| (p.duration, p.at_least)).collect::<Vec<_>>();
+        assert_eq!(points(&a.curves[0]), [(1_000.0, 1.0), (1_500.0, 0.1), (3_000.0, 0.05)]);
+        assert_eq!(points(&a.curves[1]), [(1_000.0, 1.0), (3_000.0, 0.05)]);
+        assert_eq!(points(&a.curves[3]), [(1_000.0, 1.0)]);
+    }
+
+    /// The kernel did not tell when the other task left; it was found gone 50 phases later.
+    #[test]
+    fn a_task_whose_end_is_not_told_takes_no_more_than_its_phase_allows() {
+        let mut p = phases(0, 100, &[(9, 4_000)]);
+        let at = |phase: i64| 1_000_000 + phase * 1_000;
+        let tick = event(What::Timer, at(9) + 100, at(9) + 300, 200);
+        let first = Event { complete: false, ..event(task("other", 8), at(9) + 500, at(9) + 900, 400) };
+        let late = Event { complete: false, ..event(task("other", 8), at(9) + 900, at(59), 48_100) };
+        p.kernel = Some(kernel(vec![tick, first, late], Vec::new()));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
+        assert_eq!((a.sources[0].count, a.sources[0].time), (2, Nanos(1_800)));
+        let flat = a.curves.last().unwrap();
+        assert_eq!((flat.min, flat.max), (1_000.0, 1_000.0));
+    }
+
+    #[test]
+    fn a_tick_costs_more_than_its_record() {
+        let ticked: Vec<usize> = (0..20).map(|i| 5 + i * 10).collect();
+        let longer: Vec<(usize, u64)> = ticked.iter().map(|i| (*i, 1_000)).collect();
+        let mut p = phases(0, 220, &longer);
+        let mut start = 1_000_000;
+        let mut events = Vec::new();
+        for (i, d) in p.durations.iter().enumerate() {
+            if ticked.contains(&i) {
+                events.push(event(What::Timer, start + 100, start + 300, 200));
+            }
+            start += *d as i64 / 2;
+        }
+        // Something else beside one of them.
+        let beside = events[3].end.0;
+        events.insert(4, event(What::Interrupt { name: "x".to_owned() }, beside, beside + 10, 10));
+        p.kernel = Some(kernel(events, Vec::new()));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
+        // Each is longer than the one before, and than the one after.
+        assert_eq!(a.tick, Some(TickCost { phases: 38, longer: 500.0, recorded: 200.0 }));
+        // With that, everything is accounted for.
+        let last = a.curves.last().unwrap();
+        assert_eq!((last.minus, last.min, last.max), (Some(Kind::Entry), 1_000.0, 1_000.0));
+        assert_eq!(a.curves.iter().rfind(|c| c.minus == Some(Kind::Preemption)).unwrap().max, 1_300.0);
+        assert!(a.curves.iter().all(|c| c.minus != Some(Kind::Steal)));
+    }
+
+    /// The hypervisor took 40 µs between two ticks, and 3 µs while another task had the CPU; and 4 µs of a tick, which is longer than
+    /// the others.
+    #[test]
+    fn what_a_hypervisor_took_is_subtracted_of_what_is_late() {
+        let mut p = phases(0, 200, &[(20, 80_000), (100, 600), (120, 600), (150, 10_000), (180, 8_600)]);
+        let mut starts = vec![1_000_000];
+        p.durations.iter().for_each(|d| starts.push(starts[starts.len() - 1] + *d as i64 / 2));
+        let at = |phase: usize| starts[phase];
+        let tick = |phase, length| event(What::Timer, at(phase) + 100, at(phase) + 100 + length, length);
+        let other = event(task("other", 8), at(150) + 100, at(150) + 5_100, 5_000);
+        let events = vec![tick(100, 300), tick(120, 300), other, tick(180, 4_300)];
+        let stolen = |from, until, time| Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) };
+        let all = vec![
+            stolen(0, 999_000, 77),
+            stolen(999_000, at(100), 40_000),
+            stolen(at(100), at(160), 3_000),
+            stolen(at(170), at(181), 4_000),
+            stolen(at(200) + 1, at(200) + 900, 9),
+        ];
+        p.kernel = Some(kernel(events, all));
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
+        let sources: Vec<_> = a.sources.iter().map(|s| (s.reason.clone(), s.count, s.time.0)).collect();
+        assert_eq!(sources[0], (Reason::Stolen, 3, 44_000));
+        assert_eq!(sources[2], (Reason::Timer, 3, 900));
+        assert_eq!((a.hidden, sources.len()), (Nanos(3_000), 3));
+        let max: Vec<_> = a.curves.iter().map(|c| (c.minus, c.max)).collect();
+        assert_eq!(max[3..], [(Some(Kind::Preemption), 41_000.0), (Some(Kind::Steal), 1_000.0)]);
+    }
+
+    #[test]
+    fn what_the_record_does_not_cover_is_left_out() {
+        let mut p = phases(0, 20, &[]);
+        let record = Record { from: Nanos(1_000_500), until: Nanos(1_010_000), ..record(7) };
+        p.kernel = Some(Kernel { record, ..kernel(Vec::new(), Vec::new()) });
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
+        let all = report(&noise, &[], 1);
+        assert!(matches!(&all[0].attribution[0].by, Reading::Value(a) if a.phases == 9));
+    }
+}

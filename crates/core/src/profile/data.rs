@@ -1,0 +1,156 @@
+//! A machine's infrequent, long-running daemons and their cutoffs (EMPv5, SEDONA step B).
+
+use crate::base::units::Nanos;
+use crate::profile::dual::Observation;
+use serde::{Deserialize, Serialize};
+
+/// The cutoff of one daemon: a sample with an execution over it is discarded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cutoff {
+    /// Daemon family (numbered kernel threads folded).
+    pub daemon: String,
+    /// CPU time over which a sample is spoiled, unrounded, in nanoseconds; for task times below `task_time_limit`
+    /// or, without a limit, for all.
+    pub short: f64,
+    /// Task time from which `long` applies: 5% of the daemon's period.
+    pub task_time_limit: Option<Nanos>,
+    /// CPU time over which a sample is spoiled, from `task_time_limit` on; `None` where no run was long enough to tell, so that
+    /// there is no cutoff from there on.
+    pub long: Option<f64>,
+}
+
+impl Cutoff {
+    /// The cutoff for a program of this task time, in nanoseconds; infinite if there is none.
+    pub fn for_task_time(&self, task_time: Nanos) -> f64 {
+        match (self.task_time_limit, self.long) {
+            (Some(limit), long) if task_time >= limit => long.unwrap_or(f64::INFINITY),
+            _ => self.short,
+        }
+    }
+}
+
+/// How the samples of a profile came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// INC was run, and each execution timed.
+    Active,
+    /// The machine was watched at its usual work, and samples were cut from the record ([`crate::profile::recording`]).
+    Watched,
+}
+
+/// The samples of one task length (EMP section 4.5.1, steps 1 and 7).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Task length.
+    pub length: Nanos,
+    /// The runs that they are of, by their uuids.
+    pub runs: Vec<String>,
+    /// What is known of each.
+    pub observations: Vec<Observation>,
+}
+
+impl Part {
+    /// Adds the samples of another part of this task length, renumbered so that its pairs stay pairs.
+    pub fn append(&mut self, other: &Part) {
+        let last = self.observations.iter().map(|o| o.number).max().unwrap_or(0);
+        let offset = last.saturating_add(last % 2);
+        self.runs.extend(other.runs.iter().filter(|r| !self.runs.contains(r)).cloned().collect::<Vec<_>>());
+        let moved = other.observations.iter().cloned();
+        self.observations.extend(moved.map(|o| Observation { number: o.number.saturating_add(offset), ..o }));
+    }
+}
+
+const DAY: i64 = 86_400_000_000_000;
+/// Age from which a profile is doubted: a month brings updates, and with them other daemons.
+const OLD: Nanos = Nanos(30 * DAY);
+
+/// What was learned of a machine. It holds the samples that it rests on, so that every table can be made anew.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Name.
+    pub name: String,
+    /// Version, from 1; unique in a store with the name. 0 before it is stored.
+    pub version: u32,
+    /// When it was made, since 1970.
+    pub created: Nanos,
+    /// The machine it is of ([`crate::machine::data::Host::machine`]).
+    pub machine: String,
+    /// That machine's name.
+    pub host: String,
+    /// Its kernel then.
+    pub kernel: String,
+    /// Its CPUs then.
+    pub cpus: u32,
+    /// Version of tare that made it.
+    pub tool: String,
+    /// How its samples came about.
+    pub method: Method,
+    /// The short task length (paper: INC128, 800 samples).
+    pub short: Part,
+    /// The long one (paper: INC16384, 40 samples), if there was one.
+    pub long: Option<Part>,
+    /// The cutoffs that `tool` computed from them, and that runs are held against.
+    pub cutoffs: Vec<Cutoff>,
+}
+
+impl Profile {
+    /// Cutoffs alone, without the samples that they come from, as a paper's table has them.
+    pub fn of_cutoffs(name: &str, machine: &str, kernel: &str, cutoffs: Vec<Cutoff>) -> Profile {
+        Profile {
+            name: name.to_owned(),
+            version: 1,
+            created: Nanos::ZERO,
+            machine: machine.to_owned(),
+            host: String::new(),
+            kernel: kernel.to_owned(),
+            cpus: 1,
+            tool: String::new(),
+            method: Method::Active,
+            short: Part { length: Nanos::ZERO, runs: Vec::new(), observations: Vec::new() },
+            long: None,
+            cutoffs,
+        }
+    }
+
+    /// Why its cutoffs may not fit a run made at a time on a machine, in sentences; none if nothing speaks against it.
+    pub fn doubts(&self, now: Nanos, machine: &str, kernel: &str, cpus: u32) -> Vec<String> {
+        let label = self.label();
+        if self.machine != machine {
+            return vec![format!(
+                "The profile {label} is of another machine, so its cutoffs need not fit: tare profile"
+            )];
+        }
+        let mut said = Vec::new();
+        if self.kernel != kernel {
+            let with = format!("was made with kernel {}, the run with {kernel}", self.kernel);
+            said.push(format!("The profile {label} {with}; make a new one: tare profile"));
+        }
+        if self.cpus != cpus {
+            let with = format!("was made with {} CPUs, the run with {cpus}", self.cpus);
+            said.push(format!("The profile {label} {with}; make a new one: tare profile"));
+        }
+        let age = now - self.created;
+        if age > OLD {
+            let days = age.0 / DAY;
+            said.push(format!(
+                "The profile {label} is {days} days old; tare profile check {} tells whether recent runs met daemons that it lacks.",
+                self.name
+            ));
+        }
+        said
+    }
+
+    /// Name and version: `build7@2`.
+    pub fn label(&self) -> String {
+        format!("{}@{}", self.name, self.version)
+    }
+
+    /// Tells name and version apart: `build7@2` or `build7`.
+    pub fn parse_label(text: &str) -> (&str, Option<u32>) {
+        match text.rsplit_once('@').and_then(|(name, v)| Some((name, v.parse().ok()?))) {
+            Some((name, version)) if !name.is_empty() => (name, Some(version)),
+            _ => (text, None),
+        }
+    }
+}

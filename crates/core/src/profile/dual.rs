@@ -1,0 +1,161 @@
+//! Steps 1 and 2 of EMPv5: what is known of each sample of a profiling run, and its dual samples.
+//!
+//! Two successive samples, odd and even, are one point of the dual-execution scatter plot (EMP section 4.5.1, steps 1 and 2;
+//! SEDONA B-1 and B-2). A daemon that runs rarely spoils one half of a pair and hardly ever both.
+
+use crate::base::reading::Reading;
+use crate::base::units::Nanos;
+use crate::sample::data::Sample;
+use crate::sample::families::family;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// CPU times of every execution (process) by daemon family. Executions of one family are kept apart, since each is held against
+/// a cutoff by itself.
+pub type Executions = BTreeMap<String, Vec<Nanos>>;
+
+/// One sample of a profiling run: its elapsed time, and what else ran meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Number in the run, from 1, in the order of execution.
+    pub number: u32,
+    /// CLOCK_REALTIME at its start, since 1970; in real time, so that a period is seen over a reboot.
+    pub start: Nanos,
+    /// Elapsed time.
+    pub elapsed: Nanos,
+    /// Process time, where there is one: a virtual sample has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_time: Option<Nanos>,
+    /// The daemons with CPU time inside the sample.
+    pub executions: Reading<Executions>,
+    /// Whether `executions` may lack some.
+    pub incomplete: bool,
+}
+
+impl Observation {
+    /// What a stored sample says. Executions without CPU time are left out: they disturbed nothing.
+    pub fn of(sample: &Sample) -> Observation {
+        let mut incomplete = true;
+        let executions = sample.daemons.clone().map(|daemons| {
+            incomplete = daemons.incomplete.is_some();
+            let mut by_family = Executions::new();
+            for d in daemons.list.iter().filter(|d| d.cpu > Nanos::ZERO) {
+                by_family.entry(family(&d.name, d.kind)).or_default().push(d.cpu);
+            }
+            by_family
+        });
+        let (number, start) = (sample.index.saturating_add(1), sample.wall_clock);
+        let process_time = sample.process_time().ok();
+        Observation { number, start, elapsed: sample.elapsed(), process_time, executions, incomplete }
+    }
+
+    /// When it ended, in real time.
+    pub fn end(&self) -> Nanos {
+        self.start + self.elapsed
+    }
+
+    /// Every execution as (family, CPU time); nothing where the daemons are not known.
+    pub fn each(&self) -> impl Iterator<Item = (&str, Nanos)> {
+        let known = self.executions.value();
+        known.into_iter().flatten().flat_map(|(family, times)| times.iter().map(|t| (family.as_str(), *t)))
+    }
+}
+
+/// The samples as they would be had each taken the same process time: ET less PT, and the median PT. What is left of their
+/// differences is waiting, for daemons above all; a clock that wanders, which on a shared machine may move ET by more than any
+/// daemon does, is in PT and so is gone. `None` unless every sample has a PT.
+pub fn at_equal_process_time(observations: &[Observation]) -> Option<Vec<Observation>> {
+    let mut times: Vec<Nanos> = observations.iter().map(|o| o.process_time).collect::<Option<_>>()?;
+    times.sort();
+    let median = *times.get(times.len() / 2)?;
+    let one = |o: &Observation| Some(Observation { elapsed: o.elapsed - o.process_time? + median, ..o.clone() });
+    observations.iter().map(one).collect()
+}
+
+/// Two successive samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dual<'a> {
+    /// The one with the odd number: x of the plot.
+    pub odd: &'a Observation,
+    /// The one with the even number: y of the plot.
+    pub even: &'a Observation,
+}
+
+/// The samples of a run, in pairs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duals<'a> {
+    /// All samples, by number.
+    pub samples: Vec<&'a Observation>,
+    /// Dual samples, by number; positions in `samples` of the odd half (the even one follows it).
+    pub at: Vec<usize>,
+    /// Positions in `samples` of those without a partner: the other one failed or was not made.
+    pub unpaired: Vec<usize>,
+}
+
+impl Duals<'_> {
+    /// The dual samples, by number.
+    pub fn pairs(&self) -> impl Iterator<Item = Dual<'_>> {
+        self.at.iter().filter_map(|i| Some(Dual { odd: self.samples.get(*i)?, even: self.samples.get(i + 1)? }))
+    }
+}
+
+/// Pairs sample 1 with 2, 3 with 4 and so on, by number, whatever the order of `observations`. Of several samples with one
+/// number, at most one is paired.
+pub fn pair(observations: &[Observation]) -> Duals<'_> {
+    let mut samples: Vec<&Observation> = observations.iter().collect();
+    samples.sort_by_key(|o| (o.number, o.start, o.elapsed));
+    let (mut at, mut unpaired, mut i) = (Vec::new(), Vec::new(), 0);
+    while let Some(first) = samples.get(i) {
+        let partner =
+            samples.get(i + 1).filter(|s| first.number % 2 == 1 && s.number.checked_sub(1) == Some(first.number));
+        if partner.is_some() {
+            at.push(i)
+        } else {
+            unpaired.push(i)
+        }
+        i += if partner.is_some() { 2 } else { 1 };
+    }
+    Duals { samples, at, unpaired }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn numbered(numbers: &[u32]) -> Vec<Observation> {
+        let one = |n: &u32| Observation {
+            number: *n,
+            start: Nanos(i64::from(*n)),
+            elapsed: Nanos(1),
+            process_time: None,
+            executions: Reading::Value(Executions::new()),
+            incomplete: false,
+        };
+        numbers.iter().map(one).collect()
+    }
+
+    fn pairs(numbers: &[u32]) -> Vec<(u32, u32)> {
+        pair(&numbered(numbers)).pairs().map(|d| (d.odd.number, d.even.number)).collect()
+    }
+
+    #[test]
+    fn odd_with_even() {
+        assert_eq!(pairs(&[4, 3, 2, 1]), [(1, 2), (3, 4)]);
+        assert_eq!(pairs(&[2, 3, 5, 6, 7]), [(5, 6)]);
+        assert_eq!(pairs(&[1, 1, 2, 2]), [(1, 2)]);
+        assert_eq!(pairs(&[]), []);
+        assert_eq!(pairs(&[u32::MAX, 0]), []);
+        assert_eq!(pair(&numbered(&[2, 3, 5, 6, 7])).unpaired, [0, 1, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn each_sample_once(numbers in proptest::collection::vec(0..40_u32, 0..60)) {
+            let all = numbered(&numbers);
+            let duals = pair(&all);
+            prop_assert_eq!(duals.at.len() * 2 + duals.unpaired.len(), numbers.len());
+            prop_assert!(duals.pairs().all(|d| d.odd.number % 2 == 1 && d.odd.number + 1 == d.even.number));
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! EMPv5 as a whole (SEDONA step B): from the samples of a short and a long profiling run to the machine's cutoffs, with every table
+//! between; and what a planned run can detect at all.
+
+use crate::base::units::Nanos;
+use crate::profile::clusters::{Clusters, FEWEST, FREQUENT, Place, TooFew, clusters};
+use crate::profile::cutoffs::{Row, Tables, cutoffs};
+use crate::profile::data::{Cutoff, Profile};
+use crate::profile::dual::{Executions, Observation, at_equal_process_time};
+use crate::profile::long_running::{Execution, Infrequent, Normal, infrequent, long_running, normal};
+use crate::profile::named::{Named, named};
+use crate::statistics::periods::Watched;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// An L-sample (a row of EMP tables IX, XIII).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LSample {
+    /// Number of the sample.
+    pub number: u32,
+    /// When it started, since 1970.
+    pub start: Nanos,
+    /// Elapsed time.
+    pub elapsed: Nanos,
+    /// Its daemons; empty where they are not known.
+    pub executions: Executions,
+}
+
+/// What one profiling run taught: steps 2 to 6.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lesson {
+    /// The dual-execution scatter plot (EMP figures 14, 15).
+    pub clusters: Clusters,
+    /// The same at equal process times ([`at_equal_process_time`]), where these are known. A sample in the arms of either is an
+    /// L-sample: the first sees what a daemon does to the program's own work, too, the second is not blinded by the clock.
+    pub waiting: Option<Clusters>,
+    /// Daemons that lengthened their samples, taken together ([`named`]): these are L-samples, too. Empty by the papers' rule.
+    pub named: Vec<Named>,
+    /// The central cluster's daemons (EMP tables VIII, XII).
+    pub normal: Vec<Normal>,
+    /// The L-samples (EMP tables IX, XIII).
+    pub l_samples: Vec<LSample>,
+    /// Their long-running executions (EMP tables X, XIV).
+    pub long_running: Vec<Execution>,
+    /// The infrequent daemons (EMP tables XI, XV).
+    pub infrequent: Vec<Infrequent>,
+    /// Samples whose daemons are not known, or not all.
+    pub incomplete: u32,
+}
+
+impl Lesson {
+    fn tables(&self) -> Tables<'_> {
+        Tables { normal: &self.normal, infrequent: &self.infrequent }
+    }
+}
+
+/// Which executions in L-samples say something of their daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// All, as in the papers.
+    Papers,
+    /// Those that took a noticeable part of what the sample took too long. An L-sample is longer than the others, so that every
+    /// daemon runs a little longer in it; and one of some microseconds that happened to run in a single L-sample would, by the
+    /// papers' rule, discard every sample that it ever runs in.
+    Explained,
+}
+
+/// Steps 2 to 6, for the samples of one task length in any order.
+///
+/// # Errors
+/// [`TooFew`] below 6 dual samples.
+pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew> {
+    let by_elapsed = clusters(observations)?;
+    let waiting = at_equal_process_time(observations).and_then(|o| clusters(&o).ok());
+    let named = match rule {
+        Rule::Papers => Vec::new(),
+        Rule::Explained => {
+            let plots: Vec<&Clusters> = [Some(&by_elapsed), waiting.as_ref()].into_iter().flatten().collect();
+            named(observations, &plots)
+        }
+    };
+    let places = Places::of(&by_elapsed, waiting.as_ref(), &named);
+    let central = places.at(Place::Central, observations);
+    let arms = places.at(Place::Arm, observations);
+    let mut watched: Vec<Watched> = observations.iter().map(|o| (o.start, o.end())).collect();
+    watched.sort();
+    let normal = normal(&central);
+    let share = |e: &Execution| match rule {
+        Rule::Papers => None,
+        Rule::Explained => {
+            let (_, excess) = places.0.get(&e.number)?;
+            (*excess > 0.0).then(|| e.cpu.as_f64() / excess)
+        }
+    };
+    let infrequent = infrequent(&arms, &normal, &watched, central.len() + arms.len(), &share);
+    let incomplete = observations.iter().filter(|o| o.incomplete).count();
+    let sample = |o: &&Observation| LSample {
+        number: o.number,
+        start: o.start,
+        elapsed: o.elapsed,
+        executions: o.executions.value().cloned().unwrap_or_default(),
+    };
+    Ok(Lesson {
+        l_samples: arms.iter().map(sample).collect(),
+        long_running: long_running(&arms, &normal),
+        infrequent,
+        clusters: by_elapsed,
+        waiting,
+        named,
+        normal,
+        incomplete: u32::try_from(incomplete).unwrap_or(u32::MAX),
+    })
+}
+
+/// Where every paired sample lies, and its excess there, ns.
+struct Places(BTreeMap<u32, (Place, f64)>);
+
+impl Places {
+    /// Of both plots: an arm of either or a named daemon's sample, else a stretch of either, else the cluster.
+    fn of(by_elapsed: &Clusters, waiting: Option<&Clusters>, named: &[Named]) -> Places {
+        let rank = |p: Place| match p {
+            Place::Central => 0,
+            Place::Stretch => 1,
+            Place::Arm => 2,
+        };
+        let mut places = BTreeMap::new();
+        for h in [Some(by_elapsed), waiting].into_iter().flatten().flat_map(Clusters::halves) {
+            let entry = places.entry(h.number).or_insert((h.place, h.excess));
+            if rank(h.place) > rank(entry.0) {
+                *entry = (h.place, h.excess);
+            }
+        }
+        for (daemon, number) in named.iter().flat_map(|n| n.samples.iter().map(move |s| (n, s))) {
+            if let Some(entry) = places.get_mut(number).filter(|(place, _)| *place != Place::Arm) {
+                // What noise hid of the excess is taken to be what the daemon usually adds.
+                *entry = (Place::Arm, entry.1.max(daemon.lengthened));
+            }
+        }
+        Places(places)
+    }
+
+    /// By number; of several samples with one number, all.
+    fn at<'a>(&self, place: Place, observations: &'a [Observation]) -> Vec<&'a Observation> {
+        let here = |o: &&Observation| self.0.get(&o.number).is_some_and(|(p, _)| *p == place);
+        let mut found: Vec<&Observation> = observations.iter().filter(here).collect();
+        found.sort_by_key(|o| (o.number, o.start, o.elapsed));
+        found
+    }
+}
+
+impl Lesson {
+    /// Where every paired sample lies, by its number, both plots taken together.
+    pub fn places(&self) -> BTreeMap<u32, Place> {
+        let both = Places::of(&self.clusters, self.waiting.as_ref(), &self.named);
+        both.0.into_iter().map(|(number, (place, _))| (number, place)).collect()
+    }
+}
+
+/// Everything that a profile rests on: one computation for every table and plot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    /// The run of the short task length (paper: INC128 × 800).
+    pub short: Lesson,
+    /// The run of the long one (paper: INC16384 × 40), if there was one.
+    pub long: Option<Lesson>,
+    /// The cutoffs and where they come from (EMP table XVI, SEDONA table 1).
+    pub cutoffs: Vec<Row>,
+}
+
+impl Learned {
+    /// Steps 7 and 8.
+    pub fn new(short: Lesson, long: Option<Lesson>) -> Learned {
+        let cutoffs = cutoffs(&short.tables(), long.as_ref().map(Lesson::tables).as_ref());
+        Learned { short, long, cutoffs }
+    }
+
+    /// The cutoffs of a [`crate::profile::data::Profile`]: of the daemons that spoiled a sample.
+    pub fn profile_cutoffs(&self) -> Vec<Cutoff> {
+        self.cutoffs.iter().filter(|r| !r.bystander).map(|r| r.cutoff.clone()).collect()
+    }
+}
+
+/// What a profiling run of so many samples of a length can find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// Time that all samples take together.
+    pub total: Nanos,
+    /// Shortest period of a daemon that is still infrequent to a sample: it spoils 15% of them. What comes more often
+    /// is found to be frequent and gets no cutoff.
+    pub shortest: Nanos,
+    /// Occurrences at the shortest period.
+    pub occurrences: u32,
+    /// Longest period that is found for certain, as three occurrences fall into the run whenever it starts.
+    pub longest: Nanos,
+    /// Longest period of which two occurrences do: "period (?)".
+    pub longest_perhaps: Nanos,
+    /// Longest period of which one occurrence does: the daemon is found, its period is not.
+    pub longest_once: Nanos,
+}
+
+/// What `samples` samples of this length can find. The sample is taken to be undisturbed and to follow its predecessor at once.
+///
+/// # Errors
+/// [`TooFew`] if nothing at all, as there are fewer than 6 pairs.
+pub fn reach(samples: u32, length: Nanos) -> Result<Reach, TooFew> {
+    let need = u32::try_from(FEWEST).unwrap_or(u32::MAX);
+    if samples / 2 < need {
+        return Err(TooFew { have: samples / 2, need });
+    }
+    let total = Nanos(length.0.saturating_mul(i64::from(samples)));
+    let shortest = Nanos((length.as_f64() / FREQUENT).ceil() as i64);
+    Ok(Reach {
+        total,
+        shortest,
+        occurrences: (f64::from(samples) * FREQUENT) as u32,
+        longest: Nanos(total.0 / 3),
+        longest_perhaps: Nanos(total.0 / 2),
+        longest_once: total,
+    })
+}
+
+impl Profile {
+    /// Every table of it, from its samples. A long part with too few samples is left out.
+    ///
+    /// # Errors
+    /// [`TooFew`] samples in the short part.
+    pub fn learned(&self) -> Result<Learned, TooFew> {
+        let long = self.long.as_ref().and_then(|part| learn(&part.observations, Rule::Explained).ok());
+        Ok(Learned::new(learn(&self.short.observations, Rule::Explained)?, long))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_papers_runs_can_find() {
+        let short = reach(800, Nanos::from_secs_f64(128.0)).unwrap();
+        let hours = |n: Nanos| (n.secs() / 360.0).round() / 10.0;
+        assert_eq!((hours(short.total), hours(short.longest), hours(short.longest_perhaps)), (28.4, 9.5, 14.2));
+        assert_eq!((short.shortest.secs().round(), short.occurrences), (853.0, 120));
+        let long = reach(40, Nanos::from_secs_f64(16_384.0)).unwrap();
+        assert_eq!((hours(long.shortest), hours(long.longest), long.occurrences), (30.3, 60.7, 6));
+    }
+
+    #[test]
+    fn extremes() {
+        assert_eq!(reach(11, Nanos(1)), Err(TooFew { have: 5, need: 6 }));
+        assert_eq!(reach(0, Nanos(i64::MIN)), Err(TooFew { have: 0, need: 6 }));
+        for length in [i64::MIN, 0, 1, i64::MAX] {
+            assert!(reach(u32::MAX, Nanos(length)).is_ok() && reach(12, Nanos(length)).is_ok());
+        }
+    }
+}

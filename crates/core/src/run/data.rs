@@ -1,0 +1,37 @@
+//! A run: what was asked for, on which machine, in which state.
+
+use crate::base::units::Nanos;
+use crate::documents::head::Status;
+use crate::machine::data::Factor;
+use crate::machine::data::Host;
+use crate::run::plan::Plan;
+use crate::sample::process_time::PtSource;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A run, without its samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Number in its store; 0 if it was not stored.
+    pub id: i64,
+    /// Identity across stores, 32 hex digits.
+    pub uuid: String,
+    /// When it began, since 1970.
+    pub created: Nanos,
+    /// Version of tare.
+    pub tool: String,
+    /// What was asked.
+    pub plan: Plan,
+    /// Where.
+    pub host: Host,
+    /// Where process times come from.
+    pub pt_source: PtSource,
+    /// Why better sources were not used, best first.
+    pub pt_source_notes: Vec<String>,
+    /// State of the machine before the first sample.
+    pub factors: Vec<Factor>,
+    /// Where it stands.
+    pub status: Status,
+    /// Facts for later readers (e.g. `resumed`, `reboot`), with times.
+    pub notes: BTreeMap<String, String>,
+}

@@ -1,0 +1,209 @@
+//! Which samples count: the two checks of EMPv5 (EMP section 4.5.1) and SEDONA C-2.
+//!
+//! Check 1 discards a sample in which some execution of a daemon took longer than that daemon's cutoff. Check 2 discards, of the
+//! rest, those outside mean ± s standard deviations (n - 1) of the rest; in one pass, for process and elapsed time separately.
+
+use crate::base::units::Nanos;
+use crate::profile::data::Cutoff;
+use crate::sample::daemons::Daemon;
+use crate::sample::families::family;
+use crate::statistics::limits::Limits;
+use crate::statistics::series::{Values, summary};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// s of check 2, strict: the papers' and tare's default.
+pub const STRICT: f64 = 2.0;
+/// s of check 2, relaxed.
+pub const RELAXED: f64 = 5.0;
+
+/// The task time of a program: the median of its counted samples' process times (rounded to the nanosecond).
+/// `None` without any.
+pub fn task_time(process_times: &Values) -> Option<Nanos> {
+    summary(process_times).map(|s| Nanos(s.median.round() as i64))
+}
+
+/// Cutoffs that hold for one task time, by daemon family.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cutoffs(HashMap<String, f64>);
+
+impl Cutoffs {
+    /// Chooses each daemon's cutoff (ns) for this task time. If a daemon is listed twice, its smaller cutoff holds.
+    pub fn new(cutoffs: &[Cutoff], task_time: Nanos) -> Cutoffs {
+        let mut chosen = HashMap::with_capacity(cutoffs.len());
+        for c in cutoffs {
+            let at = c.for_task_time(task_time);
+            chosen.entry(c.daemon.clone()).and_modify(|old: &mut f64| *old = old.min(at)).or_insert(at);
+        }
+        Cutoffs(chosen)
+    }
+
+    /// The cutoff of a family, ns.
+    pub fn of(&self, family: &str) -> Option<f64> {
+        self.0.get(family).copied()
+    }
+
+    /// Check 1 of one sample: the execution that is furthest *over* (not at) its cutoff, if any is. Each execution is held
+    /// against the cutoff by itself: two short runs of `grep` are not one long one (EMP table IX, sample 451).
+    pub fn check(&self, daemons: &[Daemon]) -> Option<DiscardReason> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.furthest(daemons.iter().map(|d| (family(&d.name, d.kind), d.cpu)))
+    }
+
+    /// As [`Cutoffs::check`], for executions whose family is known already.
+    pub fn furthest<F: AsRef<str>>(&self, executions: impl Iterator<Item = (F, Nanos)>) -> Option<DiscardReason> {
+        let mut worst: Option<(F, Nanos, f64)> = None;
+        for (family, cpu) in executions {
+            let Some(cutoff) = self.of(family.as_ref()) else { continue };
+            let excess = cpu.as_f64() - cutoff;
+            let further = worst.as_ref().is_none_or(|(name, c, k)| {
+                excess > c.as_f64() - k || (excess == c.as_f64() - k && family.as_ref() < name.as_ref())
+            });
+            if excess > 0.0 && further {
+                worst = Some((family, cpu, cutoff));
+            }
+        }
+        worst.map(|(f, cpu, cutoff)| DiscardReason::Cutoff { daemon: f.as_ref().to_owned(), cpu, cutoff })
+    }
+}
+
+/// What became of a sample for one measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Check {
+    /// It counts.
+    Retained,
+    /// Discarded by check 1.
+    Cutoff,
+    /// Discarded by check 2, with these limits.
+    Sigma(Limits),
+}
+
+/// Both checks. `spoiled` says, by position, which values check 1 discards (a missing entry: not discarded); the result has one
+/// entry for each value.
+pub fn checks(values: &Values, spoiled: &[bool], s: f64) -> Vec<Check> {
+    let is_spoiled = |i: usize| spoiled.get(i).copied().unwrap_or(false);
+    let passed: Vec<bool> = (0..values.len()).map(|i| !is_spoiled(i)).collect();
+    let limits = Limits::new(&values.only(&passed), s);
+    let one = |(value, passed): (&f64, &bool)| match limits {
+        _ if !passed => Check::Cutoff,
+        Some(l) if !l.holds(*value) => Check::Sigma(l),
+        _ => Check::Retained,
+    };
+    values.as_slice().iter().zip(&passed).map(one).collect()
+}
+
+/// Why a sample does not count for a measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum DiscardReason {
+    /// Check 1: a daemon ran longer than its cutoff.
+    Cutoff {
+        /// The daemon's family.
+        daemon: String,
+        /// Its CPU time in the sample.
+        cpu: Nanos,
+        /// The cutoff, ns.
+        cutoff: f64,
+    },
+    /// Check 2: outside mean ± s standard deviations.
+    Sigma {
+        /// The sample's value, ns.
+        value: f64,
+        /// Lower limit, ns.
+        low: f64,
+        /// Upper limit, ns.
+        high: f64,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn v(numbers: &[f64]) -> Values {
+        Values::new(numbers.iter().copied()).unwrap()
+    }
+
+    fn retained(c: &[Check]) -> usize {
+        c.iter().filter(|c| **c == Check::Retained).count()
+    }
+
+    #[test]
+    fn strict_and_relaxed() {
+        let mut times = vec![10.0, 11.0, 9.0, 10.0, 10.0, 11.0, 9.0, 10.0, 10.0, 14.0];
+        assert_eq!(retained(&checks(&v(&times), &[], STRICT)), 9);
+        assert_eq!(retained(&checks(&v(&times), &[], RELAXED)), 10);
+        times.pop();
+        assert_eq!(retained(&checks(&v(&times), &[], STRICT)), 9, "one pass, but nothing to discard either");
+    }
+
+    #[test]
+    fn one_pass_only() {
+        // 100 hides 30 from the limits; a second pass would discard 30.
+        let mut times: Vec<f64> = (0..20).map(|i| 10.0 + f64::from(i % 2)).collect();
+        times.extend([30.0, 200.0]);
+        let c = checks(&v(&times), &[], STRICT);
+        assert_eq!(retained(&c), 21);
+        assert!(matches!(c[21], Check::Sigma(_)));
+    }
+
+    #[test]
+    fn check_two_uses_what_check_one_leaves() {
+        let mut times = vec![10.0, 11.0, 9.0, 10.0, 10.0, 11.0, 9.0, 10.0, 10.0, 14.0, 1e6];
+        let all = checks(&v(&times), &[], STRICT);
+        assert_eq!(all[9], Check::Retained);
+        let mut spoiled = vec![false; 11];
+        spoiled[10] = true;
+        let c = checks(&v(&times), &spoiled, STRICT);
+        assert_eq!(c[10], Check::Cutoff);
+        assert!(matches!(c[9], Check::Sigma(_)));
+        times.clear();
+        assert!(checks(&v(&times), &spoiled, STRICT).is_empty());
+    }
+
+    #[test]
+    fn no_sigma_no_discards() {
+        for s in [0.0, -1.0, f64::NAN] {
+            assert_eq!(retained(&checks(&v(&[1.0, 2.0, 90.0]), &[], s)), 3);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn constant_series_has_no_discards(c in -1e15..1e15_f64, n in 0..300_usize, s in 1e-6..9.0_f64) {
+            prop_assert_eq!(retained(&checks(&v(&vec![c; n]), &[], s)), n);
+        }
+
+        #[test]
+        fn every_sample_has_one_fate(
+            samples in proptest::collection::vec((0.0..1e9_f64, any::<bool>()), 0..60), s in 0.5..6.0_f64
+        ) {
+            let values = v(&samples.iter().map(|s| s.0).collect::<Vec<_>>());
+            let spoiled: Vec<bool> = samples.iter().map(|s| s.1).collect();
+            let c = checks(&values, &spoiled, s);
+            let by = |f: fn(&Check) -> bool| c.iter().filter(|c| f(c)).count();
+            let cutoff = by(|c| *c == Check::Cutoff);
+            prop_assert_eq!(cutoff, spoiled.iter().filter(|s| **s).count());
+            prop_assert_eq!(retained(&c) + cutoff + by(|c| matches!(c, Check::Sigma(_))), samples.len());
+        }
+
+        #[test]
+        fn order_does_not_matter(
+            (a, b) in proptest::collection::vec((0.0..1e9_f64, any::<bool>()), 0..40)
+                .prop_flat_map(|a| (Just(a.clone()), Just(a).prop_shuffle()))
+        ) {
+            let run = |samples: &[(f64, bool)]| {
+                let values = v(&samples.iter().map(|s| s.0).collect::<Vec<_>>());
+                let spoiled: Vec<bool> = samples.iter().map(|s| s.1).collect();
+                let mut out: Vec<(u64, String)> = checks(&values, &spoiled, STRICT)
+                    .iter().zip(values.as_slice()).map(|(c, v)| (v.to_bits(), format!("{c:?}"))).collect();
+                out.sort();
+                out
+            };
+            prop_assert_eq!(run(&a), run(&b));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Runs: what was asked, in which order, which samples count, the protocol's steps, the report.
+
+pub mod data;
+pub mod discards;
+pub mod plan;
+pub mod protocol;
+pub mod report;
+pub mod schedule;
+pub mod stopping;

@@ -1,0 +1,274 @@
+//! What to measure and how: everything that is needed to run it, or to go on with it later.
+
+use crate::base::name::Name;
+use crate::base::units::Nanos;
+use crate::sample::data::Outcome;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How a command is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// A program and its arguments, started as they are.
+    Argv(Vec<Name>),
+    /// A script for a shell.
+    Shell {
+        /// The shell's program and arguments before `-c`.
+        shell: Vec<Name>,
+        /// The script.
+        script: Name,
+    },
+}
+
+impl Command {
+    /// The words to execute, shell included.
+    pub fn words(&self) -> Vec<Name> {
+        match self {
+            Command::Argv(words) => words.clone(),
+            Command::Shell { shell, script } => {
+                let mut words = shell.clone();
+                words.push(Name::from("-c"));
+                words.push(script.clone());
+                words
+            }
+        }
+    }
+}
+
+/// One program under test: a series is made of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// What tables call it: the name that the user gave, else the command as typed.
+    pub label: String,
+    /// The command.
+    pub command: Command,
+    /// Values of this program's parameters (`-L`, `-P`), already put into the command.
+    pub parameters: BTreeMap<String, String>,
+    /// Run before each of its samples, through a shell, not timed.
+    pub prepare: Option<String>,
+    /// Run after each of its samples.
+    pub conclude: Option<String>,
+    /// Run once before its first sample.
+    pub setup: Option<String>,
+    /// Run once after its last sample, however that ended.
+    pub cleanup: Option<String>,
+    /// Others are compared with it.
+    pub reference: bool,
+}
+
+/// The order of several programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// A B C A B C: a drifting machine hits all alike.
+    #[default]
+    Rounds,
+    /// Rounds, each in random order by the seed.
+    Random,
+    /// A A A B B B.
+    Sequential,
+}
+
+/// How many counted samples per series.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunCount {
+    /// Exactly so many (EMPv6: 10).
+    Fixed(u32),
+    /// Until the half width of the median's 95% interval of PT is below `precision` of the median.
+    Adaptive {
+        /// Relative half width to reach, e.g. 0.01.
+        precision: f64,
+        /// At least so many.
+        min: u32,
+        /// At most so many.
+        max: u32,
+    },
+}
+
+/// Which failing exit statuses are accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IgnoreFailure {
+    /// None: only 0 is a success.
+    #[default]
+    No,
+    /// Any exit status, and death by signal.
+    All,
+    /// These.
+    Codes(Vec<i32>),
+}
+
+impl IgnoreFailure {
+    /// Whether a sample with this outcome counts: a success always; a failure if the program ended by itself or by a signal and
+    /// this accepts its status (128 + n for signal n, as a shell has it). What never ran to its own end never counts.
+    pub fn accepts(&self, outcome: &Outcome) -> bool {
+        match (outcome.shell_code(), self) {
+            (Some(0), _) | (Some(_), IgnoreFailure::All) => true,
+            (Some(code), IgnoreFailure::Codes(codes)) => codes.contains(&code),
+            _ => false,
+        }
+    }
+}
+
+/// Where the program's standard output and error go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// `/dev/null`.
+    #[default]
+    Null,
+    /// A pipe that another process empties.
+    Pipe,
+    /// Where tare's own go.
+    Inherit,
+    /// A file (appended to); standard error goes to `/dev/null`.
+    File(Name),
+}
+
+/// Where the program's standard input comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// `/dev/null`.
+    #[default]
+    Null,
+    /// Tare's own.
+    Inherit,
+    /// A file, opened anew for each sample.
+    File(Name),
+}
+
+/// Scheduling of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sched {
+    /// SCHED_FIFO with this priority, 1 to 99.
+    Fifo(u8),
+    /// A nice value, -20 to 19.
+    Nice(i8),
+}
+
+/// Which profile of daemons discards samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProfileChoice {
+    /// The newest that fits this machine, if there is one.
+    #[default]
+    Newest,
+    /// This one.
+    Named(String),
+    /// None.
+    No,
+}
+
+/// Which part of a profile a run makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The short task length.
+    Short,
+    /// The long one.
+    Long,
+}
+
+/// A run of INC that a profile is learned from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learning {
+    /// Name of the profile.
+    pub profile: String,
+    /// What the parts of one profile have in common, 32 hex digits.
+    pub attempt: String,
+    /// Which part this is.
+    pub stage: Stage,
+    /// Its task length.
+    pub length: Nanos,
+    /// What comes after it: the long part's task length and samples.
+    pub then: Option<(Nanos, u32)>,
+}
+
+/// A recording of what runs on the machine, instead of programs that are timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watching {
+    /// Name of the profile.
+    pub profile: String,
+    /// Length of a slice.
+    pub interval: Nanos,
+    /// How long in all.
+    pub total: Nanos,
+    /// Task lengths of the virtual samples, short and long.
+    pub lengths: (Nanos, Option<Nanos>),
+}
+
+/// What a run is for, if not for timing the user's programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Purpose {
+    /// Learning by running INC.
+    Learn(Learning),
+    /// Learning by watching.
+    Watch(Watching),
+}
+
+/// Everything that a run was asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The programs, in the order given.
+    pub programs: Vec<Program>,
+    /// Their order in time.
+    pub order: Order,
+    /// Seed of all that is random (order, environment padding, bootstrap).
+    pub seed: u64,
+    /// Executions before counting begins, per program.
+    pub warmup: u32,
+    /// Counted samples per program.
+    pub runs: RunCount,
+    /// No further round is begun after so long.
+    pub max_time: Option<Nanos>,
+    /// A single execution is ended after so long.
+    pub timeout: Option<Nanos>,
+    /// Which failures are accepted.
+    pub ignore_failure: IgnoreFailure,
+    /// s of the second check: strict 2, relaxed 5.
+    pub sigma: f64,
+    /// Profile of the first check.
+    pub profile: ProfileChoice,
+    /// Standard output and error.
+    pub output: Output,
+    /// Standard input.
+    pub input: Input,
+    /// CPUs that the program may use; empty: all.
+    pub cpus: Vec<u32>,
+    /// Scheduling.
+    pub sched: Option<Sched>,
+    /// Working directory.
+    pub cwd: Name,
+    /// Variables set for the program, by the user's word.
+    pub env: Vec<(Name, Name)>,
+    /// Run the program as this user.
+    pub user: Option<String>,
+    /// Keep what outlives the program.
+    pub leave_running: bool,
+    /// Take images of all processes around each sample.
+    pub images: bool,
+    /// Account for every sample's time by tracing in the kernel, where that can be had.
+    pub account: bool,
+    /// Labels that the user gave, for finding the run again.
+    pub tags: BTreeMap<String, String>,
+    /// Protocol steps without which nothing is measured (`v1` … `v6`).
+    pub require: Vec<String>,
+    /// What it is for, if not for timing the user's programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
+}
+
+impl Plan {
+    /// Largest number of counted samples per series.
+    pub fn max_runs(&self) -> u32 {
+        match self.runs {
+            RunCount::Fixed(n) => n,
+            RunCount::Adaptive { max, .. } => max,
+        }
+    }
+}

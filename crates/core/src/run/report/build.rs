@@ -1,0 +1,115 @@
+//! Computes the report of a run from its samples.
+
+use crate::compare::ratio::{compare, verdict};
+use crate::profile::data::Profile;
+use crate::run::data::Run;
+use crate::run::plan::{Order, ProfileChoice};
+use crate::run::protocol::{CheckOne, Evidence, assess};
+use crate::run::report::data::{Comparison, ElapsedRatio, Measure, RunReport, SeriesReport};
+use crate::run::report::grouping::count;
+use crate::run::report::grouping::reference;
+use crate::run::report::grouping::{Grouped, Kept, Names};
+use crate::run::report::remarks;
+use crate::run::report::remarks::Context;
+use crate::run::report::series::series_report;
+use crate::sample::data::Sample;
+
+/// Everything that is said of a run.
+///
+/// `samples` may be in any order, and be any part of the run's, none included; the order makes no difference. Samples of a
+/// program that the plan does not have are left out, with a remark. Warm-ups and samples that failed (and were not to be
+/// accepted, [`crate::run::plan::IgnoreFailure`]) count in no statistics. `profile` is the one whose cutoffs check 1 applies; without
+/// it, or if no sample has its daemons, the report says that check 1 was not done. Time and memory grow linearly with samples
+/// and daemons (but for sorting).
+pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunReport {
+    let grouped = Grouped::new(run, samples);
+    let used = applicable(run, &grouped, profile);
+    let cutoffs = used.as_ref().map_or(&[][..], |p| p.cutoffs.as_slice());
+    let mut names = Names::default();
+    let (mut series, mut kept) = (Vec::new(), Vec::new());
+    for group in &grouped.series {
+        let (report, retained) = series_report(run, group, cutoffs, &mut names);
+        series.push(report);
+        kept.push(retained);
+    }
+    let comparisons = comparisons(run, &kept);
+    let sizes: Vec<u32> = grouped.series.iter().map(|g| count(g.good.len())).collect();
+    let protocol = assess(&Evidence {
+        factors: &run.factors,
+        process_time: process_time_used(&grouped),
+        check_one: check_one(&used, &series),
+        sigma: run.plan.sigma,
+        sizes: &sizes,
+    });
+    let remarks = remarks::all(&Context {
+        run,
+        grouped: &grouped,
+        series: &series,
+        comparisons: &comparisons,
+        kept: &kept,
+        profile: used.as_ref().ok().copied(),
+    });
+    let profile = used.map(Profile::label);
+    RunReport { run: run.clone(), series, comparisons, protocol, profile, remarks }
+}
+
+/// The profile, or why its cutoffs cannot be applied.
+fn applicable<'a>(run: &Run, grouped: &Grouped, profile: Option<&'a Profile>) -> Result<&'a Profile, String> {
+    let profile = profile.ok_or_else(|| match &run.plan.profile {
+        ProfileChoice::No => "no profile was to be used (--profile none)".to_owned(),
+        ProfileChoice::Named(name) => format!("the profile {name} is not there (tare profile)"),
+        ProfileChoice::Newest => "no profile (tare profile)".to_owned(),
+    })?;
+    let seen = grouped.series.iter().flat_map(|g| &g.good).any(|s| s.daemons.value().is_some());
+    let first = grouped.series.iter().flat_map(|g| &g.good).find_map(|s| s.daemons.absent());
+    match first {
+        Some(why) if !seen => Err(format!("the samples have no daemons, {why}")),
+        _ => Ok(profile),
+    }
+}
+
+fn check_one(used: &Result<&Profile, String>, series: &[SeriesReport]) -> CheckOne {
+    match used {
+        Err(why) => CheckOne::NotDone(why.clone()),
+        Ok(p) => CheckOne::Done {
+            profile: p.label(),
+            incomplete: series.iter().filter_map(|s| s.daemons_incomplete.as_ref()).map(|(n, _)| n).sum(),
+        },
+    }
+}
+
+fn process_time_used(grouped: &Grouped) -> Result<(), String> {
+    let mut any = false;
+    for sample in grouped.series.iter().flat_map(|g| &g.good) {
+        sample.process_time().map_err(|why| why.to_string())?;
+        any = true;
+    }
+    if any { Ok(()) } else { Err("no successful sample".to_owned()) }
+}
+
+fn comparisons(run: &Run, kept: &[Kept]) -> Vec<Comparison> {
+    let reference = reference(run);
+    let Some(base) = kept.get(reference) else { return Vec::new() };
+    let others = kept.iter().enumerate().filter(|(i, _)| *i != reference);
+    let one = |(i, program): (usize, &Kept)| {
+        let (measure, found) = match compare(&program.pt, &base.pt) {
+            Some(r) => (Measure::Pt, r),
+            None => (Measure::Et, compare(&program.et, &base.et)?),
+        };
+        let elapsed = compare(&program.et, &base.et).filter(|_| measure == Measure::Pt);
+        let by_elapsed =
+            elapsed.map(|r| ElapsedRatio { ratio: r.ratio, verdict: verdict(&r.interval), interval: r.interval });
+        Some(Comparison {
+            series: count(i),
+            reference: count(reference),
+            measure,
+            ratio: found.ratio,
+            verdict: verdict(&found.interval),
+            interval: found.interval,
+            pairs: found.pairs,
+            paired_in_time: run.plan.order != Order::Sequential,
+            by_elapsed,
+        })
+    };
+    others.filter_map(one).collect()
+}

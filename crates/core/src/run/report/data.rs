@@ -1,0 +1,252 @@
+//! What a user reads of a run: computed once, shown the same everywhere.
+
+use crate::base::reading::Reading;
+use crate::base::units::Nanos;
+use crate::compare::ratio::Verdict;
+use crate::run::data::Run;
+use crate::run::discards::DiscardReason;
+use crate::run::plan::Program;
+use crate::run::protocol::ProtocolReport;
+use crate::run::report::account::AccountReport;
+use crate::run::report::account::CountersReport;
+use crate::run::report::account::EstimateReport;
+use crate::sample::daemons::TaskKind;
+use crate::sample::data::Outcome;
+use crate::statistics::intervals::{Interval, NoInterval};
+use serde::{Deserialize, Serialize};
+
+/// A quantity of a sample that is summarised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Process time.
+    Pt,
+    /// Elapsed time.
+    Et,
+    /// Net time.
+    Net,
+}
+
+/// A sample that was discarded, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Discard {
+    /// Number of the sample in its series, from 0.
+    pub index: u32,
+    /// For which measure.
+    pub measure: Measure,
+    /// The reason.
+    pub reason: DiscardReason,
+}
+
+/// Statistics of one measure of one series, in nanoseconds, over the retained samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasureReport {
+    /// Counted samples that have a value, discarded ones included.
+    pub samples: u32,
+    /// Discarded by the daemons' cutoffs (check 1).
+    pub discarded_by_cutoff: u32,
+    /// Discarded by standard deviations (check 2).
+    pub discarded_by_sigma: u32,
+    /// What is left.
+    pub retained: u32,
+    /// Mean; PT's is *the* execution time (EMP step 4).
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// Standard deviation (n - 1); `None` for a single sample.
+    pub std_dev: Option<f64>,
+    /// Standard deviation divided by mean.
+    pub relative_error: Option<f64>,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// 95% interval of the mean: bootstrap of the whole procedure, discards repeated.
+    pub mean_interval: Result<Interval, NoInterval>,
+    /// 95% interval of the median: order statistics.
+    pub median_interval: Result<Interval, NoInterval>,
+    /// At least half of the samples were retained.
+    pub trustworthy: bool,
+}
+
+impl MeasureReport {
+    /// Discards as the papers print them: `16 (=15+1)`.
+    pub fn discards(&self) -> String {
+        let (a, b) = (self.discarded_by_cutoff, self.discarded_by_sigma);
+        if a + b == 0 { "0".to_owned() } else { format!("{} (={a}+{b})", a + b) }
+    }
+}
+
+/// A daemon family over all counted samples of a series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DaemonSummary {
+    /// Family name (escaped text).
+    pub family: String,
+    /// Kind.
+    pub kind: TaskKind,
+    /// Samples in which it had CPU time.
+    pub samples: u32,
+    /// CPU time over all samples.
+    pub total: Nanos,
+    /// CPU time per counted sample, mean over all of them, ns.
+    pub mean: f64,
+    /// Largest CPU time in one sample.
+    pub max: Nanos,
+    /// Births seen inside samples.
+    pub born: u32,
+}
+
+/// A sample that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Number of the sample in its phase.
+    pub index: u32,
+    /// It was a warm-up.
+    pub warmup: bool,
+    /// What happened.
+    pub outcome: Outcome,
+    /// The user asked for it to be accepted, so that it counts.
+    pub ignored: bool,
+}
+
+/// A family of processes that outlived the program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SurvivorSummary {
+    /// Command name (escaped text).
+    pub name: String,
+    /// How often, over all samples.
+    pub count: u32,
+    /// Of these: left running, as asked.
+    pub left: u32,
+    /// Of these: could not be ended.
+    pub not_ended: u32,
+}
+
+/// Where gross and PT differ, as far as it is known without tracing; means over the samples retained for ET, ns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// ET less PT; negative for parallel programs.
+    pub gross_less_pt: Reading<f64>,
+    /// CPU time of all daemons (tare left out).
+    pub daemons: Reading<f64>,
+    /// CPU time of tare itself, between the stamps.
+    pub tare: f64,
+    /// Time stolen by the hypervisor, from all CPUs.
+    pub steal: Reading<f64>,
+}
+
+/// Means over counted, successful samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resources {
+    /// User time, ns.
+    pub user: Reading<f64>,
+    /// System time, ns.
+    pub system: Reading<f64>,
+    /// Largest peak resident memory of a single process, bytes.
+    pub max_rss: Reading<u64>,
+    /// Context switches by waiting.
+    pub voluntary_switches: Reading<f64>,
+    /// Context switches by preemption.
+    pub involuntary_switches: Reading<f64>,
+    /// Page faults with I/O.
+    pub major_faults: Reading<f64>,
+}
+
+/// The result of one program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesReport {
+    /// The program.
+    pub program: Program,
+    /// Counted samples, whatever their outcome.
+    pub counted: u32,
+    /// Warm-up samples.
+    pub warmups: u32,
+    /// Process time; absent if no sample has one.
+    pub pt: Reading<MeasureReport>,
+    /// Elapsed time.
+    pub et: Reading<MeasureReport>,
+    /// Net time: PT less what the kernel charged to the program though it was not the program's.
+    pub net: Reading<MeasureReport>,
+    /// What was discarded and why.
+    pub discards: Vec<Discard>,
+    /// Failures.
+    pub failures: Vec<Failure>,
+    /// Largest first.
+    pub daemons: Vec<DaemonSummary>,
+    /// Samples whose daemon list is incomplete, and the first reason.
+    pub daemons_incomplete: Option<(u32, String)>,
+    /// What outlived the program.
+    pub survivors: Vec<SurvivorSummary>,
+    /// Where the difference lies.
+    pub difference: Difference,
+    /// Gross = net + tare, by tracing.
+    pub account: Reading<AccountReport>,
+    /// What can be said of it without.
+    pub estimate: Reading<EstimateReport>,
+    /// Hardware counts.
+    pub counters: Reading<CountersReport>,
+    /// Memory, switches, faults.
+    pub resources: Resources,
+}
+
+/// A program against the reference: ratio of times, program / reference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Index of the program.
+    pub series: u32,
+    /// Index of the reference.
+    pub reference: u32,
+    /// The measure: PT where both have it, else ET.
+    pub measure: Measure,
+    /// Median of the ratios of samples of the same round; over retained ones.
+    pub ratio: f64,
+    /// 95% sign-test interval of that ratio.
+    pub interval: Result<Interval, NoInterval>,
+    /// Pairs used.
+    pub pairs: u32,
+    /// The pairs were neighbours in time (rounds); otherwise the ratio is exposed to drift.
+    pub paired_in_time: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The same by elapsed time, where `measure` is PT: programs that wait may differ in nothing else.
+    pub by_elapsed: Option<ElapsedRatio>,
+}
+
+/// Ratio of elapsed times, as in [`Comparison`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElapsedRatio {
+    /// Median of the ratios of samples of the same round; over retained ones.
+    pub ratio: f64,
+    /// 95% sign-test interval of that ratio.
+    pub interval: Result<Interval, NoInterval>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// A remark that a reader must see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    /// Which series; `None` for the whole run.
+    pub series: Option<u32>,
+    /// Warning, or mere information.
+    pub warning: bool,
+    /// The text: what, and what to do.
+    pub text: String,
+}
+
+/// All that is said of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// The run.
+    pub run: Run,
+    /// One for each program.
+    pub series: Vec<SeriesReport>,
+    /// Against the reference, if there are several programs.
+    pub comparisons: Vec<Comparison>,
+    /// Which steps held.
+    pub protocol: ProtocolReport,
+    /// Name of the profile whose cutoffs were used, or why there is none.
+    pub profile: Result<String, String>,
+    /// What must be said.
+    pub remarks: Vec<Remark>,
+}

@@ -1,0 +1,236 @@
+//! One timed execution, with everything that was observed around it.
+
+use crate::base::name::Name;
+use crate::base::reading::{Absent, Reading};
+use crate::base::units::{Cycles, Nanos};
+use crate::sample::account::{Account, Counters, Estimate};
+use crate::sample::daemons::Daemons;
+use crate::sample::process_time::ProcessTimes;
+use crate::sample::process_time::PtSource;
+use serde::{Deserialize, Serialize};
+
+/// One instant on three clocks, read one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// CLOCK_MONOTONIC: slewed by NTP; elapsed time is taken from it.
+    pub monotonic: Nanos,
+    /// CLOCK_MONOTONIC_RAW: the same hardware, never slewed.
+    pub monotonic_raw: Nanos,
+    /// The cycle counter; `None` where the CPU has none that a program may read.
+    pub cycles: Option<Cycles>,
+}
+
+/// Whether a sample counts towards the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Fills the caches; recorded, not counted (EMP section 4: the first measurement is thrown out).
+    Warmup,
+    /// Counts.
+    Counted,
+}
+
+/// How an execution ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// By itself, with this exit status.
+    Exited {
+        /// Exit status, 0 to 255.
+        code: i32,
+    },
+    /// By a signal.
+    Signaled {
+        /// Number of the signal.
+        signal: i32,
+    },
+    /// Tare ended it, as it ran longer than allowed.
+    TimedOut {
+        /// The limit.
+        limit: Nanos,
+    },
+    /// It stopped (SIGSTOP, SIGTTIN, …) and nobody continued it; tare ended it.
+    Stopped {
+        /// Number of the signal that stopped it.
+        signal: i32,
+    },
+    /// It could not be started; both stamps are around the attempt.
+    NotStarted {
+        /// The system's message.
+        error: String,
+    },
+    /// A hook before or after it failed.
+    HookFailed {
+        /// What failed and how.
+        error: String,
+    },
+    /// The user interrupted tare while it ran.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Exited with status 0.
+    pub fn success(&self) -> bool {
+        matches!(self, Outcome::Exited { code: 0 })
+    }
+
+    /// The status as a shell gives it: 128 + n for signal n; `None` if it never ran to an end of its own.
+    pub fn shell_code(&self) -> Option<i32> {
+        match self {
+            Outcome::Exited { code } => Some(*code),
+            Outcome::Signaled { signal } => Some(128 + signal),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Outcome::Exited { code: 0 } => write!(f, "ok"),
+            Outcome::Exited { code } => write!(f, "exit status {code}"),
+            Outcome::Signaled { signal } => write!(f, "killed by signal {signal}"),
+            Outcome::TimedOut { limit } => write!(f, "ended after the time limit of {} s", limit.secs()),
+            Outcome::Stopped { signal } => write!(f, "stopped by signal {signal} and not continued"),
+            Outcome::NotStarted { error } => write!(f, "could not be started: {error}"),
+            Outcome::HookFailed { error } => write!(f, "{error}"),
+            Outcome::Interrupted => write!(f, "interrupted"),
+        }
+    }
+}
+
+/// What `wait4` says of the program itself (and of the descendants that it waited for).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Peak resident memory, bytes, as wait4 has it: never below tare's own, which the kernel counts in until exec.
+    pub max_rss: u64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
+    /// Context switches by waiting.
+    pub voluntary_switches: u64,
+    /// Context switches by being preempted.
+    pub involuntary_switches: u64,
+}
+
+/// A process of the program's tree that was alive when the program had ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survivor {
+    /// Process id.
+    pub pid: i32,
+    /// Command name.
+    pub name: Name,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a survivor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
+pub enum Fate {
+    /// Tare ended it.
+    Ended,
+    /// Left running, as asked (`--leave-running`).
+    Left,
+    /// Tare could not end it; the system's message.
+    CouldNotEnd(String),
+}
+
+/// What tare itself used between the two stamps of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnUse {
+    /// CPU time of tare (starting the program and waiting for it included).
+    pub cpu: Nanos,
+    /// Times that tare gave up the CPU by itself; one for the start (vfork), one for the wait.
+    pub voluntary_switches: i64,
+    /// Times that tare was preempted.
+    pub involuntary_switches: i64,
+}
+
+/// One timed execution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Index of the series (program) in the run.
+    pub series: u32,
+    /// Position in the order of execution of the whole run, from 0.
+    pub seq: u32,
+    /// Number within the series and phase, from 0.
+    pub index: u32,
+    /// Warm-up or counted.
+    pub phase: Phase,
+    /// CLOCK_REALTIME just before the start, since 1970.
+    pub wall_clock: Nanos,
+    /// Just before the program starts.
+    pub start: Stamp,
+    /// Just after it has ended.
+    pub end: Stamp,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Process time of its tree.
+    pub process_times: Reading<ProcessTimes>,
+    /// Faults, switches.
+    pub usage: Reading<Usage>,
+    /// Peak resident memory, bytes, of the largest single process of the tree.
+    pub peak_memory: Reading<u64>,
+    /// What else ran.
+    pub daemons: Reading<Daemons>,
+    /// What outlived the program.
+    pub survivors: Vec<Survivor>,
+    /// Tare's own use.
+    pub own: OwnUse,
+    /// CPU time that the hypervisor took from all CPUs meanwhile (`/proc/stat`, tick resolution).
+    pub steal: Reading<Nanos>,
+    /// Where its time went, traced in the kernel.
+    pub account: Reading<Account>,
+    /// What can be said of that without tracing.
+    pub estimate: Reading<Estimate>,
+    /// Hardware counts.
+    pub counters: Reading<Counters>,
+    /// Length of the random environment variable that shifts the stack, in bytes.
+    pub environment_padding: u32,
+}
+
+impl Sample {
+    /// Elapsed time (ET, gross): CLOCK_MONOTONIC, end less start.
+    pub fn elapsed(&self) -> Nanos {
+        self.end.monotonic - self.start.monotonic
+    }
+
+    /// Process time (PT) by the run's source.
+    pub fn process_time(&self) -> Result<Nanos, Absent> {
+        match &self.process_times {
+            Reading::Value(p) => p.total(),
+            Reading::Absent(a) => Err(a.clone()),
+        }
+    }
+}
+
+impl Sample {
+    /// Net time: PT less what the kernel charged to the program though it was not the program's.
+    pub fn net_time(&self) -> Result<Nanos, Absent> {
+        let pt = self.process_time()?;
+        let account = self.account.as_result().map_err(Clone::clone)?;
+        let source = self.process_times.value().map_or(PtSource::Wait4, |p| p.source);
+        match account.incomplete() {
+            Some(why) => Err(why),
+            None => Ok(pt - account.charged(source)),
+        }
+    }
+
+    /// From just before the start until the program's exec had succeeded.
+    pub fn launch(&self) -> Option<Nanos> {
+        self.account.value().map(|a| a.exec - self.start.monotonic)
+    }
+
+    /// From the program's end until tare had noted it.
+    pub fn reap(&self) -> Option<Nanos> {
+        self.account.value().map(|a| self.end.monotonic - a.end)
+    }
+
+    /// Elapsed time less everything that the account names.
+    pub fn unattributed(&self) -> Option<Nanos> {
+        let account = self.account.value()?;
+        Some(self.elapsed() - self.launch()? - self.reap()? - account.main.total())
+    }
+}

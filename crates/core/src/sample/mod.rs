@@ -1,0 +1,8 @@
+//! One timed execution, with everything that was observed around it.
+
+pub mod account;
+pub mod calls;
+pub mod daemons;
+pub mod data;
+pub mod families;
+pub mod process_time;

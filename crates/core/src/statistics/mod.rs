@@ -1,0 +1,9 @@
+//! Statistics that several subjects use.
+
+pub mod fit;
+pub mod intervals;
+pub mod limits;
+pub mod periods;
+pub mod random;
+pub mod series;
+pub mod trend;

@@ -1,0 +1,242 @@
+//! The studies of CS:APP chapter 9: what each measures, cell by cell, and what a cell is observed to be. The tables are computed from
+//! these by [`crate::study::report`].
+
+use crate::kbest::timing::Timing;
+use crate::statistics::fit::Fit;
+use serde::{Deserialize, Serialize};
+
+/// Which study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Study {
+    /// Figure 9.8: CPU time counted at timer interrupts, against exact time.
+    IntervalCounting,
+    /// Figures 9.14 to 9.19 and 9.22: the error of K-best by length, load, K, compensation and clock.
+    Kbest,
+    /// Figures 9.11 to 9.13: long and short procedures under load; two equal procedures with cold and warm caches.
+    Caching,
+}
+
+/// How much of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Some minutes: shorter lengths, few repetitions.
+    Minutes,
+    /// The paper's lengths and loads, thirty repetitions: an hour and more.
+    Paper,
+}
+
+/// One thing to measure. The order of cells mixes what is compared, so that a drift of the machine meets all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "cell", rename_all = "snake_case")]
+pub enum Cell {
+    /// K-best of a computation of about so many ns.
+    Kbest {
+        /// Active processes on the CPU, the measured one included.
+        load: u32,
+        /// Wanted length, ns.
+        length: f64,
+    },
+    /// CPU time of a computation of about so many ns, counted in several ways.
+    Interval {
+        /// As above.
+        load: u32,
+        /// Wanted length, ns.
+        length: f64,
+    },
+    /// Executions of a procedure in a row.
+    Procedure {
+        /// As above.
+        load: u32,
+        /// Wanted length, ns.
+        length: f64,
+    },
+    /// The book's sequence of six calls of two equal procedures.
+    Equal,
+}
+
+/// What was observed in a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Which.
+    pub cell: Cell,
+    /// Round of the cells, from 0.
+    pub round: u32,
+    /// What came of it.
+    pub seen: Seen,
+}
+
+/// Observations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "seen", rename_all = "snake_case")]
+pub enum Seen {
+    /// Of [`Cell::Kbest`].
+    Kbest {
+        /// Line through short measurements of the same second, ns over repetitions.
+        line: Fit,
+        /// Repetitions of the computation.
+        repetitions: u64,
+        /// The trials, with a timing for each clock.
+        timings: Vec<Timing>,
+    },
+    /// Of [`Cell::Interval`].
+    Interval {
+        /// As above.
+        line: Fit,
+        /// As above.
+        repetitions: u64,
+        /// User time of the CPU, counted at timer interrupts (`/proc/stat`), ns.
+        ticks: Option<u64>,
+        /// times(2), user and system, ns.
+        times: u64,
+        /// getrusage(2), user and system, ns.
+        rusage: u64,
+        /// CLOCK_PROCESS_CPUTIME_ID, ns.
+        cpu: u64,
+    },
+    /// Of [`Cell::Procedure`]: time of each execution, ns.
+    Procedure {
+        /// Elapsed.
+        elapsed: Vec<f64>,
+    },
+    /// Of [`Cell::Equal`]: ns of procA(b1), procA(b2), procA(b3), procA(b1), procB(b1), procB(b2), for each sequence.
+    Equal {
+        /// Sequences of six.
+        calls: Vec<[f64; 6]>,
+    },
+}
+
+/// A study, as it is stored; its parts are stored one by one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Which.
+    pub study: Study,
+    /// How much of it.
+    pub preset: Preset,
+    /// On which CPU.
+    pub cpu: u32,
+    /// Rounds of all cells, from 1.
+    pub rounds: u32,
+    /// Active processes on the CPU, the measured one included: each of these.
+    pub loads: Vec<u32>,
+    /// Lengths up to this one, ns.
+    pub longest: f64,
+}
+
+/// The book's loads.
+pub const LOADS: [u32; 4] = [1, 2, 4, 11];
+/// Trials at most: the book's M, and what a machine that changes its speed needs.
+pub const M: u32 = 30;
+/// As above.
+pub const PATIENT: u32 = 200;
+/// Largest K that is looked at.
+pub const MOST_K: u32 = 5;
+
+impl Study {
+    /// As in commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            Study::IntervalCounting => "interval-counting",
+            Study::Kbest => "kbest",
+            Study::Caching => "caching",
+        }
+    }
+}
+
+impl Preset {
+    /// As in commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Minutes => "minutes",
+            Preset::Paper => "paper",
+        }
+    }
+}
+
+impl Plan {
+    /// As the preset has it.
+    pub fn new(study: Study, preset: Preset, cpu: u32) -> Plan {
+        let (rounds, longest) = match (preset, study) {
+            (Preset::Minutes, Study::Kbest) => (5, 10e6),
+            (Preset::Minutes, Study::IntervalCounting) => (3, 200e6),
+            (Preset::Minutes, Study::Caching) => (2, f64::MAX),
+            (Preset::Paper, Study::Caching) => (10, f64::MAX),
+            (Preset::Paper, _) => (30, f64::MAX),
+        };
+        let loads = match study {
+            Study::Kbest => LOADS.to_vec(),
+            Study::IntervalCounting => vec![1, 11],
+            Study::Caching => vec![1, 4],
+        };
+        Plan { study, preset, cpu, rounds, loads, longest }
+    }
+
+    /// The cells of one round, in their order.
+    pub fn cells(&self) -> Vec<Cell> {
+        let grid = |lengths: &[f64], cell: fn(u32, f64) -> Cell| {
+            let lengths = lengths.iter().filter(|l| **l <= self.longest);
+            let across = |length: &f64| self.loads.iter().map(|load| cell(*load, *length)).collect::<Vec<_>>();
+            lengths.flat_map(across).collect::<Vec<_>>()
+        };
+        match self.study {
+            Study::Kbest => {
+                let lengths = [10e3, 20e3, 50e3, 100e3, 200e3, 500e3, 1e6, 2e6, 5e6, 10e6, 20e6, 50e6];
+                grid(&lengths, |load, length| Cell::Kbest { load, length })
+            }
+            Study::IntervalCounting => {
+                let lengths = [5e6, 10e6, 20e6, 50e6, 100e6, 200e6, 500e6, 1e9];
+                grid(&lengths, |load, length| Cell::Interval { load, length })
+            }
+            Study::Caching => {
+                let mut cells = grid(&[36e6, 8e6], |load, length| Cell::Procedure { load, length });
+                cells.push(Cell::Equal);
+                cells
+            }
+        }
+    }
+
+    /// The part that is measured as the n-th, from 0: its cell and round. `None` after the last.
+    pub fn part(&self, n: usize) -> Option<(Cell, u32)> {
+        let cells = self.cells();
+        let round = u32::try_from(n.checked_div(cells.len())?).ok().filter(|r| *r < self.rounds)?;
+        Some((*cells.get(n % cells.len())?, round))
+    }
+
+    /// How many there are.
+    pub fn parts(&self) -> usize {
+        self.cells().len() * self.rounds as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_it() {
+        let mut plan = Plan::new(Study::Kbest, Preset::Minutes, 0);
+        assert_eq!(plan.cells().len(), 40);
+        (plan.rounds, plan.loads, plan.longest) = (2, vec![3], 20e3);
+        let cell = |length| Cell::Kbest { load: 3, length };
+        let all: Vec<_> = (0..).map_while(|n| plan.part(n)).collect();
+        assert_eq!(all, [(cell(10e3), 0), (cell(20e3), 0), (cell(10e3), 1), (cell(20e3), 1)]);
+        plan.longest = 1.0;
+        assert_eq!((plan.parts(), plan.part(0)), (0, None));
+    }
+
+    #[test]
+    fn every_cell_in_every_round() {
+        for study in [Study::IntervalCounting, Study::Kbest, Study::Caching] {
+            for preset in [Preset::Minutes, Preset::Paper] {
+                let plan = Plan::new(study, preset, 0);
+                let all: Vec<_> = (0..).map_while(|n| plan.part(n)).collect();
+                assert_eq!(all.len(), plan.parts());
+                for cell in plan.cells() {
+                    assert_eq!(all.iter().filter(|(c, _)| *c == cell).count(), plan.rounds as usize);
+                }
+                assert!(plan.parts() < 2000);
+            }
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The tables of the studies of CS:APP chapter 9, from their stored parts.
+
+use crate::base::reading::{Absent, Reading};
+use crate::kbest::clocks::Kind;
+use crate::kbest::scheme::{KBest, Parameters};
+use crate::kbest::timing::{Standing, Timing};
+use crate::statistics::series::median_of_sorted;
+use crate::study::data::{Cell, MOST_K, Part, Seen};
+use serde::{Deserialize, Serialize};
+
+/// Errors of measurements that ought to give the same, as shares of what the fit says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    /// Active processes on the CPU.
+    pub load: u32,
+    /// Wanted length, ns.
+    pub length: f64,
+    /// Measurements that have a value.
+    pub measured: u32,
+    /// Median of their errors; `None` without any.
+    pub median: Option<f64>,
+    /// The smallest and the largest error.
+    pub range: Option<(f64, f64)>,
+    /// Of all measurements, those that say that the slice was too short.
+    pub refused: u32,
+    /// Of all measurements, those that converged.
+    pub converged: u32,
+    /// Median of what K-best says of itself, (vK - v1) / v1.
+    pub claimed: Option<f64>,
+    /// Median number of trials.
+    pub trials: Option<f64>,
+}
+
+/// How the trials are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Trials of this clock.
+    pub clock: Kind,
+    /// As if this were K.
+    pub k: u32,
+    /// As if no more trials than this were made, the book's M.
+    pub most: u32,
+    /// Less what timer interrupts took at least.
+    pub compensated: bool,
+    /// Without regard to who had the CPU, as the book's library.
+    pub as_the_book: bool,
+}
+
+/// Errors by load and length, in the order in which the cells come.
+pub fn kbest_errors(parts: &[Part], look: Look) -> Vec<Errors> {
+    let mut all: Vec<(Errors, Vec<One>)> = Vec::new();
+    for part in parts {
+        let (Cell::Kbest { load, length }, Seen::Kbest { line, repetitions, timings }) = (part.cell, &part.seen) else {
+            continue;
+        };
+        let Some(timing) = timings.iter().find(|t| t.clock == look.clock) else { continue };
+        let Some(one) = looked(timing, look, |ns| line.error(*repetitions as f64, ns)) else { continue };
+        group(&mut all, load, length).push(one);
+    }
+    all.into_iter().map(|(errors, ones)| summed(errors, &ones)).collect()
+}
+
+/// One measurement.
+struct One {
+    error: Option<f64>,
+    converged: bool,
+    claimed: f64,
+    trials: f64,
+}
+
+/// The trials as K-best with this K would have taken them, one after the other.
+fn looked(timing: &Timing, look: Look, error: impl Fn(f64) -> f64) -> Option<One> {
+    let mut timing = timing.clone();
+    if !look.compensated {
+        timing.compensation = Reading::Absent(Absent::NotAsked("not compensated".to_owned()));
+    }
+    let p = timing.parameters;
+    timing.parameters = Parameters::new(look.k, p.epsilon(), look.most, 0).ok()?;
+    let mut k = KBest::new(timing.parameters);
+    let times: Vec<f64> = timing.trials.iter().map(|t| timing.time(t)).collect();
+    let used = times.iter().take_while(|time| {
+        let more = !k.done();
+        if more {
+            k.add(**time);
+        }
+        more
+    });
+    let used = used.count();
+    timing.trials.truncate(used);
+    let outcome = timing.outcome()?;
+    let refused = !look.as_the_book && matches!(timing.standing(), Standing::SliceTooShort { .. });
+    Some(One {
+        error: (!refused).then(|| error(outcome.value)),
+        converged: outcome.converged,
+        claimed: outcome.spread,
+        trials: used as f64,
+    })
+}
+
+fn group<T>(all: &mut Vec<(Errors, Vec<T>)>, load: u32, length: f64) -> &mut Vec<T> {
+    let at = all.iter().position(|(e, _)| e.load == load && e.length == length).unwrap_or_else(|| {
+        let none = Errors {
+            load,
+            length,
+            measured: 0,
+            median: None,
+            range: None,
+            refused: 0,
+            converged: 0,
+            claimed: None,
+            trials: None,
+        };
+        all.push((none, Vec::new()));
+        all.len() - 1
+    });
+    &mut all[at].1
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    median_of_sorted(&values)
+}
+
+fn summed(errors: Errors, ones: &[One]) -> Errors {
+    let known: Vec<f64> = ones.iter().filter_map(|o| o.error).collect();
+    let range =
+        known.iter().fold(None, |r: Option<(f64, f64)>, e| Some(r.map_or((*e, *e), |r| (r.0.min(*e), r.1.max(*e)))));
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Errors {
+        measured: count(known.len()),
+        range,
+        refused: count(ones.len() - known.len()),
+        converged: count(ones.iter().filter(|o| o.converged).count()),
+        claimed: median(ones.iter().map(|o| o.claimed).collect()),
+        trials: median(ones.iter().map(|o| o.trials).collect()),
+        median: median(known),
+        ..errors
+    }
+}
+
+/// A way to count CPU time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// At timer interrupts, CPU-wide.
+    Ticks,
+    /// times(2).
+    Times,
+    /// getrusage(2).
+    Rusage,
+    /// CLOCK_PROCESS_CPUTIME_ID.
+    Cpu,
+}
+
+impl Counted {
+    /// All of them, from the coarsest.
+    pub const ALL: [Counted; 4] = [Counted::Ticks, Counted::Times, Counted::Rusage, Counted::Cpu];
+}
+
+/// What CPU time is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The time that the computation should take, T(r): as the book, with all that made it slower.
+    Expected,
+    /// CLOCK_PROCESS_CPUTIME_ID: the error of counting alone.
+    Exact,
+}
+
+/// Errors of CPU time counted in this way, by load and length.
+pub fn interval_errors(parts: &[Part], counted: Counted, against: Against) -> Vec<Errors> {
+    let mut all: Vec<(Errors, Vec<One>)> = Vec::new();
+    for part in parts {
+        let (Cell::Interval { load, length }, Seen::Interval { line, repetitions, ticks, times, rusage, cpu }) =
+            (part.cell, &part.seen)
+        else {
+            continue;
+        };
+        let ns = match counted {
+            Counted::Ticks => *ticks,
+            Counted::Times => Some(*times),
+            Counted::Rusage => Some(*rusage),
+            Counted::Cpu => Some(*cpu),
+        };
+        let Some(ns) = ns else { continue };
+        let error = match against {
+            Against::Expected => line.error(*repetitions as f64, ns as f64),
+            Against::Exact => ns as f64 / *cpu as f64 - 1.0,
+        };
+        let error = Some(error).filter(|e| e.is_finite());
+        group(&mut all, load, length).push(One { error, converged: false, claimed: 0.0, trials: 1.0 });
+    }
+    all.into_iter().map(|(errors, ones)| Errors { claimed: None, trials: None, ..summed(errors, &ones) }).collect()
+}
+
+/// Executions of a procedure under a load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Executions {
+    /// Active processes on the CPU.
+    pub load: u32,
+    /// Wanted length, ns.
+    pub length: f64,
+    /// Each in its order, ns.
+    pub elapsed: Vec<f64>,
+    /// The longest, over the shortest of any load.
+    pub worst: f64,
+    /// How many are within a tenth of the shortest of any load.
+    pub near: u32,
+}
+
+/// Share within which an execution is as long as the shortest.
+const NEAR: f64 = 0.1;
+
+/// Figures 9.11 and 9.12.
+pub fn executions(parts: &[Part]) -> Vec<Executions> {
+    let mut all: Vec<Executions> = Vec::new();
+    for part in parts {
+        let (Cell::Procedure { load, length }, Seen::Procedure { elapsed }) = (part.cell, &part.seen) else { continue };
+        match all.iter_mut().find(|e| e.load == load && e.length == length) {
+            Some(e) => e.elapsed.extend(elapsed),
+            None => all.push(Executions { load, length, elapsed: elapsed.clone(), worst: 0.0, near: 0 }),
+        }
+    }
+    let shortest = |length: f64| {
+        let same = all.iter().filter(|e| e.length == length);
+        same.flat_map(|e| &e.elapsed).copied().fold(f64::INFINITY, f64::min)
+    };
+    let bases: Vec<f64> = all.iter().map(|e| shortest(e.length)).collect();
+    for (e, base) in all.iter_mut().zip(bases) {
+        e.worst = e.elapsed.iter().copied().fold(0.0, f64::max) / base;
+        e.near = e.elapsed.iter().filter(|t| **t <= base * (1.0 + NEAR)).count() as u32;
+    }
+    all
+}
+
+/// Figure 9.13: medians and ranges of the six calls, and what they are made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EqualCalls {
+    /// Sequences.
+    pub sequences: u32,
+    /// Median, smallest and largest of each call, ns.
+    pub calls: [(f64, f64, f64); 6],
+    /// Of the medians.
+    pub misses: Misses,
+}
+
+/// Time of the cache misses of a call (practice problem 9.6).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Misses {
+    /// c: the call without any.
+    pub none: f64,
+    /// d: for the data.
+    pub data: f64,
+    /// p: for the procedure's instructions.
+    pub procedure: f64,
+    /// m: for the measuring code's instructions.
+    pub measuring: f64,
+}
+
+/// From procA(b1), procA(b2), procA(b3), procA(b1), procB(b1), procB(b2): m + p + d + c, d + c, d + c, c, p + c, c.
+pub fn misses(calls: [f64; 6]) -> Misses {
+    let [a1, a2, a3, again, b1, _] = calls;
+    let none = again;
+    let data = (a2 + a3) / 2.0 - none;
+    let procedure = b1 - none;
+    Misses { none, data, procedure, measuring: a1 - procedure - data - none }
+}
+
+/// Figure 9.13 from all sequences; `None` without any.
+pub fn equal_calls(parts: &[Part]) -> Option<EqualCalls> {
+    let mut all: [Vec<f64>; 6] = Default::default();
+    for part in parts {
+        let Seen::Equal { calls } = &part.seen else { continue };
+        for sequence in calls {
+            all.iter_mut().zip(sequence).for_each(|(of, ns)| of.push(*ns));
+        }
+    }
+    let sequences = u32::try_from(all[0].len()).unwrap_or(u32::MAX);
+    all.iter_mut().for_each(|of| of.sort_by(f64::total_cmp));
+    let mut calls = [(0.0, 0.0, 0.0); 6];
+    for (call, of) in calls.iter_mut().zip(&all) {
+        *call = (median_of_sorted(of)?, *of.first()?, *of.last()?);
+    }
+    Some(EqualCalls { sequences, calls, misses: misses(calls.map(|c| c.0)) })
+}
+
+/// K from 1 on, for tables.
+pub fn ks() -> impl Iterator<Item = u32> {
+    1..=MOST_K
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kbest::timing::{Cache, Compensation, Trial};
+    use crate::statistics::fit::Fit;
+
+    /// Practice problem 9.6, from the measurements of figure 9.13: c = 100, d = 33, p = 217, m = 49.
+    #[test]
+    fn the_books_misses() {
+        let m = misses([399.0, 132.0, 134.0, 100.0, 317.0, 100.0]);
+        assert_eq!((m.none, m.data, m.procedure, m.measuring), (100.0, 33.0, 217.0, 49.0));
+    }
+
+    fn part(load: u32, counts: &[u64], cpu: u64) -> Part {
+        let trial = |count| Trial {
+            count,
+            cpu: Some(cpu),
+            ticks: Some(1),
+            preemptions: Some(0),
+            waits: Some(0),
+            core_cycles: None,
+        };
+        let timing = Timing {
+            clock: Kind::Counter,
+            hz: 1e9,
+            cache: Cache::Warm,
+            repetitions: 1,
+            parameters: Parameters::new(5, 0.001, 30, 0).unwrap(),
+            compensation: Reading::Value(Compensation { cost: 1e4, period: 4e6 }),
+            overhead: 30,
+            less_overhead: false,
+            apart: 0,
+            trials: counts.iter().map(|c| trial(*c)).collect(),
+        };
+        let line = Fit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
+        let seen = Seen::Kbest { line, repetitions: 5, timings: vec![timing] };
+        Part { cell: Cell::Kbest { load, length: 5e6 }, round: 0, seen }
+    }
+
+    fn look(k: u32) -> Look {
+        Look { clock: Kind::Counter, k, most: 30, compensated: false, as_the_book: false }
+    }
+
+    #[test]
+    fn k_decides_how_many_trials_are_used() {
+        let parts = [part(1, &[5_500_000, 5_010_000, 5_010_001, 5_010_002], 5_000_000)];
+        // It took longer than its CPU time, which one trial alone tells.
+        assert_eq!(kbest_errors(&parts, look(1))[0].refused, 1);
+        let one = &kbest_errors(&parts, Look { as_the_book: true, ..look(1) })[0];
+        assert!((one.median.unwrap() - 0.1).abs() < 1e-9 && one.trials == Some(1.0) && one.converged == 1);
+        let two = &kbest_errors(&parts, look(2))[0];
+        assert!((two.median.unwrap() - 0.002).abs() < 1e-9 && two.trials == Some(3.0));
+        let five = &kbest_errors(&parts, look(5))[0];
+        assert_eq!((five.converged, five.trials), (0, Some(4.0)));
+        let few = &kbest_errors(&parts, Look { most: 2, as_the_book: true, ..look(2) })[0];
+        assert_eq!((few.trials, few.converged), (Some(2.0), 0));
+        // One interrupt in 5 ms for certain: 10 µs less.
+        let less = &kbest_errors(&parts, Look { compensated: true, ..look(3) })[0];
+        assert!(less.median.unwrap().abs() < 1e-9);
+        assert!(kbest_errors(&parts, Look { clock: Kind::ThreadCpu, ..look(3) }).is_empty());
+    }
+
+    #[test]
+    fn what_is_refused_has_no_error_but_the_books_has() {
+        let parts = [part(4, &[17_000_000; 3], 5_000_000), part(4, &[5_000_000; 3], 5_000_000)];
+        let e = &kbest_errors(&parts, look(3))[0];
+        assert_eq!((e.measured, e.refused, e.median), (1, 1, Some(0.0)));
+        let book = &kbest_errors(&parts, Look { as_the_book: true, ..look(3) })[0];
+        assert!(book.measured == 2 && (book.range.unwrap().1 - 2.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ways_to_count() {
+        let line = Fit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
+        let seen = Seen::Interval { line, repetitions: 10, ticks: None, times: 0, rusage: 10_010_000, cpu: 10_000_000 };
+        let parts = [Part { cell: Cell::Interval { load: 1, length: 1e7 }, round: 0, seen }];
+        let median = |counted, against| interval_errors(&parts, counted, against).first().map(|e| e.median);
+        assert_eq!(median(Counted::Ticks, Against::Expected), None);
+        assert_eq!(median(Counted::Times, Against::Expected), Some(Some(-1.0)));
+        assert_eq!(median(Counted::Cpu, Against::Expected), Some(Some(0.0)));
+        assert!(median(Counted::Rusage, Against::Exact).flatten().is_some_and(|e| (e - 0.001).abs() < 1e-9));
+    }
+
+    #[test]
+    fn executions_beside_the_shortest() {
+        let part = |load, elapsed: &[f64]| Part {
+            cell: Cell::Procedure { load, length: 36e6 },
+            round: 0,
+            seen: Seen::Procedure { elapsed: elapsed.to_vec() },
+        };
+        let all = executions(&[part(1, &[36e6, 36.5e6]), part(4, &[36e6, 126e6]), part(1, &[37e6])]);
+        assert_eq!((all[0].elapsed.len(), all[0].near, all[1].near), (3, 3, 1));
+        assert_eq!(all[1].worst, 3.5);
+    }
+
+    #[test]
+    fn medians_of_calls() {
+        let call = |x: f64| [x + 100.0, x, x, x, x, x];
+        let seen = Seen::Equal { calls: vec![call(1.0), call(2.0), call(3.0)] };
+        let e = equal_calls(&[Part { cell: Cell::Equal, round: 0, seen }]).unwrap();
+        assert_eq!((e.sequences, e.calls[0], e.misses.measuring), (3, (102.0, 101.0, 103.0), 100.0));
+        assert_eq!(equal_calls(&[]), None);
+    }
+}

@@ -1,0 +1,664 @@
+//! What the inactive periods of an activity trace were, by the kernel's own record of that time (CS:APP 9.1.2, which could
+//! only tell by period and length).
+//!
+//! The trace is in cycles of the counter, the record in CLOCK_MONOTONIC; readings of both at the same moments, before,
+//! after and during the trace, map one to the other, linearly between neighbours.
+
+use crate::base::units::Nanos;
+use crate::sample::daemons::TaskKind;
+use crate::sample::families::family;
+use crate::statistics::series::median_of_sorted;
+use crate::trace::activity::{Gap, Tick, Trace, told_tick};
+use crate::trace::timeline::Pair;
+use crate::trace::timeline::{Event, Task, What};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// The pairs do not map one clock to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the counter and CLOCK_MONOTONIC were not read together at two moments at least, one after the other")]
+pub struct BadPairs;
+
+/// From CLOCK_MONOTONIC to cycles of the trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClockMap(Vec<Pair>);
+
+impl ClockMap {
+    /// Between the first and the last pair those are used that are about as close as the closest.
+    ///
+    /// # Errors
+    /// [`BadPairs`].
+    pub fn new(pairs: &[Pair]) -> Result<ClockMap, BadPairs> {
+        let closest = pairs.iter().map(|p| p.within).min().ok_or(BadPairs)?;
+        let last = pairs.len() - 1;
+        let good = |i: usize, p: &Pair| i == 0 || i == last || p.within.0 <= closest.0.saturating_mul(4);
+        let mut kept: Vec<Pair> = Vec::with_capacity(pairs.len());
+        for (i, p) in pairs.iter().enumerate().filter(|(i, p)| good(*i, p)) {
+            let later = kept.last().is_none_or(|k| p.clock > k.clock && p.cycles > k.cycles);
+            match later && p.cycles.is_finite() {
+                true => kept.push(*p),
+                false if i == 0 || i == last => return Err(BadPairs),
+                false => {}
+            }
+        }
+        if kept.len() < 2 { Err(BadPairs) } else { Ok(ClockMap(kept)) }
+    }
+
+    /// A moment in cycles from the beginning of the trace; before the first and after the last pair as beside them.
+    pub fn cycles(&self, at: Nanos) -> f64 {
+        let next = self.0.partition_point(|p| p.clock <= at).clamp(1, self.0.len() - 1);
+        let (Some(a), Some(b)) = (self.0.get(next - 1), self.0.get(next)) else { return f64::NAN };
+        let share = (at - a.clock).as_f64() / (b.clock - a.clock).as_f64();
+        a.cycles + share * (b.cycles - a.cycles)
+    }
+}
+
+/// What the kernel recorded of the CPU of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// By their beginnings.
+    pub events: Vec<Event>,
+    /// All that was told from here on …
+    pub from: Nanos,
+    /// … until here is in the events.
+    pub until: Nanos,
+    /// Records that were lost.
+    pub lost: u64,
+    /// Switches that the kernel did not tell of, and that were found later.
+    pub late: u64,
+    /// Interrupts that the kernel does not tell of.
+    pub missing: Vec<String>,
+    /// The thread that made the trace.
+    pub own: i32,
+    /// How often the kernel says that it switched away from the thread within the trace.
+    pub switches: Option<u64>,
+    /// Its page faults within the trace.
+    pub faults: Option<u64>,
+}
+
+/// What an inactive period was.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Reason {
+    /// The local timer's interrupt, and what came at once after it.
+    Timer,
+    /// Another interrupt.
+    Interrupt {
+        /// Its name.
+        name: String,
+    },
+    /// A softirq, without an interrupt before it.
+    Softirq {
+        /// Its name.
+        name: String,
+    },
+    /// Another task had the CPU.
+    Preempted {
+        /// The task's family (`kworker`), in the escaped text form of a name.
+        name: String,
+        /// The kernel's or a user's.
+        by: TaskKind,
+    },
+    /// Nobody had it: the process was held back (by the `cpu.max` of its cgroup).
+    Idle,
+    /// A hypervisor had it, and told so afterwards.
+    Stolen,
+    /// The kernel told of nothing in it, or only in a small part: the hypervisor had the CPU, or the firmware (SMI).
+    NoEvent,
+    /// Not recorded.
+    Unknown,
+}
+
+/// What one inactive period was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Position among the causes.
+    pub cause: usize,
+    /// The task that had the CPU, for the longest time if there were several.
+    pub task: Option<Task>,
+    /// Timer interrupts in it.
+    pub timers: u32,
+    /// How much of it is in what the kernel told, cycles.
+    pub told: u64,
+}
+
+/// A cause and what it took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// What.
+    pub reason: Reason,
+    /// Inactive periods.
+    pub gaps: u32,
+    /// Their time, cycles.
+    pub cycles: u64,
+    /// Of the whole trace; `None` for one of no length.
+    pub share: Option<f64>,
+}
+
+/// An event of the kernel's, in cycles from the beginning of the trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Placed {
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+    /// Its beginning.
+    pub start: i64,
+    /// Its end.
+    pub end: i64,
+    /// Without what came over it.
+    pub own: u64,
+    /// Both ends were told.
+    pub complete: bool,
+}
+
+/// A trace, explained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// By inactive period.
+    pub gaps: Vec<Explanation>,
+    /// What took most time comes first.
+    pub causes: Vec<Share>,
+    /// What the kernel told, but for the traced thread's own time.
+    pub events: Vec<Placed>,
+    /// Interrupts and softirqs within active time: shorter than the threshold, or displaced by the clocks.
+    pub outside: u32,
+    /// Records that were lost, at the end.
+    pub lost: u64,
+    /// Switches that the kernel did not tell of, and that were found by what came after.
+    pub late: u64,
+    /// Switches away from the thread that the kernel counted and did not tell of. Periods without an event may be theirs.
+    pub untold: Option<u64>,
+    /// Page faults of the thread, which are no event here. Periods without an event may be theirs.
+    pub faults: Option<u64>,
+    /// Interrupts that this kernel does not tell of.
+    pub missing: Vec<String>,
+    /// The tick by the timer's interrupts, if they are regular.
+    pub tick: Option<Tick>,
+}
+
+impl Explained {
+    /// What an inactive period was.
+    pub fn reason(&self, gap: usize) -> &Reason {
+        let cause = self.gaps.get(gap).and_then(|g| self.causes.get(g.cause));
+        cause.map_or(&Reason::Unknown, |c| &c.reason)
+    }
+
+    /// Timer interrupts, in cycles from the beginning of the trace.
+    pub fn timers(&self) -> impl Iterator<Item = i64> + '_ {
+        self.events.iter().filter(|e| e.what == What::Timer).map(|e| e.start)
+    }
+}
+
+/// So many times as long as usual may be the time around what the kernel tells, before it is the hypervisor's.
+const UNUSUAL: f64 = 10.0;
+
+/// Says what each inactive period was.
+///
+/// # Errors
+/// [`BadPairs`].
+pub fn explain(trace: &Trace, recording: &Recording, pairs: &[Pair]) -> Result<Explained, BadPairs> {
+    let map = ClockMap::new(pairs)?;
+    let (events, own_ends) = placed(trace, recording, &map);
+    let (members, outside) = assign(trace.gaps(), &events);
+    let (from, until) = (map.cycles(recording.from), map.cycles(recording.until));
+    let covered = |g: &Gap| g.start as f64 >= from && g.end() as f64 <= until;
+    let mut met: Vec<Met> = trace
+        .gaps()
+        .iter()
+        .zip(&members)
+        .map(|(gap, of)| if covered(gap) { meet(gap, of, &events) } else { Met::unknown() })
+        .collect();
+    find_unusual(trace.gaps(), &mut met);
+    let (gaps, causes) = tally(trace, met);
+    let untold = recording.switches.map(|n| n.saturating_sub(own_ends));
+    let tick = tick_of(trace, &gaps, &causes, &members, &events);
+    Ok(Explained {
+        gaps,
+        causes,
+        events,
+        outside,
+        lost: recording.lost,
+        late: recording.late,
+        untold,
+        faults: recording.faults,
+        missing: recording.missing.clone(),
+        tick,
+    })
+}
+
+/// The events within the trace, but for the thread's own time; and how often that ended there.
+fn placed(trace: &Trace, recording: &Recording, map: &ClockMap) -> (Vec<Placed>, u64) {
+    let length = trace.length() as f64;
+    let (mut events, mut own_ends) = (Vec::new(), 0);
+    for e in &recording.events {
+        let (start, end) = (map.cycles(e.start), map.cycles(e.end));
+        if matches!(&e.what, What::Task(t) if t.tid == recording.own) {
+            own_ends += u64::from(end >= 0.0 && end <= length && e.end < recording.until);
+            continue;
+        }
+        if end >= 0.0 && start <= length {
+            let per_ns = if e.end > e.start { (end - start) / (e.end - e.start).as_f64() } else { 0.0 };
+            events.push(Placed {
+                what: e.what.clone(),
+                start: start.round() as i64,
+                end: end.round() as i64,
+                own: (e.own.as_f64() * per_ns).round() as u64,
+                complete: e.complete,
+            });
+        }
+    }
+    (events, own_ends)
+}
+
+/// How much of an event lies in a gap, cycles.
+fn overlap(gap: &Gap, e: &Placed) -> i64 {
+    let (start, end) = (gap.start.min(i64::MAX as u64).cast_signed(), gap.end().min(i64::MAX as u64).cast_signed());
+    end.min(e.end).saturating_sub(start.max(e.start))
+}
+
+/// The events of each gap, and how many interrupts lie in none. As the thread runs between two gaps, an event is of one
+/// gap only: of that with the most of it; one whose end was not told, of the first.
+fn assign(gaps: &[Gap], events: &[Placed]) -> (Vec<Vec<usize>>, u32) {
+    let mut members = vec![Vec::new(); gaps.len()];
+    let mut outside = 0;
+    for (n, e) in events.iter().enumerate() {
+        let first = gaps.partition_point(|g| i64::try_from(g.end()).unwrap_or(i64::MAX) <= e.start);
+        let touched =
+            gaps.iter().enumerate().skip(first).map_while(|(i, g)| Some((i, overlap(g, e))).filter(|o| o.1 > 0));
+        let of = if e.complete {
+            // The first of equals.
+            touched
+                .fold(None, |best: Option<(usize, i64)>, o| if best.is_none_or(|b| o.1 > b.1) { Some(o) } else { best })
+        } else {
+            touched.take(1).next()
+        };
+        match of.and_then(|(i, _)| members.get_mut(i)) {
+            Some(members) => members.push(n),
+            None => outside += u32::from(e.what.interrupts() && e.start >= 0),
+        }
+    }
+    (members, outside)
+}
+
+/// What a gap has met.
+struct Met {
+    reason: Reason,
+    task: Option<Task>,
+    timers: u32,
+    told: u64,
+    /// All of it that was told has both ends, so that the rest is known to be without an event.
+    complete: bool,
+}
+
+impl Met {
+    fn unknown() -> Met {
+        Met { reason: Reason::Unknown, task: None, timers: 0, told: 0, complete: false }
+    }
+}
+
+fn meet(gap: &Gap, members: &[usize], events: &[Placed]) -> Met {
+    let of: Vec<&Placed> = members.iter().filter_map(|i| events.get(*i)).collect();
+    // They are sorted by their beginnings; what lies within another one counts once.
+    let (mut told, mut reached) = (0, i64::MIN);
+    for e in &of {
+        let (start, end) = (e.start.max(reached), e.end);
+        told += overlap(gap, &Placed { start, end, ..(*e).clone() }).max(0).unsigned_abs();
+        reached = reached.max(end);
+    }
+    let timers = of.iter().filter(|e| e.what == What::Timer).count();
+    let mut by: HashMap<&Task, i64> = HashMap::new();
+    for e in &of {
+        if let What::Task(task) = &e.what {
+            *by.entry(task).or_default() += overlap(gap, e);
+        }
+    }
+    let longest = by.iter().max_by_key(|(task, time)| (**time, std::cmp::Reverse(task.tid))).map(|(task, _)| *task);
+    let most = |pick: fn(&What) -> Option<&String>| {
+        let known = of.iter().filter_map(|e| Some((pick(&e.what)?, e.own)));
+        known.max_by_key(|(_, own)| *own).map(|(name, _)| name.clone())
+    };
+    let interrupt = || most(|w| if let What::Interrupt { name } = w { Some(name) } else { None });
+    let softirq = || most(|w| if let What::Softirq { name } = w { Some(name) } else { None });
+    let reason = if let Some(task) = longest {
+        Reason::Preempted { name: family(&task.name, task.by), by: task.by }
+    } else if of.iter().any(|e| e.what == What::Idle) {
+        Reason::Idle
+    } else if timers > 0 {
+        Reason::Timer
+    } else if let Some(name) = interrupt() {
+        Reason::Interrupt { name }
+    } else if let Some(name) = softirq() {
+        Reason::Softirq { name }
+    } else {
+        Reason::NoEvent
+    };
+    Met {
+        reason,
+        task: longest.cloned(),
+        timers: u32::try_from(timers).unwrap_or(u32::MAX),
+        told,
+        complete: of.iter().all(|e| e.complete),
+    }
+}
+
+/// A gap most of which the kernel tells nothing of, and far more than usual, was the hypervisor's: what it met there had
+/// waited for its end. What is usual is the way into the kernel and back, which a hypervisor makes longer.
+fn find_unusual(gaps: &[Gap], met: &mut [Met]) {
+    let beyond = |(gap, met): (&Gap, &Met)| gap.duration.saturating_sub(met.told) as f64;
+    let told = |met: &Met| !matches!(met.reason, Reason::NoEvent | Reason::Unknown) && met.complete;
+    let mut all: Vec<f64> = gaps.iter().zip(met.iter()).filter(|(_, m)| told(m)).map(beyond).collect();
+    all.sort_by(f64::total_cmp);
+    let Some(usual) = median_of_sorted(&all) else { return };
+    for (gap, met) in gaps.iter().zip(met).filter(|(_, m)| told(m)) {
+        let rest = beyond((gap, met));
+        if rest > met.told as f64 && rest > UNUSUAL * usual {
+            met.reason = Reason::NoEvent;
+            met.task = None;
+        }
+    }
+}
+
+fn tally(trace: &Trace, met: Vec<Met>) -> (Vec<Explanation>, Vec<Share>) {
+    let mut at: HashMap<Reason, usize> = HashMap::new();
+    let mut causes: Vec<Share> = Vec::new();
+    let mut gaps = Vec::with_capacity(met.len());
+    for (gap, met) in trace.gaps().iter().zip(met) {
+        let cause = *at.entry(met.reason).or_insert_with_key(|reason| {
+            causes.push(Share { reason: reason.clone(), gaps: 0, cycles: 0, share: None });
+            causes.len() - 1
+        });
+        if let Some(c) = causes.get_mut(cause) {
+            c.gaps += 1;
+            c.cycles += gap.duration;
+        }
+        gaps.push(Explanation { cause, task: met.task, timers: met.timers, told: met.told });
+    }
+    let length = trace.length();
+    let share = |part: u64| if length == 0 { None } else { Some(part as f64 / length as f64) };
+    let mut order: Vec<usize> = (0..causes.len()).collect();
+    order.sort_by_key(|i| std::cmp::Reverse(causes.get(*i).map_or(0, |c| c.cycles)));
+    let mut place = vec![0; order.len()];
+    for (to, from) in order.iter().enumerate() {
+        place.get_mut(*from).into_iter().for_each(|p| *p = to);
+    }
+    gaps.iter_mut().for_each(|g| g.cause = place.get(g.cause).copied().unwrap_or(0));
+    let sorted = order.iter().filter_map(|i| causes.get(*i).cloned());
+    (gaps, sorted.map(|c| Share { share: share(c.cycles), ..c }).collect())
+}
+
+/// The tick by the timer's interrupts: they are told of also while another task has the CPU.
+fn tick_of(
+    trace: &Trace,
+    gaps: &[Explanation],
+    causes: &[Share],
+    members: &[Vec<usize>],
+    events: &[Placed],
+) -> Option<Tick> {
+    let reason = |g: &Explanation| causes.get(g.cause).map(|c| &c.reason);
+    let unseen: Vec<Gap> = (trace.gaps().iter().zip(gaps))
+        .filter(|(_, g)| matches!(reason(g), Some(Reason::NoEvent | Reason::Unknown)))
+        .map(|(gap, _)| *gap)
+        .collect();
+    let timers = events.iter().filter(|e| e.what == What::Timer && e.start >= 0);
+    let starts: Vec<u64> = timers.map(|e| e.start.unsigned_abs()).collect();
+    let tick = told_tick(trace.hz(), trace.length(), &starts, &unseen)?;
+    let ticks: Vec<u64> = tick.gaps.iter().filter_map(|i| starts.get(*i).copied()).collect();
+    // A gap begins with a tick if that is the first thing that it meets.
+    let begins = |i: &usize| {
+        let first = members.get(*i).and_then(|m| m.iter().find_map(|n| events.get(*n)));
+        first.is_some_and(|e| e.what == What::Timer && ticks.binary_search(&e.start.max(0).unsigned_abs()).is_ok())
+    };
+    let begun: Vec<usize> = (0..gaps.len()).filter(begins).collect();
+    let alone = begun.iter().filter(|i| gaps.get(**i).and_then(reason) == Some(&Reason::Timer));
+    let mut costs: Vec<f64> = alone.filter_map(|i| trace.gaps().get(*i)).map(|g| g.duration as f64).collect();
+    costs.retain(|d| *d < tick.period / 10.0);
+    costs.sort_by(f64::total_cmp);
+    Some(Tick {
+        gaps: begun,
+        min_cost: costs.first().map(|c| *c as u64),
+        median_cost: median_of_sorted(&costs),
+        ..tick
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::name::Name;
+    use proptest::prelude::*;
+
+    /// A cycle is half a nanosecond, and the trace begins at 1 s.
+    fn pairs() -> Vec<Pair> {
+        let pair =
+            |cycles: f64| Pair { cycles, clock: Nanos(1_000_000_000 + (cycles / 2.0) as i64), within: Nanos(30) };
+        vec![pair(-1_000.0), pair(80_000_000.0)]
+    }
+
+    fn at(cycles: i64) -> Nanos {
+        Nanos(1_000_000_000 + cycles / 2)
+    }
+
+    fn event(what: What, start: i64, end: i64) -> Event {
+        Event { what, start: at(start), end: at(end), own: at(end) - at(start), complete: true }
+    }
+
+    fn task(name: &str, by: TaskKind, tid: i32) -> What {
+        What::Task(Task { name: Name::from(name), by, pid: tid, tid })
+    }
+
+    fn own(start: i64, end: i64) -> Event {
+        event(task("tare", TaskKind::User, 5), start, end)
+    }
+
+    fn recording(mut events: Vec<Event>) -> Recording {
+        events.sort_by_key(|e| e.start);
+        Recording {
+            events,
+            from: at(-500),
+            until: at(40_000_000),
+            lost: 0,
+            late: 0,
+            missing: Vec::new(),
+            own: 5,
+            switches: Some(1),
+            faults: Some(0),
+        }
+    }
+
+    fn trace(gaps: &[(u64, u64)]) -> Trace {
+        let gaps = gaps.iter().map(|(start, end)| Gap { start: *start, duration: end - start }).collect();
+        Trace::new(2e9, 30_000_000, gaps).unwrap()
+    }
+
+    fn reasons(e: &Explained) -> Vec<&Reason> {
+        (0..e.gaps.len()).map(|i| e.reason(i)).collect()
+    }
+
+    #[test]
+    fn each_cause_is_told() {
+        let t = trace(&[
+            (1_000, 9_000),
+            (20_000, 26_000),
+            (30_000, 34_000),
+            (50_000, 90_000),
+            (100_000, 160_000),
+            (200_000, 300_000),
+            (400_000, 404_000),
+        ]);
+        let softirq = |name: &str| What::Softirq { name: name.to_owned() };
+        let eth = What::Interrupt { name: "eth0 (IRQ 24)".to_owned() };
+        let e = explain(
+            &t,
+            &recording(vec![
+                event(What::Timer, 2_000, 6_000),
+                event(softirq("TIMER"), 6_200, 8_000),
+                event(eth.clone(), 21_000, 22_000),
+                event(softirq("NET_RX"), 22_200, 25_000),
+                event(softirq("RCU"), 31_000, 33_000),
+                own(0, 51_000),
+                event(task("kworker/1:2", TaskKind::Kernel, 77), 51_000, 60_000),
+                event(task("a)b <script>", TaskKind::User, 78), 60_000, 88_000),
+                event(What::Timer, 70_000, 72_000),
+                own(88_000, 102_000),
+                event(What::Idle, 102_000, 158_000),
+                own(158_000, 50_000_000),
+                // Too short for the threshold.
+                event(eth, 350_000, 350_100),
+            ]),
+            &pairs(),
+        )
+        .unwrap();
+        let name = |s: &str| s.to_owned();
+        assert_eq!(
+            reasons(&e),
+            [
+                &Reason::Timer,
+                &Reason::Interrupt { name: name("eth0 (IRQ 24)") },
+                &Reason::Softirq { name: name("RCU") },
+                &Reason::Preempted { name: name("a)b <script>"), by: TaskKind::User },
+                &Reason::Idle,
+                &Reason::NoEvent,
+                &Reason::NoEvent,
+            ]
+        );
+        assert_eq!(e.gaps.iter().map(|g| g.timers).collect::<Vec<_>>(), [1, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(e.gaps.iter().map(|g| g.told).collect::<Vec<_>>(), [5_800, 3_800, 2_000, 37_000, 56_000, 0, 0]);
+        assert_eq!(e.gaps[3].task.as_ref().map(|t| t.tid), Some(78), "the longest");
+        assert_eq!((e.outside, e.untold), (1, Some(0)));
+        let first = &e.causes[0];
+        assert_eq!((&first.reason, first.gaps, first.cycles), (&Reason::NoEvent, 2, 104_000));
+        assert!((first.share.unwrap() - 104_000.0 / 30e6).abs() < 1e-12);
+        assert_eq!(e.causes.iter().map(|c| c.gaps).sum::<u32>(), 7);
+        assert!(e.causes.is_sorted_by(|a, b| a.cycles >= b.cycles));
+    }
+
+    #[test]
+    fn a_gap_that_is_mostly_beyond_what_the_kernel_tells_is_the_hypervisors() {
+        // The interrupts of 2 µs lie in gaps of 3 µs, but for one of 5 ms, and one that is a little longer than usual.
+        let mut gaps: Vec<(u64, u64)> = (0..8).map(|i| (1_000_000 * i + 500, 1_000_000 * i + 6_500)).collect();
+        gaps[5].1 += 4_000;
+        gaps.push((15_000_000, 25_000_000));
+        let timers = (0..8).map(|i| event(What::Timer, 1_000_000 * i + 1_000, 1_000_000 * i + 5_000));
+        let last = event(What::Timer, 24_995_000, 24_999_000);
+        let e = explain(&trace(&gaps), &recording(timers.chain([last]).collect()), &pairs()).unwrap();
+        let all = reasons(&e);
+        assert!(all[..8].iter().all(|r| **r == Reason::Timer), "{all:?}");
+        assert_eq!(*all[8], Reason::NoEvent);
+        assert_eq!((e.gaps[8].timers, e.gaps[8].told), (1, 4_000), "and what it met is kept");
+    }
+
+    /// The kernel leaves the switch back out: the task is found gone at the next interrupt only.
+    #[test]
+    fn a_task_whose_end_was_not_told_has_one_gap_only() {
+        let lost_end = Event { complete: false, ..event(task("b", TaskKind::User, 9), 10_500, 60_500) };
+        let timer = event(What::Timer, 60_500, 63_000);
+        let t = trace(&[(10_000, 40_000), (50_000, 52_000), (60_000, 64_000)]);
+        let e = explain(&t, &recording(vec![lost_end, timer]), &pairs()).unwrap();
+        let b = Reason::Preempted { name: "b".to_owned(), by: TaskKind::User };
+        assert_eq!(reasons(&e), [&b, &Reason::NoEvent, &Reason::Timer]);
+    }
+
+    #[test]
+    fn what_was_not_recorded_is_not_known() {
+        let t = trace(&[(1_000, 9_000), (20_000_000, 20_009_000)]);
+        let mut r = recording(vec![event(What::Timer, 2_000, 6_000)]);
+        r.until = at(10_000_000);
+        r.lost = 12;
+        r.switches = None;
+        let e = explain(&t, &r, &pairs()).unwrap();
+        assert_eq!(reasons(&e), [&Reason::Timer, &Reason::Unknown]);
+        assert_eq!((e.lost, e.untold), (12, None));
+        r.from = at(5_000);
+        assert_eq!(reasons(&explain(&t, &r, &pairs()).unwrap()), [&Reason::Unknown, &Reason::Unknown]);
+    }
+
+    /// Nearly all of the time is another's, so that the gaps show a tick now and then; the kernel tells of each.
+    #[test]
+    fn a_mostly_preempted_trace_has_its_tick() {
+        let period = 8_000_000; // 4 ms
+        let ticks: Vec<i64> = (0..200).map(|i| 1_000_000 + i * period).collect();
+        let mut gaps = Vec::new();
+        let mut events = Vec::new();
+        for (i, tick) in ticks.iter().enumerate() {
+            events.push(event(What::Timer, *tick, tick + 8_000));
+            if i % 20 == 0 {
+                let (from, to) = (tick + 40_000, tick + 20 * period - 1_000_000);
+                gaps.push((from.unsigned_abs(), to.unsigned_abs()));
+                events.push(event(task("b", TaskKind::User, 9), from + 500, to - 500));
+            }
+        }
+        let gaps = gaps.into_iter().map(|(start, end)| Gap { start, duration: end - start }).collect();
+        let t = Trace::new(2e9, 200 * 8_000_000, gaps).unwrap();
+        assert_eq!(t.summary().tick, None);
+        let mut r = recording(events);
+        r.until = at(2_000_000_000);
+        let tick = explain(&t, &r, &pairs()).unwrap().tick.unwrap();
+        assert_eq!(tick.hz, 250);
+        assert!((tick.period / period as f64 - 1.0).abs() < 1e-6, "{}", tick.period);
+    }
+
+    #[test]
+    fn clocks_are_mapped_between_neighbours() {
+        let pair = |cycles: f64, ns: i64, within: i64| Pair { cycles, clock: Nanos(ns), within: Nanos(within) };
+        // One that was interrupted is left out, unless it is at an end.
+        let map = ClockMap::new(&[
+            pair(0.0, 100, 30),
+            pair(200.0, 200, 40),
+            pair(999.0, 250, 5_000),
+            pair(500.0, 300, 9_000),
+        ])
+        .unwrap();
+        let of = |ns: i64| map.cycles(Nanos(ns));
+        assert_eq!([of(50), of(100), of(150), of(250), of(300), of(400)], [-100.0, 0.0, 100.0, 350.0, 500.0, 800.0]);
+        for bad in
+            [&[][..], &[pair(0.0, 1, 1)], &[pair(0.0, 1, 1), pair(5.0, 1, 1)], &[pair(1.0, 1, 1), pair(f64::NAN, 2, 1)]]
+        {
+            assert_eq!(ClockMap::new(bad), Err(BadPairs));
+        }
+    }
+
+    proptest! {
+        /// Whatever was recorded, each gap has a cause, and the causes have the time of all gaps together.
+        #[test]
+        fn every_gap_has_one_cause(
+            parts in proptest::collection::vec((1..100_000_u64, 1..100_000_u64), 0..40),
+            events in proptest::collection::vec((0..5_usize, 0..8_000_000_i64, 0..300_000_i64, any::<bool>()), 0..60),
+            until in 0..8_000_000_i64,
+        ) {
+            let (mut t, mut gaps) = (0, Vec::new());
+            for (active, inactive) in parts {
+                gaps.push(Gap { start: t + active, duration: inactive });
+                t += active + inactive;
+            }
+            let trace = Trace::new(2e9, t, gaps).unwrap();
+            let what = |n: usize| match n {
+                0 => What::Timer,
+                1 => What::Softirq { name: "RCU".to_owned() },
+                2 => What::Interrupt { name: "x".to_owned() },
+                3 => What::Idle,
+                _ => task("b", TaskKind::User, 9),
+            };
+            let events = events.into_iter();
+            let mut r = recording(
+                events.map(|(n, start, d, complete)| Event { complete, ..event(what(n), start, start + d) }).collect(),
+            );
+            r.until = at(until);
+            let e = explain(&trace, &r, &pairs()).unwrap();
+            prop_assert_eq!(e.gaps.len(), trace.gaps().len());
+            let mut sums = vec![(0, 0); e.causes.len()];
+            for (g, gap) in e.gaps.iter().zip(trace.gaps()) {
+                prop_assert!(g.told <= gap.duration);
+                prop_assert_eq!(g.told > 0 || g.timers > 0, g.told > 0);
+                sums[g.cause].0 += 1;
+                sums[g.cause].1 += gap.duration;
+                if gap.end() as i64 > until + 1 {
+                    prop_assert_eq!(&e.causes[g.cause].reason, &Reason::Unknown);
+                }
+            }
+            let told: Vec<(u32, u64)> = e.causes.iter().map(|c| (c.gaps, c.cycles)).collect();
+            prop_assert_eq!(sums, told);
+            let share: f64 = e.causes.iter().filter_map(|c| c.share).sum();
+            prop_assert!(share <= 1.0 + 1e-9);
+        }
+    }
+}

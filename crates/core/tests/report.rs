@@ -1,0 +1,434 @@
+//! The report of a run, from made-up samples.
+
+use tarebench_core::sample::daemons::Daemon;
+use tarebench_core::sample::daemons::Daemons;
+use tarebench_core::sample::daemons::TaskKind;
+use tarebench_core::sample::process_time::PtSource;
+mod common;
+
+use common::{absent, daemon, profile, run, sample};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use tarebench_core::base::name::Name;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::documents::head::Status;
+use tarebench_core::machine::data::Standing;
+use tarebench_core::profile::data::Cutoff;
+use tarebench_core::run::data::Run;
+use tarebench_core::run::discards::DiscardReason;
+use tarebench_core::run::plan::{IgnoreFailure, Order, ProfileChoice, RunCount};
+use tarebench_core::run::report::account::EntryKind;
+use tarebench_core::run::report::build::build;
+use tarebench_core::run::report::data::{Measure, RunReport};
+use tarebench_core::sample::account::*;
+use tarebench_core::sample::data::*;
+
+fn ms(x: i64) -> Nanos {
+    Nanos::from_millis(x)
+}
+
+/// `n` samples of a series around `base` ms, none of them an outlier.
+fn series(series: u32, n: u32, base: i64) -> Vec<Sample> {
+    (0..n).map(|i| sample(series, i, ms(base) + Nanos(i64::from(i % 4) * 100_000), vec![])).collect()
+}
+
+fn says(report: &RunReport, words: &str) -> bool {
+    report.remarks.iter().any(|r| r.text.contains(words))
+}
+
+fn cutoff(name: &str, ns: f64) -> Cutoff {
+    Cutoff { daemon: name.into(), short: ns, task_time_limit: None, long: None }
+}
+
+#[test]
+fn a_clean_run() {
+    let run = run(1);
+    let mut samples = series(0, 10, 100);
+    let mut warmup = sample(0, 0, ms(900), vec![]);
+    warmup.phase = Phase::Warmup;
+    samples.push(warmup);
+    let report = build(&run, &samples, Some(&profile(vec![])));
+    let s = &report.series[0];
+    assert_eq!((s.counted, s.warmups), (10, 1));
+    let pt = s.pt.value().unwrap();
+    assert_eq!((pt.samples, pt.retained, pt.discards()), (10, 10, "0".to_owned()));
+    // 3 × 100.0, 3 × 100.1, 2 × 100.2, 2 × 100.3 ms
+    assert!((pt.mean - 100.13e6).abs() < 1.0 && pt.max == 100.3e6 && pt.trustworthy);
+    assert!(pt.mean_interval.as_ref().unwrap().contains(pt.mean));
+    assert!((pt.median_interval.as_ref().unwrap().level - 1002.0 / 1024.0).abs() < 1e-12);
+    assert_eq!(s.et.value().unwrap().samples, 10);
+    assert!(report.remarks.is_empty(), "{:?}", report.remarks);
+    assert_eq!((report.protocol.reached, report.profile), (6, Ok("prof@1".to_owned())));
+    assert_eq!(s.resources.max_rss, Reading::Value(1009));
+    assert_eq!(s.difference.tare, 1000.0);
+    assert!(report.comparisons.is_empty());
+}
+
+#[test]
+fn empty_input() {
+    let mut none = run(0);
+    assert!(build(&none, &[], None).series.is_empty());
+    none.factors.clear();
+    assert_eq!(build(&none, &[sample(3, 0, ms(1), vec![])], None).protocol.reached, 0);
+    let report = build(&run(2), &[], Some(&profile(vec![cutoff("x", 1.0)])));
+    assert_eq!(report.series.len(), 2);
+    assert!(report.series[0].pt.value().is_none() && report.series[0].difference.daemons.value().is_none());
+    assert!(says(&report, "no counted sample"));
+    assert!(report.comparisons.is_empty());
+    let strays = build(&run(1), &series(5, 2, 100), None);
+    assert!(says(&strays, "2 samples belong to no program"));
+    let json = serde_json::to_string(&report).unwrap();
+    assert_eq!(serde_json::from_str::<RunReport>(&json).unwrap(), report);
+}
+
+#[test]
+fn discards_name_their_reason() {
+    let mut samples = series(0, 12, 100);
+    samples[3] = sample(0, 3, ms(100), vec![daemon("updatedb", ms(5)), daemon("cron", ms(1))]);
+    samples[7] = sample(0, 7, ms(140), vec![]);
+    let report = build(&run(1), &samples, Some(&profile(vec![cutoff("updatedb", 4e6), cutoff("cron", 1e6)])));
+    let s = &report.series[0];
+    assert_eq!(s.pt.value().unwrap().discards(), "2 (=1+1)");
+    let of = |m| s.discards.iter().filter(|d| d.measure == m).collect::<Vec<_>>();
+    assert_eq!((of(Measure::Pt).len(), of(Measure::Et).len()), (2, 2));
+    let want = DiscardReason::Cutoff { daemon: "updatedb".into(), cpu: ms(5), cutoff: 4e6 };
+    assert_eq!((of(Measure::Pt)[0].index, &of(Measure::Pt)[0].reason), (3, &want));
+    assert!(matches!(of(Measure::Pt)[1].reason, DiscardReason::Sigma { value: 140e6, .. }));
+}
+
+#[test]
+fn without_a_profile_check_one_is_not_done() {
+    let mut run = run(1);
+    let report = build(&run, &series(0, 10, 100), None);
+    assert_eq!(report.profile, Err("no profile (tare profile)".to_owned()));
+    assert_eq!(report.protocol.reached, 4);
+    run.plan.profile = ProfileChoice::No;
+    assert!(build(&run, &[], None).profile.unwrap_err().contains("none"));
+    let mut samples = series(0, 10, 100);
+    run.plan.images = false;
+    for s in &mut samples {
+        s.daemons = absent();
+    }
+    let report = build(&run, &samples, Some(&profile(vec![])));
+    assert!(report.profile.is_err());
+    assert_eq!(report.protocol.steps[4].standing, Standing::NotHeld);
+    assert_eq!(report.series[0].daemons_incomplete, None);
+    assert!(report.series[0].difference.daemons.value().is_none());
+}
+
+#[test]
+fn everything_discarded() {
+    let samples: Vec<Sample> = (0..10).map(|i| sample(0, i, ms(100), vec![daemon("bad", ms(9))])).collect();
+    let report = build(&run(1), &samples, Some(&profile(vec![cutoff("bad", 1.0)])));
+    let why = report.series[0].pt.absent().unwrap().to_string();
+    assert_eq!(why, "lost: all 10 samples were discarded");
+    assert_eq!(report.series[0].discards.len(), 20);
+    assert!(says(&report, "all 10 samples were discarded"));
+    // Six of ten: something is left, but not half of it.
+    let some: Vec<Sample> =
+        (0..10).map(|i| sample(0, i, ms(100), if i < 6 { vec![daemon("bad", ms(9))] } else { vec![] })).collect();
+    let report = build(&run(1), &some, Some(&profile(vec![cutoff("bad", 1.0)])));
+    assert!(!report.series[0].pt.value().unwrap().trustworthy);
+    assert!(says(&report, "not trustworthy") && says(&report, "time: 4 retained samples"));
+}
+
+#[test]
+fn failures_count_only_if_accepted() {
+    let mut samples = series(0, 10, 100);
+    samples[0].outcome = Outcome::Exited { code: 3 };
+    samples[1].outcome = Outcome::Signaled { signal: 9 };
+    samples[2].outcome = Outcome::TimedOut { limit: ms(1) };
+    let mut run = run(1);
+    for (ignore, counts) in [
+        (IgnoreFailure::No, 7),
+        (IgnoreFailure::All, 9),
+        (IgnoreFailure::Codes(vec![3]), 8),
+        (IgnoreFailure::Codes(vec![137]), 8),
+    ] {
+        run.plan.ignore_failure = ignore;
+        let report = build(&run, &samples, None);
+        let s = &report.series[0];
+        assert_eq!((s.counted, s.et.value().unwrap().samples, s.failures.len()), (10, counts, 3));
+        assert_eq!(s.failures.iter().filter(|f| f.ignored).count() as u32, counts - 7);
+        assert!(says(&report, &format!("{} of 10 samples failed", 10 - counts)));
+    }
+    for s in &mut samples {
+        s.outcome = Outcome::Exited { code: 1 };
+    }
+    run.plan.ignore_failure = IgnoreFailure::No;
+    let report = build(&run, &samples, None);
+    assert_eq!(report.series[0].pt, Reading::Absent(Absent::Failed("no sample succeeded".into())));
+}
+
+#[test]
+fn daemons_are_folded_and_added_up() {
+    let kernel = |name: &str, cpu| Daemon { kind: TaskKind::Kernel, born: false, ..daemon(name, cpu) };
+    let mut own = daemon("tare", ms(50));
+    own.kind = TaskKind::Tare;
+    let mut samples = series(0, 4, 100);
+    let lists = [
+        vec![kernel("kworker/0:1-events", ms(2)), kernel("kworker/1:0", ms(3)), own.clone()],
+        vec![kernel("kworker/0:2", ms(4)), daemon("sh", ms(1)), daemon("sh", Nanos(0))],
+        vec![],
+        vec![daemon("sh", Nanos(0))],
+    ];
+    for (s, list) in samples.iter_mut().zip(lists) {
+        s.daemons = Reading::Value(Daemons {
+            list,
+            incomplete: (s.index == 2).then(|| Absent::Lost("overrun".into())),
+            processes: 1,
+            image_before: ms(1),
+            image_after: ms(1),
+        });
+    }
+    let report = build(&run(1), &samples, None);
+    let s = &report.series[0];
+    let of = |f: &str| s.daemons.iter().find(|d| d.family == f).unwrap();
+    let k = of("kworker");
+    assert_eq!((k.samples, k.total, k.max, k.mean, k.born), (2, ms(9), ms(5), 2.25e6, 0));
+    assert_eq!((of("sh").samples, of("sh").born), (1, 3));
+    assert_eq!(s.daemons[0].kind, TaskKind::Tare);
+    assert_eq!(s.difference.daemons, Reading::Value(2.5e6));
+    assert_eq!(s.daemons_incomplete, Some((1, "lost: overrun".into())));
+    assert!(says(&report, "In 1 of 4 samples"));
+}
+
+/// A ledger: on a CPU, of that interrupted and stolen, then waiting for `sh` and asleep.
+fn ledger(on_cpu: i64, interrupted: i64, stolen: i64, waited: i64, asleep: i64) -> Ledger {
+    let share = |ns: i64| Share { time: ms(ns), count: 1 };
+    Ledger {
+        tasks: 1,
+        on_cpu: share(on_cpu),
+        stolen: Reading::Value(share(stolen)),
+        interrupts: [("local_timer".to_owned(), share(interrupted))].into(),
+        softirqs: BTreeMap::new(),
+        runtime: ms(on_cpu - stolen),
+        preempted: share(waited),
+        woken: Share::default(),
+        preemptors: vec![Preemptor { name: "sh".into(), kind: Some(TaskKind::User), share: share(waited) }],
+        blocked: [("futex".to_owned(), share(asleep))].into(),
+    }
+}
+
+/// PT 100 ms, ET 101 ms: launch 1 ms, end 2 ms before the stamp.
+fn accounted(index: u32) -> Sample {
+    let mut s = sample(0, index, ms(100), vec![]);
+    s.account = Reading::Value(Account {
+        exec: ms(1),
+        end: ms(99),
+        outside: ledger(0, 0, 0, 0, 0),
+        main: ledger(60, 4, 1, 30, 7),
+        others: ledger(40, 2, 0, 10, 5),
+        interrupts_charged: true,
+        stolen_charged: false,
+        lost: 0,
+        open: 0,
+    });
+    s
+}
+
+fn changed(f: impl Fn(&mut Account)) -> Sample {
+    let mut s = accounted(0);
+    if let Reading::Value(a) = &mut s.account {
+        f(a);
+    }
+    s
+}
+
+#[test]
+fn net_time_is_without_what_the_kernel_charged() {
+    // Interrupts of all ledgers; not the stolen time, which this kernel leaves out.
+    assert_eq!(accounted(0).net_time(), Ok(ms(94)));
+    assert_eq!(changed(|a| a.stolen_charged = true).net_time(), Ok(ms(93)));
+    assert_eq!(changed(|a| a.interrupts_charged = false).net_time(), Ok(ms(100)));
+    // The task-clock has both in any case.
+    let mut s = changed(|a| a.interrupts_charged = false);
+    if let Reading::Value(p) = &mut s.process_times {
+        (p.source, p.task_clock) = (PtSource::TaskClock, Reading::Value(ms(100)));
+    }
+    assert_eq!(s.net_time(), Ok(ms(93)));
+    // What is not complete gives none.
+    assert!(matches!(changed(|a| a.lost = 1).net_time(), Err(Absent::Lost(_))));
+    assert!(sample(0, 0, ms(1), vec![]).net_time().is_err());
+}
+
+#[test]
+fn the_account_adds_up_to_the_elapsed_time() {
+    let s = accounted(0);
+    assert_eq!((s.launch(), s.reap(), s.unattributed()), (Some(ms(1)), Some(ms(2)), Some(ms(1))));
+    let samples: Vec<Sample> = (0..10).map(accounted).collect();
+    let report = build(&run(1), &samples, None);
+    let a = report.series[0].account.value().unwrap();
+    let sum: f64 = a.elapsed.iter().map(|e| e.time).sum();
+    assert!((sum - a.gross).abs() < 1.0 && a.gross == 101e6, "{sum} of {}", a.gross);
+    let kinds: Vec<_> = a.elapsed.iter().map(|e| (e.kind, e.time / 1e6)).collect();
+
+    let expected = [
+        (EntryKind::Net, 55.0),
+        (EntryKind::Preempted, 30.0),
+        (EntryKind::Blocked, 7.0),
+        (EntryKind::Interrupt, 4.0),
+        (EntryKind::Reap, 2.0),
+        (EntryKind::Stolen, 1.0),
+        (EntryKind::Launch, 1.0),
+        (EntryKind::Waiting, 0.0),
+        (EntryKind::Unattributed, 1.0),
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(a.elapsed[2].asleep(), Some(Asleep::Locks));
+    assert_eq!((a.samples, a.other_tasks, a.agreement), (10, 1.0, Some(1.0)));
+    assert_eq!(report.series[0].net.value().unwrap().mean, 94e6);
+    assert!(says(&report, "could not be attributed"), "1% is told");
+    let mut partial = samples;
+    partial[3] = changed(|a| a.lost = 2);
+    partial[3].index = 3;
+    let report = build(&run(1), &partial, None);
+    assert!(says(&report, "In 1 of 10 samples the account is not complete"));
+    assert_eq!(report.series[0].net.value().unwrap().samples, 9);
+}
+
+/// Programs that burn alike and wait differently.
+#[test]
+fn a_difference_in_elapsed_time_alone_is_told() {
+    let mut samples = series(0, 10, 100);
+    samples.extend(series(1, 10, 100));
+    for s in samples.iter_mut().filter(|s| s.series == 1) {
+        s.end.monotonic += ms(50);
+    }
+    let report = build(&run(2), &samples, None);
+    let c = &report.comparisons[0];
+    let elapsed = c.by_elapsed.as_ref().unwrap();
+    assert_eq!((c.verdict, elapsed.verdict), (Verdict::Undecided, Verdict::Slower));
+    assert!((elapsed.ratio - 1.5).abs() < 0.02 && says(&report, "By elapsed time it is slower than program 1"));
+}
+
+#[test]
+fn programs_are_compared() {
+    let mut run = run(3);
+    run.plan.programs[1].reference = true;
+    let mut samples = series(0, 10, 90);
+    samples.extend(series(1, 10, 100));
+    samples.extend(series(2, 10, 100));
+    let report = build(&run, &samples, None);
+    let (a, c) = (&report.comparisons[0], &report.comparisons[1]);
+    assert_eq!((a.series, a.reference, a.measure, a.verdict, a.pairs), (0, 1, Measure::Pt, Verdict::Faster, 10));
+    assert!((a.ratio - 0.9).abs() < 0.001 && a.paired_in_time);
+    assert_eq!((c.ratio, c.verdict), (1.0, Verdict::Undecided));
+    run.plan.order = Order::Sequential;
+    let report = build(&run, &samples, None);
+    assert!(!report.comparisons[0].paired_in_time && says(&report, "drift"));
+    for s in samples.iter_mut().filter(|s| s.series == 0) {
+        s.process_times = absent();
+    }
+    let report = build(&run, &samples, None);
+    assert_eq!(report.comparisons[0].measure, Measure::Et);
+    assert!(says(&report, "10 of 10 samples have no process time"));
+    assert_eq!(report.protocol.steps[0].standing, Standing::NotHeld);
+    let without: Vec<Sample> = samples.into_iter().filter(|s| s.series != 0 || s.index > 40).collect();
+    assert_eq!(build(&run, &without, None).comparisons.len(), 1);
+}
+
+#[test]
+fn remarks() {
+    let mut run = run(1);
+    run.status = Status::Interrupted;
+    run.pt_source = PtSource::Wait4;
+    run.pt_source_notes = vec!["no cgroup here".into()];
+    run.plan.runs = RunCount::Adaptive { precision: 1e-9, min: 10, max: 10 };
+    let mut samples = series(0, 10, 100);
+    for s in &mut samples {
+        s.end.monotonic = ms(300);
+        s.steal = Reading::Value(ms(30));
+    }
+    let gone = |name: &str, fate| Survivor { pid: 1, name: Name::from(name), fate };
+    samples[0].survivors = vec![gone("sleep", Fate::Ended), gone("x", Fate::CouldNotEnd("no".into()))];
+    samples[1].survivors = vec![gone("sleep", Fate::Ended), gone("y", Fate::Left)];
+    let mut p = profile(vec![]);
+    p.machine = "other".into();
+    let report = build(&run, &samples, Some(&p));
+    for words in [
+        "tare resume 7",
+        "descendants that nobody waited for",
+        "no cgroup here",
+        "adaptive:",
+        "Elapsed time is 3.0 times",
+        "took 2.5 %",
+        "could not be ended: x (1×)",
+        "were ended: sleep (2×)",
+        "left running, as asked: y (1×)",
+        "of another machine",
+    ] {
+        assert!(says(&report, words), "{words}: {:#?}", report.remarks);
+    }
+    p.machine = "m".into();
+    p.kernel = "older".into();
+    assert!(says(&build(&run, &samples, Some(&p)), "made with kernel older"));
+    run.plan.runs = RunCount::Adaptive { precision: 0.5, min: 10, max: 10 };
+    assert!(says(&build(&run, &samples, None), "the median was known to"));
+}
+
+#[test]
+fn large_runs_take_linear_time() {
+    let names: Vec<String> = (0..50).map(|i| format!("d{i}")).collect();
+    let list = || names.iter().map(|n| daemon(n, Nanos(1000))).collect::<Vec<_>>();
+    let samples: Vec<Sample> = (0..10_000).map(|i| sample(0, i, ms(100) + Nanos(i64::from(i) % 977), list())).collect();
+    let began = Instant::now();
+    let report = build(&run(1), &samples, Some(&profile(vec![cutoff("d3", 2000.0)])));
+    // Ten times as many took 0.7 s in release when this was written; only the order of magnitude matters here.
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    assert_eq!(report.series[0].daemons.len(), 50);
+}
+
+/// Anything that may be in a store.
+fn any_sample() -> impl Strategy<Value = Sample> {
+    let times = prop_oneof![Just(0), Just(i64::MIN), Just(i64::MAX), -5..5_i64, 0..1_000_000_000_i64];
+    (0..4_u32, 0..6_u32, times.clone(), times, 0..6_u8, any::<bool>()).prop_map(|(series, index, pt, et, how, warm)| {
+        let list = vec![daemon("a", Nanos(et)), daemon("kworker/0:1", Nanos(pt))];
+        let mut s = sample(series, index, Nanos(pt), list);
+        s.end.monotonic = Nanos(et);
+        s.phase = if warm { Phase::Warmup } else { Phase::Counted };
+        match how {
+            0 => s.outcome = Outcome::Signaled { signal: 11 },
+            1 => s.process_times = absent(),
+            2 => s.daemons = absent(),
+            3 => s.usage = absent(),
+            4 => s.steal = Reading::Value(Nanos(pt)),
+            _ => {}
+        }
+        s
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+    #[test]
+    fn any_samples_in_any_order(
+        (a, b) in proptest::collection::vec(any_sample(), 0..40).prop_map(|mut all| {
+            // Positions differ in a real run.
+            for (seq, s) in all.iter_mut().enumerate() { s.seq = seq as u32; }
+            all
+        }).prop_flat_map(|a| (Just(a.clone()), Just(a).prop_shuffle())),
+        sigma in prop_oneof![Just(2.0), Just(5.0), Just(0.0), Just(-1.0)],
+        cut in prop_oneof![Just(f64::INFINITY), Just(-1.0), 0.0..1e9_f64],
+    ) {
+        let mut run: Run = run(3);
+        run.plan.sigma = sigma;
+        let p = profile(vec![cutoff("a", cut), cutoff("kworker", 10.0)]);
+        let report = build(&run, &a, Some(&p));
+        prop_assert_eq!(&report, &build(&run, &b, Some(&p)));
+        for s in &report.series {
+            for (measure, reading) in [(Measure::Pt, &s.pt), (Measure::Et, &s.et)] {
+                let Some(m) = reading.value() else { continue };
+                let listed = s.discards.iter().filter(|d| d.measure == measure).count() as u32;
+                prop_assert_eq!(m.retained + m.discarded_by_cutoff + m.discarded_by_sigma, m.samples);
+                prop_assert_eq!(m.discarded_by_cutoff + m.discarded_by_sigma, listed);
+                prop_assert!(m.mean.is_finite() && m.min <= m.median && m.median <= m.max);
+            }
+        }
+        let json = serde_json::to_string(&report).unwrap();
+        prop_assert!(serde_json::from_str::<RunReport>(&json).is_ok());
+    }
+}

@@ -1,0 +1,264 @@
+//! Reading and writing what can be set: files below a root folder, and systemd's units.
+
+use crate::protect;
+use crate::setting::Target;
+use crate::setting::ValueError;
+use crate::units::{Bus, Systemd};
+use std::cell::OnceCell;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::io::{Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_sys::process;
+
+/// Longest content that may be a value.
+const MOST: u64 = 64 * 1024;
+
+/// Counts what is durable, for tests that end tare between any two such steps.
+#[derive(Debug, Default)]
+pub struct Steps {
+    stop_after: Option<u64>,
+    count: AtomicU64,
+}
+
+impl Steps {
+    /// A step has been taken. The test hook ends this process here, as SIGKILL or a power cut would.
+    pub(crate) fn done(&self) {
+        let n = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.stop_after == Some(n) {
+            let _ = process::kill(process::own_pid(), 9);
+        }
+    }
+}
+
+/// The machine as something to change.
+#[derive(Debug)]
+pub struct Access {
+    root: PathBuf,
+    bus: Bus,
+    systemd: OnceCell<Result<Systemd, Absent>>,
+    pub(crate) steps: Steps,
+}
+
+impl Access {
+    /// Access to the machine whose files are below `root`; its systemd by the bus of the system if `root` is `/`.
+    pub fn new(root: &Path) -> Access {
+        let bus = if root == Path::new("/") { Bus::System } else { Bus::None };
+        Access { root: root.to_owned(), bus, systemd: OnceCell::new(), steps: Steps::default() }
+    }
+
+    /// With systemd behind another bus, by its D-Bus address.
+    pub fn with_bus(mut self, address: &str) -> Access {
+        self.bus = Bus::At(address.to_owned());
+        self
+    }
+
+    /// Test hook: this process kills itself after so many steps.
+    pub fn stop_after(mut self, steps: Option<u64>) -> Access {
+        self.steps.stop_after = steps;
+        self
+    }
+
+    /// The root folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Id of the boot that is running; empty if the machine does not tell.
+    pub fn boot(&self) -> String {
+        tarebench_sys::procfs::read_text_below(&self.root, "proc/sys/kernel/random/boot_id").unwrap_or_default()
+    }
+
+    /// The connection to systemd, made on first use.
+    fn systemd(&self) -> Result<&Systemd, ValueError> {
+        let made = self.systemd.get_or_init(|| Systemd::connect(&self.bus, &self.root));
+        made.as_ref().map_err(|a| ValueError::NoSystemd(a.clone()))
+    }
+
+    /// systemd's loaded units with their state (`active`, `inactive`).
+    pub fn units(&self) -> Reading<Vec<(String, String)>> {
+        match self.systemd() {
+            Ok(systemd) => systemd.all().into(),
+            Err(ValueError::NoSystemd(why)) => Reading::Absent(why),
+            Err(e) => Reading::Absent(Absent::Failed(e.to_string())),
+        }
+    }
+
+    /// Closes the connection to systemd; the next use makes a new one. To be called before a measurement, which is to
+    /// be alone in its process.
+    pub fn rest(&mut self) {
+        self.systemd = OnceCell::new();
+    }
+
+    /// Full path of a file target.
+    pub(crate) fn path(&self, name: &str) -> Result<PathBuf, ValueError> {
+        let path = Path::new(name.trim_start_matches('/'));
+        // Whatever a journal says, only the kernel's own files are written to.
+        let kernel = path.starts_with("proc") || path.starts_with("sys");
+        if !kernel || path.components().any(|c| !matches!(c, Component::Normal(_))) {
+            let why = "only files below /proc and /sys are".to_owned();
+            return Err(ValueError::Protected { what: name.to_owned(), why });
+        }
+        Ok(self.root.join(path))
+    }
+
+    /// Value of a target.
+    ///
+    /// # Errors
+    /// If it is not there, cannot be read, or is not a single value.
+    pub fn read(&self, target: &Target) -> Result<String, ValueError> {
+        match target {
+            Target::File(name) => read_file(&self.path(name)?),
+            Target::Unit(name) => self.systemd()?.state(name),
+        }
+    }
+
+    /// Gives a target a value; whether it took it, [`Access::read`] tells.
+    ///
+    /// # Errors
+    /// If it is not there, refused, or is one that is never changed.
+    pub fn write(&self, target: &Target, value: &str) -> Result<(), ValueError> {
+        self.allowed(target)?;
+        match target {
+            Target::File(name) => write_file(&self.path(name)?, value, self.root != Path::new("/"))?,
+            Target::Unit(name) => self.systemd()?.set(name, value)?,
+        }
+        self.steps.done();
+        Ok(())
+    }
+
+    /// Refuses the units that are never touched.
+    ///
+    /// # Errors
+    /// [`ValueError::Protected`], with the reason.
+    pub fn allowed(&self, target: &Target) -> Result<(), ValueError> {
+        let Target::Unit(name) = target else { return Ok(()) };
+        match protect::unit(name, &protect::own_units(&self.root)) {
+            Some(why) => Err(ValueError::Protected { what: name.clone(), why: why.to_owned() }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn refused(what: String, cause: io::Error) -> ValueError {
+    // A device that has gone leaves files that answer ENODEV; a CPU that is offline ENXIO or ENOENT.
+    match cause.kind() {
+        io::ErrorKind::NotFound => ValueError::Missing(what.split_once(' ').map_or(what.clone(), |w| w.1.to_owned())),
+        _ => ValueError::Refused { what, cause },
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, ValueError> {
+    let mut data = Vec::new();
+    let read = File::open(path).and_then(|f| f.take(MOST).read_to_end(&mut data));
+    read.map_err(|e| refused(format!("read {}", path.display()), e))?;
+    let text = String::from_utf8_lossy(&data);
+    let text = text.trim();
+    if text.is_empty() || text.lines().count() > 1 {
+        let found = text.chars().take(60).collect();
+        return Err(ValueError::Form { what: path.display().to_string(), found });
+    }
+    Ok(chosen(text).to_owned())
+}
+
+/// The chosen word of a file that offers a choice (`always [madvise] never`); else the whole.
+fn chosen(text: &str) -> &str {
+    let word = text.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']'));
+    word.unwrap_or(text)
+}
+
+/// Writes a value with one write(2), which is what kernel files expect. Where files are only laid out (`plain`), a
+/// reader must not see half of it, so that they are replaced.
+fn write_file(path: &Path, value: &str, plain: bool) -> Result<(), ValueError> {
+    let failed = |e| refused(format!("write {}", path.display()), e);
+    let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+    let line = format!("{value}\n");
+    if plain && std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file()) {
+        let mut new = path.as_os_str().to_owned();
+        new.push(".tare-new");
+        return std::fs::write(&new, line).and_then(|()| std::fs::rename(&new, path)).map_err(failed);
+    }
+    file.write_all(line.as_bytes()).map_err(failed)
+}
+
+/// Whether two values of a target are the same to the kernel, which writes numbers and lists of CPUs in its own way.
+pub fn same(target: &Target, a: &str, b: &str) -> bool {
+    if a == b {
+        return true;
+    }
+    let Target::File(name) = target else { return false };
+    let file = name.rsplit('/').next().unwrap_or_default();
+    if file.ends_with("_list") || file == "cpuset.cpus" {
+        let list = |t| tarebench_sys::procfs::parse_cpu_list(t);
+        return list(a).is_some() && list(a) == list(b);
+    }
+    if file.ends_with("affinity") || file.ends_with("cpumask") {
+        let bits = |t: &str| {
+            let digits: String = t.chars().filter(|c| *c != ',').collect::<String>().to_lowercase();
+            digits.trim_start_matches("0x").trim_start_matches('0').to_owned()
+        };
+        return bits(a) == bits(b);
+    }
+    matches!((a.parse::<i64>(), b.parse::<i64>()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// How a target is called in messages: a path, or a unit's name.
+pub fn label(target: &Target) -> String {
+    match target {
+        Target::File(name) => format!("/{}", name.trim_start_matches('/')),
+        Target::Unit(name) => name.clone(),
+    }
+}
+
+/// The command that does the same by hand.
+pub fn command(target: &Target, value: &str) -> String {
+    match target {
+        Target::File(_) => format!("echo {value} > {}", label(target)),
+        Target::Unit(name) if value == "active" => format!("systemctl start {name}"),
+        Target::Unit(name) => format!("systemctl stop {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str) -> Target {
+        Target::File(name.into())
+    }
+
+    #[test]
+    fn the_kernels_way_of_writing_values() {
+        let irq = file("proc/irq/24/smp_affinity");
+        assert!(same(&irq, "3", "00000003") && same(&irq, "00000000,00000003", "3") && !same(&irq, "3", "1"));
+        assert!(same(&file("proc/irq/24/smp_affinity_list"), "0,1", "0-1"));
+        assert!(same(&file("proc/sys/vm/swappiness"), "060", "60") && !same(&file("x"), "60", "6"));
+        assert!(!same(&file("x"), "always", "never") && !same(&Target::Unit("a".into()), "1", "01"));
+        assert_eq!(chosen("always [madvise] never"), "madvise");
+        assert_eq!(chosen("0-1"), "0-1");
+    }
+
+    #[test]
+    fn values_are_single_and_below_the_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let a = Access::new(dir.path());
+        std::fs::create_dir(dir.path().join("proc")).unwrap();
+        for (name, text) in [("proc/two", "a\nb\n"), ("proc/none", "\n"), ("proc/one", " 60\n"), ("other", "1\n")] {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        assert!(matches!(a.read(&file("proc/two")), Err(ValueError::Form { .. })));
+        assert!(matches!(a.read(&file("proc/none")), Err(ValueError::Form { .. })));
+        assert!(matches!(a.read(&file("proc/absent")), Err(ValueError::Missing(_))));
+        for outside in ["other", "proc/../other", "../other", "process"] {
+            assert!(matches!(a.read(&file(outside)), Err(ValueError::Protected { .. })), "{outside}");
+        }
+        assert_eq!(a.read(&file("proc/one")).unwrap(), "60");
+        a.write(&file("/proc/one"), "1").unwrap();
+        assert_eq!(std::fs::read_to_string(dir.path().join("proc/one")).unwrap(), "1\n");
+        let missing = a.write(&file("proc/absent"), "1").unwrap_err();
+        assert!(missing.is_missing() && !dir.path().join("absent").exists(), "{missing}");
+        assert!(matches!(a.read(&Target::Unit("cron.service".into())), Err(ValueError::NoSystemd(_))));
+    }
+}

@@ -1,0 +1,93 @@
+//! What changed between two readings of the factors.
+
+use crate::factors::spec::Compare;
+use crate::factors::table::find;
+use tarebench_core::machine::data::Factor;
+
+/// What changed from one reading of the factors to a later one, a sentence each, in the table's order: a governor, a
+/// throttle count, swapping, a step of the clock, stolen time. Factors without a value in both are left out.
+pub fn changes(before: &[Factor], after: &[Factor]) -> Vec<String> {
+    let pair = |a: &Factor| {
+        let b = before.iter().find(|b| b.name == a.name)?;
+        change(&a.name, b.value.as_deref()?, a.value.as_deref()?)
+    };
+    after.iter().filter_map(pair).collect()
+}
+
+fn change(name: &str, before: &str, after: &str) -> Option<String> {
+    let rule = find(name).map_or(Compare::Exact, |f| f.compare);
+    let numbers = || Some((before.parse::<i64>().ok()?, after.parse::<i64>().ok()?));
+    match rule {
+        Compare::Never => None,
+        Compare::Exact if before == after => None,
+        Compare::Exact => Some(format!("{name}: {} before, {} after", shown(before), shown(after))),
+        Compare::Count(what) => {
+            let (b, a) = numbers()?;
+            (a > b).then(|| format!("{name}: {} {what}", a.saturating_sub(b)))
+        }
+        Compare::Span(what, limit) => {
+            let (b, a) = numbers()?;
+            let d = a.saturating_sub(b);
+            let over = d.unsigned_abs() > limit.unsigned_abs();
+            over.then(|| format!("{name}: {what} by {:+.3} s", d as f64 / 1e9))
+        }
+    }
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "none" } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tarebench_core::machine::data::Standing;
+
+    fn factor(name: &str, value: &str) -> Factor {
+        Factor { value: Some(value.to_owned()), ..Factor::new(0, name, Standing::Held, "") }
+    }
+
+    #[test]
+    fn tells_what_matters_and_nothing_else() {
+        let before = [
+            factor("governor", "performance"),
+            factor("throttling", "3"),
+            factor("swap", "100"),
+            factor("clock-step", "1000000000"),
+            factor("steal", "40"),
+            factor("kernel", "6.1"),
+            factor("daemons", ""),
+            factor("kernel-age", "2024-01-01"),
+        ];
+        assert!(changes(&before, &before).is_empty());
+        let after = [
+            factor("governor", "powersave"),
+            factor("throttling", "5"),
+            factor("swap", "102"),
+            factor("clock-step", "1500000000"),
+            factor("steal", "41"),
+            factor("kernel", "6.1"),
+            factor("daemons", "cron"),
+            factor("kernel-age", "2024-01-02"),
+            factor("irqbalance", "running"),
+        ];
+        let expected = [
+            "governor: performance before, powersave after",
+            "throttling: 2 more times slowed down for heat",
+            "swap: 2 pages were swapped",
+            "clock-step: the clock was stepped by +0.500 s",
+            "steal: 1 ms of CPU time were stolen by the host",
+            "daemons: none before, cron after",
+        ];
+        assert_eq!(changes(&before, &after), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_no_change() {
+        let odd = [factor("throttling", "x"), factor("swap", "7")];
+        let later = [factor("throttling", "9"), Factor::new(0, "swap", Standing::Held, "")];
+        assert!(changes(&odd, &later).is_empty());
+        // A slew that two readings cannot tell from their own distance.
+        assert!(changes(&[factor("clock-step", "5")], &[factor("clock-step", "900000")]).is_empty());
+    }
+}

@@ -1,0 +1,209 @@
+//! Paging, and what the kernel does to memory by itself.
+
+use crate::factors::machine::Machine;
+use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege, Reader, Setter};
+use crate::setting::Setting;
+use tarebench_core::base::reading::Absent;
+
+const THP: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+const KSM: &str = "sys/kernel/mm/ksm/run";
+const SWAPPINESS: &str = "proc/sys/vm/swappiness";
+const COMPACTION: &str = "proc/sys/vm/compaction_proactiveness";
+const ASLR: &str = "proc/sys/kernel/randomize_va_space";
+
+/// With this swappiness or less, pages of programs are swapped only when there is hardly anything else.
+const LOW_SWAPPINESS: i64 = 10;
+
+/// A row of this group.
+const fn row(name: &'static str, reader: Reader, setter: Option<Setter>) -> FactorSpec {
+    FactorSpec::of(Group::Memory, name, reader, setter)
+}
+
+pub(crate) const ROWS: &[FactorSpec] = &[
+    FactorSpec {
+        wanted: "no swap is in use, and nothing is swapped while measuring",
+        reason: "A page that comes from disk takes a million times as long as one from memory.",
+        source: "proc(5) (/proc/swaps, /proc/vmstat); BenchExec compares the counts",
+        compare: Compare::Count("pages were swapped"),
+        ..row("swap", swap, None)
+    },
+    FactorSpec {
+        wanted: "10 or less, if there is swap",
+        reason: "How readily the kernel swaps programs out to keep more of the page cache.",
+        source: "kernel doc. admin-guide/sysctl/vm.rst (swappiness)",
+        ..row("swappiness", swappiness, Some(set_swappiness))
+    },
+    FactorSpec {
+        wanted: "madvise or never",
+        reason: "With `always`, whether a program gets huge pages depends on how fragmented memory is at the moment, and \
+                 a kernel thread collapses its pages behind its back. With madvise, programs that ask still get them.",
+        source: "kernel doc. admin-guide/mm/transhuge.rst",
+        ..row("huge-pages", huge_pages, Some(set_huge_pages))
+    },
+    FactorSpec {
+        wanted: "0",
+        reason: "A kernel thread scans programs' memory for equal pages; writing to a merged page is a fault. (0 stops \
+                 the thread; 2 would also undo all merging, which cannot be put back.)",
+        source: "kernel doc. admin-guide/mm/ksm.rst",
+        ..row("ksm", ksm, Some(set_ksm))
+    },
+    FactorSpec {
+        wanted: "0",
+        reason: "The kernel moves pages in the background to make room for huge ones: page faults, TLB flushes.",
+        source: "kernel doc. admin-guide/sysctl/vm.rst (compaction_proactiveness)",
+        ..row("compaction", compaction, Some(|m| m.one_file("compaction", COMPACTION, 0)))
+    },
+    FactorSpec {
+        optional: true,
+        wanted: "2, so that every sample has another layout",
+        reason: "The layout of memory changes a program's speed. A fixed one repeats better, but measures that one \
+                 layout: pyperf fixes it, tare averages over many.",
+        source: "kernel doc. admin-guide/sysctl/kernel.rst (randomize_va_space); Mytkowicz et al., ASPLOS 2009",
+        ..row("aslr", aslr, Some(|m| m.one_file("aslr", ASLR, 2)))
+    },
+    FactorSpec {
+        wanted: "a tenth of memory is available, or more",
+        reason: "With less, the kernel reclaims pages while programs run, and throws files out of the page cache that \
+                 the next sample needs. For cold caches drop them before every sample: --prepare 'sync; echo 3 > \
+                 /proc/sys/vm/drop_caches'.",
+        source: "proc(5) (MemAvailable); kernel doc. admin-guide/sysctl/vm.rst (drop_caches)",
+        privilege: Privilege::None,
+        compare: Compare::Never,
+        ..row("page-cache", page_cache, None)
+    },
+];
+
+struct Swap {
+    device: String,
+    size: u64,
+    used: u64,
+}
+
+/// Lines of `/proc/swaps`: name, type, size, used (KiB), priority.
+fn swaps(m: &Machine) -> Result<Vec<Swap>, Absent> {
+    let text = m.text("proc/swaps")?;
+    let one = |line: &str| {
+        // A name may hold spaces only as `\040`.
+        let f: Vec<&str> = line.split_whitespace().collect();
+        Some(Swap { device: (*f.first()?).to_owned(), size: f.get(2)?.parse().ok()?, used: f.get(3)?.parse().ok()? })
+    };
+    Ok(text.lines().skip(1).filter_map(one).collect())
+}
+
+fn keyed(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix(key))?;
+    line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
+}
+
+fn size(kib: u64) -> String {
+    match kib {
+        k if k >= 1 << 20 => format!("{:.1} GiB", k as f64 / f64::from(1 << 20)),
+        k if k >= 1 << 10 => format!("{:.0} MiB", k as f64 / 1024.0),
+        k => format!("{k} KiB"),
+    }
+}
+
+fn swap(m: &Machine) -> Found {
+    let swaps = swaps(m)?;
+    let vmstat = m.text("proc/vmstat").unwrap_or_default();
+    let pages = keyed(&vmstat, "pswpin ").zip(keyed(&vmstat, "pswpout ")).map(|(i, o)| i.saturating_add(o));
+    let used: Vec<&Swap> = swaps.iter().filter(|s| s.used > 0).collect();
+    let finding = if swaps.is_empty() {
+        Finding::held("none")
+    } else if used.is_empty() {
+        let total = swaps.iter().fold(0_u64, |t, s| t.saturating_add(s.size));
+        Finding::held(format!("{} there, none in use", size(total)))
+    } else {
+        let list: Vec<String> = used.iter().map(|s| format!("{} on {}", size(s.used), s.device)).collect();
+        Finding::wrong(format!("in use: {}", list.join(", ")))
+            .fix("swapoff -a while measuring, if memory suffices; then swapon -a")
+    };
+    Ok(match pages {
+        Some(p) => finding.value(p),
+        None => finding,
+    })
+}
+
+fn swappiness(m: &Machine) -> Found {
+    let value = m.number(SWAPPINESS)?;
+    if swaps(m).is_ok_and(|s| s.is_empty()) {
+        return Ok(Finding::held(format!("{value}; no swap: no effect")).value(value));
+    }
+    let fix = format!("sysctl -w vm.swappiness={LOW_SWAPPINESS}");
+    Ok(Finding::when(value <= LOW_SWAPPINESS, value.to_string()).value(value).fix(fix))
+}
+
+fn set_swappiness(m: &Machine) -> Vec<Setting> {
+    // What is lower already stays, and without swap there is nothing to set.
+    let low = m.number(SWAPPINESS).is_ok_and(|v| v <= LOW_SWAPPINESS);
+    if low || swaps(m).is_ok_and(|s| s.is_empty()) {
+        return Vec::new();
+    }
+    m.one_file("swappiness", SWAPPINESS, LOW_SWAPPINESS)
+}
+
+fn huge_pages(m: &Machine) -> Found {
+    let value = match m.choice(THP) {
+        Err(Absent::NotSupported(_)) if m.has("sys/kernel/mm") => {
+            return Ok(Finding::held("this kernel does not have them"));
+        }
+        v => v?,
+    };
+    let fix = format!("echo madvise > /{THP}");
+    Ok(Finding::when(value != "always", &value).value(value).fix(fix))
+}
+
+/// `never` is not loosened.
+fn set_huge_pages(m: &Machine) -> Vec<Setting> {
+    if m.choice(THP).is_ok_and(|v| v == "always") { m.one_file("huge-pages", THP, "madvise") } else { Vec::new() }
+}
+
+/// From 2 there would be no way back.
+fn set_ksm(m: &Machine) -> Vec<Setting> {
+    if m.number(KSM).is_ok_and(|v| v == 1) { m.one_file("ksm", KSM, 0) } else { Vec::new() }
+}
+
+fn ksm(m: &Machine) -> Found {
+    let value = match m.number(KSM) {
+        Err(Absent::NotSupported(_)) if m.has("sys/kernel/mm") => {
+            return Ok(Finding::held("this kernel does not have it"));
+        }
+        v => v?,
+    };
+    let text = if value == 1 { "on: memory is scanned for equal pages" } else { "off" };
+    Ok(Finding::when(value != 1, text).value(value).fix(format!("echo 0 > /{KSM}")))
+}
+
+fn compaction(m: &Machine) -> Found {
+    let value = match m.number(COMPACTION) {
+        Err(Absent::NotSupported(_)) if m.has("proc/sys/vm") => {
+            return Ok(Finding::held("this kernel does not do it by itself"));
+        }
+        v => v?,
+    };
+    let text = if value == 0 { "not by itself (0)".to_owned() } else { format!("by itself, at {value} of 100") };
+    Ok(Finding::when(value == 0, text).value(value).fix("sysctl -w vm.compaction_proactiveness=0"))
+}
+
+fn aslr(m: &Machine) -> Found {
+    let value = m.number(ASLR)?;
+    let text = match value {
+        2 => "every sample gets another layout",
+        1 => "partly: stack and mappings, not the heap",
+        _ => "off: all samples get the same layout",
+    };
+    Ok(Finding::when(value == 2, text).value(value).fix("sysctl -w kernel.randomize_va_space=2"))
+}
+
+fn page_cache(m: &Machine) -> Found {
+    let info = m.text("proc/meminfo")?;
+    let get = |key: &str| {
+        keyed(&info, key).ok_or_else(|| Absent::Failed(format!("/proc/meminfo has no {}", key.trim_end_matches(':'))))
+    };
+    let (total, available) = (get("MemTotal:")?, get("MemAvailable:")?);
+    let cached = get("Cached:").map(|c| format!(", {} of files cached", size(c))).unwrap_or_default();
+    let pressure = m.number("proc/sys/vm/vfs_cache_pressure").map(|p| format!(", vfs_cache_pressure {p}"));
+    let text = format!("{} of {} available{cached}{}", size(available), size(total), pressure.unwrap_or_default());
+    let good = available.saturating_mul(10) >= total;
+    Ok(Finding::when(good, text).fix("end programs that hold memory (ps aux --sort=-rss)"))
+}

@@ -1,0 +1,210 @@
+//! What a row of the table of factors is made of.
+
+use crate::factors::machine::Machine;
+use crate::setting::Setting;
+use tarebench_core::base::reading::Absent;
+use tarebench_core::machine::data::{Factor, Standing};
+
+/// Where a factor belongs: EMP's first four steps, then what the paper's machine did not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// EMPv1.
+    Daemons,
+    /// EMPv2.
+    Time,
+    /// EMPv3.
+    ClockSpeed,
+    /// EMPv4.
+    Kernel,
+    /// What else may use the measured CPUs.
+    Isolation,
+    /// Paging and what the kernel does to memory by itself.
+    Memory,
+    /// Limits that no setting lifts.
+    Virtual,
+    /// What the machine is doing now.
+    Load,
+}
+
+impl Group {
+    /// A heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Daemons => "v1 daemons",
+            Group::Time => "v2 time",
+            Group::ClockSpeed => "v3 clock speed",
+            Group::Kernel => "v4 kernel",
+            Group::Isolation => "isolation",
+            Group::Memory => "memory",
+            Group::Virtual => "virtual machine",
+            Group::Load => "load",
+        }
+    }
+}
+
+/// What it takes to change a factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privilege {
+    /// Nothing but doing it.
+    None,
+    /// Root (the file's or the unit's owner).
+    Root,
+    /// A kernel parameter or another kernel, hence a reboot.
+    Reboot,
+    /// Whoever runs the hypervisor or the container.
+    Host,
+}
+
+impl Privilege {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Privilege::None => "none",
+            Privilege::Root => "root",
+            Privilege::Reboot => "root, and a reboot",
+            Privilege::Host => "the host's owner",
+        }
+    }
+}
+
+/// How two readings of a factor are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    /// Changes all the time, or has no value.
+    Never,
+    /// Any difference is a change.
+    Exact,
+    /// A count that should stay; in words what it counts.
+    Count(&'static str),
+    /// A time in ns that should stay, up to a limit in ns; what it is when it does not.
+    Span(&'static str, i64),
+}
+
+/// What a reader found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub(crate) standing: Standing,
+    pub(crate) text: String,
+    pub(crate) value: Option<String>,
+    pub(crate) fix: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn of(standing: Standing, text: impl Into<String>) -> Finding {
+        Finding { standing, text: text.into(), value: None, fix: None }
+    }
+
+    pub(crate) fn held(text: impl Into<String>) -> Finding {
+        Finding::of(Standing::Held, text)
+    }
+
+    pub(crate) fn wrong(text: impl Into<String>) -> Finding {
+        Finding::of(Standing::NotHeld, text)
+    }
+
+    pub(crate) fn unknown(text: impl Into<String>) -> Finding {
+        Finding::of(Standing::Unknown, text)
+    }
+
+    /// Held if `good`.
+    pub(crate) fn when(good: bool, text: impl Into<String>) -> Finding {
+        Finding::of(if good { Standing::Held } else { Standing::NotHeld }, text)
+    }
+
+    pub(crate) fn absent(why: &Absent) -> Finding {
+        Finding::unknown(why.to_string())
+    }
+
+    pub(crate) fn value(mut self, value: impl ToString) -> Finding {
+        self.value = Some(value.to_string());
+        self
+    }
+
+    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Finding {
+        self.fix = Some(fix.into());
+        self
+    }
+}
+
+/// A reader's result; `Err` is why it could not read.
+pub(crate) type Found = Result<Finding, Absent>;
+
+/// Reads a factor.
+pub(crate) type Reader = fn(&Machine) -> Found;
+
+/// What to set for it.
+pub(crate) type Setter = fn(&Machine) -> Vec<Setting>;
+
+/// A row of the table.
+pub struct FactorSpec {
+    /// Short name, as in `--only`.
+    pub name: &'static str,
+    /// Where it belongs.
+    pub group: Group,
+    /// The EMP step that it decides, 1 to 4; 0 if it decides none.
+    pub step: u8,
+    /// Helps some measurements only, or cannot be had everywhere: doctor advises it and counts it as wrong only when
+    /// strict; tune sets it only when it is named.
+    pub optional: bool,
+    /// The state that is wanted.
+    pub wanted: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    /// Who says so.
+    pub source: &'static str,
+    /// What is needed to change it.
+    pub privilege: Privilege,
+    pub(crate) reader: Reader,
+    pub(crate) setter: Option<Setter>,
+    pub(crate) compare: Compare,
+}
+
+impl FactorSpec {
+    /// A row that decides no step and that root may set; its texts are for the caller to fill in.
+    pub(crate) const fn of(group: Group, name: &'static str, reader: Reader, setter: Option<Setter>) -> FactorSpec {
+        FactorSpec {
+            name,
+            group,
+            step: 0,
+            optional: false,
+            wanted: "",
+            reason: "",
+            source: "",
+            privilege: Privilege::Root,
+            reader,
+            setter,
+            compare: Compare::Exact,
+        }
+    }
+
+    /// Whether there is a setter for it.
+    pub fn settable(&self) -> bool {
+        self.setter.is_some()
+    }
+
+    /// Reads it.
+    pub fn read(&self, machine: &Machine) -> Factor {
+        let found = (self.reader)(machine).unwrap_or_else(|why| Finding::absent(&why));
+        let fix = (found.standing == Standing::NotHeld).then(|| self.way_out(machine, found.fix)).flatten();
+        Factor {
+            step: self.step,
+            name: self.name.to_owned(),
+            standing: found.standing,
+            finding: found.text,
+            value: found.value,
+            fix,
+        }
+    }
+
+    /// How to put it right, a way a line: by tune where it can be set, and by hand.
+    pub(crate) fn way_out(&self, machine: &Machine, by_hand: Option<String>) -> Option<String> {
+        let tune = (!self.settings(machine).is_empty()).then(|| format!("tare tune --only {}", self.name));
+        let ways: Vec<String> = tune.into_iter().chain(by_hand).collect();
+        (!ways.is_empty()).then(|| ways.join("\n"))
+    }
+
+    /// What would have to be set, whether or not it already is so.
+    pub fn settings(&self, machine: &Machine) -> Vec<Setting> {
+        self.setter.map(|s| s(machine)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,203 @@
+//! EMPv2: the clock is disciplined, and reading it is cheap and steady.
+
+use crate::factors::machine::Machine;
+use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege};
+use tarebench_core::base::reading::Absent;
+
+/// NTP daemons by process name.
+const NTP_DAEMONS: &[(&str, &str)] = &[
+    ("chronyd", "chronyd"),
+    ("ntpd", "ntpd"),
+    ("ntpd-rs", "ntpd-rs"),
+    ("ntp-daemon", "ntpd-rs"),
+    ("openntpd", "openntpd"),
+    ("systemd-timesyn", "systemd-timesyncd"),
+    ("ptp4l", "ptp4l"),
+    ("phc2sys", "phc2sys"),
+];
+
+const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
+
+/// A clock that is read without a system call takes some tens of ns; with one, hundreds.
+const CHEAP: f64 = 150.0;
+
+pub(crate) const ROWS: &[FactorSpec] = &[
+    FactorSpec {
+        name: "ntp",
+        group: Group::Time,
+        step: 2,
+        optional: false,
+        wanted: "an NTP daemon runs and the clock is synchronised",
+        reason: "With the NTP daemon on, the paper saw fewer outliers and a standard deviation about 30% lower. The \
+                 kernel slews CLOCK_MONOTONIC by the same correction, so elapsed times are true to it.",
+        source: "EMP 4.2, appendix D; adjtimex(2)",
+        privilege: Privilege::Root,
+        reader: ntp,
+        setter: None,
+        compare: Compare::Exact,
+    },
+    FactorSpec {
+        name: "clock-step",
+        group: Group::Time,
+        step: 0,
+        optional: false,
+        wanted: "the clock is slewed, never stepped, while measuring",
+        reason: "A step of CLOCK_REALTIME misplaces a sample in time; programs that look at the clock may act on it.",
+        source: "EMP appendix D; clock_gettime(2)",
+        privilege: Privilege::Root,
+        reader: clock_step,
+        setter: None,
+        // Two readings of two clocks are microseconds apart; an interrupt in between may make it more.
+        compare: Compare::Span("the clock was stepped", 1_000_000),
+    },
+    FactorSpec {
+        name: "clock-source",
+        group: Group::Time,
+        step: 0,
+        optional: false,
+        wanted: "tsc on x86, arch_sys_counter on Arm",
+        reason: "Other sources are read through the chip set or the hypervisor: slower by a factor of ten to a \
+                 hundred, and each reading is part of what is timed.",
+        source: "EMP appendix A; kernel doc. timers/timekeeping.rst",
+        privilege: Privilege::Root,
+        reader: clock_source,
+        setter: None,
+        compare: Compare::Exact,
+    },
+    FactorSpec {
+        name: "cycle-counter",
+        group: Group::Time,
+        step: 0,
+        optional: false,
+        wanted: "constant rate, and it goes on in idle states",
+        reason: "Only then is a number of cycles a time, whatever the clock speed does.",
+        source: "EMP appendix A.2.4; Intel SDM vol. 3, invariant TSC",
+        privilege: Privilege::Host,
+        reader: cycle_counter,
+        setter: None,
+        compare: Compare::Exact,
+    },
+    FactorSpec {
+        name: "clock-cost",
+        group: Group::Time,
+        step: 0,
+        optional: false,
+        wanted: "CLOCK_MONOTONIC in less than 150 ns, hence without a system call",
+        reason: "The cost of a reading is the least interval that can be timed, and falls into every sample.",
+        source: "EMP appendix A; vdso(7)",
+        privilege: Privilege::Root,
+        reader: clock_cost,
+        setter: None,
+        compare: Compare::Never,
+    },
+];
+
+/// Names of the status bits, as adjtimex(2) has them.
+fn status(bits: i32) -> String {
+    const NAMES: [(i32, &str); 12] = [
+        (libc::STA_PLL, "PLL"),
+        (libc::STA_PPSFREQ, "PPSFREQ"),
+        (libc::STA_PPSTIME, "PPSTIME"),
+        (libc::STA_FLL, "FLL"),
+        (libc::STA_INS, "INS"),
+        (libc::STA_DEL, "DEL"),
+        (libc::STA_UNSYNC, "UNSYNC"),
+        (libc::STA_FREQHOLD, "FREQHOLD"),
+        (libc::STA_PPSSIGNAL, "PPSSIGNAL"),
+        (libc::STA_CLOCKERR, "CLOCKERR"),
+        (libc::STA_NANO, "NANO"),
+        (libc::STA_MODE, "MODE"),
+    ];
+    let set: Vec<&str> = NAMES.iter().filter(|(bit, _)| bits & bit != 0).map(|n| n.1).collect();
+    if set.is_empty() { format!("{bits:#x}") } else { set.join("+") }
+}
+
+fn ntp(m: &Machine) -> Found {
+    let d = m.discipline.as_result().map_err(Clone::clone)?;
+    let names: Vec<&str> = NTP_DAEMONS.iter().map(|d| d.0).collect();
+    let mut daemons: Vec<&str> = Vec::new();
+    for comm in m.running_of(&names).unwrap_or_default() {
+        daemons.extend(NTP_DAEMONS.iter().find(|d| d.0 == comm).map(|d| d.1));
+    }
+    let who = daemons.join(", ");
+    let figures = format!(
+        "offset {:+.3} ms, frequency {:+.2} ppm, estimated error {:.3} ms, status {}",
+        d.offset / 1e6,
+        d.frequency_ppm,
+        d.estimated_error.millis(),
+        status(d.status)
+    );
+    let finding = match (d.synchronised, daemons.is_empty()) {
+        (true, false) => Finding::held(format!("synchronised by {who}: {figures}")),
+        (true, true) => Finding::held(format!("synchronised by a daemon that is not seen from here: {figures}")),
+        (false, false) => Finding::wrong(format!("{who} runs, but the clock is not synchronised (yet): {figures}"))
+            .fix("wait, or look at its log: servers may not be reachable"),
+        (false, true) => Finding::wrong(format!("not synchronised, and no NTP daemon runs: {figures}"))
+            .fix("install and start one (chronyd, ntpd or systemd-timesyncd)"),
+    };
+    let state = if d.synchronised { "synchronised" } else { "not synchronised" };
+    Ok(finding.value(if who.is_empty() { state.to_owned() } else { format!("{state} by {who}") }))
+}
+
+fn clock_step(m: &Machine) -> Found {
+    let epoch = m.epoch.as_result().map_err(Clone::clone)?;
+    Ok(Finding::held("noted, to be compared with a later reading").value(epoch.0))
+}
+
+/// What the kernel's clock sources other than the CPU's own are.
+fn describe(source: &str) -> &'static str {
+    match source {
+        "hpet" => "a timer in the chip set, about 1 µs a reading, by a system call",
+        "acpi_pm" => "a timer in the chip set, several µs a reading, by a system call",
+        "kvm-clock" => "KVM's page over the TSC; about as cheap as tsc, but re-scaled by the host",
+        "xen" => "Xen's page over the TSC; on older kernels a system call for each reading",
+        "hyperv_clocksource_tsc_page" => "Hyper-V's page over the TSC; about as cheap as tsc",
+        "hyperv_clocksource_msr" => "an exit to Hyper-V for each reading",
+        "jiffies" => "the timer interrupt: resolution of milliseconds",
+        "refined-jiffies" => "the timer interrupt: resolution of milliseconds",
+        _ => "not known to tare",
+    }
+}
+
+fn clock_source(m: &Machine) -> Found {
+    let current = m.text(&format!("{CLOCK_SOURCE}/current_clocksource"))?;
+    let cost = m.clock_costs.value().and_then(|c| c.iter().find(|c| c.0 == "CLOCK_MONOTONIC"));
+    let cost = cost.map(|c| format!("; {:.0} ns a reading", c.1)).unwrap_or_default();
+    if ["tsc", "arch_sys_counter"].contains(&current.as_str()) {
+        return Ok(Finding::held(format!("{current}, the CPU's own counter{cost}")).value(current));
+    }
+    let available = m.text(&format!("{CLOCK_SOURCE}/available_clocksource")).unwrap_or_default();
+    let fix = if available.split_whitespace().any(|s| s == "tsc") {
+        format!("echo tsc > /{CLOCK_SOURCE}/current_clocksource")
+    } else {
+        "the kernel gave the TSC up: see `dmesg | grep -i tsc`; a firmware update or tsc=reliable may help".to_owned()
+    };
+    Ok(Finding::wrong(format!("{current}: {}{cost}", describe(&current))).value(current).fix(fix))
+}
+
+fn cycle_counter(m: &Machine) -> Found {
+    let flags = match m.cpu_flags() {
+        Ok(flags) => flags,
+        // The generic timer of the Arm architecture has a fixed rate and is always on.
+        Err(_) if m.text(&format!("{CLOCK_SOURCE}/current_clocksource")).is_ok_and(|c| c == "arch_sys_counter") => {
+            return Ok(Finding::held("the architecture's counter: fixed rate, always on").value("architected"));
+        }
+        Err(why) => return Err(why),
+    };
+    let has = |flag: &str| flags.iter().any(|f| f == flag);
+    let value = ["constant_tsc", "nonstop_tsc"].into_iter().filter(|f| has(f)).collect::<Vec<_>>().join(" ");
+    let finding = match (has("constant_tsc"), has("nonstop_tsc")) {
+        (true, true) => Finding::held("TSC at a constant rate, non-stop (constant_tsc, nonstop_tsc)"),
+        (true, false) => Finding::wrong("TSC at a constant rate, but it may stop in deep idle states"),
+        (false, _) => Finding::wrong("the TSC's rate may change with the clock speed: no constant_tsc"),
+    };
+    Ok(finding.value(value).fix("none: the CPU, or its host, decides; do not use cycles as time"))
+}
+
+fn clock_cost(m: &Machine) -> Found {
+    let costs = m.clock_costs.as_result().map_err(Clone::clone)?;
+    let monotonic = costs.iter().find(|c| c.0 == "CLOCK_MONOTONIC").map(|c| c.1);
+    let monotonic = monotonic.ok_or_else(|| Absent::Failed("CLOCK_MONOTONIC was not read".into()))?;
+    let list: Vec<String> = costs.iter().map(|(name, ns)| format!("{name} {ns:.0} ns")).collect();
+    Ok(Finding::when(monotonic < CHEAP, list.join(", ")).fix("see clock-source"))
+}

@@ -1,0 +1,285 @@
+//! Putting back what the journal says was, in reverse order, each value read back.
+
+use crate::access::{Access, label, same};
+use crate::freeze;
+use crate::journal;
+use crate::journal::{Change, Entry, Header, Journal, Loaded, Record, ValueChange};
+use crate::setting::Target;
+use crate::setting::ValueError;
+use crate::state::{State, TuneError};
+use serde::Serialize;
+use std::io;
+
+/// How often values that change each other are gone through.
+const PASSES: usize = 4;
+
+/// How to treat what is not as tune left it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    /// Overwrite what others have changed since.
+    pub force: bool,
+    /// Leave what others have changed as it is, and forget what it was.
+    pub forget: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// What became of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It would be put back.
+    Planned,
+    /// It was put back, and reads so.
+    PutBack,
+    /// It is as it was before.
+    AsBefore,
+    /// Somebody else has changed it since; it was left so.
+    Changed {
+        /// To what.
+        value: String,
+    },
+    /// It cannot be put back.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// It is no longer there.
+    Gone,
+    /// The machine has been started anew since, with its own values.
+    Rebooted,
+}
+
+/// A value and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// The factor that had asked for the change.
+    pub factor: String,
+    /// How the target is called.
+    pub target: String,
+    /// The value before tuning.
+    pub old: String,
+    /// What became of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What a restore did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// There was no journal.
+    pub nothing: bool,
+    /// Each value.
+    pub items: Vec<Item>,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+    /// Something is still in the journal.
+    pub pending: bool,
+    /// The journal was damaged: not all that was in it is known.
+    pub damaged: bool,
+}
+
+impl Restored {
+    fn count(&self, of: impl Fn(&Outcome) -> bool) -> usize {
+        self.items.iter().filter(|i| of(&i.outcome)).count()
+    }
+
+    /// Whether all is as it was before.
+    pub fn is_whole(&self) -> bool {
+        let open = |o: &Outcome| matches!(o, Outcome::Changed { .. } | Outcome::Refused { .. } | Outcome::Gone);
+        !self.damaged && !self.pending && self.count(open) == 0
+    }
+
+    /// One sentence.
+    pub fn summary(&self) -> String {
+        if self.nothing {
+            return "nothing to put back".to_owned();
+        }
+        let mut parts = Vec::new();
+        let mut part = |n: usize, text: &str| {
+            if n > 0 {
+                parts.push(format!("{n} {text}"));
+            }
+        };
+        part(self.count(|o| *o == Outcome::PutBack), "put back");
+        part(self.count(|o| *o == Outcome::Planned), "to put back");
+        part(self.count(|o| *o == Outcome::AsBefore), "as before already");
+        part(self.count(|o| matches!(o, Outcome::Changed { .. })), "changed by somebody else and kept");
+        part(self.count(|o| matches!(o, Outcome::Refused { .. })), "refused");
+        part(self.count(|o| *o == Outcome::Gone), "no longer there");
+        part(self.count(|o| *o == Outcome::Rebooted), "set anew by the reboot");
+        if parts.is_empty() {
+            return "nothing had been changed".to_owned();
+        }
+        format!("values: {}", parts.join(", "))
+    }
+}
+
+/// Puts back what the journal of this folder holds.
+///
+/// # Errors
+/// If another tare is at it, or the journal cannot be read, is of a later version, or cannot be removed.
+pub fn restore(access: &Access, state: &State, how: How) -> Result<Restored, TuneError> {
+    if std::fs::symlink_metadata(state.journal()).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+        return Ok(Restored { nothing: true, ..Restored::default() });
+    }
+    // On a disk that has become read-only the lock cannot be taken, but the values can be put back.
+    let _lock = match state.lock("restore", &access.boot()) {
+        Err(TuneError::NotJournalled { .. }) => None,
+        taken => Some(taken?),
+    };
+    restore_locked(access, state, how)
+}
+
+/// A value on its way back.
+struct Way<'a> {
+    entry: &'a Entry,
+    value: &'a ValueChange,
+    outcome: Outcome,
+    /// It is ours to put back.
+    ours: bool,
+}
+
+/// The same, by who holds the lock.
+pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result<Restored, TuneError> {
+    let Some(loaded) = journal::load(state)? else {
+        return Ok(Restored { nothing: true, ..Restored::default() });
+    };
+    let boot = access.boot();
+    let mut done = Restored { damaged: !loaded.damaged.is_empty(), ..Restored::default() };
+    let mut ways: Vec<Way> =
+        loaded.changes.iter().rev().filter_map(|e| decide(access, e, &loaded, &boot, how)).collect();
+    if how.dry_run {
+        done.items = ways.iter().map(item).collect();
+        return Ok(done);
+    }
+    // So that a restore that is killed is known to have begun; without it (a full disk), only values that changed
+    // along with others could be mistaken for somebody else's.
+    if let Ok(mut journal) = Journal::open(state, &boot) {
+        let _ = journal.add(&Record::Restoring, &access.steps);
+    }
+    put_back(access, &mut ways);
+    done.notes.extend(freeze::undo(access, &loaded.changes, &boot));
+    done.items = ways.iter().map(item).collect();
+    if ways.iter().any(|w| w.outcome == Outcome::Rebooted) {
+        done.notes.push("the machine was restarted since it was tuned; what a restart resets was dropped".to_owned());
+    }
+    let left = |w: &&Way| match w.outcome {
+        Outcome::Changed { .. } => !how.forget,
+        Outcome::Refused { .. } => true,
+        _ => false,
+    };
+    let mut left: Vec<&Entry> = ways.iter().filter(left).map(|w| w.entry).collect();
+    left.reverse();
+    finish(access, state, &loaded, &left, &mut done)?;
+    Ok(done)
+}
+
+fn item(w: &Way) -> Item {
+    Item {
+        factor: w.value.factor.clone(),
+        target: label(&w.value.target),
+        old: w.value.old.clone(),
+        outcome: w.outcome.clone(),
+    }
+}
+
+/// Whether a value is ours to put back. Refused settings never were; nor is a companion that did not change.
+fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, how: How) -> Option<Way<'a>> {
+    let Change::Value(value) = &entry.change else { return None };
+    let way = |outcome, ours| Some(Way { entry, value, outcome, ours });
+    // Units that were stopped are put back even after a restart: one that was started by hand would not come by itself.
+    let lasts = value.survives_reboot || matches!(value.target, Target::Unit(_));
+    if entry.boot != boot && !lasts {
+        return way(Outcome::Rebooted, false);
+    }
+    let current = match access.read(&value.target) {
+        Ok(v) => v,
+        Err(_) if entry.refused => return None,
+        Err(ValueError::Missing(_)) if freeze::is_freezer(&value.target) => return None,
+        Err(ValueError::Missing(_)) => return way(Outcome::Gone, true),
+        Err(e) => return way(Outcome::Refused { why: e.to_string() }, true),
+    };
+    let is = |v: &String| same(&value.target, &current, v);
+    if is(&value.old) {
+        return if entry.refused { None } else { way(Outcome::AsBefore, true) };
+    }
+    if entry.refused {
+        return None;
+    }
+    // A companion is ours without having been seen if tare died before it could look, or while putting back.
+    let unseen = value.new.is_none() && entry.seen.is_none() && !loaded.complete;
+    let ours = value.new.as_ref().is_some_and(is)
+        || entry.seen.as_ref().is_some_and(is)
+        || unseen
+        || value.new.is_none() && loaded.restoring;
+    if ours || how.force {
+        return way(Outcome::Planned, true);
+    }
+    way(Outcome::Changed { value: current }, false)
+}
+
+/// Writes the old values, in the order given. As some change others, or are refused until others are back, those that
+/// do not read as they should are gone through again.
+fn put_back(access: &Access, ways: &mut [Way]) {
+    for _ in 0..PASSES {
+        let mut open = false;
+        for w in ways.iter_mut().filter(|w| w.ours) {
+            w.outcome = put_back_one(access, w);
+            open |= !matches!(w.outcome, Outcome::PutBack | Outcome::AsBefore);
+        }
+        // A later value may have changed an earlier one.
+        let is = |w: &Way| access.read(&w.value.target).is_ok_and(|v| same(&w.value.target, &v, &w.value.old));
+        if !open && ways.iter().filter(|w| w.ours).all(is) {
+            return;
+        }
+    }
+}
+
+fn put_back_one(access: &Access, w: &Way) -> Outcome {
+    let (target, old) = (&w.value.target, &w.value.old);
+    let already = match &w.outcome {
+        Outcome::PutBack => Outcome::PutBack,
+        _ => Outcome::AsBefore,
+    };
+    if access.read(target).is_ok_and(|v| same(target, &v, old)) {
+        return already;
+    }
+    let written = access.write(target, old);
+    match (written, access.read(target)) {
+        (_, Ok(v)) if same(target, &v, old) => Outcome::PutBack,
+        (Err(ValueError::Missing(_)), _) | (_, Err(ValueError::Missing(_))) => Outcome::Gone,
+        (Err(e), _) | (Ok(()), Err(e)) => Outcome::Refused { why: e.to_string() },
+        (Ok(()), Ok(v)) => Outcome::Refused { why: format!("{} reads {v} after it was set to {old}", label(target)) },
+    }
+}
+
+/// Removes the journal, or keeps what is left in it. A damaged one is put aside.
+fn finish(
+    access: &Access,
+    state: &State,
+    loaded: &Loaded,
+    left: &[&Entry],
+    done: &mut Restored,
+) -> Result<(), TuneError> {
+    let steps = &access.steps;
+    let summary = done.summary();
+    let failed = |cause| TuneError::NotRemoved { done: summary.clone(), path: state.journal(), cause };
+    if !loaded.damaged.is_empty() {
+        let aside = journal::set_aside(state, steps).map_err(failed)?;
+        let lines: Vec<String> = loaded.damaged.iter().map(usize::to_string).collect();
+        done.notes.push(format!(
+            "the journal is damaged (line {}): what stood there is not known and was not put back; it is kept as {}",
+            lines.join(", "),
+            aside.display()
+        ));
+    }
+    if !left.is_empty() {
+        let header = loaded.header.clone().unwrap_or_else(Header::now);
+        Journal::keep(state, header, left, steps).map_err(failed)?;
+        done.pending = true;
+    } else if loaded.damaged.is_empty() {
+        journal::remove(state, steps).map_err(failed)?;
+    }
+    Ok(())
+}

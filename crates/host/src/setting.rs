@@ -1,0 +1,80 @@
+//! What can be set on a machine: the one thing that factors name and that tune and restore carry out.
+
+use serde::{Deserialize, Serialize};
+use std::io;
+use tarebench_core::base::reading::Absent;
+
+/// Where a value lives.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "name", rename_all = "snake_case")]
+pub enum Target {
+    /// A file of procfs, sysfs or a cgroup, by its path below the root, without a leading slash. Its value is the
+    /// content, trimmed; of files that offer a choice (`always [madvise] never`) the chosen word.
+    File(String),
+    /// A systemd unit, started (`active`) or stopped (`inactive`); never enabled or disabled.
+    Unit(String),
+}
+
+/// A value to give to a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// The factor that asks for it.
+    pub factor: String,
+    /// Where.
+    pub target: Target,
+    /// The value.
+    pub wanted: String,
+    /// The change outlives a reboot (stopped units do not start by themselves in this boot, but do in the next: false).
+    pub survives_reboot: bool,
+}
+
+/// Why a value could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ValueError {
+    /// This kernel, or this machine, does not have it.
+    #[error("{0} is not there")]
+    Missing(String),
+    /// The system refused.
+    #[error("{what}: {cause}")]
+    Refused {
+        /// What was tried, on what.
+        what: String,
+        /// The system's word.
+        #[source]
+        cause: io::Error,
+    },
+    /// What was found is not a value that could be put back.
+    #[error("{what} holds {found:?}: expected a single value")]
+    Form {
+        /// Where.
+        what: String,
+        /// The beginning of what was found.
+        found: String,
+    },
+    /// A unit or a path that is never changed.
+    #[error("{what} is never changed: {why}")]
+    Protected {
+        /// Which.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// systemd cannot be reached.
+    #[error("systemd: {0}")]
+    NoSystemd(Absent),
+    /// systemd refused.
+    #[error("{what}: {cause}")]
+    Systemd {
+        /// What was tried, on what.
+        what: String,
+        /// Its word.
+        cause: String,
+    },
+}
+
+impl ValueError {
+    /// Whether there is nothing that could be read or written at all.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, ValueError::Missing(_) | ValueError::NoSystemd(Absent::NotSupported(_)))
+    }
+}

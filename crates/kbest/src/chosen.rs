@@ -1,0 +1,110 @@
+//! Measures by the book's protocol (CS:APP section 9.6): looks how long the code takes and who else is there, and chooses.
+
+use crate::{Kbest, KbestError};
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::OnceLock;
+use tarebench_core::kbest::clock_choice::{Choice, Method, choose};
+use tarebench_core::kbest::clocks::{Clocks, Kind};
+use tarebench_core::kbest::scheme::Parameters;
+use tarebench_core::kbest::timing::Timing;
+use tarebench_sys::{clock, cpu, mechanisms, procfs, thread};
+
+/// A measurement, and why it was made so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// Clock, method and reasons.
+    pub choice: Choice,
+    /// Active processes on the CPU that were assumed, this one included.
+    pub load: u32,
+    /// What came of it.
+    pub timing: Timing,
+}
+
+/// Executions that the duration is estimated from.
+const TRIES: u32 = 3;
+/// From so long on, in ns, one is enough, and a few trials.
+const LONG: f64 = 1e9;
+
+/// Measures with the clock and method that fit the code's duration and the load: active processes on its CPU, itself included. `None`
+/// looks how many there are on the machine now.
+///
+/// # Errors
+/// [`KbestError`].
+pub fn auto<R>(load: Option<u32>, mut code: impl FnMut() -> R) -> Result<Chosen, KbestError> {
+    let load = load.unwrap_or_else(present_load).max(1);
+    let duration = estimate(&mut code);
+    let choice = choose(duration, load, mechanisms::base_slice(Path::new("/")), clocks()?);
+    let kbest = Kbest::new();
+    let settings = match choice.method {
+        Method::RepeatedKBest | Method::KBest => kbest.clock(choice.clock),
+        Method::CompensatedKBest => kbest.clock(choice.clock).compensated(true),
+        Method::CpuKBest => kbest.clock(Kind::ThreadCpu),
+        // What differs from launch to launch cannot be seen from inside; a few executions tell the CPU time.
+        Method::Runs => kbest.clock(Kind::ThreadCpu).parameters(Parameters::new(3, 0.01, 10, 0)?),
+    };
+    let timing = settings.measure(code)?;
+    Ok(Chosen { choice, load, timing })
+}
+
+/// What the choice rests on; looked at once.
+fn clocks() -> Result<&'static Clocks, KbestError> {
+    static CLOCKS: OnceLock<Clocks> = OnceLock::new();
+    if let Some(clocks) = CLOCKS.get() {
+        return Ok(clocks);
+    }
+    let clocks = mechanisms::some(&[Kind::Counter, Kind::MonotonicRaw, Kind::MonotonicCoarse])?;
+    Ok(CLOCKS.get_or_init(|| clocks))
+}
+
+/// The fastest of some executions in ns; where another process had the CPU, no more than the CPU time of it.
+fn estimate<R>(code: &mut impl FnMut() -> R) -> f64 {
+    let mut shortest = f64::INFINITY;
+    for _ in 0..TRIES {
+        let (usage, began) = (thread::usage(), clock::monotonic_raw());
+        black_box(code());
+        let elapsed = (clock::monotonic_raw() - began).as_f64();
+        let preempted = usage.zip(thread::usage()).filter(|(a, b)| b.preemptions > a.preemptions);
+        let time = preempted.map_or(elapsed, |(a, b)| elapsed.min(b.cpu.saturating_sub(a.cpu) as f64));
+        shortest = shortest.min(time);
+        if elapsed > LONG {
+            break;
+        }
+    }
+    shortest
+}
+
+/// Active processes for each CPU that this thread may use, from `/proc/loadavg`.
+fn present_load() -> u32 {
+    let text = procfs::read_text_below(Path::new("/"), "proc/loadavg").unwrap_or_default();
+    load_of(&text, cpu::allowed().map_or(1, |c| c.len()))
+}
+
+/// One where a CPU is free, more where others must share one with it.
+fn load_of(loadavg: &str, cpus: usize) -> u32 {
+    let running = loadavg.split_whitespace().nth(3).and_then(|f| f.split('/').next()?.parse::<u64>().ok()).unwrap_or(1);
+    u32::try_from(running.div_ceil(cpus.max(1) as u64)).unwrap_or(u32::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_load_of_a_cpu() {
+        assert_eq!(load_of("0.10 0.20 0.30 1/200 1234", 2), 1);
+        assert_eq!(load_of("0.10 0.20 0.30 2/200 1234", 2), 1);
+        assert_eq!(load_of("0.10 0.20 0.30 5/200 1234", 2), 3);
+        assert_eq!(load_of("", 0), 1);
+        assert_eq!(load_of("a b c d", 2), 1);
+    }
+
+    #[test]
+    fn short_code_is_repeated_and_long_code_among_others_measured_by_its_cpu_time() {
+        let short = auto(Some(1), || (0..10_u64).fold(0, |a, b| black_box(a ^ b))).unwrap();
+        assert_eq!(short.choice.method, Method::RepeatedKBest);
+        assert!(short.timing.repetitions > 1);
+        let long = auto(Some(3), || (0..10_000_000_u64).fold(0, |a, b| black_box(a ^ b))).unwrap();
+        assert_eq!((long.choice.method, long.timing.clock), (Method::CpuKBest, Kind::ThreadCpu));
+    }
+}

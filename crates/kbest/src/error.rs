@@ -1,0 +1,27 @@
+//! What keeps a measurement from being made.
+
+use tarebench_core::kbest::clocks::Kind;
+use tarebench_core::kbest::scheme::BadParameters;
+use tarebench_sys::SysError;
+
+/// No measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum KbestError {
+    /// The scheme's parameters.
+    #[error(transparent)]
+    Parameters(#[from] BadParameters),
+    /// A mechanism that no measurement can be made with.
+    #[error(
+        "{0:?} is no clock for a measurement, expected Counter, MonotonicRaw, Monotonic, Gettimeofday, ThreadCpu, ProcessCpu or Times"
+    )]
+    Clock(Kind),
+    /// Not even once.
+    #[error("0 repetitions in a trial, expected at least 1")]
+    Repetitions,
+    /// The buffer that empties the caches.
+    #[error("no memory for the {0} bytes that empty the caches: set a smaller size")]
+    Memory(u64),
+    /// The system's.
+    #[error(transparent)]
+    System(#[from] SysError),
+}

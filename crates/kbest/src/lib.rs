@@ -1,0 +1,41 @@
+//! Time a piece of code in your own program (CS:APP chapter 9): the K-best scheme with the CPU's cycle counter.
+//!
+//! ```
+//! use tarebench_kbest::Kbest;
+//!
+//! let data: Vec<u32> = (0..2048).collect();
+//! let timing = Kbest::new().measure(|| data.iter().sum::<u32>())?;
+//! // Nanoseconds for one execution, or why there is none; `timing` holds every trial.
+//! println!("{:?} ns, {:?}", timing.value(), timing.standing());
+//! # Ok::<(), tarebench_kbest::KbestError>(())
+//! ```
+//!
+//! Everything that a machine adds to a time makes it longer, so the fastest of several trials is nearest to the truth, and K of
+//! them that agree show that it was no accident. It is a floor without an interval: [`Standing`] says what it is worth, and where
+//! other processes had the CPU in every trial there is no value at all rather than one that is too long.
+//!
+//! [`Kbest`] has the settings. [`bench::Harness`] makes a `cargo bench` of it. [`counter`] has the book's plain functions.
+
+pub mod bench;
+mod chosen;
+mod clear;
+pub mod counter;
+mod error;
+mod kbest;
+mod probes;
+mod region;
+mod ticks;
+
+pub use crate::chosen::{Chosen, auto};
+pub use crate::error::KbestError;
+pub use crate::kbest::{Kbest, Repetitions};
+pub use tarebench_core::base::reading::{Absent, Reading};
+pub use tarebench_core::base::units::Nanos;
+pub use tarebench_core::kbest::clock_choice::{Choice, Method, Reason};
+pub use tarebench_core::kbest::clocks::Kind as Clock;
+pub use tarebench_core::kbest::scheme::{BadParameters, Outcome, Parameters};
+pub use tarebench_core::kbest::timing::{Cache, Compensation, Standing, Timing, Trial};
+/// Waits for the first time that the thread was inactive for more cycles than this, and returns how long (homework problem 9.11).
+pub use tarebench_sys::activity::inactive_duration;
+/// Drops data from all caches, so that the next access reads memory.
+pub use tarebench_sys::cache::flush;

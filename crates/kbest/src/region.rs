@@ -1,0 +1,68 @@
+//! The measured region. Between the two readings of the clock there is the code and the loop around it, and nothing else: no
+//! allocation, no lock, no system call, no branch but the loop's (docs/kbest.md shows the machine code).
+
+use std::hint::black_box;
+use tarebench_core::kbest::clocks::Kind;
+use tarebench_sys::{clock, counter, mechanisms, procfs};
+
+/// Units of the clock from before the first of `n` executions to after the last.
+#[inline(always)]
+fn between<R>(now: impl Fn() -> u64, code: &mut impl FnMut() -> R, n: u64) -> u64 {
+    let start = now();
+    for _ in 0..n {
+        black_box(code());
+    }
+    now().wrapping_sub(start)
+}
+
+/// With the cycle counter, which is nearly always the one. Not inlined, so that it is the same machine code for every trial.
+#[inline(never)]
+fn by_counter<R>(code: &mut impl FnMut() -> R, n: u64) -> u64 {
+    between(counter::fenced, code, n)
+}
+
+/// The clock is chosen before the region begins.
+pub(crate) fn region<R>(clock: Kind, code: &mut impl FnMut() -> R, n: u64) -> u64 {
+    match clock {
+        Kind::MonotonicRaw => between(|| clock::monotonic_raw().0 as u64, code, n),
+        Kind::Monotonic => between(|| clock::monotonic().0 as u64, code, n),
+        Kind::ThreadCpu => between(|| clock::thread_cpu().0 as u64, code, n),
+        Kind::ProcessCpu => between(|| clock::own_cpu().0 as u64, code, n),
+        Kind::Gettimeofday => between(|| mechanisms::gettimeofday().unwrap_or(0), code, n),
+        Kind::Times => between(|| mechanisms::times().unwrap_or(0), code, n),
+        _ => by_counter(code, n),
+    }
+}
+
+/// Units of the clock in a second; `None` for what no measurement can be made with.
+pub(crate) fn hz(clock: Kind, counter_hz: f64) -> Option<f64> {
+    match clock {
+        Kind::Counter => Some(counter_hz),
+        Kind::MonotonicRaw | Kind::Monotonic | Kind::ThreadCpu | Kind::ProcessCpu => Some(1e9),
+        Kind::Gettimeofday => Some(1e6),
+        Kind::Times => Some(procfs::USER_HZ as f64),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executes_so_often_and_counts_forward() {
+        let counter_hz = 2e9;
+        for kind in [Kind::Counter, Kind::MonotonicRaw, Kind::Monotonic, Kind::Gettimeofday, Kind::ThreadCpu] {
+            let mut executed = 0_u64;
+            let mut code = || {
+                executed += 1;
+                (0..1000).fold(0_u64, |a, b| black_box(a + b))
+            };
+            let long = region(kind, &mut code, 1000);
+            assert!(long > 0 && region(kind, &mut code, 0) < long, "{kind:?}");
+            assert_eq!(executed, 1000);
+            assert!(hz(kind, counter_hz).is_some());
+        }
+        assert_eq!(hz(Kind::Rdpmc, counter_hz), None);
+    }
+}

@@ -1,0 +1,13 @@
+pub mod csv;
+pub mod dates;
+pub mod error;
+pub mod grid;
+pub mod json;
+pub mod markup;
+pub mod number;
+pub mod screen;
+pub mod style;
+pub mod svg;
+pub mod table;
+pub mod text;
+pub mod web;

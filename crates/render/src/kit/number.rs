@@ -1,0 +1,234 @@
+//! Numbers for people: one unit, and no more digits than the spread justifies.
+
+use std::fmt;
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unit {
+    /// Nanoseconds.
+    Nanosecond,
+    /// Microseconds.
+    Microsecond,
+    /// Milliseconds.
+    Millisecond,
+    /// Seconds.
+    Second,
+}
+
+impl Unit {
+    /// The unit in which a time of `ns` nanoseconds has one to three digits before its point.
+    pub fn of(ns: f64) -> Unit {
+        // What is rounded to 1000 of a unit belongs to the next one.
+        match ns.abs() {
+            x if x < 999.5 => Unit::Nanosecond,
+            x if x < 999.5e3 => Unit::Microsecond,
+            x if x < 999.5e6 => Unit::Millisecond,
+            _ => Unit::Second,
+        }
+    }
+
+    /// Nanoseconds in one.
+    pub fn nanos(self) -> f64 {
+        match self {
+            Unit::Nanosecond => 1.0,
+            Unit::Microsecond => 1e3,
+            Unit::Millisecond => 1e6,
+            Unit::Second => 1e9,
+        }
+    }
+
+    /// Decimals of a nanosecond in this unit: more are never shown.
+    pub fn finest(self) -> usize {
+        match self {
+            Unit::Nanosecond => 0,
+            Unit::Microsecond => 3,
+            Unit::Millisecond => 6,
+            Unit::Second => 9,
+        }
+    }
+
+    /// Its sign; `µs` is `us` without Unicode.
+    pub fn sign(self, unicode: bool) -> &'static str {
+        match self {
+            Unit::Nanosecond => "ns",
+            Unit::Microsecond if unicode => "µs",
+            Unit::Microsecond => "us",
+            Unit::Millisecond => "ms",
+            Unit::Second => "s",
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.sign(true))
+    }
+}
+
+/// Decimals that show `value` with `digits` significant digits; none left of the point are dropped.
+pub fn decimals_for(value: f64, digits: i32) -> usize {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let decimals = (digits - 1 - magnitude).max(0);
+    // Rounding may add a digit: 0.0996 with two digits is 0.10, not 0.100.
+    let rounded = (value.abs() * 10f64.powi(decimals)).round();
+    let over = rounded >= 10f64.powi(digits) && decimals > 0;
+    (decimals - i32::from(over)) as usize
+}
+
+/// Decimals for a value and its spread: the spread with two significant digits, the value with at least three.
+pub fn decimals(value: f64, spread: Option<f64>) -> usize {
+    let by_value = decimals_for(value, 3);
+    match spread {
+        Some(s) if s > 0.0 && s.is_finite() => decimals_for(s, 2).max(by_value),
+        _ => by_value,
+    }
+}
+
+/// A fixed number of decimals; minus zero is zero, and what is not a number is `None`.
+pub fn fixed(value: f64, decimals: usize) -> Option<String> {
+    if !value.is_finite() {
+        return None;
+    }
+    let text = format!("{value:.decimals$}");
+    let zero = text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.'));
+    Some(if zero { text.trim_start_matches('-').to_owned() } else { text })
+}
+
+/// How the times of one row or table are written: a unit, and decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// The unit.
+    pub unit: Unit,
+    /// Decimals of values.
+    pub decimals: usize,
+}
+
+impl Scale {
+    /// For a mean and its spread (ns), in `unit` if the user chose one.
+    pub fn of(mean: f64, spread: Option<f64>, unit: Option<Unit>) -> Scale {
+        let unit = unit.unwrap_or_else(|| Unit::of(mean));
+        let decimals = decimals(mean / unit.nanos(), spread.map(|s| s / unit.nanos()));
+        Scale { unit, decimals: decimals.min(unit.finest()) }
+    }
+
+    /// A time of `ns` nanoseconds, without its unit.
+    pub fn value(self, ns: f64) -> Option<String> {
+        fixed(ns / self.unit.nanos(), self.decimals)
+    }
+}
+
+/// A single time with its unit, three significant digits: `12.3 ms`; no time at all is `0`, unless a unit was chosen.
+pub fn time(ns: f64, unit: Option<Unit>, unicode: bool) -> Option<String> {
+    if ns == 0.0 && unit.is_none() {
+        return Some("0".to_owned());
+    }
+    let scale = Scale::of(ns, None, unit);
+    Some(format!("{} {}", scale.value(ns)?, scale.unit.sign(unicode)))
+}
+
+/// A relative figure in per cent with two significant digits: `0.38 %`.
+pub fn percent(fraction: f64) -> Option<String> {
+    let value = fraction * 100.0;
+    Some(format!("{} %", fixed(value, decimals_for(value, 2).min(4))?))
+}
+
+/// Decimals of a ratio: two significant digits of the interval's half width, at least three of the ratio.
+pub fn ratio_decimals(ratio: f64, half_width: Option<f64>) -> usize {
+    decimals(ratio, half_width).min(6)
+}
+
+/// An amount of memory: `12.3 MiB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1024.0;
+    let mut unit = UNITS[0];
+    for next in &UNITS[1..] {
+        if value < 999.5 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    format!("{value:.*} {unit}", decimals_for(value, 3))
+}
+
+/// A mean of counts: whole if it is or if it is large, else two significant digits.
+pub fn count(mean: f64) -> Option<String> {
+    if mean.fract() == 0.0 {
+        return fixed(mean, 0);
+    }
+    fixed(mean, decimals_for(mean, 2).min(2))
+}
+
+/// The unit of a column: that of the middle one of its means.
+pub(crate) fn unit(means: impl Iterator<Item = f64>, chosen: Option<Unit>) -> Unit {
+    let mut means: Vec<f64> = means.collect();
+    means.sort_by(f64::total_cmp);
+    chosen.unwrap_or_else(|| means.get(means.len() / 2).map_or(Unit::Second, |m| Unit::of(*m)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units() {
+        assert_eq!(Unit::of(999.0), Unit::Nanosecond);
+        assert_eq!(Unit::of(999.6), Unit::Microsecond);
+        assert_eq!(Unit::of(1e6), Unit::Millisecond);
+        assert_eq!(Unit::of(-1e12), Unit::Second);
+        assert_eq!(Unit::Microsecond.sign(false), "us");
+    }
+
+    #[test]
+    fn digits_follow_the_spread() {
+        let text = |mean: f64, sd| {
+            let s = Scale::of(mean, sd, None);
+            format!("{} {}", s.value(mean).unwrap(), s.unit)
+        };
+        assert_eq!(text(812.4321e6, Some(3.12e6)), "812.4 ms");
+        assert_eq!(text(812.4321e6, Some(0.0312e6)), "812.432 ms");
+        assert_eq!(text(812.4321e6, Some(310e6)), "812 ms");
+        assert_eq!(text(1.234_567e9, Some(0.000_996e9)), "1.2346 s");
+        assert_eq!(text(1.234_567e9, None), "1.23 s");
+        assert_eq!(text(5.0e6, Some(0.0)), "5.00 ms");
+        assert_eq!(text(412.0, Some(0.2)), "412 ns");
+        assert_eq!(text(1_234.0, Some(0.1)), "1.234 µs");
+    }
+
+    #[test]
+    fn a_chosen_unit_keeps_the_digits() {
+        let s = Scale::of(812.4e3, Some(3.1e3), Some(Unit::Second));
+        assert_eq!(s.value(812.4e3).as_deref(), Some("0.0008124"));
+    }
+
+    #[test]
+    fn what_is_no_number_is_absent() {
+        assert_eq!(fixed(f64::NAN, 2), None);
+        assert_eq!(time(f64::INFINITY, None, true), None);
+        assert_eq!(percent(f64::NAN), None);
+        assert_eq!(fixed(-0.0001, 2).as_deref(), Some("0.00"));
+    }
+
+    #[test]
+    fn other_figures() {
+        assert_eq!(time(12_345_678.0, None, true).as_deref(), Some("12.3 ms"));
+        assert_eq!(time(0.0, None, true).as_deref(), Some("0"));
+        assert_eq!(time(-2.5e9, None, true).as_deref(), Some("-2.50 s"));
+        assert_eq!(percent(0.003_81).as_deref(), Some("0.38 %"));
+        assert_eq!(percent(0.123).as_deref(), Some("12 %"));
+        assert_eq!(percent(0.099_96).as_deref(), Some("10 %"));
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(12_900_000), "12.3 MiB");
+        assert_eq!(bytes(1_048_575), "1.00 MiB");
+        assert_eq!(count(3.0).as_deref(), Some("3"));
+        assert_eq!(count(3.125).as_deref(), Some("3.1"));
+        assert_eq!(count(314.159).as_deref(), Some("314"));
+    }
+}

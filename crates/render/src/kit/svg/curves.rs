@@ -1,0 +1,277 @@
+//! Curves over two axes, each linear, logarithmic or by odds.
+
+use crate::kit::number;
+use crate::kit::number::Unit;
+use crate::kit::svg::axis::{Axis, Quantity as Of, Range, Tick, count_across, ticks};
+use crate::kit::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, escaped, fitted, push_px, px, text_width};
+use crate::kit::svg::frame::Frame;
+use crate::kit::svg::lines::{INDENT, ROW, decades, glyph, linear_step, look};
+use crate::kit::web::page;
+use crate::kit::web::page::{Curve, Figure, Join, Quantity, Scale};
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 360.0;
+/// So many points have room for symbols.
+const MARKED: usize = 20;
+/// No axis by odds has more nines than a share has digits.
+const NINES: i32 = 12;
+
+/// How an axis places its values.
+struct Spread<'a> {
+    axis: &'a page::Axis,
+    scale: Scale,
+}
+
+impl Spread<'_> {
+    fn place(&self, value: f64) -> f64 {
+        let floor = self.axis.floor.unwrap_or(0.0);
+        match self.scale {
+            Scale::Linear => value,
+            Scale::Log => value.max(floor).log10(),
+            Scale::Logit => {
+                let p = value.clamp(floor, 1.0 - floor);
+                (p / (1.0 - p)).log10()
+            }
+        }
+    }
+
+    /// Of what is shown, with its ticks; `None` if there is no value that has a place.
+    fn axis(&self, values: impl Iterator<Item = f64>, room: f64, across: bool) -> Option<Axis> {
+        let wide = if self.scale == Scale::Linear { 0.0 } else { 0.3 };
+        let range = match self.axis.shown {
+            Some((low, high)) => Range::over([self.place(low), self.place(high)])?,
+            None => Range::over(values.map(|v| self.place(v)))?,
+        };
+        let range = match (self.scale, self.axis.quantity) {
+            (Scale::Linear, Quantity::Share) => {
+                range.and(Range { low: 0.0, high: 0.0 }).of_span(1e-9).with_margin_each(0.03)
+            }
+            (Scale::Linear, Quantity::Time) => range.with_margin(0.03),
+            (Scale::Linear, _) => range.of_span(range.high.abs() * 1e-3).with_margin_each(0.04),
+            _ => range.of_span(wide).with_margin_each(0.03),
+        };
+        let (ticks, title) = self.ticks(range, room, across);
+        Some(Axis { range, ticks, title })
+    }
+
+    fn ticks(&self, range: Range, room: f64, across: bool) -> (Vec<Tick>, String) {
+        let title = self.axis.title.clone();
+        let quantity = self.axis.quantity;
+        let all = match (self.scale, quantity) {
+            (Scale::Linear, Quantity::Time | Quantity::Count) => {
+                let of = if quantity == Quantity::Time { Of::Time(range.unit()) } else { Of::Count };
+                let wanted = if across { count_across(range, of, room, 10) } else { 6 };
+                return (ticks(range, of, wanted), of.title(&title));
+            }
+            (Scale::Linear, _) => {
+                let step = linear_step(range.span());
+                let (first, last) = ((range.low / step).ceil() as i64, (range.high / step).floor() as i64);
+                let places = (first..=last).map(|i| i as f64 * step);
+                places.map(|v| Tick { value: v, label: even(v, step, quantity) }).collect()
+            }
+            (Scale::Log, _) => decades(range, |v| label(v, quantity)),
+            (Scale::Logit, _) => self.odds(range),
+        };
+        (all, title)
+    }
+
+    /// Powers of ten and their complements, and half.
+    fn odds(&self, range: Range) -> Vec<Tick> {
+        let low = (1..=NINES).rev().map(|k| 10_f64.powi(-k));
+        let shares = low.clone().map(|p| (p, label(p, Quantity::Share))).chain([(0.5, "50 %".to_owned())]);
+        let high = (1..=NINES).map(|k| {
+            let decimals = usize::try_from(k - 2).unwrap_or(0);
+            (1.0 - 10_f64.powi(-k), format!("{:.decimals$} %", 100.0 * (1.0 - 10_f64.powi(-k))))
+        });
+        let inside = |v: &f64| (range.low..=range.high).contains(v);
+        let all = shares.chain(high).map(|(p, label)| Tick { value: (p / (1.0 - p)).log10(), label });
+        all.filter(|t| inside(&t.value)).collect()
+    }
+}
+
+/// A round number of its kind.
+fn label(value: f64, quantity: Quantity) -> String {
+    match quantity {
+        Quantity::Time => {
+            let unit = Unit::of(value);
+            format!("{} {}", (value / unit.nanos() * 1e6).round() / 1e6, unit.sign(true))
+        }
+        Quantity::Share if value < 9e-5 => format!("{value:.0e}"),
+        Quantity::Share => format!("{} %", (value * 1e8).round() / 1e6),
+        Quantity::Count if value >= 1e6 => format!("{}M", value / 1e6),
+        Quantity::Count if value >= 1e4 => format!("{}k", value / 1e3),
+        Quantity::Count | Quantity::Ratio => format!("{}", (value * 1e6).round() / 1e6),
+    }
+}
+
+/// A multiple of a step.
+fn even(value: f64, step: f64, quantity: Quantity) -> String {
+    let (value, step, sign) =
+        if quantity == Quantity::Share { (value * 100.0, step * 100.0, " %") } else { (value, step, "") };
+    number::fixed(value, (-step.log10() - 1e-9).ceil().max(0.0) as usize).unwrap_or_default() + sign
+}
+
+/// The figure on the scale of this number of its vertical axis; `None` if nothing can be drawn.
+pub(crate) fn figure(of: &Figure, below: &str, scale: usize) -> Option<String> {
+    let x = Spread { axis: &of.x, scale: *of.x.scales.first()? };
+    let y = Spread { axis: &of.y, scale: *of.y.scales.get(scale)? };
+    let shown = |v: f64| of.x.shown.is_none_or(|(low, high)| (low..=high).contains(&v));
+    let seen = || of.curves.iter().flat_map(|c| c.x.iter().zip(&c.y).filter(|(x, _)| shown(**x)));
+    let bounds = of.curves.iter().filter_map(|c| c.band.as_ref()).flat_map(|b| b.low.iter().chain(&b.high)).flatten();
+    // An interval may reach to 0, which has no place on a logarithmic scale; it does not widen it.
+    let bounds = bounds.copied().filter(|_| y.scale == Scale::Linear);
+    let mut d = Drawing::new(WIDTH, &of.title, below);
+    let x_axis = x.axis(seen().map(|(x, _)| *x), WIDTH - 120.0, true)?;
+    let y_axis = y.axis(seen().map(|(_, y)| *y).chain(bounds), HEIGHT, false)?;
+    let frame = Frame::new(&d, x_axis, y_axis, Some(HEIGHT));
+    let bottom = frame.draw(&mut d);
+    for curve in &of.curves {
+        band(&mut d, &frame, curve, &x, &y);
+    }
+    for curve in &of.curves {
+        draw(&mut d, &frame, curve, &x, &y);
+    }
+    let end = legend(&mut d, &frame, &of.curves, bottom);
+    let end = note(&mut d, &of.note, end);
+    Some(d.finish(end + 12.0, &of.title, &format!("{} over {}. {}", of.y.title, of.x.title, of.note)))
+}
+
+type Spots = Vec<(f64, f64)>;
+
+/// The corners of a curve between the ends of the horizontal axis, in what is drawn.
+fn corners(curve: &Curve, frame: &Frame, x: &Spread<'_>, y: &Spread<'_>) -> Spots {
+    let places = curve.x.iter().zip(&curve.y).map(|(a, b)| (x.place(*a), y.place(*b)));
+    let mut all = Spots::new();
+    for (a, b) in places.filter(|(a, b)| a.is_finite() && b.is_finite()) {
+        if let Some((before, at)) = all.last().copied() {
+            match curve.join {
+                Join::Straight => {}
+                Join::Before => all.push((a, at)),
+                Join::After => all.push((before, b)),
+            }
+        }
+        all.push((a, b));
+    }
+    cut(&all, frame.x.range)
+}
+
+/// What of a line is within a range of x.
+fn cut(line: &[(f64, f64)], range: Range) -> Spots {
+    let mut out = Spots::new();
+    let inside = |x: f64| (range.low..=range.high).contains(&x);
+    for (i, (x, y)) in line.iter().copied().enumerate() {
+        if let Some((px, py)) = i.checked_sub(1).and_then(|before| line.get(before)).copied() {
+            let mut ends: Vec<f64> = [range.low, range.high].into_iter().filter(|e| (px < *e) && (*e < x)).collect();
+            ends.sort_by(f64::total_cmp);
+            out.extend(ends.into_iter().map(|e| (e, py + (y - py) * (e - px) / (x - px))));
+        }
+        if inside(x) {
+            out.push((x, y));
+        }
+    }
+    out
+}
+
+fn path(frame: &Frame, spots: &[(f64, f64)]) -> String {
+    let mut out = String::new();
+    for (x, y) in spots {
+        let (x, y) = frame.place(*x, y.clamp(frame.y.range.low, frame.y.range.high));
+        out.push(if out.is_empty() { 'M' } else { 'L' });
+        push_px(&mut out, x);
+        out.push(' ');
+        push_px(&mut out, y);
+    }
+    out
+}
+
+/// The intervals as an area; one without an upper bound reaches to the top.
+fn band(d: &mut Drawing, frame: &Frame, curve: &Curve, x: &Spread<'_>, y: &Spread<'_>) {
+    let Some(band) = &curve.band else { return };
+    let bounds = curve.x.iter().zip(&band.low).zip(&band.high).filter_map(|((at, low), high)| {
+        let top = high.map_or(frame.y.range.high, |h| y.place(h));
+        Some((x.place(*at), y.place((*low)?).max(frame.y.range.low), top))
+    });
+    let (mut up, mut down) = (Spots::new(), Spots::new());
+    for (at, low, high) in bounds.filter(|(at, ..)| at.is_finite()) {
+        up.push((at, high));
+        down.push((at, low));
+    }
+    if up.len() < 2 {
+        return;
+    }
+    let outline = path(frame, &up.into_iter().chain(down.into_iter().rev()).collect::<Spots>());
+    let (title, (colour, _)) = (escaped(&format!("{}: {}", curve.title, band.title)), look(curve.look));
+    d.put(&format!(
+        "<path class=\"band\" d=\"{outline}z\" fill=\"{colour}\" fill-opacity=\"0.14\"><title>{title}</title></path>\n"
+    ));
+}
+
+fn stroke(curve: &Curve) -> String {
+    let (colour, dash) = look(curve.look);
+    let (width, dash) = if curve.thin { ("0.8", "1 3") } else { ("1.5", dash) };
+    format!("stroke=\"{colour}\" stroke-width=\"{width}\" stroke-dasharray=\"{dash}\"")
+}
+
+fn draw(d: &mut Drawing, frame: &Frame, curve: &Curve, x: &Spread<'_>, y: &Spread<'_>) {
+    let line = path(frame, &corners(curve, frame, x, y));
+    let title = escaped(&curve.title);
+    d.put(&format!(
+        "<path class=\"curve\" d=\"{line}\" fill=\"none\" {}><title>{title}</title></path>\n",
+        stroke(curve)
+    ));
+    if curve.thin || curve.x.len() > MARKED {
+        return;
+    }
+    let mut symbols = String::new();
+    let places = curve.x.iter().zip(&curve.y).map(|(a, b)| (x.place(*a), y.place(*b)));
+    for (a, b) in places.filter(|(a, b)| b.is_finite() && (frame.x.range.low..=frame.x.range.high).contains(a)) {
+        let (a, b) = frame.place(a, b);
+        symbols += &format!("M{} {}{}", px(a), px(b), glyph(curve.look));
+    }
+    d.put(&format!("<path class=\"points\" d=\"{symbols}\" fill=\"#ffffff\" stroke=\"{}\"/>\n", look(curve.look).0));
+}
+
+fn legend(d: &mut Drawing, frame: &Frame, curves: &[Curve], top: f64) -> f64 {
+    d.put("<g class=\"legend\">\n");
+    let (mut x, mut y) = (frame.left, top + ROW / 2.0);
+    for curve in curves.iter().filter(|c| !c.thin) {
+        let name = fitted(&curve.title, 400.0, TEXT);
+        let wide = INDENT + text_width(&name, TEXT);
+        if x > frame.left && x + wide > frame.right() {
+            x = frame.left;
+            y += ROW;
+        }
+        d.put(&format!("<path d=\"M{} {}h28\" fill=\"none\" {}/>\n", px(x), px(y), stroke(curve)));
+        if curve.x.len() <= MARKED {
+            let (at_x, at_y, colour) = (px(x + 14.0), px(y), look(curve.look).0);
+            d.put(&format!("<path d=\"M{at_x} {at_y}{}\" fill=\"#ffffff\" stroke=\"{colour}\"/>\n", glyph(curve.look)));
+        }
+        d.text(x + INDENT, y + TEXT * 0.35, Anchor::Start, &name, INK);
+        x += wide + 22.0;
+    }
+    d.put("</g>\n");
+    y + ROW / 2.0
+}
+
+/// A note in lines of the figure's width; returns where it ends.
+fn note(d: &mut Drawing, text: &str, top: f64) -> f64 {
+    let (room, mut y) = (WIDTH - 2.0 * EDGE, top);
+    let mut line = String::new();
+    let mut put = |line: &str, y: &mut f64| {
+        *y += 16.0;
+        d.text(EDGE, *y, Anchor::Start, line, FAINT);
+    };
+    for word in text.split_whitespace() {
+        let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
+        if text_width(&longer, TEXT) > room && !line.is_empty() {
+            put(&line, &mut y);
+            word.clone_into(&mut line);
+        } else {
+            line = longer;
+        }
+    }
+    if !line.is_empty() {
+        put(&line, &mut y);
+    }
+    y
+}

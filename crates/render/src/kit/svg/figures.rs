@@ -1,0 +1,107 @@
+//! The main figures as SVG, for papers, without a browser.
+//!
+//! The SVG is plain: presentation attributes, no style sheet, no script and no references, so that converters to PDF
+//! and PNG draw it as browsers do. The same page gives the same bytes. Points are one path for each class.
+
+use crate::kit::svg::about::About;
+use crate::kit::svg::account;
+use crate::kit::svg::curves;
+use crate::kit::svg::histogram;
+use crate::kit::svg::scatter;
+use crate::kit::svg::sequence;
+
+use crate::kit::error::RenderError;
+use crate::kit::web::page::{DualOrWhy, Figure, Page, Scale};
+use std::collections::BTreeSet;
+
+/// Figures of a page: file name and text of each.
+///
+/// For each plot that has values, in this order, where ID is the plot's id made safe for a file name:
+///
+/// - `ID-scatter.svg` and `ID-scatter-zoom1.svg`, …: the dual-execution scatter plot, a file for each zoom level that
+///   has pairs. Axes are times of the plot's measure (x: odd half, y: even half), in ns, µs, ms or s.
+/// - `ID-sequence.svg`: the first measure that has values, by sample number, with its lines.
+/// - `ID-histogram.svg`: the same measure's histogram, stacked by class.
+/// - `ID-account.svg`, if there is an account: means of its entries as one bar.
+///
+/// And for each figure of each part, where ID is the figure's:
+///
+/// - `ID.svg`, and `ID-log.svg` if its vertical axis may be logarithmic, too. Of the horizontal axis, what the page shows first.
+///
+/// Width and height are in px. Samples that have no class, no number or no value, and pairs whose positions point
+/// nowhere, are left out. Memory and time grow linearly with samples.
+///
+/// # Errors
+/// [`RenderError`] if a figure cannot be drawn; at present all can.
+pub fn figures(page: &Page) -> Result<Vec<(String, String)>, RenderError> {
+    let mut stems = BTreeSet::new();
+    let mut out = Vec::new();
+    for plot in &page.plots {
+        let stem = stem(&plot.id, &mut stems);
+        let Some(measure) = plot.measures.iter().find(|m| m.values.iter().any(Option::is_some)) else { continue };
+        let about = About { page: &page.title, plot };
+        if let DualOrWhy::Dual(dual) = &plot.dual {
+            out.extend(scatter::figures(&about, dual).into_iter().map(|(level, svg)| match level {
+                0 => (format!("{stem}-scatter.svg"), svg),
+                zoom => (format!("{stem}-scatter-zoom{zoom}.svg"), svg),
+            }));
+        }
+        let others = [
+            ("sequence", sequence::figure(&about, measure)),
+            ("histogram", histogram::figure(&about, measure)),
+            ("account", plot.samples.account.as_ref().and_then(|a| account::figure(&about, a))),
+        ];
+        out.extend(others.into_iter().filter_map(|(what, svg)| Some((format!("{stem}-{what}.svg"), svg?))));
+    }
+    for figure in page.parts.iter().flat_map(|p| &p.figures) {
+        let stem = stem(&figure.id, &mut stems);
+        let scales = figure.y.scales.iter().enumerate().filter_map(|(i, scale)| match (i, scale) {
+            (0, _) => Some((i, format!("{stem}.svg"))),
+            (_, Scale::Log) => Some((i, format!("{stem}-log.svg"))),
+            _ => None,
+        });
+        out.extend(scales.filter_map(|(i, name)| Some((name, curves::figure(figure, &page.title, i)?))));
+    }
+    Ok(out)
+}
+
+/// One figure on the first scale of its axes, with what stands below its heading; `None` if there is nothing to draw.
+pub fn figure(figure: &Figure, below: &str) -> Option<String> {
+    curves::figure(figure, below, 0)
+}
+
+/// An id as the beginning of a file name that no other plot has.
+fn stem(id: &str, taken: &mut BTreeSet<String>) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let mut stem: String = id.chars().take(80).map(safe).collect();
+    // A leading dot hides a file, a leading dash looks like an option.
+    if !stem.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        stem.insert_str(0, "plot");
+    }
+    let mut name = stem.clone();
+    for n in 2.. {
+        // Some file systems do not tell cases apart.
+        if taken.insert(name.to_ascii_lowercase()) {
+            break;
+        }
+        name = format!("{stem}-{n}");
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_become_file_names() {
+        let mut taken = BTreeSet::new();
+        assert_eq!(stem("program-1", &mut taken), "program-1");
+        assert_eq!(stem("../../etc/passwd", &mut taken), "plot..-..-etc-passwd");
+        assert_eq!(stem("", &mut taken), "plot");
+        assert_eq!(stem("-o", &mut taken), "plot-o");
+        assert_eq!(stem("a/b", &mut taken), "a-b");
+        assert_eq!(stem("A:b", &mut taken), "A-b-2");
+        assert!(stem(&"x".repeat(9_999), &mut taken).len() < 100);
+    }
+}

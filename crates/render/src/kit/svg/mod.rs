@@ -1,0 +1,12 @@
+pub mod about;
+pub mod account;
+pub mod axis;
+pub mod curves;
+pub mod drawing;
+pub mod figures;
+pub mod frame;
+pub mod histogram;
+pub mod lines;
+pub mod marks;
+pub mod scatter;
+pub mod sequence;

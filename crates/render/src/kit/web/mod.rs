@@ -1,0 +1,2 @@
+pub mod html;
+pub mod page;

@@ -1,0 +1,423 @@
+//! What is written into the web page: `web/src/data.ts` is the same, as its reader sees it, and says what each field means.
+
+use crate::kit::table::Table;
+use serde::Serialize;
+
+/// A page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Page {
+    /// `tare-page`.
+    pub format: &'static str,
+    /// 1.
+    pub version: u32,
+    /// What it shows.
+    pub kind: Kind,
+    /// Of the whole page.
+    pub title: String,
+    /// Below it.
+    pub subtitle: String,
+    /// Label and text.
+    pub facts: Vec<(String, String)>,
+    /// What must be said.
+    pub remarks: Vec<Remark>,
+    /// One for each program or part.
+    pub plots: Vec<Plot>,
+    /// Of a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
+    /// Of noise: one for each grain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// Of the whole.
+    pub tables: Vec<Table>,
+    /// Version and time.
+    pub foot: String,
+}
+
+/// What a page shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A run.
+    Run,
+    /// A profile.
+    Profile,
+    /// An activity trace.
+    Trace,
+    /// A measurement of noise.
+    Noise,
+}
+
+/// A remark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// Or mere information.
+    pub warning: bool,
+    /// The text.
+    pub text: String,
+}
+
+/// The samples of one program or part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plot {
+    /// Unique in the page.
+    pub id: String,
+    /// Of its section.
+    pub title: String,
+    /// Below it.
+    pub note: String,
+    /// The first is shown first.
+    pub measures: Vec<Measure>,
+    /// By column.
+    pub samples: Samples,
+    /// Or why there is none.
+    pub dual: DualOrWhy,
+    /// Of this plot.
+    pub tables: Vec<Table>,
+}
+
+/// A measure of every sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measure {
+    /// `et`, `pt`, `net`.
+    pub id: &'static str,
+    /// In words.
+    pub title: &'static str,
+    /// ns, by sample.
+    pub values: Vec<Option<i64>>,
+    /// Of the histogram.
+    pub bins: u32,
+    /// In the sequence plot.
+    pub lines: Vec<Line>,
+}
+
+/// A horizontal line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// What it is.
+    pub title: String,
+    /// ns.
+    pub value: f64,
+}
+
+/// A class of samples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Class {
+    /// In words.
+    pub title: String,
+    /// How it is coloured.
+    pub role: Role,
+    /// Its shape.
+    pub symbol: Symbol,
+}
+
+/// How a class counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Retained; in the central cluster.
+    Good,
+    /// Discarded by a cutoff; an L-sample.
+    Spoiled,
+    /// Drift of the machine; discarded by standard deviations.
+    Drift,
+    /// Counts for some measures only; without a partner.
+    Other,
+    /// Did not run to its end.
+    Failed,
+}
+
+/// The shape of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Symbol {
+    /// A circle.
+    Circle,
+    /// A triangle.
+    Triangle,
+    /// A diamond.
+    Diamond,
+    /// A cross.
+    Cross,
+    /// A square.
+    Square,
+    /// A circle's line.
+    Ring,
+    /// A plus sign.
+    Plus,
+}
+
+/// Samples, by column.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Samples {
+    /// From 1.
+    pub number: Vec<u32>,
+    /// Milliseconds since 1970.
+    pub start: Vec<f64>,
+    /// Classes.
+    pub classes: Vec<Class>,
+    /// By sample.
+    pub class: Vec<usize>,
+    /// Texts.
+    pub reasons: Vec<String>,
+    /// By sample; -1 for none.
+    pub reason: Vec<i64>,
+    /// Names.
+    pub daemons: Vec<String>,
+    /// By sample: name, ns, name, ns, …
+    pub executions: Vec<Option<Vec<i64>>>,
+    /// If any sample has one.
+    pub account: Option<Account>,
+}
+
+/// Gross = net + tare, by sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Account {
+    /// What.
+    pub entries: Vec<Entry>,
+    /// By entry, by sample, ns.
+    pub values: Vec<Vec<Option<i64>>>,
+    /// Positions of the samples that means are over: those retained for ET.
+    pub retained: Vec<usize>,
+}
+
+/// An entry of an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// In words.
+    pub title: &'static str,
+    /// `net` or `tare`.
+    pub role: &'static str,
+}
+
+/// The dual-execution scatter plot.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum DualOrWhy {
+    /// There is one.
+    Dual(Dual),
+    /// There is none.
+    Why(String),
+}
+
+/// Pairs, by column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Dual {
+    /// Of the measure that is drawn.
+    pub measure: &'static str,
+    /// Positions of odd halves.
+    pub odd: Vec<usize>,
+    /// Positions of even halves.
+    pub even: Vec<usize>,
+    /// Deepest zoom level.
+    pub level: Vec<u32>,
+    /// From everything to the cluster.
+    pub levels: Vec<Level>,
+}
+
+/// A zoom level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Level {
+    /// In words.
+    pub title: String,
+    /// Pairs.
+    pub members: u32,
+    /// ns.
+    pub x: (i64, i64),
+    /// ns.
+    pub y: (i64, i64),
+}
+
+/// When a process had its CPU, by column. Times are ns from the beginning of the trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timeline {
+    /// To the last reading.
+    pub length: f64,
+    /// What inactive periods were.
+    pub causes: Vec<Cause>,
+    /// Beginnings of inactive periods.
+    pub start: Vec<f64>,
+    /// Their durations.
+    pub duration: Vec<f64>,
+    /// Their causes.
+    pub cause: Vec<usize>,
+    /// What each was, in words, where its cause does not say all.
+    pub words: Vec<Option<String>>,
+    /// Timer interrupts.
+    pub ticks: Vec<f64>,
+    /// What the kernel told, if it did.
+    pub events: Option<Events>,
+}
+
+/// A cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// In words.
+    pub title: String,
+    /// How it is drawn.
+    pub class: GapClass,
+    /// Inactive periods.
+    pub gaps: u32,
+    /// Their time, ns.
+    pub time: f64,
+    /// Of the trace.
+    pub share: Option<f64>,
+}
+
+/// What the kernel told, by column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Events {
+    /// What there is.
+    pub what: Vec<EventKind>,
+    /// By event: which of these.
+    pub kind: Vec<usize>,
+    /// Beginnings.
+    pub start: Vec<f64>,
+    /// Ends.
+    pub end: Vec<f64>,
+}
+
+/// What had the CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EventKind {
+    /// In words.
+    pub title: String,
+    /// How it is drawn.
+    pub class: GapClass,
+}
+
+/// How an inactive period is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GapClass {
+    /// The timer's interrupt.
+    Timer,
+    /// Another interrupt.
+    Interrupt,
+    /// A softirq.
+    Softirq,
+    /// Another task.
+    Task,
+    /// Nobody.
+    Idle,
+    /// Nothing was told.
+    NoEvent,
+    /// Not known.
+    Unknown,
+}
+
+/// Figures and tables that belong together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// Unique in the page.
+    pub id: String,
+    /// Of its section.
+    pub title: String,
+    /// Below it.
+    pub note: String,
+    /// One after the other.
+    pub figures: Vec<Figure>,
+    /// Below them.
+    pub tables: Vec<Table>,
+}
+
+/// Curves over two axes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Unique in the page, of letters, digits and dashes.
+    pub id: String,
+    /// In words.
+    pub title: String,
+    /// How to read it.
+    pub note: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// At least one.
+    pub curves: Vec<Curve>,
+}
+
+/// An axis of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    /// What it is.
+    pub title: String,
+    /// What its values are.
+    pub quantity: Quantity,
+    /// How they are spread; the first is shown first.
+    pub scales: Vec<Scale>,
+    /// Smallest value that is told apart on a scale that is not linear, and below 1 by which the largest is: what is beyond is
+    /// drawn there.
+    pub floor: Option<f64>,
+    /// What is shown first of it; `None`: all.
+    pub shown: Option<(f64, f64)>,
+}
+
+/// What values of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// ns.
+    Time,
+    /// Whole numbers.
+    Count,
+    /// From 0 to 1.
+    Share,
+    /// Multiples.
+    Ratio,
+}
+
+/// How values are spread on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithms.
+    Log,
+    /// By the logarithms of their odds: shares near 0 as on a logarithmic scale, and those near 1 as their complements are.
+    Logit,
+}
+
+/// A curve, by column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// What it is.
+    pub title: String,
+    /// Colour and pattern; curves with the same are hidden together.
+    pub look: usize,
+    /// Thin: an approximation of another one.
+    pub thin: bool,
+    /// What is between its points.
+    pub join: Join,
+    /// Ascending.
+    pub x: Vec<f64>,
+    /// As many.
+    pub y: Vec<f64>,
+    /// Intervals of `y`.
+    pub band: Option<Band>,
+}
+
+/// What is between two points of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Join {
+    /// A straight line.
+    Straight,
+    /// The value of the point before.
+    Before,
+    /// The value of the point after.
+    After,
+}
+
+/// Intervals by point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Band {
+    /// What they are.
+    pub title: &'static str,
+    /// Lower bounds; `None` where there is no interval.
+    pub low: Vec<Option<f64>>,
+    /// Upper bounds; `None` where there is none.
+    pub high: Vec<Option<f64>>,
+}

@@ -1,0 +1,19 @@
+//! What a user reads: terminal tables, JSON, CSV, Markdown, hyperfine's JSON.
+//!
+//! Everything here is a pure function of the typed report (and, for exports,
+//! of the samples): no clock, no environment, no terminal is asked. Every
+//! figure comes from [`tarebench_core::run::report::data`], so that all forms show the same.
+//!
+//! Strings that come from the machine or the user are shown through
+//! [`text::shown`]; no control character of theirs reaches a terminal.
+#![forbid(unsafe_code)]
+
+pub mod documents;
+pub mod kbest;
+pub mod kit;
+pub mod machine;
+pub mod noise;
+pub mod profile;
+pub mod run;
+pub mod study;
+pub mod trace;

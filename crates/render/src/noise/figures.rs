@@ -1,0 +1,257 @@
+//! The figures of a measurement, for the page and as SVG.
+
+use crate::kit::text::shown;
+use crate::kit::web::page::{Axis, Band, Curve, Figure, Join, Part, Quantity, Scale};
+use crate::noise::tables::{chance, chances, exact, interruptions, jobs, on, place, time};
+use tarebench_core::base::reading::Reading;
+use tarebench_core::documents::head::Head;
+use tarebench_core::noise::cdf::CdfPoint;
+use tarebench_core::noise::data::Noise;
+use tarebench_core::noise::prediction::Expected;
+use tarebench_core::noise::report::{Attribution, Grain, Job, Place, Row};
+use tarebench_core::noise::subtraction::Kind;
+
+/// CPUs whose curves have room in one figure.
+const CPUS: usize = 7;
+/// Of the body, this share of the longest phases is left to the tail.
+const TAIL: f64 = 0.001;
+const INTERVAL: &str = "95 % interval";
+
+/// What is shown of each grain.
+pub fn parts(noise: &Noise, grains: &[Grain]) -> Vec<Part> {
+    grains.iter().map(|g| part(noise, g)).collect()
+}
+
+fn part(noise: &Noise, g: &Grain) -> Part {
+    let id = format!("grain-{}", exact(g.grain, false).replace(' ', ""));
+    let each = g.calibrated.map_or_else(String::new, |ns| format!(", {} by the calibration", time(ns, true)));
+    let figures = [distribution(g), survival(g), delayed(g), slowdown(g)];
+    let mut figures: Vec<Figure> = figures.into_iter().flatten().collect();
+    let mut tables = vec![chances(g, false, true), jobs(g, false, true)];
+    for a in &g.attribution {
+        if let Reading::Value(by) = &a.by {
+            let more = on(a, g.attribution.len() > 1);
+            figures.extend(left(by, a.cpu, &more));
+            tables.extend(interruptions(noise, g, a.cpu, by, &more, true));
+        }
+    }
+    for figure in &mut figures {
+        figure.id = format!("{id}-{}", figure.id);
+    }
+    let note = format!("{} iterations of the loop in each phase{each}", g.iterations);
+    Part { title: format!("Grain {}", exact(g.grain, true)), id, note, figures, tables }
+}
+
+/// The survival functions of all grains (figure 5).
+pub fn all_grains(grains: &[Grain]) -> Option<Figure> {
+    let curve = |(look, g): (usize, &Grain)| {
+        let row = g.rows.last()?;
+        Some((format!("grain {}", exact(g.grain, true)), look, tail(&row.cdf, row.min)))
+    };
+    let curves = grains.iter().enumerate().filter_map(curve);
+    let note = "How many of the phases were delayed by so much and more, relative to the shortest of their grain; with \
+                several CPUs, of the node's.";
+    survivals("survival", "Delays by grain (ICS'05, figure 5)", note, curves)
+}
+
+fn axis(title: &str, quantity: Quantity, scales: &[Scale]) -> Axis {
+    Axis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
+}
+
+/// The rows that have a curve: the node's, and the CPUs' with the longest means where there are many.
+fn drawn(rows: &[Row]) -> Vec<&Row> {
+    let is_node = |r: &&Row| matches!(r.place, Place::Node { .. });
+    let mut cpus: Vec<&Row> = rows.iter().filter(|r| !is_node(r)).collect();
+    if cpus.len() > CPUS {
+        cpus.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+        cpus.truncate(CPUS);
+    }
+    rows.iter().filter(is_node).chain(cpus).collect()
+}
+
+fn left_out(rows: &[Row]) -> String {
+    match rows.len().saturating_sub(1) {
+        all if all > CPUS => format!(" Of {all} CPUs, the {CPUS} with the longest means."),
+        _ => String::new(),
+    }
+}
+
+fn curve(title: String, look: usize, join: Join, points: impl Iterator<Item = (f64, f64)>) -> Curve {
+    let (x, y) = points.unzip();
+    Curve { title, look, thin: false, join, x, y, band: None }
+}
+
+/// Figure 3, left: head and body.
+fn distribution(g: &Grain) -> Option<Figure> {
+    let rows = drawn(&g.rows);
+    let one = |(look, row): (usize, &&Row)| {
+        curve(place(row), look, Join::Before, row.cdf.iter().map(|p| (p.duration, p.at_most)))
+    };
+    let shortest = rows.iter().map(|r| r.min).fold(f64::INFINITY, f64::min);
+    let body = |r: &&Row| r.cdf.iter().find(|p| p.at_most >= 1.0 - TAIL).map_or(r.max, |p| p.duration);
+    let until = rows.iter().map(body).fold(0.0, f64::max);
+    let most = rows.iter().map(|r| r.phases).max()?;
+    let mut x = axis("Duration of a phase", Quantity::Time, &[Scale::Linear, Scale::Log]);
+    x.shown = Some((shortest, until)).filter(|(a, b)| a < b);
+    let mut y = axis("Phases that took no longer", Quantity::Share, &[Scale::Logit, Scale::Linear]);
+    // Half a phase.
+    y.floor = Some(0.5 / most as f64);
+    let note = "The share of phases that took no longer. Head and tail are spread as on log scales, by their odds; the \
+                longest thousandth is left to the next figure.";
+    Some(Figure {
+        id: "distribution".to_owned(),
+        title: "Distribution of phases (ICS'05, figure 3)".to_owned(),
+        note: note.to_owned() + &left_out(&g.rows),
+        x,
+        y,
+        curves: rows.iter().enumerate().map(one).collect(),
+    })
+}
+
+/// Delays and how many phases had so much and more.
+fn tail(cdf: &[CdfPoint], shortest: f64) -> Vec<(f64, f64)> {
+    let delays = cdf.iter().map(move |p| (p.duration - shortest, p.at_least));
+    delays.filter(|(delay, _)| *delay > 0.0).collect()
+}
+
+/// `None` where no phase was delayed.
+fn survivals(
+    id: &str,
+    title: &str,
+    note: &str,
+    all: impl Iterator<Item = (String, usize, Vec<(f64, f64)>)>,
+) -> Option<Figure> {
+    let curves = all.map(|(title, look, points)| curve(title, look, Join::After, points.into_iter()));
+    let curves: Vec<Curve> = curves.filter(|c| !c.x.is_empty()).collect();
+    (!curves.is_empty()).then(|| Figure {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        note: note.to_owned(),
+        x: axis("Delay relative to the shortest phase", Quantity::Time, &[Scale::Log, Scale::Linear]),
+        y: axis("Phases delayed by so much and more", Quantity::Share, &[Scale::Log, Scale::Linear]),
+        curves,
+    })
+}
+
+/// Figure 3, right, and figure 5.
+fn survival(g: &Grain) -> Option<Figure> {
+    let rows = drawn(&g.rows);
+    let curves = rows.iter().enumerate().map(|(look, r)| (place(r), look, tail(&r.cdf, r.min)));
+    let note = "How many of the phases were delayed by so much and more, relative to the shortest.".to_owned();
+    survivals("survival", "Delays (ICS'05, figures 3 and 5)", &(note + &left_out(&g.rows)), curves)
+}
+
+/// Figure 2; `None` where no phase had any of the delays.
+fn delayed(g: &Grain) -> Option<Figure> {
+    let seen = || g.chances.iter().enumerate().filter(|(_, c)| c.count > 0);
+    let exactly = seen().map(|(look, c)| {
+        let title = format!("{} and more: p = {}", exact(c.delay, true), chance(c.p));
+        let mut curve = curve(title, look, Join::Straight, c.curve.iter().map(|p| (p.nodes.get() as f64, p.chance)));
+        let bound = |of: fn(&_) -> f64| c.curve.iter().map(|p| Some(of(p))).collect();
+        curve.band = Some(Band { title: INTERVAL, low: bound(|p| p.low), high: bound(|p| p.high) });
+        curve
+    });
+    let linear = seen().map(|(look, c)| {
+        let title = format!("{} and more: p n", exact(c.delay, true));
+        let points = c.curve.iter().filter(|p| p.linear <= 1.0).map(|p| (p.nodes.get() as f64, p.linear));
+        Curve { thin: true, ..curve(title, look, Join::Straight, points) }
+    });
+    let curves: Vec<Curve> = exactly.chain(linear).collect();
+    let never: Vec<String> = g.chances.iter().filter(|c| c.count == 0).map(|c| exact(c.delay, true)).collect();
+    let never = match never.as_slice() {
+        [] => String::new(),
+        some => format!(" No phase was delayed by {}.", some.join(" or ")),
+    };
+    (!curves.is_empty()).then(|| Figure {
+        id: "delayed".to_owned(),
+        title: "Chance that a phase of a job is delayed (ICS'05, figure 2)".to_owned(),
+        note: format!(
+            "d_p(n) = 1 - (1 - p)ⁿ for delays that were measured here, with the 95 % interval of p; thin, the approximation \
+             p n while it is a probability.{never}"
+        ),
+        x: axis("Nodes of the job", Quantity::Count, &[Scale::Log]),
+        y: axis("Phases of the job that are delayed", Quantity::Share, &[Scale::Linear, Scale::Log]),
+        curves,
+    })
+}
+
+/// `None` where no slowdown is known.
+fn slowdown(g: &Grain) -> Option<Figure> {
+    let measured = |j: &&Job| matches!(j.slowdown, Expected::Measured { .. });
+    let beyond = |j: &&Job| matches!(j.slowdown, Expected::Extrapolated { .. });
+    let first = g.jobs.iter().filter(measured).collect();
+    // It goes on from where the measured one ends.
+    let joint = g.jobs.iter().rfind(measured);
+    let second: Vec<&Job> = g.jobs.iter().filter(beyond).collect();
+    let second = if second.is_empty() { second } else { joint.into_iter().chain(second).collect() };
+    let curves: Vec<Curve> = [("measured", first), ("extrapolated by a fitted tail", second)]
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (_, jobs))| !jobs.is_empty())
+        .map(|(look, (title, jobs))| slowdowns(title, look, &jobs))
+        .collect();
+    let values = || curves.iter().flat_map(|c| &c.y).copied();
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    let scales = if most > 4.0 * least { [Scale::Log, Scale::Linear] } else { [Scale::Linear, Scale::Log] };
+    (!curves.is_empty()).then(|| Figure {
+        id: "slowdown".to_owned(),
+        title: "Slowdown of a job".to_owned(),
+        note: format!(
+            "What a phase takes on average, until the slowest node is ready, over the shortest phase, with its 95 % \
+             interval by block bootstrap. These phases support n up to {}.",
+            g.supported
+        ),
+        x: axis("Nodes of the job", Quantity::Count, &[Scale::Log]),
+        y: axis("Slowdown", Quantity::Ratio, &scales),
+        curves,
+    })
+}
+
+fn slowdowns(title: &str, look: usize, jobs: &[&Job]) -> Curve {
+    let points = jobs.iter().filter_map(|j| Some((j.nodes.get() as f64, j.slowdown.value()?)));
+    let mut curve = curve(title.to_owned(), look, Join::Straight, points);
+    let bounds = || jobs.iter().map(|j| j.slowdown.bounds());
+    curve.band = Some(Band {
+        title: INTERVAL,
+        low: bounds().map(|b| b.map(|b| b.low)).collect(),
+        high: bounds().map(|b| b.and_then(|b| b.high)).collect(),
+    });
+    curve
+}
+
+/// Figure 4, right.
+fn left(a: &Attribution, cpu: u32, more: &str) -> Option<Figure> {
+    let shortest = a.curves.first()?.min;
+    let curves = a.curves.iter().enumerate().map(|(look, c)| (less(c.minus).to_owned(), look, tail(&c.cdf, shortest)));
+    let flat = a.curves.iter().find(|c| c.max <= shortest);
+    let flat =
+        flat.map_or_else(String::new, |c| format!(" Nothing is over the shortest in the curve “{}”.", less(c.minus)));
+    let note = format!(
+        "What is left of the phases when one thing after the other is subtracted, relative to the shortest phase. What the last \
+         curve still has is indirect cost (caches), clock speed, or what the kernel does not see.{flat}"
+    );
+    let title = format!("What is left when it is subtracted (ICS'05, figure 4){more}");
+    let mut figure = survivals(&format!("left-cpu{cpu}"), &title, &note, curves)?;
+    figure.x.title = "What is left, over the shortest phase".to_owned();
+    figure.y.title = "Phases with so much left and more".to_owned();
+    Some(figure)
+}
+
+fn less(kind: Option<Kind>) -> &'static str {
+    match kind {
+        None => "with everything",
+        Some(Kind::Tick) => "less ticks",
+        Some(Kind::Interrupt) => "less ticks and other interrupts",
+        Some(Kind::Preemption) => "less ticks, other interrupts and other tasks",
+        Some(Kind::Steal) => "less these, and what the hypervisor took",
+        Some(Kind::Entry) => "less these, and the ways into interrupts and out",
+    }
+}
+
+/// The survival functions of all grains (figure 5), as SVG; `None` if there is nothing to draw.
+pub fn figure(head: &Head, grains: &[Grain]) -> Option<String> {
+    crate::kit::svg::figures::figure(
+        &all_grains(grains)?,
+        &format!("{} of {}", shown(&head.title), shown(&head.machine)),
+    )
+}

@@ -1,0 +1,59 @@
+//! The page of a measurement of noise: a part for each grain.
+
+use crate::kit::dates::utc;
+use crate::kit::number;
+use crate::kit::text::shown;
+use crate::kit::web::page::{Kind, Page, Part, Remark};
+use crate::noise::figures::{all_grains, parts};
+use crate::noise::tables::{calibrated, configured, cpus, durations, remarks, scheduled};
+use tarebench_core::documents::head::Head;
+use tarebench_core::noise::data::{Noise, Source};
+use tarebench_core::noise::report::Grain;
+
+/// The page of a measurement: its facts, its remarks, a part for each grain, table 2.
+pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], foot: String) -> Page {
+    let plan = &noise.plan;
+    let fact = |name: &str, text: String| (name.to_owned(), text);
+    let mut facts = match &plan.source {
+        Source::Measured => vec![
+            fact("Measured", format!("{} of {}", cpus(plan), shown(&head.machine))),
+            fact("Scheduler", scheduled(plan.sched)),
+            fact("Begun", utc(head.created.0)),
+            fact("Counter", format!("{} MHz", number::fixed(plan.hz / 1e6, 1).unwrap_or_default())),
+        ],
+        Source::Imported { form, file } => {
+            let from = format!("{form} in {}, of {}", shown(file), shown(&head.machine));
+            vec![fact("Imported", from), fact("When", utc(head.created.0))]
+        }
+    };
+    facts.extend(noise.calibration.iter().map(|(c, _)| fact("Calibrated", calibrated(c, plan.hz, true))));
+    facts.extend(plan.tick.iter().map(|t| fact("Tick", configured(t))));
+    let why = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent());
+    let why = why.map(|w| Remark { warning: false, text: format!("The kernel's record: {w}.") });
+    let remarks = remarks(noise, grains, true).into_iter().map(|text| Remark { warning: true, text });
+    let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
+    // Where there is one grain, its own figure is the same.
+    let whole = (grains.len() > 1).then(|| all_grains(grains)).flatten();
+    let mut parts = parts(noise, grains);
+    if let Some(figure) = whole {
+        let (id, title) = ("all".to_owned(), "All grains".to_owned());
+        parts.insert(0, Part { id, title, note: String::new(), figures: vec![figure], tables: Vec::new() });
+    }
+    Page {
+        format: "tare-page",
+        version: 1,
+        kind: Kind::Noise,
+        title: format!("Noise{id}: {}", shown(&head.title)),
+        subtitle:
+            "How long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many \
+                   nodes"
+                .to_owned(),
+        facts,
+        remarks: remarks.chain(why).collect(),
+        plots: Vec::new(),
+        timeline: None,
+        parts,
+        tables: vec![durations(grains, true)],
+        foot,
+    }
+}

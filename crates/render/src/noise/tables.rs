@@ -1,0 +1,355 @@
+//! A measurement of noise in words and tables, for the terminal and the page.
+
+use crate::kit::number;
+use crate::kit::table::Table;
+use crate::trace::terminal::reason;
+use tarebench_core::base::reading::Reading;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::noise::data::Heuristic;
+use tarebench_core::noise::data::{Calibrated, Ended, Noise, Plan, Sched, Series, Tick};
+use tarebench_core::noise::prediction::{Bounds, Expected};
+use tarebench_core::noise::report::{Attributed, Attribution, Grain, Place, Row};
+use tarebench_core::noise::subtraction::Kind;
+use tarebench_core::statistics::intervals::Interval;
+use tarebench_core::trace::explained::Reason;
+
+pub(crate) fn time(ns: f64, unicode: bool) -> String {
+    number::time(ns, None, unicode).unwrap_or_default()
+}
+
+/// A length that was asked for: in its unit, with no digit more than it has.
+pub(crate) fn exact(ns: Nanos, unicode: bool) -> String {
+    let unit = number::Unit::of(ns.as_f64());
+    format!("{} {}", ns.as_f64() / unit.nanos(), unit.sign(unicode))
+}
+
+/// A probability: in per cent, or as a power of ten if it is small.
+pub(crate) fn chance(p: f64) -> String {
+    match p {
+        0.0 => "0".to_owned(),
+        p if p < 1e-4 => format!("{p:.1e}"),
+        p => number::percent(p).unwrap_or_default(),
+    }
+}
+
+pub(crate) fn between(i: &Interval) -> String {
+    format!("[{}, {}]", chance(i.low), chance(i.high))
+}
+
+pub(crate) fn ratio(value: f64) -> String {
+    number::fixed(value, number::decimals_for(value, 5)).unwrap_or_default()
+}
+
+pub(crate) fn bounds(b: &Bounds) -> String {
+    match b.high {
+        Some(high) => format!("[{}, {}]", ratio(b.low), ratio(high)),
+        None => format!("{} and more", ratio(b.low)),
+    }
+}
+
+pub(crate) fn place(row: &Row) -> String {
+    match row.place {
+        Place::Cpu { cpu } => format!("CPU {cpu}"),
+        Place::Node { .. } => "node".to_owned(),
+    }
+}
+
+/// Table 2.
+pub(crate) fn durations(grains: &[Grain], u: bool) -> Table {
+    let note = "Slowdown: mean over shortest. Node: of the CPUs' phases at the same time, the longest.";
+    let columns = [">grain", "where", ">phases", ">mean", ">median", ">std dev", ">min", ">max", ">slowdown"];
+    let mut table = Table::new("Durations of phases (ICS'05, table 2)", note, &columns);
+    for (grain, row) in grains.iter().flat_map(|g| g.rows.iter().map(move |r| (g.grain, r))) {
+        let cells = vec![
+            exact(grain, u),
+            place(row),
+            row.phases.to_string(),
+            time(row.mean, u),
+            time(row.median, u),
+            row.std_dev.map(|s| time(s, u)).unwrap_or_default(),
+            time(row.min, u),
+            time(row.max, u),
+            row.slowdown.map(ratio).unwrap_or_default(),
+        ];
+        table.row(cells, Vec::new());
+    }
+    table
+}
+
+/// Heading of what is said of a grain, where there are several.
+pub(crate) fn of(grain: &Grain, several: bool, u: bool) -> String {
+    if several { format!(", grain {}", exact(grain.grain, u)) } else { String::new() }
+}
+
+pub(crate) fn chances(g: &Grain, several: bool, u: bool) -> Table {
+    let nodes = g.chances.first().map_or(&[][..], |c| c.jobs.as_slice());
+    let listed = |n: u64| NODES.contains(&n);
+    let heads: Vec<String> =
+        nodes.iter().filter(|j| listed(j.nodes.get())).map(|j| format!(">n = {}", short(j.nodes.get()))).collect();
+    let mut columns = vec![">delay", ">phases", ">p", "95% interval"];
+    columns.extend(heads.iter().map(String::as_str));
+    let title = format!("Chance of a delay (figure 2){}", of(g, several, u));
+    let note = "Delayed by so much and more, relative to the shortest phase; then d_p(n), the chance that a phase of a job \
+                on n nodes is.";
+    let mut table = Table::new(title, note, &columns);
+    for c in &g.chances {
+        let mut cells = vec![exact(c.delay, u), c.count.to_string(), chance(c.p), between(&c.interval)];
+        cells.extend(c.jobs.iter().filter(|j| listed(j.nodes.get())).map(|j| chance(j.chance)));
+        table.row(cells, Vec::new());
+    }
+    table
+}
+
+/// A power of ten in few signs.
+pub(crate) fn short(n: u64) -> String {
+    match n {
+        n if n >= 1_000_000 && n % 1_000_000 == 0 => format!("{}M", n / 1_000_000),
+        n if n >= 1_000 && n % 1_000 == 0 => format!("{}k", n / 1_000),
+        n => n.to_string(),
+    }
+}
+
+pub(crate) fn jobs(g: &Grain, several: bool, u: bool) -> Table {
+    let title = format!("Slowdown of a job on n nodes{}", of(g, several, u));
+    let note = format!(
+        "What a phase takes on average, until the slowest node is ready, over the shortest phase. These phases support n up to {}; \
+         beyond, a fitted tail goes on.",
+        g.supported
+    );
+    let mut table = Table::new(title, note, &[">n", ">slowdown", "95% interval", "how it is known"]);
+    for job in &g.jobs {
+        let known = match &job.slowdown {
+            Expected::Measured { .. } => "measured".to_owned(),
+            Expected::Extrapolated { .. } => "extrapolated".to_owned(),
+            Expected::Unknown { why } => format!("not known: {why}"),
+        };
+        let bounds = job.slowdown.bounds().map(|b| bounds(&b));
+        let value = job.slowdown.value().map(ratio).unwrap_or_default();
+        table.row(vec![job.nodes.to_string(), value, bounds.unwrap_or_default(), known], Vec::new());
+    }
+    table
+}
+
+pub(crate) fn on(a: &Attributed, several: bool) -> String {
+    if several { format!(", CPU {}", a.cpu) } else { String::new() }
+}
+
+pub(crate) fn sources(a: &Attribution, tick: Option<&Tick>, more: &str, u: bool) -> Table {
+    let ticked = ticked(tick, a).map(|t| format!(" {t}")).unwrap_or_default();
+    let note = format!("Its own time, without what came over it, of all phases' time.{ticked}");
+    let title = format!("What interrupted the phases (table 3){more}");
+    let mut table = Table::new(title, note, &["source", ">count", ">a second", ">time", ">share"]);
+    for s in &a.sources {
+        let rate = s.count as f64 / a.time.secs();
+        let cells = vec![
+            reason(&s.reason),
+            s.count.to_string(),
+            number::fixed(rate, number::decimals_for(rate, 3)).unwrap_or_default(),
+            time(s.time.as_f64(), u),
+            s.share.map(chance).unwrap_or_default(),
+        ];
+        table.row(cells, Vec::new());
+    }
+    table
+}
+
+pub(crate) fn minus(kind: Option<Kind>) -> &'static str {
+    match kind {
+        None => "nothing",
+        Some(Kind::Tick) => "ticks",
+        Some(Kind::Interrupt) => "and other interrupts",
+        Some(Kind::Preemption) => "and other tasks",
+        Some(Kind::Steal) => "and steal",
+        Some(Kind::Entry) => "and ways in and out",
+    }
+}
+
+pub(crate) fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bool) -> Table {
+    let mut said = vec![
+        "Where the last line still spreads, it is by caches, clock speed and what the kernel does not see: hypervisor, firmware."
+            .to_owned(),
+    ];
+    if let Some(t) = &a.tick {
+        let rest = match t.entry() {
+            Nanos::ZERO => "",
+            _ => "; the rest is the way in and out, which the last line subtracts for each interrupt",
+        };
+        said.push(format!(
+            "A tick makes a phase longer than the one before by {} in the median, of which {} are in the record{rest}.",
+            time(t.longer, u),
+            time(t.recorded, u)
+        ));
+    }
+    said.extend(series.into_iter().flat_map(|s| beside(s, a, u)));
+    let note = said.join(" ");
+    let title = format!("What is left when it is subtracted (figure 4){more}");
+    let columns = ["subtracted", ">mean", ">std dev", ">min", ">99.9 %", ">max", ">99.9 % over min"];
+    let mut table = Table::new(title, note, &columns);
+    for c in &a.curves {
+        let cells = vec![
+            minus(c.minus).to_owned(),
+            time(c.mean, u),
+            c.std_dev.map(|s| time(s, u)).unwrap_or_default(),
+            time(c.min, u),
+            time(c.most, u),
+            time(c.max, u),
+            c.span.and_then(number::percent).unwrap_or_default(),
+        ];
+        table.row(cells, Vec::new());
+    }
+    table
+}
+
+/// What is known of it beside the events.
+pub(crate) fn beside(s: &Series, a: &Attribution, u: bool) -> Vec<String> {
+    let seen = a.sources.iter().any(|s| s.reason == Reason::Stolen);
+    let stolen = match &s.stolen {
+        _ if seen => format!(
+            "The hypervisor tells how much it took between two ticks or switches, not when; it is subtracted of those phases and \
+             interrupts that are longest for no other reason.{}",
+            match a.hidden {
+                Nanos::ZERO => String::new(),
+                hidden => format!(
+                    " For {} there are none: they came over other tasks, or in short pieces.",
+                    time(hidden.as_f64(), u)
+                ),
+            }
+        ),
+        Reading::Value(t) if *t == Nanos::ZERO => "Hypervisor: took nothing that the kernel knows of.".to_owned(),
+        Reading::Value(t) => format!("Hypervisor: took about {}, subtracted of no phase.", time(t.as_f64(), u)),
+        Reading::Absent(why) => format!("Hypervisor's time: {why}."),
+    };
+    let each = |n: u64| {
+        let each = n as f64 / a.phases.max(1) as f64;
+        format!("{n}, {} a phase", number::fixed(each, number::decimals_for(each, 3)).unwrap_or_default())
+    };
+    let misses = match (&s.l1_misses, &s.cache_misses) {
+        (Reading::Absent(why), Reading::Absent(_)) => format!("Cache misses: {why}."),
+        (first, last) => {
+            let told = |r: &Reading<u64>| r.as_result().map_or_else(|why| why.to_string(), |n| each(*n));
+            format!("Cache misses (figure 6): of the first level {}; of the last {}.", told(first), told(last))
+        }
+    };
+    vec![stolen, misses]
+}
+
+/// Table 3 and what is left, of a CPU.
+pub(crate) fn interruptions(noise: &Noise, g: &Grain, cpu: u32, by: &Attribution, more: &str, u: bool) -> [Table; 2] {
+    let here = |s: &&Series| (s.grain, s.cpu) == (g.grain, cpu);
+    let series = noise.phases.iter().map(|p| &p.series).find(here);
+    [sources(by, noise.plan.tick.as_ref(), more, u), curves(by, series, more, u)]
+}
+
+pub(crate) fn tables(noise: &Noise, grains: &[Grain], u: bool) -> Vec<Table> {
+    let mut all = vec![durations(grains, u)];
+    let several = grains.len() > 1;
+    for g in grains {
+        all.push(chances(g, several, u));
+        all.push(jobs(g, several, u));
+        for a in &g.attribution {
+            if let Reading::Value(by) = &a.by {
+                let more = of(g, several, u) + &on(a, g.attribution.len() > 1);
+                all.extend(interruptions(noise, g, a.cpu, by, &more, u));
+            }
+        }
+    }
+    all
+}
+
+pub(crate) fn heuristic(h: Heuristic) -> &'static str {
+    match h {
+        Heuristic::SecondDecile => "the mean of the second decile",
+        Heuristic::Minimum => "the shortest",
+        Heuristic::Mean => "the mean",
+        Heuristic::Median => "the median",
+    }
+}
+
+pub(crate) fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
+    let ns = |units: f64| units * 1e9 / hz;
+    format!(
+        "{:.4} ns an iteration: {} of {} timings of {} iterations; reading the counter takes {} more",
+        ns(c.calibration.per_iteration),
+        heuristic(c.calibration.heuristic),
+        c.calibration.timings,
+        c.iterations,
+        time(ns(c.overhead), u)
+    )
+}
+
+/// The tick as the kernel has it, to compare with what the record shows.
+pub(crate) fn configured(tick: &Tick) -> String {
+    let hz = match &tick.hz {
+        Reading::Value(hz) => format!("HZ {hz}"),
+        Reading::Absent(why) => format!("HZ {why}"),
+    };
+    let idle = match &tick.idle {
+        Reading::Value(true) => "idle CPUs are without it".to_owned(),
+        Reading::Value(false) => "idle CPUs have it".to_owned(),
+        Reading::Absent(why) => format!("whether idle CPUs have it is {why}"),
+    };
+    let full = match &tick.full {
+        Reading::Value(cpus) if cpus.is_empty() => "no busy CPU is (nohz_full)".to_owned(),
+        Reading::Value(cpus) => format!("with a single task these are, too (nohz_full): {cpus:?}"),
+        Reading::Absent(why) => format!("nohz_full {why}"),
+    };
+    format!("{hz}; {idle}, {full}")
+}
+
+/// What the record says of the tick on a CPU that was busy: 0.9 of HZ and more is a tick that runs.
+pub(crate) fn ticked(tick: Option<&Tick>, a: &Attribution) -> Option<String> {
+    let (seen, hz) = (a.timer_hz?, *tick?.hz.value()?);
+    let state = match seen / hz {
+        r if r > 1.1 => "more than the tick: other timers, too",
+        r if r >= 0.9 => "the tick runs",
+        r if r > 0.1 => "the tick stops at times",
+        _ => "tickless",
+    };
+    Some(format!("{} timer interrupts a second, HZ {hz}: {state}.", number::fixed(seen, 1).unwrap_or_default()))
+}
+
+pub(crate) fn scheduled(sched: Sched) -> String {
+    match sched {
+        Sched::Other => "default scheduler".to_owned(),
+        Sched::Fifo { priority } => format!("SCHED_FIFO, priority {priority}"),
+    }
+}
+
+pub(crate) fn cpus(plan: &Plan) -> String {
+    let all: Vec<String> = plan.cpus.iter().map(u32::to_string).collect();
+    match all.as_slice() {
+        [one] => format!("CPU {one}"),
+        _ => format!("CPUs {} at once", all.join(", ")),
+    }
+}
+
+/// What to know of a series beside its figures.
+pub(crate) fn ended(s: &Series, u: bool) -> Option<String> {
+    let how = match s.ended {
+        Ended::Complete | Ended::TimeOver => return None,
+        Ended::Interrupted { signal } => format!("were ended early by signal {signal}"),
+        Ended::TookTooLong => "took far longer than they should, and were ended".to_owned(),
+        Ended::Died => "were ended early by somebody else, or by the kernel's limit of real-time CPU time".to_owned(),
+    };
+    Some(format!("The phases of {} on CPU {} {how}.", exact(s.grain, u), s.cpu))
+}
+
+pub(crate) fn remarks(noise: &Noise, grains: &[Grain], u: bool) -> Vec<String> {
+    let mut all: Vec<String> = noise.phases.iter().filter_map(|p| ended(&p.series, u)).collect();
+    if noise.phases.iter().any(|p| !p.series.locked) {
+        all.push("The memory for durations could not be locked; paging may be in them.".to_owned());
+    }
+    let by = || grains.iter().flat_map(|g| &g.attribution).filter_map(|a| a.by.value());
+    let lost: u64 = by().map(|a| a.lost).sum();
+    if lost > 0 {
+        all.push(format!("{lost} of the kernel's records were lost; interruptions are missing in the sums."));
+    }
+    let untold: u64 = by().filter_map(|a| a.untold).sum();
+    if untold > 0 {
+        all.push(format!("The kernel counted {untold} more switches to other tasks than it told of."));
+    }
+    all
+}
+
+/// Numbers of nodes for which the table has room.
+pub(crate) const NODES: [u64; 4] = [10, 1_000, 100_000, 1_000_000];

@@ -1,0 +1,211 @@
+//! Measurements of noise as tables, as JSON, as figures, and as files for simulators.
+
+use crate::kit::error::RenderError;
+use crate::kit::screen::Page;
+use crate::kit::style::{Paint, Style};
+use crate::kit::table::draw;
+use crate::noise::tables::calibrated;
+use crate::noise::tables::configured;
+use crate::noise::tables::cpus;
+use crate::noise::tables::scheduled;
+use crate::noise::tables::{remarks, tables};
+use serde::Serialize;
+use tarebench_core::documents::head::Head;
+use tarebench_core::noise::data::{Calibrated, Noise, Plan, Series, Source};
+use tarebench_core::noise::report::Grain;
+
+/// Head, tables and remarks.
+pub fn terminal(head: &Head, noise: &Noise, grains: &[Grain], style: &Style) -> String {
+    let (u, plan) = (style.unicode, &noise.plan);
+    let mut page = Page::new(style);
+    let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
+    page.title(&format!("Noise{id}: {}", style.show(&head.title)));
+    match &plan.source {
+        Source::Measured => {
+            let measured = format!("{} of {}, {}", cpus(plan), style.show(&head.machine), scheduled(plan.sched));
+            page.field("measured", &measured);
+            match &noise.calibration {
+                Some((c, _)) => page.field("calibrated", &style.prose(&calibrated(c, plan.hz, u))),
+                None => page.painted_field("calibrated", Paint::Dim, "not yet"),
+            }
+        }
+        Source::Imported { form, file } => {
+            let from = format!("{form} in {}, of {}", style.show(file), style.show(&head.machine));
+            page.field("imported", &from);
+        }
+    }
+    if let Some(tick) = &plan.tick {
+        page.field("tick", &style.prose(&configured(tick)));
+    }
+    if let Some(why) = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent()) {
+        page.painted_field("interrupts", Paint::Dim, &style.prose(&why.to_string()));
+    }
+    for table in tables(noise, grains, u) {
+        draw(&mut page, &table);
+    }
+    let remarks = remarks(noise, grains, u);
+    if !remarks.is_empty() {
+        page.gap();
+    }
+    for remark in remarks {
+        page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Plain, &style.prose(&remark));
+    }
+    page.finish()
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    head: &'a Head,
+    plan: &'a Plan,
+    calibration: Option<&'a Calibrated>,
+    series: Vec<Counted<'a>>,
+    grains: &'a [Grain],
+}
+
+/// A series without its durations.
+#[derive(Serialize)]
+struct Counted<'a> {
+    phases: usize,
+    #[serde(flatten)]
+    series: &'a Series,
+}
+
+/// All but the single durations and events, which an export has.
+///
+/// # Errors
+/// [`RenderError`].
+pub fn json(head: &Head, noise: &Noise, grains: &[Grain]) -> Result<String, RenderError> {
+    let document = Document {
+        format: "tare-noise",
+        version: 1,
+        head,
+        plan: &noise.plan,
+        calibration: noise.calibration.as_ref().map(|(c, _)| c),
+        series: noise.phases.iter().map(|p| Counted { phases: p.durations.len(), series: &p.series }).collect(),
+        grains,
+    };
+    Ok(serde_json::to_string(&document)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::figures::figure;
+    use crate::noise::tables::{chance, exact, short};
+    use tarebench_core::base::reading::Absent;
+    use tarebench_core::base::reading::Reading;
+    use tarebench_core::base::units::Nanos;
+    use tarebench_core::documents::head as document;
+    use tarebench_core::documents::head::Status;
+    use tarebench_core::noise::data::Calibration;
+    use tarebench_core::noise::data::Phases;
+    use tarebench_core::noise::data::{Ended, Heuristic, Sched, Source};
+    use tarebench_core::noise::report::report;
+
+    fn noise() -> Noise {
+        let plan = Plan {
+            source: Source::Measured,
+            tick: None,
+            cpus: vec![1],
+            sched: Sched::Fifo { priority: 10 },
+            grains: vec![Nanos(1_000)],
+            phases: 1_000,
+            limit: None,
+            heuristic: Heuristic::SecondDecile,
+            calibrations: 10,
+            explain: true,
+            hz: 1e9,
+        };
+        let calibration = Calibration { heuristic: Heuristic::SecondDecile, timings: 10, per_iteration: 1.0 };
+        let calibrated = Calibrated { cpu: 1, iterations: 1_000_000, calibration, overhead: 20.0 };
+        let series = Series {
+            grain: Nanos(1_000),
+            iterations: 980,
+            cpu: 1,
+            ended: Ended::Died,
+            pairs: Vec::new(),
+            switches: Some(0),
+            faults: Some(0),
+            cache_misses: Reading::Value(0),
+            l1_misses: Reading::Value(0),
+            stolen: Reading::Value(Nanos::ZERO),
+            locked: false,
+            unexplained: Some(Absent::NoPermission("CAP_BPF".to_owned())),
+        };
+        let durations = (0..1_000).map(|i| if i % 100 == 50 { 3_000 } else { 1_000 }).collect();
+        Noise {
+            plan,
+            calibration: Some((calibrated, vec![1_000_000; 10])),
+            phases: vec![Phases { series, durations, kernel: None }],
+        }
+    }
+
+    fn head() -> Head {
+        Head {
+            kind: document::Kind::Noise,
+            number: 3,
+            uuid: "0".repeat(32),
+            title: "1us on CPU 1".to_owned(),
+            created: Nanos(0),
+            status: Status::Finished,
+            tool: "0.1.0".to_owned(),
+            machine: "host\u{1b}".to_owned(),
+        }
+    }
+
+    #[test]
+    fn tables_say_what_was_measured() {
+        let noise = noise();
+        let grains = report(&noise, &[Nanos(1_500)], 1);
+        let text = terminal(&head(), &noise, &grains, &Style::default());
+        for says in [
+            "Noise n3",
+            "SCHED_FIFO, priority 10",
+            "1.0000 ns an iteration",
+            "table 2",
+            "1.02 µs",
+            "1.5 µs",
+            "1.0 %",
+            "1.0200",
+            "measured",
+            "not known: ",
+            "CAP_BPF",
+            "could not be locked",
+            "ended early by somebody else",
+        ] {
+            assert!(text.contains(says), "{says}: {text}");
+        }
+        assert!(!text.contains('\u{1b}') && text.lines().all(|l| l.chars().count() <= 100), "{text}");
+        let ascii = terminal(&head(), &noise, &grains, &Style { unicode: false, ..Style::default() });
+        assert!(ascii.is_ascii(), "{ascii}");
+    }
+
+    #[test]
+    fn json_has_the_figures() {
+        let noise = noise();
+        let text = json(&head(), &noise, &report(&noise, &[Nanos(1_500)], 1)).unwrap();
+        let d: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&d["format"], &d["series"][0]["phases"]), (&"tare-noise".into(), &1_000.into()));
+        assert_eq!(d["grains"][0]["rows"][0]["mean"], 1_020.0);
+        assert_eq!(d["grains"][0]["chances"][0]["count"], 10);
+    }
+
+    #[test]
+    fn the_figure_is_xml() {
+        let noise = noise();
+        let svg = figure(&head(), &report(&noise, &[], 1)).unwrap();
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        assert!(document.descendants().any(|n| n.text() == Some("grain 1 µs")), "{svg}");
+        assert_eq!(figure(&head(), &[]), None);
+    }
+
+    #[test]
+    fn chances_are_legible() {
+        let all: Vec<String> = [0.0, 3.2e-7, 0.012, 1.0].into_iter().map(chance).collect();
+        assert_eq!(all, ["0", "3.2e-7", "1.2 %", "100 %"]);
+        assert_eq!((exact(Nanos(1_500), true), exact(Nanos(1_000_000_000), false)), ("1.5 µs".into(), "1 s".into()));
+        assert_eq!((short(10), short(10_000), short(1_000_000)), ("10".into(), "10k".into(), "1M".into()));
+    }
+}

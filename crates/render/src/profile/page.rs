@@ -1,0 +1,179 @@
+//! The page of a profile: a plot for each part.
+
+use crate::kit::dates::utc;
+use crate::kit::web::html::measure;
+use crate::kit::web::page::{Class, Dual, DualOrWhy, Kind, Level, Page, Plot, Remark, Role, Samples, Symbol};
+use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, long_time, part, shape};
+use std::collections::BTreeMap;
+use tarebench_core::profile::clusters::{Clusters, Place};
+use tarebench_core::profile::data::{Method, Part, Profile};
+use tarebench_core::profile::dual::Observation;
+use tarebench_core::profile::profiling::{Learned, Lesson};
+
+/// The page of a profile.
+pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: String) -> Page {
+    let parts =
+        [("short", Some(&profile.short), Some(&learned.short)), ("long", profile.long.as_ref(), learned.long.as_ref())];
+    let plots = parts.into_iter().filter_map(|(name, part, lesson)| Some((name, part?, lesson?)));
+    let plots = plots.flat_map(|(name, part, lesson)| {
+        [Some(plot(name, part, lesson, profile)), waiting(name, part, lesson)].into_iter().flatten()
+    });
+    let method = match profile.method {
+        Method::Active => "learned by running INC",
+        Method::Watched => "learned by watching the machine",
+    };
+    let mut facts = vec![
+        ("Machine".to_owned(), profile.host.clone()),
+        ("Kernel".to_owned(), format!("Linux {}", profile.kernel)),
+        ("CPUs".to_owned(), profile.cpus.to_string()),
+        ("Made".to_owned(), utc(profile.created.0)),
+        ("Short part".to_owned(), part(&profile.short, profile.method, true)),
+    ];
+    facts.extend(profile.long.as_ref().map(|l| ("Long part".to_owned(), part(l, profile.method, true))));
+    let table = cutoffs(&learned.cutoffs, true);
+    let none = table.rows.is_empty().then(|| Remark { warning: false, text: NO_CUTOFFS.to_owned() });
+    Page {
+        format: "tare-page",
+        version: 1,
+        kind: Kind::Profile,
+        title: format!("Profile {}", profile.label()),
+        subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host),
+        facts,
+        remarks: remarks.iter().map(|text| Remark { warning: true, text: text.clone() }).chain(none).collect(),
+        plots: plots.collect(),
+        timeline: None,
+        parts: Vec::new(),
+        tables: vec![table],
+        foot,
+    }
+}
+
+fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile) -> Plot {
+    let what = match profile.method {
+        Method::Active => "INC of",
+        Method::Watched => "Virtual samples of",
+    };
+    let shown = shown(part, l);
+    let mut et = measure("et", shown.iter().map(|(o, _)| Some(o.elapsed.0)).collect());
+    et.title = match profile.method {
+        Method::Active => et.title,
+        Method::Watched => "Task length and all daemons",
+    };
+    let pt = measure("pt", shown.iter().map(|(o, _)| o.process_time.map(|t| t.0)).collect());
+    let measures = [Some(et), Some(pt).filter(|m| m.values.iter().any(Option::is_some))];
+    Plot {
+        id: name.to_owned(),
+        title: format!("{what} {} ({name} part)", long_time(part.length, true)),
+        note: shape(l, true).join(" "),
+        measures: measures.into_iter().flatten().collect(),
+        samples: samples(&shown),
+        dual: DualOrWhy::Dual(dual(&l.clusters)),
+        tables: lesson(l, name, true),
+    }
+}
+
+/// The second plot of a part: at equal process times.
+fn waiting(name: &str, part: &Part, l: &Lesson) -> Option<Plot> {
+    let clusters = l.waiting.as_ref()?;
+    let shown = shown(part, l);
+    let times: BTreeMap<u32, i64> = clusters.halves().map(|h| (h.number, h.elapsed.0)).collect();
+    let mut et = measure("et", shown.iter().map(|(o, _)| times.get(&o.number).copied()).collect());
+    et.title = "ET at equal PT";
+    let note = "Elapsed time as it would be had each sample taken the median process time: what is left is waiting, for \
+                daemons above all; a clock that wanders is gone.";
+    Some(Plot {
+        id: format!("{name}-waiting"),
+        title: format!("{} ({name} part), at equal process times", long_time(part.length, true)),
+        note: note.to_owned(),
+        measures: vec![et],
+        samples: samples(&shown),
+        dual: DualOrWhy::Dual(dual(clusters)),
+        tables: Vec::new(),
+    })
+}
+
+type Shown<'a> = Vec<(&'a Observation, Option<Place>)>;
+
+/// The samples of a part, and where they lie; the halves of the plot come first, so that what the tables say of their positions holds.
+fn shown<'a>(part: &'a Part, l: &Lesson) -> Shown<'a> {
+    let by_number: BTreeMap<u32, &Observation> = part.observations.iter().map(|o| (o.number, o)).collect();
+    let places = l.places();
+    let halves = l.clusters.halves().map(|h| (h.number, places.get(&h.number).copied()));
+    let unpaired = l.clusters.unpaired.iter().map(|n| (*n, None));
+    halves.chain(unpaired).filter_map(|(n, place)| Some((*by_number.get(&n)?, place))).collect()
+}
+
+fn samples(shown: &Shown<'_>) -> Samples {
+    let class = |title: &str, role, symbol| Class { title: title.to_owned(), role, symbol };
+    let classes = vec![
+        class("central cluster", Role::Good, Symbol::Circle),
+        class("L-sample", Role::Spoiled, Symbol::Triangle),
+        class("drift", Role::Drift, Symbol::Diamond),
+        class("without a partner", Role::Other, Symbol::Square),
+    ];
+    let mut out = Samples { classes, ..Samples::default() };
+    let mut names = Names::default();
+    for (o, place) in shown {
+        out.number.push(o.number);
+        out.start.push(o.start.millis());
+        out.class.push(match place {
+            Some(Place::Central) => 0,
+            Some(Place::Arm) => 1,
+            Some(Place::Stretch) => 2,
+            None => 3,
+        });
+        out.reason.push(-1);
+        let known = o.executions.value().is_some();
+        out.executions.push(known.then(|| names.flat(o.each().map(|(name, cpu)| (name, cpu.0)))));
+    }
+    out.daemons = names.all;
+    out
+}
+
+/// Names, each once.
+#[derive(Default)]
+pub(crate) struct Names {
+    pub all: Vec<String>,
+    at: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// Name, CPU time, name, CPU time, …, the largest first.
+    pub fn flat<S: AsRef<str>>(&mut self, executions: impl Iterator<Item = (S, i64)>) -> Vec<i64> {
+        let mut some: Vec<(usize, i64)> = executions.map(|(name, cpu)| (self.index(name.as_ref()), cpu)).collect();
+        some.sort_by_key(|(name, cpu)| (std::cmp::Reverse(*cpu), *name));
+        some.into_iter().flat_map(|(name, cpu)| [i64::try_from(name).unwrap_or(0), cpu]).collect()
+    }
+
+    fn index(&mut self, name: &str) -> usize {
+        if let Some(at) = self.at.get(name) {
+            return *at;
+        }
+        self.all.push(name.to_owned());
+        self.at.insert(name.to_owned(), self.all.len() - 1);
+        self.all.len() - 1
+    }
+}
+
+/// The plot of clusters whose halves are the first samples, in their order.
+pub(crate) fn dual(c: &Clusters) -> Dual {
+    let last = c.levels.len().saturating_sub(1);
+    let level = |(i, l): (usize, &tarebench_core::profile::clusters::Level)| Level {
+        title: match i {
+            0 if last == 0 => "all, which is the central cluster".to_owned(),
+            0 => "all".to_owned(),
+            i if i == last => "central cluster".to_owned(),
+            i => format!("zoom {i}"),
+        },
+        members: l.members,
+        x: (l.x.0.0, l.x.1.0),
+        y: (l.y.0.0, l.y.1.0),
+    };
+    Dual {
+        measure: "et",
+        odd: (0..c.points.len()).map(|i| 2 * i).collect(),
+        even: (0..c.points.len()).map(|i| 2 * i + 1).collect(),
+        level: c.points.iter().map(|p| p.level).collect(),
+        levels: c.levels.iter().enumerate().map(level).collect(),
+    }
+}

@@ -1,0 +1,394 @@
+//! A profile's tables, as EMP and SEDONA print them, and what is said about them.
+
+use crate::kit::dates::utc;
+use crate::kit::error::RenderError;
+use crate::kit::number;
+use crate::kit::screen::Page;
+use crate::kit::style::{Paint, Style};
+use crate::kit::table::{Table, draw};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::profile::clusters::{Clusters, Place};
+use tarebench_core::profile::cutoffs::{Basis, Row};
+use tarebench_core::profile::data::{Method, Part, Profile};
+use tarebench_core::profile::lacking::Lacking;
+use tarebench_core::profile::long_running::{BYSTANDER, Infrequent};
+use tarebench_core::profile::profiling::{LSample, Learned, Lesson, Reach};
+use tarebench_core::statistics::periods::{NoPeriod, Periodicity};
+
+/// What is said where there are none.
+pub(crate) const NO_CUTOFFS: &str =
+    "No infrequent, long-running daemon was found that spoiled samples, so there are no cutoffs.";
+
+fn time(ns: f64, unicode: bool) -> String {
+    number::time(ns, None, unicode).unwrap_or_default()
+}
+
+/// A long time: `3.2 h`, `4.0 min`, `12.3 s`.
+pub fn long_time(t: Nanos, unicode: bool) -> String {
+    let s = t.secs();
+    let shown = |value: f64, unit: &str| {
+        format!("{} {unit}", number::fixed(value, number::decimals_for(value, 3).min(1)).unwrap_or_default())
+    };
+    match s.abs() {
+        x if x >= 48.0 * 3600.0 => shown(s / 86_400.0, "d"),
+        x if x >= 3600.0 => shown(s / 3600.0, "h"),
+        x if x >= 120.0 => shown(s / 60.0, "min"),
+        _ => time(t.as_f64(), unicode),
+    }
+}
+
+/// A period with its spread, or why there is none.
+pub fn periodicity(p: &Periodicity, unicode: bool) -> String {
+    let sign = if unicode { "±" } else { "+-" };
+    match p {
+        Periodicity::Period { period, spread, missed } => {
+            let missed = if *missed > 0 { format!(", {missed} missed") } else { String::new() };
+            format!("{} {sign} {}{missed}", long_time(*period, unicode), long_time(Nanos(*spread as i64), unicode))
+        }
+        Periodicity::Perhaps { period } => format!("{} (?)", long_time(*period, unicode)),
+        Periodicity::Unknown { why } => match why {
+            NoPeriod::Once => "came once",
+            NoPeriod::Irregular => "irregular",
+            NoPeriod::TooShort => "too frequent to tell",
+        }
+        .to_owned(),
+    }
+}
+
+fn basis(b: &Option<Basis>, unicode: bool) -> String {
+    match b {
+        None => String::new(),
+        Some(Basis::Midpoint { max, min }) => {
+            let max = max.map_or("0".to_owned(), |m| time(m.as_f64(), unicode));
+            format!("between {max} and {}", time(min.as_f64(), unicode))
+        }
+        Some(Basis::Normal { max, std_dev }) => {
+            let sd = std_dev.map_or(String::new(), |sd| format!(" + 2 s.d. of {}", time(sd, unicode)));
+            format!("maximum {}{sd}", time(max.as_f64(), unicode))
+        }
+    }
+}
+
+/// The cutoffs (EMP table XVI, SEDONA table 1).
+pub fn cutoffs(rows: &[Row], unicode: bool) -> Table {
+    let mut t = Table::new(
+        "Cutoffs",
+        "A sample with an execution of longer CPU time is discarded. EMP table XVI, SEDONA table 1.",
+        &["daemon", ">cutoff", ">from task time", ">cutoff then", ">period", "short part", "long part"],
+    );
+    for r in rows.iter().filter(|r| !r.bystander) {
+        let limit = r.cutoff.task_time_limit;
+        let long = match (limit, r.cutoff.long) {
+            (None, _) => String::new(),
+            (Some(_), Some(long)) => time(long, unicode),
+            (Some(_), None) => "none".to_owned(),
+        };
+        let cells = vec![
+            r.daemon.clone(),
+            time(r.cutoff.short, unicode),
+            limit.map_or(String::new(), |l| long_time(l, unicode)),
+            long,
+            periodicity(&r.periodicity, unicode),
+            basis(&r.short, unicode),
+            basis(&r.long, unicode),
+        ];
+        t.row(cells, Vec::new());
+    }
+    t
+}
+
+/// Where the sample of a number is: its position in the halves of the plot.
+fn positions(c: &Clusters, numbers: &[u32]) -> Vec<usize> {
+    let all: Vec<u32> = c.halves().map(|h| h.number).collect();
+    numbers.iter().filter_map(|n| all.iter().position(|h| h == n)).collect()
+}
+
+/// The daemons of an L-sample, the longest first.
+fn listed(s: &LSample, unicode: bool) -> String {
+    let mut all: Vec<(&str, Nanos)> =
+        s.executions.iter().flat_map(|(name, times)| times.iter().map(move |t| (name.as_str(), *t))).collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let shown = all.iter().take(6).map(|(name, t)| format!("{name} {}", time(t.as_f64(), unicode)));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if all.len() > 6 {
+        text.push_str(&format!(" and {} more", all.len() - 6));
+    }
+    text
+}
+
+/// Every table of one part, in the order of the protocol's steps.
+pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
+    let emp = if part == "long" { ["XII", "XIII", "XIV", "XV"] } else { ["VIII", "IX", "X", "XI"] };
+    let at = |numbers: &[u32]| positions(&l.clusters, numbers);
+    let title = |what: &str| format!("{what}, {part} part");
+    let mut normal = Table::new(
+        title("Daemons of the central cluster"),
+        format!("What is normal. Longer executions in an L-sample are long-running. EMP table {}.", emp[0]),
+        &["daemon", ">executions", ">maximum", ">s.d.", ">long-running from"],
+    );
+    for n in &l.normal {
+        let sd = n.std_dev.map_or(String::new(), |sd| time(sd, unicode));
+        let cells = vec![
+            n.daemon.clone(),
+            n.executions.to_string(),
+            time(n.max.as_f64(), unicode),
+            sd,
+            time(n.limit(), unicode),
+        ];
+        normal.row(cells, Vec::new());
+    }
+    let mut samples = Table::new(
+        title("L-samples"),
+        format!("Samples in the arms of the scatter plot, with all that ran. EMP table {}.", emp[1]),
+        &[">sample", "began", ">ET", "daemons"],
+    );
+    for s in &l.l_samples {
+        let cells = vec![s.number.to_string(), utc(s.start.0), time(s.elapsed.as_f64(), unicode), listed(s, unicode)];
+        samples.row(cells, at(&[s.number]));
+    }
+    let mut long = Table::new(
+        title("Long-running executions"),
+        format!("Of daemons that the central cluster has too. EMP table {}.", emp[2]),
+        &["daemon", ">sample", "began", ">CPU time"],
+    );
+    for e in &l.long_running {
+        let cells = vec![e.daemon.clone(), e.number.to_string(), utc(e.at.0), time(e.cpu.as_f64(), unicode)];
+        long.row(cells, at(&[e.number]));
+    }
+    let mut rare = Table::new(
+        title("Infrequent daemons"),
+        format!(
+            "Long-running, or only in L-samples. One that explains less than 5% of every L-sample's excess happened to be \
+             there and gets no cutoff. EMP table {}.",
+            emp[3]
+        ),
+        &["daemon", ">cluster max", ">L-samples min", ">times", "samples", "period", ">chance", ">explains"],
+    );
+    for i in &l.infrequent {
+        rare.row(infrequent(i, unicode), at(&i.samples));
+    }
+    vec![samples, long, rare, normal]
+}
+
+fn infrequent(i: &Infrequent, unicode: bool) -> Vec<String> {
+    let numbers: Vec<String> = i.samples.iter().map(u32::to_string).collect();
+    vec![
+        i.daemon.clone(),
+        i.max.map_or("not there".to_owned(), |m| time(m.as_f64(), unicode)),
+        time(i.min.as_f64(), unicode),
+        i.samples.len().to_string(),
+        numbers.join(", "),
+        periodicity(&i.periodicity, unicode),
+        i.chance.and_then(number::percent).unwrap_or_default(),
+        i.explains.map_or(String::new(), |e| {
+            let share = number::percent(e).unwrap_or_default();
+            if e < BYSTANDER { format!("{share}, bystander") } else { share }
+        }),
+    ]
+}
+
+/// L-samples that lie in the arms of neither plot, and the daemons that they are L-samples by.
+fn by_name_only(l: &Lesson) -> (usize, Vec<&str>) {
+    let plots = [Some(&l.clusters), l.waiting.as_ref()].into_iter().flatten();
+    let arms: BTreeSet<u32> =
+        plots.flat_map(Clusters::halves).filter(|h| h.place == Place::Arm).map(|h| h.number).collect();
+    let (mut samples, mut names) = (BTreeSet::new(), Vec::new());
+    for n in &l.named {
+        let more: Vec<u32> = n.samples.iter().copied().filter(|s| !arms.contains(s)).collect();
+        if !more.is_empty() {
+            names.push(n.daemon.as_str());
+        }
+        samples.extend(more);
+    }
+    (samples.len(), names)
+}
+
+/// What the plot of a part looks like, in sentences.
+pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
+    let c = &l.clusters;
+    let places = l.places();
+    let count = |place: Place| places.values().filter(|p| **p == place).count();
+    let spread = |c: &Clusters| time(c.spread, unicode);
+    let which = match &l.waiting {
+        None => String::new(),
+        Some(w) => format!(
+            ", {} of them by elapsed time and {} at equal process times (s.d. {})",
+            c.shape.arms,
+            w.shape.arms,
+            spread(w)
+        ),
+    };
+    let (more, names) = by_name_only(l);
+    let mut said = vec![format!(
+        "{} of {} samples are in the central cluster (s.d. {}), {} are L-samples{which}.",
+        count(Place::Central),
+        places.len(),
+        spread(c),
+        count(Place::Arm),
+    )];
+    if !names.is_empty() {
+        said.push(format!(
+            "{more} of the L-samples do not stand out by themselves; what lengthened them ({}) is told from all samples of \
+             a daemon together.",
+            names.join(", ")
+        ));
+    }
+    if let Some(f) = c.shape.frequent {
+        said.push(format!(
+            "A frequent daemon takes {} in {} of the samples: it belongs to the machine's normal state and gets no cutoff.",
+            time(f.excess, unicode),
+            number::percent(f.share).unwrap_or_default()
+        ));
+    }
+    if let Some(d) = c.shape.drift {
+        said.push(format!(
+            "The machine's speed drifted by {} (correlation of the pairs {:.2}); that is no daemon's work.",
+            time(d.range, unicode),
+            d.correlation
+        ));
+    }
+    match count(Place::Stretch) {
+        0 => {}
+        n => said.push(format!("{n} samples lie in stretches where most were slow; they are left out.")),
+    }
+    if c.shape.l_remains {
+        said.push("The central cluster still shows an L: some L-samples may not have been told from it.".to_owned());
+    }
+    if l.incomplete > 0 {
+        said.push(format!(
+            "In {} some daemons are not known: what ran there may be missing from the tables.",
+            if l.incomplete == 1 { "1 sample".to_owned() } else { format!("{} samples", l.incomplete) }
+        ));
+    }
+    said
+}
+
+/// What a part can find and what not, in a sentence without its subject and its end.
+pub fn reach(r: &Reach, unicode: bool) -> String {
+    let long = |t| long_time(t, unicode);
+    let often = "what comes more often is taken for normal";
+    let (shortest, total) = (long(r.shortest), long(r.longest_once));
+    if r.occurrences < 3 {
+        return format!(
+            "finds daemons that come less often than every {shortest}, if they come within {total}, but no periods; {often}"
+        );
+    }
+    format!(
+        "finds daemons that come every {shortest} ({} times) to every {} (3 times), with their periods; to {}, seen twice, \
+         with a doubtful period; to {total}, seen once, without one; {often}, what comes less often may be missed",
+        r.occurrences,
+        long(r.longest),
+        long(r.longest_perhaps),
+    )
+}
+
+/// What a part was made of.
+pub fn part(p: &Part, method: Method, unicode: bool) -> String {
+    let what = match method {
+        Method::Active => "samples of INC of",
+        Method::Watched => "virtual samples of",
+    };
+    format!("{} {what} {}", p.observations.len(), long_time(p.length, unicode))
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    profile: &'a Profile,
+    learned: &'a Learned,
+}
+
+/// A profile with every table: `{"format":"tare-profile-report","version":1,"profile":…,"learned":…}`.
+///
+/// # Errors
+/// [`RenderError::Json`] if a value cannot be written as JSON.
+pub fn json(profile: &Profile, learned: &Learned) -> Result<String, RenderError> {
+    crate::kit::json::pretty(&Document { format: "tare-profile-report", version: 1, profile, learned })
+}
+
+/// Stored profiles, the newest first.
+pub fn list(profiles: &[Profile], style: &Style) -> String {
+    let columns = ["profile", "made", "machine", "short part", "long part", ">cutoffs"];
+    let mut t = Table::new("Profiles", "", &columns);
+    let u = style.unicode;
+    for p in profiles {
+        let long = p.long.as_ref().map_or(String::new(), |l| part(l, p.method, u));
+        let short = part(&p.short, p.method, u);
+        let cutoffs = p.cutoffs.len().to_string();
+        t.row(vec![p.label(), utc(p.created.0), p.host.clone(), short, long, cutoffs], Vec::new());
+    }
+    all_of(&t, style)
+}
+
+/// Daemons that a profile lacks.
+pub fn lacking(profile: &Profile, found: &[Lacking], style: &Style) -> String {
+    let note = format!("They ran in later samples, and never while {} was learned.", profile.label());
+    let columns = ["daemon", ">in samples", ">longest", ">share of ET", "matters"];
+    let mut t = Table::new("Daemons that the profile lacks", note, &columns);
+    for l in found {
+        let cells = vec![
+            l.daemon.clone(),
+            l.samples.to_string(),
+            time(l.max.as_f64(), style.unicode),
+            number::percent(l.share).unwrap_or_default(),
+            if l.matters() { "yes" } else { "no" }.to_owned(),
+        ];
+        t.row(cells, Vec::new());
+    }
+    all_of(&t, style)
+}
+
+fn all_of(table: &Table, style: &Style) -> String {
+    let style = Style { full: true, ..style.clone() };
+    let mut page = Page::new(&style);
+    draw(&mut page, table);
+    page.finish()
+}
+
+/// A profile for a terminal: what it is, its cutoffs, then each part's tables.
+pub fn terminal(profile: &Profile, learned: &Learned, remarks: &[String], more: &str, style: &Style) -> String {
+    let mut page = Page::new(style);
+    let u = style.unicode;
+    page.title(&style.show(&format!("Profile {}", profile.label())));
+    page.field("machine", &style.show(&format!("{}, Linux {}, {} CPUs", profile.host, profile.kernel, profile.cpus)));
+    page.field("made", &style.show(&format!("{} by tare {}", utc(profile.created.0), profile.tool)));
+    let parts =
+        [("short", Some(&profile.short), Some(&learned.short)), ("long", profile.long.as_ref(), learned.long.as_ref())];
+    for (name, part_of, lesson) in parts {
+        let Some(p) = part_of else { continue };
+        let mut said = vec![format!("{}.", part(p, profile.method, u))];
+        match lesson {
+            Some(l) => said.extend(shape(l, u)),
+            None => said.push("Too few to tell a cluster from its arms; this part is not used.".to_owned()),
+        }
+        page.field(name, &style.prose(&said.join(" ")));
+    }
+    let table = cutoffs(&learned.cutoffs, u);
+    let mut complete = draw(&mut page, &table);
+    if table.rows.is_empty() {
+        page.gap();
+        page.hang(&[], Paint::Plain, NO_CUTOFFS);
+    }
+    for (name, _, lesson_of) in parts {
+        let Some(l) = lesson_of else { continue };
+        for table in lesson(l, name, u) {
+            // The usual daemons are many, and of interest only beside the others.
+            let aside = table.title.starts_with("Daemons of the central cluster") && !style.full;
+            complete &= if aside { table.rows.is_empty() } else { draw(&mut page, &table) };
+        }
+    }
+    if !remarks.is_empty() {
+        page.gap();
+    }
+    for r in remarks {
+        page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Warn, &style.prose(r));
+    }
+    if !complete {
+        page.gap();
+        page.hang(&[], Paint::Dim, &format!("All of it: {}", style.prose(more)));
+    }
+    page.finish()
+}

@@ -1,0 +1,321 @@
+//! CSV tables: one row per program, or one per sample. An empty cell is an absent value.
+
+use crate::kit::csv::cell;
+use crate::kit::csv::secs;
+use crate::kit::csv::{number, write};
+use crate::kit::error::RenderError;
+use crate::kit::text::shown;
+use std::collections::BTreeSet;
+use tarebench_core::base::reading::Reading;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::run::discards::DiscardReason;
+use tarebench_core::run::report::account::{AccountReport, EntryKind};
+use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport};
+use tarebench_core::sample::account::Ledger;
+use tarebench_core::sample::daemons::{Daemon, TaskKind};
+use tarebench_core::sample::data::{Phase, Sample};
+
+const SERIES: [&str; 35] = [
+    // As hyperfine has them: seconds, of elapsed time.
+    "command",
+    "mean",
+    "stddev",
+    "median",
+    "user",
+    "system",
+    "min",
+    "max",
+    // Tare's own, seconds.
+    "et_relative_error",
+    "et_retained",
+    "et_discarded_cutoff",
+    "et_discarded_sigma",
+    "pt_mean",
+    "pt_stddev",
+    "pt_relative_error",
+    "pt_median",
+    "pt_min",
+    "pt_max",
+    "net_mean",
+    "net_stddev",
+    "net_relative_error",
+    "net_median",
+    // How the elapsed time was spent; these add up to it.
+    "account_net",
+    "account_launch",
+    "account_interrupts",
+    "account_softirqs",
+    "account_stolen",
+    "account_waited",
+    "account_asleep",
+    "account_reap",
+    "account_unattributed",
+    // Counts, of PT.
+    "samples",
+    "retained",
+    "discarded_cutoff",
+    "discarded_sigma",
+];
+
+const SAMPLES: [&str; 51] = [
+    "series",
+    "command",
+    "phase",
+    "index",
+    "seq",
+    "wall_clock_ns",
+    "start_monotonic_ns",
+    "end_monotonic_ns",
+    "start_raw_ns",
+    "end_raw_ns",
+    "start_cycles",
+    "end_cycles",
+    "outcome",
+    "exit_code",
+    "et_ns",
+    "pt_ns",
+    "user_ns",
+    "system_ns",
+    "cgroup_ns",
+    "task_clock_ns",
+    "exit_records_ns",
+    "wait4_ns",
+    "peak_memory_byte",
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+    "daemons_ns",
+    "daemons_complete",
+    "largest_daemon",
+    "largest_daemon_ns",
+    "tare_ns",
+    "steal_ns",
+    "net_ns",
+    // Of the main thread; these and elapsed time add up.
+    "launch_ns",
+    "main_net_ns",
+    "main_interrupts_ns",
+    "main_softirqs_ns",
+    "main_stolen_ns",
+    "main_waited_for_others_ns",
+    "main_waited_for_own_tasks_ns",
+    "main_waited_for_cpu_ns",
+    "main_asleep_ns",
+    "reap_ns",
+    "unattributed_ns",
+    // Of its other tasks, summed.
+    "others_net_ns",
+    "others_tare_ns",
+    "account_complete",
+    "pt_discarded",
+    "et_discarded",
+    "net_discarded",
+];
+
+fn parameter_names(report: &RunReport) -> BTreeSet<&str> {
+    report.series.iter().flat_map(|s| s.program.parameters.keys().map(String::as_str)).collect()
+}
+
+fn header(fixed: &[&str], parameters: &BTreeSet<&str>) -> Vec<String> {
+    let fixed = fixed.iter().map(|s| (*s).to_owned());
+    fixed.chain(parameters.iter().map(|p| format!("parameter_{}", shown(p)))).collect()
+}
+
+/// One row per program: hyperfine's columns first, then PT's and the discards, then the parameters.
+///
+/// Times are in seconds. hyperfine's columns are of elapsed time, over the samples retained for ET.
+///
+/// # Errors
+/// [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
+pub fn series(report: &RunReport) -> Result<String, RenderError> {
+    let parameters = parameter_names(report);
+    let mut rows = vec![header(&SERIES, &parameters)];
+    for s in &report.series {
+        let (et, pt, net) = (s.et.value(), s.pt.value(), s.net.value());
+        let time = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> f64| cell(m, |m| secs(f(m)));
+        let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
+        let reading = |r: &Reading<f64>| cell(r.value(), |v| secs(*v));
+        let mut row = vec![
+            shown(&s.program.label).into_owned(),
+            time(et, |m| m.mean),
+            cell(et.and_then(|m| m.std_dev), secs),
+            time(et, |m| m.median),
+            reading(&s.resources.user),
+            reading(&s.resources.system),
+            time(et, |m| m.min),
+            time(et, |m| m.max),
+            cell(et.and_then(|m| m.relative_error), number),
+            count(et, |m| m.retained),
+            count(et, |m| m.discarded_by_cutoff),
+            count(et, |m| m.discarded_by_sigma),
+            time(pt, |m| m.mean),
+            cell(pt.and_then(|m| m.std_dev), secs),
+            cell(pt.and_then(|m| m.relative_error), number),
+            time(pt, |m| m.median),
+            time(pt, |m| m.min),
+            time(pt, |m| m.max),
+            time(net, |m| m.mean),
+            cell(net.and_then(|m| m.std_dev), secs),
+            cell(net.and_then(|m| m.relative_error), number),
+            time(net, |m| m.median),
+        ];
+        row.extend(ACCOUNT.iter().map(|kinds| cell(s.account.value().and_then(|a| spent(a, kinds)), secs)));
+        row.extend([
+            count(pt, |m| m.samples),
+            count(pt, |m| m.retained),
+            count(pt, |m| m.discarded_by_cutoff),
+            count(pt, |m| m.discarded_by_sigma),
+        ]);
+        row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| shown(v).into_owned())));
+        rows.push(row);
+    }
+    write(rows)
+}
+
+/// One row per sample, warm-ups included: raw readings in nanoseconds, `index` and `series` from 0.
+///
+/// # Errors
+/// [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
+pub fn samples(report: &RunReport, samples: &[Sample]) -> Result<String, RenderError> {
+    let parameters = parameter_names(report);
+    let mut rows = vec![header(&SAMPLES, &parameters)];
+    for s in samples {
+        let series = report.series.get(s.series as usize);
+        let mut row = identity(s, series.map_or("", |r| &r.program.label));
+        row.extend(times(s));
+        row.extend(surroundings(s));
+        row.extend(account(s));
+        let discards: &[Discard] = series.map_or(&[], |r| &r.discards);
+        row.push(discarded(s, discards, Measure::Pt));
+        row.push(discarded(s, discards, Measure::Et));
+        row.push(discarded(s, discards, Measure::Net));
+        let values = series.map(|r| &r.program.parameters);
+        row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| shown(v).into_owned())));
+        rows.push(row);
+    }
+    write(rows)
+}
+
+/// The kinds of entries that the columns `account_…` sum.
+const ACCOUNT: [&[EntryKind]; 9] = [
+    &[EntryKind::Net],
+    &[EntryKind::Launch],
+    &[EntryKind::Interrupt],
+    &[EntryKind::Softirq],
+    &[EntryKind::Stolen],
+    &[EntryKind::Preempted, EntryKind::Own, EntryKind::Waiting],
+    &[EntryKind::Blocked],
+    &[EntryKind::Reap],
+    &[EntryKind::Unattributed],
+];
+
+/// Nothing where it is not known, which of all kinds only stolen time can be.
+fn spent(a: &AccountReport, kinds: &[EntryKind]) -> Option<f64> {
+    let some = a.elapsed.iter().filter(|e| kinds.contains(&e.kind)).map(|e| e.time);
+    let unknown = kinds == [EntryKind::Stolen] && some.clone().next().is_none();
+    // An empty sum is -0.
+    (!unknown).then(|| some.sum::<f64>() + 0.0)
+}
+
+fn identity(s: &Sample, label: &str) -> Vec<String> {
+    let phase = match s.phase {
+        Phase::Warmup => "warmup",
+        Phase::Counted => "counted",
+    };
+    vec![
+        s.series.to_string(),
+        shown(label).into_owned(),
+        phase.to_owned(),
+        s.index.to_string(),
+        s.seq.to_string(),
+        s.wall_clock.0.to_string(),
+        s.start.monotonic.0.to_string(),
+        s.end.monotonic.0.to_string(),
+        s.start.monotonic_raw.0.to_string(),
+        s.end.monotonic_raw.0.to_string(),
+        cell(s.start.cycles, |c| c.0.to_string()),
+        cell(s.end.cycles, |c| c.0.to_string()),
+        shown(&s.outcome.to_string()).into_owned(),
+        cell(s.outcome.shell_code(), |c| c.to_string()),
+        s.elapsed().0.to_string(),
+    ]
+}
+
+fn times(s: &Sample) -> Vec<String> {
+    let p = s.process_times.value();
+    let split = p.and_then(|p| p.split());
+    let usage = s.usage.value();
+    vec![
+        cell(s.process_time().ok(), |t| t.0.to_string()),
+        cell(split, |c| c.user.0.to_string()),
+        cell(split, |c| c.system.0.to_string()),
+        cell(p.and_then(|p| p.cgroup.value()), |c| c.total.0.to_string()),
+        cell(p.and_then(|p| p.task_clock.value()), |t| t.0.to_string()),
+        cell(p.and_then(|p| p.exit_records.value()), |t| t.0.to_string()),
+        cell(p.and_then(|p| p.wait4.value()), |c| c.total.0.to_string()),
+        cell(s.peak_memory.value(), |m| m.to_string()),
+        cell(usage, |u| u.minor_faults.to_string()),
+        cell(usage, |u| u.major_faults.to_string()),
+        cell(usage, |u| u.voluntary_switches.to_string()),
+        cell(usage, |u| u.involuntary_switches.to_string()),
+    ]
+}
+
+fn surroundings(s: &Sample) -> Vec<String> {
+    let d = s.daemons.value();
+    let others = |d: &tarebench_core::sample::daemons::Daemons| -> Vec<Daemon> {
+        d.list.iter().filter(|x| x.kind != TaskKind::Tare).cloned().collect()
+    };
+    let others = d.map(others);
+    let largest = others.as_ref().and_then(|o| o.iter().max_by_key(|x| x.cpu));
+    vec![
+        cell(others.as_ref(), |o| o.iter().map(|x| x.cpu).sum::<Nanos>().0.to_string()),
+        cell(d, |d| d.incomplete.is_none().to_string()),
+        cell(largest, |x| x.name.to_string()),
+        cell(largest, |x| x.cpu.0.to_string()),
+        s.own.cpu.0.to_string(),
+        cell(s.steal.value(), |t| t.0.to_string()),
+    ]
+}
+
+fn account(s: &Sample) -> Vec<String> {
+    let ns = |t: Nanos| t.0.to_string();
+    let a = s.account.value();
+    let of_main = |f: &dyn Fn(&Ledger) -> Nanos| cell(a, |a| ns(f(&a.main)));
+    let sum = |l: &Ledger, own: bool| -> Nanos {
+        l.preemptors.iter().filter(|p| p.kind.is_none() == own).map(|p| p.share.time).sum()
+    };
+    vec![
+        cell(s.net_time().ok(), ns),
+        cell(s.launch(), ns),
+        of_main(&Ledger::net),
+        of_main(&|l| l.interrupts.values().map(|s| s.time).sum()),
+        of_main(&|l| l.softirqs.values().map(|s| s.time).sum()),
+        cell(a.and_then(|a| a.main.stolen.value()), |s| ns(s.time)),
+        of_main(&|l| sum(l, false)),
+        of_main(&|l| sum(l, true)),
+        of_main(&Ledger::unnamed_wait),
+        of_main(&Ledger::asleep),
+        cell(s.reap(), ns),
+        cell(s.unattributed(), ns),
+        cell(a, |a| ns(a.others.net())),
+        cell(a, |a| ns(a.others.total() - a.others.net())),
+        cell(a, |a| a.incomplete().is_none().to_string()),
+    ]
+}
+
+/// `cutoff`, `sigma`, or nothing.
+fn discarded(s: &Sample, discards: &[Discard], measure: Measure) -> String {
+    if s.phase != Phase::Counted {
+        return String::new();
+    }
+    let found = discards.iter().find(|d| d.index == s.index && d.measure == measure);
+    cell(found, |d| {
+        match d.reason {
+            DiscardReason::Cutoff { .. } => "cutoff",
+            DiscardReason::Sigma { .. } => "sigma",
+        }
+        .to_owned()
+    })
+}

@@ -1,0 +1,488 @@
+//! Realistic reports for the tests.
+
+use std::collections::BTreeMap;
+use tarebench_core::base::name::Name;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::{Cycles, Nanos};
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::documents::head::Status;
+use tarebench_core::machine::data::{Host, Standing};
+use tarebench_core::run::data::Run;
+use tarebench_core::run::discards::DiscardReason;
+use tarebench_core::run::plan::{Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount};
+use tarebench_core::run::protocol::{ProtocolReport, Step};
+use tarebench_core::run::report::account::AccountEntry;
+use tarebench_core::run::report::account::AccountReport;
+use tarebench_core::run::report::account::EstimateReport;
+use tarebench_core::run::report::data::*;
+use tarebench_core::sample::daemons::Daemon;
+use tarebench_core::sample::daemons::Daemons;
+use tarebench_core::sample::daemons::TaskKind;
+use tarebench_core::sample::data::*;
+use tarebench_core::sample::process_time::CpuTime;
+use tarebench_core::sample::process_time::ProcessTimes;
+use tarebench_core::sample::process_time::PtSource;
+use tarebench_core::statistics::intervals::{Interval, NoInterval};
+
+pub fn no_interval() -> NoInterval {
+    NoInterval::TooFew { have: 4, need: 6 }
+}
+
+pub fn interval(low: f64, high: f64) -> Interval {
+    Interval { low, high, level: 0.95 }
+}
+
+pub fn measure(mean: f64, sd: f64, samples: u32, cutoff: u32, sigma: u32) -> MeasureReport {
+    let retained = samples - cutoff - sigma;
+    let few = retained < 6;
+    let i = |c: f64, w: f64| {
+        if few { Err(no_interval()) } else { Ok(interval(c - w, c + w)) }
+    };
+    MeasureReport {
+        samples,
+        discarded_by_cutoff: cutoff,
+        discarded_by_sigma: sigma,
+        retained,
+        mean,
+        median: mean - 0.1 * sd,
+        std_dev: (retained > 1).then_some(sd),
+        relative_error: (retained > 1).then_some(sd / mean),
+        min: mean - 1.4 * sd,
+        max: mean + 1.9 * sd,
+        mean_interval: i(mean, 0.7 * sd),
+        median_interval: i(mean - 0.1 * sd, 0.8 * sd),
+        trustworthy: retained * 2 >= samples,
+    }
+}
+
+pub fn program(label: &str) -> Program {
+    Program {
+        label: label.to_owned(),
+        command: Command::Argv(label.split(' ').map(Name::from).collect()),
+        parameters: BTreeMap::new(),
+        prepare: None,
+        conclude: None,
+        setup: None,
+        cleanup: None,
+        reference: false,
+    }
+}
+
+fn daemon(family: &str, kind: TaskKind, samples: u32, mean: f64, max: i64, born: u32) -> DaemonSummary {
+    DaemonSummary {
+        family: family.to_owned(),
+        kind,
+        samples,
+        total: Nanos((mean * 10.0) as i64),
+        mean,
+        max: Nanos(max),
+        born,
+    }
+}
+
+pub fn daemons() -> Vec<DaemonSummary> {
+    use tarebench_core::sample::daemons::TaskKind::{Kernel, User};
+    vec![
+        daemon("postgres", User, 10, 1.214e6, 5_402_113, 0),
+        daemon("rcu_preempt", Kernel, 10, 231.4e3, 402_113, 0),
+        daemon("kworker", Kernel, 9, 88.1e3, 312_007, 0),
+        daemon("rhn_check", User, 1, 61.0e3, 610_233, 1),
+        daemon("jbd2/md0-8", Kernel, 2, 12.2e3, 97_120, 0),
+        daemon("systemd-journal", User, 3, 9.1e3, 44_000, 0),
+        daemon("chronyd", User, 1, 800.0, 8_000, 0),
+    ]
+}
+
+pub fn series(label: &str, pt: MeasureReport, et: MeasureReport) -> SeriesReport {
+    let difference = et.mean - pt.mean;
+    SeriesReport {
+        program: program(label),
+        counted: et.samples,
+        warmups: 1,
+        resources: Resources {
+            user: Reading::Value(pt.mean * 0.93),
+            system: Reading::Value(pt.mean * 0.07),
+            max_rss: Reading::Value(48_402_432),
+            voluntary_switches: Reading::Value(3.1),
+            involuntary_switches: Reading::Value(12.0),
+            major_faults: Reading::Value(0.0),
+        },
+        pt: Reading::Value(pt),
+        et: Reading::Value(et),
+        discards: Vec::new(),
+        failures: Vec::new(),
+        daemons: daemons(),
+        daemons_incomplete: None,
+        survivors: Vec::new(),
+        net: Reading::Absent(Absent::NoPermission("CAP_BPF and CAP_PERFMON (run as root)".into())),
+        account: Reading::Absent(Absent::NoPermission("CAP_BPF and CAP_PERFMON (run as root)".into())),
+        estimate: Reading::Value(EstimateReport {
+            waited: Reading::Value(310.0e3),
+            interrupts: Reading::Value([("Local timer interrupts".to_owned(), 209.0)].into()),
+        }),
+        counters: Reading::Absent(Absent::NotSupported("no PMU (performance monitoring unit)".into())),
+        difference: Difference {
+            gross_less_pt: Reading::Value(difference),
+            daemons: Reading::Value(1.617e6),
+            tare: 212.0e3,
+            steal: Reading::Value(0.0),
+        },
+    }
+}
+
+fn host() -> Host {
+    Host {
+        name: "build7".into(),
+        machine: "8f3a01c2d4e5b697".into(),
+        boot: Reading::Value("b".into()),
+        kernel: "6.8.0-45-generic".into(),
+        kernel_version: "#45-Ubuntu SMP".into(),
+        architecture: "x86_64".into(),
+        distribution: Reading::Value("Ubuntu 24.04.1 LTS".into()),
+        cpu: Reading::Value("AMD EPYC 7R13 Processor".into()),
+        cpus: 8,
+        memory: Reading::Value(33_000_000_000),
+        hypervisor: Reading::Value("kvm".into()),
+        clock_source: Reading::Value("tsc".into()),
+        cycle_counter_hz: Reading::Value(2.649_998e9),
+    }
+}
+
+fn plan(programs: Vec<Program>) -> Plan {
+    Plan {
+        programs,
+        order: Order::Rounds,
+        seed: 7,
+        warmup: 1,
+        runs: RunCount::Fixed(10),
+        max_time: None,
+        timeout: None,
+        ignore_failure: IgnoreFailure::No,
+        sigma: 2.0,
+        profile: ProfileChoice::Newest,
+        output: Output::Null,
+        input: Input::Null,
+        cpus: Vec::new(),
+        sched: None,
+        cwd: Name::from("/home/ada"),
+        env: Vec::new(),
+        user: None,
+        leave_running: false,
+        images: true,
+        account: true,
+        tags: BTreeMap::new(),
+        require: Vec::new(),
+        purpose: None,
+    }
+}
+
+fn protocol() -> ProtocolReport {
+    use Standing::{Held, NotHeld, Unknown};
+    let step = |version, asks: &str, standing, finding: &str| Step {
+        version,
+        asks: asks.into(),
+        standing,
+        finding: finding.into(),
+    };
+    ProtocolReport {
+        steps: vec![
+            step(1, "daemons off", NotHeld, "running: cron, postgres, unattended-upgrades (tare tune)"),
+            step(2, "NTP on", Held, "chronyd, synchronised"),
+            step(3, "clock speed fixed", Unknown, "this virtual machine does not show cpufreq"),
+            step(4, "kernel current", Held, "6.8.0-45-generic"),
+            step(5, "outliers removed", NotHeld, "check 1 not done: no profile (tare profile); check 2 at 2 s.d."),
+            step(6, "sample size 10 or more", Held, "10 samples"),
+        ],
+        reached: 0,
+    }
+}
+
+pub fn report(series: Vec<SeriesReport>) -> RunReport {
+    let programs = series.iter().map(|s| s.program.clone()).collect();
+    RunReport {
+        run: Run {
+            id: 12,
+            uuid: "0123456789abcdef0123456789abcdef".into(),
+            created: Nanos(1_763_689_000_000_000_000),
+            tool: "0.1.0".into(),
+            plan: plan(programs),
+            host: host(),
+            pt_source: PtSource::TaskClock,
+            pt_source_notes: vec!["cgroup v2: needs a delegated cgroup (systemd-run --user --scope)".into()],
+            factors: Vec::new(),
+            status: Status::Finished,
+            notes: BTreeMap::new(),
+        },
+        series,
+        comparisons: Vec::new(),
+        protocol: protocol(),
+        profile: Err("no profile (tare profile)".into()),
+        remarks: Vec::new(),
+    }
+}
+
+fn sigma(index: u32, measure: Measure, value: f64, low: f64, high: f64) -> Discard {
+    Discard { index, measure, reason: DiscardReason::Sigma { value, low, high } }
+}
+
+fn cutoff(index: u32, measure: Measure, daemon: &str, cpu: i64) -> Discard {
+    let reason = DiscardReason::Cutoff { daemon: daemon.into(), cpu: Nanos(cpu), cutoff: 2_400_000.0 };
+    Discard { index, measure, reason }
+}
+
+/// One program, ten samples, two discarded.
+pub fn one() -> RunReport {
+    let mut s = series("sort -n big.txt", measure(812.4321e6, 3.12e6, 10, 1, 1), measure(824.771e6, 9.871e6, 10, 1, 0));
+    s.discards = vec![
+        cutoff(2, Measure::Pt, "postgres", 5_402_113),
+        cutoff(2, Measure::Et, "postgres", 5_402_113),
+        sigma(6, Measure::Pt, 831.203e6, 806.19e6, 818.67e6),
+    ];
+    let mut r = report(vec![s]);
+    r.profile = Ok("build7-2025-11".into());
+    traced(&mut r.series[0]);
+    r.remarks.push(Remark {
+        series: None,
+        warning: false,
+        text: "ET is 1.5 % above PT; daemons explain 1.6 ms of 12.3 ms.".into(),
+    });
+    r
+}
+
+/// With an account by tracing: gross 824.771 ms.
+fn traced(s: &mut SeriesReport) {
+    let entry = |kind, name: &str, task, time, count| AccountEntry { kind, name: name.into(), task, time, count };
+    use tarebench_core::run::report::account::EntryKind::*;
+    s.net = Reading::Value(measure(808.9311e6, 2.98e6, 10, 1, 1));
+    s.account = Reading::Value(AccountReport {
+        samples: 9,
+        gross: 824.771e6,
+        elapsed: vec![
+            entry(Net, "", None, 807.511e6, Some(14.0)),
+            entry(Preempted, "postgres", Some(TaskKind::User), 7.9e6, Some(2.5)),
+            entry(Blocked, "read", None, 4.21e6, Some(12.0)),
+            entry(Interrupt, "local_timer", None, 3.5e6, Some(209.0)),
+            entry(Preempted, "kworker", Some(TaskKind::Kernel), 0.61e6, Some(7.0)),
+            entry(Stolen, "", None, 0.4e6, Some(1.2)),
+            entry(Launch, "", None, 0.301e6, None),
+            entry(Softirq, "SCHED", None, 0.27e6, Some(41.0)),
+            entry(Waiting, "", None, 0.041e6, Some(3.0)),
+            entry(Reap, "", None, 0.028e6, None),
+            entry(Unattributed, "", None, 0.0, None),
+        ],
+        other_tasks: 1.0,
+        others: vec![entry(Net, "", None, 31.0e6, Some(3.0)), entry(Own, "", None, 2.0e6, Some(1.0))],
+        agreement: Some(0.99991),
+        incomplete: Some((1, "lost: 3 events of the tracing, as its tables were full".into())),
+        open: 0,
+    });
+}
+
+pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict) -> Comparison {
+    Comparison {
+        series,
+        reference: 0,
+        measure: Measure::Pt,
+        ratio,
+        interval: Ok(interval(low, high)),
+        pairs: 10,
+        paired_in_time: true,
+        verdict,
+        by_elapsed: None,
+    }
+}
+
+/// Three programs, the first one being the reference.
+pub fn three() -> RunReport {
+    let at = |label: &str, mean: f64| {
+        series(label, measure(mean, mean * 0.004, 10, 0, 1), measure(mean * 1.02, mean * 0.01, 10, 0, 0))
+    };
+    let mut r = report(vec![
+        at("sort -n big.txt", 812.4e6),
+        at("sort -n --parallel=8 big.txt", 945.2e6),
+        at("gsort -n big.txt", 811.1e6),
+    ]);
+    r.series[0].program.reference = true;
+    for s in &mut r.series {
+        s.discards = vec![sigma(6, Measure::Pt, 831.203e6, 806.19e6, 818.67e6)];
+    }
+    r.series[1].et = Reading::Value(measure(201.3e6, 2.2e6, 10, 0, 0));
+    r.series[1].difference.gross_less_pt = Reading::Value(-743.9e6);
+    r.comparisons = vec![
+        comparison(1, 1.1634, 1.1581, 1.1702, Verdict::Slower),
+        comparison(2, 0.9984, 0.9921, 1.0042, Verdict::Undecided),
+    ];
+    r
+}
+
+/// A parameter scan of ten values.
+pub fn scan() -> RunReport {
+    let value = |n: u32| {
+        let mean = 1.9e6 * f64::from(n).powf(1.6);
+        let label = format!("./target/release/solve --grid {n} --method conjugate-gradient input.dat");
+        let mut s = series(
+            &label,
+            measure(mean, mean * 0.011, 10, 0, u32::from(n.is_multiple_of(3))),
+            measure(mean * 1.05, mean * 0.02, 10, 0, 0),
+        );
+        s.program.parameters.insert("n".into(), n.to_string());
+        s
+    };
+    let mut r = report((1..=10).map(|n| value(n * 2)).collect());
+    for i in 1..10 {
+        let ratio = f64::from(i + 1).powf(1.6);
+        r.comparisons.push(comparison(i, ratio, ratio * 0.99, ratio * 1.01, Verdict::Slower));
+    }
+    r.series[3].failures = vec![
+        Failure { index: 2, warmup: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
+        Failure { index: 3, warmup: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
+    ];
+    r.series[7].pt = Reading::Value(measure(160e6, 2e6, 10, 5, 1));
+    r.comparisons[6].interval = Err(no_interval());
+    r.comparisons[6].verdict = Verdict::Undecided;
+    r
+}
+
+/// Everything that can go wrong.
+pub fn troubled() -> RunReport {
+    let mut s = series("flaky --server", measure(5.02e6, 0.4e6, 10, 6, 0), measure(1.004e9, 1.1e6, 10, 6, 0));
+    s.discards = (0..6).map(|i| cutoff(i, Measure::Pt, "postgres", 3_000_000 + i64::from(i))).collect();
+    s.failures = vec![
+        Failure { index: 0, warmup: true, outcome: Outcome::Exited { code: 1 }, ignored: false },
+        Failure { index: 7, warmup: false, outcome: Outcome::Signaled { signal: 11 }, ignored: false },
+        Failure { index: 8, warmup: false, outcome: Outcome::Signaled { signal: 11 }, ignored: false },
+        Failure { index: 9, warmup: false, outcome: Outcome::Exited { code: 4 }, ignored: true },
+        Failure {
+            index: 10,
+            warmup: false,
+            outcome: Outcome::TimedOut { limit: Nanos(5_000_000_000) },
+            ignored: false,
+        },
+    ];
+    s.survivors = vec![
+        SurvivorSummary { name: "cache-server".into(), count: 11, left: 0, not_ended: 0 },
+        SurvivorSummary { name: "stuck".into(), count: 2, left: 0, not_ended: 1 },
+    ];
+    s.daemons_incomplete = Some((3, "lost: exit records overran the receive buffer (ENOBUFS)".into()));
+    s.difference.steal = Reading::Absent(Absent::NotSupported("this kernel has no steal time".into()));
+    s.resources.max_rss = Reading::Absent(Absent::Failed("wait4: no child".into()));
+    let mut r = report(vec![s]);
+    r.run.status = Status::Interrupted;
+    r.run.pt_source = PtSource::Wait4;
+    r.remarks = vec![
+        Remark { series: Some(0), warning: true, text: "Only 4 of 10 samples are retained: the result is not trustworthy. Stop postgres (tare tune) or learn its cutoff anew (tare profile).".into() },
+        Remark { series: None, warning: false, text: "Births and deaths of daemons are not seen: needs CAP_NET_ADMIN.".into() },
+    ];
+    r
+}
+
+/// No PT, no daemons, a single sample.
+pub fn absent() -> RunReport {
+    let mut s = series("true", measure(1e6, 0.0, 1, 0, 0), measure(1_234_567.0, 0.0, 1, 0, 0));
+    let why = || Absent::NoPermission("perf_event_paranoid 2 or lower".into());
+    s.pt = Reading::Absent(why());
+    s.difference.gross_less_pt = Reading::Absent(why());
+    s.difference.daemons = Reading::Absent(Absent::NotAsked("--no-images".into()));
+    s.daemons.clear();
+    s.resources.user = Reading::Absent(why());
+    s.resources.system = Reading::Absent(why());
+    let mut r = report(vec![s]);
+    r.run.host.cpu = Reading::Absent(Absent::NotSupported("no model name".into()));
+    r.run.host.clock_source = Reading::Absent(Absent::Failed("permission denied".into()));
+    r.run.id = 0;
+    r
+}
+
+/// Strings that want to harm.
+pub fn hostile() -> RunReport {
+    let names = ["<script>alert(1)</script>", "two\nlines\x1b[31m|red`", "\u{202e}gpj.exe \u{9b}2J", &"x".repeat(300)];
+    let mut r =
+        report(names.iter().map(|n| series(n, measure(1e6, 1e4, 10, 0, 0), measure(1.1e6, 1e4, 10, 0, 0))).collect());
+    r.series[1].program.command = Command::Argv(vec![Name::new(b"bin\xff\x1b]0;t\x07".to_vec())]);
+    r.series[2].program.parameters.insert("p\x1b".into(), "\x07\n".into());
+    for s in &mut r.series {
+        s.daemons[0].family = "d\x1b[2J\n".repeat(20);
+        s.survivors = vec![SurvivorSummary { name: "s\u{2066}\r".into(), count: 1, left: 1, not_ended: 0 }];
+        s.failures = vec![Failure {
+            index: 0,
+            warmup: false,
+            outcome: Outcome::NotStarted { error: "\x1b[5m no\nfile".into() },
+            ignored: false,
+        }];
+        s.daemons_incomplete = Some((1, "\x1b[0m".into()));
+        s.discards = vec![cutoff(0, Measure::Pt, "e\x1b\u{85}", 1)];
+    }
+    r.run.host.name = "h\x1b\n".into();
+    r.run.host.cpu = Reading::Value("c\x1b".into());
+    r.profile = Ok("p\x1b".into());
+    r.protocol.steps[0].finding = "f\x1b\u{200f}".into();
+    r.remarks = vec![Remark { series: Some(0), warning: true, text: "r\x1b[1m\n\u{2028}".into() }];
+    r
+}
+
+/// Samples for [`one`]: a warm-up and three counted ones, of which the last was killed.
+pub fn samples() -> Vec<Sample> {
+    let outcomes = [
+        Outcome::Exited { code: 0 },
+        Outcome::Exited { code: 0 },
+        Outcome::Exited { code: 2 },
+        Outcome::Signaled { signal: 9 },
+    ];
+    outcomes.into_iter().enumerate().map(|(i, o)| sample(i as u32, o)).collect()
+}
+
+fn sample(i: u32, outcome: Outcome) -> Sample {
+    let at =
+        |ns: i64| Stamp { monotonic: Nanos(ns), monotonic_raw: Nanos(ns + 5), cycles: Some(Cycles(ns as u64 * 3)) };
+    let start = 1_000_000_000 * i64::from(i);
+    let cpu = CpuTime { user: Nanos(700_000_000), system: Nanos(100_000_000), total: Nanos(800_000_123) };
+    Sample {
+        series: 0,
+        seq: i,
+        index: i.saturating_sub(1),
+        phase: if i == 0 { Phase::Warmup } else { Phase::Counted },
+        wall_clock: Nanos(1_763_689_000_000_000_000 + start),
+        start: at(start),
+        end: at(start + 820_000_000 + 1_000_000 * i64::from(i)),
+        outcome,
+        process_times: Reading::Value(ProcessTimes {
+            source: PtSource::TaskClock,
+            cgroup: Reading::Absent(Absent::NoPermission("a delegated cgroup".into())),
+            task_clock: Reading::Value(Nanos(800_000_123)),
+            exit_records: Reading::Absent(Absent::NoPermission("CAP_NET_ADMIN".into())),
+            wait4: Reading::Value(cpu),
+        }),
+        usage: Reading::Value(Usage {
+            max_rss: 48_402_432,
+            minor_faults: 120,
+            major_faults: 0,
+            voluntary_switches: 3,
+            involuntary_switches: 12,
+        }),
+        peak_memory: Reading::Value(48_402_432),
+        daemons: Reading::Value(Daemons {
+            list: vec![Daemon {
+                pid: 77,
+                start: Nanos(5),
+                name: Name::new(b"k\xff,\"w".to_vec()),
+                kind: TaskKind::Kernel,
+                cpu: Nanos(1_500),
+                tick_bound: false,
+                interval_counted: None,
+                born: false,
+                died: false,
+            }],
+            incomplete: None,
+            processes: 200,
+            image_before: Nanos(900_000),
+            image_after: Nanos(910_000),
+        }),
+        survivors: Vec::new(),
+        own: OwnUse { cpu: Nanos(200_000), voluntary_switches: 2, involuntary_switches: 0 },
+        steal: Reading::Absent(Absent::NotSupported("no steal".into())),
+        account: Reading::Absent(Absent::NotAsked("a test".into())),
+        estimate: Reading::Absent(Absent::NotAsked("a test".into())),
+        counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
+        environment_padding: 100,
+    }
+}

@@ -1,0 +1,12 @@
+pub mod csv;
+#[cfg(test)]
+mod fixtures;
+pub mod hyperfine;
+pub mod json;
+pub mod markup;
+pub mod page;
+pub mod progress;
+pub mod self_check;
+pub mod terminal;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,393 @@
+//! The page of a run: a plot for each program.
+
+use crate::kit::dates::utc;
+use crate::kit::number;
+use crate::kit::style::Style;
+use crate::kit::table::Table;
+use crate::kit::web::html::measure;
+use crate::kit::web::page::{
+    Account, Class, Dual, DualOrWhy, Entry, Kind, Line, Page, Plot, Remark, Role, Samples, Symbol,
+};
+use crate::profile::page::{Names, dual};
+use crate::run::terminal::account::label;
+use std::collections::BTreeMap;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::machine::data::Standing;
+use tarebench_core::profile::clusters::clusters;
+use tarebench_core::profile::dual::Observation;
+use tarebench_core::run::discards::DiscardReason;
+use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_core::sample::account::Ledger;
+use tarebench_core::sample::data::{Phase, Sample};
+use tarebench_core::sample::families::family;
+
+fn time(ns: f64) -> String {
+    number::time(ns, None, true).unwrap_or_default()
+}
+
+/// The page of a run. `samples` are all of the run, in any order.
+pub fn run(report: &RunReport, samples: &[Sample], foot: String) -> Page {
+    let run = &report.run;
+    let mut by_series: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
+    for s in samples.iter().filter(|s| s.phase == Phase::Counted) {
+        by_series.entry(s.series).or_default().push(s);
+    }
+    by_series.values_mut().for_each(|all| all.sort_by_key(|s| (s.index, s.seq)));
+    let empty = Vec::new();
+    let plots = report.series.iter().enumerate().map(|(i, s)| {
+        let all = u32::try_from(i).ok().and_then(|i| by_series.get(&i)).unwrap_or(&empty);
+        plot(i, s, all, report)
+    });
+    let titles: Vec<&str> = report.series.iter().map(|s| s.program.label.as_str()).collect();
+    let whose = |series: Option<u32>| match series.and_then(|i| titles.get(i as usize)) {
+        Some(title) if titles.len() > 1 => format!("{title}: "),
+        _ => String::new(),
+    };
+    Page {
+        format: "tare-page",
+        version: 1,
+        kind: Kind::Run,
+        title: if run.id > 0 { format!("Run {}", run.id) } else { "Run".to_owned() },
+        subtitle: titles.join(" · "),
+        facts: facts(report),
+        remarks: report
+            .remarks
+            .iter()
+            .map(|r| Remark { warning: r.warning, text: format!("{}{}", whose(r.series), r.text) })
+            .collect(),
+        plots: plots.collect(),
+        timeline: None,
+        parts: Vec::new(),
+        tables: [comparison(report), Some(protocol(report))].into_iter().flatten().collect(),
+        foot,
+    }
+}
+
+fn facts(report: &RunReport) -> Vec<(String, String)> {
+    let run = &report.run;
+    let h = &run.host;
+    let cpu = h.cpu.value().map_or(String::new(), |c| format!(" × {c}"));
+    let virt = h.hypervisor.value().filter(|v| *v != "none").map_or(String::new(), |v| format!(", virtual ({v})"));
+    let checks = match &report.profile {
+        Ok(name) => format!("cutoffs of profile {name}; {} standard deviations", run.plan.sigma),
+        Err(why) => format!("daemons: not done, {why}; {} standard deviations", run.plan.sigma),
+    };
+    let fact = |name: &str, text: String| (name.to_owned(), text);
+    vec![
+        fact("Began", utc(run.created.0)),
+        fact("Machine", format!("{}, {}{cpu}{virt}", h.name, h.cpus)),
+        fact("Kernel", format!("Linux {} {}", h.kernel, h.architecture)),
+        fact("Process time", format!("from {}", run.pt_source.name())),
+        fact("Checks", checks),
+        fact(
+            "Protocol",
+            format!("EMPv{} reached", report.protocol.reached).replace("EMPv0 reached", "not even EMPv1 reached"),
+        ),
+    ]
+}
+
+/// What is said of a counted sample.
+fn fate(s: &Sample, report: &RunReport, discards: &BTreeMap<u32, Vec<&Discard>>) -> (usize, Option<String>) {
+    if !report.run.plan.ignore_failure.accepts(&s.outcome) {
+        return (4, Some(s.outcome.to_string()));
+    }
+    let none = Vec::new();
+    let of = discards.get(&s.index).unwrap_or(&none);
+    let Some(first) = of.first() else { return (0, None) };
+    let class = |d: &Discard| match (&d.reason, d.measure) {
+        (DiscardReason::Cutoff { .. }, _) => 1,
+        (DiscardReason::Sigma { .. }, Measure::Pt) => 2,
+        (DiscardReason::Sigma { .. }, _) => 3,
+    };
+    let worst = of.iter().map(|d| class(d)).min().unwrap_or_else(|| class(first));
+    let mut texts: Vec<String> = Vec::new();
+    for d in of {
+        let text = match &d.reason {
+            DiscardReason::Cutoff { daemon, cpu, cutoff } => {
+                format!("{daemon} ran {}, its cutoff is {}", time(cpu.as_f64()), time(*cutoff))
+            }
+            DiscardReason::Sigma { value, low, high } => {
+                let which = match d.measure {
+                    Measure::Pt => "PT",
+                    Measure::Et => "ET",
+                    Measure::Net => "net time",
+                };
+                format!("{which} {} is outside {} to {}", time(*value), time(*low), time(*high))
+            }
+        };
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    (worst, Some(texts.join("; ")))
+}
+
+fn samples_of(all: &[&Sample], s: &SeriesReport, report: &RunReport) -> Samples {
+    let class = |title: &str, role, symbol| Class { title: title.to_owned(), role, symbol };
+    let mut out = Samples {
+        classes: vec![
+            class("retained", Role::Good, Symbol::Circle),
+            class("discarded: daemon over its cutoff", Role::Spoiled, Symbol::Triangle),
+            class("discarded: standard deviations of PT", Role::Drift, Symbol::Diamond),
+            class("discarded for ET or net time only", Role::Other, Symbol::Square),
+            class("failed", Role::Failed, Symbol::Cross),
+        ],
+        ..Samples::default()
+    };
+    let mut discards: BTreeMap<u32, Vec<&Discard>> = BTreeMap::new();
+    for d in &s.discards {
+        discards.entry(d.index).or_default().push(d);
+    }
+    let mut names = Names::default();
+    for sample in all {
+        let (class, reason) = fate(sample, report, &discards);
+        out.number.push(sample.index.saturating_add(1));
+        out.start.push(sample.wall_clock.millis());
+        out.class.push(class);
+        out.reason.push(reason.map_or(-1, |text| i64::try_from(reason_at(&mut out.reasons, text)).unwrap_or(-1)));
+        let daemons = sample.daemons.value();
+        out.executions.push(daemons.map(|d| {
+            let ran = d.list.iter().filter(|d| d.cpu != Nanos::ZERO);
+            names.flat(ran.map(|d| (family(&d.name, d.kind), d.cpu.0)))
+        }));
+    }
+    out.daemons = names.all;
+    let counts = |i: &usize| {
+        let dropped = |d: &Discard| d.measure == Measure::Et && out.number.get(*i) == Some(&d.index.saturating_add(1));
+        out.class.get(*i) != Some(&4) && !s.discards.iter().any(dropped)
+    };
+    let retained = (0..all.len()).filter(counts).collect();
+    out.account = account(all, retained);
+    out
+}
+
+fn reason_at(reasons: &mut Vec<String>, text: String) -> usize {
+    // A reason names its figures, so that hardly two are alike; those of one failure are.
+    match reasons.last() {
+        Some(last) if *last == text => {}
+        _ => reasons.push(text),
+    }
+    reasons.len() - 1
+}
+
+/// How the main thread spent each sample's elapsed time; the entries add up to it.
+fn account(all: &[&Sample], retained: Vec<usize>) -> Option<Account> {
+    if !all.iter().any(|s| s.account.value().is_some()) {
+        return None;
+    }
+    let main = |f: fn(&Ledger) -> Nanos| move |s: &Sample| Some(f(&s.account.value()?.main));
+    let waited = |l: &Ledger, own: bool| -> Nanos {
+        l.preemptors.iter().filter(|p| p.kind.is_none() == own).map(|p| p.share.time).sum()
+    };
+    type Of<'a> = Box<dyn Fn(&Sample) -> Option<Nanos> + 'a>;
+    let entries: Vec<(&'static str, Of<'_>)> = vec![
+        ("net", Box::new(main(Ledger::net))),
+        ("interrupts and softirqs", Box::new(main(Ledger::interrupted))),
+        ("stolen by the hypervisor", Box::new(main(Ledger::stolen))),
+        ("waited for other tasks", Box::new(move |s| Some(waited(&s.account.value()?.main, false)))),
+        ("waited for its own tasks", Box::new(move |s| Some(waited(&s.account.value()?.main, true)))),
+        ("waited for a CPU", Box::new(main(Ledger::unnamed_wait))),
+        ("asleep", Box::new(main(Ledger::asleep))),
+        ("launch, until exec", Box::new(Sample::launch)),
+        ("reaping", Box::new(Sample::reap)),
+        ("unattributed", Box::new(Sample::unattributed)),
+    ];
+    let role = |title: &'static str| Entry { title, role: if title == "net" { "net" } else { "tare" } };
+    Some(Account {
+        retained,
+        entries: entries.iter().map(|(title, _)| role(title)).collect(),
+        values: entries.iter().map(|(_, of)| all.iter().map(|s| of(s).map(|t| t.0)).collect()).collect(),
+    })
+}
+
+fn plot(i: usize, s: &SeriesReport, all: &[&Sample], report: &RunReport) -> Plot {
+    let et = measure("et", all.iter().map(|s| Some(s.elapsed().0)).collect());
+    let pt = measure("pt", all.iter().map(|s| s.process_time().ok().map(|t| t.0)).collect());
+    let net = measure("net", all.iter().map(|s| s.net_time().ok().map(|t| t.0)).collect());
+    let reports = [(pt, s.pt.value()), (et, s.et.value()), (net, s.net.value())];
+    let with_lines = reports.into_iter().filter(|(m, _)| m.values.iter().any(Option::is_some)).map(|(mut m, r)| {
+        if let Some(r) = r {
+            m.lines.push(Line { title: "mean of the retained".to_owned(), value: r.mean });
+        }
+        m
+    });
+    let measures: Vec<_> = with_lines.collect();
+    let measures = if measures.is_empty() { vec![measure("et", vec![None; all.len()])] } else { measures };
+    Plot {
+        id: format!("program-{}", i + 1),
+        title: s.program.label.clone(),
+        note: note(s),
+        measures,
+        samples: samples_of(all, s, report),
+        dual: duals(all, report),
+        tables: [figures(s), discards(s, all), Some(daemons(s)), account_table(s)].into_iter().flatten().collect(),
+    }
+}
+
+fn note(s: &SeriesReport) -> String {
+    let of = |name: &str, m: &MeasureReport| {
+        let sd = m.std_dev.map_or(String::new(), |sd| format!(" ± {}", time(sd)));
+        format!("{name} {}{sd} (n = {}, {} discarded)", time(m.mean), m.retained, m.samples - m.retained.min(m.samples))
+    };
+    let all = [("PT", &s.pt), ("ET", &s.et), ("net", &s.net)];
+    all.iter().filter_map(|(name, m)| Some(of(name, m.value()?))).collect::<Vec<_>>().join(" · ")
+}
+
+fn duals(all: &[&Sample], report: &RunReport) -> DualOrWhy {
+    let good: Vec<(usize, Observation)> = all
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| report.run.plan.ignore_failure.accepts(&s.outcome))
+        .map(|(i, s)| (i, Observation::of(s)))
+        .collect();
+    let observations: Vec<Observation> = good.iter().map(|(_, o)| o.clone()).collect();
+    match clusters(&observations) {
+        Err(few) => DualOrWhy::Why(format!("No dual-execution scatter plot: {few}.")),
+        Ok(c) => {
+            let at: BTreeMap<u32, usize> = good.iter().map(|(i, o)| (o.number, *i)).collect();
+            let position = |number: u32| at.get(&number).copied().unwrap_or(0);
+            let plot = dual(&c);
+            DualOrWhy::Dual(Dual {
+                odd: c.points.iter().map(|p| position(p.odd.number)).collect(),
+                even: c.points.iter().map(|p| position(p.even.number)).collect(),
+                ..plot
+            })
+        }
+    }
+}
+
+fn figures(s: &SeriesReport) -> Option<Table> {
+    let columns = [
+        "measure",
+        ">mean",
+        ">s.d.",
+        ">relative error",
+        ">median",
+        ">95% of the mean",
+        ">min",
+        ">max",
+        ">retained",
+        ">discarded",
+    ];
+    let mut t =
+        Table::new("Figures", "Over the retained samples; PT's mean is the execution time (EMP step 4).", &columns);
+    for (name, m) in [("PT", &s.pt), ("ET", &s.et), ("net time", &s.net)] {
+        let Some(m) = m.value() else { continue };
+        let interval = match &m.mean_interval {
+            Ok(i) => format!("{} to {}", time(i.low), time(i.high)),
+            Err(why) => why.to_string(),
+        };
+        let cells = vec![
+            name.to_owned(),
+            time(m.mean),
+            m.std_dev.map_or("–".to_owned(), time),
+            m.relative_error.and_then(number::percent).unwrap_or("–".to_owned()),
+            time(m.median),
+            interval,
+            time(m.min),
+            time(m.max),
+            m.retained.to_string(),
+            m.discards(),
+        ];
+        t.row(cells, Vec::new());
+    }
+    Some(t).filter(|t| !t.rows.is_empty())
+}
+
+fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
+    let mut t = Table::new(
+        "Discarded samples",
+        "Check 1: a daemon over its cutoff; check 2: outside the mean by so many standard deviations.",
+        &[">sample", "measure", "reason", ">value", "limit"],
+    );
+    let at = |index: u32| all.iter().position(|s| s.index == index).into_iter().collect::<Vec<_>>();
+    for d in &s.discards {
+        let (reason, value, limit) = match &d.reason {
+            DiscardReason::Cutoff { daemon, cpu, cutoff } => (daemon.clone(), time(cpu.as_f64()), time(*cutoff)),
+            DiscardReason::Sigma { value, low, high } => {
+                ("standard deviations".to_owned(), time(*value), format!("{} to {}", time(*low), time(*high)))
+            }
+        };
+        let measure = match d.measure {
+            Measure::Pt => "PT",
+            Measure::Et => "ET",
+            Measure::Net => "net",
+        };
+        t.row(vec![(d.index + 1).to_string(), measure.to_owned(), reason, value, limit], at(d.index));
+    }
+    Some(t).filter(|t| !t.rows.is_empty())
+}
+
+fn daemons(s: &SeriesReport) -> Table {
+    let mut t = Table::new(
+        "Daemons",
+        "What else ran in the samples, by family.",
+        &["daemon", ">in samples", ">mean a sample", ">largest", ">born"],
+    );
+    for d in &s.daemons {
+        let cells =
+            vec![d.family.clone(), d.samples.to_string(), time(d.mean), time(d.max.as_f64()), d.born.to_string()];
+        t.row(cells, Vec::new());
+    }
+    t
+}
+
+fn account_table(s: &SeriesReport) -> Option<Table> {
+    let a = s.account.value()?;
+    let mut t = Table::new(
+        "Account",
+        format!("Gross = net + tare: how a sample's elapsed time was spent, mean of {}.", a.samples),
+        &["entry", ">time", ">share", ">times"],
+    );
+    let style = Style::default();
+    let page = crate::kit::screen::Page::new(&style);
+    for e in &a.elapsed {
+        let share = if a.gross > 0.0 { number::percent(e.time / a.gross).unwrap_or_default() } else { String::new() };
+        t.row(
+            vec![label(&page, e), time(e.time), share, e.count.and_then(number::count).unwrap_or_default()],
+            Vec::new(),
+        );
+    }
+    Some(t)
+}
+
+fn comparison(report: &RunReport) -> Option<Table> {
+    let name = |i: u32| report.series.get(i as usize).map_or("", |s| s.program.label.as_str());
+    let mut t = Table::new(
+        "Comparison",
+        "Median of the ratios of samples of the same round, with its 95% interval.",
+        &["program", "against", "measure", ">ratio", ">interval", "verdict"],
+    );
+    for c in &report.comparisons {
+        let places = number::ratio_decimals(c.ratio, c.interval.as_ref().ok().map(|i| i.half_width()));
+        let ratio = |r: f64| number::fixed(r, places).unwrap_or_default();
+        let interval = match &c.interval {
+            Ok(i) => format!("{} to {}", ratio(i.low), ratio(i.high)),
+            Err(why) => why.to_string(),
+        };
+        let verdict = match c.verdict {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Undecided => "undecided",
+        };
+        let measure = if c.measure == Measure::Pt { "PT" } else { "ET" };
+        let cells = [name(c.series), name(c.reference), measure, &ratio(c.ratio), &interval, verdict];
+        t.row(cells.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
+    }
+    Some(t).filter(|t| !t.rows.is_empty())
+}
+
+fn protocol(report: &RunReport) -> Table {
+    let mut t =
+        Table::new("Protocol", "The steps of EMP, and how each stands.", &["step", "asks for", "stands", "finding"]);
+    for s in &report.protocol.steps {
+        let standing = match s.standing {
+            Standing::Held => "held",
+            Standing::NotHeld => "not held",
+            Standing::Unknown => "unknown",
+        };
+        t.row(vec![format!("v{}", s.version), s.asks.clone(), standing.to_owned(), s.finding.clone()], Vec::new());
+    }
+    t
+}

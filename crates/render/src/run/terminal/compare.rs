@@ -1,0 +1,308 @@
+//! The table that sets programs side by side.
+
+use crate::kit::grid;
+use crate::kit::grid::{Align, Cell, Column};
+use crate::kit::number;
+use crate::kit::number::unit;
+use crate::kit::number::{Scale, Unit};
+use crate::kit::screen::Page;
+use crate::kit::style::{Paint, Sort};
+use crate::kit::text;
+use crate::run::terminal::words;
+use crate::run::terminal::words::{Reasons, measure};
+use tarebench_core::base::reading::Reading;
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::run::plan::Order;
+use tarebench_core::run::report::data::{Comparison, MeasureReport, RunReport, SeriesReport};
+
+/// Index of the program that others are compared with.
+pub(crate) fn reference(report: &RunReport) -> Option<usize> {
+    let by_comparison = report.comparisons.first().map(|c| c.reference as usize);
+    by_comparison.or_else(|| report.series.iter().position(|s| s.program.reference))
+}
+
+/// Whether two texts are the same but for quotes and white space.
+pub(crate) fn same_words(a: &str, b: &str) -> bool {
+    let bare =
+        |s: &str| -> String { s.chars().filter(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\')).collect() };
+    bare(a) == bare(b)
+}
+
+/// `n=1 m=2`.
+pub(crate) fn parameters(page: &Page<'_>, s: &SeriesReport) -> String {
+    let one = |(k, v): (&String, &String)| format!("{}={}", page.style.show(k), page.style.show(v));
+    let all: Vec<String> = s.program.parameters.iter().map(one).collect();
+    all.join(" ")
+}
+
+/// The mean that orders and scales: of PT if all have it, else of ET.
+fn key(s: &SeriesReport, pt: bool) -> Option<f64> {
+    let m = if pt { &s.pt } else { &s.et };
+    m.value().map(|m| m.mean)
+}
+
+/// Indices of the series in the order of the table's rows.
+pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..report.series.len()).collect();
+    let scan = report.series.iter().any(|s| !s.program.parameters.is_empty());
+    let by_mean = match sort {
+        Sort::Auto => !scan,
+        Sort::Command => false,
+        Sort::MeanTime => true,
+    };
+    if by_mean {
+        let measured = report.series.iter().filter(|s| s.et.value().is_some());
+        let pt = measured.clone().all(|s| s.pt.value().is_some());
+        let of = |i: &usize| key(&report.series[*i], pt).unwrap_or(f64::INFINITY);
+        rows.sort_by(|a, b| of(a).total_cmp(&of(b)));
+    }
+    rows
+}
+
+type Of = fn(&SeriesReport) -> &Reading<MeasureReport>;
+
+/// Mean and deviation, points below each other.
+fn times(page: &Page<'_>, rows: &[&SeriesReport], of: Of, deviation: bool) -> (Unit, Vec<String>) {
+    let found: Vec<Option<&MeasureReport>> = rows.iter().map(|s| of(s).value()).collect();
+    let unit = unit(found.iter().flatten().map(|m| m.mean), page.style.unit);
+    let scale = |m: &MeasureReport| Scale::of(m.mean, m.std_dev, Some(unit));
+    let means: Vec<Option<String>> = found.iter().map(|m| m.and_then(|m| scale(m).value(m.mean))).collect();
+    let mut cells = grid::at_point(&means, page.g.absent);
+    if deviation {
+        let deviations: Vec<Option<String>> =
+            found.iter().map(|m| m.and_then(|m| m.std_dev.and_then(|d| scale(m).value(d)))).collect();
+        if deviations.iter().any(Option::is_some) {
+            let set = grid::at_point(&deviations, "");
+            for ((cell, d), text) in cells.iter_mut().zip(&deviations).zip(set) {
+                let sign = if d.is_some() { page.g.plus_minus } else { "" };
+                let pad = " ".repeat(text::columns(page.g.plus_minus) - text::columns(sign));
+                cell.push_str(&format!(" {sign}{pad} {text}"));
+            }
+        }
+    }
+    (unit, cells)
+}
+
+fn ratio(page: &Page<'_>, c: &Comparison) -> String {
+    let half = c.interval.as_ref().ok().map(|i| (i.high - i.low) / 2.0);
+    let decimals = number::ratio_decimals(c.ratio, half);
+    let show = |v: f64| number::fixed(v, decimals).unwrap_or_else(|| page.g.absent.to_owned());
+    match &c.interval {
+        Ok(i) => format!("{} [{}, {}]", show(c.ratio), show(i.low), show(i.high)),
+        Err(_) => show(c.ratio),
+    }
+}
+
+fn verdict(v: Verdict) -> Cell {
+    match v {
+        Verdict::Faster => Cell::new("faster").paint(Paint::Good),
+        Verdict::Slower => Cell::new("slower").paint(Paint::Bad),
+        Verdict::Undecided => Cell::new("undecided").paint(Paint::Warn),
+    }
+}
+
+struct Columns {
+    number: Column,
+    program: Column,
+    pt: Column,
+    error: Column,
+    et: Column,
+    samples: Column,
+    discarded: Column,
+    ratio: Column,
+    verdict: Column,
+}
+
+fn columns(page: &Page<'_>, report: &RunReport, order: &[usize]) -> Columns {
+    let rows: Vec<&SeriesReport> = order.iter().map(|&i| &report.series[i]).collect();
+    let col =
+        |head: String, align, cells: Vec<String>| Column::new(head, align, cells.into_iter().map(Cell::new).collect());
+    let sign = |u: Unit| u.sign(page.style.unicode);
+    let (pt_unit, pt) = times(page, &rows, |s| &s.pt, true);
+    let (et_unit, et) = times(page, &rows, |s| &s.et, false);
+    let main = |s: &SeriesReport| s.pt.value().or(s.et.value()).cloned();
+    let absent = || page.g.absent.to_owned();
+    let of = |f: &dyn Fn(&MeasureReport) -> String| -> Vec<String> {
+        rows.iter().map(|s| main(s).map_or_else(absent, |m| f(&m))).collect()
+    };
+    let errors = of(&|m| m.relative_error.and_then(number::percent).unwrap_or_else(absent));
+    let samples = of(&|m| format!("{}{}", m.samples, if m.trustworthy { "" } else { "!" }));
+    let the_reference = reference(report);
+    let found = |i: usize| report.comparisons.iter().find(|c| c.series as usize == i);
+    let ratios = order.iter().map(|&i| match found(i) {
+        Some(c) => ratio(page, c),
+        None if the_reference == Some(i) => "1".to_owned(),
+        None => absent(),
+    });
+    let verdicts = order.iter().map(|&i| match found(i) {
+        Some(c) => verdict(c.verdict),
+        None if the_reference == Some(i) => Cell::new("reference").paint(Paint::Dim),
+        None => Cell::new(absent()),
+    });
+    let pm = page.g.plus_minus;
+    let strong = pt.into_iter().map(|t| Cell::new(t).paint(Paint::Strong)).collect();
+    Columns {
+        number: col("".into(), Align::Right, order.iter().map(|i| (i + 1).to_string()).collect()),
+        program: col("program".into(), Align::Left, rows.iter().map(|s| page.style.show(&s.program.label)).collect()),
+        pt: Column::new(format!("PT {pm} s.d. [{}]", sign(pt_unit)), Align::Right, strong),
+        error: col("rel. error".into(), Align::Right, errors),
+        et: col(format!("ET [{}]", sign(et_unit)), Align::Right, et),
+        samples: col("n".into(), Align::Right, samples),
+        discarded: col("discarded".into(), Align::Left, of(&|m| m.discards())),
+        ratio: col("ratio [95%]".into(), Align::Left, ratios.collect()),
+        verdict: Column::new("verdict", Align::Left, verdicts.collect()),
+    }
+}
+
+/// Makes the second column narrower until all fit; false if it would say nothing then.
+fn fit(page: &Page<'_>, report: &RunReport, order: &[usize], columns: &mut [Column], least: usize) -> bool {
+    let over = grid::total(columns, 2).saturating_sub(page.width());
+    if over == 0 {
+        return true;
+    }
+    let have = columns[1].width();
+    let Some(width) = have.checked_sub(over).filter(|w| *w >= 7) else {
+        return false;
+    };
+    let by_parameters: Vec<String> = order.iter().map(|&i| parameters(page, &report.series[i])).collect();
+    if by_parameters.iter().all(|p| !p.is_empty() && text::columns(p) <= width) {
+        for (cell, p) in columns[1].cells.iter_mut().zip(by_parameters) {
+            cell.text = p;
+        }
+        return true;
+    }
+    let enough = width >= least.min(have);
+    if enough {
+        grid::shrink(&mut columns[1], width, page.g.dots);
+    }
+    enough
+}
+
+/// Draws the columns that fit; those named last are left out first.
+fn draw_fitting(page: &mut Page<'_>, report: &RunReport, order: &[usize], mut columns: Vec<Column>, keep: usize) {
+    while !fit(page, report, order, &mut columns, 10) && columns.len() > keep {
+        columns.pop();
+    }
+    let over = grid::total(&columns, 2).saturating_sub(page.width());
+    if over > 0 {
+        let width = columns[1].width().saturating_sub(over).max(7);
+        grid::shrink(&mut columns[1], width, page.g.dots);
+    }
+    grid::draw(page, &columns, 0, 2);
+}
+
+/// Draws the table; without `sections` it also tells what the programs' own sections would have.
+pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, sections: bool) {
+    let order = order(report, page.style.sort);
+    page.gap();
+    let c = columns(page, report, &order);
+    let compared = !report.comparisons.is_empty();
+    let mut times = vec![c.number.clone(), c.program.clone(), c.pt];
+    if sections && compared {
+        times.push(c.et);
+    } else {
+        times.extend([c.error, c.et, c.samples, c.discarded]);
+    }
+    let mut whole = times.clone();
+    whole.extend([c.ratio.clone(), c.verdict.clone()]);
+    if compared && fit(page, report, &order, &mut whole, 16) {
+        grid::draw(page, &whole, 0, 2);
+    } else {
+        draw_fitting(page, report, &order, times, 3);
+        if compared {
+            page.gap();
+            let mut ratios = vec![c.number, c.program, c.ratio, c.verdict];
+            if !fit(page, report, &order, &mut ratios, 10) {
+                for cell in &mut ratios[2].cells {
+                    cell.text.truncate(cell.text.find(' ').unwrap_or(cell.text.len()));
+                }
+                "ratio".clone_into(&mut ratios[2].head);
+            }
+            draw_fitting(page, report, &order, ratios, 4);
+        }
+    }
+    notes(page, report, sections);
+}
+
+fn notes(page: &mut Page<'_>, report: &RunReport, sections: bool) {
+    page.gap();
+    comparison_notes(page, report);
+    if sections {
+        return;
+    }
+    let mut reasons = Reasons::default();
+    for (i, s) in report.series.iter().enumerate() {
+        let number = (i + 1).to_string();
+        if s.counted == 0 {
+            reasons.add(&number, &"no sample was taken");
+            continue;
+        }
+        for (name, m) in [("PT", &s.pt), ("ET", &s.et)] {
+            if let Some(why) = m.absent() {
+                reasons.add(&number, &format!("{name} {why}"));
+            }
+        }
+    }
+    for line in shortened(reasons.lines(page), page) {
+        page.hang(&[], Paint::Warn, &format!("program {line}"));
+    }
+    if report.series.iter().filter_map(|s| s.pt.value().or(s.et.value())).any(|m| !m.trustworthy) {
+        let text = "n!: fewer than half of the samples are left; the result is not trustworthy";
+        page.hang(&[], Paint::Warn, text);
+    }
+    let mut reasons = Reasons::default();
+    for (i, s) in report.series.iter().enumerate() {
+        for l in words::failures(page, s, 2) {
+            reasons.add(&(i + 1).to_string(), &l);
+        }
+    }
+    for line in shortened(reasons.lines(page), page) {
+        page.hang(&[], Paint::Bad, &format!("failed: program {line}"));
+    }
+}
+
+/// At most a few lines, and how many more there would be.
+fn shortened(mut lines: Vec<String>, page: &Page<'_>) -> Vec<String> {
+    const LINES: usize = 6;
+    if !page.style.full && lines.len() > LINES {
+        let rest = lines.len() - LINES;
+        lines.truncate(LINES);
+        lines.push(format!("{} and {rest} more lines like these", page.g.dots));
+    }
+    lines
+}
+
+fn comparison_notes(page: &mut Page<'_>, report: &RunReport) {
+    let Some(first) = report.comparisons.first() else {
+        return;
+    };
+    let mixed = report.comparisons.iter().any(|c| c.measure != first.measure);
+    let what = if mixed { "PT (ET where PT is absent)" } else { measure(first.measure) };
+    let to = u64::from(first.reference) + 1;
+    let pairs = (
+        report.comparisons.iter().map(|c| c.pairs).min().unwrap_or(0),
+        report.comparisons.iter().map(|c| c.pairs).max().unwrap_or(0),
+    );
+    let pairs = if pairs.0 == pairs.1 { pairs.0.to_string() } else { format!("{}-{}", pairs.0, pairs.1) };
+    let text = format!(
+        "ratio: {what} of the program divided by {what} of program {to}; median of {pairs} pairs, 95% sign-test interval"
+    );
+    page.hang(&[], Paint::Dim, &text);
+    let mut reasons = Reasons::default();
+    for c in &report.comparisons {
+        if let Err(why) = &c.interval {
+            reasons.add(&(u64::from(c.series) + 1).to_string(), why);
+        }
+    }
+    for line in reasons.lines(page) {
+        page.hang(&[], Paint::Dim, &format!("no interval for program {line}"));
+    }
+    if report.comparisons.iter().any(|c| !c.paired_in_time) {
+        let why = match report.run.plan.order {
+            Order::Sequential => "the programs ran one after the other",
+            Order::Rounds | Order::Random => "the pairs were not neighbours in time",
+        };
+        let text = format!("{why}: a drift of the machine looks like a difference (--order rounds)");
+        page.hang(&[], Paint::Warn, &text);
+    }
+}

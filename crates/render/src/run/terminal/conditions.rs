@@ -1,0 +1,171 @@
+//! Under which conditions was measured, said once per run.
+
+use crate::kit::dates::utc;
+use crate::kit::number;
+use crate::kit::screen::Page;
+use crate::kit::style::Paint;
+use crate::kit::text;
+use crate::run::terminal::words::plural;
+use tarebench_core::base::reading::Reading;
+use tarebench_core::documents::head::Status;
+use tarebench_core::machine::data::Standing;
+use tarebench_core::run::plan::{Order, RunCount};
+use tarebench_core::run::report::data::RunReport;
+
+/// Draws machine, clock, sources, checks and protocol steps.
+pub(crate) fn section(page: &mut Page<'_>, report: &RunReport) {
+    page.gap();
+    page.title("Conditions");
+    run(page, report);
+    machine(page, report);
+    clock(page, report);
+    pt_source(page, report);
+    checks(page, report);
+    protocol(page, report);
+}
+
+fn run(page: &mut Page<'_>, report: &RunReport) {
+    let run = &report.run;
+    let plan = &run.plan;
+    let mut items = Vec::new();
+    if run.id > 0 {
+        items.push(format!("run {}", run.id));
+    }
+    items.push(utc(run.created.0));
+    let warmups = plural(plan.warmup, "warm-up");
+    items.push(match plan.runs {
+        RunCount::Fixed(n) => format!("{} after {warmups}", plural(n, "sample")),
+        RunCount::Adaptive { precision, min, max } => {
+            let p = number::percent(precision).unwrap_or_default();
+            format!("adaptive: {min} to {max} samples until precise to {p}, after {warmups}")
+        }
+    });
+    if report.series.len() > 1 {
+        items.push(
+            match plan.order {
+                Order::Rounds => "in rounds",
+                Order::Random => "in random rounds",
+                Order::Sequential => "one program after the other",
+            }
+            .to_owned(),
+        );
+    }
+    page.field_items("run", &items);
+    let state = match run.status {
+        Status::Finished => return,
+        Status::Unfinished => "not finished",
+        Status::Interrupted => "interrupted",
+    };
+    let resume = if run.id > 0 { format!("; tare resume {} goes on with it", run.id) } else { String::new() };
+    page.painted_field("", Paint::Warn, &format!("{state}{resume}"));
+}
+
+fn machine(page: &mut Page<'_>, report: &RunReport) {
+    let h = &report.run.host;
+    let mut items = vec![page.style.show(&h.name)];
+    let times = if page.style.unicode { "×" } else { "x" };
+    items.push(match &h.cpu {
+        Reading::Value(cpu) => format!("{} {times} {}", h.cpus, page.style.prose(cpu)),
+        Reading::Absent(_) => plural(h.cpus, "CPU"),
+    });
+    if let Some(v) = h.hypervisor.value().filter(|v| *v != "none") {
+        items.push(format!("virtual ({})", page.style.prose(v)));
+    }
+    items.push(format!("Linux {} {}", page.style.prose(&h.kernel), page.style.prose(&h.architecture)));
+    if let (Reading::Value(d), true) = (&h.distribution, page.style.full) {
+        items.push(page.style.prose(d));
+    }
+    let room = page.field_width();
+    let items: Vec<String> = items.iter().map(|i| text::cut(i, room, page.g.dots).into_owned()).collect();
+    page.field_items("machine", &items);
+}
+
+fn clock(page: &mut Page<'_>, report: &RunReport) {
+    let h = &report.run.host;
+    let mut items = vec!["ET from CLOCK_MONOTONIC".to_owned()];
+    items.push(match &h.clock_source {
+        Reading::Value(c) => format!("clock source {}", page.style.prose(c)),
+        Reading::Absent(a) => format!("clock source {}", page.style.prose(&a.to_string())),
+    });
+    if let Some(ghz) = h.cycle_counter_hz.value().and_then(|hz| number::fixed(hz / 1e9, 3)) {
+        items.push(format!("cycle counter {ghz} GHz"));
+    }
+    page.field_items("clock", &items);
+}
+
+fn pt_source(page: &mut Page<'_>, report: &RunReport) {
+    let source = report.run.pt_source;
+    let misses = source.misses().map_or_else(|| "misses nothing".to_owned(), |m| format!("misses {m}"));
+    page.field("PT source", &format!("{}; {misses}", source.name()));
+    let notes = &report.run.pt_source_notes;
+    let limit = if page.style.full { usize::MAX } else { 2 };
+    for n in notes.iter().take(limit) {
+        let n = page.style.prose(n);
+        page.painted_field("", Paint::Dim, &format!("not used: {n}"));
+    }
+}
+
+fn checks(page: &mut Page<'_>, report: &RunReport) {
+    match &report.profile {
+        Ok(name) => {
+            let name = page.style.show(name);
+            page.field("check 1", &format!("daemons over their cutoffs of profile {name}"));
+        }
+        Err(why) => {
+            let why = page.style.prose(why);
+            let why = why.strip_prefix("not done: ").unwrap_or(&why);
+            page.painted_field("check 1", Paint::Warn, &format!("not done: {why}"));
+        }
+    }
+    let sigma = report.run.plan.sigma;
+    let pm = page.g.plus_minus;
+    page.field("check 2", &format!("outside mean {pm} {sigma} s.d. of what check 1 left"));
+}
+
+fn protocol(page: &mut Page<'_>, report: &RunReport) {
+    let p = &report.protocol;
+    page.gap();
+    let held = p.steps.iter().filter(|s| s.standing == Standing::Held).count();
+    page.line(&[
+        (
+            Paint::Title,
+            match p.reached {
+                0 => "Protocol: reaches no version of EMP".to_owned(),
+                n => format!("Protocol: reaches EMPv{n}"),
+            },
+        ),
+        (Paint::Plain, format!("  ({held} of {} held)", plural(p.steps.len() as u64, "step"))),
+    ]);
+    let narrow = page.narrow();
+    let room = if narrow { 20 } else { 28 };
+    let asks: Vec<String> =
+        p.steps.iter().map(|s| text::cut(&page.style.prose(&s.asks), room, page.g.dots).into_owned()).collect();
+    let wide = asks.iter().map(|a| text::columns(a)).max().unwrap_or(0);
+    for (s, asks) in p.steps.iter().zip(&asks) {
+        let (mark, paint) = match s.standing {
+            Standing::Held => (page.g.held, Paint::Good),
+            Standing::NotHeld => (page.g.not_held, Paint::Bad),
+            Standing::Unknown => (page.g.unknown, Paint::Warn),
+        };
+        let pad = " ".repeat(wide - text::columns(asks));
+        let finding = page.style.prose(&s.finding);
+        let head = [(paint, format!("  {mark}")), (Paint::Plain, format!(" v{}  {asks}{pad}", s.version))];
+        if narrow || finding.is_empty() {
+            page.line(&head);
+            page.hang(&[(Paint::Plain, " ".repeat(8))], Paint::Dim, &finding);
+        } else {
+            let [mark, ask] = head;
+            page.hang(&[mark, ask, (Paint::Plain, "  ".to_owned())], Paint::Plain, &finding);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn dates() {
+        assert_eq!(super::utc(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(super::utc(1_709_210_096 * 1_000_000_000), "2024-02-29 12:34:56 UTC");
+        assert_eq!(super::utc(-1_000_000_000), "1969-12-31 23:59:59 UTC");
+    }
+}

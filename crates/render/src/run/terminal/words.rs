@@ -1,0 +1,124 @@
+//! Words and figures that several parts of the report share.
+
+use crate::kit::number;
+use crate::kit::number::Scale;
+use crate::kit::screen::Page;
+use std::fmt::Display;
+use tarebench_core::run::report::data::{Measure, MeasureReport, SeriesReport};
+use tarebench_core::statistics::intervals::Interval;
+
+/// `PT`, `ET` or `net`.
+pub(crate) fn measure(m: Measure) -> &'static str {
+    match m {
+        Measure::Pt => "PT",
+        Measure::Et => "ET",
+        Measure::Net => "net",
+    }
+}
+
+/// `1 sample`, `2 samples`.
+pub(crate) fn plural(n: impl Into<u64>, one: &str) -> String {
+    let n = n.into();
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+/// A time with its unit, or the sign for absent.
+pub(crate) fn time(page: &Page<'_>, ns: f64) -> String {
+    let text = number::time(ns, page.style.unit, page.style.unicode);
+    text.map_or_else(|| page.g.absent.to_owned(), |t| t.replacen('-', page.g.minus, 1))
+}
+
+/// A time in a scale, or the sign for absent.
+pub(crate) fn value(page: &Page<'_>, scale: Scale, ns: f64) -> String {
+    let text = scale.value(ns);
+    text.map_or_else(|| page.g.absent.to_owned(), |t| t.replacen('-', page.g.minus, 1))
+}
+
+/// `[low, high]` in a scale.
+pub(crate) fn interval(page: &Page<'_>, scale: Scale, i: &Interval) -> String {
+    format!("[{}, {}]", value(page, scale, i.low), value(page, scale, i.high))
+}
+
+/// The scale of a row.
+pub(crate) fn scale(page: &Page<'_>, m: &MeasureReport) -> Scale {
+    Scale::of(m.mean, m.std_dev, page.style.unit)
+}
+
+/// Sample numbers, from 1, in ranges: `1-3, 7`; cut after some.
+pub(crate) fn numbers(indices: &[u32], absent_more: usize) -> String {
+    let mut sorted: Vec<u64> = indices.iter().map(|&i| u64::from(i) + 1).collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for n in sorted {
+        match ranges.last_mut() {
+            Some((_, end)) if *end + 1 == n => *end = n,
+            _ => ranges.push((n, n)),
+        }
+    }
+    let total = ranges.len();
+    let mut parts: Vec<String> = Vec::new();
+    for &(a, b) in ranges.iter().take(absent_more) {
+        match b - a {
+            0 => parts.push(a.to_string()),
+            1 => parts.push(format!("{a}, {b}")),
+            _ => parts.push(format!("{a}-{b}")),
+        }
+    }
+    if total > absent_more {
+        let rest: u64 = ranges[absent_more..].iter().map(|(a, b)| b - a + 1).sum();
+        parts.push(format!("and {rest} more"));
+    }
+    parts.join(", ")
+}
+
+/// Reasons, each once, with those it applies to: `user, system: not known: …`.
+#[derive(Default)]
+pub(crate) struct Reasons(Vec<(Vec<String>, String)>);
+
+impl Reasons {
+    pub(crate) fn add(&mut self, what: &str, why: &impl Display) {
+        let why = why.to_string();
+        let why = why.strip_prefix("no interval: ").unwrap_or(&why).to_owned();
+        match self.0.iter_mut().find(|(_, w)| *w == why) {
+            Some((whats, _)) if whats.iter().any(|w| w == what) => {}
+            Some((whats, _)) => whats.push(what.to_owned()),
+            None => self.0.push((vec![what.to_owned()], why)),
+        }
+    }
+
+    pub(crate) fn lines(&self, page: &Page<'_>) -> Vec<String> {
+        let line = |(whats, why): &(Vec<String>, String)| format!("{}: {}", whats.join(", "), page.style.prose(why));
+        self.0.iter().map(line).collect()
+    }
+}
+
+/// The failures of a series, grouped, one line each.
+pub(crate) fn failures(page: &Page<'_>, s: &SeriesReport, limit: usize) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
+    for f in &s.failures {
+        let what = page.style.prose(&f.outcome.to_string());
+        let accepted = match (f.ignored, f.warmup) {
+            (true, false) => " (accepted: it counts)",
+            (true, true) => " (accepted)",
+            (false, _) => "",
+        };
+        let phase = if f.warmup { "warm-up" } else { "sample" };
+        let key = format!("{phase}\u{0}{what}{accepted}");
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, list)) => list.push(f.index),
+            None => groups.push((key, vec![f.index])),
+        }
+    }
+    let rest = groups.len().saturating_sub(limit);
+    let mut lines: Vec<String> = Vec::new();
+    for (key, list) in groups.iter().take(limit) {
+        let (phase, what) = key.split_once('\u{0}').unwrap_or(("", key));
+        let s = if list.len() > 1 { "s" } else { "" };
+        lines.push(format!("{phase}{s} {}: {what}", numbers(list, 8)));
+    }
+    if rest > 0 {
+        lines.push(format!("{} and {rest} more kinds of failure", page.g.dots));
+    }
+    lines
+}

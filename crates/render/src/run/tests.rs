@@ -1,0 +1,262 @@
+use crate::documents::list;
+use crate::kit::style::{Sort, Style};
+use crate::kit::text::columns;
+use crate::run::fixtures;
+use crate::run::terminal::report::run_report;
+use crate::run::{csv, hyperfine};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::documents::head::Status;
+use tarebench_core::run::report::data::RunReport;
+
+fn style(width: usize) -> Style {
+    Style { width, more: Some("tare show 12 --full".into()), ..Style::default() }
+}
+
+fn all() -> Vec<RunReport> {
+    vec![
+        fixtures::one(),
+        fixtures::three(),
+        fixtures::scan(),
+        fixtures::troubled(),
+        fixtures::absent(),
+        fixtures::hostile(),
+        fixtures::report(Vec::new()),
+    ]
+}
+
+#[test]
+fn one_program() {
+    assert_snapshot!("one_100", run_report(&fixtures::one(), &style(100)));
+    assert_snapshot!("one_72", run_report(&fixtures::one(), &style(72)));
+    assert_snapshot!("one_40", run_report(&fixtures::one(), &style(40)));
+    let full = Style { full: true, ..style(100) };
+    assert_snapshot!("one_full", run_report(&fixtures::one(), &full));
+}
+
+#[test]
+fn one_program_plain_and_coloured() {
+    let ascii = Style { unicode: false, ..style(100) };
+    let text = run_report(&fixtures::one(), &ascii);
+    assert!(text.is_ascii());
+    assert_snapshot!("one_ascii", text);
+    let color = Style { color: true, ..style(100) };
+    let text = run_report(&fixtures::one(), &color);
+    assert_eq!(without_sgr(&text), run_report(&fixtures::one(), &style(100)));
+    assert_snapshot!("one_color", text.replace('\x1b', "ESC"));
+}
+
+#[test]
+fn several_programs() {
+    assert_snapshot!("three_100", run_report(&fixtures::three(), &style(100)));
+    assert_snapshot!("three_72", run_report(&fixtures::three(), &style(72)));
+    assert_snapshot!("scan_120", run_report(&fixtures::scan(), &style(120)));
+    assert_snapshot!("scan_100", run_report(&fixtures::scan(), &style(100)));
+    assert_snapshot!("scan_72", run_report(&fixtures::scan(), &style(72)));
+    assert_snapshot!("scan_40", run_report(&fixtures::scan(), &style(40)));
+}
+
+#[test]
+fn trouble() {
+    assert_snapshot!("troubled_100", run_report(&fixtures::troubled(), &style(100)));
+    assert_snapshot!("troubled_72", run_report(&fixtures::troubled(), &style(72)));
+    assert_snapshot!("absent_100", run_report(&fixtures::absent(), &style(100)));
+    assert_snapshot!("hostile_100", run_report(&fixtures::hostile(), &style(100)));
+    let full = Style { full: true, ..style(100) };
+    assert_snapshot!("hostile_full", run_report(&fixtures::hostile(), &full));
+}
+
+#[test]
+fn order_of_rows() {
+    let numbers = |sort| {
+        let text = run_report(&fixtures::three(), &Style { sort, ..style(120) });
+        let table = text.split("program  ").nth(1).unwrap().to_owned();
+        table.lines().skip(1).take(3).map(|l| l.trim()[..1].to_owned()).collect::<String>()
+    };
+    assert_eq!(numbers(Sort::Auto), "312");
+    assert_eq!(numbers(Sort::Command), "123");
+    assert_eq!(numbers(Sort::MeanTime), "312");
+}
+
+#[test]
+fn documents() {
+    assert_snapshot!("markdown", crate::run::markup::markdown(&fixtures::three(), None, Sort::Auto));
+    assert_snapshot!("markdown_hostile", crate::run::markup::markdown(&fixtures::hostile(), None, Sort::Auto));
+    assert_snapshot!("markdown_absent", crate::run::markup::markdown(&fixtures::absent(), None, Sort::MeanTime));
+    assert_snapshot!("asciidoc", crate::run::markup::asciidoc(&fixtures::three(), None, Sort::MeanTime));
+    let unit = Some(crate::kit::number::Unit::Second);
+    assert_snapshot!("orgmode", crate::run::markup::orgmode(&fixtures::three(), unit, Sort::Command));
+    assert_snapshot!("csv_series", csv::series(&fixtures::scan()).unwrap());
+    assert_snapshot!("csv_series_absent", csv::series(&fixtures::absent()).unwrap());
+    assert_snapshot!("csv_samples", csv::samples(&fixtures::one(), &fixtures::samples()).unwrap());
+}
+
+#[test]
+fn the_full_document_reads_back() {
+    for (r, samples) in [(fixtures::troubled(), Vec::new()), (fixtures::hostile(), fixtures::samples())] {
+        let text = crate::run::json::full(&r, &samples).unwrap();
+        assert!(!text.trim_end().chars().any(crate::kit::text::hidden));
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["format"], "tare-report");
+        assert_eq!(value["version"], 1);
+        let back: RunReport = serde_json::from_value(value["report"].clone()).unwrap();
+        assert_eq!(back, r);
+        let back: Vec<tarebench_core::sample::data::Sample> = serde_json::from_value(value["samples"].clone()).unwrap();
+        assert_eq!(back, samples);
+    }
+}
+
+#[test]
+fn hyperfine_json() {
+    let text = hyperfine::json(&fixtures::one(), &fixtures::samples()).unwrap();
+    assert_snapshot!("hyperfine", text);
+    let keys = [
+        "command",
+        "mean",
+        "stddev",
+        "median",
+        "user",
+        "system",
+        "min",
+        "max",
+        "times",
+        "memory_usage_byte",
+        "exit_codes",
+    ];
+    let at: Vec<usize> = keys.iter().map(|k| text.find(&format!("      \"{k}\": ")).unwrap()).collect();
+    assert!(at.is_sorted());
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let result = &value["results"][0];
+    assert_eq!(result.as_object().unwrap().len(), keys.len());
+    for k in ["mean", "stddev", "median", "user", "system", "min", "max"] {
+        assert!(result[k].is_f64(), "{k}");
+    }
+    assert_eq!(result["times"].as_array().unwrap().len(), 3);
+    assert_eq!(result["exit_codes"], serde_json::json!([0, 2, 137]));
+    assert!(result["memory_usage_byte"][0].is_u64());
+}
+
+#[test]
+fn hyperfine_json_where_little_is_known() {
+    let mut r = fixtures::scan();
+    r.series.truncate(2);
+    let mut samples = vec![fixtures::samples().remove(1)];
+    samples[0].peak_memory = Reading::Absent(Absent::Failed("x".into()));
+    samples[0].process_times = Reading::Absent(Absent::Failed("x".into()));
+    let value: serde_json::Value = serde_json::from_str(&hyperfine::json(&r, &samples).unwrap()).unwrap();
+    assert_eq!(value["results"].as_array().unwrap().len(), 1);
+    let result = &value["results"][0];
+    assert!(result["stddev"].is_null() && result["user"].is_null());
+    assert!(result.get("memory_usage_byte").is_none());
+    assert_eq!(result["parameters"], serde_json::json!({"n": "2"}));
+    assert_eq!(hyperfine::json(&r, &[]).unwrap(), "{\n  \"results\": []\n}\n");
+}
+
+#[test]
+fn lists() {
+    let row = |id, status, programs: &[&str]| list::Row {
+        id,
+        created: "2025-11-21 01:36".into(),
+        status,
+        programs: programs.iter().map(|p| (*p).to_owned()).collect(),
+        samples: 20,
+        tags: BTreeMap::from([("branch".to_owned(), "main\x1b".to_owned())]),
+    };
+    let rows = [
+        row(12, Status::Finished, &["sort -n big.txt", "gsort -n big.txt"]),
+        row(11, Status::Interrupted, &["./target/release/solve --grid 100 --method conjugate-gradient input.dat"]),
+        row(9, Status::Unfinished, &["true"]),
+    ];
+    assert_snapshot!("list_100", list::table(&rows, &style(100)));
+    assert_snapshot!("list_60", list::table(&rows, &style(60)));
+    assert_eq!(list::table(&[], &style(60)), "no stored runs\n");
+}
+
+/// Removes SGR sequences; any other control character stays.
+fn without_sgr(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\x1b[") {
+        out.push_str(before);
+        let end = after.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap();
+        assert!(after[end..].starts_with('m'));
+        rest = &after[end + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+fn check(text: &str, s: &Style) {
+    let text = if s.color { without_sgr(text) } else { text.to_owned() };
+    assert!(!text.chars().any(|c| c != '\n' && crate::kit::text::hidden(c)), "{text:?}");
+    assert!(s.unicode || text.is_ascii(), "{text:?}");
+    for l in text.lines() {
+        assert!(columns(l) <= s.width.max(40), "{} columns: {l:?}", columns(l));
+        assert_eq!(l.trim_end(), l);
+    }
+    assert!(text.ends_with('\n') && !text.ends_with("\n\n"));
+}
+
+#[test]
+fn every_width_and_style() {
+    for r in all() {
+        for width in (20..140).step_by(3) {
+            for bits in 0..8 {
+                let s =
+                    Style { width, color: bits & 1 != 0, unicode: bits & 2 != 0, full: bits & 4 != 0, ..style(width) };
+                check(&run_report(&r, &s), &s);
+            }
+        }
+    }
+}
+
+fn value() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        (0.0..13.0f64).prop_map(|e| 10f64.powf(e)),
+        Just(0.0),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(-1e9),
+        Just(f64::MAX),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_wider_than_the_terminal(
+        labels in proptest::collection::vec("\\PC{0,80}|.{0,400}|[a-z \\x1b\\n]{0,30}", 1..6),
+        mean in value(), sd in value(), n in 0u32..200, width in 60usize..130,
+        color in any::<bool>(), unicode in any::<bool>(), full in any::<bool>(), compared in any::<bool>(),
+    ) {
+        let series: Vec<_> = labels
+            .iter()
+            .map(|l| fixtures::series(l, fixtures::measure(mean, sd, n, n / 3, n / 4), fixtures::measure(sd, mean, n, 0, 0)))
+            .collect();
+        let mut r = fixtures::report(series);
+        for i in 1..labels.len() as u32 {
+            if compared {
+                r.comparisons.push(fixtures::comparison(i, mean, sd, mean, tarebench_core::compare::ratio::Verdict::Faster));
+            }
+            r.series[i as usize].daemons[0].family = labels[i as usize].clone();
+            r.series[i as usize].difference.steal = Reading::Absent(Absent::Failed(labels[0].clone()));
+        }
+        let s = Style { width, color, unicode, full, ..Style::default() };
+        check(&run_report(&r, &s), &s);
+        let rows = [list::Row {
+            id: 1, created: labels[0].clone(), status: Status::Finished, programs: labels.clone(),
+            samples: u64::from(n), tags: BTreeMap::from([(labels[0].clone(), labels[0].clone())]),
+        }];
+        check(&list::table(&rows, &s), &s);
+        for text in [
+            crate::run::markup::markdown(&r, None, Sort::Auto), crate::run::markup::asciidoc(&r, None, Sort::Auto),
+            crate::run::markup::orgmode(&r, None, Sort::Auto), csv::series(&r).unwrap(),
+        ] {
+            prop_assert!(!text.chars().any(|c| c != '\n' && crate::kit::text::hidden(c)));
+        }
+        let table = crate::run::markup::orgmode(&r, None, Sort::Auto);
+        prop_assert_eq!(table.lines().count(), labels.len() + 2);
+        prop_assert!(table.lines().skip(2).all(|l| l.matches('|').count() == 8));
+    }
+}

@@ -1,0 +1,574 @@
+//! The studies of CS:APP chapter 9 as tables and figures.
+
+use crate::kit::error::RenderError;
+use crate::kit::number;
+use crate::kit::screen::Page;
+use crate::kit::style::Style;
+use crate::kit::svg::lines::{Lines, figure};
+use crate::kit::table::{Table, draw};
+use serde::Serialize;
+use tarebench_core::documents::head::Head;
+use tarebench_core::kbest::clocks::Kind;
+use tarebench_core::study::data::{M, PATIENT, Part, Plan, Seen, Study};
+use tarebench_core::study::report::{
+    Against, Counted, EqualCalls, Errors, Executions, Look, equal_calls, executions, interval_errors, kbest_errors, ks,
+};
+
+/// The error that the book's figures do not go below.
+const FLOOR: f64 = 0.001;
+
+fn time(ns: f64, unicode: bool) -> String {
+    number::time(ns, None, unicode).unwrap_or_default()
+}
+
+fn signed(error: f64) -> String {
+    let text = number::percent(error).unwrap_or_default();
+    if error > 0.0 { format!("+{text}") } else { text }
+}
+
+/// The clock of elapsed time that was used.
+fn elapsed(parts: &[Part]) -> Kind {
+    let first = parts.iter().find_map(|p| match &p.seen {
+        Seen::Kbest { timings, .. } => timings.first().map(|t| t.clock),
+        _ => None,
+    });
+    first.unwrap_or(Kind::Counter)
+}
+
+/// A table of lengths by loads.
+fn by_load(title: &str, note: &str, errors: &[Errors], unicode: bool) -> Table {
+    let loads = loads_of(errors);
+    let heads: Vec<String> = loads.iter().map(|l| format!(">load {l}")).collect();
+    let mut columns = vec![">length"];
+    columns.extend(heads.iter().map(String::as_str));
+    let mut table = Table::new(title, note, &columns);
+    for length in lengths(errors) {
+        let cell = |load: &u32| {
+            let found = errors.iter().find(|e| e.load == *load && e.length == length);
+            found.map_or(String::new(), median)
+        };
+        let cells = std::iter::once(time(length, unicode)).chain(loads.iter().map(cell));
+        table.row(cells.collect(), Vec::new());
+    }
+    table
+}
+
+fn loads_of(errors: &[Errors]) -> Vec<u32> {
+    let mut all: Vec<u32> = errors.iter().map(|e| e.load).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The median error, and how many were refused.
+fn median(e: &Errors) -> String {
+    match (e.median, e.refused) {
+        (None, 0) => String::new(),
+        (None, _) => "slice too short".to_owned(),
+        (Some(m), 0) => signed(m),
+        (Some(m), refused) => format!("{} ({refused} of {} refused)", signed(m), refused + e.measured),
+    }
+}
+
+fn lengths(errors: &[Errors]) -> Vec<f64> {
+    let mut all: Vec<f64> = errors.iter().map(|e| e.length).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all
+}
+
+fn kbest_tables(parts: &[Part], u: bool) -> Vec<Table> {
+    let book = Look { clock: elapsed(parts), k: 3, most: M, compensated: false, as_the_book: true };
+    let ours = Look { compensated: true, as_the_book: false, ..book };
+    let mut all = vec![
+        by_load(
+            "Error of K-best as the book's library has it (figure 9.14)",
+            "Median of (measured - T(r)) / T(r); K = 3, M = 30, not compensated, nothing refused.",
+            &kbest_errors(parts, book),
+            u,
+        ),
+        by_load(
+            "With compensation for timer interrupts (figure 9.16)",
+            "The same trials, less the least cost of the interrupts that they contain for certain.",
+            &kbest_errors(parts, Look { compensated: true, ..book }),
+            u,
+        ),
+        by_load(
+            "As tare's library has it",
+            "The same; where another process had the CPU in every trial it says so instead of a value.",
+            &kbest_errors(parts, ours),
+            u,
+        ),
+        by_load(
+            "With patience: M = 200",
+            "The same, with more trials until three agree: for machines that are slow for milliseconds at a time.",
+            &kbest_errors(parts, Look { most: PATIENT, ..ours }),
+            u,
+        ),
+        by_load(
+            "With the thread's CPU time",
+            "K = 3. The kernel charges to the nanosecond, whoever else is there.",
+            &kbest_errors(parts, Look { clock: Kind::ThreadCpu, ..book }),
+            u,
+        ),
+        by_load(
+            "With gettimeofday (figure 9.22)",
+            "K = 3, compensated.",
+            &kbest_errors(parts, Look { clock: Kind::Gettimeofday, compensated: true, ..book }),
+            u,
+        ),
+    ];
+    all.push(by_k(parts, book, u));
+    let claimed = kbest_errors(parts, book);
+    let mut table = Table::new(
+        "What K-best says of itself",
+        "Converged measurements, median of (vK - v1) / v1, median trials; the same as in the first table.",
+        &[">length", ">load", ">converged", ">(vK - v1) / v1", ">error", ">trials"],
+    );
+    let (least, most) = (loads_of(&claimed).first().copied(), loads_of(&claimed).last().copied());
+    for e in claimed.iter().filter(|e| [least, most].contains(&Some(e.load))) {
+        let percent = |v: Option<f64>| v.and_then(number::percent).unwrap_or_default();
+        table.row(
+            vec![
+                time(e.length, u),
+                e.load.to_string(),
+                format!("{} of {}", e.converged, e.measured + e.refused),
+                percent(e.claimed),
+                e.median.map(signed).unwrap_or_default(),
+                e.trials.map(|t| format!("{t}")).unwrap_or_default(),
+            ],
+            Vec::new(),
+        );
+    }
+    all.push(table);
+    all
+}
+
+fn by_k(parts: &[Part], look: Look, u: bool) -> Table {
+    let heads: Vec<String> = ks().map(|k| format!(">K = {k}")).collect();
+    let mut columns = vec![">length", ">load"];
+    columns.extend(heads.iter().map(String::as_str));
+    let mut table = Table::new("By K (figure 9.15)", "As the first table, from the same trials.", &columns);
+    let errors: Vec<Vec<Errors>> = ks().map(|k| kbest_errors(parts, Look { k, ..look })).collect();
+    for (i, first) in errors.first().into_iter().flatten().enumerate() {
+        let cells = errors.iter().map(|of| of.get(i).map_or(String::new(), median));
+        table.row([time(first.length, u), first.load.to_string()].into_iter().chain(cells).collect(), Vec::new());
+    }
+    table
+}
+
+fn counted(c: Counted) -> &'static str {
+    match c {
+        Counted::Ticks => "interval counting (/proc/stat)",
+        Counted::Times => "times(2)",
+        Counted::Rusage => "getrusage(2)",
+        Counted::Cpu => "CLOCK_PROCESS_CPUTIME_ID",
+    }
+}
+
+fn interval_tables(parts: &[Part], u: bool) -> Vec<Table> {
+    let one = |c| {
+        let note = match c {
+            Counted::Cpu => "(Counted - T(r)) / T(r), median and range.",
+            _ => {
+                "(Counted - T(r)) / T(r), and the error of counting alone: against CLOCK_PROCESS_CPUTIME_ID. Median and range."
+            }
+        };
+        let columns = [">length", ">load", ">against T(r)", ">from", ">to", ">against exact", ">from", ">to"];
+        let mut table = Table::new(counted(c), note, &columns);
+        let exact = interval_errors(parts, c, Against::Exact);
+        for e in interval_errors(parts, c, Against::Expected) {
+            let three = |e: &Errors| {
+                let range = |pick: fn((f64, f64)) -> f64| e.range.map(|r| signed(pick(r))).unwrap_or_default();
+                [e.median.map(signed).unwrap_or_default(), range(|r| r.0), range(|r| r.1)]
+            };
+            let mut cells = vec![time(e.length, u), e.load.to_string()];
+            cells.extend(three(&e));
+            if c != Counted::Cpu {
+                let same = exact.iter().find(|x| x.load == e.load && x.length == e.length);
+                cells.extend(same.into_iter().flat_map(three));
+            }
+            table.row(cells, Vec::new());
+        }
+        table
+    };
+    Counted::ALL.into_iter().map(one).collect()
+}
+
+const CALLS: [(&str, &str); 6] = [
+    ("procA(b1)", "code, data and measuring code not cached"),
+    ("procA(b2)", "data not cached"),
+    ("procA(b3)", "data not cached"),
+    ("procA(b1)", "all cached"),
+    ("procB(b1)", "code not cached"),
+    ("procB(b2)", "all cached"),
+];
+
+fn caching_tables(parts: &[Part], u: bool) -> Vec<Table> {
+    let mut t = Table::new(
+        "Executions of a procedure (figures 9.11, 9.12)",
+        "The sum of an array, again and again. Near: at most a tenth above the shortest of any load.",
+        &[">length", ">load", ">executions", ">shortest", ">longest", ">longest / shortest of all", ">near"],
+    );
+    for e in executions(parts) {
+        let by = |f: fn(f64, f64) -> f64, from: f64| e.elapsed.iter().copied().fold(from, f);
+        t.row(
+            vec![
+                time(e.length, u),
+                e.load.to_string(),
+                e.elapsed.len().to_string(),
+                time(by(f64::min, f64::INFINITY), u),
+                time(by(f64::max, 0.0), u),
+                format!("{:.2}", e.worst),
+                e.near.to_string(),
+            ],
+            Vec::new(),
+        );
+    }
+    let mut all = vec![t];
+    if let Some(e) = equal_calls(parts) {
+        let mut calls = Table::new(
+            "Two equal procedures (figure 9.13)",
+            format!(
+                "Each adds 1 to eight doubles; {} sequences, caches emptied of all of it before each.",
+                e.sequences
+            ),
+            &["call", "what is missing", ">median", ">smallest", ">largest"],
+        );
+        for ((call, what), (median, low, high)) in CALLS.iter().zip(e.calls) {
+            let cells = vec![(*call).to_owned(), (*what).to_owned(), time(median, u), time(low, u), time(high, u)];
+            calls.row(cells, Vec::new());
+        }
+        all.push(calls);
+        all.push(misses(&e, u));
+    }
+    all
+}
+
+fn misses(e: &EqualCalls, u: bool) -> Table {
+    let mut t = Table::new("What the misses cost (practice problem 9.6)", "From the medians.", &["part", "", ">time"]);
+    let m = &e.misses;
+    for (name, what, ns) in [
+        ("c", "a call without a miss", m.none),
+        ("d", "data", m.data),
+        ("p", "the procedure's code", m.procedure),
+        ("m", "the measuring code", m.measuring),
+    ] {
+        t.row(vec![name.to_owned(), what.to_owned(), time(ns, u)], Vec::new());
+    }
+    t
+}
+
+fn tables(plan: &Plan, parts: &[Part], unicode: bool) -> Vec<Table> {
+    match plan.study {
+        Study::Kbest => kbest_tables(parts, unicode),
+        Study::IntervalCounting => interval_tables(parts, unicode),
+        Study::Caching => caching_tables(parts, unicode),
+    }
+}
+
+/// What the expected times rest on: the median and the largest of the lines' own largest errors.
+fn lines_error(parts: &[Part]) -> Option<(f64, f64)> {
+    let mut all: Vec<f64> = parts
+        .iter()
+        .filter_map(|p| match &p.seen {
+            Seen::Kbest { line, .. } | Seen::Interval { line, .. } => Some(line.max_error),
+            _ => None,
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    Some((*all.get(all.len() / 2)?, *all.last()?))
+}
+
+/// A study's head and its tables.
+pub fn terminal(head: &Head, plan: &Plan, parts: &[Part], style: &Style) -> String {
+    let full = Style { full: true, ..style.clone() };
+    let mut page = Page::new(&full);
+    page.title(&format!("Study {}: {}", head.id(), style.show(&head.title)));
+    let done = format!("{} of {} cells, CPU {} of {}", parts.len(), plan.parts(), plan.cpu, style.show(&head.machine));
+    page.field("measured", &done);
+    if let Some((median, most)) = lines_error(parts) {
+        let text = format!(
+            "T(r) = m r + b through 1 to 10 repetitions of some 10 {}s, 100 measurements each and more, \
+             which take turns with what is compared with it; off by {} in the median, {} at most",
+            if style.unicode { "µ" } else { "u" },
+            number::percent(median).unwrap_or_default(),
+            number::percent(most).unwrap_or_default()
+        );
+        page.field("expected", &text);
+    }
+    for table in tables(plan, parts, style.unicode) {
+        draw(&mut page, &table);
+    }
+    page.finish()
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    head: &'a Head,
+    plan: &'a Plan,
+    tables: Vec<Table>,
+    parts: &'a [Part],
+}
+
+/// Everything: the observations, and the tables as the terminal has them.
+///
+/// # Errors
+/// [`RenderError`].
+pub fn json(head: &Head, plan: &Plan, parts: &[Part]) -> Result<String, RenderError> {
+    let tables = tables(plan, parts, true);
+    let document = Document { format: "tare-study", version: 1, head, plan, tables, parts };
+    Ok(serde_json::to_string(&document)? + "\n")
+}
+
+fn drawn(heading: &str, below: &str, floor: Option<f64>, series: Vec<(String, Vec<(f64, f64)>)>) -> Option<String> {
+    let x = "Expected CPU time T(r)".to_owned();
+    let y = "Error".to_owned();
+    figure(&Lines { heading: heading.to_owned(), below: below.to_owned(), x, times: true, y, floor, series })
+}
+
+/// Medians by length, a series for each load.
+fn loads(errors: &[Errors]) -> Vec<(String, Vec<(f64, f64)>)> {
+    let of = |load: u32| {
+        let points = errors.iter().filter(|e| e.load == load).filter_map(|e| Some((e.length, e.median?)));
+        (format!("load {load}"), points.collect::<Vec<_>>())
+    };
+    loads_of(errors).into_iter().map(of).filter(|s| !s.1.is_empty()).collect()
+}
+
+/// The figures: file name and SVG of each that has something in it.
+pub fn figures(plan: &Plan, parts: &[Part]) -> Vec<(String, String)> {
+    let all: Vec<(&str, Option<String>)> = match plan.study {
+        Study::Kbest => {
+            let book = Look { clock: elapsed(parts), k: 3, most: M, compensated: false, as_the_book: true };
+            let plot = |name, heading: &str, look: Look| {
+                let below = "Median error by load; K = 3. Below 0.1% not told apart, as in the book.";
+                (name, drawn(heading, below, Some(FLOOR), loads(&kbest_errors(parts, look))))
+            };
+            let by_k = ks().map(|k| {
+                let errors = kbest_errors(parts, Look { k, ..book });
+                let most = loads_of(&errors).last().copied();
+                let points = errors.iter().filter(|e| Some(e.load) == most).filter_map(|e| Some((e.length, e.median?)));
+                (format!("K = {k}"), points.collect())
+            });
+            vec![
+                plot("kbest-loads.svg", "K-best by load (CS:APP figure 9.14)", book),
+                plot(
+                    "kbest-compensated.svg",
+                    "K-best, compensated for timer interrupts (CS:APP figure 9.16)",
+                    Look { compensated: true, ..book },
+                ),
+                plot(
+                    "kbest-gettimeofday.svg",
+                    "K-best with gettimeofday (CS:APP figure 9.22)",
+                    Look { clock: Kind::Gettimeofday, compensated: true, ..book },
+                ),
+                plot(
+                    "kbest-thread-cpu.svg",
+                    "K-best with the thread's CPU time",
+                    Look { clock: Kind::ThreadCpu, ..book },
+                ),
+                (
+                    "kbest-by-k.svg",
+                    drawn(
+                        "K-best by K (CS:APP figure 9.15)",
+                        "Median error under the highest load.",
+                        Some(FLOOR),
+                        by_k.collect(),
+                    ),
+                ),
+            ]
+        }
+        Study::IntervalCounting => vec![
+            (
+                "interval-counting.svg",
+                drawn(
+                    "Interval counting (CS:APP figure 9.8)",
+                    "Median error of user time counted at timer interrupts, against exact CPU time.",
+                    None,
+                    loads(&interval_errors(parts, Counted::Ticks, Against::Exact)),
+                ),
+            ),
+            (
+                "interval-times.svg",
+                drawn(
+                    "CPU time by times(2)",
+                    "Median error against exact CPU time.",
+                    None,
+                    loads(&interval_errors(parts, Counted::Times, Against::Exact)),
+                ),
+            ),
+            (
+                "interval-exact.svg",
+                drawn(
+                    "CPU time by CLOCK_PROCESS_CPUTIME_ID",
+                    "Median error against T(r): what made the computation slower than its fastest.",
+                    None,
+                    loads(&interval_errors(parts, Counted::Cpu, Against::Expected)),
+                ),
+            ),
+        ],
+        Study::Caching => sequences(&executions(parts)),
+    };
+    all.into_iter().filter_map(|(name, svg)| Some((name.to_owned(), svg?))).collect()
+}
+
+/// Executions in their order, over the shortest.
+fn sequences(all: &[Executions]) -> Vec<(&'static str, Option<String>)> {
+    let long = all.iter().map(|e| e.length).fold(0.0, f64::max);
+    let of = |is_long: bool| {
+        let mine = all.iter().filter(|e| (e.length == long) == is_long);
+        let shortest = mine.clone().flat_map(|e| &e.elapsed).copied().fold(f64::INFINITY, f64::min);
+        let series = mine.map(|e| {
+            // Eighteen, as in the book.
+            let points = e.elapsed.iter().take(18).enumerate();
+            (format!("load {}", e.load), points.map(|(i, ns)| ((i + 1) as f64, ns / shortest - 1.0)).collect())
+        });
+        series.collect::<Vec<_>>()
+    };
+    let plot = |heading: &str, series| {
+        figure(&Lines {
+            heading: heading.to_owned(),
+            below: "Each execution's time above the shortest of all.".to_owned(),
+            x: "Execution".to_owned(),
+            times: false,
+            y: "Above the shortest".to_owned(),
+            floor: None,
+            series,
+        })
+    };
+    vec![
+        ("caching-long.svg", plot("A long procedure (CS:APP figure 9.11)", of(true))),
+        ("caching-short.svg", plot("A short procedure (CS:APP figure 9.12)", of(false))),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{figures, json, terminal};
+    use crate::kit::style::Style;
+    use tarebench_core::base::reading::Reading;
+    use tarebench_core::base::units::Nanos;
+    use tarebench_core::documents::head::Head;
+    use tarebench_core::documents::head::Kind;
+    use tarebench_core::documents::head::Status;
+    use tarebench_core::kbest::clocks::Kind as Clock;
+    use tarebench_core::kbest::scheme::Parameters;
+    use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
+    use tarebench_core::statistics::fit::Fit;
+    use tarebench_core::study::data::{Cell, Part, Plan, Preset, Seen, Study};
+
+    fn head(title: &str) -> Head {
+        Head {
+            kind: Kind::Study,
+            number: 3,
+            uuid: "0".repeat(32),
+            title: title.to_owned(),
+            created: Nanos(0),
+            status: Status::Finished,
+            tool: "0.1.0".to_owned(),
+            machine: "here".to_owned(),
+        }
+    }
+
+    fn style() -> Style {
+        Style::default()
+    }
+
+    fn plan(study: Study) -> Plan {
+        Plan::new(study, Preset::Minutes, 1)
+    }
+
+    fn kbest(load: u32, ms: f64, counts: &[f64]) -> Part {
+        let timing = |clock, hz: f64| Timing {
+            clock,
+            hz,
+            cache: Cache::Warm,
+            repetitions: 1,
+            parameters: Parameters::new(5, 0.001, 30, 0).unwrap(),
+            compensation: Reading::Value(Compensation { cost: 2e4, period: 4e6 }),
+            overhead: 28,
+            less_overhead: false,
+            apart: 0,
+            trials: counts
+                .iter()
+                .map(|c| Trial {
+                    count: (c * hz / 1e3) as u64,
+                    cpu: Some((ms * 1e6) as u64),
+                    ticks: Some(3),
+                    preemptions: Some(0),
+                    waits: Some(0),
+                    core_cycles: None,
+                })
+                .collect(),
+        };
+        let line = Fit { slope: 1e4, intercept: 0.0, max_error: 0.003 };
+        let timings =
+            vec![timing(Clock::Counter, 1e9), timing(Clock::Gettimeofday, 1e6), timing(Clock::ThreadCpu, 1e9)];
+        let seen = Seen::Kbest { line, repetitions: (ms * 100.0) as u64, timings };
+        Part { cell: Cell::Kbest { load, length: ms * 1e6 }, round: 0, seen }
+    }
+
+    #[test]
+    fn every_table_of_the_kbest_study() {
+        let parts = [
+            kbest(1, 0.1, &[0.1, 0.1001, 0.10005, 0.102]),
+            kbest(11, 0.1, &[0.3, 0.1002, 0.10021, 0.10022]),
+            kbest(1, 10.0, &[10.08, 10.081, 10.082, 10.5]),
+            kbest(11, 10.0, &[110.0, 111.0, 110.05]),
+        ];
+        let head = head("kbest (minutes)");
+        insta::assert_snapshot!(terminal(&head, &plan(Study::Kbest), &parts, &style()));
+        let figures = figures(&plan(Study::Kbest), &parts);
+        assert_eq!(figures.len(), 5);
+        for (name, svg) in figures {
+            assert!(roxmltree::Document::parse(&svg).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_table_of_the_others() {
+        let line = Fit { slope: 1e4, intercept: 0.0, max_error: 0.003 };
+        let interval = |load, ticks| Part {
+            cell: Cell::Interval { load, length: 2e7 },
+            round: 0,
+            seen: Seen::Interval {
+                line,
+                repetitions: 2000,
+                ticks,
+                times: 20_000_000,
+                rusage: 20_100_000,
+                cpu: 20_101_234,
+            },
+        };
+        let head = head("interval-counting (minutes)");
+        let parts = [interval(1, Some(10_000_000)), interval(11, Some(30_000_000)), interval(11, None)];
+        let first = terminal(&head, &plan(Study::IntervalCounting), &parts, &style());
+        assert_eq!(figures(&plan(Study::IntervalCounting), &parts).len(), 3);
+        let procedure = |load, elapsed: &[f64]| Part {
+            cell: Cell::Procedure { load, length: 36e6 },
+            round: 0,
+            seen: Seen::Procedure { elapsed: elapsed.to_vec() },
+        };
+        let calls = vec![[173.0, 57.0, 58.0, 43.0, 138.0, 43.0]; 3];
+        let equal = Part { cell: Cell::Equal, round: 0, seen: Seen::Equal { calls } };
+        let parts = [procedure(1, &[36e6, 37e6]), procedure(4, &[36.2e6, 126e6]), equal];
+        let second = terminal(&head, &plan(Study::Caching), &parts, &style());
+        insta::assert_snapshot!(format!("{first}\n{second}"));
+        assert_eq!(figures(&plan(Study::Caching), &parts).len(), 1);
+        let text = json(&head, &plan(Study::Caching), &parts).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((document["format"].as_str(), document["parts"].as_array().unwrap().len()), (Some("tare-study"), 3));
+    }
+
+    #[test]
+    fn nothing_measured_is_no_table() {
+        let head = head("kbest (paper)");
+        for study in [Study::Kbest, Study::IntervalCounting, Study::Caching] {
+            assert!(terminal(&head, &plan(study), &[], &style()).contains("0 of"));
+            assert!(figures(&plan(study), &[]).is_empty());
+        }
+    }
+}

@@ -1,0 +1,3 @@
+pub mod figures;
+pub mod page;
+pub mod terminal;

@@ -1,0 +1,178 @@
+//! The page of an activity trace: its timeline, what its inactive periods were.
+
+use crate::kit::number;
+use crate::kit::table::Table;
+use crate::kit::web::page::{Cause, EventKind, Events, GapClass, Kind, Page, Remark, Timeline};
+use crate::trace::terminal::{Activity, doubts, explanation, reason};
+use std::collections::HashMap;
+use tarebench_core::base::reading::Reading;
+use tarebench_core::trace::activity;
+use tarebench_core::trace::explained::{Explained, Reason};
+use tarebench_core::trace::timeline::What;
+
+fn time(ns: f64) -> String {
+    number::time(ns, None, true).unwrap_or_default()
+}
+
+/// The page of a trace.
+pub fn trace(a: &Activity, foot: String) -> Page {
+    let timeline = timeline(a);
+    let mut remarks: Vec<Remark> = Vec::new();
+    let mut remark = |warning: bool, text: String| remarks.push(Remark { warning, text });
+    match &a.explained {
+        Reading::Value(e) => doubts(e).into_iter().for_each(|text| remark(true, text)),
+        Reading::Absent(why) => {
+            remark(true, format!("The kernel's record: {why}. Inactive periods are told by period and length."));
+        }
+    }
+    if a.made.full {
+        remark(true, "The trace ended early: there was no room for more periods.".to_owned());
+    }
+    Page {
+        format: "tare-page",
+        version: 1,
+        kind: Kind::Trace,
+        title: format!("Activity on CPU {}", a.made.cpu),
+        subtitle: "When a process that only computes had its CPU, and what had it else".to_owned(),
+        facts: facts(a),
+        remarks,
+        plots: Vec::new(),
+        parts: Vec::new(),
+        tables: vec![causes(&timeline)],
+        timeline: Some(timeline),
+        foot,
+    }
+}
+
+fn facts(a: &Activity) -> Vec<(String, String)> {
+    let s = &a.summary;
+    let fact = |name: &str, text: String| (name.to_owned(), text);
+    let length = time(a.ns(a.trace.length() as f64));
+    let active = s.active.and_then(number::percent).map_or_else(String::new, |p| format!("{p} of {length}"));
+    let longest = s.longest.map_or_else(String::new, |l| format!(", the longest {}", time(a.ns(l as f64))));
+    let mut facts = vec![
+        fact("Active", active),
+        fact("Inactive", format!("{} periods over {} cycles{longest}", s.gaps, a.made.threshold)),
+        fact("Load", a.made.load.to_string()),
+        fact("Counter", format!("{} MHz", number::fixed(a.trace.hz() / 1e6, 1).unwrap_or_default())),
+    ];
+    if let Some(t) = &s.tick {
+        let every = time(a.ns(t.period));
+        let cost = t.median_cost.map_or_else(String::new, |c| format!(", {} each in the median", time(a.ns(c))));
+        facts.push(fact("Tick", format!("every {every}: {} a second{cost}", t.hz)));
+    }
+    facts
+}
+
+fn class(r: &Reason) -> GapClass {
+    match r {
+        Reason::Timer => GapClass::Timer,
+        Reason::Interrupt { .. } => GapClass::Interrupt,
+        Reason::Softirq { .. } => GapClass::Softirq,
+        Reason::Preempted { .. } => GapClass::Task,
+        Reason::Idle => GapClass::Idle,
+        Reason::NoEvent | Reason::Stolen => GapClass::NoEvent,
+        Reason::Unknown => GapClass::Unknown,
+    }
+}
+
+/// The trace by column, as pictures and the page draw it.
+pub(crate) fn timeline(a: &Activity) -> Timeline {
+    let by_length = a.trace.causes(&a.summary);
+    let gaps = a.trace.gaps();
+    let (causes, cause) = match &a.explained {
+        Reading::Value(e) => explained(a, e),
+        Reading::Absent(_) => classified(a, &by_length),
+    };
+    let words = (0..gaps.len()).map(|i| {
+        let own = explanation(a, &by_length, i);
+        let title = cause.get(i).and_then(|c| causes.get(*c)).map_or("", |c| c.title.as_str());
+        Some(own).filter(|w| !w.is_empty() && w != title)
+    });
+    let begins = |i: &usize| gaps.get(*i).map(|g| a.ns(g.start as f64));
+    let ticks = match &a.explained {
+        Reading::Value(e) => e.timers().map(|t| a.ns(t as f64)).collect(),
+        Reading::Absent(_) => a.summary.tick.iter().flat_map(|t| &t.gaps).filter_map(begins).collect(),
+    };
+    Timeline {
+        length: a.ns(a.trace.length() as f64),
+        start: gaps.iter().map(|g| a.ns(g.start as f64)).collect(),
+        duration: gaps.iter().map(|g| a.ns(g.duration as f64)).collect(),
+        words: words.collect(),
+        causes,
+        cause,
+        ticks,
+        events: a.explained.value().map(|e| events(a, e)),
+    }
+}
+
+fn explained(a: &Activity, e: &Explained) -> (Vec<Cause>, Vec<usize>) {
+    let one = |s: &tarebench_core::trace::explained::Share| Cause {
+        title: reason(&s.reason),
+        class: class(&s.reason),
+        gaps: s.gaps,
+        time: a.ns(s.cycles as f64),
+        share: s.share,
+    };
+    (e.causes.iter().map(one).collect(), e.gaps.iter().map(|g| g.cause).collect())
+}
+
+/// By period and length.
+fn classified(a: &Activity, causes: &[activity::Cause]) -> (Vec<Cause>, Vec<usize>) {
+    const ALL: [(activity::Cause, &str, GapClass); 3] = [
+        (activity::Cause::Tick, "timer interrupt", GapClass::Timer),
+        (activity::Cause::Switch, "another process", GapClass::Task),
+        (activity::Cause::Unknown, "unknown", GapClass::Unknown),
+    ];
+    let length = a.trace.length() as f64;
+    let mut place: HashMap<&str, usize> = HashMap::new();
+    let mut out: Vec<Cause> = Vec::new();
+    for (cause, title, class) in ALL {
+        let of = a.trace.gaps().iter().zip(causes).filter(|(_, c)| **c == cause);
+        let (gaps, cycles) = of.fold((0, 0.0), |(n, sum), (g, _)| (n + 1, sum + g.duration as f64));
+        if gaps > 0 {
+            place.insert(title, out.len());
+            let share = (length > 0.0).then_some(cycles / length);
+            out.push(Cause { title: title.to_owned(), class, gaps, time: a.ns(cycles), share });
+        }
+    }
+    let title = |c: &activity::Cause| ALL.iter().find(|a| a.0 == *c).map_or("", |a| a.1);
+    let of = causes.iter().map(|c| place.get(title(c)).copied().unwrap_or(0));
+    (out, of.collect())
+}
+
+fn events(a: &Activity, e: &Explained) -> Events {
+    let mut at: HashMap<(String, GapClass), usize> = HashMap::new();
+    let mut out = Events { what: Vec::new(), kind: Vec::new(), start: Vec::new(), end: Vec::new() };
+    for event in &e.events {
+        let (title, class) = match &event.what {
+            What::Timer => ("timer interrupt".to_owned(), GapClass::Timer),
+            What::Interrupt { name } => (format!("interrupt {name}"), GapClass::Interrupt),
+            What::Softirq { name } => (format!("softirq {name}"), GapClass::Softirq),
+            What::Task(t) => (format!("{} (pid {})", t.name, t.pid), GapClass::Task),
+            What::Idle => ("idle".to_owned(), GapClass::Idle),
+        };
+        let next = out.what.len();
+        let kind = *at.entry((title.clone(), class)).or_insert(next);
+        if kind == next {
+            out.what.push(EventKind { title, class });
+        }
+        out.kind.push(kind);
+        out.start.push(a.ns(event.start as f64));
+        out.end.push(a.ns(event.end as f64));
+    }
+    out
+}
+
+fn causes(t: &Timeline) -> Table {
+    let note =
+        "Each inactive period has one cause: another task, if one had the CPU, else an interrupt, the timer's first.";
+    let mut table =
+        Table::new("What the inactive periods were", note, &["cause", ">periods", ">time", ">share", ">each"]);
+    for c in &t.causes {
+        let share = c.share.and_then(number::percent).unwrap_or_else(|| "–".to_owned());
+        let each = if c.gaps > 0 { time(c.time / f64::from(c.gaps)) } else { "–".to_owned() };
+        table.row(vec![c.title.clone(), c.gaps.to_string(), time(c.time), share, each], Vec::new());
+    }
+    table
+}

@@ -1,0 +1,338 @@
+//! An activity trace in the book's text format (CS:APP figure 9.3) and as JSON, and that format read back.
+
+use crate::kit::error::RenderError;
+use crate::kit::number;
+use crate::kit::screen::Page;
+use crate::kit::style::{Paint, Style};
+use serde::Serialize;
+use tarebench_core::base::reading::Reading;
+use tarebench_core::sample::daemons::TaskKind;
+use tarebench_core::trace::activity::{BadTrace, Cause, Gap, Summary, Trace};
+use tarebench_core::trace::explained::{Explained, Reason};
+use tarebench_core::trace::timeline::Task;
+
+/// Where a trace was made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Made {
+    /// On which CPU.
+    pub cpu: u32,
+    /// Active processes on it, the tracing one included.
+    pub load: u32,
+    /// Cycles over which a step is an inactive period.
+    pub threshold: u64,
+    /// The trace ended early for want of room.
+    pub full: bool,
+}
+
+/// A trace, and what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activity {
+    /// The periods.
+    pub trace: Trace,
+    /// What they come to.
+    pub summary: Summary,
+    /// Where it was made.
+    pub made: Made,
+    /// What the inactive periods were by the kernel's record, or why there is none.
+    pub explained: Reading<Explained>,
+}
+
+impl Activity {
+    /// The tick is taken from the kernel's record where there is one: there it is seen in all of the time.
+    pub fn new(trace: Trace, made: Made, explained: Reading<Explained>) -> Activity {
+        let mut summary = trace.summary();
+        if let Some(tick) = explained.value().and_then(|e| e.tick.clone()) {
+            summary.tick = Some(tick);
+        }
+        Activity { trace, summary, made, explained }
+    }
+
+    /// Nanoseconds of so many cycles.
+    pub(crate) fn ns(&self, cycles: f64) -> f64 {
+        cycles / self.trace.hz() * 1e9
+    }
+}
+
+fn cause(c: Cause) -> &'static str {
+    match c {
+        Cause::Tick => "timer interrupt",
+        Cause::Switch => "another process",
+        Cause::Unknown => "",
+    }
+}
+
+fn by_kernel(by: TaskKind) -> &'static str {
+    match by {
+        TaskKind::User => "",
+        TaskKind::Kernel => " (kernel)",
+        TaskKind::Tare => " (tare itself)",
+    }
+}
+
+/// The words for what an inactive period was. Names in them may be anything.
+pub(crate) fn reason(r: &Reason) -> String {
+    match r {
+        Reason::Timer => "timer interrupt".to_owned(),
+        Reason::Interrupt { name } => format!("interrupt {name}"),
+        Reason::Softirq { name } => format!("softirq {name}"),
+        Reason::Preempted { name, by } => format!("preempted by {name}{}", by_kernel(*by)),
+        Reason::Idle => "held back, the CPU was idle".to_owned(),
+        Reason::Stolen => "stolen by the hypervisor".to_owned(),
+        Reason::NoEvent => "no kernel event: hypervisor or SMI".to_owned(),
+        Reason::Unknown => "unknown".to_owned(),
+    }
+}
+
+/// The words for one inactive period, by the kernel's record or else by period and length.
+pub(crate) fn explanation(a: &Activity, causes: &[Cause], gap: usize) -> String {
+    let Some(e) = a.explained.value() else {
+        return causes.get(gap).map_or("", |c| cause(*c)).to_owned();
+    };
+    let found = e.gaps.get(gap);
+    match (e.reason(gap), found.and_then(|g| g.task.as_ref())) {
+        (Reason::Preempted { by, .. }, Some(Task { name, pid, .. })) => {
+            let kernel = if *by == TaskKind::Kernel { "kernel, " } else { "" };
+            format!("preempted by {name} ({kernel}pid {pid})")
+        }
+        (Reason::NoEvent, _) if found.is_some_and(|g| g.told > 0) => {
+            "no kernel event for most of it: hypervisor or SMI".to_owned()
+        }
+        (other, _) => reason(other),
+    }
+}
+
+/// The periods, a line each, as in the book; what an inactive one was is at its end.
+pub fn text(a: &Activity) -> String {
+    let trace = &a.trace;
+    let ms = |cycles: u64| cycles as f64 / trace.hz() * 1e3;
+    let line = |kind: char, i: usize, (start, duration): (u64, u64)| {
+        format!("{kind}{i}\tTime\t{start}\t({:.2} ms),\tDuration\t{duration}\t({:.6} ms)", ms(start), ms(duration))
+    };
+    let causes = trace.causes(&a.summary);
+    let mut out = String::new();
+    for (i, active) in trace.active().enumerate() {
+        out += &(line('A', i, active) + "\n");
+        if let Some(gap) = trace.gaps().get(i) {
+            out += &line('I', i, (gap.start, gap.duration));
+            out += &match explanation(a, &causes, i).as_str() {
+                "" => "\n".to_owned(),
+                why => format!("\t{}\n", crate::kit::text::shown(why)),
+            };
+        }
+    }
+    out
+}
+
+/// A line that is none of a trace.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParseError {
+    /// Which line, and what of it.
+    #[error("line {line} is no period, expected `I0 Time START (… ms), Duration CYCLES (… ms)`: {found:?}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// Its beginning.
+        found: String,
+    },
+    /// The lines make no trace.
+    #[error("{0}")]
+    Trace(#[from] BadTrace),
+}
+
+/// Reads the text format. The rate of the counter is not in it.
+///
+/// # Errors
+/// [`ParseError`].
+pub fn parse(text: &str, hz: f64) -> Result<Trace, ParseError> {
+    let (mut gaps, mut length) = (Vec::new(), 0_u64);
+    for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
+        let bad = || ParseError::Line { line: i + 1, found: line.chars().take(60).collect() };
+        let mut words = line.split_whitespace();
+        let kind = words.next().and_then(|w| w.chars().next()).filter(|c| matches!(c, 'A' | 'I')).ok_or_else(bad)?;
+        let mut after = |word: &str| {
+            words.find(|w| *w == word).and_then(|_| words.next()).and_then(|w| w.parse::<u64>().ok()).ok_or_else(bad)
+        };
+        let gap = Gap { start: after("Time")?, duration: after("Duration")? };
+        length = length.max(gap.end());
+        if kind == 'I' {
+            gaps.push(gap);
+        }
+    }
+    Ok(Trace::new(hz, length, gaps)?)
+}
+
+/// What the trace comes to, below its periods.
+pub fn summary(a: &Activity, style: &Style) -> String {
+    let Activity { trace, summary: s, made, .. } = a;
+    let u = style.unicode;
+    let time = |cycles: f64| number::time(a.ns(cycles), None, u).unwrap_or_default();
+    let mut page = Page::new(style);
+    page.title(&format!("Activity of a process on CPU {} at load {}", made.cpu, made.load));
+    let active = s.active.and_then(number::percent).unwrap_or_else(|| page.g.absent.to_owned());
+    page.field("active", &format!("{active} of {}", time(trace.length() as f64)));
+    let longest = s.longest.map_or(String::new(), |l| format!(", the longest {}", time(l as f64)));
+    page.field("inactive", &format!("{} periods over {} cycles{longest}", s.gaps, made.threshold));
+    match &s.tick {
+        Some(t) => {
+            page.field("tick", &format!("every {}: {} a second", time(t.period), t.hz));
+            if let Some((min, median)) = t.min_cost.zip(t.median_cost) {
+                page.field("its cost", &format!("{} at least, {} in the median", time(min as f64), time(median)));
+            }
+        }
+        None => page.field("tick", "none is seen"),
+    }
+    match &a.explained {
+        Reading::Value(e) => explained(&mut page, a, e),
+        Reading::Absent(why) => {
+            let why = style.prose(&format!("{why}; what is said of each is by period and length"));
+            page.painted_field("explained", Paint::Dim, &why);
+        }
+    }
+    if made.full {
+        warn(&mut page, "The trace ended early: there was no room for more periods. Raise the threshold.");
+    }
+    page.finish()
+}
+
+fn warn(page: &mut Page<'_>, text: &str) {
+    let text = page.style.prose(text);
+    page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Plain, &text);
+}
+
+/// Causes that the summary lists.
+const LISTED: usize = 16;
+
+/// Causes with count, time and share.
+fn explained(page: &mut Page<'_>, a: &Activity, e: &Explained) {
+    let u = page.style.unicode;
+    let rows = e.causes.iter().take(LISTED).map(|c| {
+        let time = number::time(a.ns(c.cycles as f64), None, u).unwrap_or_default();
+        let share = c.share.and_then(number::percent).unwrap_or_else(|| page.g.absent.to_owned());
+        (page.style.show(&reason(&c.reason)), format!("{}{}", c.gaps, page.g.times), time, share)
+    });
+    let rows: Vec<_> = rows.collect();
+    let widest = |f: fn(&(String, String, String, String)) -> &String| {
+        rows.iter().map(|r| crate::kit::text::columns(f(r))).max().unwrap_or(0)
+    };
+    let (b, c, d) = (widest(|r| &r.1), widest(|r| &r.2), widest(|r| &r.3));
+    let most = page.field_width().saturating_sub(b + c + d + 6).max(12);
+    let first = widest(|r| &r.0).min(most);
+    let left = |s: &str, wide: usize| {
+        let cut = crate::kit::text::cut(s, wide, page.g.dots).into_owned();
+        let more = wide.saturating_sub(crate::kit::text::columns(&cut));
+        cut + &" ".repeat(more)
+    };
+    let right = |s: &str, wide: usize| " ".repeat(wide.saturating_sub(crate::kit::text::columns(s)) + 2) + s;
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|(what, count, time, share)| left(what, first) + &right(count, b) + &right(time, c) + &right(share, d))
+        .collect();
+    for (i, line) in lines.into_iter().enumerate() {
+        page.field_row(if i == 0 { "explained" } else { "" }, vec![(Paint::Plain, line)]);
+    }
+    if e.causes.len() > LISTED {
+        page.field("", &format!("and {} more", e.causes.len() - LISTED));
+    }
+    for text in doubts(e) {
+        warn(page, &text);
+    }
+}
+
+/// What makes an explanation incomplete.
+pub(crate) fn doubts(e: &Explained) -> Vec<String> {
+    let mut all = Vec::new();
+    if e.lost > 0 {
+        all.push(format!("{} records of the kernel's were lost; inactive periods after that are unknown.", e.lost));
+    }
+    let may_be = "periods without a kernel event may be theirs";
+    if let Some(n) = e.untold.filter(|n| *n > 0) {
+        all.push(format!("The kernel counted {n} switches to other tasks that it did not tell of: {may_be}."));
+    }
+    if let Some(n) = e.faults.filter(|n| *n > 0) {
+        all.push(format!("The process had {n} page faults, which are not traced: {may_be}."));
+    }
+    all
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    made: &'a Made,
+    trace: &'a Trace,
+    causes: Vec<Cause>,
+    summary: &'a Summary,
+    explained: &'a Reading<Explained>,
+}
+
+/// As JSON; `docs/trace.md` says what is in it.
+///
+/// # Errors
+/// [`RenderError`].
+pub fn json(a: &Activity) -> Result<String, RenderError> {
+    let Activity { trace, summary, made, explained } = a;
+    let causes = trace.causes(summary);
+    let document = Document { format: "tare-trace", version: 1, made, trace, causes, summary, explained };
+    Ok(crate::kit::json::pretty(&document)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tarebench_core::base::reading::Absent;
+
+    /// CS:APP figure 9.3, as it is printed there.
+    const FIGURE: &str = include_str!("../../tests/data/csapp_figure_9_3.tsv");
+    /// The rate that the figure's milliseconds were computed with; the text rounds it to 549.9 MHz.
+    const RATE: f64 = 549_920_534.0;
+
+    fn unexplained(trace: Trace) -> Activity {
+        let made = Made { cpu: 0, load: 1, threshold: 1, full: false };
+        let why = Absent::NoPermission("CAP_BPF and CAP_PERFMON (run as root)".to_owned());
+        Activity::new(trace, made, Reading::Absent(why))
+    }
+
+    #[test]
+    fn the_books_figure_is_read_and_written_as_it_is_printed() {
+        let trace = parse(FIGURE, RATE).unwrap();
+        let s = trace.summary();
+        let activity = unexplained(trace.clone());
+        assert_eq!((trace.active().count(), trace.gaps().len()), (10, 10));
+        assert_eq!((s.active.unwrap() * 1000.0).round(), 951.0);
+        let ours = text(&activity);
+        let words = |t: &str| t.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        for (book, ours) in FIGURE.lines().zip(ours.lines()) {
+            let (book, ours) = (words(book), words(ours));
+            assert_eq!(book, ours[..book.len()], "the book's line");
+        }
+        assert_eq!(parse(&ours, RATE).unwrap(), trace);
+    }
+
+    #[test]
+    fn other_lines_are_named() {
+        let e = parse("A0 Time 0 (0 ms), Duration 5 (0 ms)\nhello", 1e9).unwrap_err();
+        assert!(e.to_string().starts_with("line 2 is no period"), "{e}");
+        assert!(parse("I0 Time x Duration 5", 1e9).is_err());
+        assert!(matches!(parse("I0 Time 5 Duration 5\nI1 Time 3 Duration 1", 1e9), Err(ParseError::Trace(_))));
+        assert_eq!(parse("", 1e9).unwrap().length(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,200}") {
+            let _ = parse(&text, 1e9);
+        }
+
+        #[test]
+        fn written_and_read_it_is_the_same(parts in proptest::collection::vec((0..1_000_000_u64, 1..1_000_000_u64), 1..40)) {
+            let (mut at, mut gaps) = (0, Vec::new());
+            for (active, inactive) in parts {
+                gaps.push(Gap { start: at + active, duration: inactive });
+                at += active + inactive;
+            }
+            let trace = Trace::new(2e9, at, gaps).unwrap();
+            prop_assert_eq!(&parse(&text(&unexplained(trace.clone())), 2e9).unwrap(), &trace);
+        }
+    }
+}

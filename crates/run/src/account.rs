@@ -1,0 +1,265 @@
+//! Where a sample's time went: the tracer's sums as an account, and what can be said without a tracer.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use tarebench_bpf::account::{AccountTracer, Record, Sum};
+use tarebench_bpf::interrupts::InterruptNames;
+use tarebench_bpf::layout::account::*;
+use tarebench_bpf::{BpfError, KernelTypes, own_namespaces};
+use tarebench_core::base::name::Name;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::sample::account::{Account, Counters, Estimate, Ledger, Preemptor, Share};
+use tarebench_core::sample::calls::call_name;
+use tarebench_core::sample::daemons::TaskKind;
+use tarebench_sys::perf;
+use tarebench_sys::procfs::{InterruptLine, parse_cpu_list, parse_interrupts, read_below, read_text_below};
+use tarebench_sys::{SysError, process};
+
+/// Accounts for samples.
+pub struct AccountCollector {
+    tracer: Result<AccountTracer, Absent>,
+    counters: Result<(), Absent>,
+    running: Option<perf::Counters>,
+    architecture: String,
+    interrupts: Result<Vec<InterruptLine>, Absent>,
+}
+
+impl AccountCollector {
+    /// Loads the tracer, if this kernel and this user's privilege allow.
+    pub fn open(types: &Result<KernelTypes, BpfError>) -> AccountCollector {
+        let cpus = read_text_below(Path::new("/"), "sys/devices/system/cpu/possible");
+        let here = own_namespaces();
+        let possible = cpus.ok().and_then(|text| parse_cpu_list(&text)).and_then(|list| list.into_iter().max());
+        let load = |highest: u32| {
+            let tracer = types.as_ref().map_err(Clone::clone).and_then(|t| AccountTracer::load(t, highest + 1, None));
+            tracer.map_err(|e| e.absent())
+        };
+        let no_list = || Absent::NotSupported("no list of CPUs in sysfs".into());
+        AccountCollector {
+            tracer: here.and_then(|()| possible.ok_or_else(no_list)).and_then(load),
+            counters: perf::Counters::open().map(drop).map_err(|e| perf::no_counter(&e)),
+            running: None,
+            architecture: std::env::consts::ARCH.to_owned(),
+            interrupts: Err(Absent::NotAsked("the account is traced".into())),
+        }
+    }
+
+    /// Why there is no account, if there is none.
+    pub fn missing(&self) -> Option<&Absent> {
+        self.tracer.as_ref().err()
+    }
+
+    /// The tracer, for looking at its cost.
+    pub fn tracer(&self) -> Option<&AccountTracer> {
+        self.tracer.as_ref().ok()
+    }
+
+    /// Before the programs that warm the start path: they warm the tracer's, too.
+    pub fn prepare(&mut self) {
+        if let Ok(tracer) = &mut self.tracer
+            && let Err(e) = tracer.prepare(process::own_pid())
+        {
+            self.tracer = Err(e.absent());
+        }
+    }
+
+    /// The next process that tare starts is the program.
+    pub fn start(&mut self) {
+        if let Ok(tracer) = &mut self.tracer
+            && let Err(e) = tracer.start(process::own_pid())
+        {
+            self.tracer = Err(e.absent());
+        }
+        self.interrupts = self.counted();
+        // A new one for each sample, as for the task-clock.
+        self.running = self.counters.as_ref().ok().and_then(|()| perf::Counters::open().ok());
+    }
+
+    /// Interrupts so far, where nothing is traced.
+    fn counted(&self) -> Result<Vec<InterruptLine>, Absent> {
+        match &self.tracer {
+            Ok(_) => Err(Absent::NotAsked("the account is traced".into())),
+            Err(_) => interrupts(),
+        }
+    }
+
+    /// Right after the program's end.
+    pub fn ended(&mut self) {
+        let now = self.counted();
+        let was = std::mem::replace(&mut self.interrupts, Err(Absent::NotAsked("no sample".into())));
+        self.interrupts = was.and_then(|was| Ok(since(&was, now?)));
+    }
+
+    /// When the program's tree has ended; `main` is its process, as it was started.
+    pub fn stop(&mut self, main: Option<i32>) -> Reading<Account> {
+        let tracer = match &mut self.tracer {
+            Ok(tracer) => tracer,
+            Err(absent) => return Reading::Absent(absent.clone()),
+        };
+        let record = match tracer.stop() {
+            Ok(record) => record,
+            Err(e) => {
+                let absent = e.absent();
+                self.tracer = Err(absent.clone());
+                return Reading::Absent(absent);
+            }
+        };
+        if record.main.is_some() && record.main != main {
+            return Reading::Absent(Absent::Lost("another process was traced than the program".into()));
+        }
+        let names = InterruptNames::read().unwrap_or_default();
+        account(&record, &self.architecture, &names).into()
+    }
+
+    /// What can be said without tracing; `schedstat` is the main thread's, when it had ended.
+    pub fn estimate(&self, schedstat: &Reading<(Nanos, Nanos)>) -> Reading<Estimate> {
+        if self.tracer.is_ok() {
+            return Reading::Absent(Absent::NotAsked("the account is traced".into()));
+        }
+        let named = |lines: &Vec<InterruptLine>| {
+            lines.iter().filter(|i| i.count > 0).map(|i| (interrupt_name(i), i.count)).collect::<BTreeMap<_, _>>()
+        };
+        Reading::Value(Estimate {
+            waited: schedstat.clone().map(|s| s.1),
+            on_cpu: schedstat.clone().map(|s| s.0),
+            interrupts: self.interrupts.as_ref().map(named).map_err(Clone::clone).into(),
+        })
+    }
+
+    /// The hardware's counts of the tree that has ended.
+    pub fn counters(&mut self) -> Reading<Counters> {
+        if let Err(absent) = &self.counters {
+            return Reading::Absent(absent.clone());
+        }
+        let failed = |e: SysError| Absent::Failed(e.to_string());
+        let never = || Absent::Lost("the counters were in use by others all the time".into());
+        let read = self.running.as_mut().map(|c| c.read().map_err(failed)).unwrap_or_else(|| Err(never()));
+        let all = |counts: [Option<u64>; 4]| match counts {
+            [Some(cycles_user), Some(cycles_kernel), Some(instructions_user), Some(instructions_kernel)] => {
+                Ok(Counters { cycles_user, cycles_kernel, instructions_user, instructions_kernel })
+            }
+            _ => Err(never()),
+        };
+        read.and_then(all).into()
+    }
+}
+
+fn interrupts() -> Result<Vec<InterruptLine>, Absent> {
+    let read = read_below(Path::new("/"), "proc/interrupts");
+    read.map(|d| parse_interrupts(&d)).map_err(|e| e.absent("a readable /proc/interrupts"))
+}
+
+/// What has come since.
+fn since(before: &[InterruptLine], now: Vec<InterruptLine>) -> Vec<InterruptLine> {
+    let was: BTreeMap<&str, u64> = before.iter().map(|i| (i.label.as_str(), i.count)).collect();
+    let less = |i: InterruptLine| {
+        let count = i.count.saturating_sub(was.get(i.label.as_str()).copied().unwrap_or(0));
+        InterruptLine { count, ..i }
+    };
+    now.into_iter().map(less).collect()
+}
+
+fn interrupt_name(i: &InterruptLine) -> String {
+    if i.what.is_empty() { format!("IRQ {}", i.label) } else { i.what.clone() }
+}
+
+/// The record of the kernel's side as an account.
+///
+/// # Errors
+/// If the program was not started, or its exec failed.
+fn account(r: &Record, architecture: &str, names: &InterruptNames) -> Result<Account, Absent> {
+    let not_started = || Absent::NotAsked("the program was not started".into());
+    let unseen = || Absent::Lost("the program's end was not seen by the tracing".into());
+    let exec = r.exec.ok_or_else(not_started)?;
+    let end = r.end.or(r.left).ok_or_else(unseen)?;
+    let of = |class: usize| ledger(r, class, architecture, names);
+    Ok(Account {
+        exec,
+        end,
+        outside: of(CLASS_OUTSIDE),
+        main: of(CLASS_MAIN),
+        others: of(CLASS_OTHERS),
+        interrupts_charged: !r.irq_left_out,
+        stolen_charged: !r.steal_left_out,
+        lost: r.lost,
+        open: r.open,
+    })
+}
+
+fn share(s: Sum) -> Share {
+    // Sums of differences may come out a little below nothing.
+    Share { time: Nanos(s.ns.cast_signed()), count: s.count }
+}
+
+fn ledger(r: &Record, class: usize, architecture: &str, names: &InterruptNames) -> Ledger {
+    let at = |slot: usize| r.sums.get(class).and_then(|s| s.get(slot)).copied().unwrap_or_default();
+    let filled = |from: usize, count: usize| {
+        let used = move |n: &usize| at(from + n) != Sum::default();
+        (0..count).filter(used).map(move |n| (n, share(at(from + n)))).collect::<Vec<_>>()
+    };
+    let irq = |n: usize| if n == IRQS - 1 { "other devices".to_owned() } else { names.irq(n) };
+    let vectors = filled(SLOT_VECTOR, VECTORS).into_iter().map(|(n, s)| (names.vector(n), s));
+    let irqs = filled(SLOT_IRQ, IRQS).into_iter().map(|(n, s)| (irq(n), s));
+    // One by name and kind: what stands after a name's end may differ.
+    let mut by_name: BTreeMap<(&[u8], usize), Share> = BTreeMap::new();
+    for p in &r.preemptors {
+        let sum = match class {
+            CLASS_MAIN => p.main,
+            CLASS_OTHERS => p.others,
+            _ => Sum::default(),
+        };
+        let entry = by_name.entry((&p.name, p.kind)).or_default();
+        *entry = *entry + share(sum);
+    }
+    let known = by_name.into_iter().filter(|(_, s)| *s != Share::default());
+    let mut preemptors: Vec<Preemptor> = known
+        .map(|((name, kind), share)| {
+            let kind = match kind {
+                PREEMPTOR_KERNEL => Some(TaskKind::Kernel),
+                PREEMPTOR_SELF => None,
+                PREEMPTOR_TARE => Some(TaskKind::Tare),
+                _ => Some(TaskKind::User),
+            };
+            Preemptor { name: Name::new(name.to_vec()), kind, share }
+        })
+        .collect();
+    preemptors.sort_by(|a, b| b.share.time.cmp(&a.share.time).then_with(|| a.name.as_bytes().cmp(b.name.as_bytes())));
+    let stolen = match r.steal_known || !is_guest() {
+        true => Reading::Value(share(at(SLOT_STOLEN))),
+        false => Reading::Absent(Absent::NotSupported("the hypervisor has told of no stolen time yet".into())),
+    };
+    Ledger {
+        tasks: at(SLOT_TASKS).count,
+        on_cpu: share(at(SLOT_ON_CPU)),
+        stolen,
+        interrupts: vectors.chain(irqs).collect(),
+        softirqs: filled(SLOT_SOFTIRQ, SOFTIRQS).into_iter().map(|(n, s)| (names.softirq(n), s)).collect(),
+        runtime: share(at(SLOT_RUNTIME)).time,
+        preempted: share(at(SLOT_PREEMPTED)),
+        woken: share(at(SLOT_WOKEN)),
+        preemptors,
+        blocked: filled(SLOT_BLOCKED, CALLS).into_iter().map(|(n, s)| (call(n, architecture), s)).collect(),
+    }
+}
+
+/// Whether a hypervisor says so; else there is nobody to steal.
+fn is_guest() -> bool {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = info.lines().find(|l| l.starts_with("flags"));
+    flags.is_none_or(|f| f.split_whitespace().any(|w| w == "hypervisor"))
+}
+
+/// The name under which time asleep is kept.
+fn call(slot: usize, architecture: &str) -> String {
+    let special = match slot {
+        CALL_ENDED => "main thread ended",
+        CALL_IO => "disk",
+        CALL_STOPPED => "stopped",
+        CALL_NEW => "created",
+        CALL_FAULT => "page fault",
+        CALL_OTHER => "other call",
+        _ => return call_name(architecture, u16::try_from(slot).unwrap_or(u16::MAX)),
+    };
+    special.to_owned()
+}

@@ -1,0 +1,110 @@
+//! Hooks: shell commands around samples, not timed, whose failure names its cause.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use tarebench_sys::signals::Signals;
+use tarebench_sys::spawn::{Child, Launch, spawn};
+use tarebench_sys::wait::{Ended, Woken, has_ended, is_stopped, reap, wait};
+use tarebench_sys::{SysError, process};
+
+/// Why a hook did not do its work.
+#[derive(Debug, PartialEq, Eq)]
+pub enum HookError {
+    /// It failed; says how, with the end of its standard error.
+    Failed(String),
+    /// Tare was asked to end meanwhile.
+    Interrupted(i32),
+}
+
+/// Runs `script` by `/bin/sh -c` in `cwd` and waits for it.
+///
+/// Its output is discarded, unless `show`; the end of its standard error is kept for the message.
+///
+/// # Errors
+/// [`HookError`].
+pub fn run(
+    kind: &str,
+    script: &str,
+    cwd: &[u8],
+    env: &[Vec<u8>],
+    show: bool,
+    signals: &Signals,
+) -> Result<(), HookError> {
+    let broken = |e: SysError| HookError::Failed(format!("{kind} command `{script}` could not be run: {e}"));
+    let argv = [&b"sh"[..], b"-c", script.as_bytes()];
+    let mut launch = Launch::new(Path::new("/bin/sh"), argv, env.iter().map(Vec::as_slice)).map_err(broken)?;
+    launch.cwd(cwd).map_err(broken)?;
+    let open_null = || File::options().read(true).write(true).open("/dev/null");
+    let io = |e| broken(SysError::io("open /dev/null", e));
+    launch.stdio(0, open_null().map_err(io)?.into());
+    let mut errors = None;
+    if show {
+        launch.stdio(1, standard_error().map_err(io)?);
+    } else {
+        launch.stdio(1, open_null().map_err(io)?.into());
+        let file = tarebench_sys::spawn::memory_file().map_err(broken)?;
+        launch.stdio(2, file.try_clone().map_err(io)?.into());
+        errors = Some(file);
+    }
+    launch.own_group();
+    // What a hook starts in the background may outlive a killed tare, the hook itself must not.
+    launch.die_with_parent();
+    // Conclude and cleanup run after an interruption, too: only one that comes now breaks a hook off.
+    let times = signals.times();
+    let child = spawn(&launch, None, signals).map_err(broken)?;
+    loop {
+        match wait(&child, None, signals, &mut |_| {}) {
+            Woken::Ended => break,
+            Woken::Signal(_) if signals.times() == times && !is_stopped(&child) => {}
+            Woken::Signal(signal) if signals.times() != times => {
+                end(&child);
+                return Err(HookError::Interrupted(signal));
+            }
+            Woken::Signal(_) | Woken::Stopped(_) | Woken::TimedOut => {
+                let _ = process::kill(-child.pid, 9);
+            }
+        }
+    }
+    let how = match reap(child.pid, true).map_err(broken)?.map(|r| r.ended) {
+        Some(Ended::Exited(0)) => return Ok(()),
+        Some(Ended::Exited(code)) => format!("exit status {code}"),
+        Some(Ended::Signaled(signal)) => format!("killed by signal {signal}"),
+        None => "an unknown status".to_owned(),
+    };
+    let said = errors.map(last_words).unwrap_or_default();
+    Err(HookError::Failed(format!("{kind} command `{script}` failed with {how}{said}")))
+}
+
+/// Asks a hook and all of its group to end; makes them after half a second.
+fn end(child: &Child) {
+    let _ = process::kill(-child.pid, 15);
+    for _ in 0..100 {
+        if has_ended(child) {
+            break;
+        }
+        process::sleep(std::time::Duration::from_millis(5));
+    }
+    if !has_ended(child) {
+        let _ = process::kill(-child.pid, 9);
+    }
+    let _ = reap(child.pid, true);
+}
+
+fn standard_error() -> std::io::Result<OwnedFd> {
+    use std::os::fd::AsFd;
+    std::io::stderr().as_fd().try_clone_to_owned()
+}
+
+/// The last line or two of what a command wrote, for a message.
+fn last_words(mut file: File) -> String {
+    const MOST: u64 = 600;
+    let mut text = Vec::new();
+    let len = file.metadata().map_or(0, |m| m.len());
+    let read = file.seek(SeekFrom::Start(len.saturating_sub(MOST))).and_then(|_| file.read_to_end(&mut text));
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    let tail = lines.iter().rev().take(2).rev().copied().collect::<Vec<_>>().join(" / ");
+    if read.is_err() || tail.is_empty() { String::new() } else { format!(": {tail}") }
+}

@@ -1,0 +1,393 @@
+//! Starting the programs of a plan, one sample at a time.
+
+use crate::RunError;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::{Child as StdChild, Command as StdCommand, Stdio};
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::run::plan::{Input, Output, Plan, Program, Sched};
+use tarebench_core::sample::data::{Outcome, OwnUse, Stamp, Usage};
+use tarebench_core::sample::process_time::CpuTime;
+use tarebench_sys::cpu::CpuSet;
+use tarebench_sys::signals::Signals;
+use tarebench_sys::spawn::{Child, Launch, Scheduling, resolve, spawn};
+use tarebench_sys::wait::{Ended, Reaped, Woken, own_switches, reap, settle, wait};
+use tarebench_sys::{SysError, clock, process};
+
+/// What one execution gave, between the two stamps and by reaping.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// Just before the start.
+    pub start: Stamp,
+    /// Just after the end.
+    pub end: Stamp,
+    /// CLOCK_REALTIME at the start.
+    pub wall_clock: Nanos,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Main process, if it was started.
+    pub pid: Option<i32>,
+    /// CPU time by wait4.
+    pub cpu: Reading<CpuTime>,
+    /// The rest of the rusage.
+    pub usage: Reading<Usage>,
+    /// Orphans that came to tare and were reaped meanwhile: pid and CPU time.
+    pub orphans: Vec<(i32, CpuTime)>,
+    /// The main thread's time on a CPU and runnable without one, by the scheduler.
+    pub schedstat: Reading<(Nanos, Nanos)>,
+    /// Tare's own use between the stamps.
+    pub own: OwnUse,
+    /// The signal that asked tare to end meanwhile.
+    pub interrupted: Option<i32>,
+}
+
+/// The seam between the run loop and real programs.
+pub trait Launcher {
+    /// Executes program `series` once. `environment` holds the variables of this sample, `KEY=value`.
+    /// `end_tree` is called to end the whole tree when it must be.
+    ///
+    /// # Errors
+    /// Only what makes further measuring senseless; a program that cannot be started is an [`Outcome`].
+    fn execute(
+        &mut self,
+        series: usize,
+        environment: &[Vec<u8>],
+        cgroup: Option<BorrowedFd<'_>>,
+        end_tree: &mut dyn FnMut(i32, bool),
+        signals: &Signals,
+    ) -> Result<Execution, RunError>;
+
+    /// Processes that help tare, which are no daemons.
+    fn helpers(&self) -> Vec<i32> {
+        Vec::new()
+    }
+}
+
+/// Starts real processes.
+pub struct ProcessLauncher {
+    plan: Plan,
+    base_environment: Vec<Vec<u8>>,
+    path: Vec<u8>,
+    identity: Option<tarebench_sys::spawn::Identity>,
+    cpus: Option<CpuSet>,
+    /// The CPUs that tare itself might use before it gave way to the program.
+    own_before: Option<Vec<u32>>,
+    drain: Option<StdChild>,
+    drain_pipe: Option<OwnedFd>,
+}
+
+/// How long a tree may take to end by itself after SIGTERM.
+const GRACE: Nanos = Nanos::from_millis(500);
+/// How long a program may stay stopped.
+const STOP_GRACE: Nanos = Nanos::from_millis(1_000);
+
+impl ProcessLauncher {
+    /// Checks what can be checked before the first sample: user, CPUs, working directory.
+    ///
+    /// # Errors
+    /// With a sentence on what is wrong.
+    pub fn new(plan: &Plan) -> Result<ProcessLauncher, RunError> {
+        let set: Vec<&[u8]> = plan.env.iter().map(|(k, _)| k.as_bytes()).collect();
+        let inherited = std::env::vars_os().filter(|(k, _)| !set.contains(&k.as_bytes()));
+        let pair = |k: &[u8], v: &[u8]| [k, b"=", v].concat();
+        let mut base_environment: Vec<Vec<u8>> = inherited.map(|(k, v)| pair(k.as_bytes(), v.as_bytes())).collect();
+        base_environment.extend(plan.env.iter().map(|(k, v)| pair(k.as_bytes(), v.as_bytes())));
+        let path =
+            base_environment.iter().find_map(|v| v.strip_prefix(b"PATH=")).unwrap_or(b"/usr/local/bin:/usr/bin:/bin");
+        let path = path.to_vec();
+        let cwd = Path::new(std::ffi::OsStr::from_bytes(plan.cwd.as_bytes()));
+        if !cwd.is_dir() {
+            return Err(RunError::Plan(format!("working directory `{}` is not a folder", plan.cwd)));
+        }
+        let user = |name| process::user(name).map_err(|e| RunError::Plan(e.to_string()));
+        let identity = plan.user.as_deref().map(user).transpose()?;
+        let (cpus, own_before) = match plan.cpus.as_slice() {
+            [] => (None, None),
+            cpus => keep_to_other_cpus(cpus).map(|(set, before)| (Some(set), Some(before)))?,
+        };
+        let (drain, drain_pipe) = match plan.output {
+            Output::Pipe => start_drain().map(|(d, p)| (Some(d), Some(p)))?,
+            _ => (None, None),
+        };
+        Ok(ProcessLauncher {
+            plan: plan.clone(),
+            base_environment,
+            path,
+            identity,
+            cpus,
+            own_before,
+            drain,
+            drain_pipe,
+        })
+    }
+
+    fn launch_for(&self, program: &Program, environment: &[Vec<u8>]) -> Result<Launch, SysError> {
+        let words = program.command.words();
+        let name = words.first().map(|w| w.as_bytes()).unwrap_or_default();
+        let cwd = Path::new(std::ffi::OsStr::from_bytes(self.plan.cwd.as_bytes()));
+        let path = resolve(name, &self.path, cwd)?;
+        let env = self.base_environment.iter().chain(environment).map(Vec::as_slice);
+        let mut launch = Launch::new(&path, words.iter().map(|w| w.as_bytes()), env)?;
+        // Tare's own folder is inherited; to change to it again would only cost time.
+        if !std::env::current_dir().is_ok_and(|d| d == cwd) {
+            launch.cwd(self.plan.cwd.as_bytes())?;
+        }
+        self.streams(&mut launch)?;
+        if let Some(cpus) = self.cpus {
+            launch.cpus(cpus);
+        }
+        match self.plan.sched {
+            Some(Sched::Fifo(p)) => launch.scheduling(Scheduling::Fifo(p)),
+            Some(Sched::Nice(n)) => launch.scheduling(Scheduling::Nice(n)),
+            None => {}
+        }
+        if let Some(identity) = &self.identity {
+            launch.identity(identity.clone());
+        }
+        // A program that reads the terminal must stay in the foreground's process group.
+        if self.plan.input != Input::Inherit {
+            launch.own_group();
+        }
+        if !self.plan.leave_running {
+            launch.die_with_parent();
+        }
+        Ok(launch)
+    }
+
+    fn streams(&self, launch: &mut Launch) -> Result<(), SysError> {
+        let open = |options: &mut std::fs::OpenOptions, name: &[u8]| {
+            let name = OsString::from_vec(name.to_vec());
+            // Relative names are relative to where tare was started, as in a shell's redirection.
+            let opened = options.open(&name).map(OwnedFd::from);
+            opened.map_err(|e| SysError::io(format!("open `{}`", name.to_string_lossy()), e))
+        };
+        match &self.plan.input {
+            Input::Null => launch.stdio(0, open(File::options().read(true), b"/dev/null")?),
+            Input::File(name) => launch.stdio(0, open(File::options().read(true), name.as_bytes())?),
+            Input::Inherit => {}
+        }
+        match (&self.plan.output, &self.drain_pipe) {
+            (Output::Inherit, _) => {}
+            (Output::File(name), _) => {
+                launch.stdio(1, open(File::options().append(true).create(true), name.as_bytes())?);
+                launch.stdio(2, open(File::options().write(true), b"/dev/null")?);
+            }
+            (Output::Pipe, Some(pipe)) => {
+                for stream in [1, 2] {
+                    launch.stdio(stream, pipe.try_clone().map_err(|e| SysError::io("copy the pipe", e))?);
+                }
+            }
+            (Output::Null | Output::Pipe, _) => {
+                for stream in [1, 2] {
+                    launch.stdio(stream, open(File::options().write(true), b"/dev/null")?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keeps tare off the program's CPUs, if it has others; returns the program's set, and what tare had.
+fn keep_to_other_cpus(cpus: &[u32]) -> Result<(CpuSet, Vec<u32>), RunError> {
+    let allowed = tarebench_sys::cpu::allowed()?;
+    if let Some(bad) = cpus.iter().find(|c| !allowed.contains(c)) {
+        return Err(RunError::Plan(format!("CPU {bad} is not among the CPUs that may be used here: {allowed:?}")));
+    }
+    let others: Vec<u32> = allowed.iter().copied().filter(|c| !cpus.contains(c)).collect();
+    if !others.is_empty() {
+        tarebench_sys::cpu::confine(&others)?;
+    }
+    Ok((CpuSet::new(cpus)?, allowed))
+}
+
+/// A process that empties the pipe, so that tare need not wake up for it.
+fn start_drain() -> Result<(StdChild, OwnedFd), RunError> {
+    let plan = |e: std::io::Error| {
+        RunError::Plan(format!("the process that empties the program's output could not be started: {e}"))
+    };
+    let (reader, writer) = std::io::pipe().map_err(plan)?;
+    let mut command = StdCommand::new("/bin/cat");
+    command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null());
+    // Not in the terminal's foreground group: a Ctrl-C must not end it before the program.
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    Ok((command.spawn().map_err(plan)?, writer.into()))
+}
+
+impl Drop for ProcessLauncher {
+    fn drop(&mut self) {
+        self.drain_pipe = None;
+        if let Some(drain) = &mut self.drain {
+            let _ = drain.kill();
+            let _ = drain.wait();
+        }
+        // A later plan in this process may want those CPUs.
+        if let Some(before) = &self.own_before {
+            let _ = tarebench_sys::cpu::confine(before);
+        }
+    }
+}
+
+impl Launcher for ProcessLauncher {
+    fn helpers(&self) -> Vec<i32> {
+        self.drain.iter().map(|d| d.id() as i32).collect()
+    }
+
+    fn execute(
+        &mut self,
+        series: usize,
+        environment: &[Vec<u8>],
+        cgroup: Option<BorrowedFd<'_>>,
+        end_tree: &mut dyn FnMut(i32, bool),
+        signals: &Signals,
+    ) -> Result<Execution, RunError> {
+        let program = self.plan.programs.get(series).ok_or_else(|| RunError::Plan("no such program".into()))?;
+        let launch = match self.launch_for(program, environment) {
+            Ok(launch) => launch,
+            Err(e) => return Ok(not_started(&e)),
+        };
+        // One that came while an earlier wait let signals in would not wake the wait below.
+        if let Some(signal) = signals.caught() {
+            let interrupted = Some(signal);
+            return Ok(Execution { outcome: Outcome::Interrupted, interrupted, ..Execution::nothing() });
+        }
+        settle(signals);
+        let wall_clock = clock::realtime();
+        let switches = own_switches();
+        let cpu = clock::own_cpu();
+        // From here to the end stamp nothing is done but to start and to sleep.
+        let start = clock::stamp_before();
+        let child = match spawn(&launch, cgroup, signals) {
+            Ok(child) => child,
+            Err(e) => return Ok(not_started(&e)),
+        };
+        let mut orphans = Vec::new();
+        let mut orphan = |r: Reaped| orphans.push((r.pid, r.cpu));
+        let deadline = self.plan.timeout.map(|t| start.monotonic + t);
+        let woken = wait(&child, deadline, signals, &mut orphan);
+        let mut end = clock::stamp_after();
+        let own = own_use(cpu, switches);
+        let (outcome, interrupted) = match woken {
+            Woken::Ended => (None, None),
+            other => {
+                let early = Early { child: &child, start: start.monotonic, limit: self.plan.timeout, signals };
+                let r = early.end(other, end_tree, &mut orphan);
+                end = clock::stamp_after();
+                r
+            }
+        };
+        let schedstat = process::schedstat(child.pid).map_err(|e| e.absent("a readable /proc"));
+        let reaped = reap(child.pid, true)?;
+        let lost = || Absent::Failed("the program was reaped by somebody else".into());
+        let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
+            Some(Ended::Signaled(signal)) => Outcome::Signaled { signal },
+            Some(Ended::Exited(code)) => Outcome::Exited { code },
+            None => Outcome::NotStarted { error: lost().to_string() },
+        });
+        Ok(Execution {
+            start,
+            end,
+            wall_clock,
+            outcome,
+            pid: Some(child.pid),
+            cpu: reaped.map(|r| r.cpu).ok_or_else(lost).into(),
+            usage: reaped.map(|r| r.usage).ok_or_else(lost).into(),
+            orphans,
+            schedstat: schedstat.into(),
+            own,
+            interrupted,
+        })
+    }
+}
+
+fn own_use(cpu: Nanos, switches: (i64, i64)) -> OwnUse {
+    let cpu = clock::own_cpu() - cpu;
+    let now = own_switches();
+    OwnUse { cpu, voluntary_switches: now.0 - switches.0, involuntary_switches: now.1 - switches.1 }
+}
+
+/// A program that has not ended by itself.
+struct Early<'a> {
+    child: &'a Child,
+    start: Nanos,
+    limit: Option<Nanos>,
+    signals: &'a Signals,
+}
+
+impl Early<'_> {
+    /// Asks its tree to end, then makes it.
+    ///
+    /// Returns the outcome, unless the program was only stopped for a moment and has ended since.
+    fn end(
+        &self,
+        woken: Woken,
+        end_tree: &mut dyn FnMut(i32, bool),
+        orphan: &mut dyn FnMut(Reaped),
+    ) -> (Option<Outcome>, Option<i32>) {
+        let mut woken = woken;
+        while let Woken::Stopped(signal) = woken {
+            // Somebody may be about to continue it. It may also end then, and its end is not to be slept over.
+            let until = clock::monotonic() + STOP_GRACE;
+            while let Woken::Stopped(_) = woken {
+                woken = wait(self.child, Some(until), self.signals, orphan);
+            }
+            if woken == Woken::TimedOut {
+                if tarebench_sys::wait::is_stopped(self.child) {
+                    end_tree(self.child.pid, true);
+                    return (Some(Outcome::Stopped { signal }), None);
+                }
+                woken = wait(self.child, self.limit.map(|l| self.start + l), self.signals, orphan);
+            }
+        }
+        if woken == Woken::Ended {
+            return (None, None);
+        }
+        end_tree(self.child.pid, false);
+        if wait_quietly(self.child) != Woken::Ended || self.signals.times() > 1 {
+            end_tree(self.child.pid, true);
+        }
+        match woken {
+            Woken::Signal(signal) => (Some(Outcome::Interrupted), Some(signal)),
+            _ => (Some(Outcome::TimedOut { limit: self.limit.unwrap_or_default() }), None),
+        }
+    }
+}
+
+/// Waits for an end within the grace, not to be woken by signals that have come already.
+fn wait_quietly(child: &Child) -> Woken {
+    let until = clock::monotonic() + GRACE;
+    while clock::monotonic() < until {
+        if tarebench_sys::wait::has_ended(child) {
+            return Woken::Ended;
+        }
+        process::sleep(std::time::Duration::from_millis(5));
+    }
+    Woken::TimedOut
+}
+
+fn not_started(e: &SysError) -> Execution {
+    Execution { outcome: Outcome::NotStarted { error: e.to_string() }, ..Execution::nothing() }
+}
+
+impl Execution {
+    /// An execution that did not take place, stamped now.
+    pub fn nothing() -> Execution {
+        let absent = || Absent::NotAsked("the program was not started".into());
+        Execution {
+            start: clock::stamp_before(),
+            end: clock::stamp_after(),
+            wall_clock: clock::realtime(),
+            outcome: Outcome::NotStarted { error: String::new() },
+            pid: None,
+            cpu: Reading::Absent(absent()),
+            usage: Reading::Absent(absent()),
+            orphans: Vec::new(),
+            schedstat: Reading::Absent(absent()),
+            own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
+            interrupted: None,
+        }
+    }
+}

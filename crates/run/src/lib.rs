@@ -1,0 +1,24 @@
+//! The one run loop: samples are taken in the plan's order, with collectors around each.
+//!
+//! [`runner::Runner`] reads like the protocol of EMP figure 5; [`sample`] like its figure 6.
+
+pub mod account;
+pub mod daemons;
+pub mod exits;
+pub mod hooks;
+pub mod launch;
+pub mod process_time;
+pub mod runner;
+pub mod sample;
+pub mod watch;
+
+/// What cannot be measured, and why.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A system call that nothing can replace.
+    #[error(transparent)]
+    System(#[from] tarebench_sys::SysError),
+    /// Something in the plan that this machine cannot do.
+    #[error("{0}")]
+    Plan(String),
+}

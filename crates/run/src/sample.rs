@@ -1,0 +1,353 @@
+//! One sample: image, clocks, start, wait, clocks, image, difference (EMP figure 6).
+
+use crate::RunError;
+use crate::account::AccountCollector;
+use crate::daemons::{DaemonCollector, Roles, own_pid};
+use crate::launch::{Execution, Launcher};
+use crate::process_time::PtCollector;
+use std::collections::HashSet;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use tarebench_core::base::name::Name;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::run::schedule::Slot;
+use tarebench_core::sample::account::{Account, Counters, Estimate};
+use tarebench_core::sample::daemons::Daemons;
+use tarebench_core::sample::data::{Fate, Sample, Survivor, Usage};
+use tarebench_core::sample::process_time::CpuTime;
+use tarebench_sys::cgroup::Leaf;
+use tarebench_sys::procfs::{parse_steal, read_below};
+use tarebench_sys::signals::Signals;
+use tarebench_sys::spawn::{Launch, spawn};
+use tarebench_sys::{SysError, clock, process, wait};
+
+/// Everything that observes a sample.
+pub struct Collectors {
+    /// Process times.
+    pub pt: PtCollector,
+    /// Daemons; absent if no images are taken.
+    pub daemons: Reading<DaemonCollector>,
+    /// Accounts; absent if none are wanted.
+    pub account: Reading<AccountCollector>,
+}
+
+/// The particulars of one sample.
+pub struct Request<'a> {
+    /// Which series, phase and number.
+    pub slot: Slot,
+    /// Position in the run.
+    pub seq: u32,
+    /// Variables of this sample, `KEY=value`.
+    pub environment: &'a [Vec<u8>],
+    /// Length of the padding variable among them.
+    pub padding: u32,
+    /// Keep what outlives the program.
+    pub leave_running: bool,
+}
+
+/// Takes one sample. The second value is the signal that asked tare to end meanwhile.
+///
+/// # Errors
+/// Only what makes further measuring senseless.
+pub fn take(
+    launcher: &mut dyn Launcher,
+    collectors: &mut Collectors,
+    request: &Request<'_>,
+    signals: &Signals,
+) -> Result<(Sample, Option<i32>), RunError> {
+    let mut tree = Tree::before(launcher.helpers());
+    if let Reading::Value(daemons) = &mut collectors.daemons {
+        daemons.arm()?;
+    }
+    collectors.pt.make_ready()?;
+    let Collectors { pt, daemons, account } = collectors;
+    if let Reading::Value(account) = account {
+        account.prepare();
+    }
+    tree.helpers.extend(warm(pt.folder(), signals));
+    let steal_before = steal();
+    pt.arm()?;
+    if let Reading::Value(account) = account {
+        account.start();
+    }
+    let mut end_tree = |main: i32, force: bool| match pt.leaf() {
+        Some(leaf) => end_leaf(leaf, force),
+        None => tree.signal(main, force),
+    };
+    let own_peak = wait::own_peak_memory();
+    let execution =
+        launcher.execute(request.slot.series as usize, request.environment, pt.folder(), &mut end_tree, signals)?;
+    let steal_after = steal();
+    if let Reading::Value(account) = account {
+        account.ended();
+    }
+
+    let mut members = pt.leaf().map(Leaf::processes).transpose()?;
+    if let Some(members) = &mut members {
+        members.extend(tree.escaped(execution.pid, members));
+    }
+    let cgroup = pt.leaf().and_then(Leaf::id);
+    let mut roles = Roles { main: execution.pid, own: own_pid(), helpers: tree.helpers.clone(), members, cgroup };
+    let (observed, alive) = observe(daemons, &roles, &execution, &tree)?;
+    let meanwhile = execution.orphans.iter().filter(|o| !tree.outsiders.contains(&o.0)).map(|o| o.1);
+    let mut orphans: Vec<CpuTime> = meanwhile.collect();
+    let survivors = settle_survivors(pt.leaf(), &tree, alive.clone(), request.leave_running, &mut orphans);
+    tree.reap(&mut orphans);
+    roles.members = roles.members.map(|_| alive.iter().map(|a| a.0).collect());
+    let (exit_records, peak) = match daemons {
+        Reading::Value(d) => d.tree(&roles)?,
+        Reading::Absent(a) => (Reading::Absent(a.clone()), Reading::Absent(a.clone())),
+    };
+    let accounts = accounts(account, &execution);
+    let peak_memory = peak_memory(peak, &execution.usage, own_peak);
+    let started = execution.pid.is_some();
+    let process_times = match started {
+        true => Reading::Value(pt.harvest(exit_records, with_orphans(&execution.cpu, &orphans))),
+        false => Reading::Absent(Absent::NotAsked("the program was not started".into())),
+    };
+    let sample = Sample {
+        series: request.slot.series,
+        seq: request.seq,
+        index: request.slot.index,
+        phase: request.slot.phase,
+        wall_clock: execution.wall_clock,
+        start: execution.start,
+        end: execution.end,
+        outcome: execution.outcome,
+        process_times,
+        usage: execution.usage,
+        peak_memory,
+        daemons: observed,
+        survivors,
+        own: execution.own,
+        steal: steal_after.and_then(|a| Ok(a - steal_before?)).into(),
+        account: accounts.0,
+        estimate: accounts.1,
+        counters: accounts.2,
+        environment_padding: request.padding,
+    };
+    Ok((sample, execution.interrupted))
+}
+
+/// Starts and reaps a trivial program until that is no faster than the time before, so that every sample finds the
+/// kernel's paths for starting one warm.
+///
+/// EMP measures with warm caches (section 4). Images and the store's commit before a sample cool them: without this,
+/// `true` took some 5% longer than in a loop that does nothing else. It runs in the sample's cgroup, as joining one is part
+/// of the path; the readings before the sample are taken when it has ended. Returns the programs' ids; they are no daemons.
+fn warm(cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> Vec<i32> {
+    const MOST: usize = 6;
+    let mut pids = Vec::new();
+    let mut last = Nanos(i64::MAX);
+    while pids.len() < MOST {
+        let began = clock::monotonic();
+        let Some(pid) = start_and_reap(cgroup, signals) else { break };
+        let took = clock::monotonic() - began;
+        pids.push(pid);
+        // At least three: the first two may both be slow, on different CPUs.
+        if pids.len() >= 3 && took.0 > last.0 - last.0 / 50 {
+            break;
+        }
+        last = took;
+    }
+    pids
+}
+
+fn start_and_reap(cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> Option<i32> {
+    let launch = Launch::new(Path::new("/bin/true"), [&b"true"[..]], []).ok()?;
+    let child = spawn(&launch, cgroup, signals).ok()?;
+    wait::wait(&child, None, signals, &mut |_| {});
+    wait::reap(child.pid, true).ok()?.map(|r| r.pid)
+}
+
+/// The account by tracing, the estimate without, and the hardware's counts, when the tree has ended.
+fn accounts(
+    collector: &mut Reading<AccountCollector>,
+    execution: &Execution,
+) -> (Reading<Account>, Reading<Estimate>, Reading<Counters>) {
+    match collector {
+        Reading::Value(c) => (c.stop(execution.pid), c.estimate(&execution.schedstat), c.counters()),
+        Reading::Absent(why) => {
+            (Reading::Absent(why.clone()), Reading::Absent(why.clone()), Reading::Absent(why.clone()))
+        }
+    }
+}
+
+fn steal() -> Result<Nanos, Absent> {
+    let read = read_below(Path::new("/"), "proc/stat").and_then(|d| parse_steal(&d));
+    read.map_err(|e| e.absent("a readable /proc/stat"))
+}
+
+/// The image after and the difference; who of the tree is alive.
+#[allow(clippy::type_complexity)]
+fn observe(
+    daemons: &mut Reading<DaemonCollector>,
+    roles: &Roles,
+    execution: &Execution,
+    tree: &Tree,
+) -> Result<(Reading<Daemons>, Vec<(i32, Name)>), SysError> {
+    match daemons {
+        Reading::Value(collector) => {
+            let (observed, difference) = collector.harvest(roles, execution.own.cpu)?;
+            Ok((Reading::Value(observed), difference.survivors))
+        }
+        Reading::Absent(absent) => {
+            let pids = roles.members.clone().unwrap_or_else(|| tree.descendants(execution.pid));
+            let named = |pid: i32| Some((pid, Name::new(process::stat(pid)?.comm.as_bytes())));
+            Ok((Reading::Absent(absent.clone()), pids.into_iter().filter_map(named).collect()))
+        }
+    }
+}
+
+/// Peak memory by the exit records; without them by wait4, if that is above what the child had of tare before its exec.
+fn peak_memory(by_exits: Reading<u64>, usage: &Reading<Usage>, own_peak: u64) -> Reading<u64> {
+    match (by_exits, usage) {
+        (Reading::Value(bytes), _) => Reading::Value(bytes),
+        (_, Reading::Value(u)) if u.max_rss > own_peak => Reading::Value(u.max_rss),
+        (Reading::Absent(why), Reading::Value(_)) => {
+            let bound = format!("it is below {} MiB, tare's own, which wait4 counts in", own_peak.div_ceil(1 << 20));
+            Reading::Absent(match why {
+                Absent::NotAsked(_) => Absent::NotAsked(format!("exit records come with images only; {bound}")),
+                _ => Absent::NoPermission(format!("CAP_NET_ADMIN (run as root); {bound}")),
+            })
+        }
+        (_, Reading::Absent(a)) => Reading::Absent(a.clone()),
+    }
+}
+
+fn with_orphans(main: &Reading<CpuTime>, orphans: &[CpuTime]) -> Reading<CpuTime> {
+    main.clone().map(|main| {
+        orphans.iter().fold(main, |sum, o| CpuTime {
+            user: sum.user + o.user,
+            system: sum.system + o.system,
+            total: sum.total + o.total,
+        })
+    })
+}
+
+const SIGTERM: i32 = 15;
+const SIGKILL: i32 = 9;
+const SIGCONT: i32 = 18;
+
+fn end_leaf(leaf: &Leaf, force: bool) {
+    if force {
+        let _ = leaf.kill_all();
+    } else {
+        leaf.signal_all(SIGTERM);
+        // A stopped process acts on SIGTERM only when it goes on.
+        leaf.signal_all(SIGCONT);
+    }
+}
+
+/// The program's tree as seen through parents, for machines where it has no cgroup of its own.
+struct Tree {
+    /// Children that tare had before.
+    outsiders: HashSet<i32>,
+    helpers: Vec<i32>,
+}
+
+impl Tree {
+    fn before(helpers: Vec<i32>) -> Tree {
+        Tree { outsiders: process::children(own_pid()).into_iter().collect(), helpers }
+    }
+
+    /// Living descendants: of the main process, and of orphans that came to tare.
+    fn descendants(&self, main: Option<i32>) -> Vec<i32> {
+        let adopted =
+            process::children(own_pid()).into_iter().filter(|c| !self.outsiders.contains(c) && Some(*c) != main);
+        let mut found: Vec<i32> = Vec::new();
+        let mut queue: Vec<i32> = adopted.chain(main.into_iter().flat_map(process::children)).collect();
+        while let Some(pid) = queue.pop() {
+            if found.contains(&pid) {
+                continue;
+            }
+            found.push(pid);
+            queue.extend(process::children(pid));
+        }
+        found.retain(|pid| is_running(*pid));
+        found
+    }
+
+    fn signal(&self, main: i32, force: bool) {
+        let signals: &[i32] = if force { &[SIGKILL] } else { &[SIGTERM, SIGCONT] };
+        for pid in self.descendants(Some(main)).into_iter().chain([main]) {
+            for signal in signals {
+                let _ = process::kill(pid, *signal);
+            }
+        }
+    }
+
+    /// Reaps orphans of the program that have come to tare and ended; their CPU time goes to `into`.
+    fn reap(&self, into: &mut Vec<CpuTime>) {
+        while let Ok(Some(reaped)) = wait::reap(-1, false) {
+            if !self.outsiders.contains(&reaped.pid) {
+                into.push(reaped.cpu);
+            }
+        }
+    }
+
+    /// Orphans of the program that have moved themselves out of its cgroup: known by its process group or session,
+    /// as what a hook's background processes leave comes to tare, too.
+    fn escaped(&self, main: Option<i32>, members: &[i32]) -> Vec<i32> {
+        let of_program =
+            |pid: &i32| process::stat(*pid).is_some_and(|s| Some(s.pgrp) == main || Some(s.session) == main);
+        let all = self.descendants(None).into_iter();
+        all.filter(|pid| !members.contains(pid) && main.is_some()).filter(of_program).collect()
+    }
+}
+
+/// Whether a process is there and not a zombie.
+fn is_running(pid: i32) -> bool {
+    process::stat(pid).is_some_and(|s| !matches!(s.state, b'Z' | b'X'))
+}
+
+/// Kills what `left` lists until that is empty; returns the error for the one that could not be ended.
+fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) -> Result<(), (i32, String)> {
+    let mut last = Ok(());
+    for _ in 0..200 {
+        let left = left();
+        let Some(first) = left.first() else { return Ok(()) };
+        last = Err((*first, "it is still there after 1 s".to_owned()));
+        let results: Vec<_> = left.iter().map(|pid| (pid, process::kill(*pid, SIGKILL))).collect();
+        if let Some((pid, Err(e))) = results.iter().find(|r| r.1.is_err())
+            && results.iter().all(|r| r.1.is_err())
+        {
+            return Err((**pid, e.to_string()));
+        }
+        process::sleep(std::time::Duration::from_millis(1));
+        tree.reap(into);
+        process::sleep(std::time::Duration::from_millis(4));
+    }
+    last
+}
+
+/// Ends what outlived the program, unless it is to be left.
+fn settle_survivors(
+    leaf: Option<&Leaf>,
+    tree: &Tree,
+    alive: Vec<(i32, Name)>,
+    leave: bool,
+    orphans: &mut Vec<CpuTime>,
+) -> Vec<Survivor> {
+    if alive.is_empty() {
+        return Vec::new();
+    }
+    let named = |fate: &dyn Fn(i32) -> Fate| {
+        alive.iter().map(|(pid, name)| Survivor { pid: *pid, name: name.clone(), fate: fate(*pid) }).collect()
+    };
+    if leave {
+        return named(&|_| Fate::Left);
+    }
+    let result = match leaf {
+        Some(leaf) => leaf
+            .kill_all()
+            .map_err(|e| (0, e.to_string()))
+            .and_then(|()| end_all(orphans, tree, &|| alive.iter().map(|a| a.0).filter(|p| is_running(*p)).collect())),
+        None => end_all(orphans, tree, &|| tree.descendants(None)),
+    };
+    match result {
+        Ok(()) => named(&|_| Fate::Ended),
+        Err((_, why)) => named(&|pid| if process::exists(pid) { Fate::CouldNotEnd(why.clone()) } else { Fate::Ended }),
+    }
+}

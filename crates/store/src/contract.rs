@@ -1,0 +1,233 @@
+//! What the rest of tare sees of a store.
+
+use crate::archive::{Archive, DocumentArchive};
+use crate::claim::Claimant;
+use crate::documents::{Document, DocumentFilter, DocumentSummary, Part, Stored};
+use crate::error::StoreError;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Read;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::{Head, Id, Status};
+use tarebench_core::profile::data::Profile;
+use tarebench_core::profile::recording::Chunk;
+use tarebench_core::run::data::Run;
+use tarebench_core::sample::data::Sample;
+
+/// The result of a store's operation.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Which runs to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only those that have all of these tags, with these values.
+    pub tags: BTreeMap<String, String>,
+    /// At most so many, the newest ones; `None`: all.
+    pub limit: Option<u32>,
+}
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Number in this store.
+    pub id: i64,
+    /// Identity across stores, 32 hex digits.
+    pub uuid: String,
+    /// When it began, since 1970.
+    pub created: Nanos,
+    /// Where it stands.
+    pub status: Status,
+    /// Labels of its programs.
+    pub programs: Vec<String>,
+    /// How many counted samples it has; warm-ups are not among them.
+    pub counted: u64,
+    /// The user's labels.
+    pub tags: BTreeMap<String, String>,
+    /// Name of the machine.
+    pub host: String,
+}
+
+/// Keeps runs, their samples, profiles of machines, and other documents.
+///
+/// Every change is durable when its function returns, whole or not at all. Several processes may use one store at
+/// once. Beside the errors named, every function may fail with those of the system and of the disk
+/// ([`StoreError::Full`], [`StoreError::ReadOnly`], [`StoreError::Busy`], [`StoreError::Corrupt`], …); the store can be
+/// used on after any of them.
+pub trait Store {
+    /// Stores a new run; returns its number. `run.id` is ignored.
+    ///
+    /// # Errors
+    /// [`StoreError::Duplicate`] if its uuid is there; [`StoreError::Unstorable`] if its uuid is not 32 hex digits in
+    /// lower case or a figure is not finite.
+    fn begin_run(&mut self, run: &Run) -> Result<i64>;
+
+    /// Adds a sample. When this returns, the sample survives a crash of the machine.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::DuplicateSample`] if the run has one with its `seq`.
+    fn add_sample(&mut self, run: i64, sample: &Sample) -> Result<()>;
+
+    /// Says where a run stands.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn set_status(&mut self, run: i64, status: Status) -> Result<()>;
+
+    /// Adds a note to a run, or replaces the one with this key.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn set_note(&mut self, run: i64, key: &str, value: &str) -> Result<()>;
+
+    /// Removes a run with its samples. Its number is not given again.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn remove(&mut self, run: i64) -> Result<()>;
+
+    /// Makes `by` the only process that may add samples to a run, until it releases it or is no more. This is an
+    /// agreement: [`Store::add_sample`] does not ask who calls.
+    ///
+    /// A claim of another process of the same machine is taken over if that was before the last boot, or if `alive`
+    /// says that the process is no more. Claims from other machines hold, as nothing can be told of them from here.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::Claimed`] if another process has it.
+    fn claim(&mut self, run: i64, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()>;
+
+    /// Gives a claim back; does nothing if `by` does not have it.
+    fn release(&mut self, run: i64, by: &Claimant) -> Result<()>;
+
+    /// Who has claimed a run. The process need not be alive.
+    fn claimant(&self, run: i64) -> Result<Option<Claimant>>;
+
+    /// The runs, the last one stored first.
+    fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>>;
+
+    /// A run, without its samples.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn run(&self, run: i64) -> Result<Run>;
+
+    /// The samples of a run, by `seq`.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn samples(&self, run: i64) -> Result<Vec<Sample>>;
+
+    /// The number of the run that a user means: `last` (the last one stored), a number, a uuid, or the first four or
+    /// more digits of one. What could be a number and a uuid's beginning is the number, if there is such a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`].
+    fn resolve(&self, text: &str) -> Result<i64>;
+
+    /// A run with its samples, as a document.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn export(&self, run: i64) -> Result<Archive>;
+
+    /// Stores the run of a document ([`Archive::read`]); returns its number here.
+    ///
+    /// # Errors
+    /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`].
+    fn import(&mut self, reader: &mut dyn Read) -> Result<i64>;
+
+    /// Adds slices to a recording ([`tarebench_core::run::plan::Purpose::Watch`]), after those that are there.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn add_chunk(&mut self, run: i64, chunk: &Chunk) -> Result<()>;
+
+    /// The slices of a recording, in the order in which they were added.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`].
+    fn chunks(&self, run: i64) -> Result<Vec<Chunk>>;
+
+    /// Stores a profile; one of version 0 gets the next one of its name. Returns the version.
+    ///
+    /// # Errors
+    /// [`StoreError::DuplicateProfile`]; [`StoreError::Unstorable`] if a figure is not finite.
+    fn save_profile(&mut self, profile: &Profile) -> Result<u32>;
+
+    /// Removes a profile: `NAME@VERSION`, or all versions of `NAME`; says how many there were.
+    fn remove_profile(&mut self, label: &str) -> Result<u32>;
+
+    /// The profile that a user means: `NAME@VERSION`, or the latest version of `NAME`.
+    fn profile(&self, label: &str) -> Result<Option<Profile>>;
+
+    /// The newest profile of a machine ([`tarebench_core::machine::data::Host::machine`]).
+    fn newest_profile(&self, machine: &str) -> Result<Option<Profile>>;
+
+    /// All profiles, every version, the newest first.
+    fn profiles(&self) -> Result<Vec<Profile>>;
+
+    /// Stores a new document; returns its number. `head.number` is ignored; a number is not given twice.
+    ///
+    /// # Errors
+    /// [`StoreError::DuplicateDocument`] if its uuid is there; [`StoreError::Unstorable`] if that is not 32 hex digits in
+    /// lower case.
+    fn create_document(&mut self, head: &Head, doc: &Value) -> Result<Id>;
+
+    /// Adds a part to a document; returns its position, from 0. When this returns, it survives a crash of the machine.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn append_part(&mut self, id: Id, part: &Part) -> Result<u64>;
+
+    /// Says where a document stands, and replaces its content if `doc` is given.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn set_document(&mut self, id: Id, status: Status, doc: Option<&Value>) -> Result<()>;
+
+    /// A document with its parts.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn document(&self, id: Id) -> Result<Document>;
+
+    /// The documents, the last one begun first.
+    fn documents(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>>;
+
+    /// Removes a document with its parts. Its number is not given again.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn remove_document(&mut self, id: Id) -> Result<()>;
+
+    /// Makes `by` the only process that may extend a document, as [`Store::claim`] does for a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`]; [`StoreError::ClaimedDocument`] if another process has it.
+    fn claim_document(&mut self, id: Id, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()>;
+
+    /// Gives a claim back; does nothing if `by` does not have it.
+    fn release_document(&mut self, id: Id, by: &Claimant) -> Result<()>;
+
+    /// Who has claimed a document. The process need not be alive.
+    fn document_claimant(&self, id: Id) -> Result<Option<Claimant>>;
+
+    /// A document with its parts, to be written to a file.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchDocument`].
+    fn export_document(&self, id: Id) -> Result<DocumentArchive>;
+
+    /// Stores a document from its file ([`DocumentArchive::read`]); returns its number here.
+    ///
+    /// # Errors
+    /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::DuplicateDocument`].
+    fn import_document(&mut self, reader: &mut dyn Read) -> Result<Id>;
+
+    /// The run or document that a user means: a document's number (`b1`), or what [`Store::resolve`] takes. What could
+    /// be a document's number and a uuid's beginning is the document, if there is such a one.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::NoSuchDocument`].
+    fn find(&self, text: &str) -> Result<Stored>;
+}

@@ -1,0 +1,279 @@
+//! Documents as rows, and back.
+
+use crate::claim::Claimant;
+use crate::error::{Fault, StoreError};
+use crate::open;
+use crate::rows;
+use crate::rows::Inner;
+use crate::schema::WITH_DOCUMENTS;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::Path;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Head, Id, Kind};
+
+/// A document with its content.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// What it is.
+    pub head: Head,
+    /// The JSON form of its kind's type ([`content`]).
+    pub doc: Value,
+    /// Its parts, in the order in which they were added.
+    pub parts: Vec<Part>,
+}
+
+/// What was added to a document at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The JSON form of its type ([`content`]).
+    pub doc: Value,
+    /// What JSON is no form for; in hex digits in an archive.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex_digits")]
+    pub blob: Option<Vec<u8>>,
+}
+
+mod hex_digits {
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(blob: &Option<Vec<u8>>, s: S) -> Result<S::Ok, S::Error> {
+        match blob {
+            Some(bytes) => s.serialize_str(&hex::encode(bytes)),
+            None => s.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = Option::<String>::deserialize(d)?;
+        text.map(|t| hex::decode(t).map_err(|e| D::Error::custom(format!("blob: {e}")))).transpose()
+    }
+}
+
+/// Which documents to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocumentFilter {
+    /// Only those of this kind.
+    pub kind: Option<Kind>,
+    /// At most so many, the newest ones; `None`: all.
+    pub limit: Option<u32>,
+}
+
+/// A document in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentSummary {
+    /// What it is.
+    #[serde(flatten)]
+    pub head: Head,
+    /// How many parts it has.
+    pub parts: u64,
+}
+
+/// What a user has named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// A run, by its number.
+    Run(i64),
+    /// A document.
+    Document(Id),
+}
+
+impl std::fmt::Display for Stored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stored::Run(id) => write!(f, "run {id}"),
+            Stored::Document(id) => write!(f, "{id}"),
+        }
+    }
+}
+
+/// The content of a document or of a part, to be stored.
+///
+/// # Errors
+/// [`StoreError::Unstorable`] if it would not be read back the same, as with figures that are not finite.
+pub fn content<T: Serialize + DeserializeOwned + PartialEq>(value: &T) -> Result<Value, StoreError> {
+    let text = rows::exact("document", value)?;
+    serde_json::from_str(&text).map_err(|e| StoreError::Unstorable { what: "document", cause: e.to_string() })
+}
+
+pub(crate) fn no_such(path: &Path, id: Id) -> StoreError {
+    StoreError::NoSuchDocument { path: path.to_owned(), id }
+}
+
+/// Whether the store can have documents: one that is read only may be of an earlier version.
+fn has_documents(conn: &Connection) -> Inner<bool> {
+    Ok(open::version(conn)? >= WITH_DOCUMENTS)
+}
+
+/// Whether there is such a document.
+pub(crate) fn exists(conn: &Connection, id: Id) -> Inner<bool> {
+    let sql = "SELECT 1 FROM document WHERE kind = ?1 AND id = ?2";
+    Ok(has_documents(conn)? && conn.prepare_cached(sql)?.exists(params![id.kind.name(), id.number])?)
+}
+
+/// Fails if there is no such document.
+pub(crate) fn require(conn: &Connection, path: &Path, id: Id) -> Inner<()> {
+    if exists(conn, id)? { Ok(()) } else { Err(no_such(path, id).into()) }
+}
+
+/// Inserts a new document, under the next number of its kind.
+pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> Inner<Id> {
+    // All of it is named, so that a new field cannot be forgotten.
+    let Head { kind, number: _, uuid, title, created, status, tool, machine } = head;
+    if !rows::is_uuid(uuid) {
+        let cause = format!("its uuid is {uuid:?}, expected 32 hex digits in lower case");
+        return Err(StoreError::Unstorable { what: "document", cause }.into());
+    }
+    let there = tx
+        .query_row("SELECT kind, id FROM document WHERE uuid = ?1", [uuid], |r| {
+            Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?))
+        })
+        .optional()?;
+    if let Some((there, number)) = there {
+        let id = Id { kind: read_kind(&there)?, number };
+        return Err(StoreError::DuplicateDocument { path: path.to_owned(), uuid: uuid.clone(), id }.into());
+    }
+    let number = tx.query_row(
+        "INSERT INTO document_number (kind, last) VALUES (?1, 1)
+         ON CONFLICT (kind) DO UPDATE SET last = last + 1 RETURNING last",
+        [kind.name()],
+        |r| r.get(0),
+    )?;
+    tx.execute(
+        "INSERT INTO document (kind, id, uuid, created_ns, status, tool, machine, title, doc)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            kind.name(),
+            number,
+            uuid,
+            created.0,
+            rows::status_text(*status),
+            tool,
+            machine,
+            title,
+            rows::document("document", doc)?
+        ],
+    )?;
+    Ok(Id { kind: *kind, number })
+}
+
+/// Adds a part; returns its position, from 0.
+pub(crate) fn insert_part(tx: &Connection, id: Id, part: &Part) -> Inner<u64> {
+    let seq: i64 = tx.query_row(
+        "INSERT INTO document_part (kind, id, seq, doc, blob)
+         SELECT ?1, ?2, coalesce(max(seq), -1) + 1, ?3, ?4 FROM document_part WHERE kind = ?1 AND id = ?2
+         RETURNING seq",
+        params![id.kind.name(), id.number, rows::document("document", &part.doc)?, part.blob],
+        |r| r.get(0),
+    )?;
+    Ok(seq.unsigned_abs())
+}
+
+/// Changes a document's status, and its content if one is given.
+pub(crate) fn update(tx: &Connection, id: Id, status: Status, doc: Option<&Value>) -> Inner<()> {
+    let doc = doc.map(|d| rows::document("document", d)).transpose()?;
+    tx.execute(
+        "UPDATE document SET status = ?3, doc = coalesce(?4, doc) WHERE kind = ?1 AND id = ?2",
+        params![id.kind.name(), id.number, rows::status_text(status), doc],
+    )?;
+    Ok(())
+}
+
+fn read_kind(name: &str) -> Inner<Kind> {
+    let bad = || Fault::Bad { what: "a document's kind".to_owned(), cause: format!("it is {name:?}") };
+    Kind::named(name).ok_or_else(bad)
+}
+
+const HEAD: &str = "kind, id, uuid, title, created_ns, status, tool, machine";
+
+/// From the columns of [`HEAD`], which come first.
+fn head(r: &Row) -> Inner<Head> {
+    Ok(Head {
+        kind: read_kind(&r.get::<_, String>(0)?)?,
+        number: r.get(1)?,
+        uuid: r.get(2)?,
+        title: r.get(3)?,
+        created: Nanos(r.get(4)?),
+        status: rows::status(&r.get::<_, String>(5)?)?,
+        tool: r.get(6)?,
+        machine: r.get(7)?,
+    })
+}
+
+/// A document with its parts.
+pub(crate) fn select(conn: &Connection, path: &Path, id: Id) -> Inner<Document> {
+    require(conn, path, id)?;
+    let mut statement = conn.prepare(&format!("SELECT {HEAD}, doc FROM document WHERE kind = ?1 AND id = ?2"))?;
+    let mut found = statement.query(params![id.kind.name(), id.number])?;
+    let r = found.next()?.ok_or_else(|| no_such(path, id))?;
+    let doc = rows::parse(&r.get::<_, String>(8)?, || id.to_string())?;
+    Ok(Document { head: head(r)?, doc, parts: parts(conn, id)? })
+}
+
+fn parts(conn: &Connection, id: Id) -> Inner<Vec<Part>> {
+    let sql = "SELECT seq, doc, blob FROM document_part WHERE kind = ?1 AND id = ?2 ORDER BY seq";
+    let mut statement = conn.prepare(sql)?;
+    let mut found = statement.query(params![id.kind.name(), id.number])?;
+    let mut out = Vec::new();
+    while let Some(r) = found.next()? {
+        let seq: i64 = r.get(0)?;
+        let doc = rows::parse(&r.get::<_, String>(1)?, || format!("part {seq} of {id}"))?;
+        out.push(Part { doc, blob: r.get(2)? });
+    }
+    Ok(out)
+}
+
+/// Those that the filter wants, the last one begun first.
+pub(crate) fn summaries(conn: &Connection, filter: &DocumentFilter) -> Inner<Vec<DocumentSummary>> {
+    if !has_documents(conn)? {
+        return Ok(Vec::new());
+    }
+    let mut statement = conn.prepare(&format!(
+        "SELECT {HEAD}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id)
+         FROM document WHERE ?1 IS NULL OR kind = ?1 ORDER BY created_ns DESC, kind, id DESC LIMIT ?2"
+    ))?;
+    let limit = filter.limit.map_or(-1, i64::from);
+    let mut found = statement.query(params![filter.kind.map(Kind::name), limit])?;
+    let mut out = Vec::new();
+    while let Some(r) = found.next()? {
+        out.push(DocumentSummary { head: head(r)?, parts: r.get::<_, i64>(8)?.unsigned_abs() });
+    }
+    Ok(out)
+}
+
+/// Removes a document, its parts and its claim.
+pub(crate) fn delete(tx: &Connection, id: Id) -> Inner<()> {
+    tx.execute("DELETE FROM document WHERE kind = ?1 AND id = ?2", params![id.kind.name(), id.number])?;
+    Ok(())
+}
+
+pub(crate) fn select_claimant(conn: &Connection, id: Id) -> Inner<Option<Claimant>> {
+    if !has_documents(conn)? {
+        return Ok(None);
+    }
+    let sql = "SELECT pid, start_ns, boot, host FROM document_claim WHERE kind = ?1 AND id = ?2";
+    let row = conn.query_row(sql, params![id.kind.name(), id.number], |r| {
+        Ok(Claimant { pid: r.get(0)?, start: Nanos(r.get(1)?), boot: r.get(2)?, host: r.get(3)? })
+    });
+    Ok(row.optional()?)
+}
+
+pub(crate) fn insert_claim(tx: &Connection, id: Id, by: &Claimant) -> Inner<()> {
+    tx.execute(
+        "INSERT OR REPLACE INTO document_claim (kind, id, pid, start_ns, boot, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![id.kind.name(), id.number, by.pid, by.start.0, by.boot, by.host],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn delete_claim(tx: &Connection, id: Id, by: &Claimant) -> Inner<()> {
+    tx.execute(
+        "DELETE FROM document_claim
+         WHERE kind = ?1 AND id = ?2 AND pid = ?3 AND start_ns = ?4 AND boot = ?5 AND host = ?6",
+        params![id.kind.name(), id.number, by.pid, by.start.0, by.boot, by.host],
+    )?;
+    Ok(())
+}

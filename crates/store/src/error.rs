@@ -1,0 +1,344 @@
+//! What can go wrong in a store: what, where, what was expected, and the cause.
+
+use crate::claim::Claimant;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tarebench_core::documents::head::Id;
+
+/// An error of a store. Each is one sentence; hints belong to the command.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no file, or an empty one: nothing was ever stored there.
+    #[error("there is no store at {}", .path.display())]
+    Missing {
+        /// The database.
+        path: PathBuf,
+    },
+    /// No place for the store can be told from the environment.
+    #[error("no place for the store: neither XDG_DATA_HOME nor HOME is an absolute path")]
+    NoPlace,
+    /// The file is something else, and was not touched.
+    #[error("{} is not a database of tare: {cause}", .path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        cause: String,
+    },
+    /// A later version of tare has written the schema; nothing was written.
+    #[error("the store {} has schema version {found}, but this version of tare knows only up to {known}", .path.display())]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The latest one known here.
+        known: i64,
+    },
+    /// Opened for reading only, the schema is of an earlier version and cannot be brought up to date.
+    #[error("the store {} has schema version {found} and, opened for reading only, cannot be brought to {known}", .path.display())]
+    Older {
+        /// The database.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The one wanted.
+        known: i64,
+    },
+    /// It may only be read: by its permissions, those of its folder, the file system, or how it was opened.
+    #[error("cannot {doing}: the store {} can only be read: {cause}", .path.display())]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The system's message.
+        cause: String,
+    },
+    /// No space left on the disk, or the quota is used up; what was stored before is still there.
+    #[error("cannot {doing}: the disk that holds the store {} is full: {cause}", .path.display())]
+    Full {
+        /// The database.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The system's message.
+        cause: String,
+    },
+    /// Another process kept the database locked for longer than the time limit.
+    #[error("cannot {doing}: another process has kept the store {} locked for {waited_s} s", .path.display())]
+    Busy {
+        /// The database.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The time limit, seconds.
+        waited_s: u64,
+    },
+    /// A live process is adding samples to this run.
+    #[error("run {run} is being measured by process {} on {}", .by.pid, .by.host)]
+    Claimed {
+        /// The run.
+        run: i64,
+        /// The process.
+        by: Claimant,
+    },
+    /// No run has this number, uuid or prefix.
+    #[error("there is no run {run:?} in the store {}", .path.display())]
+    NoSuchRun {
+        /// The database.
+        path: PathBuf,
+        /// As it was asked for.
+        run: String,
+    },
+    /// A prefix fits several runs.
+    #[error("{text:?} is the beginning of several runs' uuids: runs {}", list(.runs))]
+    AmbiguousRun {
+        /// The prefix.
+        text: String,
+        /// The numbers of the first few that it fits.
+        runs: Vec<i64>,
+    },
+    /// A run with this uuid is already there.
+    #[error("the run with uuid {uuid} is already in the store {} as run {run}", .path.display())]
+    Duplicate {
+        /// The database.
+        path: PathBuf,
+        /// The uuid.
+        uuid: String,
+        /// The number of the run that has it.
+        run: i64,
+    },
+    /// The run already has a sample at this position.
+    #[error("run {run} already has a sample number {seq}")]
+    DuplicateSample {
+        /// The run.
+        run: i64,
+        /// [`tarebench_core::sample::data::Sample::seq`].
+        seq: u32,
+    },
+    /// A profile of this name is already there.
+    #[error("there is already a profile {name:?} in the store {}", .path.display())]
+    DuplicateProfile {
+        /// The database.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// No document has this number.
+    #[error("there is no {} {id} in the store {}", .id.kind.noun(), .path.display())]
+    NoSuchDocument {
+        /// The database.
+        path: PathBuf,
+        /// As it was asked for.
+        id: Id,
+    },
+    /// A document with this uuid is already there.
+    #[error("the {} with uuid {uuid} is already in the store {} as {id}", .id.kind.noun(), .path.display())]
+    DuplicateDocument {
+        /// The database.
+        path: PathBuf,
+        /// The uuid.
+        uuid: String,
+        /// The document that has it.
+        id: Id,
+    },
+    /// A live process is extending this document.
+    #[error("{id} is being extended by process {} on {}", .by.pid, .by.host)]
+    ClaimedDocument {
+        /// The document.
+        id: Id,
+        /// The process.
+        by: Claimant,
+    },
+    /// What was given could not be read back as it is, so it was not stored.
+    #[error("cannot store this {what}: {cause}")]
+    Unstorable {
+        /// `run`, `sample`, `profile`, `document`; also the `document` of any of these that is too long for SQLite.
+        what: &'static str,
+        /// Why not.
+        cause: String,
+    },
+    /// The file is not what it should be.
+    #[error("not {what}{}: {cause}", place(*.line, *.column))]
+    BadArchive {
+        /// What it should be, e.g. `an archive of a run`.
+        what: &'static str,
+        /// Line of the document, from 1; 0 if the fault has no place.
+        line: usize,
+        /// Column, from 1; 0 if the fault has no place.
+        column: usize,
+        /// What is wrong.
+        cause: String,
+    },
+    /// The file was written by a later version of tare.
+    #[error("{what} of version {found}, but this version of tare knows only up to {known}")]
+    NewerArchive {
+        /// What it is, e.g. `an archive of a run`.
+        what: &'static str,
+        /// Its version.
+        found: u64,
+        /// The latest one known here.
+        known: u32,
+    },
+    /// A profile, which is stored by its name, where a run or another document was expected.
+    #[error("not {expected}: it is an archive of a profile")]
+    IsProfile {
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// The database is damaged, or was changed by another hand.
+    #[error("the store {} is damaged: cannot read {what}: {cause}", .path.display())]
+    Corrupt {
+        /// The database.
+        path: PathBuf,
+        /// What was being read.
+        what: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The system refused an operation on a file or folder.
+    #[error("cannot {doing} {}: {cause}", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The system's message.
+        cause: std::io::Error,
+    },
+    /// Any other failure of the database.
+    #[error("cannot {doing} in the store {}: {cause}", .path.display())]
+    Sqlite {
+        /// The database.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// SQLite's message.
+        cause: rusqlite::Error,
+    },
+}
+
+fn list(runs: &[i64]) -> String {
+    let words: Vec<String> = runs.iter().map(i64::to_string).collect();
+    words.join(", ")
+}
+
+fn place(line: usize, column: usize) -> String {
+    if line == 0 { String::new() } else { format!(" (line {line}, column {column})") }
+}
+
+/// An error inside a transaction, before it is known which store and which operation it belongs to.
+pub(crate) enum Fault {
+    /// SQLite's.
+    Sql(rusqlite::Error),
+    /// A stored document or name cannot be read.
+    Bad { what: String, cause: String },
+    /// Already complete.
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(e: rusqlite::Error) -> Fault {
+        Fault::Sql(e)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(e: StoreError) -> Fault {
+        Fault::Store(e)
+    }
+}
+
+/// Where and in what an error happened.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    /// The database.
+    pub path: &'a Path,
+    /// What was tried, as a verb and its object.
+    pub doing: &'static str,
+    /// Whether the store was opened for writing, so that a look at the disk may write a file.
+    pub writable: bool,
+}
+
+impl Context<'_> {
+    /// Completes an error.
+    pub fn complete(self, fault: Fault) -> StoreError {
+        match fault {
+            Fault::Store(e) => e,
+            Fault::Bad { what, cause } => self.corrupt(what, cause),
+            Fault::Sql(e) => self.sql(e),
+        }
+    }
+
+    /// The system's error on this file.
+    pub fn io(self, cause: std::io::Error) -> StoreError {
+        use std::io::ErrorKind as K;
+        let (path, doing) = (self.path.to_owned(), self.doing);
+        match cause.kind() {
+            K::StorageFull | K::QuotaExceeded => StoreError::Full { path, doing, cause: cause.to_string() },
+            K::ReadOnlyFilesystem => StoreError::ReadOnly { path, doing, cause: cause.to_string() },
+            K::PermissionDenied if self.writable => StoreError::ReadOnly { path, doing, cause: cause.to_string() },
+            _ => StoreError::Io { path, doing, cause },
+        }
+    }
+
+    fn corrupt(self, what: String, cause: String) -> StoreError {
+        StoreError::Corrupt { path: self.path.to_owned(), what, cause }
+    }
+
+    /// SQLite's error; a system error is told apart by looking at the disk, as SQLite does not tell more than "I/O error".
+    pub fn sql(self, e: rusqlite::Error) -> StoreError {
+        use rusqlite::Error as E;
+        use rusqlite::ErrorCode as C;
+        let (path, doing) = (self.path.to_owned(), self.doing);
+        match &e {
+            E::FromSqlConversionFailure(..)
+            | E::IntegralValueOutOfRange(..)
+            | E::Utf8Error(..)
+            | E::InvalidColumnType(..) => {
+                return self.corrupt(format!("a row (to {doing})"), e.to_string());
+            }
+            _ => {}
+        }
+        match e.sqlite_error_code() {
+            Some(C::DatabaseBusy | C::DatabaseLocked) => {
+                StoreError::Busy { path, doing, waited_s: BUSY_TIMEOUT.as_secs() }
+            }
+            Some(C::DiskFull) => StoreError::Full { path, doing, cause: e.to_string() },
+            Some(C::ReadOnly) => StoreError::ReadOnly { path, doing, cause: e.to_string() },
+            Some(C::NotADatabase) => StoreError::NotADatabase { path, cause: e.to_string() },
+            Some(C::DatabaseCorrupt) => self.corrupt(format!("its pages (to {doing})"), e.to_string()),
+            Some(C::TooBig) => StoreError::Unstorable { what: "document", cause: e.to_string() },
+            Some(C::SystemIoFailure | C::CannotOpen | C::PermissionDenied) if self.writable => {
+                match probe(self.path).map_err(|cause| self.io(cause)) {
+                    Err(told @ (StoreError::Full { .. } | StoreError::ReadOnly { .. })) => told,
+                    _ => StoreError::Sqlite { path, doing, cause: e },
+                }
+            }
+            // SQLite has not opened it, so there is no lock that closing it here could drop.
+            Some(C::CannotOpen) => match std::fs::File::open(self.path) {
+                Err(cause) => self.io(cause),
+                Ok(_) => StoreError::Sqlite { path, doing, cause: e },
+            },
+            _ => StoreError::Sqlite { path, doing, cause: e },
+        }
+    }
+}
+
+/// Tries to write beside the database, to learn what the system has against it; leaves nothing behind.
+fn probe(database: &Path) -> std::io::Result<()> {
+    use std::io::Write;
+    let folder = database.parent().unwrap_or(Path::new("."));
+    let path = folder.join(format!(".tare-probe-{}", std::process::id()));
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+    // As much as SQLite's shared-memory file, which is the first to be refused on a full disk.
+    let written = file.write_all(&[0xa5; 64 * 1024]).and_then(|()| file.sync_all());
+    drop(file);
+    std::fs::remove_file(&path)?;
+    written
+}
+
+/// How long an operation waits for another process's transaction.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,0 +1,134 @@
+//! Importing a file of any kind, which its content tells.
+
+use crate::archive::{BENCH, DOCUMENT, PROFILE, RUN, read_bench};
+use crate::contract::{Result, Store};
+use crate::documents::{Stored, content};
+use crate::error::StoreError;
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use std::fmt;
+use std::io;
+use std::io::Read;
+use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Head, Kind};
+use tarebench_core::kbest::bench::Bench;
+
+/// A file says what it is within so many bytes.
+const BEGINNING: u64 = 1 << 20;
+
+/// What a file may be, in an error.
+const WHAT: &str = "a file that can be imported";
+
+/// Stores a file: an archive of a run or of a document, or results of benchmarks as `cargo bench` leaves them.
+///
+/// # Errors
+/// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::IsProfile`], [`StoreError::Duplicate`],
+/// [`StoreError::DuplicateDocument`], which a file of benchmarks with the same content is, too.
+pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
+    let bad = |cause: String| StoreError::BadArchive { what: WHAT, line: 0, column: 0, cause };
+    let mut beginning = Vec::new();
+    let failed = |e: io::Error| bad(format!("cannot be read: {e}"));
+    // Of what is no document not more is read: it may have no end.
+    reader.take(4096).read_to_end(&mut beginning).map_err(failed)?;
+    if is_object(&beginning) {
+        reader.take(BEGINNING).read_to_end(&mut beginning).map_err(failed)?;
+    }
+    let found = format_of(&beginning);
+    let mut whole = beginning.as_slice().chain(reader);
+    match found.as_deref() {
+        Some(f) if f == RUN.format => store.import(&mut whole).map(Stored::Run),
+        Some(f) if f == DOCUMENT.format => store.import_document(&mut whole).map(Stored::Document),
+        Some(f) if f == BENCH.format => import_bench(store, &mut whole).map(Stored::Document),
+        Some(f) if f == PROFILE.format => Err(StoreError::IsProfile { expected: WHAT }),
+        Some(f) => Err(bad(format!("its format is {f:?}, expected {}", expected()))),
+        None if !is_object(&beginning) => {
+            let cause = "expected a JSON object".to_owned();
+            Err(StoreError::BadArchive { what: WHAT, line: 1, column: 1, cause })
+        }
+        None => Err(bad(format!("no \"format\" was found in it, expected {}", expected()))),
+    }
+}
+
+fn expected() -> String {
+    format!("{:?}, {:?} or {:?}", RUN.format, DOCUMENT.format, BENCH.format)
+}
+
+fn is_object(text: &[u8]) -> bool {
+    text.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// The value of the member `format` of a JSON object, if its beginning shows it.
+fn format_of(beginning: &[u8]) -> Option<String> {
+    struct Format<'a>(&'a mut Option<String>);
+    impl<'de> Visitor<'de> for Format<'_> {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+            while let Some(key) = map.next_key::<String>()? {
+                if key == "format" {
+                    *self.0 = Some(map.next_value()?);
+                    break;
+                }
+                map.next_value::<IgnoredAny>()?;
+            }
+            Ok(())
+        }
+    }
+    let mut found = None;
+    // Whether the rest is well is not asked here.
+    let _ = serde_json::Deserializer::from_slice(beginning).deserialize_map(Format(&mut found));
+    found
+}
+
+fn import_bench(store: &mut dyn Store, reader: &mut dyn Read) -> Result<tarebench_core::documents::head::Id> {
+    let bench = read_bench(reader)?;
+    let doc = content(&bench)?;
+    store.create_document(&head_of(&bench, &doc.to_string()), &doc)
+}
+
+/// A file of benchmarks has no identity but its content.
+fn head_of(bench: &Bench, text: &str) -> Head {
+    Head {
+        kind: Kind::Bench,
+        number: 0,
+        uuid: format!("{:032x}", fnv(text.as_bytes())),
+        title: bench.name.clone(),
+        created: bench.created,
+        status: Status::Finished,
+        tool: bench.tool.clone(),
+        machine: bench.machine.name.clone(),
+    }
+}
+
+/// FNV-1a, 128 bits: stable over versions, which std's hasher does not promise; not against intent.
+fn fnv(data: &[u8]) -> u128 {
+    let basis = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    data.iter().fold(basis, |hash: u128, byte| {
+        (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_what_it_is_wherever_it_does() {
+        let of = |text: &str| format_of(text.as_bytes());
+        assert_eq!(of(r#"{"format":"a","x":"#).as_deref(), Some("a"));
+        assert_eq!(of(r#" {"x":[{"format":"b"}],"format":"a"}"#).as_deref(), Some("a"));
+        for text in ["", "[]", "{", r#"{"format":1}"#, r#"{"x":"#, r#"{"x":{"format":"a"}}"#, "\u{0}"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+        let deep = format!("{{\"x\":{}{},\"format\":\"a\"}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(of(&deep).as_deref(), Some("a"));
+    }
+
+    /// <http://www.isthe.com/chongo/tech/comp/fnv/>: its own test vectors.
+    #[test]
+    fn the_hash_is_fnv() {
+        assert_eq!(fnv(b""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+        assert_eq!(fnv(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+    }
+}

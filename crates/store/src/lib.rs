@@ -1,0 +1,27 @@
+//! The store of runs, profiles and other documents: what was observed, kept exactly, durable sample by sample.
+//!
+//! [`Store`] is what the rest of tare sees; [`SqliteStore`] keeps it in one SQLite database. Nothing that is stored is
+//! derived: a [`Sample`] read back equals the one that was written, and every figure is computed anew from it.
+#![forbid(unsafe_code)]
+
+mod archive;
+mod claim;
+mod contract;
+mod documents;
+mod error;
+mod import;
+mod open;
+mod rows;
+mod schema;
+mod sqlite;
+
+pub use crate::archive::{
+    ARCHIVE_FORMAT, ARCHIVE_VERSION, Archive, BENCH_LIMIT, DocumentArchive, ProfileArchive, read_bench,
+};
+pub use crate::claim::Claimant;
+pub use crate::contract::{Result, RunFilter, RunSummary, Store};
+pub use crate::documents::{Document, DocumentFilter, DocumentSummary, Part, Stored, content};
+pub use crate::error::StoreError;
+pub use crate::import::import;
+pub use crate::open::default_path;
+pub use crate::sqlite::SqliteStore;

@@ -1,0 +1,298 @@
+//! Opening a database: what may be opened, and how, without harm to what may not.
+
+use crate::error::BUSY_TIMEOUT;
+use crate::error::{Context, Fault, StoreError};
+use crate::schema::{APPLICATION_ID, KNOWN, READABLE, migrations};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Whose database it is.
+#[derive(Debug, PartialEq)]
+enum Owner {
+    /// Nothing is in it yet.
+    Nobody,
+    /// Tare's, with this schema version.
+    Tare(i64),
+    /// Another program's.
+    Other,
+}
+
+/// Opens for reading and writing; creates the folder (mode 0700) and the file (mode 0600), brings the schema up to date.
+pub(crate) fn for_writing(path: &Path) -> Result<(Connection, PathBuf), StoreError> {
+    let path = absolute(path)?;
+    let at = Context { path: &path, doing: "open", writable: true };
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| at.io(e))?;
+    }
+    let young = matches!(path.try_exists(), Ok(false));
+    accept(&path, peek(at)?)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at.sql(e))?;
+    if young {
+        // It holds command lines. `-wal` and `-shm`, made later, take after it.
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(|e| at.io(e))?;
+    }
+    match set_up(&mut conn, at) {
+        Ok(()) => Ok((conn, path)),
+        Err(fault) => Err(at.complete(fault)),
+    }
+}
+
+/// A database in memory, for tests of what uses a store.
+pub(crate) fn in_memory() -> Result<(Connection, PathBuf), StoreError> {
+    let path = PathBuf::from(":memory:");
+    let at = Context { path: &path, doing: "open", writable: false };
+    let mut conn = Connection::open_in_memory().map_err(|e| at.sql(e))?;
+    set_up(&mut conn, at).map_err(|fault| at.complete(fault))?;
+    Ok((conn, path))
+}
+
+fn set_up(conn: &mut Connection, at: Context) -> Result<(), Fault> {
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    // Until it is known to be ours: closing must not move the write-ahead log into the file.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    let owner = owner(conn)?;
+    accept(at.path, Some(owner))?;
+    if conn.is_readonly("main")? {
+        let cause = "the file is write-protected".to_owned();
+        return Err(StoreError::ReadOnly { path: at.path.to_owned(), doing: at.doing, cause }.into());
+    }
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    conn.set_transaction_behavior(TransactionBehavior::Immediate);
+    conn.pragma_update(None, "trusted_schema", false)?;
+    // Takes effect only while the database is empty; lets removed runs give back their space.
+    conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    // SQLite does not wait for others when it changes the journal mode, so this does.
+    retry(|| Ok(conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?))?;
+    // FULL: each commit is synced to the disk, not only each checkpoint.
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    retry(|| migrate(conn))
+}
+
+/// Brings the schema up to date. Another process may do so at the same time; the version decides, not who came first.
+fn migrate(conn: &mut Connection) -> Result<(), Fault> {
+    use rusqlite_migration::Error as E;
+    if version(conn)? == KNOWN {
+        return Ok(());
+    }
+    match migrations().to_latest(conn) {
+        Ok(()) => Ok(()),
+        Err(_) if version(conn)? == KNOWN => Ok(()),
+        Err(E::RusqliteError { err, .. }) => Err(err.into()),
+        Err(e) => Err(Fault::Bad { what: "its schema".to_owned(), cause: e.to_string() }),
+    }
+}
+
+fn retry(mut f: impl FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+    let begun = Instant::now();
+    loop {
+        match f() {
+            Err(Fault::Sql(e))
+                if matches!(e.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+                    && begun.elapsed() < BUSY_TIMEOUT =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Opens for reading only. Writes nothing but, beside the database and where it can, SQLite's index of the write-ahead
+/// log (`-shm`), by which it sees what others are writing.
+pub(crate) fn for_reading(path: &Path) -> Result<(Connection, PathBuf), StoreError> {
+    let path = absolute(path)?;
+    let at = Context { path: &path, doing: "open", writable: false };
+    if !at_rest(at)? && !has_log(&path) {
+        return Err(StoreError::Missing { path });
+    }
+    accept(&path, peek(at)?)?;
+    let usual = connect(&path, &Way::Usual).and_then(|conn| Ok((owner(&conn)?, conn)));
+    let opened = match usual {
+        // What SQLite says when the folder cannot be written to and `-wal` or `-shm` are not there.
+        Err(Fault::Sql(e))
+            if matches!(
+                e.sqlite_error_code(),
+                Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure)
+            ) =>
+        {
+            let way = if has_log(&path) { Way::PrivateIndex } else { Way::Immutable };
+            connect(&path, &way).and_then(|conn| Ok((owner(&conn)?, conn)))
+        }
+        other => other,
+    };
+    let (owner, conn) = opened.map_err(|fault| at.complete(fault))?;
+    match owner {
+        Owner::Nobody => Err(StoreError::Missing { path }),
+        Owner::Tare(found) if found < READABLE => Err(StoreError::Older { path, found, known: KNOWN }),
+        owner => {
+            accept(&path, Some(owner))?;
+            Ok((conn, path))
+        }
+    }
+}
+
+/// How to read without writing.
+enum Way {
+    /// With SQLite's locks and shared index of the write-ahead log.
+    Usual,
+    /// There is no log and none can be made: the file as it is.
+    Immutable,
+    /// There is a log, but its index cannot be shared: index it in memory (exclusive mode), without locks, which a
+    /// file that is open for reading only would refuse.
+    PrivateIndex,
+}
+
+fn connect(path: &Path, way: &Way) -> Result<Connection, Fault> {
+    let query = match way {
+        Way::Usual => "mode=ro",
+        Way::Immutable => "mode=ro&immutable=1",
+        Way::PrivateIndex => "mode=ro&vfs=unix-none",
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let conn = Connection::open_with_flags(uri(path, query), flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    if matches!(way, Way::PrivateIndex) {
+        conn.query_row("PRAGMA locking_mode = EXCLUSIVE", [], |_| Ok(()))?;
+    }
+    conn.pragma_update(None, "trusted_schema", false)?;
+    conn.pragma_update(None, "query_only", true)?;
+    Ok(conn)
+}
+
+/// The path as SQLite's URI: every byte that could mean something there is escaped.
+fn uri(path: &Path, query: &str) -> String {
+    let mut out = String::from("file://");
+    for &b in path.as_os_str().as_bytes() {
+        if b.is_ascii_alphanumeric() || b"/-_.~".contains(&b) {
+            out.push(char::from(b));
+        } else {
+            out.push_str(&format!("%{b:02x}"));
+        }
+    }
+    out.push('?');
+    out.push_str(query);
+    out
+}
+
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|m| m.len() > 0)
+}
+
+/// SQLite gives names such as `:memory:` and the empty one a meaning; an absolute path is only a path.
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+    std::path::absolute(path).map_err(|cause| StoreError::Io { path: path.to_owned(), doing: "open", cause })
+}
+
+/// Refuses what is not tare's, and what a later tare has made.
+fn accept(path: &Path, owner: Option<Owner>) -> Result<(), StoreError> {
+    let path = path.to_owned();
+    match owner {
+        Some(Owner::Other) => {
+            Err(StoreError::NotADatabase { path, cause: "it is another program's SQLite database".to_owned() })
+        }
+        Some(Owner::Tare(found)) if found > KNOWN => Err(StoreError::Newer { path, found, known: KNOWN }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether there is a file with something in it.
+fn at_rest(at: Context) -> Result<bool, StoreError> {
+    let not = |cause: &str| StoreError::NotADatabase { path: at.path.to_owned(), cause: cause.to_owned() };
+    match std::fs::metadata(at.path) {
+        Ok(m) if !m.is_file() => Err(not("it is not a regular file")),
+        // SQLite takes a file of one byte for an empty one.
+        Ok(m) if m.len() == 1 => Err(not("it is one byte long")),
+        Ok(m) => Ok(m.len() > 0),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(at.io(e)),
+    }
+}
+
+/// Looks at the file alone: an ordinary opening might recover or checkpoint, or make files beside it, that is, write.
+/// `None`: the file alone does not tell, as the write-ahead log has more of it.
+///
+/// It is SQLite that looks, as a file closed by anyone else in this process would drop the locks that the process's
+/// other connections hold on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+fn peek(at: Context) -> Result<Option<Owner>, StoreError> {
+    if !at_rest(at)? {
+        return Ok(None);
+    }
+    let look = || {
+        let conn = connect(at.path, &Way::Immutable)?;
+        let application: i64 = conn.query_row("PRAGMA application_id", [], |r| r.get(0))?;
+        match (application, version(&conn)?) {
+            (APPLICATION_ID, version) => Ok(Some(Owner::Tare(version))),
+            (0, 0) if has_log(at.path) => Ok(None),
+            (0, 0) => Ok(Some(owner(&conn)?)),
+            _ => Ok(Some(Owner::Other)),
+        }
+    };
+    match look() {
+        // While the log is being moved into it, and after a kill in between, the file alone looks damaged.
+        Err(Fault::Sql(e)) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => Ok(None),
+        other => other.map_err(|fault| at.complete(fault)),
+    }
+}
+
+/// The whole truth: with the write-ahead log, and with a look for tables.
+fn owner(conn: &Connection) -> Result<Owner, rusqlite::Error> {
+    let (application, version, tables) = conn.query_row(
+        "SELECT (SELECT application_id FROM pragma_application_id),
+                (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)",
+        [],
+        |r| Ok((r.get::<_, i64>(0)?, r.get::<_, i64>(1)?, r.get::<_, i64>(2)?)),
+    )?;
+    Ok(match (application, version, tables) {
+        (APPLICATION_ID, version, _) => Owner::Tare(version),
+        (0, 0, 0) => Owner::Nobody,
+        _ => Owner::Other,
+    })
+}
+
+/// The schema version.
+pub(crate) fn version(conn: &Connection) -> Result<i64, rusqlite::Error> {
+    conn.query_row("PRAGMA user_version", [], |r| r.get(0))
+}
+
+/// Where the store is, unless the user says otherwise: `tarebench/tare.db` below `$XDG_DATA_HOME` or, if that is unset
+/// or not absolute (which the XDG base directory specification says to ignore), below `$HOME/.local/share`.
+///
+/// # Errors
+/// [`StoreError::NoPlace`] if neither variable gives an absolute path.
+pub fn default_path(xdg_data_home: Option<&OsStr>, home: Option<&OsStr>) -> Result<PathBuf, StoreError> {
+    let absolute = |value: Option<&OsStr>| value.map(Path::new).filter(|p| p.is_absolute()).map(Path::to_owned);
+    absolute(xdg_data_home)
+        .or_else(|| absolute(home).map(|home| home.join(".local/share")))
+        .map(|data| data.join("tarebench/tare.db"))
+        .ok_or(StoreError::NoPlace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_only_a_path() {
+        assert_eq!(uri(Path::new("/a b/?#%é"), "mode=ro"), "file:///a%20b/%3f%23%25%c3%a9?mode=ro");
+    }
+
+    #[test]
+    fn every_commit_is_synced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (conn, _) = for_writing(&dir.path().join("a/b/tare.db")).unwrap();
+        let pragma = |name: &str| conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get::<_, i64>(0)).unwrap();
+        assert_eq!((pragma("synchronous"), pragma("foreign_keys"), pragma("auto_vacuum")), (2, 1, 2));
+        let mode: String = conn.query_row("PRAGMA journal_mode", [], |r| r.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+}

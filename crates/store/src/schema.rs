@@ -1,0 +1,215 @@
+//! The schema and its migrations. A migration that was released is never changed; a later one is added after it.
+
+use rusqlite_migration::{M, Migrations};
+
+/// Marks a SQLite file as tare's (`PRAGMA application_id`): "tare" in ASCII.
+pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
+
+/// The latest schema version: the number of migrations.
+pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
+
+const MIGRATIONS: &[M<'static>] = &[M::up(V1), M::up(V2), M::up(V3)];
+
+/// The earliest schema version that can be read without being brought up to date: V3 only adds documents.
+pub(crate) const READABLE: i64 = 2;
+
+/// The first schema version with documents.
+pub(crate) const WITH_DOCUMENTS: i64 = 3;
+
+/// All migrations.
+pub(crate) fn migrations() -> Migrations<'static> {
+    Migrations::from_slice(MIGRATIONS)
+}
+
+/// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tarebench-core; columns beside it
+/// repeat what queries want, and where they and `doc` could differ, `doc` is right. Daemons are the exception: their
+/// list is in `daemon` only, and `sample.daemons` is its length, NULL where the reading is absent.
+/// Names are in their escaped text form.
+const V1: &str = r#"
+PRAGMA application_id = 0x74617265;
+
+CREATE TABLE host (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    doc TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT NOT NULL UNIQUE,
+    created_ns INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('unfinished', 'interrupted', 'finished')),
+    tool TEXT NOT NULL,
+    host_id INTEGER NOT NULL REFERENCES host (id),
+    plan TEXT NOT NULL,
+    rest TEXT NOT NULL
+) STRICT;
+CREATE INDEX run_host ON run (host_id);
+
+CREATE TABLE note (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tag (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (run_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tag_value ON tag (key, value);
+
+CREATE TABLE claim (
+    run_id INTEGER PRIMARY KEY REFERENCES run (id) ON DELETE CASCADE,
+    pid INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    boot TEXT NOT NULL,
+    host TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE sample (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    series INTEGER NOT NULL,
+    phase TEXT NOT NULL CHECK (phase IN ('warmup', 'counted')),
+    idx INTEGER NOT NULL,
+    elapsed_ns INTEGER NOT NULL,
+    pt_ns INTEGER,
+    outcome TEXT NOT NULL,
+    daemons INTEGER,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+) STRICT;
+CREATE INDEX sample_phase ON sample (run_id, phase);
+
+CREATE TABLE daemon (
+    run_id INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    pid INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('user', 'kernel', 'tare')),
+    cpu_ns INTEGER NOT NULL,
+    tick_bound INTEGER NOT NULL,
+    interval_counted_ns INTEGER,
+    born INTEGER NOT NULL,
+    died INTEGER NOT NULL,
+    PRIMARY KEY (run_id, seq, ordinal),
+    FOREIGN KEY (run_id, seq) REFERENCES sample (run_id, seq) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE profile (
+    name TEXT PRIMARY KEY,
+    created_ns INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    doc TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profile_machine ON profile (machine, created_ns);
+"#;
+
+/// Profiles got versions and samples of their own; no released command wrote V1's, so that nothing is taken over.
+const V2: &str = r#"
+DROP TABLE profile;
+CREATE TABLE profile (
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version > 0),
+    created_ns INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (name, version)
+) STRICT;
+CREATE INDEX profile_machine ON profile (machine, created_ns);
+
+CREATE TABLE recording (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+) STRICT;
+"#;
+
+/// Documents ([`tarebench_core::documents::head`]), numbered within their kind; `document_number` has the last number that was given,
+/// so that none is given twice. A part's `blob` is what JSON is no form for, NULL if there is none. Which kinds there are
+/// is not checked here, as a check could not be changed later; a new kind is a new schema version all the same.
+const V3: &str = r#"
+CREATE TABLE document_number (
+    kind TEXT PRIMARY KEY,
+    last INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE document (
+    kind TEXT NOT NULL,
+    id INTEGER NOT NULL CHECK (id > 0),
+    uuid TEXT NOT NULL UNIQUE,
+    created_ns INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('unfinished', 'interrupted', 'finished')),
+    tool TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    title TEXT NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (kind, id)
+) STRICT;
+
+CREATE TABLE document_part (
+    kind TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    doc TEXT NOT NULL,
+    blob BLOB,
+    PRIMARY KEY (kind, id, seq),
+    FOREIGN KEY (kind, id) REFERENCES document (kind, id) ON DELETE CASCADE
+) STRICT;
+
+CREATE TABLE document_claim (
+    kind TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    pid INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    boot TEXT NOT NULL,
+    host TEXT NOT NULL,
+    PRIMARY KEY (kind, id),
+    FOREIGN KEY (kind, id) REFERENCES document (kind, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_are_valid() {
+        migrations().validate().unwrap();
+        assert!(V1.contains(&format!("{APPLICATION_ID:#x}")));
+    }
+
+    /// From each released version, with what it holds.
+    #[test]
+    fn earlier_stores_keep_what_they_hold() {
+        for from in [1, 2] {
+            let mut conn = rusqlite::Connection::open_in_memory().unwrap();
+            migrations().to_version(&mut conn, from).unwrap();
+            conn.execute_batch(
+                "INSERT INTO host VALUES (1, 'box', 'm', '{}');
+                 INSERT INTO run (uuid, created_ns, status, tool, host_id, plan, rest)
+                 VALUES ('u', 1, 'finished', '0.1.0', 1, '{}', '{}');
+                 INSERT INTO sample VALUES (1, 0, 0, 'counted', 0, 5, NULL, '{}', NULL, '{}')",
+            )
+            .unwrap();
+            let tables = |conn: &rusqlite::Connection| -> i64 {
+                let sql = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'document%' AND type = 'table'";
+                conn.query_row(sql, [], |r| r.get(0)).unwrap()
+            };
+            assert_eq!(tables(&conn), 0);
+            migrations().to_latest(&mut conn).unwrap();
+            assert_eq!(tables(&conn), 4);
+            let version: i64 = conn.query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
+            assert_eq!((version, KNOWN), (3, 3));
+            let samples: i64 = conn.query_row("SELECT count(*) FROM run, sample", [], |r| r.get(0)).unwrap();
+            assert_eq!(samples, 1);
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! Documents beside runs: benchmarks, studies, measurements of noise.
+
+use crate::children::{asked, child};
+use crate::data::{bench, head, place, run};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+use std::time::Duration;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_store::{
+    Claimant, Document, DocumentArchive, DocumentFilter, Part, RunFilter, SqliteStore, Store, StoreError, Stored,
+    content, import, read_bench,
+};
+
+fn id(text: &str) -> Id {
+    text.parse().unwrap()
+}
+
+fn of(kind: Kind, n: u128) -> Head {
+    Head { kind, ..head(n) }
+}
+
+fn no_such<T: std::fmt::Debug>(r: Result<T, StoreError>) {
+    assert!(matches!(r, Err(StoreError::NoSuchDocument { .. })), "{r:?}");
+}
+
+#[test]
+fn a_document_is_kept_whole() {
+    let (_dir, path) = place();
+    let mut store = SqliteStore::open(&path).unwrap();
+    let b1 = store.create_document(&head(1), &json!({"a": [0.1, null, u64::MAX]})).unwrap();
+    assert_eq!(b1.to_string(), "b1");
+    let parts = [
+        Part { doc: json!(1), blob: None },
+        Part { doc: json!({}), blob: Some(vec![0, 255, b'\'', 10]) },
+        Part { doc: json!("\0\x1b"), blob: Some(Vec::new()) },
+    ];
+    for (seq, part) in (0..).zip(&parts) {
+        assert_eq!(store.append_part(b1, part).unwrap(), seq);
+    }
+    drop(store);
+    let store = SqliteStore::open_read_only(&path).unwrap();
+    let found = store.document(b1).unwrap();
+    assert_eq!(found.head, Head { number: 1, ..head(1) });
+    assert_eq!((found.doc, found.parts), (json!({"a": [0.1, null, u64::MAX]}), parts.to_vec()));
+}
+
+#[test]
+fn numbers_are_of_their_kind_and_not_given_twice() {
+    let (_dir, path) = place();
+    let mut store = SqliteStore::open(&path).unwrap();
+    let mut n = 0;
+    let mut create = |store: &mut SqliteStore, kind| {
+        n += 1;
+        store.create_document(&of(kind, n), &json!(n)).unwrap().to_string()
+    };
+    let made = [Kind::Bench, Kind::Study, Kind::Bench, Kind::Noise].map(|k| create(&mut store, k));
+    assert_eq!(made, ["b1", "s1", "b2", "n1"]);
+    store.remove_document(id("b2")).unwrap();
+    store.remove_document(id("b1")).unwrap();
+    drop(store);
+    let mut store = SqliteStore::open(&path).unwrap();
+    assert_eq!([create(&mut store, Kind::Bench), create(&mut store, Kind::Study)], ["b3", "s2"]);
+    // What failed took no number.
+    assert!(matches!(store.create_document(&of(Kind::Study, 2), &json!(0)), Err(StoreError::DuplicateDocument { .. })));
+    assert_eq!(create(&mut store, Kind::Study), "s3");
+}
+
+#[test]
+fn changes_need_their_document() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let (b1, part) = (id("b1"), Part { doc: json!(1), blob: None });
+    let by = process(1, "b", "h");
+    no_such(store.append_part(b1, &part));
+    no_such(store.set_document(b1, Status::Finished, None));
+    no_such(store.document(b1));
+    no_such(store.remove_document(b1));
+    no_such(store.export_document(b1));
+    no_such(store.claim_document(b1, &by, &|_| true));
+    store.create_document(&head(1), &json!(1)).unwrap();
+    store.set_document(b1, Status::Interrupted, None).unwrap();
+    let found = store.document(b1).unwrap();
+    assert_eq!((found.head.status, found.doc), (Status::Interrupted, json!(1)));
+    store.set_document(b1, Status::Finished, Some(&json!([2]))).unwrap();
+    let found = store.document(b1).unwrap();
+    assert_eq!((found.head.status, found.doc), (Status::Finished, json!([2])));
+    no_such(store.document(id("s1")));
+    match store.create_document(&head(1), &json!(1)).unwrap_err() {
+        StoreError::DuplicateDocument { id, uuid, .. } => assert_eq!((id, uuid), (b1, head(1).uuid)),
+        e => panic!("{e}"),
+    }
+    let nameless = Head { uuid: "ABC".to_owned(), ..head(2) };
+    assert!(matches!(store.create_document(&nameless, &json!(1)), Err(StoreError::Unstorable { .. })));
+    assert!(matches!(content(&f64::NAN), Err(StoreError::Unstorable { .. })));
+    assert_eq!(content(&vec![0.1 + 0.2, f64::MIN_POSITIVE]).unwrap(), json!([0.1 + 0.2, f64::MIN_POSITIVE]));
+}
+
+#[test]
+fn documents_are_listed_newest_first_by_kind() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    for (kind, n) in [(Kind::Bench, 5), (Kind::Study, 9), (Kind::Bench, 3), (Kind::Noise, 1)] {
+        store.create_document(&of(kind, n), &json!(1)).unwrap();
+    }
+    store.append_part(id("s1"), &Part { doc: json!(1), blob: Some(vec![1]) }).unwrap();
+    let listed = |kind, limit| -> Vec<String> {
+        let found = store.documents(&DocumentFilter { kind, limit }).unwrap();
+        found.into_iter().map(|d| format!("{}/{}", d.head.id(), d.parts)).collect()
+    };
+    assert_eq!(listed(None, None), ["s1/1", "b1/0", "b2/0", "n1/0"]);
+    assert_eq!(listed(None, Some(2)), ["s1/1", "b1/0"]);
+    assert_eq!(listed(Some(Kind::Bench), None), ["b1/0", "b2/0"]);
+    assert_eq!(listed(Some(Kind::Bench), Some(0)), [""; 0]);
+}
+
+#[test]
+fn a_document_is_found_by_what_a_user_says() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    no_such(store.find("b1"));
+    store.begin_run(&run(0xb123_4567 << 96)).unwrap();
+    assert_eq!(store.find("b123").unwrap(), Stored::Run(1));
+    for n in 1..=123 {
+        store.create_document(&head(n), &json!(1)).unwrap();
+    }
+    assert_eq!(store.find("b123").unwrap(), Stored::Document(id("b123")));
+    assert_eq!(["b1234", "last", "1"].map(|t| store.find(t).unwrap()), [Stored::Run(1); 3]);
+    no_such(store.find("b124"));
+    no_such(store.find("s1"));
+    for text in ["2", "B1", "b01", "", "x1"] {
+        assert!(matches!(store.find(text), Err(StoreError::NoSuchRun { .. })), "{text}");
+    }
+}
+
+#[test]
+fn a_removed_document_leaves_nothing_behind() {
+    let (_dir, path) = place();
+    let mut store = SqliteStore::open(&path).unwrap();
+    for n in 1..=2 {
+        let id = store.create_document(&head(n), &json!("x".repeat(100_000))).unwrap();
+        store.append_part(id, &Part { doc: json!(1), blob: Some(vec![7; 500_000]) }).unwrap();
+        store.claim_document(id, &process(1, "b", "h"), &|_| true).unwrap();
+    }
+    let looking = rusqlite::Connection::open(&path).unwrap();
+    let number = |sql: &str| -> i64 { looking.query_row(sql, [], |r| r.get(0)).unwrap() };
+    let before = number("PRAGMA page_count");
+    store.remove_document(id("b1")).unwrap();
+    assert!(number("PRAGMA page_count") < before * 2 / 3);
+    store.remove_document(id("b2")).unwrap();
+    for table in ["document", "document_part", "document_claim"] {
+        assert_eq!(number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+    }
+}
+
+fn process(pid: i32, boot: &str, host: &str) -> Claimant {
+    Claimant { pid, start: Nanos(7), boot: boot.to_owned(), host: host.to_owned() }
+}
+
+#[test]
+fn a_claim_keeps_others_out_until_its_process_is_gone() {
+    let (_dir, path) = place();
+    let mut store = SqliteStore::open(&path).unwrap();
+    let mut other = SqliteStore::open(&path).unwrap();
+    let s1 = store.create_document(&of(Kind::Study, 1), &json!(1)).unwrap();
+    let (one, two) = (process(1, "b", "h"), process(2, "b", "h"));
+    assert_eq!(store.document_claimant(s1).unwrap(), None);
+    store.claim_document(s1, &one, &|_| true).unwrap();
+    match other.claim_document(s1, &two, &|_| true).unwrap_err() {
+        StoreError::ClaimedDocument { id, by } => assert_eq!((id, &by), (s1, &one)),
+        e => panic!("{e}"),
+    }
+    other.release_document(s1, &two).unwrap();
+    assert_eq!(other.document_claimant(s1).unwrap().as_ref(), Some(&one));
+    other.claim_document(s1, &two, &|c| c.pid != 1).unwrap();
+    store.release_document(s1, &one).unwrap();
+    assert_eq!(store.document_claimant(s1).unwrap().as_ref(), Some(&two));
+    // A document's claim is not that of the run of its number.
+    let run = store.begin_run(&run(1)).unwrap();
+    store.claim(run, &one, &|_| true).unwrap();
+    other.release_document(s1, &two).unwrap();
+    assert_eq!(store.document_claimant(s1).unwrap(), None);
+    assert_eq!(store.claimant(run).unwrap(), Some(one));
+}
+
+/// Adds parts without an end, and says `added SEQ` after each.
+#[test]
+fn child_appends_parts() {
+    let Some((database, _)) = asked() else { return };
+    let mut store = SqliteStore::open(&database).unwrap();
+    let id = store.create_document(&of(Kind::Noise, 1), &json!(1)).unwrap();
+    for seq in 0..100_000_u32 {
+        store.append_part(id, &part(seq)).unwrap();
+        writeln!(std::io::stdout(), "added {seq}").unwrap();
+    }
+}
+
+fn part(seq: u32) -> Part {
+    Part { doc: json!(seq), blob: Some(seq.to_le_bytes().repeat(1_000)) }
+}
+
+#[test]
+fn parts_that_were_reported_survive_a_kill() {
+    let mut reported = 0;
+    for round in 0..8 {
+        let (_dir, path) = place();
+        let mut child = child("documents::child_appends_parts", &path, &[])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let reader = std::thread::spawn(move || {
+            let lines = out.lines().map_while(Result::ok);
+            lines.filter_map(|l| l.strip_prefix("added ")?.parse().ok()).collect::<Vec<u32>>()
+        });
+        std::thread::sleep(Duration::from_millis(20 + round * 17));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let said = reader.join().unwrap();
+        reported += said.len();
+        if said.is_empty() {
+            continue;
+        }
+        let there = SqliteStore::open(&path).unwrap().document(id("n1")).unwrap().parts;
+        assert!(there.len() >= said.len());
+        assert!((0..).zip(&there).all(|(seq, p)| *p == part(seq)));
+        crate::data::assert_sound(&path);
+    }
+    assert!(reported > 0, "no child lived long enough to store a part");
+}
+
+fn archive(document: Document) -> Vec<u8> {
+    let mut out = Vec::new();
+    DocumentArchive::new(document).write(&mut out).unwrap();
+    out
+}
+
+fn of_bench() -> Vec<u8> {
+    let part = Part { doc: json!({"n": 1}), blob: Some(vec![0, 171, 255]) };
+    archive(Document { head: head(1), doc: content(&bench()).unwrap(), parts: vec![part] })
+}
+
+fn file_of_bench() -> String {
+    serde_json::to_string(&bench()).unwrap()
+}
+
+#[test]
+fn a_file_of_benchmarks_becomes_a_document() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let text = file_of_bench();
+    let stored = import(&mut store, &mut text.as_bytes()).unwrap();
+    assert_eq!((stored, stored.to_string().as_str()), (Stored::Document(id("b1")), "b1"));
+    let found = store.document(id("b1")).unwrap();
+    assert_eq!(serde_json::from_value::<tarebench_core::kbest::bench::Bench>(found.doc).unwrap(), bench());
+    assert_eq!((found.head.title.as_str(), found.head.status), ("sorts", Status::Finished));
+    assert_eq!((found.head.created, found.head.machine.as_str()), (bench().created, "box"));
+    // The same again, written in another way, is the same.
+    let pretty = serde_json::to_string_pretty(&bench()).unwrap();
+    let e = import(&mut store, &mut pretty.as_bytes()).unwrap_err();
+    assert!(matches!(e, StoreError::DuplicateDocument { .. }), "{e}");
+    assert!(e.to_string().contains("already in the store") && e.to_string().ends_with("as b1"), "{e}");
+    let mut other = bench();
+    other.created = Nanos(5);
+    assert_eq!(import(&mut store, &mut serde_json::to_string(&other).unwrap().as_bytes()).unwrap().to_string(), "b2");
+}
+
+#[test]
+fn one_import_takes_every_kind_of_file() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let id = store.begin_run(&run(1)).unwrap();
+    let mut of_run = Vec::new();
+    store.export(id).unwrap().write(&mut of_run).unwrap();
+    let mut other = SqliteStore::in_memory().unwrap();
+    assert_eq!(import(&mut other, &mut of_run.as_slice()).unwrap(), Stored::Run(1));
+    assert_eq!(import(&mut other, &mut of_bench().as_slice()).unwrap().to_string(), "b1");
+    assert_eq!(import(&mut other, &mut file_of_bench().as_bytes()).unwrap().to_string(), "b2");
+    assert!(matches!(import(&mut other, &mut of_run.as_slice()), Err(StoreError::Duplicate { .. })));
+    assert!(matches!(import(&mut other, &mut of_bench().as_slice()), Err(StoreError::DuplicateDocument { .. })));
+    let profile = br#"{"format":"tare-profile","version":1,"profile":{}}"#;
+    assert!(matches!(import(&mut other, &mut profile.as_slice()), Err(StoreError::IsProfile { .. })));
+}
+
+/// Refused with one sentence that has these words, and nothing is stored.
+#[track_caller]
+fn refused(text: &[u8], words: &[&str]) {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let e = import(&mut store, &mut &*text).unwrap_err();
+    assert!(matches!(e, StoreError::BadArchive { .. } | StoreError::NewerArchive { .. }), "{e:?}");
+    let said = e.to_string();
+    assert!(words.iter().all(|w| said.contains(w)), "{words:?} in {said}");
+    assert!(said.len() < 400 && !said.contains('\n'), "{said}");
+    assert!(store.documents(&DocumentFilter::default()).unwrap().is_empty());
+    assert!(store.runs(&RunFilter::default()).unwrap().is_empty());
+}
+
+#[test]
+fn files_that_are_wrong() {
+    let expected = "expected \"tare-run\", \"tare-document\" or \"tare-bench\"";
+    refused(b"", &["not a file that can be imported (line 1, column 1): expected a JSON object"]);
+    refused(b"[1]", &["expected a JSON object"]);
+    refused(b"\x7fELF\xff\xfe", &["expected a JSON object"]);
+    refused(b"{}", &["no \"format\"", expected]);
+    refused(b"{\"format\":", &["no \"format\""]);
+    refused(br#"{"format":"tare-report","version":1}"#, &["its format is \"tare-report\"", expected]);
+    refused(&[b"{".to_vec(), vec![b' '; 3 << 20]].concat(), &["no \"format\""]);
+
+    let good = file_of_bench();
+    let wrong = |from: &str, to: &str, words: &[&str]| {
+        let changed = good.replacen(from, to, 1);
+        assert_ne!(changed, good, "{from}");
+        refused(changed.as_bytes(), words);
+    };
+    wrong("\"version\":1", "\"version\":2", &["a file of benchmarks of version 2", "only up to 1"]);
+    wrong("\"version\":1", "\"version\":0", &["not a file of benchmarks", "its version is 0"]);
+    wrong("\"repetitions\":100", "\"repetitions\":0", &["benchmark 1 (\"a\\u{1b}[31m\\n\")", "no execution"]);
+    wrong("\"repetitions\":100", "\"repetitions\":1e99", &["line 1, column"]);
+    wrong("\"repetitions\":100", "\"repetitions\":-1", &["line 1, column"]);
+    wrong("\"hz\":2299999999.1234565", "\"hz\":0", &["a clock whose rate"]);
+    wrong("\"hz\":2299999999.1234565", "\"hz\":NaN", &["line 1, column"]);
+    wrong("\"hz\":2299999999.1234565", "\"hz\":1e999", &["number out of range"]);
+    wrong("\"hz\":2299999999.1234565", "\"hz\":null", &["line 1, column"]);
+    wrong("\"k\":3", "\"k\":0", &["K is 0"]);
+    wrong("\"most\":30", "\"most\":2", &["at most 2 trials"]);
+    wrong("\"clock\":\"counter\"", "\"clock\":\"sundial\"", &["sundial"]);
+    wrong("\"count\":5000", "\"count\":18446744073709551616", &["line 1, column"]);
+    let none = Value::Array(Vec::new());
+    let mut empty = serde_json::to_value(bench()).unwrap();
+    empty["rows"][1]["timing"]["trials"] = none.clone();
+    refused(empty.to_string().as_bytes(), &["benchmark 2 (\"b\") has no trial"]);
+    empty["rows"] = none;
+    refused(empty.to_string().as_bytes(), &["it has no benchmarks"]);
+
+    refused(&good.as_bytes()[..good.len() - 1], &["not a file of benchmarks", "EOF"]);
+    refused(good.replace("sorts", "s\u{1}rts").as_bytes(), &["control character"]);
+    let mut invalid = good.clone().into_bytes();
+    let at = good.find("sorts").unwrap();
+    invalid[at] = 0xff;
+    refused(&invalid, &["not a file of benchmarks", "invalid"]);
+    for deep in ["[", "{\"x\":"] {
+        let nested = deep.repeat(1_000_000);
+        refused(good.replacen("\"rows\":", &format!("\"rows\":{nested}"), 1).as_bytes(), &["line 1, column"]);
+        refused(format!("{{\"format\":\"tare-bench\",\"version\":1,\"x\":{nested}").as_bytes(), &["line 1, column"]);
+        refused(
+            format!("{{\"format\":\"tare-document\",\"version\":1,\"doc\":{nested}").as_bytes(),
+            &["line 1, column"],
+        );
+    }
+    // What has no end.
+    struct Endless<'a>(&'a [u8], u8);
+    impl std::io::Read for Endless<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            if self.0.is_empty() {
+                out.fill(self.1);
+                return Ok(out.len());
+            }
+            self.0.read(out)
+        }
+    }
+    for (begin, rest) in [("", b'\0'), ("{", b' '), (r#"{"format":"tare-bench","version":1,"#, b' ')] {
+        let e = import(&mut SqliteStore::in_memory().unwrap(), &mut Endless(begin.as_bytes(), rest)).unwrap_err();
+        assert!(matches!(e, StoreError::BadArchive { .. }), "{e}");
+    }
+    assert!(matches!(read_bench(&mut b"{}".as_slice()), Err(StoreError::BadArchive { .. })));
+}
+
+#[test]
+fn archives_of_documents_that_are_wrong() {
+    let good = String::from_utf8(of_bench()).unwrap();
+    SqliteStore::in_memory().unwrap().import_document(&mut good.as_bytes()).unwrap();
+    let wrong = |from: &str, to: &str, words: &[&str]| {
+        let changed = good.replacen(from, to, 1);
+        assert_ne!(changed, good, "{from}");
+        refused(changed.as_bytes(), words);
+    };
+    wrong("\"version\":1", "\"version\":9", &["an archive of a document of version 9"]);
+    wrong(&head(1).uuid, "no uuid", &["not an archive of a document", "\"no uuid\""]);
+    wrong("\"kind\":\"bench\"", "\"kind\":\"poem\"", &["poem"]);
+    wrong("\"blob\":\"00abff\"", "\"blob\":\"00abf\"", &["blob", "line 1"]);
+    wrong("\"blob\":\"00abff\"", "\"blob\":\"00abfx\"", &["blob"]);
+    wrong("\"repetitions\":100", "\"repetitions\":0", &["benchmark 1"]);
+    wrong("\"rows\":", "\"rowes\":", &["its benchmarks: missing field `rows`"]);
+}
+
+fn json_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".*".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(".*", inner, 0..4).prop_map(|m| Value::Object(m.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn documents_and_archives(
+        n in any::<u128>(), title in ".*", created in any::<i64>(), doc in json_value(),
+        parts in proptest::collection::vec((json_value(), proptest::option::of(proptest::collection::vec(any::<u8>(), 0..9))), 0..4),
+    ) {
+        let given = Head { kind: Kind::Study, title, created: Nanos(created), ..head(n) };
+        let parts: Vec<Part> = parts.into_iter().map(|(doc, blob)| Part { doc, blob }).collect();
+        let mut store = SqliteStore::in_memory().unwrap();
+        let id = store.create_document(&given, &doc).unwrap();
+        for part in &parts {
+            store.append_part(id, part).unwrap();
+        }
+        let stored = Document { head: Head { number: 1, ..given }, doc, parts };
+        prop_assert_eq!(&store.document(id).unwrap(), &stored);
+        let text = archive(stored.clone());
+        let mut other = SqliteStore::in_memory().unwrap();
+        let copy = import(&mut other, &mut text.as_slice()).unwrap();
+        prop_assert_eq!(copy, Stored::Document(id));
+        prop_assert_eq!(other.document(id).unwrap(), stored);
+        prop_assert_eq!(archive(other.document(id).unwrap()), text);
+    }
+
+    #[test]
+    fn a_file_with_changed_bytes(
+        of_document in any::<bool>(), cut in any::<prop::sample::Index>(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = if of_document { of_bench() } else { file_of_bench().into_bytes() };
+        let mut store = SqliteStore::in_memory().unwrap();
+        prop_assert!(import(&mut store, &mut &bytes[..cut.index(bytes.len() - 1)]).is_err());
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let stored = import(&mut store, &mut bytes.as_slice());
+        let there = store.documents(&DocumentFilter::default()).unwrap().len();
+        prop_assert_eq!(there, usize::from(stored.is_ok()));
+    }
+}

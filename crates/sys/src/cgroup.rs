@@ -1,0 +1,258 @@
+//! A cgroup v2 leaf that holds the program's tree: exact CPU time, membership, and an end for all of it.
+
+use crate::procfs::{flat_keyed, parse_cgroup2_mount, parse_int, parse_own_cgroup2, parse_stat, read_below};
+use crate::{SysError, SysResult, process};
+use std::cell::Cell;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::sample::process_time::CpuTime;
+
+/// Prefix of the leaves; the rest is `PID-STARTTICKS-N`, so that a later tare knows whose it was.
+const PREFIX: &str = "tare.";
+/// Prefix of leaves whose processes are to live on.
+const KEPT_PREFIX: &str = "tare-kept.";
+
+/// A folder of the v2 hierarchy, made for samples.
+pub struct Leaf {
+    path: PathBuf,
+    folder: File,
+    cpu_stat: File,
+    kept: bool,
+    killed: Cell<bool>,
+}
+
+/// Folder of this process in the cgroup v2 hierarchy.
+///
+/// # Errors
+/// ENOSYS if there is none mounted.
+pub fn own_folder(root: &Path) -> SysResult<PathBuf> {
+    let none = || SysError::io("find cgroup v2", std::io::Error::from_raw_os_error(libc::ENOSYS));
+    let mount = parse_cgroup2_mount(&read_below(root, "proc/self/mountinfo")?).ok_or_else(none)?;
+    let own = parse_own_cgroup2(&read_below(root, "proc/self/cgroup")?).ok_or_else(none)?;
+    let below = |p: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(p.strip_prefix(b"/").unwrap_or(p)));
+    Ok(root.join(below(&mount)).join(below(&own)))
+}
+
+/// The file that gives this process's cgroup no time for real-time tasks, if that is so: a kernel with RT_GROUP_SCHED and cgroup v1.
+/// (In cgroup v2 such a kernel gives it to the root cgroup only, and no file says so.)
+pub fn without_realtime(root: &Path) -> Option<PathBuf> {
+    let cgroups = read_below(root, "proc/self/cgroup").ok()?;
+    let fields = cgroups.split(|b| *b == b'\n').map(|line| line.splitn(3, |b| *b == b':').collect::<Vec<_>>());
+    let own = fields.filter(|f| f.get(1).is_some_and(|c| c.split(|b| *b == b',').any(|c| c == b"cpu")));
+    let own = own.filter_map(|f| f.get(2).map(|p| p.strip_prefix(b"/").unwrap_or(p).to_vec())).next()?;
+    let file = |mount: &str| root.join(mount).join(std::ffi::OsStr::from_bytes(&own)).join("cpu.rt_runtime_us");
+    // Where distributions mount it.
+    let files = ["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"].map(file);
+    files.into_iter().find(|f| std::fs::read(f).is_ok_and(|text| parse_int(text.trim_ascii()) == Some(0)))
+}
+
+fn own_start_ticks() -> u64 {
+    let stat = std::fs::read("/proc/self/stat").unwrap_or_default();
+    parse_stat(&stat).map_or(0, |s| s.start_ticks)
+}
+
+impl Leaf {
+    /// Makes a leaf below this process's own cgroup. With `kept`, its processes survive tare.
+    ///
+    /// # Errors
+    /// EACCES or EROFS without the right to; ENOSYS without cgroup v2.
+    pub fn make(kept: bool) -> SysResult<Leaf> {
+        let parent = own_folder(Path::new("/"))?;
+        remove_stale(&parent);
+        let prefix = if kept { KEPT_PREFIX } else { PREFIX };
+        let (pid, start) = (process::own_pid(), own_start_ticks());
+        let path = (0..u32::MAX)
+            .map(|n| parent.join(format!("{prefix}{pid}-{start}-{n}")))
+            .find_map(|path| match std::fs::create_dir(&path) {
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => None,
+                r => Some(
+                    r.map(|()| path.clone()).map_err(|e| SysError::io(format!("make cgroup {}", path.display()), e)),
+                ),
+            })
+            .unwrap_or_else(|| Err(SysError::io("make a cgroup", std::io::ErrorKind::AlreadyExists.into())))?;
+        let open = |name: &str, flags: i32| {
+            let file = path.join(name);
+            let r = OpenOptions::new().read(true).custom_flags(flags).open(&file);
+            r.map_err(|e| SysError::io(format!("open {}", file.display()), e))
+        };
+        let locked = |folder: File| match try_lock(&folder) {
+            true => Ok(folder),
+            false => Err(SysError::last(format!("lock {}", path.display()))),
+        };
+        let opened = open("", libc::O_DIRECTORY).and_then(locked).and_then(|folder| Ok((folder, open("cpu.stat", 0)?)));
+        match opened {
+            Ok((folder, cpu_stat)) => Ok(Leaf { path, folder, cpu_stat, kept, killed: Cell::new(false) }),
+            Err(e) => {
+                let _ = std::fs::remove_dir(&path);
+                Err(e)
+            }
+        }
+    }
+
+    /// The folder, to start programs in.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+
+    /// Its number in the hierarchy: the inode's, which the kernel also knows it by.
+    pub fn id(&self) -> Option<u64> {
+        use std::os::unix::fs::MetadataExt;
+        self.folder.metadata().ok().map(|m| m.ino())
+    }
+
+    /// CPU time of all that ever ran in it; resolution 1 µs.
+    ///
+    /// # Errors
+    /// If the file cannot be read or has no such keys.
+    pub fn cpu_time(&self) -> SysResult<CpuTime> {
+        let mut buffer = [0; 1024];
+        let what = || self.path.join("cpu.stat").display().to_string();
+        let n = self.cpu_stat.read_at(&mut buffer, 0).map_err(|e| SysError::io(what(), e))?;
+        let data = &buffer[..n];
+        let field = |key| {
+            flat_keyed(data, key)
+                .and_then(|us| i64::try_from(us).ok())
+                .map(Nanos::from_micros)
+                .ok_or_else(|| SysError::format(what(), "usage_usec, user_usec and system_usec", data))
+        };
+        Ok(CpuTime { user: field("user_usec")?, system: field("system_usec")?, total: field("usage_usec")? })
+    }
+
+    /// Processes in it; zombies are not among them.
+    ///
+    /// # Errors
+    /// If the list cannot be read.
+    pub fn processes(&self) -> SysResult<Vec<i32>> {
+        let path = self.path.join("cgroup.procs");
+        let data = std::fs::read(&path).map_err(|e| SysError::io(format!("read {}", path.display()), e))?;
+        Ok(data.split(|&b| b == b'\n').filter_map(parse_int).filter(|&p| p > 0).collect())
+    }
+
+    /// Kills all that is in it, processes that fork meanwhile and frozen ones too, and waits until it is empty.
+    ///
+    /// # Errors
+    /// If some process is still there after two seconds.
+    pub fn kill_all(&self) -> SysResult<()> {
+        self.killed.set(true);
+        let kill = self.path.join("cgroup.kill");
+        for round in 0..400 {
+            let left = self.processes()?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            // cgroup.kill is there since Linux 5.14; before that, by pid until none is left.
+            let killed = OpenOptions::new().write(true).open(&kill).and_then(|mut f| f.write_all(b"1"));
+            if killed.is_err() {
+                for pid in left {
+                    let _ = process::kill(pid, libc::SIGKILL);
+                }
+            }
+            process::sleep(std::time::Duration::from_micros(if round < 20 { 100 } else { 5_000 }));
+        }
+        let left = self.processes()?;
+        Err(SysError::format(
+            format!("end all processes of {}", self.path.display()),
+            "none left after 2 s",
+            format!("{left:?}").as_bytes(),
+        ))
+    }
+
+    /// Whether [`Leaf::kill_all`] was called. Such a leaf is not to be used again: some kernels (seen with 6.18) then
+    /// kill whatever is cloned into it, as they compare its count of kills with that of the parent's cgroup.
+    pub fn is_spent(&self) -> bool {
+        self.killed.get()
+    }
+
+    /// Sends a signal to every process in it.
+    pub fn signal_all(&self, signal: i32) {
+        for pid in self.processes().unwrap_or_default() {
+            let _ = process::kill(pid, signal);
+        }
+    }
+}
+
+impl Drop for Leaf {
+    fn drop(&mut self) {
+        if !self.kept {
+            let _ = self.kill_all();
+        }
+        // A leaf with living processes stays; the kernel refuses to remove it.
+        remove_with_patience(&self.path);
+    }
+}
+
+fn remove_with_patience(path: &Path) {
+    for _ in 0..20 {
+        match std::fs::remove_dir(path) {
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => process::sleep(std::time::Duration::from_millis(1)),
+            _ => return,
+        }
+    }
+}
+
+/// Whether the tare that made a leaf is alive; `None` if the name is not one of ours.
+fn owner_alive(name: &str) -> Option<bool> {
+    let mut parts = name.split('-');
+    let (pid, start) = (parts.next()?.parse::<i32>().ok()?, parts.next()?.parse::<u64>().ok()?);
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok();
+    Some(stat.and_then(|s| parse_stat(&s)).is_some_and(|s| s.start_ticks == start))
+}
+
+/// Locks a leaf for as long as the file is open. Only this tells its owner's life across pid namespaces, where the pid in
+/// its name means nothing, or somebody else.
+fn try_lock(folder: &File) -> bool {
+    // SAFETY: a valid descriptor.
+    unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
+/// Ends and removes what a killed tare left behind; kept leaves only when they are empty.
+fn remove_stale(parent: &Path) {
+    let Ok(entries) = std::fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let file_name = entry.file_name();
+        let Some(name) = file_name.to_str() else { continue };
+        let (rest, kept) = match (name.strip_prefix(PREFIX), name.strip_prefix(KEPT_PREFIX)) {
+            (Some(rest), _) => (rest, false),
+            (_, Some(rest)) => (rest, true),
+            _ => continue,
+        };
+        if owner_alive(rest) != Some(false) {
+            continue;
+        }
+        let path = entry.path();
+        if !File::open(&path).is_ok_and(|folder| try_lock(&folder)) {
+            continue;
+        }
+        if !kept {
+            let _ = std::fs::write(path.join("cgroup.kill"), "1");
+        }
+        remove_with_patience(&path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cgroup_without_real_time_is_found() {
+        let root = std::env::temp_dir().join(format!("tare-cgroup-{}", process::own_pid()));
+        let group = root.join("sys/fs/cgroup/cpu,cpuacct/a/b");
+        std::fs::create_dir_all(root.join("proc/self")).unwrap();
+        std::fs::create_dir_all(&group).unwrap();
+        std::fs::write(root.join("proc/self/cgroup"), "9:cpuset:/x\n2:cpu,cpuacct:/a/b\n0::/\n").unwrap();
+        let file = group.join("cpu.rt_runtime_us");
+        // Without RT_GROUP_SCHED there is none.
+        assert_eq!(without_realtime(&root), None);
+        std::fs::write(&file, "0\n").unwrap();
+        assert_eq!(without_realtime(&root), Some(file.clone()));
+        std::fs::write(&file, "950000\n").unwrap();
+        assert_eq!(without_realtime(&root), None);
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+}

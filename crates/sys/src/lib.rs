@@ -1,0 +1,29 @@
+//! Every system call that tare makes, and nothing else.
+//!
+//! The hot path of a sample is [`spawn::spawn`] and [`wait::Wait`]; everything else runs before
+//! the first stamp or after the last one. Readers of procfs, sysfs and cgroup files take a root
+//! folder, so that they can be tested on other machines' files.
+
+pub mod activity;
+pub mod cache;
+pub mod cgroup;
+pub mod clock;
+pub mod counter;
+pub mod cpu;
+pub mod error;
+pub mod guard;
+pub mod image;
+pub mod lock;
+pub mod mechanisms;
+pub mod noise;
+pub mod perf;
+pub mod process;
+pub mod procfs;
+pub mod signals;
+pub mod spawn;
+pub mod taskstats;
+pub mod thread;
+pub mod uname;
+pub mod wait;
+
+pub use crate::error::{SysError, SysResult};

@@ -1,0 +1,292 @@
+//! What the machine's ways to read time cost and resolve (CS:APP section 9.5): each is read in a loop until it has moved often
+//! enough, and then by itself for its cost.
+
+use crate::clock::monotonic;
+use crate::procfs::{parse_int, parse_schedstat};
+use crate::{SysError, SysResult, clock, counter, cpu, taskstats};
+use std::fs::File;
+use std::hint::black_box;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::kbest::clocks::{Clocks, Kind, Measured, Mechanism, Way};
+
+/// How long a mechanism may take to move; the ticks of the slowest are 10 ms apart.
+const PATIENCE: Nanos = Nanos::from_millis(60);
+/// Steps after which the smallest is known.
+const STEPS: u32 = 2_000;
+/// A batch that the cost is taken from, and how many.
+const BATCH: Nanos = Nanos::from_micros(500);
+const BATCHES: u32 = 7;
+
+/// Reads of one mechanism, in units of `unit` ns.
+struct Reader<'a> {
+    kind: Kind,
+    way: Way,
+    unit: f64,
+    read: Box<dyn FnMut() -> Option<u64> + 'a>,
+}
+
+/// For how long the scheduler wants to let each process run, ns, where debugfs tells it (`sched/base_slice_ns`): to root, mostly.
+pub fn base_slice(root: &Path) -> Option<f64> {
+    crate::procfs::read_text_below(root, "sys/kernel/debug/sched/base_slice_ns").ok()?.trim().parse().ok()
+}
+
+/// What is known of some mechanisms that are always there, in a few milliseconds each: those that a measurement can use.
+///
+/// # Errors
+/// If there is no counter and no clock at all.
+pub fn some(kinds: &[Kind]) -> SysResult<Clocks> {
+    let counter_hz = if counter::PRESENT { Some(clock::cycle_counter_hz(Nanos::from_millis(20))?) } else { None };
+    let asked = readers(counter_hz, &|kind| kinds.contains(&kind));
+    let not_asked = || Absent::NotAsked("only some mechanisms were looked at".to_owned());
+    Ok(Clocks {
+        source: Reading::Absent(not_asked()),
+        counter_hz: counter_hz.ok_or_else(not_asked).into(),
+        constant: counter::constant().ok_or_else(not_asked).into(),
+        apart: Reading::Absent(not_asked()),
+        mechanisms: asked.into_iter().map(measure).collect(),
+    })
+}
+
+/// Everything that can be read, by its cost. Takes about a second, computing.
+///
+/// # Errors
+/// If there is no counter and no clock at all.
+pub fn clocks(root: &Path) -> SysResult<Clocks> {
+    let counter_hz = if counter::PRESENT { Some(clock::cycle_counter_hz(Nanos::from_millis(50))?) } else { None };
+    let allowed = cpu::allowed()?;
+    let apart = match counter_hz {
+        None => Reading::Absent(Absent::NotSupported("no cycle counter that tare knows".to_owned())),
+        Some(_) if allowed.len() < 2 => Reading::Absent(Absent::NotAsked("there is one CPU only".to_owned())),
+        Some(hz) => match counter::apart(&allowed, hz) {
+            Ok(apart) => Reading::Value(apart.as_f64()),
+            Err(e) => Reading::Absent(e.absent("the right to move between CPUs")),
+        },
+    };
+    let no_counter = || Absent::NotSupported("no cycle counter that tare knows".to_owned());
+    let source =
+        crate::procfs::read_text_below(root, "sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let mut mechanisms: Vec<Mechanism> = readers(counter_hz, &|_| true).into_iter().map(measure).collect();
+    if counter_hz.is_none() {
+        let absent = |kind| Mechanism { kind, measured: Reading::Absent(no_counter()) };
+        mechanisms.extend([Kind::Counter, Kind::CounterUnfenced, Kind::CounterAfter].map(absent));
+    }
+    mechanisms.push(core_cycles());
+    let cost = |m: &Mechanism| m.measured.value().map_or(f64::INFINITY, |v| v.latency);
+    mechanisms.sort_by(|a, b| cost(a).total_cmp(&cost(b)).then(a.kind.cmp(&b.kind)));
+    Ok(Clocks {
+        source: source.map(|s| s.trim().to_owned()).map_err(|e| e.absent("read access to /sys")).into(),
+        counter_hz: counter_hz.ok_or_else(no_counter).into(),
+        constant: counter::constant().ok_or_else(|| Absent::NotSupported("the CPU does not tell".to_owned())).into(),
+        apart,
+        mechanisms,
+    })
+}
+
+/// The core's cycles by `rdpmc`; its rate is that of the core while this is read.
+fn core_cycles() -> Mechanism {
+    let kind = Kind::Rdpmc;
+    let absent = |e: SysError| match e.errno() {
+        Some(libc::ENOENT) => Absent::NotSupported("the CPU or its hypervisor offers no counter of cycles".to_owned()),
+        _ => e.absent("the right to use perf events"),
+    };
+    let cycles = match crate::perf::CoreCycles::open() {
+        Ok(cycles) => cycles,
+        Err(e) => return Mechanism { kind, measured: Reading::Absent(absent(e)) },
+    };
+    let (began, first) = (monotonic(), cycles.read());
+    while monotonic() - began < Nanos::from_millis(20) {}
+    let elapsed = (monotonic() - began).as_f64();
+    match first.zip(cycles.read()).map(|(a, b)| b.wrapping_sub(a)).filter(|made| *made > 0) {
+        Some(made) => measure(Reader {
+            kind,
+            way: Way::Instruction,
+            unit: elapsed / made as f64,
+            read: Box::new(move || cycles.read()),
+        }),
+        None => Mechanism {
+            kind,
+            measured: Reading::Absent(Absent::NotSupported("the event never had a counter".to_owned())),
+        },
+    }
+}
+
+/// Those that are wanted; whether a clock is read in the vDSO takes some milliseconds to find out.
+fn readers<'a>(counter_hz: Option<f64>, wanted: &dyn Fn(Kind) -> bool) -> Vec<Reader<'a>> {
+    let mut all: Vec<Reader<'a>> = Vec::new();
+    if let Some(hz) = counter_hz {
+        let counter = |kind, read: fn() -> u64| Reader {
+            kind,
+            way: Way::Instruction,
+            unit: 1e9 / hz,
+            read: Box::new(move || Some(read())),
+        };
+        all.push(counter(Kind::Counter, counter::fenced));
+        all.push(counter(Kind::CounterUnfenced, counter::unfenced));
+        all.push(counter(Kind::CounterAfter, counter::after));
+    }
+    let clocks = [
+        (Kind::MonotonicRaw, libc::CLOCK_MONOTONIC_RAW),
+        (Kind::Monotonic, libc::CLOCK_MONOTONIC),
+        (Kind::MonotonicCoarse, libc::CLOCK_MONOTONIC_COARSE),
+        (Kind::Boottime, libc::CLOCK_BOOTTIME),
+        (Kind::Realtime, libc::CLOCK_REALTIME),
+        (Kind::RealtimeCoarse, libc::CLOCK_REALTIME_COARSE),
+        (Kind::Tai, libc::CLOCK_TAI),
+        (Kind::ThreadCpu, libc::CLOCK_THREAD_CPUTIME_ID),
+        (Kind::ProcessCpu, libc::CLOCK_PROCESS_CPUTIME_ID),
+    ];
+    all.extend(clocks.into_iter().filter(|(kind, _)| wanted(*kind)).map(|(kind, id)| Reader {
+        kind,
+        way: way(id),
+        unit: 1.0,
+        read: Box::new(move || clock::gettime(id).map(|t| t.0 as u64)),
+    }));
+    let call = |kind, unit, read: fn() -> Option<u64>| Reader { kind, way: Way::Call, unit, read: Box::new(read) };
+    if wanted(Kind::Gettimeofday) {
+        all.push(Reader { way: way(libc::CLOCK_REALTIME), ..call(Kind::Gettimeofday, 1e3, gettimeofday) });
+    }
+    all.push(call(Kind::Getrusage, 1e3, getrusage));
+    // POSIX demands a million a second of clock(3).
+    all.push(call(Kind::Clock, 1e3, || u64::try_from(c_clock()).ok()));
+    all.push(call(Kind::Times, 1e9 / crate::procfs::USER_HZ as f64, times));
+    all.extend(file(Kind::Schedstat, "/proc/self/schedstat", 1.0, |text| Some(parse_schedstat(text)?.0 as u64)));
+    let ticks = 1e9 / crate::procfs::USER_HZ as f64;
+    all.extend(file(Kind::Stat, "/proc/self/stat", ticks, |text| {
+        // Fields 14 and 15 of proc(5), counted from the end of the name.
+        let close = text.iter().rposition(|b| *b == b')')?;
+        let mut fields = text.get(close + 2..)?.split(|b| *b == b' ').skip(11);
+        Some(parse_int::<u64>(fields.next()?)? + parse_int::<u64>(fields.next()?)?)
+    }));
+    if let Ok(mut query) = taskstats::Query::open() {
+        let own = crate::process::own_pid();
+        let read = move || query.process(own).ok().flatten().map(|r| r.cpu.0 as u64);
+        all.push(Reader { kind: Kind::Taskstats, way: Way::Call, unit: 1.0, read: Box::new(read) });
+    }
+    all.retain(|r| wanted(r.kind));
+    all
+}
+
+/// A file that stays open and is read from its beginning each time.
+fn file<'a>(kind: Kind, path: &str, unit: f64, parse: fn(&[u8]) -> Option<u64>) -> Option<Reader<'a>> {
+    let file = File::open(path).ok()?;
+    let mut text = [0; 1024];
+    let read = move || {
+        let n = file.read_at(&mut text, 0).ok()?;
+        parse(text.get(..n)?)
+    };
+    Some(Reader { kind, way: Way::File, unit, read: Box::new(read) })
+}
+
+/// gettimeofday(2), in microseconds since 1970.
+pub fn gettimeofday() -> Option<u64> {
+    let mut t = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    // SAFETY: `t` is valid for writing; the time zone is not asked for.
+    let r = unsafe { libc::gettimeofday(&mut t, std::ptr::null_mut()) };
+    (r == 0).then(|| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64)
+}
+
+/// getrusage(2): user and system time of the process, microseconds.
+pub fn getrusage() -> Option<u64> {
+    // SAFETY: all-zero is a valid rusage, and it is valid for writing.
+    let u = unsafe {
+        let mut u: libc::rusage = std::mem::zeroed();
+        (libc::getrusage(libc::RUSAGE_SELF, &mut u) == 0).then_some(u)?
+    };
+    let micros = |t: libc::timeval| t.tv_sec as u64 * 1_000_000 + t.tv_usec as u64;
+    Some(micros(u.ru_utime) + micros(u.ru_stime))
+}
+
+/// times(2): user and system time of the process, in units of 1 / [`USER_HZ`](crate::procfs::USER_HZ) s.
+pub fn times() -> Option<u64> {
+    // SAFETY: all-zero is a valid tms, and it is valid for writing.
+    let t = unsafe {
+        let mut t: libc::tms = std::mem::zeroed();
+        libc::times(&mut t);
+        t
+    };
+    Some(t.tms_utime as u64 + t.tms_stime as u64)
+}
+
+fn c_clock() -> libc::clock_t {
+    unsafe extern "C" {
+        fn clock() -> libc::clock_t;
+    }
+    // SAFETY: clock(3) of the C library, without preconditions.
+    unsafe { clock() }
+}
+
+/// Whether the C library reads this clock in the vDSO: if so, it takes less than half of what the system call takes.
+fn way(id: libc::clockid_t) -> Way {
+    let library = cost(&mut || clock::gettime(id).map(|t| t.0 as u64));
+    let call = cost(&mut || {
+        let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `t` is valid for writing.
+        unsafe { libc::syscall(libc::SYS_clock_gettime, id, &mut t) };
+        Some(t.tv_nsec as u64)
+    });
+    if library < call / 2.0 { Way::Vdso } else { Way::Call }
+}
+
+/// Time of one reading, ns: of the fastest batch, so that an interrupt does not count.
+fn cost(read: &mut dyn FnMut() -> Option<u64>) -> f64 {
+    let mut n = 8_u64;
+    let mut batch = |n: u64| {
+        let t = monotonic();
+        for _ in 0..n {
+            black_box(read());
+        }
+        monotonic() - t
+    };
+    while batch(n) < BATCH {
+        n *= 2;
+    }
+    (0..BATCHES).map(|_| batch(n).as_f64() / n as f64).fold(f64::INFINITY, f64::min)
+}
+
+fn measure(mut r: Reader<'_>) -> Mechanism {
+    let Some(mut last) = (r.read)() else {
+        let why = SysError::last("read it").absent("a right that is missing here");
+        return Mechanism { kind: r.kind, measured: Reading::Absent(why) };
+    };
+    let (began, mut smallest, mut steps, mut went_back) = (monotonic(), u64::MAX, 0, false);
+    while steps < STEPS && monotonic() - began < PATIENCE {
+        // Several in a row, so that reading the clock that is waited by does not hide the smallest steps.
+        for _ in 0..16 {
+            let Some(now) = (r.read)() else { continue };
+            went_back |= now < last;
+            if now > last {
+                smallest = smallest.min(now - last);
+                steps += 1;
+            }
+            last = now;
+        }
+    }
+    let resolution = (steps > 0).then_some(smallest as f64 * r.unit);
+    let latency = cost(&mut r.read);
+    Mechanism { kind: r.kind, measured: Reading::Value(Measured { way: r.way, resolution, latency, went_back }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_clock_costs_something_and_moves() {
+        let c = clocks(Path::new("/")).unwrap();
+        assert!(c.source.value().is_some_and(|s| !s.is_empty()));
+        for kind in [Kind::Monotonic, Kind::MonotonicRaw, Kind::ThreadCpu, Kind::Getrusage, Kind::Times, Kind::Stat] {
+            let m = c.measured(kind).unwrap();
+            assert!(m.latency > 0.0 && m.resolution.is_some_and(|r| r > 0.0), "{kind:?}: {m:?}");
+            assert!(!m.went_back, "{kind:?}");
+        }
+        // By its nature: what is read by ticks moves by ticks, what is exact does not.
+        let resolution = |kind| c.measured(kind).unwrap().resolution.unwrap();
+        assert_eq!(resolution(Kind::Times) % 10e6, 0.0);
+        assert!(resolution(Kind::MonotonicCoarse) >= 1e6 - 1.0 && resolution(Kind::Monotonic) < 1e5);
+        assert!(c.measured(Kind::Schedstat).is_none_or(|m| m.way == Way::File));
+        assert_eq!(c.measured(Kind::ThreadCpu).unwrap().way, Way::Call);
+    }
+}

@@ -1,0 +1,135 @@
+//! Ctrl-C and friends: blocked while tare works, let in only where it waits.
+
+use crate::{SysError, SysResult};
+use std::sync::atomic::{AtomicI32, Ordering};
+use tarebench_core::base::units::Nanos;
+
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+static COUNT: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    CAUGHT.store(signal, Ordering::Relaxed);
+    COUNT.fetch_add(1, Ordering::Relaxed);
+}
+
+extern "C" fn on_child(_: libc::c_int) {}
+
+/// Signals that end a run in good order.
+const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// The signal masks of a measuring process.
+///
+/// SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGCHLD are blocked except inside ppoll(2), so that none is lost
+/// between a check and a wait, and none interrupts anything else.
+pub struct Signals {
+    /// The mask before, which programs are started with.
+    pub(crate) original: libc::sigset_t,
+    /// The mask while waiting for a program.
+    pub(crate) waiting: libc::sigset_t,
+    /// The mask between samples: Ctrl-Z stops tare there, never inside a sample, where it would delay the end stamp.
+    between: libc::sigset_t,
+}
+
+impl Signals {
+    /// Installs handlers and blocks the signals. A signal that was ignored from the start (nohup) stays ignored.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn install() -> SysResult<Signals> {
+        // SAFETY: plain signal calls on valid, initialised structures; the handlers only store to atomics.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut original: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            for signal in ENDING {
+                let mut old: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &mut old);
+                if old.sa_sigaction == libc::SIG_IGN {
+                    continue;
+                }
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as usize;
+                libc::sigemptyset(&mut action.sa_mask);
+                if libc::sigaction(signal, &action, std::ptr::null_mut()) != 0 {
+                    return Err(SysError::last(format!("handle signal {signal}")));
+                }
+                libc::sigaddset(&mut set, signal);
+            }
+            // A handler, so that a child that stops itself wakes the wait.
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_child as extern "C" fn(libc::c_int) as usize;
+            libc::sigemptyset(&mut action.sa_mask);
+            if libc::sigaction(libc::SIGCHLD, &action, std::ptr::null_mut()) != 0 {
+                return Err(SysError::last("handle SIGCHLD"));
+            }
+            libc::sigaddset(&mut set, libc::SIGCHLD);
+            libc::sigaddset(&mut set, libc::SIGTSTP);
+            if libc::sigprocmask(libc::SIG_BLOCK, &set, &mut original) != 0 {
+                return Err(SysError::last("block signals"));
+            }
+            let mut waiting = original;
+            for signal in ENDING.into_iter().chain([libc::SIGCHLD]) {
+                if libc::sigismember(&set, signal) == 1 {
+                    libc::sigdelset(&mut waiting, signal);
+                }
+            }
+            let between = waiting;
+            libc::sigaddset(&mut waiting, libc::SIGTSTP);
+            Ok(Signals { original, waiting, between })
+        }
+    }
+
+    /// The signal that asked tare to end, if one has come.
+    pub fn caught(&self) -> Option<i32> {
+        self.let_in();
+        caught()
+    }
+
+    /// How often such a signal came: the second one means "at once".
+    pub fn times(&self) -> i32 {
+        COUNT.load(Ordering::Relaxed)
+    }
+
+    /// Lets pending signals in, without waiting.
+    fn let_in(&self) {
+        // SAFETY: no file descriptors, a zero time-out and a valid mask.
+        unsafe {
+            let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            libc::ppoll(std::ptr::null_mut(), 0, &zero, &self.between);
+        }
+    }
+
+    /// Sleeps until a time on CLOCK_MONOTONIC, or until such a signal comes, which it returns. One call, unless Ctrl-Z
+    /// or an orphan's end interrupts it.
+    pub fn sleep_until(&self, deadline: Nanos) -> Option<i32> {
+        loop {
+            let left = deadline - crate::clock::monotonic();
+            if left <= Nanos::ZERO || caught().is_some() {
+                return self.caught();
+            }
+            let left = libc::timespec { tv_sec: left.0 / 1_000_000_000, tv_nsec: left.0 % 1_000_000_000 };
+            // SAFETY: no file descriptors, a valid time-out and a valid mask.
+            unsafe { libc::ppoll(std::ptr::null_mut(), 0, &left, &self.between) };
+        }
+    }
+
+    /// Takes a pending SIGCHLD away, so that it does not interrupt the next wait.
+    pub(crate) fn drop_pending_child(&self) {
+        // SAFETY: valid set, zero time-out, no siginfo wanted.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut set);
+            libc::sigaddset(&mut set, libc::SIGCHLD);
+            let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            while libc::sigtimedwait(&set, std::ptr::null_mut(), &zero) > 0 {}
+        }
+    }
+}
+
+/// The signal that asked this process to end, if a handler has seen one.
+pub(crate) fn caught() -> Option<i32> {
+    match CAUGHT.load(Ordering::Relaxed) {
+        0 => None,
+        s => Some(s),
+    }
+}

@@ -1,0 +1,196 @@
+//! Waiting for a program without a wake-up in between.
+
+use crate::signals::{Signals, caught};
+use crate::spawn::Child;
+use crate::{SysError, SysResult};
+use std::os::fd::AsRawFd;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::sample::data::Usage;
+use tarebench_core::sample::process_time::CpuTime;
+
+/// Why the wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// The program has ended and can be reaped.
+    Ended,
+    /// The time limit has passed.
+    TimedOut,
+    /// Tare was asked to end.
+    Signal(i32),
+    /// The program was stopped by this signal.
+    Stopped(i32),
+}
+
+/// Sleeps until the child has ended, `deadline` (on CLOCK_MONOTONIC) has passed, a signal has come or the child has stopped.
+///
+/// One ppoll(2): the process is not woken for anything else, but by orphans of the program that come to it (if it is
+/// a subreaper) and end. Those are reaped, as the program's user may have used up its processes, and handed to
+/// `orphan`. Returns before the child itself is reaped.
+pub fn wait(child: &Child, deadline: Option<Nanos>, signals: &Signals, orphan: &mut dyn FnMut(Reaped)) -> Woken {
+    let mut poll = libc::pollfd { fd: child.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    loop {
+        let left = deadline.map(|d| {
+            let left = (d - crate::clock::monotonic()).max(Nanos::ZERO);
+            libc::timespec { tv_sec: left.0 / 1_000_000_000, tv_nsec: left.0 % 1_000_000_000 }
+        });
+        let left = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: one valid pollfd, a valid or null time limit, a valid mask.
+        match unsafe { libc::ppoll(&mut poll, 1, left, &signals.waiting) } {
+            0 => return Woken::TimedOut,
+            n if n > 0 => return Woken::Ended,
+            _ => {
+                if let Some(signal) = caught() {
+                    return Woken::Signal(signal);
+                }
+                if let Some(signal) = stopped(child) {
+                    return Woken::Stopped(signal);
+                }
+                reap_orphans(child.pid, orphan);
+            }
+        }
+    }
+}
+
+/// Reaps children that have ended, other than `main`.
+fn reap_orphans(main: i32, orphan: &mut dyn FnMut(Reaped)) {
+    loop {
+        // SAFETY: all-zero is a valid siginfo, and waitid only writes to it; WNOWAIT leaves the state as it is.
+        let pid = unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+            if libc::waitid(libc::P_ALL, 0, &mut info, flags) == 0 { info.si_pid() } else { 0 }
+        };
+        if pid == 0 || pid == main {
+            return;
+        }
+        match reap(pid, false) {
+            Ok(Some(reaped)) => orphan(reaped),
+            _ => return,
+        }
+    }
+}
+
+/// The signal that the child is stopped by, if it is.
+fn stopped(child: &Child) -> Option<i32> {
+    // SAFETY: all-zero is a valid siginfo, and waitid only writes to it; WNOWAIT leaves the state as it is.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let flags = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
+        let r = libc::waitid(libc::P_PID, child.pid as libc::id_t, &mut info, flags);
+        (r == 0 && info.si_pid() == child.pid).then(|| info.si_status())
+    }
+}
+
+/// Whether the child is stopped now.
+pub fn is_stopped(child: &Child) -> bool {
+    stopped(child).is_some()
+}
+
+/// Whether the child has ended, without waiting.
+pub fn has_ended(child: &Child) -> bool {
+    let mut poll = libc::pollfd { fd: child.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid pollfd, no waiting.
+    unsafe { libc::poll(&mut poll, 1, 0) > 0 }
+}
+
+/// How a reaped process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With an exit status.
+    Exited(i32),
+    /// By a signal.
+    Signaled(i32),
+}
+
+/// A process that was reaped.
+#[derive(Clone, Copy, Debug)]
+pub struct Reaped {
+    /// Its id.
+    pub pid: i32,
+    /// How it ended.
+    pub ended: Ended,
+    /// CPU time of it and of all descendants that were waited for.
+    pub cpu: CpuTime,
+    /// The rest of its rusage.
+    pub usage: Usage,
+}
+
+/// Collects a child that has ended; `pid` -1 for any. `None` if none has.
+///
+/// # Errors
+/// The system's (ECHILD counts as none).
+pub fn reap(pid: i32, block: bool) -> SysResult<Option<Reaped>> {
+    let flags = if block { 0 } else { libc::WNOHANG };
+    loop {
+        let mut status = 0;
+        // SAFETY: all-zero is a valid rusage; wait4 writes to both.
+        let (r, usage) = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            (libc::wait4(pid, &mut status, flags, &mut usage), usage)
+        };
+        if r < 0 {
+            let error = SysError::last(format!("wait for process {pid}"));
+            match error.errno() {
+                Some(libc::EINTR) => continue,
+                Some(libc::ECHILD) => return Ok(None),
+                _ => return Err(error),
+            }
+        }
+        if r == 0 {
+            return Ok(None);
+        }
+        let ended = if libc::WIFSIGNALED(status) {
+            Ended::Signaled(libc::WTERMSIG(status))
+        } else {
+            Ended::Exited(libc::WEXITSTATUS(status))
+        };
+        return Ok(Some(Reaped { pid: r, ended, cpu: cpu_time(&usage), usage: other_usage(&usage) }));
+    }
+}
+
+/// Takes away what reaping left behind, so that the next wait sleeps.
+pub fn settle(signals: &Signals) {
+    signals.drop_pending_child();
+}
+
+fn nanos(t: libc::timeval) -> Nanos {
+    Nanos(t.tv_sec * 1_000_000_000 + t.tv_usec * 1_000)
+}
+
+fn cpu_time(u: &libc::rusage) -> CpuTime {
+    let (user, system) = (nanos(u.ru_utime), nanos(u.ru_stime));
+    CpuTime { user, system, total: user + system }
+}
+
+fn other_usage(u: &libc::rusage) -> Usage {
+    let n = |v: libc::c_long| u64::try_from(v).unwrap_or(0);
+    Usage {
+        max_rss: n(u.ru_maxrss) * 1024,
+        minor_faults: n(u.ru_minflt),
+        major_faults: n(u.ru_majflt),
+        voluntary_switches: n(u.ru_nvcsw),
+        involuntary_switches: n(u.ru_nivcsw),
+    }
+}
+
+/// Context switches of this process so far: voluntary, involuntary.
+pub fn own_switches() -> (i64, i64) {
+    // SAFETY: all-zero is a valid rusage; getrusage writes to it.
+    let u = unsafe {
+        let mut u: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut u);
+        u
+    };
+    (u.ru_nvcsw, u.ru_nivcsw)
+}
+
+/// Peak resident memory of this process so far, bytes.
+pub fn own_peak_memory() -> u64 {
+    // SAFETY: as above.
+    let u = unsafe {
+        let mut u: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut u);
+        u
+    };
+    other_usage(&u).max_rss
+}

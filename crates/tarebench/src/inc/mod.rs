@@ -1,0 +1,2 @@
+pub mod calibration;
+pub mod workload;

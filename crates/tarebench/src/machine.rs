@@ -1,0 +1,88 @@
+//! The machine's factors, read and joined with what is wanted of them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tarebench_core::base::reading::Reading;
+use tarebench_host::access::Access;
+use tarebench_host::factors;
+use tarebench_host::factors::{FactorSpec, Machine};
+use tarebench_render::machine::terminal::{Row, Rule};
+
+pub use tarebench_host::factors::UnknownFactor;
+
+/// For how long stolen time and processes are watched.
+pub const SPAN: Duration = Duration::from_secs(1);
+
+/// What to look at.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Only these factors; all if empty.
+    pub only: Vec<String>,
+    /// CPUs that will be measured on.
+    pub cpus: Option<Vec<u32>>,
+    /// A folder with another machine's files, read alone: what has no file is absent. This machine if `None`.
+    pub root: Option<PathBuf>,
+    /// D-Bus address of the bus that its systemd is on; the system's if `None`.
+    pub bus: Option<String>,
+}
+
+/// A factor's rule.
+pub fn rule(spec: &FactorSpec) -> Rule {
+    Rule {
+        group: spec.group.title().to_owned(),
+        name: spec.name.to_owned(),
+        step: spec.step,
+        optional: spec.optional,
+        wanted: spec.wanted.to_owned(),
+        reason: spec.reason.to_owned(),
+        source: spec.source.to_owned(),
+        privilege: spec.privilege.words().to_owned(),
+        settable: spec.settable(),
+    }
+}
+
+/// All rules, in order.
+pub fn rules() -> Vec<Rule> {
+    factors::table().map(rule).collect()
+}
+
+/// Reads a machine's factors. For this one, takes a second if one is among them that has to be watched for so long.
+///
+/// # Errors
+/// The first name that is not in the table.
+pub fn examine(request: &Request) -> Result<Vec<Row>, UnknownFactor> {
+    let chosen = factors::select(&request.only)?;
+    let root = Path::new("/");
+    let watch = chosen.iter().any(|f| ["steal", "busy-processes"].contains(&f.name));
+    let mut machine = match &request.root {
+        Some(other) => Machine::from_files(other),
+        None if watch => Machine::watched(root, SPAN),
+        None => Machine::now(root),
+    };
+    machine.cpus.clone_from(&request.cpus);
+    let access = Access::new(request.root.as_deref().unwrap_or(root));
+    machine.units = match (&request.bus, &request.root) {
+        (Some(address), _) => access.with_bus(address).units(),
+        (None, None) => access.units(),
+        (None, Some(_)) => machine.units,
+    };
+    Ok(chosen.into_iter().map(|f| Row::new(rule(f), f.read(&machine))).collect())
+}
+
+/// One line that says which machine it is.
+pub fn machine(request: &Request) -> String {
+    if let Some(other) = &request.root {
+        return format!("files below {}", other.display());
+    }
+    let h = tarebench_host::host::describe(Path::new("/"));
+    let cpu = match &h.cpu {
+        Reading::Value(cpu) => format!("{} × {cpu}", h.cpus),
+        Reading::Absent(_) => format!("{} CPUs", h.cpus),
+    };
+    format!("{}: {cpu}, Linux {} {}", h.name, h.kernel, h.architecture)
+}
+
+/// Identity of this machine, as in [`tarebench_core::machine::data::Host::machine`].
+pub fn identity() -> String {
+    tarebench_host::host::identity(std::path::Path::new("/"))
+}

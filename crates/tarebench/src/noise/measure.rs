@@ -1,0 +1,413 @@
+//! Measurements of noise (ICS'05, section 3) on this machine: a fixed loop, again and again, on one CPU or several at once.
+//! What was measured of a grain is durable before the next one begins.
+
+use crate::noise::error::NoiseError;
+use crate::noise::histogram;
+
+use crate::documents;
+use crate::documents::DocumentError;
+use crate::trace::record;
+use std::path::Path;
+use tarebench_bpf::timeline::Recorded;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::noise::blob;
+use tarebench_core::noise::data::Calibration;
+use tarebench_core::noise::data::{Calibrated, Ended, Kernel, Noise, Part, Phases, Plan, Record, Sched, Series, Tick};
+use tarebench_core::statistics::series::Values;
+use tarebench_core::trace::timeline::Event;
+use tarebench_store::{SqliteStore, Store, content};
+use tarebench_sys::noise::{GRACE, Measured, Setup, Team};
+use tarebench_sys::perf;
+use tarebench_sys::perf::{CacheMisses, Level};
+use tarebench_sys::procfs::{parse_steal_of, read_below};
+use tarebench_sys::signals::Signals;
+use tarebench_sys::{SysError, clock, counter, cpu};
+
+/// Iterations of the calibration's loop (ICS'05, section 3.1).
+const ITERATIONS: u64 = 1_000_000;
+/// Timings of a loop of one iteration, which tell what the reading of the counter takes.
+const READINGS: usize = 10_000;
+/// What the counter's rate is measured over.
+const RATE: Nanos = Nanos::from_millis(200);
+/// Phases may be shorter than they are calibrated: room for so many times as many as fit into the time.
+const ROOM: f64 = 1.25;
+
+/// How far a measurement is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Its calibration is next.
+    Calibration,
+    /// These phases are next, for about so long.
+    Phases {
+        /// Of which grain.
+        grain: Nanos,
+        /// How long they should take.
+        expected: Nanos,
+    },
+}
+
+/// The CPUs of a measurement, checked; the last that may be used if none is asked for.
+///
+/// # Errors
+/// The system's, and if one may not be used.
+pub fn choose_cpus(asked: Option<Vec<u32>>) -> Result<Vec<u32>, NoiseError> {
+    let allowed = cpu::allowed()?;
+    let Some(mut cpus) = asked else { return Ok(allowed.last().copied().into_iter().collect()) };
+    cpus.sort_unstable();
+    cpus.dedup();
+    match cpus.iter().find(|c| !allowed.contains(c)) {
+        Some(&cpu) => Err(NoiseError::Cpu { cpu, allowed }),
+        None => Ok(cpus),
+    }
+}
+
+/// The counter's rate, in units a second.
+///
+/// # Errors
+/// Without a counter.
+pub fn rate() -> Result<f64, NoiseError> {
+    if !counter::PRESENT {
+        return Err(NoiseError::NoCounter);
+    }
+    Ok(clock::cycle_counter_hz(RATE)?)
+}
+
+/// How this kernel's tick is configured.
+pub fn tick() -> Tick {
+    tarebench_host::tick::tick(Path::new("/"))
+}
+
+/// How many phases of a grain are measured at most, and how long they should take.
+fn size(plan: &Plan, grain: Nanos) -> (usize, Nanos) {
+    let fit = |limit: Nanos| (limit.as_f64() / grain.as_f64() * ROOM) as u64 + 1;
+    let phases = plan.limit.map_or(plan.phases, |limit| plan.phases.min(fit(limit)));
+    let whole = Nanos(i64::try_from(phases).unwrap_or(i64::MAX).saturating_mul(grain.0));
+    (usize::try_from(phases).unwrap_or(usize::MAX), plan.limit.map_or(whole, |l| whole.min(l + grain)))
+}
+
+/// Measures what the plan says; `watch` is told before each step. Returns the document's number, and the signal that ended it
+/// early. The process must have one thread only.
+///
+/// # Errors
+/// [`NoiseError`]; what was measured before is kept.
+pub fn measure(
+    store: &mut SqliteStore,
+    plan: &Plan,
+    signals: &Signals,
+    watch: &mut dyn FnMut(Id, Step),
+) -> Result<(Id, Option<i32>), NoiseError> {
+    let (id, claim) = documents::begin(store, Kind::Noise, &title(plan), plan)?;
+    let done = steps(store, id, plan, signals, watch);
+    let status = if matches!(done, Ok(None)) { Status::Finished } else { Status::Interrupted };
+    let marked = documents::end(store, id, status, &claim);
+    let signal = done?;
+    marked?;
+    Ok((id, signal))
+}
+
+fn title(plan: &Plan) -> String {
+    let grain = |g: &Nanos| match g.0 {
+        n if n % 1_000_000_000 == 0 => format!("{}s", n / 1_000_000_000),
+        n if n % 1_000_000 == 0 => format!("{}ms", n / 1_000_000),
+        n if n % 1_000 == 0 => format!("{}us", n / 1_000),
+        n => format!("{n}ns"),
+    };
+    let grains: Vec<String> = plan.grains.iter().map(grain).collect();
+    let cpus: Vec<String> = plan.cpus.iter().map(u32::to_string).collect();
+    let sched = match plan.sched {
+        Sched::Other => String::new(),
+        Sched::Fifo { priority } => format!(", fifo:{priority}"),
+    };
+    format!("{} on CPU {}{sched}", grains.join(","), cpus.join(","))
+}
+
+fn team(plan: &Plan, cpus: &[u32], work: (u64, usize), most: Option<u64>, expected: Nanos) -> Result<Team, NoiseError> {
+    let fifo = match plan.sched {
+        Sched::Other => None,
+        Sched::Fifo { priority } => Some(priority),
+    };
+    let setup = Setup { cpus: cpus.to_vec(), fifo, iterations: work.0, phases: work.1, most, expected, grace: GRACE };
+    Team::start(&setup).map_err(|e| if fifo.is_some() { real_time(e) } else { e.into() })
+}
+
+fn real_time(e: SysError) -> NoiseError {
+    match e.absent("") {
+        Absent::NoPermission(_) => match tarebench_sys::cgroup::without_realtime(std::path::Path::new("/")) {
+            Some(file) => NoiseError::Budget { error: e, file },
+            None => NoiseError::Priority(e),
+        },
+        _ => e.into(),
+    }
+}
+
+fn steps(
+    store: &mut SqliteStore,
+    id: Id,
+    plan: &Plan,
+    signals: &Signals,
+    watch: &mut dyn FnMut(Id, Step),
+) -> Result<Option<i32>, NoiseError> {
+    watch(id, Step::Calibration);
+    let (calibrated, timings, signal) = calibrate(plan, signals)?;
+    if let Some(signal) = signal {
+        return Ok(Some(signal));
+    }
+    let blob = Some(blob::durations(&timings));
+    store.append_part(id, &tarebench_store::Part { doc: content(&Part::Calibration(calibrated.clone()))?, blob })?;
+    for grain in &plan.grains {
+        let (_, expected) = size(plan, *grain);
+        watch(id, Step::Phases { grain: *grain, expected });
+        let (all, signal) = phases(plan, &calibrated, *grain, signals)?;
+        for p in all {
+            let cpu = p.series.cpu;
+            let undisturbed = calibrated.time(p.series.iterations).round() as u64;
+            let histogram = histogram::of(&p.durations, undisturbed);
+            let blob = Some(blob::durations(&p.durations));
+            store.append_part(id, &tarebench_store::Part { doc: content(&Part::Phases(p.series))?, blob })?;
+            let doc = content(&Part::Histogram { grain: *grain, cpu, undisturbed })?;
+            store.append_part(id, &tarebench_store::Part { doc, blob: Some(histogram::bytes(&histogram)) })?;
+            if let Some(kernel) = p.kernel {
+                let (whats, blob) = blob::events(&kernel.events);
+                let doc = content(&Part::Kernel(Record { whats, ..kernel.record }))?;
+                store.append_part(id, &tarebench_store::Part { doc, blob: Some(blob) })?;
+                let doc = content(&Part::Stolen { grain: *grain, cpu })?;
+                store.append_part(id, &tarebench_store::Part { doc, blob: Some(blob::stolen(&kernel.stolen)) })?;
+            }
+        }
+        if signal.is_some() {
+            return Ok(signal);
+        }
+    }
+    Ok(None)
+}
+
+/// What an iteration takes, and what is in a phase beside its iterations.
+fn calibrate(plan: &Plan, signals: &Signals) -> Result<(Calibrated, Vec<u64>, Option<i32>), NoiseError> {
+    let on = plan.cpus.first().copied().into_iter().collect::<Vec<_>>();
+    let timed = |iterations: u64, n: usize| {
+        // An iteration takes a nanosecond or so.
+        let expected = Nanos(i64::try_from(n as u64 * iterations).unwrap_or(i64::MAX).saturating_mul(2));
+        let (mut all, signal) = team(plan, &on, (iterations, n), None, expected)?.run(signals).map_err(real_time)?;
+        Ok::<_, NoiseError>((all.pop().map(|m| m.durations).unwrap_or_default(), signal))
+    };
+    let values = |all: &[u64]| Values::from_nanos(all.iter().map(|d| Nanos(i64::try_from(*d).unwrap_or(i64::MAX))));
+    let (timings, signal) = timed(ITERATIONS, usize::try_from(plan.calibrations).unwrap_or(usize::MAX))?;
+    let none = Calibration { heuristic: plan.heuristic, timings: 0, per_iteration: f64::MIN_POSITIVE };
+    let calibration = match signal {
+        Some(_) => none,
+        None => Calibration::new(&values(&timings), ITERATIONS, plan.heuristic)?,
+    };
+    let (readings, signal) = if signal.is_none() { timed(1, READINGS)? } else { (Vec::new(), signal) };
+    // Where the counter is too coarse for it, it is nothing.
+    let reading = Calibration::new(&values(&readings), 1, plan.heuristic).map_or(0.0, |c| c.per_iteration);
+    let overhead = (reading - calibration.per_iteration).max(0.0);
+    let cpu = on.first().copied().unwrap_or(0);
+    Ok((Calibrated { cpu, iterations: ITERATIONS, calibration, overhead }, timings, signal))
+}
+
+fn phases(
+    plan: &Plan,
+    calibrated: &Calibrated,
+    grain: Nanos,
+    signals: &Signals,
+) -> Result<(Vec<Phases>, Option<i32>), NoiseError> {
+    let iterations = calibrated.calibration.iterations(grain.secs() * plan.hz, calibrated.overhead)?;
+    let (n, expected) = size(plan, grain);
+    let most = plan.limit.map(|l| (l.secs() * plan.hz) as u64);
+    let team = team(plan, &plan.cpus, (iterations, n), most, expected)?;
+    let timelines: Vec<_> = plan.cpus.iter().map(|cpu| record(plan.explain, expected, *cpu)).collect();
+    let mut misses: Vec<_> = team.pids().into_iter().map(|pid| Level::ALL.map(|l| CacheMisses::of(pid, l))).collect();
+    let stolen_before: Vec<_> = plan.cpus.iter().map(|cpu| stolen(*cpu)).collect();
+    let (measured, signal) = team.run(signals).map_err(real_time)?;
+    // At once: reading what was recorded takes a while.
+    let stolen: Vec<Result<Nanos, Absent>> =
+        plan.cpus.iter().zip(stolen_before).map(|(cpu, before)| Ok(stolen(*cpu)? - before?)).collect();
+    let recorded = timelines.into_iter().map(|t| t.and_then(|t| t.finish().map_err(|e| e.absent())));
+    let misses = misses.iter_mut().map(|levels| levels.each_mut().map(counted));
+    let beside = stolen.into_iter().zip(misses).map(|(stolen, misses)| Beside { stolen: stolen.into(), misses });
+    let all = measured.into_iter().zip(recorded).zip(beside);
+    Ok((all.map(|((m, r), b)| joined(m, r, b, grain, iterations)).collect(), signal))
+}
+
+/// What is counted beside the phases of a CPU.
+struct Beside {
+    stolen: Reading<Nanos>,
+    /// Of the first level, and of the last.
+    misses: [Reading<u64>; 2],
+}
+
+fn stolen(cpu: u32) -> Result<Nanos, Absent> {
+    let text = read_below(Path::new("/"), "proc/stat").map_err(|e| e.absent("to read /proc/stat"))?;
+    parse_steal_of(&text, cpu).map_err(|e| Absent::NotSupported(e.to_string()))
+}
+
+fn counted(misses: &mut Result<CacheMisses, SysError>) -> Reading<u64> {
+    match misses.as_mut().map(CacheMisses::read) {
+        Ok(Ok(Some(count))) => Reading::Value(count),
+        Ok(Ok(None)) => Reading::Absent(Absent::Lost("others had the hardware counters".to_owned())),
+        Ok(Err(e)) => Reading::Absent(perf::no_counter(&e)),
+        Err(e) => Reading::Absent(perf::no_counter(e)),
+    }
+}
+
+fn joined(m: Measured, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos, iterations: u64) -> Phases {
+    let [l1_misses, cache_misses] = b.misses;
+    let series = Series {
+        grain,
+        iterations,
+        cpu: m.cpu,
+        ended: m.ended,
+        pairs: m.pairs,
+        switches: m.counted.map(|c| c.switches),
+        faults: m.counted.map(|c| c.faults),
+        cache_misses,
+        l1_misses,
+        stolen: b.stolen,
+        locked: m.locked,
+        unexplained: recorded.as_ref().err().cloned(),
+    };
+    let kernel = recorded.ok().map(|r| {
+        let record = Record {
+            grain,
+            cpu: m.cpu,
+            own: m.tid,
+            whats: Vec::new(),
+            from: r.from,
+            until: r.until,
+            lost: r.lost,
+            late: r.late,
+            missing: r.missing.into_iter().map(str::to_owned).collect(),
+        };
+        Kernel { record, events: r.events, stolen: r.stolen }
+    });
+    Phases { series, durations: m.durations, kernel }
+}
+
+/// Whether phases ended otherwise than they should.
+pub fn failed(noise: &Noise) -> Option<&Series> {
+    noise.phases.iter().map(|p| &p.series).find(|s| matches!(s.ended, Ended::TookTooLong | Ended::Died))
+}
+
+/// A stored measurement, finished or not.
+///
+/// # Errors
+/// The store's, or if the document is none, or damaged.
+pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError> {
+    let document = store.document(id)?;
+    let bad = |cause: String| DocumentError::Content { id, cause };
+    if id.kind != Kind::Noise {
+        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), Kind::Noise.noun())));
+    }
+    let plan = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
+    let mut noise = Noise { plan, calibration: None, phases: Vec::new() };
+    for (n, part) in document.parts.into_iter().enumerate() {
+        let wrong = |cause: &dyn std::fmt::Display| bad(format!("its part {n} (from 0): {cause}"));
+        let bytes = part.blob.unwrap_or_default();
+        match serde_json::from_value::<Part>(part.doc).map_err(|e| wrong(&e))? {
+            Part::Calibration(c) => {
+                noise.calibration = Some((c, blob::read_durations(&bytes).map_err(|e| wrong(&e))?));
+            }
+            Part::Phases(series) => {
+                let durations = blob::read_durations(&bytes).map_err(|e| wrong(&e))?;
+                noise.phases.push(Phases { series, durations, kernel: None });
+            }
+            Part::Histogram { grain, cpu, .. } => {
+                let of = noise.phases.last().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
+                let of = of.ok_or_else(|| wrong(&"a histogram of no phases"))?;
+                let histogram = histogram::read(&bytes).map_err(|e| wrong(&e))?;
+                if histogram.len() != of.durations.len() as u64 {
+                    return Err(wrong(&"a histogram of other phases"));
+                }
+            }
+            Part::Kernel(record) => {
+                let events: Vec<Event> = blob::read_events(&record.whats, &bytes).map_err(|e| wrong(&e))?;
+                let of =
+                    noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (record.grain, record.cpu));
+                of.ok_or_else(|| wrong(&"a kernel's record of no phases"))?.kernel =
+                    Some(Kernel { record, events, stolen: Vec::new() });
+            }
+            Part::Stolen { grain, cpu } => {
+                let of = noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
+                let kernel = of.and_then(|p| p.kernel.as_mut());
+                kernel.ok_or_else(|| wrong(&"stolen time without a kernel's record"))?.stolen =
+                    blob::read_stolen(&bytes).map_err(|e| wrong(&e))?;
+            }
+        }
+    }
+    if !(noise.plan.hz.is_finite() && noise.plan.hz > 0.0) {
+        return Err(bad("the counter has no rate".to_owned()));
+    }
+    Ok((document.head, noise))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+    use super::*;
+    use tarebench_core::noise::data::Heuristic;
+    use tarebench_core::noise::data::Source;
+
+    fn plan() -> Plan {
+        Plan {
+            source: Source::Measured,
+            tick: Some(tick()),
+            cpus: choose_cpus(None).unwrap(),
+            sched: Sched::Other,
+            grains: vec![Nanos(2_000), Nanos(50_000)],
+            phases: 20_000,
+            limit: Some(Nanos::from_millis(100)),
+            heuristic: Heuristic::SecondDecile,
+            calibrations: 20,
+            explain: true,
+            hz: rate().unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_measurement_is_read_back_as_it_was_made() {
+        let mut store = SqliteStore::in_memory().unwrap();
+        let signals = Signals::install().unwrap();
+        let (plan, mut seen) = (plan(), Vec::new());
+        let (id, signal) = measure(&mut store, &plan, &signals, &mut |_, step| seen.push(step)).unwrap();
+        assert_eq!((signal, seen.len()), (None, 3));
+        let (head, noise) = load(&store, id).unwrap();
+        assert_eq!((head.status, &noise.plan), (Status::Finished, &plan));
+        let (calibrated, timings) = noise.calibration.as_ref().unwrap();
+        assert_eq!((timings.len(), calibrated.calibration.timings), (20, 20));
+        assert_eq!(noise.phases.len(), 2);
+        for p in &noise.phases {
+            assert!(!p.durations.is_empty() && p.durations.len() <= 20_000);
+            assert!(matches!(p.series.ended, Ended::Complete | Ended::TimeOver));
+            assert_eq!(p.kernel.is_none(), p.series.unexplained.is_some());
+            assert!(p.kernel.iter().all(|k| k.events.is_sorted_by_key(|e| e.start)));
+        }
+        assert!(noise.phases[0].series.iterations < noise.phases[1].series.iterations);
+        // What is stored again is the same.
+        let parts = store.document(id).unwrap().parts;
+        let blobs: Vec<&Vec<u8>> = parts.iter().filter_map(|p| p.blob.as_ref()).collect();
+        assert_eq!(blobs[0], &blob::durations(timings));
+        assert_eq!(blobs[1], &blob::durations(&noise.phases[0].durations));
+        let histogram = histogram::read(blobs[2]).unwrap();
+        assert_eq!(histogram.len(), noise.phases[0].durations.len() as u64);
+        assert!(blobs[1].len() <= 4 * noise.phases[0].durations.len() + 16);
+    }
+
+    #[test]
+    fn only_cpus_that_may_be_used() {
+        assert!(matches!(choose_cpus(Some(vec![4_000])), Err(NoiseError::Cpu { cpu: 4_000, .. })));
+        let last = choose_cpus(None).unwrap();
+        assert_eq!(choose_cpus(Some(vec![last[0], last[0]])).unwrap(), last);
+    }
+
+    #[test]
+    fn sizes_follow_the_plan() {
+        let plan = Plan { phases: 1_000, limit: None, ..plan() };
+        assert_eq!(size(&plan, Nanos(1_000)), (1_000, Nanos(1_000_000)));
+        let timed = Plan { phases: u64::MAX, limit: Some(Nanos(1_000_000)), ..plan };
+        assert_eq!(size(&timed, Nanos(1_000)), (1_251, Nanos(1_001_000)));
+        assert_eq!(title(&timed), format!("2us,50us on CPU {}", timed.cpus[0]));
+    }
+}

@@ -1,0 +1,542 @@
+//! Learning a machine's daemons (EMPv5, SEDONA step B): by running INC, or by watching the machine at its usual work.
+//!
+//! What is measured are ordinary stored runs, marked with a [`Purpose`]: a short part and then a long one, or a recording. A
+//! profile is computed from them at the end, or at any time from what is there.
+
+use crate::run::session;
+use crate::run::session::{Event, Options, Place, SessionError, Why};
+use std::collections::BTreeMap;
+use tarebench_core::base::name::Name;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::Status;
+use tarebench_core::profile::clusters::{FEWEST, TooFew};
+use tarebench_core::profile::data::{Method, Part, Profile};
+use tarebench_core::profile::dual::Observation;
+use tarebench_core::profile::profiling::Learned;
+use tarebench_core::profile::recording::{Chunk, covered, virtual_samples};
+use tarebench_core::run::data::Run;
+use tarebench_core::run::plan::{
+    Command, IgnoreFailure, Input, Learning, Order, Output, Plan, ProfileChoice, Program, Purpose, RunCount, Stage,
+    Watching,
+};
+use tarebench_core::sample::data::{Phase, Sample};
+use tarebench_core::sample::process_time::PtSource;
+use tarebench_run::watch::Watcher;
+use tarebench_store::{RunFilter, SqliteStore, Store};
+use tarebench_sys::clock;
+use tarebench_sys::signals::Signals;
+
+/// The tag that finds the runs of a profile again.
+pub const TAG: &str = "profile";
+
+/// So many executions of INC of one task length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Task length.
+    pub length: Nanos,
+    /// Samples.
+    pub samples: u32,
+}
+
+/// What a profile is to be learned from.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Name of the profile.
+    pub name: String,
+    /// The short part.
+    pub short: Shape,
+    /// The long part.
+    pub long: Option<Shape>,
+    /// The program that does the given number of increments: what is put before it.
+    pub inc: Vec<Name>,
+    /// This machine's calibration.
+    pub increments_per_second: f64,
+    /// CPUs that it may use; empty: all.
+    pub cpus: Vec<u32>,
+}
+
+/// What a recording is to be.
+#[derive(Clone, Debug)]
+pub struct WatchRequest {
+    /// Name of the profile.
+    pub name: String,
+    /// How long.
+    pub total: Nanos,
+    /// Length of a slice; `None`: as short as costs little.
+    pub interval: Option<Nanos>,
+    /// Task lengths of the virtual samples, short and long.
+    pub lengths: (Nanos, Option<Nanos>),
+}
+
+/// What ends the learning of a profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfilingError {
+    /// As of any run.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A profile needs a store.
+    #[error("a profile is learned from stored runs, and there is no store (--db none)")]
+    NoStore,
+    /// Nothing was begun under this name.
+    #[error("nothing was measured for a profile `{0}`")]
+    Nothing(String),
+    /// Only a recording can be cut into samples of another length.
+    #[error("the profile `{0}` was measured with INC, whose samples have the lengths that they have")]
+    NoRecording(String),
+    /// The measured samples are too few.
+    #[error("the {0} part has {1}")]
+    TooFew(&'static str, TooFew),
+    /// Two profiles that cannot be one.
+    #[error("{0} and {1} cannot be merged: {2}")]
+    Different(String, String, &'static str),
+}
+
+impl From<tarebench_store::StoreError> for ProfilingError {
+    fn from(e: tarebench_store::StoreError) -> ProfilingError {
+        ProfilingError::Session(e.into())
+    }
+}
+
+/// How a session of learning ended.
+#[derive(Debug)]
+pub struct Progressed {
+    /// Why it ended. The profile is made if all was measured.
+    pub why: Why,
+    /// What is there of the part that was being measured, or of the recording: `340 samples`, `52 s`.
+    pub there: String,
+    /// The profile, stored.
+    pub profile: Option<Profile>,
+}
+
+fn need_store(place: &mut Place) -> Result<&mut SqliteStore, ProfilingError> {
+    place.store().ok_or(ProfilingError::NoStore)
+}
+
+/// What the runs of a profile have in common.
+fn blank(name: &str) -> Plan {
+    Plan {
+        programs: Vec::new(),
+        order: Order::Rounds,
+        seed: 1,
+        warmup: 1,
+        runs: RunCount::Fixed(1),
+        max_time: None,
+        timeout: None,
+        ignore_failure: IgnoreFailure::No,
+        sigma: 2.0,
+        profile: ProfileChoice::No,
+        output: Output::Null,
+        input: Input::Null,
+        cpus: Vec::new(),
+        sched: None,
+        cwd: Name::from("/"),
+        env: Vec::new(),
+        user: None,
+        leave_running: false,
+        images: true,
+        // The images tell the daemons; the program's own account is of no use here, and would only disturb.
+        account: false,
+        tags: BTreeMap::from([(TAG.to_owned(), name.to_owned())]),
+        require: Vec::new(),
+        purpose: None,
+    }
+}
+
+fn inc(length: Nanos, words: Vec<Name>) -> Program {
+    Program {
+        label: label(length),
+        command: Command::Argv(words),
+        parameters: BTreeMap::new(),
+        prepare: None,
+        conclude: None,
+        setup: None,
+        cleanup: None,
+        reference: false,
+    }
+}
+
+fn label(length: Nanos) -> String {
+    format!("INC of {} s", length.secs())
+}
+
+fn plan(request: &Request, shape: Shape, stage: Stage, attempt: &str) -> Plan {
+    let count = (request.increments_per_second * shape.length.secs()).round().max(1.0) as u64;
+    let mut words = request.inc.clone();
+    words.push(Name::from(count.to_string().as_str()));
+    let learning = Learning {
+        profile: request.name.clone(),
+        attempt: attempt.to_owned(),
+        stage,
+        length: shape.length,
+        then: request.long.filter(|_| stage == Stage::Short).map(|l| (l.length, l.samples)),
+    };
+    Plan {
+        programs: vec![inc(shape.length, words)],
+        runs: RunCount::Fixed(shape.samples),
+        cpus: request.cpus.clone(),
+        purpose: Some(Purpose::Learn(learning)),
+        ..blank(&request.name)
+    }
+}
+
+/// Learns a profile by running INC: the short part, then the long one.
+///
+/// # Errors
+/// What prevents the first sample, or the profile from being made of the last one.
+pub fn learn_active(
+    request: &Request,
+    place: &mut Place,
+    signals: &Signals,
+    watch: &mut dyn FnMut(&Run, Event<'_>),
+) -> Result<Progressed, ProfilingError> {
+    need_store(place)?;
+    let attempt = session::new_uuid();
+    let short = plan(request, request.short, Stage::Short, &attempt);
+    let measured = session::measure(short, place, Options::default(), signals, watch)?;
+    if !matches!(measured.why, Why::Finished) {
+        return Ok(Progressed { why: measured.why, there: counted(measured.samples.len()), profile: None });
+    }
+    let Some(shape) = request.long else { return finished(place, &request.name, counted(measured.samples.len())) };
+    let long = plan(request, shape, Stage::Long, &attempt);
+    let measured = session::measure(long, place, Options::default(), signals, watch)?;
+    match measured.why {
+        Why::Finished => finished(place, &request.name, counted(measured.samples.len())),
+        why => Ok(Progressed { why, there: counted(measured.samples.len()), profile: None }),
+    }
+}
+
+fn seconds(t: Nanos) -> String {
+    format!("{:.0} s", t.secs())
+}
+
+fn counted(n: usize) -> String {
+    format!("{n} samples")
+}
+
+fn finished(place: &mut Place, name: &str, there: String) -> Result<Progressed, ProfilingError> {
+    let store = need_store(place)?;
+    let profile = keep(store, from_runs(store, name, None)?)?;
+    Ok(Progressed { why: Why::Finished, there, profile: Some(profile) })
+}
+
+/// Stores a profile; returns it with its version.
+///
+/// # Errors
+/// The store's.
+pub fn keep(store: &mut SqliteStore, profile: Profile) -> Result<Profile, ProfilingError> {
+    let version = store.save_profile(&profile)?;
+    Ok(Profile { version, ..profile })
+}
+
+/// The runs of the latest attempt at a profile.
+struct Attempt {
+    short: Option<(Run, Learning)>,
+    long: Option<(Run, Learning)>,
+    recording: Option<(Run, Watching)>,
+}
+
+fn latest(store: &SqliteStore, name: &str) -> Result<Attempt, ProfilingError> {
+    let tags = BTreeMap::from([(TAG.to_owned(), name.to_owned())]);
+    let mut found = Attempt { short: None, long: None, recording: None };
+    let mut of: Option<String> = None;
+    for summary in store.runs(&RunFilter { tags, limit: None })? {
+        let run = store.run(summary.id)?;
+        match run.plan.purpose.clone() {
+            Some(Purpose::Watch(watching)) if of.is_none() => {
+                found.recording = Some((run, watching));
+                return Ok(found);
+            }
+            Some(Purpose::Learn(l)) if of.as_ref().is_none_or(|a| *a == l.attempt) => {
+                of = Some(l.attempt.clone());
+                match l.stage {
+                    Stage::Short => found.short = Some((run, l)),
+                    Stage::Long => found.long = Some((run, l)),
+                }
+            }
+            _ => {}
+        }
+    }
+    if of.is_none() {
+        return Err(ProfilingError::Nothing(name.to_owned()));
+    }
+    Ok(found)
+}
+
+/// Names of profiles that were begun and are not finished, the latest first.
+///
+/// # Errors
+/// The store's.
+pub fn unfinished(store: &SqliteStore) -> Result<Vec<String>, ProfilingError> {
+    let mut names: Vec<String> = Vec::new();
+    for summary in store.runs(&RunFilter::default())? {
+        let Some(name) = summary.tags.get(TAG) else { continue };
+        if names.contains(name) {
+            continue;
+        }
+        let Ok(attempt) = latest(store, name) else { continue };
+        let open = |run: &Run| run.status != Status::Finished;
+        let waiting = attempt.short.as_ref().is_some_and(|(run, l)| {
+            open(run) || (l.then.is_some() && attempt.long.as_ref().is_none_or(|(run, _)| open(run)))
+        });
+        if waiting || attempt.recording.as_ref().is_some_and(|(run, _)| open(run)) {
+            names.push(name.clone());
+        }
+    }
+    Ok(names)
+}
+
+/// Goes on with the latest attempt at a profile, after an interruption, a kill or a reboot.
+///
+/// # Errors
+/// If nothing was begun under this name, and as for [`learn_active`].
+pub fn resume(
+    name: &str,
+    place: &mut Place,
+    signals: &Signals,
+    watch: &mut dyn FnMut(&Run, Event<'_>),
+    recorded: &mut dyn FnMut(&Watching, Nanos),
+) -> Result<Progressed, ProfilingError> {
+    let attempt = latest(need_store(place)?, name)?;
+    if let Some((run, _)) = attempt.recording {
+        return resume_recording(run.id, place, signals, recorded);
+    }
+    let then = attempt.short.as_ref().and_then(|(run, l)| Some((run.plan.clone(), l.clone(), l.then?)));
+    let mut there = 0;
+    for (run, _) in [attempt.short, attempt.long.clone()].into_iter().flatten() {
+        if run.status == Status::Finished {
+            continue;
+        }
+        let measured = session::resume(run.id, place, signals, watch)?;
+        there = measured.samples.len();
+        if !matches!(measured.why, Why::Finished) {
+            return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
+        }
+    }
+    if let (None, Some((short, learning, (length, samples)))) = (&attempt.long, then) {
+        let measured = session::measure(
+            long_after(short, learning, Shape { length, samples }),
+            place,
+            Options::default(),
+            signals,
+            watch,
+        )?;
+        there = measured.samples.len();
+        if !matches!(measured.why, Why::Finished) {
+            return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
+        }
+    }
+    finished(place, name, counted(there))
+}
+
+/// The plan of the long part, from that of the short one: the same program, with more to do.
+fn long_after(short: Plan, learning: Learning, shape: Shape) -> Plan {
+    let factor = shape.length.as_f64() / learning.length.as_f64();
+    let mut plan = short;
+    for program in &mut plan.programs {
+        program.label = label(shape.length);
+        if let Command::Argv(words) = &mut program.command
+            && let Some(last) = words.last_mut()
+        {
+            let count: f64 = last.to_string().parse().unwrap_or(1.0);
+            *last = Name::from(((count * factor).round() as u64).to_string().as_str());
+        }
+    }
+    plan.runs = RunCount::Fixed(shape.samples);
+    plan.purpose = Some(Purpose::Learn(Learning { stage: Stage::Long, length: shape.length, then: None, ..learning }));
+    plan
+}
+
+/// Learns a profile by watching the machine.
+///
+/// # Errors
+/// What prevents the recording, or the profile from being made of it.
+pub fn learn_passive(
+    request: &WatchRequest,
+    place: &mut Place,
+    signals: &Signals,
+    recorded: &mut dyn FnMut(&Watching, Nanos),
+) -> Result<Progressed, ProfilingError> {
+    let store = need_store(place)?;
+    let mut watcher = Watcher::open().map_err(SessionError::from)?;
+    let interval = match request.interval {
+        Some(given) => given,
+        None => watcher.affordable().map_err(SessionError::from)?,
+    };
+    let watching = Watching { profile: request.name.clone(), interval, total: request.total, lengths: request.lengths };
+    let plan = Plan { purpose: Some(Purpose::Watch(watching)), ..blank(&request.name) };
+    let mut run = session::new_run(plan, PtSource::ExitRecords, Vec::new());
+    let claim = session::begin(&mut run, store)?;
+    record(run, &claim, Nanos::ZERO, watcher, place, signals, recorded)
+}
+
+fn resume_recording(
+    id: i64,
+    place: &mut Place,
+    signals: &Signals,
+    recorded: &mut dyn FnMut(&Watching, Nanos),
+) -> Result<Progressed, ProfilingError> {
+    let store = need_store(place)?;
+    let chunks = store.chunks(id)?;
+    let there = covered(&chunks);
+    let run = store.run(id)?;
+    if run.status == Status::Finished {
+        return finished(place, run.plan.tags.get(TAG).map_or("", String::as_str), seconds(there));
+    }
+    let (run, claim) = session::take_up(store, id, &seconds(there))?;
+    let watcher = Watcher::open().map_err(SessionError::from)?;
+    record(run, &claim, there, watcher, place, signals, recorded)
+}
+
+/// The part that a first and a later session of a recording share.
+fn record(
+    run: Run,
+    claim: &tarebench_store::Claimant,
+    there: Nanos,
+    mut watcher: Watcher,
+    place: &mut Place,
+    signals: &Signals,
+    recorded: &mut dyn FnMut(&Watching, Nanos),
+) -> Result<Progressed, ProfilingError> {
+    let Some(Purpose::Watch(watching)) = run.plan.purpose.clone() else {
+        let text = format!("run {} is no recording", run.id);
+        return Err(SessionError::NotResumable(text).into());
+    };
+    let store = need_store(place)?;
+    let mut now = there;
+    recorded(&watching, now);
+    let left = watching.total - there;
+    let why = if left > Nanos::ZERO {
+        let mut sink = |chunk: &Chunk| Ok(store.add_chunk(run.id, chunk)?);
+        watcher.record(left, watching.interval, signals, &mut sink, &mut |n| {
+            now = there + n;
+            recorded(&watching, now);
+        })
+    } else {
+        Why::Finished
+    };
+    let status = match &why {
+        Why::Finished => Status::Finished,
+        Why::Interrupted(_) => Status::Interrupted,
+        Why::NotKept(_) | Why::Failed(_) => Status::Unfinished,
+    };
+    store.set_status(run.id, status)?;
+    store.release(run.id, claim)?;
+    match why {
+        Why::Finished => finished(place, &watching.profile, seconds(now)),
+        why => Ok(Progressed { why, there: seconds(now), profile: None }),
+    }
+}
+
+fn observations(samples: &[Sample]) -> Vec<Observation> {
+    let good = samples.iter().filter(|s| s.phase == Phase::Counted && s.outcome.success());
+    good.map(Observation::of).collect()
+}
+
+/// The profile that the latest attempt of this name makes, with the samples that there are so far; it is not stored.
+/// `lengths`: other task lengths to cut a recording into.
+///
+/// # Errors
+/// If nothing was begun under this name, or too few samples are there.
+pub fn from_runs(
+    store: &SqliteStore,
+    name: &str,
+    lengths: Option<(Nanos, Option<Nanos>)>,
+) -> Result<Profile, ProfilingError> {
+    let attempt = latest(store, name)?;
+    if let Some((run, watching)) = attempt.recording {
+        let chunks = store.chunks(run.id)?;
+        let (short, long) = lengths.unwrap_or(watching.lengths);
+        let part = |length: Nanos| Part {
+            length,
+            runs: vec![run.uuid.clone()],
+            observations: virtual_samples(&chunks, length),
+        };
+        return profile(&run, name, Method::Watched, part(short), long.map(part));
+    }
+    if lengths.is_some() {
+        return Err(ProfilingError::NoRecording(name.to_owned()));
+    }
+    let part = |(run, learning): &(Run, Learning)| -> Result<Part, ProfilingError> {
+        let observations = observations(&store.samples(run.id)?);
+        Ok(Part { length: learning.length, runs: vec![run.uuid.clone()], observations })
+    };
+    let short = attempt.short.as_ref().ok_or_else(|| ProfilingError::Nothing(name.to_owned()))?;
+    let long = attempt.long.as_ref().map(part).transpose()?;
+    profile(&short.0, name, Method::Active, part(short)?, long)
+}
+
+fn profile(run: &Run, name: &str, method: Method, short: Part, long: Option<Part>) -> Result<Profile, ProfilingError> {
+    let profile = Profile {
+        name: name.to_owned(),
+        version: 0,
+        created: clock::realtime(),
+        machine: run.host.machine.clone(),
+        host: run.host.name.clone(),
+        kernel: run.host.kernel.clone(),
+        cpus: run.host.cpus,
+        tool: crate::VERSION.to_owned(),
+        method,
+        short,
+        long,
+        cutoffs: Vec::new(),
+    };
+    computed(profile)
+}
+
+/// Computes the cutoffs of a profile anew.
+fn computed(profile: Profile) -> Result<Profile, ProfilingError> {
+    let few = |e| ProfilingError::TooFew("short", e);
+    let cutoffs = profile.learned().map_err(few)?.profile_cutoffs();
+    Ok(Profile { cutoffs, ..profile })
+}
+
+/// One profile of the samples of several; it is not stored. All must be of one machine, made in one way, and with one short
+/// task length; long parts of other lengths than the first one's are refused, too.
+///
+/// # Errors
+/// [`ProfilingError::Different`].
+pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError> {
+    let mut in_time: Vec<&Profile> = profiles.iter().collect();
+    in_time.sort_by_key(|p| p.created);
+    let Some((first, rest)) = in_time.split_first() else { return Err(ProfilingError::Nothing(name.to_owned())) };
+    let mut merged = Profile { name: name.to_owned(), version: 0, created: clock::realtime(), ..(*first).clone() };
+    for other in rest {
+        let differ = |what| ProfilingError::Different(first.label(), other.label(), what);
+        if other.machine != first.machine {
+            return Err(differ("they are of two machines"));
+        }
+        if other.method != first.method {
+            return Err(differ("one was measured with INC, the other recorded"));
+        }
+        if other.short.length != first.short.length {
+            return Err(differ("their short task lengths differ"));
+        }
+        if other.short.runs.iter().any(|r| merged.short.runs.contains(r)) {
+            return Err(differ("they rest on the same run"));
+        }
+        merged.short.append(&other.short);
+        match (&mut merged.long, &other.long) {
+            (Some(long), Some(more)) if long.length != more.length => {
+                return Err(differ("their long task lengths differ"));
+            }
+            (Some(long), Some(more)) => long.append(more),
+            (long @ None, Some(more)) => *long = Some(more.clone()),
+            (_, None) => {}
+        }
+        (merged.kernel, merged.cpus) = (other.kernel.clone(), other.cpus);
+    }
+    computed(merged)
+}
+
+/// Fewest samples of a part.
+pub fn fewest() -> u32 {
+    u32::try_from(2 * FEWEST).unwrap_or(u32::MAX)
+}
+
+/// Every table of a profile.
+///
+/// # Errors
+/// If its short part has too few samples.
+pub fn learned(profile: &Profile) -> Result<Learned, ProfilingError> {
+    profile.learned().map_err(|e| ProfilingError::TooFew("short", e))
+}

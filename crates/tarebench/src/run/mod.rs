@@ -1,0 +1,2 @@
+pub mod self_check;
+pub mod session;

@@ -1,0 +1,36 @@
+//! Why a study could not be made.
+
+use crate::documents::DocumentError;
+use tarebench_kbest::KbestError;
+use tarebench_store::StoreError;
+use tarebench_sys::error::SysError;
+/// Why a study ended, or there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// The system's.
+    #[error(transparent)]
+    System(#[from] SysError),
+    /// A measurement could not be made.
+    #[error(transparent)]
+    Kbest(#[from] KbestError),
+    /// The store's.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// Short measurements were all the same, or none was finite.
+    #[error("no line goes through the short measurements, which are to tell what the long ones should take")]
+    Line,
+    /// Not one of those that may be used.
+    #[error("CPU {cpu} is not one that tare may use here: {allowed:?}")]
+    Cpu {
+        /// The one that was asked for.
+        cpu: u32,
+        /// Those that may be used.
+        allowed: Vec<u32>,
+    },
+}
+
+impl From<StoreError> for StudyError {
+    fn from(e: StoreError) -> StudyError {
+        StudyError::Document(e.into())
+    }
+}

@@ -1,0 +1,166 @@
+//! The studies of CS:APP chapter 9 on this machine, cell by cell. Each cell is durable when it has been measured, so that a study
+//! can be interrupted and gone on with.
+
+use crate::documents;
+use crate::documents::DocumentError;
+use crate::study::error::StudyError;
+use crate::study::measure::Bench;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::study::data::{Part, Plan};
+use tarebench_store::{SqliteStore, Store, content};
+use tarebench_sys::signals::Signals;
+use tarebench_sys::{clock, cpu};
+
+/// How a study ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All cells are measured.
+    Finished,
+    /// By a signal; it can be gone on with.
+    Interrupted(i32),
+}
+
+/// How far a study is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Cells that are measured.
+    pub done: usize,
+    /// All cells.
+    pub of: usize,
+    /// Time left, as those of the round before took it; `None` in the first round.
+    pub left: Option<Nanos>,
+}
+
+/// A stored study.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Studied {
+    /// What it is.
+    pub head: Head,
+    /// What was asked for.
+    pub plan: Plan,
+    /// What is there of it.
+    pub parts: Vec<Part>,
+}
+
+/// The CPU that a study is on unless one is asked for: the last that may be used.
+///
+/// # Errors
+/// The system's, and if the one that is asked for may not be used.
+pub fn choose_cpu(asked: Option<u32>) -> Result<u32, StudyError> {
+    let allowed = cpu::allowed()?;
+    match asked.or(allowed.last().copied()) {
+        Some(cpu) if allowed.contains(&cpu) => Ok(cpu),
+        other => Err(StudyError::Cpu { cpu: other.unwrap_or(0), allowed }),
+    }
+}
+
+/// Begins a study and measures it; `watch` is told before each cell. Returns its number.
+///
+/// # Errors
+/// [`StudyError`]; the cells that were measured are kept.
+pub fn begin(
+    store: &mut SqliteStore,
+    plan: &Plan,
+    signals: &Signals,
+    watch: &mut dyn FnMut(Id, Progress),
+) -> Result<(Id, Ended), StudyError> {
+    let title = format!("{} ({})", plan.study.name(), plan.preset.name());
+    let (id, claim) = documents::begin(store, Kind::Study, &title, plan)?;
+    let done = go(store, id, plan, 0, signals, watch);
+    finished(store, id, &claim, done)
+}
+
+/// Goes on with a study where it ended.
+///
+/// # Errors
+/// [`StudyError`]; also if it is finished, of another machine, or another process measures it.
+pub fn resume(
+    store: &mut SqliteStore,
+    id: Id,
+    signals: &Signals,
+    watch: &mut dyn FnMut(Id, Progress),
+) -> Result<(Id, Ended), StudyError> {
+    let (document, claim) = documents::take_up(store, id)?;
+    let done = match read_plan(id, document.doc) {
+        Ok(plan) => go(store, id, &plan, document.parts.len(), signals, watch),
+        Err(e) => Err(e),
+    };
+    finished(store, id, &claim, done)
+}
+
+fn finished(
+    store: &mut SqliteStore,
+    id: Id,
+    claim: &tarebench_store::Claimant,
+    done: Result<Ended, StudyError>,
+) -> Result<(Id, Ended), StudyError> {
+    let status = if matches!(done, Ok(Ended::Finished)) { Status::Finished } else { Status::Interrupted };
+    let marked = documents::end(store, id, status, claim);
+    let ended = done?;
+    marked?;
+    Ok((id, ended))
+}
+
+fn go(
+    store: &mut SqliteStore,
+    id: Id,
+    plan: &Plan,
+    from: usize,
+    signals: &Signals,
+    watch: &mut dyn FnMut(Id, Progress),
+) -> Result<Ended, StudyError> {
+    let allowed = cpu::allowed()?;
+    choose_cpu(Some(plan.cpu))?;
+    cpu::confine(&[plan.cpu])?;
+    let done = cells(store, id, plan, from, signals, watch);
+    cpu::confine(&allowed)?;
+    done
+}
+
+fn cells(
+    store: &mut SqliteStore,
+    id: Id,
+    plan: &Plan,
+    from: usize,
+    signals: &Signals,
+    watch: &mut dyn FnMut(Id, Progress),
+) -> Result<Ended, StudyError> {
+    let (of, round) = (plan.parts(), plan.cells().len());
+    let mut bench = Bench::new(plan.cpu)?;
+    let mut ends = vec![clock::monotonic()];
+    for (n, (cell, at)) in (from..).map_while(|n| Some((n, plan.part(n)?))) {
+        if let Some(signal) = signals.caught() {
+            return Ok(Ended::Interrupted(signal));
+        }
+        // A whole round has all loads and lengths in it.
+        let last = ends.last().zip(ends.len().checked_sub(round + 1).and_then(|i| ends.get(i)));
+        let left = last.map(|(now, then)| Nanos(((*now - *then).as_f64() / round as f64 * (of - n) as f64) as i64));
+        watch(id, Progress { done: n, of, left });
+        let part = bench.measure(cell, at)?;
+        store.append_part(id, &tarebench_store::Part { doc: content(&part)?, blob: None })?;
+        ends.push(clock::monotonic());
+    }
+    watch(id, Progress { done: of, of, left: None });
+    Ok(Ended::Finished)
+}
+
+fn read_plan(id: Id, doc: serde_json::Value) -> Result<Plan, StudyError> {
+    serde_json::from_value(doc).map_err(|e| DocumentError::Content { id, cause: e.to_string() }.into())
+}
+
+/// A stored study, finished or not.
+///
+/// # Errors
+/// The store's, or if the document is none, or damaged.
+pub fn load(store: &SqliteStore, id: Id) -> Result<Studied, StudyError> {
+    let document = store.document(id)?;
+    let bad = |cause: String| DocumentError::Content { id, cause };
+    if id.kind != Kind::Study {
+        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), Kind::Study.noun())).into());
+    }
+    let parts = document.parts.into_iter().map(|p| serde_json::from_value(p.doc)).collect::<Result<_, _>>();
+    let parts = parts.map_err(|e| bad(e.to_string()))?;
+    Ok(Studied { head: document.head, plan: read_plan(id, document.doc)?, parts })
+}
