@@ -43,6 +43,7 @@ lint: rust ## Check format, lints, generated files and licences
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	python3 scripts/check-loops.py
 	scripts/check-generated.sh
 
 bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown

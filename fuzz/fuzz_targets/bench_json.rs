@@ -3,12 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarebench_core::kbest::bench::Bench;
 use tarebench_core::documents::head::Kind;
+use tarebench_core::kbest::bench::Bench;
 use tarebench_core::kbest::report::build;
 use tarebench_render::kbest::bench::{Shown, csv, json, terminal, trials};
-use tarebench_render::kit::markup::Markup;
 use tarebench_render::kbest::markup::benchmarks;
+use tarebench_render::kit::markup::Markup;
 use tarebench_render::kit::style::Style;
 use tarebench_store::{SqliteStore, Store, Stored, import};
 use unicode_width::UnicodeWidthStr;

@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarebench_core::noise::bsp_report::compare;
 use tarebench_core::noise::bsp::read;
-use tarebench_render::noise::bsp::{json, terminal};
+use tarebench_core::noise::bsp_report::compare;
 use tarebench_render::kit::style::Style;
+use tarebench_render::noise::bsp::{json, terminal};
 
 fuzz_target!(|text: &[u8]| {
     let job = match read(text) {

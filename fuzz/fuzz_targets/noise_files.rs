@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarebench_core::noise::detour::replayed;
+use tarebench_core::base::units::Nanos;
 use tarebench_core::noise::blob::{durations, read_durations as read_blob, read_events, read_stolen};
+use tarebench_core::noise::detour::replayed;
 use tarebench_core::noise::files::{Unit, read_detours, read_durations};
 use tarebench_core::trace::timeline::What;
-use tarebench_core::base::units::Nanos;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);

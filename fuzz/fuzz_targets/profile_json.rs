@@ -3,9 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use tarebench_render::kit::style::Style;
-use tarebench_render::profile::terminal as profile;
 use tarebench_render::kit::svg::figures as svg;
 use tarebench_render::kit::web::html as web;
+use tarebench_render::profile::terminal as profile;
 use tarebench_store::ProfileArchive;
 
 fuzz_target!(|text: &[u8]| {

@@ -4,10 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::profile::data::{Cutoff, Profile};
-use tarebench_core::run::report::data as report;
+use tarebench_core::run::report::build::build;
 use tarebench_render::kit::style::{Sort, Style};
-use tarebench_render::run::{csv, hyperfine};
-use tarebench_render::kit::{json, markup};
+use tarebench_render::run::{csv, hyperfine, json, markup};
+
 use tarebench_render::run::terminal::report as terminal;
 use tarebench_store::Archive;
 use unicode_width::UnicodeWidthStr;
@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(archive) = Archive::read(&mut &data[..]) else { return };
     let (run, samples) = (&archive.run, &archive.samples);
     let profile = (choice & 1 != 0).then(|| profile(run.host.machine.clone()));
-    let report = report::build(run, samples, profile.as_ref());
+    let report = build(run, samples, profile.as_ref());
     let style = Style {
         width: [0, 40, 72, 100][usize::from(choice >> 1 & 3)],
         unicode: choice & 8 != 0,
