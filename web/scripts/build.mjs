@@ -45,15 +45,9 @@ async function bundle() {
 /** What the licences of the bundled libraries ask to keep. */
 function notices() {
   const require = createRequire(import.meta.url);
-  const echarts = dirname(require.resolve("echarts/package.json"));
-  const zrender = dirname(createRequire(join(echarts, "package.json")).resolve("zrender/package.json"));
-  const read = (folder, file) => readFileSync(join(folder, file), "utf8").trim();
-  const parts = [
-    "The page of tare: MIT or Apache-2.0. It contains Apache ECharts and ZRender:",
-    `${read(echarts, "NOTICE")}\nLicensed under the Apache License, Version 2.0: https://www.apache.org/licenses/LICENSE-2.0`,
-    `Parts of Apache ECharts are from d3.js:\n${read(echarts, "licenses/LICENSE-d3")}`,
-    `ZRender:\n${read(zrender, "LICENSE")}`,
-  ];
+  const uplot = dirname(dirname(require.resolve("uplot")));
+  const licence = readFileSync(join(uplot, "LICENSE"), "utf8").trim();
+  const parts = ["The page of tare: MIT or Apache-2.0. It contains uPlot:", licence];
   return `/*!\n${parts.join("\n\n").replaceAll("*/", "* /")}\n*/`;
 }
 

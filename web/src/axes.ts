@@ -1,6 +1,6 @@
-// What ECharts is told about axes: ticks and labels are ours, so that all charts of a page agree.
+// The axes of charts: ticks and labels are ours, so that all charts of a page agree and have units and odds.
 
-import type { Rect } from "./cloud";
+import type uPlot from "uplot";
 import { FONT, palette } from "./theme";
 import { type Range, type Ticks, clockTicks, logTicks, timeTicks, wholeTicks } from "./ticks";
 
@@ -41,36 +41,49 @@ export function clockAxis(title: string): AxisKind {
   return axis(title, clockTicks, 96, 58);
 }
 
-export function gridOption(rect: Rect): object {
-  // ECharts would move the grid to make room for labels; the points' layers need to know where it is.
-  return { ...rect, containLabel: false, outerBoundsMode: "none" };
+/** Room of an axis for its title, px. */
+const TITLE = 18;
+const SIZE = 11;
+/** Width of a sign of a title, about, px. */
+const SIGN = 6;
+
+/** What an axis shows now. */
+export interface AxisState {
+  kind: AxisKind;
+  ticks: Ticks;
+  /** For ticks, labels and title, px. */
+  room: number;
+  /** Of the plot along the axis, px. */
+  length: number;
 }
 
-export function axisOption(kind: AxisKind, range: Range, side: "x" | "y", rect: Rect): object {
-  const colors = palette();
-  const ticks = kind.ticks(range, side === "x" ? rect.width : rect.height);
-  const labels = new Map(ticks.at.map((v, i) => [v, ticks.labels[i] ?? ""]));
-  const text = { color: colors.faint, fontSize: 11, fontFamily: FONT };
+/** An axis of uPlot; `factor` enlarges it for paper. */
+export function plotAxis(side: "x" | "y", now: () => AxisState, factor: number): uPlot.Axis {
+  const stroke = (): string => palette().faint;
   return {
-    type: "value",
-    min: range[0],
-    max: range[1],
-    name: ticks.unit === "" ? kind.title : `${kind.title} [${ticks.unit}]`,
-    nameLocation: "middle",
-    nameGap: side === "x" ? kind.below - 16 : rect.left - 14,
-    nameMoveOverlap: false,
-    nameTextStyle: { ...text, color: colors.ink, width: side === "x" ? rect.width : rect.height, overflow: "truncate" },
-    axisLine: { show: true, onZero: false, lineStyle: { color: colors.faint, width: 1 } },
-    axisTick: { show: true, customValues: ticks.at, length: 4, lineStyle: { color: colors.faint } },
-    axisLabel: {
-      ...text,
-      customValues: ticks.at,
-      formatter: (value: number) => labels.get(value) ?? "",
-      hideOverlap: true,
-      margin: 7,
-      lineHeight: 14,
-    },
-    splitLine: { show: true, customValues: ticks.at, lineStyle: { color: colors.grid, width: 1 } },
-    minorTick: { show: false },
+    scale: side,
+    side: side === "x" ? 2 : 3,
+    stroke,
+    font: `${SIZE * factor}px ${FONT}`,
+    gap: 3 * factor,
+    size: () => (now().room - TITLE) * factor,
+    label: (() => titleOf(now())) as never,
+    labelFont: `${SIZE * factor}px ${FONT}`,
+    labelSize: TITLE * factor,
+    labelGap: 0,
+    // uPlot leaves an axis out for which none of its own steps fits: ours are given.
+    incrs: (_, __, min, max) => [Math.max(5, max - min)],
+    space: 1,
+    splits: () => now().ticks.at,
+    values: () => now().ticks.labels,
+    border: { show: true, stroke, width: factor },
+    ticks: { show: true, stroke, width: factor, size: 4 * factor },
+    grid: { show: true, stroke: () => palette().grid, width: factor },
   };
+}
+
+function titleOf({ kind, ticks, length }: AxisState): string {
+  const title = ticks.unit === "" ? kind.title : `${kind.title} [${ticks.unit}]`;
+  const room = Math.max(4, Math.floor(length / SIGN));
+  return title.length > room ? `${title.slice(0, room - 1)}…` : title;
 }

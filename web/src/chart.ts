@@ -1,19 +1,18 @@
-// One chart: ECharts draws axes and lines, layers above it the points; pointer and keys are turned into changes of the view
+// One chart: uPlot draws axes and lines, layers above it the points; pointer and keys are turned into changes of the view
 // and of the selection by what the chart is given.
 
-import { LineChart, type LineSeriesOption } from "echarts/charts";
-import { GridComponent } from "echarts/components";
-import { init, use, type EChartsType } from "echarts/core";
-import { CanvasRenderer } from "echarts/renderers";
-import { axisOption, gridOption, type AxisKind } from "./axes";
-import { type Cloud, type CloudLayer, type Rect, cloudLayer, setCloud } from "./cloud";
+import uPlot from "uplot";
+import { type AxisKind, type AxisState, plotAxis } from "./axes";
+import { type Cloud, CloudLayer, type Rect, drawClipped } from "./cloud";
 import { h, perFrame } from "./dom";
 import { type Gestures, type Spot, listen } from "./gestures";
 import { type Box, box } from "./hit";
-import { type Note, NoteLayer, noteRoom } from "./notes";
+import { type Line, drawMarks, series } from "./lines";
+import { type Note, drawNotes, noteRoom } from "./notes";
 import { type View, moved, same, showing, within, zoomed } from "./view";
 
-use([LineChart, GridComponent, CanvasRenderer]);
+/** Room above the plot, px. */
+const ABOVE = 12;
 
 export interface Spec {
   name: "scatter" | "sequence" | "histogram" | "curves";
@@ -29,7 +28,7 @@ export interface Spec {
   columns?: boolean;
   axes: () => { x: AxisKind; y: AxisKind };
   full: () => View;
-  lines: (view: View) => LineSeriesOption[];
+  lines: (view: View) => Line[];
   notes?: () => Note[];
   cloud?: () => Omit<Cloud, "rect" | "x" | "y" | "only">;
   /** Which points are selected (`null`: none), and how those look. */
@@ -58,10 +57,9 @@ export class Chart {
   readonly renders: Renders = { axes: 0, points: 0, chosen: 0 };
   view: View;
   rect: Rect = { left: 60, top: 10, width: 100, height: 100 };
-  #chart: EChartsType | null = null;
-  #base: CloudLayer | null = null;
-  #chosen: CloudLayer | null = null;
-  readonly #notes = new NoteLayer();
+  #chart: uPlot | null = null;
+  readonly #base = new CloudLayer();
+  readonly #chosen = new CloudLayer();
   readonly #brush = h("div", { class: "brush" });
   readonly #rings = [h("div", { class: "ring" }), h("div", { class: "ring" })];
   readonly #canvas = h("div", { class: "canvas" });
@@ -70,8 +68,12 @@ export class Chart {
   readonly #unlisten: () => void;
   #copy: HTMLCanvasElement | null = null;
   #anyChosen = false;
-  #series = 0;
   #width = 0;
+  #height = 0;
+  #lines: Line[] = [];
+  /** Series that the chart has. */
+  #series = 0;
+  #axes: { x: AxisState; y: AxisState } | null = null;
 
   constructor(spec: Spec) {
     this.spec = spec;
@@ -85,28 +87,25 @@ export class Chart {
   /** Starts drawing; the host must be in the document. */
   mount(): void {
     this.#unmount();
-    this.#width = this.host.clientWidth;
-    const size = { width: Math.max(120, this.#width), height: this.spec.height(Math.max(120, this.#width)) };
-    this.host.style.height = `${size.height}px`;
-    this.#chart = init(this.#canvas, null, { renderer: "canvas", ...size });
-    if (this.spec.cloud) {
-      this.#base = cloudLayer(1, () => (this.renders.points += 1));
-      this.#chosen = cloudLayer(2, () => (this.renders.chosen += 1));
-      this.#chart.getZr().add(this.#base);
-      this.#chart.getZr().add(this.#chosen);
-    }
+    this.#measure();
+    if (this.spec.cloud) this.#canvas.append(this.#base.canvas, this.#chosen.canvas);
     this.#stale.axes = true;
     this.#draw();
   }
 
+  /** The size follows the width of the host. */
+  #measure(): void {
+    this.#width = Math.max(120, this.host.clientWidth);
+    this.#height = this.spec.height(this.#width);
+    this.host.style.height = `${this.#height}px`;
+  }
+
   #unmount(): void {
-    this.#notes.forget();
-    this.#base = null;
-    this.#chosen = null;
-    this.#series = 0;
     this.#anyChosen = false;
-    this.#chart?.dispose();
+    this.#chart?.destroy();
     this.#chart = null;
+    this.#canvas.replaceChildren();
+    this.#axes = null;
   }
 
   dispose(): void {
@@ -115,12 +114,8 @@ export class Chart {
   }
 
   resize(): void {
-    const width = Math.max(120, this.host.clientWidth);
-    if (!this.#chart || width === this.#width) return;
-    this.#width = width;
-    const height = this.spec.height(width);
-    this.host.style.height = `${height}px`;
-    this.#chart.resize({ width, height });
+    if (!this.#axes || Math.max(120, this.host.clientWidth) === this.#width) return;
+    this.#measure();
     this.refresh("axes");
   }
 
@@ -153,12 +148,21 @@ export class Chart {
 
   /** The chart as one canvas, for paper and publications. */
   picture(density: number, backgroundColor: string): HTMLCanvasElement | null {
+    if (!this.#axes) return null;
     this.#draw();
-    // The layers take the canvas that they draw on only when their shape is new.
-    this.#base?.dirtyShape();
-    this.#chosen?.dirtyShape();
-    const canvas = this.#chart?.renderToCanvas({ pixelRatio: density, backgroundColor }) ?? null;
-    this.refresh("points");
+    const canvas = h("canvas", {});
+    canvas.width = Math.round(this.#width * density);
+    canvas.height = Math.round(this.#height * density);
+    const context = canvas.getContext("2d");
+    if (!context) return null;
+    context.fillStyle = backgroundColor;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    // uPlot draws at the screen's density only: a larger chart, of which one pixel is one of the picture.
+    const large = this.#plot(density / uPlot.pxRatio);
+    this.#show(large);
+    context.drawImage(large.ctx.canvas, 0, 0, canvas.width, canvas.height);
+    large.destroy();
+    for (const cloud of this.#clouds()) drawClipped(context, cloud, density);
     return canvas;
   }
 
@@ -166,6 +170,7 @@ export class Chart {
   printing(on: boolean): void {
     this.#copy?.remove();
     this.resize();
+    if (!on) this.#draw();
     this.#copy = on ? this.picture(3, "#ffffff") : null;
     if (!this.#copy) return;
     this.#copy.className = "copy";
@@ -173,55 +178,109 @@ export class Chart {
   }
 
   #draw(): void {
-    const chart = this.#chart;
-    if (!chart) return;
+    if (this.#width === 0) return;
     const { axes, points } = this.#stale;
-    if (axes) this.#drawAxes(chart);
-    if (axes || points) this.#drawCloud(this.#base, null);
-    const some = this.spec.chosen?.() ?? null;
+    if (axes) this.#drawAxes();
+    const [base, chosen] = this.#clouds();
+    if (base && (axes || points)) {
+      this.#paint(this.#base, base);
+      this.renders.points += 1;
+    }
     // An empty layer that stays empty costs as much as a full one.
-    if (some || this.#anyChosen) this.#drawCloud(this.#chosen, some ?? (() => false), this.spec.chosenLook?.());
-    this.#anyChosen = some !== null;
+    const some = chosen !== undefined;
+    if (base && (some || this.#anyChosen)) {
+      this.#paint(this.#chosen, chosen ?? { ...base, only: () => false });
+      this.renders.chosen += 1;
+    }
+    this.#anyChosen = some;
     this.#stale.axes = this.#stale.points = this.#stale.chosen = false;
     this.drawFocus();
-    chart.getZr().flush();
   }
 
-  #drawAxes(chart: EChartsType): void {
+  #paint(layer: CloudLayer, cloud: Cloud): void {
+    layer.draw(cloud, this.#width, this.#height, uPlot.pxRatio);
+  }
+
+  /** The points, and those that are selected. */
+  #clouds(): Cloud[] {
+    const source = this.spec.cloud?.();
+    if (!source) return [];
+    const base = { ...source, rect: this.rect, x: this.view.x, y: this.view.y, only: null };
+    const only = this.spec.chosen?.() ?? null;
+    if (!only) return [base];
+    return [base, { ...base, only, stampOf: this.spec.chosenLook?.() ?? source.stampOf }];
+  }
+
+  #drawAxes(): void {
     this.renders.axes += 1;
     const { x, y } = this.spec.axes();
-    const size = { width: chart.getWidth(), height: chart.getHeight() };
     const notes = this.spec.notes?.() ?? [];
-    const room = notes.length > 0 ? noteRoom(size.width, notes) : 14;
-    const left = y.left(this.view.y, size.height);
-    const below = x.below;
-    this.rect = { left, top: 12, width: size.width - left - room, height: size.height - 12 - below };
-    const lines = this.spec.lines(this.view).map((line, i) => ({ ...line, id: `line-${i}` }));
-    // Series that are gone must not stay: ECharts merges by id.
-    const replace = lines.length < this.#series ? { replaceMerge: ["series"] } : {};
-    this.#series = lines.length;
-    chart.setOption(
-      {
-        animation: false,
-        grid: gridOption(this.rect),
-        xAxis: axisOption(x, this.view.x, "x", this.rect),
-        yAxis: axisOption(y, this.view.y, "y", this.rect),
-        series: lines,
-      },
-      { silent: true, ...replace },
-    );
-    this.#notes.draw(
-      chart,
-      this.rect,
-      notes.map((n) => ({ text: n.text, y: this.pixel({ x: 0, y: n.y }).y })),
-    );
+    const room = notes.length > 0 ? noteRoom(this.#width, notes) : 14;
+    const left = y.left(this.view.y, this.#height);
+    const [width, height] = [this.#width - left - room, this.#height - ABOVE - x.below];
+    this.rect = { left, top: ABOVE, width, height };
+    this.#axes = {
+      x: { kind: x, ticks: x.ticks(this.view.x, width), room: x.below, length: width },
+      y: { kind: y, ticks: y.ticks(this.view.y, height), room: left, length: height },
+    };
+    this.#lines = this.spec.lines(this.view);
+    if (!this.#chart || this.#lines.length > this.#series) {
+      this.#chart?.destroy();
+      this.#series = this.#lines.length;
+      this.#chart = this.#plot(1);
+      this.#canvas.prepend(this.#chart.root);
+    }
+    this.#show(this.#chart);
   }
 
-  #drawCloud(layer: CloudLayer | null, only: Cloud["only"], look?: Cloud["stampOf"]): void {
-    const source = this.spec.cloud?.();
-    if (!layer || !source) return;
-    const stampOf = look ?? source.stampOf;
-    setCloud(layer, { ...source, stampOf, rect: this.rect, x: this.view.x, y: this.view.y, only });
+  /** A chart of uPlot that draws what there is now; `factor` enlarges it. */
+  #plot(factor: number): uPlot {
+    // What it draws comes from the paths of the series; data only say that there is something.
+    const none = [0, 1];
+    const state = (side: "x" | "y") => (): AxisState => this.#axes![side];
+    const right = (): number => (this.#width - this.rect.left - this.rect.width) * factor;
+    const scale = (side: "x" | "y"): uPlot.Scale => ({
+      time: false,
+      auto: false,
+      range: () => [...this.view[side]] as [number, number],
+    });
+    const lines = Array.from({ length: this.#series }, (_, i) => series(() => this.#lines[i], factor));
+    const options: uPlot.Options = {
+      width: this.#width * factor,
+      height: this.#height * factor,
+      padding: [ABOVE * factor, right, 0, 0],
+      pxAlign: false,
+      cursor: { show: false },
+      legend: { show: false },
+      scales: { x: scale("x"), y: scale("y") },
+      axes: [plotAxis("x", state("x"), factor), plotAxis("y", state("y"), factor)],
+      series: [{}, ...lines],
+      hooks: { draw: [(plot) => this.#over(plot, factor)] },
+    };
+    return new uPlot(options, [none, ...lines.map(() => none)] as uPlot.AlignedData);
+  }
+
+  /** Symbols and notes, after the lines. */
+  #over(plot: uPlot, factor: number): void {
+    const density = factor * uPlot.pxRatio;
+    for (const line of this.#lines) drawMarks(plot, line, density);
+    const notes = this.spec.notes?.() ?? [];
+    plot.ctx.save();
+    plot.ctx.setTransform(density, 0, 0, density, 0, 0);
+    const placed = notes.map((n) => ({ text: n.text, y: this.pixel({ x: 0, y: n.y }).y }));
+    drawNotes(plot.ctx, this.rect, this.#width, placed);
+    plot.ctx.restore();
+  }
+
+  /** Draws the view, at once. */
+  #show(plot: uPlot): void {
+    const [[left, right], [low, high]] = [this.view.x, this.view.y];
+    plot.batch(() => {
+      if (plot === this.#chart) plot.setSize({ width: this.#width, height: this.#height });
+      plot.setScale("x", { min: left, max: right });
+      plot.setScale("y", { min: low, max: high });
+      plot.redraw(true, true);
+    });
   }
 
   drawFocus(): void {

@@ -1,7 +1,7 @@
-// A cloud of points as one element of the chart's canvas. ECharts' own scatter series keeps an object or a path per point;
-// stamping pictures from typed arrays redraws 100,000 points while zooming.
+// A cloud of points on a canvas of its own. Stamping pictures from typed arrays redraws 100,000 points while zooming, where
+// a path or an object per point does not.
 
-import { graphic } from "echarts/core";
+import { h } from "./dom";
 import type { Points } from "./hit";
 import type { Stamp } from "./symbols";
 import type { Range } from "./ticks";
@@ -73,46 +73,35 @@ export function drawingOrder(kind: Uint8Array, rank: (kind: number) => number): 
   return order.sort((a, b) => rank(kind[a]!) - rank(kind[b]!) || kind[a]! - kind[b]! || a - b);
 }
 
-interface Hook {
-  context: CanvasRenderingContext2D | null;
-  cloud: Cloud | null;
-  drawn: (points: number) => void;
+/** A canvas above the chart's own, so that redrawing its points leaves the others alone. */
+export class CloudLayer {
+  readonly canvas = h("canvas", { class: "layer", "aria-hidden": "true" });
+
+  draw(cloud: Cloud, width: number, height: number, density: number): number {
+    const { canvas } = this;
+    const [wide, high] = [Math.round(width * density), Math.round(height * density)];
+    if (canvas.width !== wide) canvas.width = wide;
+    if (canvas.height !== high) canvas.height = high;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const context = canvas.getContext("2d");
+    if (!context) return 0;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, wide, high);
+    return drawClipped(context, cloud, density);
+  }
 }
 
-// The way of ECharts' own large symbols: the path takes the canvas, and what is drawn comes after it.
-const Layer = graphic.extendShape({
-  type: "tare-cloud",
-  shape: {},
-  buildPath(this: Hook, path: unknown) {
-    const proxy = path as { getContext?: () => CanvasRenderingContext2D };
-    this.context = proxy.getContext ? proxy.getContext() : (path as CanvasRenderingContext2D);
-  },
-  afterBrush(this: Hook) {
-    const { context, cloud } = this;
-    if (!context || !cloud) return;
-    context.save();
-    context.beginPath();
-    const room = 5;
-    const { left, top, width, height } = cloud.rect;
-    context.rect(left - room, top - room, width + 2 * room, height + 2 * room);
-    context.clip();
-    this.drawn(drawCloud(context, cloud));
-    context.restore();
-  },
-} as never);
-
-export type CloudLayer = InstanceType<typeof graphic.Rect> & Hook;
-
-/** A layer on a canvas of its own, so that redrawing it leaves the others alone. */
-export function cloudLayer(zlevel: number, drawn: (points: number) => void): CloudLayer {
-  const layer = new Layer({ zlevel, silent: true, style: { fill: "#000" } } as never) as unknown as CloudLayer;
-  layer.cloud = null;
-  layer.context = null;
-  layer.drawn = drawn;
-  return layer;
-}
-
-export function setCloud(layer: CloudLayer, cloud: Cloud | null): void {
-  layer.cloud = cloud;
-  layer.dirtyShape();
+/** Draws the points within the frame of the axes. */
+export function drawClipped(context: CanvasRenderingContext2D, cloud: Cloud, density: number): number {
+  context.save();
+  context.setTransform(density, 0, 0, density, 0, 0);
+  context.beginPath();
+  const room = 5;
+  const { left, top, width, height } = cloud.rect;
+  context.rect(left - room, top - room, width + 2 * room, height + 2 * room);
+  context.clip();
+  const drawn = drawCloud(context, cloud);
+  context.restore();
+  return drawn;
 }

@@ -1,6 +1,5 @@
 // A figure of curves: zoomed by wheel, drag and keys, pointed at by pointer and arrows, with a legend and a table of its values.
 
-import type { LineSeriesOption } from "echarts/charts";
 import { Chart, type Spec } from "./chart";
 import { button, choice } from "./controls";
 import { copyButton } from "./csv";
@@ -9,6 +8,7 @@ import { bdi, h, uid } from "./dom";
 import { figure } from "./figure";
 import type { Spot } from "./gestures";
 import { type Box, type Points, extent, nearest } from "./hit";
+import type { Line } from "./lines";
 import { curveIcon, dashOf, markOf } from "./looks";
 import { type Scale, saying, scale } from "./scales";
 import { sortedOrder } from "./sort";
@@ -196,27 +196,19 @@ export class CurvesView {
     if (phase === "end" && wide) this.chart.setView(area);
   }
 
-  #lines(view: View): LineSeriesOption[] {
+  #lines(view: View): Line[] {
     const colors = palette().curves;
     const color = (c: Curve): string => colors[c.look % colors.length]!;
     const shown = this.#figure.curves.filter((c) => this.#hidden[c.look] !== 1);
-    const bands = shown.flatMap((c): LineSeriesOption[] => {
-      const outline = this.#outline(c, view);
-      if (outline.length < 4) return [];
-      const style = { color: color(c), opacity: 0.14, origin: "start" as const };
-      return [{ ...PLAIN, data: outline, symbol: "none", lineStyle: { width: 0 }, areaStyle: style, z: 1 }];
+    const bands = shown.flatMap((c): Line[] => {
+      const points = this.#outline(c, view);
+      return points.length < 4 ? [] : [{ points, color: color(c), width: 0, fill: 0.14 }];
     });
-    const lines = shown.map((c): LineSeriesOption => {
-      const marked = !c.thin && c.x.length <= MARKED;
-      return {
-        ...PLAIN,
-        data: this.#corners(c),
-        symbol: marked && c.join === "straight" ? markOf(c.look) : "none",
-        symbolSize: 7,
-        itemStyle: { color: palette().paper, borderColor: color(c), borderWidth: 1.5 },
-        lineStyle: { color: color(c), width: c.thin ? 1 : 1.8, type: c.thin ? [1, 3] : dashOf(c.look) },
-        z: 2,
-      };
+    const lines = shown.map((c): Line => {
+      const marked = !c.thin && c.x.length <= MARKED && c.join === "straight";
+      const dash = c.thin ? [1, 3] : dashOf(c.look);
+      const line = { points: this.#corners(c), color: color(c), width: c.thin ? 1 : 1.8, dash };
+      return marked ? { ...line, mark: markOf(c.look) } : line;
     });
     return [...bands, ...lines];
   }
@@ -397,6 +389,7 @@ export class CurvesView {
       const [across = "", up = "", interval = ""] = this.#texts(i);
       return [this.#title(i), across, up, ...(banded === undefined ? [] : [interval])];
     };
+    const numbers: (readonly (number | null)[])[] = [[], this.#all.x, this.#all.y, this.#all.low];
     const make = (): HTMLElement => {
       const source = {
         columns: names.map((name, i) => ({ title: name, right: i === 1 || i === 2 })),
@@ -417,6 +410,7 @@ export class CurvesView {
               : sortedOrder(
                   all.map((i) => cells(i)[column] ?? ""),
                   descending,
+                  numbers[column],
                 );
         },
         tools: [copyButton(() => [names, ...order.map(cells)])],
@@ -431,5 +425,3 @@ export class CurvesView {
     return details;
   }
 }
-
-const PLAIN = { type: "line", silent: true, animation: false } as const;

@@ -1,4 +1,4 @@
-// What tare writes into the page: the one contract between `crates/render/src/web/page.rs` and this folder.
+// What tare writes into the page: the one contract between `crates/render/src/kit/web/page.rs` and this folder.
 //
 // All figures were computed by tare. Times are nanoseconds unless said otherwise. Every string may come from the machine
 // (process names, commands, tags) and is shown as text, never as markup. Columns instead of rows keep 100,000 samples small.
@@ -12,6 +12,8 @@ export interface Page {
   /** What was measured where: label and text. */
   facts: [string, string][];
   remarks: Remark[];
+  /** The result of a run, shown first. */
+  overview?: Overview;
   /** A program of a run; the short and the long part of a profile; none of a trace or of noise. */
   plots: Plot[];
   /** Of a trace. */
@@ -27,6 +29,53 @@ export interface Page {
 export interface Remark {
   warning: boolean;
   text: string;
+}
+
+/** The result of a run. All texts are rounded by tare; the numbers are for drawing. */
+export interface Overview {
+  /** Sentences. */
+  answers: string[];
+  /** What the estimates are. */
+  note: string;
+  /** What a row is: "program" or "measure". */
+  what: string;
+  /** E.g. "CPU time (PT)". */
+  measure: string;
+  /** Whether there are programs to compare. */
+  compared: boolean;
+  rows: OverviewRow[];
+  accounts: AccountBar[];
+}
+
+export interface OverviewRow {
+  title: string;
+  /** Id of the program's plot. */
+  plot: string;
+  /** ns. */
+  mean: Estimate | null;
+  /** Program / reference. */
+  ratio: Estimate | null;
+  verdict: "faster" | "slower" | "undecided" | "reference" | null;
+  samples: string;
+}
+
+/** A figure with its 95% interval; `null` bounds where there is none, and `interval` says why. */
+export interface Estimate {
+  value: number;
+  low: number | null;
+  high: number | null;
+  text: string;
+  interval: string;
+}
+
+/** A program's mean elapsed time, in parts that add up to it. */
+export interface AccountBar {
+  title: string;
+  plot: string;
+  /** ns. */
+  gross: number;
+  text: string;
+  parts: { kind: string; title: string; time: number; text: string }[];
 }
 
 /** Everything about the samples of one program. */
@@ -129,6 +178,8 @@ export interface Row {
   cells: string[];
   /** Positions of the samples (of this plot) that the row speaks of; empty: of none in particular. */
   samples: number[];
+  /** By cell, the number that it shows, in one unit for the whole column; rows are sorted by it. */
+  values?: (number | null)[];
 }
 
 /** What an inactive period was, or what had the CPU. */

@@ -5,6 +5,7 @@ import { Chart, type Spec } from "./chart";
 import type { Context } from "./context";
 import { extent, histogram } from "./hit";
 import { type Steps, brushing, stepping } from "./interact";
+import type { Line } from "./lines";
 import { palette } from "./theme";
 import { type Range, padded } from "./ticks";
 
@@ -85,7 +86,7 @@ export class Histogram {
       lines: () => {
         const { bar, accent } = palette();
         const chosen = selection.count > 0 ? [this.#count((i) => selection.mask[i] === 1)] : [];
-        return [area(this.#all(), this.#shown, bar, 1), ...chosen.map((c) => area(c, this.#shown, accent, 2))];
+        return [area(this.#all(), this.#shown, bar, 0.65), ...chosen.map((c) => area(c, this.#shown, accent, 0.85))];
       },
       focus: () => {
         const { sample, partner } = selection.focus;
@@ -126,20 +127,12 @@ export class Histogram {
 }
 
 /** Bars as one outline. */
-function area(counts: Float64Array, [lo, hi]: Range, color: string, z: number): object {
+function area(counts: Float64Array, [lo, hi]: Range, color: string, fill: number): Line {
   const width = (hi - lo) / counts.length;
-  const corners: [number, number][] = [[lo, 0]];
+  const points: [number, number][] = [[lo, 0]];
   counts.forEach((n, i) => {
-    corners.push([lo + i * width, n], [lo + (i + 1) * width, n]);
+    points.push([lo + i * width, n], [lo + (i + 1) * width, n]);
   });
-  corners.push([hi, 0]);
-  return {
-    type: "line",
-    data: corners,
-    symbol: "none",
-    silent: true,
-    lineStyle: { color, width: 1 },
-    areaStyle: { color, opacity: z === 1 ? 0.65 : 0.85, origin: 0 },
-    z,
-  };
+  points.push([hi, 0]);
+  return { points, color, width: 1, fill };
 }

@@ -31,6 +31,9 @@ export function checked(value: unknown): Page {
   for (const name of ["facts", "remarks", "plots", "tables"] as const) {
     if (!Array.isArray(page[name])) throw new Unreadable(`The data of this page is incomplete: it has no ${name}.`);
   }
+  const { overview } = page;
+  if (overview && ![overview.answers, overview.rows, overview.accounts].every(Array.isArray))
+    throw new Unreadable("The data of this page is incomplete: its overview lacks a part.");
   page.plots.forEach(checkPlot);
   if (page.timeline) checkTimeline(page.timeline);
   page.parts?.forEach(checkPart);

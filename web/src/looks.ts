@@ -2,10 +2,10 @@
 
 import type { Curve } from "./data";
 
-const DASHES: (number[] | "solid")[] = ["solid", [7, 4], [2, 3], [9, 3, 2, 3], [14, 5], [4, 2], [1, 2, 6, 2], [3, 6]];
-const MARKS = ["circle", "rect", "triangle", "diamond"] as const;
+const DASHES: number[][] = [[], [7, 4], [2, 3], [9, 3, 2, 3], [14, 5], [4, 2], [1, 2, 6, 2], [3, 6]];
+const MARKS = ["circle", "square", "triangle", "diamond"] as const;
 
-export function dashOf(look: number): number[] | "solid" {
+export function dashOf(look: number): number[] {
   return DASHES[look % DASHES.length]!;
 }
 
@@ -25,7 +25,7 @@ export function curveIcon(curve: Curve): SVGSVGElement {
   line.setAttribute("stroke", "currentColor");
   line.setAttribute("stroke-width", curve.thin ? "1" : "2");
   const dash = curve.thin ? [1, 3] : dashOf(curve.look);
-  if (dash !== "solid") line.setAttribute("stroke-dasharray", dash.join(" "));
+  if (dash.length > 0) line.setAttribute("stroke-dasharray", dash.join(" "));
   svg.append(line);
   return svg;
 }

@@ -1,9 +1,11 @@
 // Where the page starts.
 
+import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/controls.css";
 import "./style/curves.css";
 import "./style/head.css";
+import "./style/overview.css";
 import "./style/plots.css";
 import "./style/tables.css";
 import "./style/timeline.css";

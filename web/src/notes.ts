@@ -1,6 +1,5 @@
 // Texts at the right of a chart, beside the lines that they belong to, and not upon each other.
 
-import { graphic, type EChartsType } from "echarts/core";
 import type { Rect } from "./cloud";
 import { FONT, palette } from "./theme";
 
@@ -9,39 +8,27 @@ export interface Note {
   text: string;
 }
 
-export class NoteLayer {
-  readonly #texts: InstanceType<typeof graphic.Text>[] = [];
-
-  /** What was drawn is gone with its chart. */
-  forget(): void {
-    this.#texts.length = 0;
-  }
-
-  /** `y` in pixels; notes outside of the rectangle are left out. */
-  draw(chart: EChartsType, rect: Rect, notes: Note[]): void {
-    for (const text of this.#texts) chart.getZr().remove(text);
-    this.forget();
-    const { top, height, left, width } = rect;
-    const shown = notes.filter((n) => n.y >= top - 1 && n.y <= top + height + 1);
-    const places = spread(
-      shown.map((n) => n.y),
-      13,
-      top + 4,
-      top + height - 4,
-    );
-    shown.forEach((note, i) => {
-      const style = { text: note.text, fill: palette().faint, fontSize: 11, fontFamily: FONT } as const;
-      const clipped = {
-        width: chart.getWidth() - left - width - 8,
-        overflow: "truncate",
-        verticalAlign: "middle",
-      } as const;
-      const place = { x: left + width + 6, y: places[i] ?? 0 };
-      const text = new graphic.Text({ style: { ...style, ...clipped, ...place }, silent: true });
-      chart.getZr().add(text);
-      this.#texts.push(text);
-    });
-  }
+/** `y` in pixels; notes outside of the rectangle are left out. */
+export function drawNotes(context: CanvasRenderingContext2D, rect: Rect, width: number, notes: Note[]): void {
+  const { top, height, left } = rect;
+  const shown = notes.filter((n) => n.y >= top - 1 && n.y <= top + height + 1);
+  const places = spread(
+    shown.map((n) => n.y),
+    13,
+    top + 4,
+    top + height - 4,
+  );
+  const at = left + rect.width + 6;
+  const room = width - at - 2;
+  context.font = `11px ${FONT}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillStyle = palette().faint;
+  shown.forEach((note, i) => {
+    let text = note.text;
+    while (text.length > 1 && context.measureText(text).width > room) text = `${text.slice(0, -2).trimEnd()}…`;
+    context.fillText(text, at, places[i] ?? 0);
+  });
 }
 
 /** Room to the right of a chart for its notes. */

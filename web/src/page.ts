@@ -1,7 +1,9 @@
 // The page around the plots: what was measured, which program is shown, the tables of the whole.
 
-import type { Page, Part, Plot, Remark } from "./data";
+import type { Overview, Page, Part, Plot, Remark } from "./data";
 import { bdi, h, uid } from "./dom";
+import { counted } from "./format";
+import { overviewView } from "./overview";
 import { PartView } from "./part";
 import { type PlotView, plotView } from "./plot";
 import { staticTable, type StaticTable } from "./static-table";
@@ -29,12 +31,17 @@ export class PageView {
     this.#tables = page.tables.map((t) => staticTable(t, null));
     const whole = h("section", { class: "whole tables" }, ...this.#tables.map((t) => t.element));
     const foot = h("footer", {}, h("p", {}, page.foot));
-    // A profile is asked for its cutoffs, a run for its samples, a trace for its timeline, noise for how much there is.
+    // A run opens with its result, a profile with its cutoffs, a trace with its timeline, noise with how much there is.
     const early = page.kind === "profile" || page.kind === "noise";
     const first = early ? whole : null;
     const last = early ? null : whole;
     const periods = this.timeline && h("div", { class: "tables" }, this.timeline.periods);
-    this.element = h("main", {}, header(page), first, this.#chooser(), this.#panel, last, periods, foot);
+    const top = page.overview ? result(page, page.overview) : [header(page)];
+    const conditions = page.overview
+      ? h("section", { class: "conditions" }, h("h3", {}, "Conditions"), facts(page))
+      : null;
+    const middle = [first, this.#chooser(), this.#panel, conditions, last, periods];
+    this.element = h("main", {}, ...top, ...middle, foot);
     window.addEventListener("hashchange", () => this.show(this.#fromHash()));
     document.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.defaultPrevented) return;
@@ -160,21 +167,43 @@ export class PageView {
   }
 }
 
-function header(page: Page): HTMLElement {
-  const facts = page.facts.flatMap(([label, text]) => [h("dt", {}, label), h("dd", {}, bdi(text))]);
-  const light = h(
+function themeButton(): HTMLElement {
+  return h(
     "button",
     { type: "button", class: "theme", title: "light or dark", onclick: toggleTheme },
     "◐ light / dark",
   );
+}
+
+function facts(page: Page): HTMLElement | null {
+  const entries = page.facts.flatMap(([label, text]) => [h("dt", {}, label), h("dd", {}, bdi(text))]);
+  return entries.length > 0 ? h("dl", { class: "facts" }, ...entries) : null;
+}
+
+function remarks(page: Page): HTMLElement | null {
+  return page.remarks.length > 0 ? h("ul", { class: "remarks" }, ...page.remarks.map(remark)) : null;
+}
+
+/** The head of a run: its result, with the remarks below it, and at the top how many of them are warnings. */
+function result(page: Page, overview: Overview): (HTMLElement | null)[] {
+  const said = remarks(page);
+  const warnings = page.remarks.filter((r) => r.warning).length;
+  const text = `⚠ ${counted(warnings, "warning")} below`;
+  const jump = (): void => said?.scrollIntoView({ block: "center" });
+  const link = warnings > 0 ? h("button", { type: "button", class: "warnings", onclick: jump }, text) : null;
+  const top = h("header", { class: "top brief" }, themeButton(), link, h("h1", {}, bdi(page.title)));
+  return [top, overviewView(overview), said];
+}
+
+function header(page: Page): HTMLElement {
   return h(
     "header",
     { class: "top" },
-    light,
+    themeButton(),
     h("h1", {}, bdi(page.title)),
     page.subtitle === "" ? null : h("p", { class: "subtitle" }, bdi(page.subtitle)),
-    facts.length > 0 ? h("dl", { class: "facts" }, ...facts) : null,
-    page.remarks.length > 0 ? h("ul", { class: "remarks" }, ...page.remarks.map(remark)) : null,
+    facts(page),
+    remarks(page),
   );
 }
 

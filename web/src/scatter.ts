@@ -6,6 +6,7 @@ import { drawingOrder } from "./cloud";
 import type { Context } from "./context";
 import { type Points, extent, inBox } from "./hit";
 import { type Steps, brushing, pointing, stepping } from "./interact";
+import type { Line } from "./lines";
 import { type PlotModel, type Pairs, roleRank } from "./model";
 import type { Focus } from "./selection";
 import { palette } from "./theme";
@@ -140,10 +141,9 @@ export class Scatter {
   }
 }
 
-function diagonal(view: View): object {
+function diagonal(view: View): Line {
   const lo = Math.max(view.x[0], view.y[0]);
   const hi = Math.min(view.x[1], view.y[1]);
-  const ends = lo < hi ? [lo, hi].map((v) => [v, v]) : [];
-  const style = { color: palette().faint, width: 1, opacity: 0.7 };
-  return { type: "line", data: ends, symbol: "none", silent: true, lineStyle: style, z: 1 };
+  const points = lo < hi ? [lo, hi].map((v): [number, number] => [v, v]) : [];
+  return { points, color: palette().faint, width: 1 };
 }

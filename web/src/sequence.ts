@@ -7,6 +7,7 @@ import type { Context } from "./context";
 import { time } from "./format";
 import { type Points, extent, inBox } from "./hit";
 import { type Steps, brushing, pointing, stepping } from "./interact";
+import type { Line } from "./lines";
 import { type Values, roleRank } from "./model";
 import { palette } from "./theme";
 import { type Range, padded } from "./ticks";
@@ -105,12 +106,10 @@ function withLines([lo, hi]: Range, { lines }: Values): Range {
   return [Math.min(lo, ...near), Math.max(hi, ...near)];
 }
 
-const DASHES = ["solid", [6, 4], [2, 3], [8, 3, 2, 3]] as const;
+const DASHES: number[][] = [[], [6, 4], [2, 3], [8, 3, 2, 3]];
 
-function level(value: number, nth: number, view: View): object {
-  const type = DASHES[nth % DASHES.length] ?? "solid";
-  const style = { color: palette().faint, width: 1, type, opacity: 0.85 };
+function level(value: number, nth: number, view: View): Line {
   const inside = value >= view.y[0] && value <= view.y[1];
-  const ends = inside ? view.x.map((x) => [x, value]) : [];
-  return { type: "line", data: ends, symbol: "none", silent: true, lineStyle: style, z: 1 };
+  const points = inside ? view.x.map((x): [number, number] => [x, value]) : [];
+  return { points, color: palette().faint, width: 1, dash: DASHES[nth % DASHES.length] ?? [] };
 }

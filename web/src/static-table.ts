@@ -34,7 +34,8 @@ export function staticTable(table: Table, selection: Selection | null): StaticTa
       },
       sort: (column, descending) => {
         const cells = rows.map((row) => row.cells[column] ?? "");
-        order = descending === null ? rows.map((_, i) => i) : sortedOrder(cells, descending);
+        const values = rows.map((row) => row.values?.[column] ?? null);
+        order = descending === null ? rows.map((_, i) => i) : sortedOrder(cells, descending, values);
       },
       tools:
         rows.length > 1

@@ -1,40 +1,28 @@
 import { describe, expect, it } from "vitest";
 import { csv, csvCell } from "../../src/csv";
-import { numberOf, sortByValue, sortedOrder } from "../../src/sort";
+import { sortByValue, sortedOrder } from "../../src/sort";
 
 const sorted = (cells: string[], descending = false): string[] => sortedOrder(cells, descending).map((i) => cells[i]!);
 
-describe("numbers in cells", () => {
-  it("are read with their unit", () => {
-    expect(numberOf("294 ± 31")).toBe(294);
-    expect(numberOf("6.40 ms")).toBe(6.4e6);
-    expect(numberOf("692 µs")).toBe(692e3);
-    expect(numberOf("[266, 338]")).toBe(266);
-    expect(numberOf("0.387 [0.365, 0.400]")).toBe(0.387);
-    expect(numberOf("9 of 10")).toBe(9);
-    expect(numberOf("1 (=0+1)")).toBe(1);
-    expect(numberOf("-2.5 %")).toBe(-2.5);
-    expect(numberOf("100\u202f000")).toBe(100000);
-    expect(numberOf("2.00 MiB")).toBe(2097152);
-    expect(numberOf("15×")).toBe(15);
-  });
-  it("are not seen in text", () => {
-    for (const text of ["2026-11-21 09:17:08", "1 gzip", "xz", "3 apples", "v1", "1.2.3"])
-      expect(numberOf(text)).toBeNull();
-  });
-});
-
 describe("sorting", () => {
-  it("is numeric across units, with absent cells last either way", () => {
-    expect(sorted(["1 s", "-", "20 ms", "300 µs"])).toEqual(["300 µs", "20 ms", "1 s", "-"]);
-    expect(sorted(["1 s", "-", "20 ms", "300 µs"], true)).toEqual(["1 s", "20 ms", "300 µs", "-"]);
+  const texts = ["1 s", "-", "20 ms", "300 µs", "none"];
+  const values = [1e9, null, 20e6, 300e3, null];
+  const byNumber = (descending: boolean): string[] => sortedOrder(texts, descending, values).map((i) => texts[i]!);
+  it("is by the numbers that the data carries, with cells that have none last either way", () => {
+    expect(byNumber(false)).toEqual(["300 µs", "20 ms", "1 s", "-", "none"]);
+    expect(byNumber(true)).toEqual(["1 s", "20 ms", "300 µs", "-", "none"]);
   });
-  it("is by text if one cell is text", () => {
-    expect(sorted(["b", "10", "a", "9"])).toEqual(["9", "10", "a", "b"]);
+  it("is by the numbers even where the texts say otherwise", () => {
+    expect(sortedOrder(["9", "1", "5"], false, [1, 2, 3])).toEqual([0, 1, 2]);
+  });
+  it("is by text where there are no numbers, what is absent last", () => {
+    expect(sorted(["b", "–", "10", "a", "9"])).toEqual(["9", "10", "a", "b", "–"]);
+    expect(sorted(["b", "–", "10", "a", "9"], true)).toEqual(["b", "a", "10", "9", "–"]);
   });
   it("is stable", () => {
     expect(sortedOrder(["1", "1", "0", "1"], false)).toEqual([2, 0, 1, 3]);
     expect(sortedOrder(["1", "1", "0", "1"], true)).toEqual([0, 1, 3, 2]);
+    expect(sortedOrder(["a", "b", "c"], true, [1, 2, 1])).toEqual([1, 0, 2]);
   });
   it("sorts samples by value", () => {
     const values = [3, NaN, 1, 2];

@@ -8,7 +8,7 @@ use crate::kit::text;
 use serde::Serialize;
 
 /// A table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
     /// What it is.
     pub title: String,
@@ -30,12 +30,16 @@ pub struct Column {
 }
 
 /// A row.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
     /// Its cells.
     pub cells: Vec<String>,
     /// Positions of the samples that it speaks of.
     pub samples: Vec<usize>,
+    /// By cell, the number that it shows, in one unit for the whole column: tables of the page sort by it. Empty if no cell
+    /// has one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Option<f64>>,
 }
 
 impl Table {
@@ -55,7 +59,14 @@ impl Table {
 
     /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>, samples: Vec<usize>) {
-        self.rows.push(Row { cells, samples });
+        self.rows.push(Row { cells, samples, values: Vec::new() });
+    }
+
+    /// The numbers that the cells of the last row show, in the base unit of their column (ns, bytes, 1 for shares).
+    pub fn values(&mut self, values: Vec<Option<f64>>) {
+        if let Some(row) = self.rows.last_mut() {
+            row.values = values;
+        }
     }
 }
 

@@ -50,6 +50,7 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], foot: String) -> Page
                 .to_owned(),
         facts,
         remarks: remarks.chain(why).collect(),
+        overview: None,
         plots: Vec::new(),
         timeline: None,
         parts,

@@ -72,6 +72,9 @@ pub(crate) fn durations(grains: &[Grain], u: bool) -> Table {
             row.slowdown.map(ratio).unwrap_or_default(),
         ];
         table.row(cells, Vec::new());
+        let times = [Some(row.mean), Some(row.median), row.std_dev, Some(row.min), Some(row.max), row.slowdown];
+        let first = [Some(grain.as_f64()), None, Some(row.phases as f64)];
+        table.values(first.into_iter().chain(times).collect());
     }
     table
 }
@@ -96,6 +99,9 @@ pub(crate) fn chances(g: &Grain, several: bool, u: bool) -> Table {
         let mut cells = vec![exact(c.delay, u), c.count.to_string(), chance(c.p), between(&c.interval)];
         cells.extend(c.jobs.iter().filter(|j| listed(j.nodes.get())).map(|j| chance(j.chance)));
         table.row(cells, Vec::new());
+        let first = [Some(c.delay.as_f64()), Some(c.count as f64), Some(c.p), None];
+        let jobs = c.jobs.iter().filter(|j| listed(j.nodes.get())).map(|j| Some(j.chance));
+        table.values(first.into_iter().chain(jobs).collect());
     }
     table
 }
@@ -126,6 +132,7 @@ pub(crate) fn jobs(g: &Grain, several: bool, u: bool) -> Table {
         let bounds = job.slowdown.bounds().map(|b| bounds(&b));
         let value = job.slowdown.value().map(ratio).unwrap_or_default();
         table.row(vec![job.nodes.to_string(), value, bounds.unwrap_or_default(), known], Vec::new());
+        table.values(vec![Some(job.nodes.get() as f64), job.slowdown.value(), None, None]);
     }
     table
 }
@@ -149,6 +156,7 @@ pub(crate) fn sources(a: &Attribution, tick: Option<&Tick>, more: &str, u: bool)
             s.share.map(chance).unwrap_or_default(),
         ];
         table.row(cells, Vec::new());
+        table.values(vec![None, Some(s.count as f64), Some(rate), Some(s.time.as_f64()), s.share]);
     }
     table
 }
@@ -196,6 +204,7 @@ pub(crate) fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bo
             c.span.and_then(number::percent).unwrap_or_default(),
         ];
         table.row(cells, Vec::new());
+        table.values(vec![None, Some(c.mean), c.std_dev, Some(c.min), Some(c.most), Some(c.max), c.span]);
     }
     table
 }

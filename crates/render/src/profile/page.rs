@@ -40,6 +40,7 @@ pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: S
         subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host),
         facts,
         remarks: remarks.iter().map(|text| Remark { warning: true, text: text.clone() }).chain(none).collect(),
+        overview: None,
         plots: plots.collect(),
         timeline: None,
         parts: Vec::new(),

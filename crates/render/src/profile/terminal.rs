@@ -95,6 +95,8 @@ pub fn cutoffs(rows: &[Row], unicode: bool) -> Table {
             basis(&r.long, unicode),
         ];
         t.row(cells, Vec::new());
+        let limit = limit.map(|l| l.as_f64());
+        t.values(vec![None, Some(r.cutoff.short), limit, r.cutoff.long, None, None, None]);
     }
     t
 }
@@ -138,6 +140,8 @@ pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
             time(n.limit(), unicode),
         ];
         normal.row(cells, Vec::new());
+        let executions = f64::from(n.executions);
+        normal.values(vec![None, Some(executions), Some(n.max.as_f64()), n.std_dev, Some(n.limit())]);
     }
     let mut samples = Table::new(
         title("L-samples"),
@@ -147,6 +151,7 @@ pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
     for s in &l.l_samples {
         let cells = vec![s.number.to_string(), utc(s.start.0), time(s.elapsed.as_f64(), unicode), listed(s, unicode)];
         samples.row(cells, at(&[s.number]));
+        samples.values(vec![Some(f64::from(s.number)), Some(s.start.0 as f64), Some(s.elapsed.as_f64()), None]);
     }
     let mut long = Table::new(
         title("Long-running executions"),
@@ -156,6 +161,7 @@ pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
     for e in &l.long_running {
         let cells = vec![e.daemon.clone(), e.number.to_string(), utc(e.at.0), time(e.cpu.as_f64(), unicode)];
         long.row(cells, at(&[e.number]));
+        long.values(vec![None, Some(f64::from(e.number)), Some(e.at.0 as f64), Some(e.cpu.as_f64())]);
     }
     let mut rare = Table::new(
         title("Infrequent daemons"),
@@ -168,6 +174,8 @@ pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
     );
     for i in &l.infrequent {
         rare.row(infrequent(i, unicode), at(&i.samples));
+        let (max, min) = (i.max.map(|m| m.as_f64()), Some(i.min.as_f64()));
+        rare.values(vec![None, max, min, Some(i.samples.len() as f64), None, None, i.chance, i.explains]);
     }
     vec![samples, long, rare, normal]
 }

@@ -4,6 +4,7 @@ mod fixtures;
 pub mod hyperfine;
 pub mod json;
 pub mod markup;
+pub mod overview;
 pub mod page;
 pub mod progress;
 pub mod self_check;

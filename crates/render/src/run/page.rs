@@ -9,6 +9,7 @@ use crate::kit::web::page::{
     Account, Class, Dual, DualOrWhy, Entry, Kind, Line, Page, Plot, Remark, Role, Samples, Symbol,
 };
 use crate::profile::page::{Names, dual};
+use crate::run::overview::{overview, plot_id};
 use crate::run::terminal::account::label;
 use std::collections::BTreeMap;
 use tarebench_core::base::units::Nanos;
@@ -56,6 +57,7 @@ pub fn run(report: &RunReport, samples: &[Sample], foot: String) -> Page {
             .iter()
             .map(|r| Remark { warning: r.warning, text: format!("{}{}", whose(r.series), r.text) })
             .collect(),
+        overview: overview(report),
         plots: plots.collect(),
         timeline: None,
         parts: Vec::new(),
@@ -215,7 +217,7 @@ fn plot(i: usize, s: &SeriesReport, all: &[&Sample], report: &RunReport) -> Plot
     let measures: Vec<_> = with_lines.collect();
     let measures = if measures.is_empty() { vec![measure("et", vec![None; all.len()])] } else { measures };
     Plot {
-        id: format!("program-{}", i + 1),
+        id: plot_id(i),
         title: s.program.label.clone(),
         note: note(s),
         measures,
@@ -291,6 +293,10 @@ fn figures(s: &SeriesReport) -> Option<Table> {
             m.discards(),
         ];
         t.row(cells, Vec::new());
+        let low = m.mean_interval.as_ref().ok().map(|i| i.low);
+        let counts = [f64::from(m.retained), f64::from(m.discarded_by_cutoff + m.discarded_by_sigma)].map(Some);
+        let times = [None, Some(m.mean), m.std_dev, m.relative_error, Some(m.median), low, Some(m.min), Some(m.max)];
+        t.values(times.into_iter().chain(counts).collect());
     }
     Some(t).filter(|t| !t.rows.is_empty())
 }
@@ -303,10 +309,13 @@ fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
     );
     let at = |index: u32| all.iter().position(|s| s.index == index).into_iter().collect::<Vec<_>>();
     for d in &s.discards {
-        let (reason, value, limit) = match &d.reason {
-            DiscardReason::Cutoff { daemon, cpu, cutoff } => (daemon.clone(), time(cpu.as_f64()), time(*cutoff)),
+        let (reason, value, limit, number) = match &d.reason {
+            DiscardReason::Cutoff { daemon, cpu, cutoff } => {
+                (daemon.clone(), time(cpu.as_f64()), time(*cutoff), cpu.as_f64())
+            }
             DiscardReason::Sigma { value, low, high } => {
-                ("standard deviations".to_owned(), time(*value), format!("{} to {}", time(*low), time(*high)))
+                let limits = format!("{} to {}", time(*low), time(*high));
+                ("standard deviations".to_owned(), time(*value), limits, *value)
             }
         };
         let measure = match d.measure {
@@ -315,6 +324,7 @@ fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
             Measure::Net => "net",
         };
         t.row(vec![(d.index + 1).to_string(), measure.to_owned(), reason, value, limit], at(d.index));
+        t.values(vec![Some(f64::from(d.index) + 1.0), None, None, Some(number), None]);
     }
     Some(t).filter(|t| !t.rows.is_empty())
 }
@@ -329,6 +339,8 @@ fn daemons(s: &SeriesReport) -> Table {
         let cells =
             vec![d.family.clone(), d.samples.to_string(), time(d.mean), time(d.max.as_f64()), d.born.to_string()];
         t.row(cells, Vec::new());
+        let counts = (Some(f64::from(d.samples)), Some(f64::from(d.born)));
+        t.values(vec![None, counts.0, Some(d.mean), Some(d.max.as_f64()), counts.1]);
     }
     t
 }
@@ -348,6 +360,7 @@ fn account_table(s: &SeriesReport) -> Option<Table> {
             vec![label(&page, e), time(e.time), share, e.count.and_then(number::count).unwrap_or_default()],
             Vec::new(),
         );
+        t.values(vec![None, Some(e.time), (a.gross > 0.0).then_some(e.time / a.gross), e.count]);
     }
     Some(t)
 }
@@ -374,6 +387,8 @@ fn comparison(report: &RunReport) -> Option<Table> {
         let measure = if c.measure == Measure::Pt { "PT" } else { "ET" };
         let cells = [name(c.series), name(c.reference), measure, &ratio(c.ratio), &interval, verdict];
         t.row(cells.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
+        let low = c.interval.as_ref().ok().map(|i| i.low);
+        t.values(vec![None, None, None, Some(c.ratio), low, None]);
     }
     Some(t).filter(|t| !t.rows.is_empty())
 }

@@ -36,6 +36,7 @@ pub fn trace(a: &Activity, foot: String) -> Page {
         subtitle: "When a process that only computes had its CPU, and what had it else".to_owned(),
         facts: facts(a),
         remarks,
+        overview: None,
         plots: Vec::new(),
         parts: Vec::new(),
         tables: vec![causes(&timeline)],
@@ -173,6 +174,8 @@ fn causes(t: &Timeline) -> Table {
         let share = c.share.and_then(number::percent).unwrap_or_else(|| "–".to_owned());
         let each = if c.gaps > 0 { time(c.time / f64::from(c.gaps)) } else { "–".to_owned() };
         table.row(vec![c.title.clone(), c.gaps.to_string(), time(c.time), share, each], Vec::new());
+        let each = (c.gaps > 0).then(|| c.time / f64::from(c.gaps));
+        table.values(vec![None, Some(f64::from(c.gaps)), Some(c.time), c.share, each]);
     }
     table
 }

@@ -54,6 +54,7 @@ pub fn page(plots: Vec<Plot>) -> Page {
         subtitle: String::new(),
         facts: Vec::new(),
         remarks: Vec::new(),
+        overview: None,
         plots,
         timeline: None,
         parts: Vec::new(),

@@ -20,6 +20,9 @@ pub struct Page {
     pub facts: Vec<(String, String)>,
     /// What must be said.
     pub remarks: Vec<Remark>,
+    /// The result of a run, shown first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overview: Option<Overview>,
     /// One for each program or part.
     pub plots: Vec<Plot>,
     /// Of a trace.
@@ -54,6 +57,99 @@ pub struct Remark {
     /// Or mere information.
     pub warning: bool,
     /// The text.
+    pub text: String,
+}
+
+/// The result of a run at a glance.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Overview {
+    /// The result in sentences.
+    pub answers: Vec<String>,
+    /// What the estimates are, and how the ratios were made.
+    pub note: String,
+    /// Heading of the first column: what a row is.
+    pub what: &'static str,
+    /// Heading of the estimates, e.g. `CPU time`.
+    pub measure: &'static str,
+    /// Whether programs are compared.
+    pub compared: bool,
+    /// A program each, the fastest first; of a single program a measure each.
+    pub rows: Vec<OverviewRow>,
+    /// Gross = net + tare, in the order of `rows`, of the programs that have an account.
+    pub accounts: Vec<AccountBar>,
+}
+
+/// A row of the overview.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverviewRow {
+    /// What it is of.
+    pub title: String,
+    /// Id of the program's plot.
+    pub plot: String,
+    /// Mean with its 95% interval, ns.
+    pub mean: Option<Estimate>,
+    /// Time of the program divided by that of the reference, with its 95% interval.
+    pub ratio: Option<Estimate>,
+    /// Against the reference.
+    pub verdict: Option<OverviewVerdict>,
+    /// Samples retained and discarded, or why there is no time.
+    pub samples: String,
+}
+
+/// A figure with its interval: numbers to draw, texts to read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// Lower bound; `None` without an interval.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+    /// The figure as it is read.
+    pub text: String,
+    /// The interval as it is read, or why there is none.
+    pub interval: String,
+}
+
+/// A verdict of the overview.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverviewVerdict {
+    /// The whole interval lies below 1.
+    Faster,
+    /// The whole interval lies above 1.
+    Slower,
+    /// Neither.
+    Undecided,
+    /// The others are compared with it.
+    Reference,
+}
+
+/// How a program's elapsed time was spent, on average.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AccountBar {
+    /// The program.
+    pub title: String,
+    /// Id of its plot.
+    pub plot: String,
+    /// Mean elapsed time, ns.
+    pub gross: f64,
+    /// `gross = net + tare`, as it is read.
+    pub text: String,
+    /// They add up to `gross`; in the same order in every bar.
+    pub parts: Vec<AccountPart>,
+}
+
+/// A part of an account.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AccountPart {
+    /// Names its colour and pattern: the same in every bar.
+    pub kind: &'static str,
+    /// In words.
+    pub title: &'static str,
+    /// ns.
+    pub time: f64,
+    /// The time and its share as they are read.
     pub text: String,
 }
 

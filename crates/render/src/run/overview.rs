@@ -1,0 +1,355 @@
+//! The first view of a run's page: who is faster, by how much, and where the time went.
+
+use crate::kit::number;
+use crate::kit::number::Scale;
+use crate::kit::text::shown;
+use crate::kit::web::page::{AccountBar, AccountPart, Estimate, Overview, OverviewRow, OverviewVerdict};
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::run::report::account::{AccountReport, EntryKind};
+use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_core::statistics::intervals::{Interval, NoInterval};
+
+/// Id of a program's plot.
+pub(crate) fn plot_id(series: usize) -> String {
+    format!("program-{}", series + 1)
+}
+
+/// The result of a run; `None` if it has no program.
+pub(crate) fn overview(report: &RunReport) -> Option<Overview> {
+    let first = report.series.first()?;
+    let measure = measure(report);
+    let order = order(report, measure);
+    let compared = report.series.len() > 1;
+    let rows = if compared {
+        order.iter().filter_map(|&i| Some(program(report, i, report.series.get(i)?, measure))).collect()
+    } else {
+        measures(first)
+    };
+    let accounts = order.iter().filter_map(|&i| {
+        let s = report.series.get(i)?;
+        Some(account(s, plot_id(i), s.account.value()?))
+    });
+    Some(Overview {
+        answers: answers(report, &order, measure),
+        note: note(report, measure),
+        what: if compared { "program" } else { "measure" },
+        measure: if compared { name(measure) } else { "time" },
+        compared,
+        rows,
+        accounts: accounts.collect(),
+    })
+}
+
+/// The measure of the comparison; without one, process time if all programs have it.
+fn measure(report: &RunReport) -> Measure {
+    let without = report.series.iter().any(|s| s.pt.value().is_none());
+    match report.comparisons.first() {
+        Some(c) if !without || c.measure != Measure::Pt => c.measure,
+        _ if without => Measure::Et,
+        _ => Measure::Pt,
+    }
+}
+
+fn name(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Pt => "CPU time (PT)",
+        Measure::Et => "elapsed time (ET)",
+        Measure::Net => "net time",
+    }
+}
+
+fn of(s: &SeriesReport, measure: Measure) -> Option<&MeasureReport> {
+    match measure {
+        Measure::Pt => s.pt.value(),
+        Measure::Et => s.et.value(),
+        Measure::Net => s.net.value(),
+    }
+}
+
+/// Programs by their means; those of a scan in the order of its parameters.
+fn order(report: &RunReport, measure: Measure) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..report.series.len()).collect();
+    if report.series.iter().all(|s| s.program.parameters.is_empty()) {
+        let mean = |i: &usize| report.series.get(*i).and_then(|s| of(s, measure)).map_or(f64::INFINITY, |m| m.mean);
+        order.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
+    }
+    order
+}
+
+fn label(report: &RunReport, series: usize) -> String {
+    report.series.get(series).map_or_else(String::new, |s| shown(&s.program.label).into_owned())
+}
+
+fn time(ns: f64) -> String {
+    number::time(ns, None, true).unwrap_or_default()
+}
+
+/// `307 ± 39 ms`, and `[276, 334]`.
+fn mean(m: &MeasureReport) -> Estimate {
+    let scale = Scale::of(m.mean, m.std_dev, None);
+    let value = |ns: f64| scale.value(ns).unwrap_or_default();
+    let sd = m.std_dev.map_or_else(String::new, |sd| format!(" ± {}", value(sd)));
+    Estimate {
+        text: format!("{}{sd} {}", value(m.mean), scale.unit.sign(true)),
+        ..estimate(m.mean, &m.mean_interval, value)
+    }
+}
+
+fn ratio(value: f64, interval: &Result<Interval, NoInterval>) -> Estimate {
+    let places = number::ratio_decimals(value, interval.as_ref().ok().map(Interval::half_width));
+    estimate(value, interval, |v| number::fixed(v, places).unwrap_or_default())
+}
+
+fn estimate(value: f64, interval: &Result<Interval, NoInterval>, text: impl Fn(f64) -> String) -> Estimate {
+    let bounds = interval.as_ref().ok().filter(|i| i.low.is_finite() && i.high.is_finite());
+    Estimate {
+        value,
+        low: bounds.map(|i| i.low),
+        high: bounds.map(|i| i.high),
+        text: text(value),
+        interval: match interval {
+            Ok(i) => format!("[{}, {}]", text(i.low), text(i.high)),
+            Err(why) => why.to_string(),
+        },
+    }
+}
+
+fn samples(m: &MeasureReport) -> String {
+    match m.discarded_by_cutoff + m.discarded_by_sigma {
+        0 => format!("{} samples", m.samples),
+        gone => format!("{} of {} samples, {gone} discarded", m.retained, m.samples),
+    }
+}
+
+fn program(report: &RunReport, i: usize, s: &SeriesReport, measure: Measure) -> OverviewRow {
+    let compared = report.comparisons.iter().find(|c| c.series as usize == i);
+    let reference = report.comparisons.iter().any(|c| c.reference as usize == i);
+    let verdict = match compared {
+        Some(c) => Some(match c.verdict {
+            Verdict::Faster => OverviewVerdict::Faster,
+            Verdict::Slower => OverviewVerdict::Slower,
+            Verdict::Undecided => OverviewVerdict::Undecided,
+        }),
+        None => reference.then_some(OverviewVerdict::Reference),
+    };
+    let m = of(s, measure);
+    OverviewRow {
+        title: s.program.label.clone(),
+        plot: plot_id(i),
+        mean: m.map(mean),
+        ratio: compared.filter(|c| c.measure == measure).map(|c| ratio(c.ratio, &c.interval)),
+        verdict,
+        samples: m.map_or_else(|| missing(s), samples),
+    }
+}
+
+fn missing(s: &SeriesReport) -> String {
+    if s.counted == 0 { "no sample was taken".to_owned() } else { "no successful sample".to_owned() }
+}
+
+/// The measures of a single program.
+fn measures(s: &SeriesReport) -> Vec<OverviewRow> {
+    let all = [Measure::Et, Measure::Pt, Measure::Net].into_iter().filter_map(|measure| {
+        let m = of(s, measure)?;
+        Some(OverviewRow {
+            title: name(measure).to_owned(),
+            plot: plot_id(0),
+            mean: Some(mean(m)),
+            ratio: None,
+            verdict: None,
+            samples: samples(m),
+        })
+    });
+    all.collect()
+}
+
+fn answers(report: &RunReport, order: &[usize], measure: Measure) -> Vec<String> {
+    let Some(&first) = order.first() else { return Vec::new() };
+    match report.series.as_slice() {
+        [only] => vec![alone(only)],
+        [_, _] => report.comparisons.iter().flat_map(|c| against(report, c)).collect(),
+        _ => several(report, first, measure),
+    }
+}
+
+fn alone(s: &SeriesReport) -> String {
+    let name = shown(&s.program.label);
+    match (s.et.value(), s.pt.value()) {
+        (None, None) => format!("{name}: {}.", missing(s)),
+        (Some(et), None) => format!("{name} takes {} (elapsed time).", mean(et).text),
+        (None, Some(pt)) => format!("{name} takes {} of CPU time.", mean(pt).text),
+        (Some(et), Some(pt)) => format!("{name} takes {}, of which {} are CPU time.", mean(et).text, mean(pt).text),
+    }
+}
+
+/// Where elapsed and CPU time disagree, the second sentence says so.
+fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
+    let (program, reference) = (label(report, c.series as usize), label(report, c.reference as usize));
+    let pairs = if c.pairs == 1 { "1 pair".to_owned() } else { format!("{} pairs", c.pairs) };
+    let by = format!("{}, {pairs}", name(c.measure));
+    let main = sentence(&program, &reference, c.ratio, &c.interval, c.verdict, &by);
+    let other = c.by_elapsed.as_ref().map(|e| {
+        let text = sentence(&program, &reference, e.ratio, &e.interval, e.verdict, name(Measure::Et));
+        if e.verdict == c.verdict { text } else { format!("The two measures disagree: {text}") }
+    });
+    std::iter::once(main).chain(other).collect()
+}
+
+fn sentence(
+    program: &str,
+    reference: &str,
+    value: f64,
+    interval: &Result<Interval, NoInterval>,
+    verdict: Verdict,
+    by: &str,
+) -> String {
+    let direct = ratio(value, interval);
+    match verdict {
+        Verdict::Faster => {
+            let inverse = interval.as_ref().map(|i| Interval { low: i.high.recip(), high: i.low.recip(), ..*i });
+            let inverse = ratio(value.recip(), &inverse.map_err(Clone::clone));
+            format!("{program} is {} times as fast as {reference} {}: {by}.", inverse.text, inverse.interval)
+        }
+        Verdict::Slower => {
+            format!("{program} takes {} times as long as {reference} {}: {by}.", direct.text, direct.interval)
+        }
+        Verdict::Undecided => {
+            format!("No difference between {program} and {reference}: ratio {} {}: {by}.", direct.text, direct.interval)
+        }
+    }
+}
+
+fn several(report: &RunReport, first: usize, measure: Measure) -> Vec<String> {
+    let mean = |i: &usize| report.series.get(*i).and_then(|s| of(s, measure)).map(|m| m.mean);
+    let fastest = (0..report.series.len())
+        .filter(|i| mean(i).is_some())
+        .min_by(|a, b| mean(a).unwrap_or(f64::INFINITY).total_cmp(&mean(b).unwrap_or(f64::INFINITY)));
+    let Some(fastest) = fastest else { return vec![format!("{}: no successful sample.", label(report, first))] };
+    let least = format!("{} has the lowest mean {}.", label(report, fastest), name(measure));
+    let compared = report.comparisons.iter().find(|c| c.series as usize == fastest);
+    std::iter::once(least).chain(compared.into_iter().flat_map(|c| against(report, c))).collect()
+}
+
+fn note(report: &RunReport, measure: Measure) -> String {
+    let means = "Means ± standard deviation of the retained samples, with the 95% interval of the mean.";
+    let Some(c) = report.comparisons.first() else { return means.to_owned() };
+    let reference = label(report, c.reference as usize);
+    let pairs = if report.comparisons.iter().all(|c| c.paired_in_time) {
+        "samples of the same round"
+    } else {
+        "samples that were not taken next to each other, so that a drift of the machine looks like a difference"
+    };
+    format!(
+        "{means} Ratio: {} divided by that of {reference}, the median of the pairs with its 95% interval; pairs are {pairs}.",
+        name(measure)
+    )
+}
+
+/// Kinds of entries that are one part of a bar, with the name of its look.
+const PARTS: [(&str, &str, &[EntryKind]); 8] = [
+    ("net", "net", &[EntryKind::Net]),
+    ("interrupts", "interrupts and softirqs", &[EntryKind::Interrupt, EntryKind::Softirq]),
+    ("stolen", "stolen by the hypervisor", &[EntryKind::Stolen]),
+    ("preempted", "waited for other tasks", &[EntryKind::Preempted]),
+    ("waiting", "waited for a CPU or its own tasks", &[EntryKind::Waiting, EntryKind::Own]),
+    ("asleep", "asleep", &[EntryKind::Blocked]),
+    ("launch", "launch and reaping", &[EntryKind::Launch, EntryKind::Reap]),
+    ("unattributed", "unattributed", &[EntryKind::Unattributed]),
+];
+
+fn account(s: &SeriesReport, plot: String, a: &AccountReport) -> AccountBar {
+    let share = |ns: f64| if a.gross > 0.0 { number::percent(ns / a.gross) } else { None };
+    let parts = PARTS.iter().map(|(kind, title, kinds)| {
+        let time_of: f64 = a.elapsed.iter().filter(|e| kinds.contains(&e.kind)).map(|e| e.time).sum();
+        let share = share(time_of).map_or_else(String::new, |p| format!(", {p}"));
+        AccountPart { kind, title, time: time_of, text: format!("{}{share}", time(time_of)) }
+    });
+    let parts: Vec<AccountPart> = parts.collect();
+    let net: f64 = parts.iter().filter(|p| p.kind == "net").map(|p| p.time).sum();
+    AccountBar {
+        title: s.program.label.clone(),
+        plot,
+        gross: a.gross,
+        text: format!("{} = {} + {}", time(a.gross), time(net), time(a.gross - net)),
+        parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::fixtures;
+
+    #[test]
+    fn the_fastest_program_stands_first_with_its_ratio() {
+        let report = fixtures::three();
+        let o = overview(&report).unwrap();
+        assert!(o.compared);
+        let means: Vec<f64> = o.rows.iter().filter_map(|r| r.mean.as_ref()).map(|m| m.value).collect();
+        assert_eq!(means.len(), 3);
+        assert!(means.is_sorted(), "{means:?}");
+        let reference = report.comparisons[0].reference as usize;
+        let row = o.rows.iter().find(|r| r.plot == plot_id(reference)).unwrap();
+        assert_eq!((row.verdict, row.ratio.as_ref()), (Some(OverviewVerdict::Reference), None));
+        for c in &report.comparisons {
+            let row = o.rows.iter().find(|r| r.plot == plot_id(c.series as usize)).unwrap();
+            assert_eq!(row.ratio.as_ref().map(|r| r.value), Some(c.ratio));
+            assert_eq!(row.ratio.as_ref().and_then(|r| r.low), c.interval.as_ref().ok().map(|i| i.low));
+        }
+    }
+
+    #[test]
+    fn a_sentence_gives_the_ratio_the_way_it_is_read() {
+        let interval = Ok(fixtures::interval(0.37, 0.40));
+        let text = sentence("xz", "gzip", 0.3876, &interval, Verdict::Faster, "CPU time (PT), 10 pairs");
+        assert_eq!(text, "xz is 2.58 times as fast as gzip [2.50, 2.70]: CPU time (PT), 10 pairs.");
+        let interval = Ok(fixtures::interval(1.9, 2.1));
+        let text = sentence("xz", "gzip", 2.0, &interval, Verdict::Slower, "elapsed time (ET)");
+        assert_eq!(text, "xz takes 2.00 times as long as gzip [1.90, 2.10]: elapsed time (ET).");
+        let text = sentence("a", "b", 1.01, &Err(fixtures::no_interval()), Verdict::Undecided, "net time");
+        assert!(text.starts_with("No difference between a and b: ratio 1.01 "), "{text}");
+    }
+
+    #[test]
+    fn a_single_program_has_a_row_for_each_measure() {
+        let report = fixtures::one();
+        let o = overview(&report).unwrap();
+        assert!(!o.compared);
+        let titles: Vec<&str> = o.rows.iter().map(|r| r.title.as_str()).collect();
+        assert_eq!(titles.first(), Some(&"elapsed time (ET)"));
+        assert!(o.rows.iter().all(|r| r.ratio.is_none() && r.verdict.is_none()));
+        assert_eq!(o.answers.len(), 1);
+    }
+
+    #[test]
+    fn the_parts_of_an_account_add_up_to_the_elapsed_time() {
+        let report = fixtures::one();
+        let o = overview(&report).unwrap();
+        let bar = o.accounts.first().unwrap();
+        let account = report.series[0].account.value().unwrap();
+        let listed: f64 = account.elapsed.iter().map(|e| e.time).sum();
+        let drawn: f64 = bar.parts.iter().map(|p| p.time).sum();
+        assert!((drawn - listed).abs() < 1e-6 * listed, "{drawn} of {listed}");
+        let kinds: Vec<&str> = bar.parts.iter().map(|p| p.kind).collect();
+        assert_eq!(kinds.first(), Some(&"net"));
+    }
+
+    #[test]
+    fn a_scan_stays_in_the_order_of_its_parameters() {
+        let report = fixtures::scan();
+        let o = overview(&report).unwrap();
+        let plots: Vec<String> = o.rows.iter().map(|r| r.plot.clone()).collect();
+        let expected: Vec<String> = (0..report.series.len()).map(plot_id).collect();
+        assert_eq!(plots, expected);
+    }
+
+    #[test]
+    fn whatever_is_absent_the_sentences_are_whole() {
+        for report in [fixtures::absent(), fixtures::troubled(), fixtures::hostile()] {
+            let o = overview(&report).unwrap();
+            for text in &o.answers {
+                assert!(text.ends_with('.') && !text.contains("NaN") && !text.contains('\n'), "{text}");
+            }
+        }
+    }
+}
