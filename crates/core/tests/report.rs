@@ -300,9 +300,31 @@ fn a_difference_in_elapsed_time_alone_is_told() {
     }
     let report = build(&run(2), &samples, None);
     let c = &report.comparisons[0];
-    let elapsed = c.by_elapsed.as_ref().unwrap();
+    let elapsed = c.by(Measure::Et).unwrap();
     assert_eq!((c.verdict, elapsed.verdict), (Verdict::Undecided, Verdict::Slower));
     assert!((elapsed.ratio - 1.5).abs() < 0.02 && says(&report, "By elapsed time it is slower than program 1"));
+    assert_eq!((c.measure, c.disagreeing()), (Measure::Pt, Some(elapsed)));
+}
+
+#[test]
+fn the_measure_of_the_verdict_can_be_chosen() {
+    let mut samples = series(0, 10, 100);
+    samples.extend(series(1, 10, 100));
+    for s in samples.iter_mut().filter(|s| s.series == 1) {
+        s.end.monotonic += ms(50);
+    }
+    let automatic = build(&run(2), &samples, None);
+    let mut report = automatic.clone();
+    assert_eq!(report.compare_by(Measure::Net), Err(1), "these samples have no net time");
+    assert_eq!(report, automatic);
+    assert_eq!(report.compare_by(Measure::Et), Ok(()));
+    let c = &report.comparisons[0];
+    assert_eq!((c.measure, c.verdict, c.pairs), (Measure::Et, Verdict::Slower, 10));
+    assert!((c.ratio - 1.5).abs() < 0.02 && c.interval.as_ref().unwrap().low > 1.4);
+    assert_eq!(c.disagreeing().map(|r| (r.measure, r.verdict)), Some((Measure::Pt, Verdict::Undecided)));
+    assert_eq!(c.ratios, automatic.comparisons[0].ratios, "all of them stay");
+    assert_eq!(report.compare_by(Measure::Pt), Ok(()));
+    assert_eq!(report, automatic);
 }
 
 #[test]

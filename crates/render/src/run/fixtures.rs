@@ -288,7 +288,13 @@ pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict
         pairs: 10,
         paired_in_time: true,
         verdict,
-        by_elapsed: None,
+        ratios: vec![MeasureRatio {
+            measure: Measure::Pt,
+            ratio,
+            interval: Ok(interval(low, high)),
+            pairs: 10,
+            verdict,
+        }],
     }
 }
 

@@ -5,7 +5,7 @@ use crate::profile::data::Profile;
 use crate::run::data::Run;
 use crate::run::plan::{Order, ProfileChoice};
 use crate::run::protocol::{CheckOne, Evidence, assess};
-use crate::run::report::data::{Comparison, ElapsedRatio, Measure, RunReport, SeriesReport};
+use crate::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
 use crate::run::report::grouping::count;
 use crate::run::report::grouping::reference;
 use crate::run::report::grouping::{Grouped, Kept, Names};
@@ -92,24 +92,34 @@ fn comparisons(run: &Run, kept: &[Kept]) -> Vec<Comparison> {
     let Some(base) = kept.get(reference) else { return Vec::new() };
     let others = kept.iter().enumerate().filter(|(i, _)| *i != reference);
     let one = |(i, program): (usize, &Kept)| {
-        let (measure, found) = match compare(&program.pt, &base.pt) {
-            Some(r) => (Measure::Pt, r),
-            None => (Measure::Et, compare(&program.et, &base.et)?),
-        };
-        let elapsed = compare(&program.et, &base.et).filter(|_| measure == Measure::Pt);
-        let by_elapsed =
-            elapsed.map(|r| ElapsedRatio { ratio: r.ratio, verdict: verdict(&r.interval), interval: r.interval });
+        let ratios = ratios(program, base);
+        let by = |m| ratios.iter().find(|r: &&MeasureRatio| r.measure == m);
+        let found = by(Measure::Pt).or_else(|| by(Measure::Et))?.clone();
         Some(Comparison {
             series: count(i),
             reference: count(reference),
-            measure,
+            measure: found.measure,
             ratio: found.ratio,
-            verdict: verdict(&found.interval),
+            verdict: found.verdict,
             interval: found.interval,
             pairs: found.pairs,
             paired_in_time: run.plan.order != Order::Sequential,
-            by_elapsed,
+            ratios,
         })
     };
     others.filter_map(one).collect()
+}
+
+fn ratios(program: &Kept, base: &Kept) -> Vec<MeasureRatio> {
+    let sides = [
+        (Measure::Et, &program.et, &base.et),
+        (Measure::Pt, &program.pt, &base.pt),
+        (Measure::Net, &program.net, &base.net),
+    ];
+    let ratio = |(measure, times, reference): (Measure, &Vec<_>, &Vec<_>)| {
+        let r = compare(times, reference)?;
+        let verdict = verdict(&r.interval);
+        Some(MeasureRatio { measure, ratio: r.ratio, interval: r.interval, pairs: r.pairs, verdict })
+    };
+    sides.into_iter().filter_map(ratio).collect()
 }

@@ -196,7 +196,7 @@ pub struct Comparison {
     pub series: u32,
     /// Index of the reference.
     pub reference: u32,
-    /// The measure: PT where both have it, else ET.
+    /// The measure of the verdict: PT where both have it, else ET, unless another was chosen.
     pub measure: Measure,
     /// Median of the ratios of samples of the same round; over retained ones.
     pub ratio: f64,
@@ -208,19 +208,48 @@ pub struct Comparison {
     pub paired_in_time: bool,
     /// The verdict.
     pub verdict: Verdict,
-    /// The same by elapsed time, where `measure` is PT: programs that wait may differ in nothing else.
-    pub by_elapsed: Option<ElapsedRatio>,
+    /// The ratios by every measure that both programs have: elapsed time, process time, net time.
+    pub ratios: Vec<MeasureRatio>,
 }
 
-/// Ratio of elapsed times, as in [`Comparison`].
+/// Ratio of the times of one measure, as in [`Comparison`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ElapsedRatio {
+pub struct MeasureRatio {
+    /// The measure.
+    pub measure: Measure,
     /// Median of the ratios of samples of the same round; over retained ones.
     pub ratio: f64,
     /// 95% sign-test interval of that ratio.
     pub interval: Result<Interval, NoInterval>,
+    /// Pairs used.
+    pub pairs: u32,
     /// The verdict.
     pub verdict: Verdict,
+}
+
+impl Comparison {
+    /// The ratio by a measure, if both programs have it.
+    pub fn by(&self, measure: Measure) -> Option<&MeasureRatio> {
+        self.ratios.iter().find(|r| r.measure == measure)
+    }
+
+    /// Makes a measure the one of the verdict; without its ratio nothing changes, and the result is false.
+    pub fn choose(&mut self, measure: Measure) -> bool {
+        let Some(chosen) = self.by(measure).cloned() else { return false };
+        self.measure = measure;
+        self.ratio = chosen.ratio;
+        self.interval = chosen.interval;
+        self.pairs = chosen.pairs;
+        self.verdict = chosen.verdict;
+        true
+    }
+
+    /// The ratio by elapsed or process time that has another verdict than the chosen measure. It answers another question:
+    /// programs that wait or run in parallel differ in one of the two only, or in opposite directions.
+    pub fn disagreeing(&self) -> Option<&MeasureRatio> {
+        let others = self.ratios.iter().filter(|r| r.measure != self.measure && r.measure != Measure::Net);
+        others.into_iter().find(|r| r.verdict != self.verdict)
+    }
 }
 
 /// A remark that a reader must see.
@@ -249,4 +278,20 @@ pub struct RunReport {
     pub profile: Result<String, String>,
     /// What must be said.
     pub remarks: Vec<Remark>,
+}
+
+impl RunReport {
+    /// Compares the programs by this measure: verdicts, order and tables follow it.
+    ///
+    /// # Errors
+    /// The first program that cannot be compared by it; nothing is changed then.
+    pub fn compare_by(&mut self, measure: Measure) -> Result<(), u32> {
+        if let Some(c) = self.comparisons.iter().find(|c| c.by(measure).is_none()) {
+            return Err(c.series);
+        }
+        for c in &mut self.comparisons {
+            c.choose(measure);
+        }
+        Ok(())
+    }
 }

@@ -65,6 +65,7 @@ impl<'a> Grouped<'a> {
 pub(crate) struct Kept {
     pub pt: Vec<(u32, f64)>,
     pub et: Vec<(u32, f64)>,
+    pub net: Vec<(u32, f64)>,
 }
 
 /// Families of names met before: a run has few names and many daemons.

@@ -8,7 +8,7 @@ use crate::profile::data::Profile;
 use crate::run::data::Run;
 use crate::run::plan::{Order, RunCount};
 use crate::run::report::account::EntryKind;
-use crate::run::report::data::{Comparison, Remark, SeriesReport};
+use crate::run::report::data::{Comparison, Measure, Remark, SeriesReport};
 use crate::run::report::grouping::{Group, Grouped, Kept};
 use crate::run::report::grouping::{count, reference};
 use crate::run::stopping::relative_half_width;
@@ -144,8 +144,7 @@ fn comparison(c: &Context, pad: &mut Pad) {
 
 /// Programs that wait may differ in elapsed time alone, and parallel ones in the other direction.
 fn by_elapsed(c: &Comparison, pad: &mut Pad) {
-    let Some(other) = c.by_elapsed.as_ref().filter(|e| e.verdict != c.verdict && e.verdict != Verdict::Undecided)
-    else {
+    let Some(other) = c.by(Measure::Et).filter(|e| e.verdict != c.verdict && e.verdict != Verdict::Undecided) else {
         return;
     };
     let word = |v: Verdict| match v {

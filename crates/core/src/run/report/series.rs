@@ -53,7 +53,7 @@ pub(crate) fn series_report<'a>(
         counters: account::counters(&retained),
         resources: resources(&group.good),
     };
-    (report, Kept { pt: pt.kept, et: et.kept })
+    (report, Kept { pt: pt.kept, et: et.kept, net: net.kept })
 }
 
 /// Check 1 of each sample. Task time is the median PT; without any PT, the median ET, which is never far too small.
