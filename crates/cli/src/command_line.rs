@@ -6,13 +6,20 @@ use crate::inc::{command as inc, work};
 use crate::machine::{doctor, restore, tune};
 use crate::noise::command as noise;
 use crate::profile::command as profile;
+use crate::run::shell::shell_syntax;
 use crate::run::{args::RunArgs, command as run};
 use crate::{completions, kbest as clocks, man, study, trace};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use tarebench::sys::spawn::resolve;
 
 /// Measures how long programs take, so that the figure can be trusted.
 ///
 /// Gross time, less what the machine added (the tare: daemons, interrupts, hypervisor, waiting), is net time.
+/// `tare 'PROG ARGS'` is short for `tare run 'PROG ARGS'`.
 #[derive(Parser)]
 #[command(name = "tare", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
@@ -45,6 +52,60 @@ enum Command {
     Restore(restore::RestoreArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
+}
+
+/// The command that was asked for; programs without one are for `tare run`.
+///
+/// Help, the version and wrong options end the process, by clap.
+pub fn parse(mut arguments: Vec<OsString>) -> Result<Cli, Failure> {
+    match arguments.get(1).map(|first| what_is(first)) {
+        Some(First::Programs) => arguments.insert(1, "run".into()),
+        Some(First::Neither) => return Err(neither(arguments)),
+        Some(First::Command) | None => {}
+    }
+    Ok(Cli::parse_from(arguments))
+}
+
+/// What the first argument is.
+#[derive(Debug, PartialEq, Eq)]
+enum First {
+    /// A command of tare, or an option of tare itself.
+    Command,
+    /// A program, or an option of `tare run`.
+    Programs,
+    /// Neither a command nor a program.
+    Neither,
+}
+
+fn what_is(first: &OsStr) -> First {
+    let text = first.to_string_lossy();
+    let mut own = Cli::command();
+    own.build();
+    if own.find_subcommand(first).is_some() || matches!(&*text, "" | "-h" | "--help" | "-V" | "--version") {
+        return First::Command;
+    }
+    // An option, a path, or words: what is wrong with it, `tare run` reports.
+    if text.starts_with('-') || text.contains(|c: char| c.is_whitespace() || "/{".contains(c)) {
+        return First::Programs;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_program = resolve(first.as_bytes(), path.as_bytes(), Path::new(".")).is_ok();
+    if is_program || shell_syntax(&text).is_some() { First::Programs } else { First::Neither }
+}
+
+/// The failure of a first argument that is neither a command nor a program, with the command that it resembles.
+fn neither(arguments: Vec<OsString>) -> Failure {
+    let first = arguments.get(1).map(|a| a.to_string_lossy().into_owned()).unwrap_or_default();
+    let similar = Cli::try_parse_from(arguments).err().and_then(|e| match e.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::String(s)) => Some(s.clone()),
+        Some(ContextValue::Strings(list)) => list.first().cloned(),
+        _ => None,
+    });
+    let hint = match similar {
+        Some(command) => format!("did you mean `tare {command}`? `tare --help` lists the commands"),
+        None => "`tare --help` lists the commands".to_owned(),
+    };
+    Failure::usage(format!("`{first}` is neither a command of tare nor a program on PATH")).hint(hint)
 }
 
 /// Runs the command that was asked for.

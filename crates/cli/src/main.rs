@@ -25,16 +25,23 @@ mod run;
 mod study;
 mod trace;
 
-use crate::command_line::{Cli, dispatch};
-use clap::Parser;
+use crate::command_line::{dispatch, parse};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse()) {
-        Ok(exit) => ExitCode::from(exit as u8),
-        Err(failure) => {
-            output::error(&failure);
-            ExitCode::from(failure.exit as u8)
+    let ended = parse(std::env::args_os().collect()).and_then(dispatch);
+    let (exit, failure) = match ended {
+        Ok(exit) => (exit, None),
+        Err(failure) => (failure.exit, Some(failure)),
+    };
+    if let Some(failure) = failure {
+        output::error(&failure);
+    }
+    match output::check_written() {
+        Ok(()) => ExitCode::from(exit as u8),
+        Err(not_written) => {
+            output::error(&not_written);
+            ExitCode::from(not_written.exit as u8)
         }
     }
 }

@@ -1,13 +1,34 @@
 //! What the user sees: style of the terminal, reports, exports, errors.
 
-use crate::exit::Failure;
-use std::io::Write;
+use crate::exit::{Exit, Failure};
+use std::io::{ErrorKind, Write};
+use std::sync::OnceLock;
 use tarebench::core::base::units::Nanos;
 
-/// Writes to standard output. A reader that has gone away (`tare show | head`) is no error.
+/// The first error of writing to standard output.
+static NOT_WRITTEN: OnceLock<String> = OnceLock::new();
+
+/// Writes to standard output. A reader that has gone away (`tare show | head`) is no error; another error is remembered for
+/// [`check_written`], so that measuring and keeping go on.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            let _ = NOT_WRITTEN.set(e.to_string());
+        }
+        _ => {}
+    }
+}
+
+/// Whether all that was printed could be written.
+///
+/// # Errors
+/// Exit code 4, with the system's words.
+pub fn check_written() -> Result<(), Failure> {
+    match NOT_WRITTEN.get() {
+        None => Ok(()),
+        Some(e) => Err(Failure { exit: Exit::System, message: format!("write to standard output: {e}"), hint: None }),
+    }
 }
 
 /// Prints a failure: one sentence, and what to do.

@@ -67,7 +67,12 @@ impl Exports {
         if to_stdout > 1 {
             return Err(Failure::usage("more than one export goes to standard output"));
         }
-        for file in self.files().into_iter().flatten().filter(|f| f.as_os_str() != "-") {
+        let files: Vec<&PathBuf> = self.files().into_iter().flatten().filter(|f| f.as_os_str() != "-").collect();
+        for (i, file) in files.iter().enumerate() {
+            if files.get(..i).unwrap_or_default().iter().any(|f| is_same(f, file)) {
+                return Err(Failure::usage(format!("two exports go to one file: {}", file.display()))
+                    .hint("each overwrites the other: name a file for each"));
+            }
             let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
             opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
         }
@@ -149,6 +154,13 @@ impl Exports {
         }
         Ok(())
     }
+}
+
+/// Whether both names are of one file; the first one is there.
+fn is_same(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let regular = |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| (m.dev(), m.ino()));
+    a == b || regular(a).is_some_and(|of_a| regular(b) == Some(of_a))
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {

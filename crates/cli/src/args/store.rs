@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 use tarebench::core::documents::head::{Id, Kind};
 use tarebench::run::session::{Place, store_path};
@@ -11,18 +12,20 @@ use tarebench::store::{SqliteStore, Store, Stored};
 #[derive(Args)]
 pub struct StoreArgs {
     /// Store of runs, or `none` to keep nothing [default: $XDG_DATA_HOME/tarebench/tare.db]
-    #[arg(long, value_name = "FILE", env = "TARE_DB", global = true, help_heading = "Store")]
+    #[arg(long, value_name = "FILE", env = "TARE_DB", global = true, help_heading = "Store",
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
     db: Option<PathBuf>,
 }
 
 impl StoreArgs {
     /// The file that the user named, if any.
     pub fn named(&self) -> Option<&Path> {
-        self.db.as_deref()
+        // An empty TARE_DB is as none at all, as with other variables.
+        self.db.as_deref().filter(|p| !p.as_os_str().is_empty())
     }
 
     fn is_none(&self) -> bool {
-        self.db.as_deref().is_some_and(|p| p.as_os_str() == "none")
+        self.named().is_some_and(|p| p.as_os_str() == "none")
     }
 
     /// Where the file is.
@@ -31,7 +34,7 @@ impl StoreArgs {
             let what = "there is no store to look into, as `none` was asked for (--db or TARE_DB)";
             return Err(Failure::usage(what).hint("name its file, or leave --db out and unset TARE_DB"));
         }
-        Ok(store_path(self.db.as_deref())?)
+        Ok(store_path(self.named())?)
     }
 
     /// To write to.

@@ -23,23 +23,24 @@ pub struct WhatArgs {
     /// Name of the reference program in tables
     #[arg(long, value_name = "NAME", requires = "reference")]
     pub reference_name: Option<String>,
-    /// Name of a program in tables; once for each program, in their order
+    /// Name of a program in tables; once for each program, or for each with each combination of parameters
     #[arg(short = 'n', long, value_name = "NAME")]
     pub command_name: Vec<String>,
-    /// Run the programs by this shell: `default` (/bin/sh), `none`, or a shell's command
-    #[arg(short = 'S', long, value_name = "SHELL", default_value = "none")]
-    pub shell: String,
-    /// No shell; this is the default, the option is there for hyperfine's users
-    #[arg(short = 'N')]
+    /// Run the programs by this shell: `default` (/bin/sh), `none`, or a shell's command [default: /bin/sh for strings
+    /// with operators, redirections, patterns, variables or shell commands, none for others]
+    #[arg(short = 'S', long, value_name = "SHELL", overrides_with_all = ["shell", "no_shell"])]
+    pub shell: Option<String>,
+    /// Use no shell, as -S none: a string that needs one is an error
+    #[arg(short = 'N', overrides_with_all = ["shell", "no_shell"])]
     pub no_shell: bool,
     /// Replace {VAR} by the numbers from MIN to MAX, a program for each
     #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], allow_hyphen_values = true)]
     pub parameter_scan: Vec<String>,
     /// Step of -P
-    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
+    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan", allow_negative_numbers = true)]
     pub parameter_step_size: Option<String>,
     /// Replace {VAR} by each of these values, a program for each; several lists are combined
-    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUE,…"])]
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUE,…"], allow_hyphen_values = true)]
     pub parameter_list: Vec<String>,
 }
 
@@ -48,19 +49,22 @@ pub struct WhatArgs {
 #[command(next_help_heading = "Samples")]
 pub struct CountArgs {
     /// Executions of each program before counting begins; stored, not counted
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    #[arg(short, long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub warmup: u32,
     /// Counted samples per program [default: 10]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), conflicts_with_all = ["precision", "min_runs", "max_runs"])]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=10_000_000), conflicts_with_all = ["precision", "min_runs", "max_runs"])]
     pub runs: Option<u32>,
     /// Go on until the median of PT is known to ± REL of it (its 95% interval), e.g. 0.01 for 1%
-    #[arg(long, value_name = "REL")]
+    #[arg(long, value_name = "REL", allow_negative_numbers = true)]
     pub precision: Option<f64>,
     /// At least so many samples of each program [with --precision: 10]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub min_runs: Option<u32>,
     /// At most so many samples of each program [with --precision: 500]
-    #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(short = 'M', long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub max_runs: Option<u32>,
     /// Begin no further round after so long: 500ms, 90s, 10min, 2h; a bare number is seconds
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -86,10 +90,10 @@ pub struct HookArgs {
     /// Before a program's first sample
     #[arg(short, long, value_name = "CMD")]
     pub setup: Option<String>,
-    /// Before each sample; given once, or once for each program
+    /// Before each sample; given once, or once for each program, the reference first
     #[arg(short, long, value_name = "CMD")]
     pub prepare: Vec<String>,
-    /// After each sample; given once, or once for each program
+    /// After each sample; given once, or once for each program, the reference first
     #[arg(short = 'C', long, value_name = "CMD")]
     pub conclude: Vec<String>,
     /// After a program's last sample, however that ended
@@ -144,7 +148,7 @@ pub struct ConditionArgs {
 #[command(next_help_heading = "Statistics")]
 pub struct StatisticsArgs {
     /// Discard what lies so many standard deviations from the mean: 2 is strict, 5 relaxed
-    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
     pub sigma: f64,
     /// Profile of daemons whose cutoffs discard samples: a name, or none [default: this machine's newest]
     #[arg(long, value_name = "NAME")]
@@ -158,7 +162,8 @@ pub struct StatisticsArgs {
 /// Time one or more programs
 ///
 /// `tare run -- PROG ARGS…` times one program with its own arguments; `tare run 'PROG A' 'PROG B'` times each
-/// string, split into words as a shell would, but without a shell (-S asks for one).
+/// string, split into words as a shell would. A string that only a shell can run (`a | b`, `x > file`, `*`, `$VAR`, `cd`)
+/// is run by /bin/sh, and the start of the shell is measured and shown beside the result.
 #[derive(Args)]
 #[command(after_help = AFTER)]
 pub struct RunArgs {

@@ -6,22 +6,34 @@ use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::progress::Progress;
 use crate::run::args::RunArgs;
-use crate::run::plan;
-use crate::run::self_check;
+use crate::run::plan::{self, Built};
+use crate::run::shell::ShellSyntax;
+use crate::run::{self_check, startable};
+use std::collections::BTreeMap;
+use tarebench::core::run::plan::{Command, Plan};
+use tarebench::core::run::report::data::RunReport;
+use tarebench::core::sample::data::Outcome;
+use tarebench::render::kit::number;
 use tarebench::run::session::{Measured, Options, Why, measure};
+use tarebench::run::shell_start::{ShellStart, shell_starts};
 use tarebench::sys::signals::Signals;
 
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     if let Some(rounds) = args.self_check {
         return self_check::run(rounds, &args.style.show()?);
     }
-    let plan = plan::build(&args)?;
+    let Built { plan, by_shell } = plan::build(&args)?;
+    startable::check(&plan)?;
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
+    if !show.is_quiet() {
+        say_shell(&by_shell);
+    }
     let mut place = args.store.place()?;
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = args.tuning.begin(&signals)?;
-    let notes = tuned.as_ref().map(|t| t.report().notes()).unwrap_or_default();
+    let mut notes = tuned.as_ref().map(|t| t.report().notes()).unwrap_or_default();
+    note_shells(&plan, &signals, &mut notes)?;
     let mut progress = Progress::new(&show, &plan);
     let options = Options { pt_source: args.pt_source.map(Into::into), notes };
     let measured = measure(plan, &mut place, options, &signals, &mut |run, e| progress.on(run, &e));
@@ -29,6 +41,34 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let restored = TuneAround::end(tuned);
     let exit = finish(measured?, &show, &args.exports)?;
     restored.map(|()| exit)
+}
+
+/// Says which programs the shell runs though nobody asked for it.
+fn say_shell(by_shell: &[(String, ShellSyntax)]) {
+    let Some((text, syntax)) = by_shell.first() else { return };
+    let text = tarebench::render::kit::text::shown(text);
+    let others = match by_shell.len() - 1 {
+        0 => String::new(),
+        1 => ", and one other program".to_owned(),
+        n => format!(", and {n} other programs"),
+    };
+    let syntax = syntax.to_string();
+    let syntax = tarebench::render::kit::text::shown(&syntax);
+    eprintln!("tare: /bin/sh runs `{text}`{others}, as it has {syntax}; -N forbids it");
+}
+
+/// Measures the shells' own starts, and keeps them with the run. They are part of each sample, and never subtracted.
+fn note_shells(plan: &Plan, signals: &Signals, notes: &mut BTreeMap<String, String>) -> Result<(), Failure> {
+    let sentence = |s: &ShellStart| {
+        let words: Vec<String> = s.shell.iter().map(ToString::to_string).collect();
+        let time = number::time(s.median().as_f64(), None, true).unwrap_or_default();
+        format!("`{} -c :` takes {time} (median of {} starts)", words.join(" "), s.elapsed.len())
+    };
+    let starts = shell_starts(plan, signals).map_err(tarebench::run::session::SessionError::Run)?;
+    if !starts.is_empty() {
+        notes.insert("shell".to_owned(), starts.iter().map(sentence).collect::<Vec<_>>().join("; "));
+    }
+    Ok(())
 }
 
 /// Prints and exports what was measured, and says how it ended.
@@ -45,8 +85,7 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
         None => f,
     };
     match measured.why {
-        Why::Finished if report.series.iter().any(|s| s.failures.iter().any(|f| !f.ignored)) => Ok(Exit::ProgramFailed),
-        Why::Finished => Ok(Exit::Done),
+        Why::Finished => ended(&report),
         Why::Interrupted(signal) => {
             let n = measured.samples.len();
             let message = format!("interrupted by signal {signal}; {n} samples are kept");
@@ -57,5 +96,28 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
             Err(with_hint(Failure { exit: Exit::System, message, hint: None }))
         }
         Why::Failed(e) => Err(with_hint(Failure::system(format!("measuring stopped: {e}")))),
+    }
+}
+
+/// How a finished run ends: with the first failure that was not accepted, if there is one.
+fn ended(report: &RunReport) -> Result<Exit, Failure> {
+    let failures = report.series.iter().flat_map(|s| s.failures.iter().map(move |f| (s, f)));
+    let Some((series, failure)) = failures.filter(|(_, f)| !f.ignored).next() else { return Ok(Exit::Done) };
+    let which = format!("{} {}", if failure.warmup { "warm-up" } else { "sample" }, failure.index + 1);
+    let message = format!("`{}`: {which}: {}", series.program.label, failure.outcome);
+    let failed = |exit, hint: &str| Err(Failure { exit, message, hint: Some(hint.to_owned()) });
+    match &failure.outcome {
+        // Setup and prepare have run, so that the program is not there at all.
+        Outcome::NotStarted { .. } if failure.index == 0 => {
+            failed(Exit::Usage, "check its spelling, and that the setup or prepare command makes it")
+        }
+        Outcome::NotStarted { .. } => failed(Exit::ProgramFailed, "it could be started before: something removed it"),
+        Outcome::HookFailed { .. } => failed(Exit::ProgramFailed, "run the command by itself to see why"),
+        Outcome::Exited { code: 127 } if matches!(series.program.command, Command::Shell { .. }) => failed(
+            Exit::ProgramFailed,
+            "the shell has no such command: check its spelling, or name another shell by -S",
+        ),
+        Outcome::TimedOut { .. } => failed(Exit::ProgramFailed, "--timeout sets how long an execution may take"),
+        _ => failed(Exit::ProgramFailed, "--show-output shows what it says; -i counts failing executions too"),
     }
 }

@@ -2,5 +2,9 @@
 
 pub mod args;
 pub mod command;
+pub mod parameters;
 pub mod plan;
+pub mod programs;
 pub mod self_check;
+pub mod shell;
+pub mod startable;

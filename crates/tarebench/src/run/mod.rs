@@ -1,2 +1,3 @@
 pub mod self_check;
 pub mod session;
+pub mod shell_start;

@@ -103,6 +103,9 @@ fn tuning(run: &Run, pad: &mut Pad) {
     if let Some(what) = run.notes.get("tuned") {
         pad.inform(format!("The machine was tuned for this run: {what}."));
     }
+    if let Some(what) = run.notes.get("shell") {
+        pad.inform(format!("A shell starts in each sample, as part of its time: {what}."));
+    }
     if let Some(what) = run.notes.get("changed") {
         pad.warn(format!("The machine changed while it was measured: {what}."));
     }

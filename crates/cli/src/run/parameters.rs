@@ -1,0 +1,216 @@
+//! Parameters of programs (`-L`, `-P`): their values, their combinations, and how they are put into texts.
+
+use crate::exit::Failure;
+use std::collections::BTreeMap;
+use tarebench::core::base::name::Name;
+
+/// Most programs that parameters may make, against a slip of the finger.
+pub const MOST_PROGRAMS: usize = 10_000;
+
+/// A parameter's values of one program, by name.
+pub type Values = BTreeMap<String, String>;
+
+/// All combinations of the parameters' values, the first parameter varying fastest as in hyperfine; one empty combination
+/// without parameters.
+pub fn combinations(scans: &[String], step: Option<&str>, lists: &[String]) -> Result<Vec<Values>, Failure> {
+    let mut all = vec![Values::new()];
+    for (name, values) in parameters(scans, step, lists)? {
+        check_name(&name)?;
+        if all.iter().any(|c| c.contains_key(&name)) {
+            return Err(Failure::usage(format!("the parameter `{name}` is given twice")));
+        }
+        if all.len().saturating_mul(values.len()) > MOST_PROGRAMS {
+            return Err(Failure::usage(format!("more than {MOST_PROGRAMS} combinations of parameters")));
+        }
+        let with = |c: &Values, v: &String| {
+            let mut c = c.clone();
+            c.insert(name.clone(), v.clone());
+            c
+        };
+        all = values.iter().flat_map(|v| all.iter().map(move |c| (c, v))).map(|(c, v)| with(c, v)).collect();
+    }
+    Ok(all)
+}
+
+fn parameters(scans: &[String], step: Option<&str>, lists: &[String]) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let mut all = Vec::new();
+    for scan in scans.chunks(3) {
+        if let [name, min, max] = scan {
+            all.push((name.clone(), scan_values(min, max, step)?));
+        }
+    }
+    for list in lists.chunks(2) {
+        if let [name, values] = list {
+            all.push((name.clone(), split_commas(values)));
+        }
+    }
+    Ok(all)
+}
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    if name.is_empty() || name.contains(['{', '}']) {
+        return Err(
+            Failure::usage(format!("`{name}` is no name of a parameter")).hint("e.g. -L level 1,6,9 for {level}")
+        );
+    }
+    Ok(())
+}
+
+/// Values between commas; `\,` is a comma itself.
+fn split_commas(text: &str) -> Vec<String> {
+    let mut values = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&',') => {
+                chars.next();
+                values.last_mut().into_iter().for_each(|v| v.push(','));
+            }
+            ',' => values.push(String::new()),
+            c => values.last_mut().into_iter().for_each(|v| v.push(c)),
+        }
+    }
+    values
+}
+
+/// Most decimals of a scanned number: 10^18 of its units still fit beside 20 digits before the point.
+const MOST_DECIMALS: usize = 18;
+
+/// Numbers from `min` to `max`, computed in units of the finest decimal given, so that 0.1 steps do not drift.
+fn scan_values(min: &str, max: &str, step: Option<&str>) -> Result<Vec<String>, Failure> {
+    let step = step.unwrap_or("1");
+    let decimals = |t: &str| t.split_once('.').map_or(0, |(_, d)| d.len());
+    let places = [min, max, step].into_iter().map(decimals).max().unwrap_or(0);
+    if places > MOST_DECIMALS {
+        return Err(Failure::usage(format!("parameter scan: {places} decimals, expected at most {MOST_DECIMALS}")));
+    }
+    let (min_n, max_n, step_n) = (scaled(min, places)?, scaled(max, places)?, scaled(step, places)?);
+    if step_n <= 0 || min_n > max_n {
+        return Err(Failure::usage(format!(
+            "parameter scan: from {min} to {max} by {step}: expected MIN ≤ MAX and a positive step"
+        )));
+    }
+    if (max_n - min_n) / step_n >= MOST_PROGRAMS as i128 {
+        return Err(Failure::usage(format!("parameter scan: more than {MOST_PROGRAMS} values")));
+    }
+    let show = |n: i128| {
+        let unit = 10i128.pow(places as u32);
+        let sign = if n < 0 { "-" } else { "" };
+        let n = n.abs();
+        if places == 0 { format!("{sign}{n}") } else { format!("{sign}{}.{:0places$}", n / unit, n % unit) }
+    };
+    Ok((0..=(max_n - min_n) / step_n).map(|i| show(min_n + i * step_n)).collect())
+}
+
+/// A decimal number in units of its last of so many places.
+fn scaled(text: &str, places: usize) -> Result<i128, Failure> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
+    let is_number = !whole.is_empty() && whole.len() <= 18 && all_digits(whole) && all_digits(fraction);
+    let n = format!("{whole}{fraction:0<places$}").parse::<i128>().ok().filter(|_| is_number);
+    let n = n.ok_or_else(|| Failure::usage(format!("parameter scan: `{text}` is not a number such as 5 or 0.25")))?;
+    Ok(if text.starts_with('-') { -n } else { n })
+}
+
+/// Puts parameters' values in place of `{NAME}`, in one pass: a value is never looked into.
+pub fn substitute(text: &str, values: &Values) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        out.push_str(&rest[..open]);
+        let after = &rest[open + 1..];
+        let value = after.find('}').and_then(|close| Some((values.get(&after[..close])?, &after[close + 1..])));
+        match value {
+            Some((value, tail)) => {
+                out.push_str(value);
+                rest = tail;
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The same in a word of any bytes.
+pub fn substitute_bytes(word: &Name, values: &Values) -> Name {
+    match std::str::from_utf8(word.as_bytes()) {
+        Ok(text) => Name::new(substitute(text, values).into_bytes()),
+        Err(_) => word.clone(),
+    }
+}
+
+/// A text with its parameters, and after it those that it does not show: `make (branch = a)`.
+pub fn label(template: &str, values: &Values) -> String {
+    let unused: Vec<String> = values
+        .iter()
+        .filter(|(name, _)| !template.contains(&format!("{{{name}}}")))
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    let text = substitute(template, values);
+    if unused.is_empty() { text } else { format!("{text} ({})", unused.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scans_do_not_drift() {
+        assert_eq!(scan_values("1", "3", None).unwrap(), ["1", "2", "3"]);
+        assert_eq!(scan_values("0", "0.3", Some("0.1")).unwrap(), ["0.0", "0.1", "0.2", "0.3"]);
+        assert_eq!(scan_values("-1", "1", Some("0.5")).unwrap(), ["-1.0", "-0.5", "0.0", "0.5", "1.0"]);
+        let thirds = ["0.0000000000", "0.3333333333", "0.6666666666", "0.9999999999"];
+        assert_eq!(scan_values("0", "1", Some("0.3333333333")).unwrap(), thirds);
+        for (a, b, s) in [
+            ("3", "1", None),
+            ("1", "2", Some("0")),
+            ("x", "2", None),
+            ("--1", "2", None),
+            ("1.+5", "2", None),
+            ("0", "1000000", None),
+            ("0", "1", Some("0.0000000000000000001")),
+            ("0", "99999999999999999999", None),
+        ] {
+            assert!(scan_values(a, b, s).is_err(), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn values_are_put_in_once() {
+        let values = Values::from([("a".to_owned(), "{b}".to_owned()), ("b".to_owned(), "2".to_owned())]);
+        assert_eq!(substitute("x{a}y{b}{c}{", &values), "x{b}y2{c}{");
+    }
+
+    #[test]
+    fn lists_of_values() {
+        assert_eq!(split_commas(r"a,b\,c,,"), ["a", "b,c", "", ""]);
+    }
+
+    #[test]
+    fn the_first_list_varies_fastest() {
+        let lists = ["a", "1,2", "b", "x,y"].map(str::to_owned);
+        let all = combinations(&[], None, &lists).unwrap();
+        let all: Vec<String> = all.iter().map(|v| format!("{}{}", v["a"], v["b"])).collect();
+        assert_eq!(all, ["1x", "2x", "1y", "2y"]);
+    }
+
+    #[test]
+    fn a_parameter_has_a_name() {
+        for name in ["", "{a}", "}"] {
+            assert!(combinations(&[], None, &[name.to_owned(), "a,b".to_owned()]).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn labels_show_every_parameter() {
+        let values = Values::from([("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())]);
+        assert_eq!(label("x {a}", &values), "x 1 (b = 2)");
+        assert_eq!(label("x", &values), "x (a = 1, b = 2)");
+        assert_eq!(label("{a}{b}", &values), "12");
+    }
+}

@@ -1,0 +1,144 @@
+//! Whether the programs of a plan can be started: found out before the first sample.
+
+use crate::exit::Failure;
+use crate::run::shell::is_builtin;
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tarebench::core::base::name::Name;
+use tarebench::core::run::plan::{Command, Plan, Program};
+use tarebench::sys::spawn::resolve;
+
+/// Refuses a plan with a program that cannot be started.
+///
+/// A setup or prepare command may make any of the programs, so that a plan with one is only checked for its shells.
+pub fn check(plan: &Plan) -> Result<(), Failure> {
+    let made = plan.programs.iter().any(|p| p.setup.is_some() || p.prepare.is_some());
+    for program in &plan.programs {
+        match &program.command {
+            Command::Argv(words) if !made => check_words(plan, program, words)?,
+            Command::Argv(_) => {}
+            Command::Shell { shell, script } => {
+                check_words(plan, program, shell)?;
+                check_script(plan, shell, script)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_words(plan: &Plan, program: &Program, words: &[Name]) -> Result<(), Failure> {
+    let Some(first) = words.first() else { return Ok(()) };
+    match problem(plan, first) {
+        None => Ok(()),
+        Some(what) => Err(Failure::usage(what).hint(cure(plan, program, first, words.len()))),
+    }
+}
+
+/// What is wrong with this program, in a sentence.
+fn problem(plan: &Plan, name: &Name) -> Option<String> {
+    let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
+    let file = match resolve(name.as_bytes(), search_path(plan).as_bytes(), cwd) {
+        Ok(file) => file,
+        Err(_) => return Some(not_found(plan, name)),
+    };
+    let mut head = [0; 256];
+    let n = std::fs::File::open(&file).and_then(|mut f| f.read(&mut head)).unwrap_or(0);
+    let head = head.get(..n).unwrap_or_default();
+    let interpreter = interpreter(head)?;
+    let there = cwd.join(&interpreter);
+    if !there.exists() {
+        let interpreter = interpreter.display();
+        return Some(format!(
+            "`{name}` cannot be started: its interpreter `{interpreter}` (after `#!`) does not exist"
+        ));
+    }
+    None
+}
+
+fn not_found(plan: &Plan, name: &Name) -> String {
+    let path = Path::new(OsStr::from_bytes(plan.cwd.as_bytes())).join(OsStr::from_bytes(name.as_bytes()));
+    let has_folder = name.as_bytes().contains(&b'/');
+    let what = match std::fs::metadata(&path) {
+        Ok(m) if m.is_dir() => "it is a folder",
+        Ok(_) if has_folder => "it is not executable",
+        Ok(_) => "there is no such program on PATH, though there is such a file in the working directory",
+        Err(_) if has_folder => "there is no such file",
+        Err(_) => "there is no such program on PATH",
+    };
+    format!("`{name}` cannot be started: {what}")
+}
+
+/// The file named after `#!`.
+fn interpreter(head: &[u8]) -> Option<PathBuf> {
+    let line = head.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
+    let word = line.split(|b| matches!(b, b' ' | b'\t')).find(|w| !w.is_empty())?;
+    Some(PathBuf::from(OsStr::from_bytes(word)))
+}
+
+/// The nearest cure.
+fn cure(plan: &Plan, program: &Program, name: &Name, words: usize) -> String {
+    let text = name.to_string();
+    let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
+    let file = cwd.join(OsStr::from_bytes(name.as_bytes()));
+    if matches!(program.command, Command::Shell { .. }) {
+        return "-S names another shell, e.g. -S bash".to_owned();
+    }
+    if is_builtin(&text) {
+        let script = program.label.replace('\'', r"'\''");
+        return format!("`{text}` is a command of the shell: tare run -S default '{script}'");
+    }
+    if words == 1 && text.contains(char::is_whitespace) {
+        return "a program and its arguments in one string stand before any `--`: tare run 'PROG ARGS'".to_owned();
+    }
+    let several = plan.programs.len() > 1 && plan.programs.iter().all(|p| p.parameters.is_empty());
+    let first_starts = || plan.programs.first().is_some_and(|p| problem_of(plan, p).is_none());
+    if several && words == 1 && !program.reference && first_starts() {
+        let all: Vec<&str> = plan.programs.iter().map(|p| p.label.as_str()).collect();
+        return format!("each string is a program; for one program and its arguments: tare run -- {}", all.join(" "));
+    }
+    match std::fs::metadata(&file) {
+        Ok(m) if m.is_dir() => "name a program in it".to_owned(),
+        Ok(_) if !text.contains('/') => format!("name it by its path: ./{text}"),
+        Ok(m) if m.permissions().mode() & 0o111 == 0 => format!("chmod +x {text}, or name the program that runs it"),
+        Ok(_) => "correct its first line, or name the program that runs it".to_owned(),
+        Err(_) => "check its spelling; -S SHELL runs it by a shell, for a function or an alias".to_owned(),
+    }
+}
+
+fn problem_of(plan: &Plan, program: &Program) -> Option<String> {
+    program.command.words().first().and_then(|name| problem(plan, name))
+}
+
+/// PATH as the programs have it.
+fn search_path(plan: &Plan) -> OsString {
+    let set = plan.env.iter().find(|(k, _)| k.as_bytes() == b"PATH");
+    let set = set.map(|(_, v)| OsStr::from_bytes(v.as_bytes()).to_owned());
+    set.or_else(|| std::env::var_os("PATH")).unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
+}
+
+/// Shells that read a script without running it by `-n`.
+const CHECKING_SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"];
+
+/// Has the shell read the script without running it, so that its own words on a mistake are shown.
+fn check_script(plan: &Plan, shell: &[Name], script: &Name) -> Result<(), Failure> {
+    let [name] = shell else { return Ok(()) };
+    let file = Path::new(OsStr::from_bytes(name.as_bytes()));
+    if !file.file_name().and_then(OsStr::to_str).is_some_and(|n| CHECKING_SHELLS.contains(&n)) {
+        return Ok(());
+    }
+    let mut command = std::process::Command::new(file);
+    command.args(["-n", "-c"]).arg(OsStr::from_bytes(script.as_bytes()));
+    command.stdin(std::process::Stdio::null()).current_dir(OsStr::from_bytes(plan.cwd.as_bytes()));
+    command.env("PATH", search_path(plan));
+    let Ok(out) = command.output() else { return Ok(()) };
+    if out.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&out.stderr);
+    let words: Vec<&str> = words.lines().map(str::trim).filter(|l| !l.is_empty()).take(3).collect();
+    Err(Failure::usage(format!("{name} cannot read `{script}`: {}", words.join("; ")))
+        .hint("close its quotes and brackets, or name another shell by -S"))
+}

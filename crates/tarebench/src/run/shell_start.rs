@@ -1,0 +1,92 @@
+//! What the start of a shell takes: the part of a sample that is the shell's and not the script's.
+
+use tarebench_core::base::name::Name;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::run::plan::{Command, Output, Plan};
+use tarebench_run::RunError;
+use tarebench_run::launch::{Launcher, ProcessLauncher};
+use tarebench_sys::clock;
+use tarebench_sys::signals::Signals;
+
+/// Starts at most so many times, after one that is not counted.
+const STARTS: usize = 11;
+/// Starts no further one after so long.
+const BUDGET: Nanos = Nanos::from_millis(150);
+/// Ends one that takes longer.
+const LIMIT: Nanos = Nanos::from_millis(5_000);
+
+/// The starts of a shell with an empty script (`sh -c :`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellStart {
+    /// The shell's words.
+    pub shell: Vec<Name>,
+    /// Elapsed times in ascending order; never empty.
+    pub elapsed: Vec<Nanos>,
+}
+
+impl ShellStart {
+    /// Median of the elapsed times; of two middle ones the lower.
+    pub fn median(&self) -> Nanos {
+        self.elapsed.get((self.elapsed.len() - 1) / 2).copied().unwrap_or(Nanos::ZERO)
+    }
+}
+
+/// Measures the starts of each shell of the plan, as its programs are started: same environment, CPUs, scheduling and user.
+///
+/// A shell that fails on an empty script has none. It stops when a signal asks tare to end.
+///
+/// # Errors
+/// Those of starting any program of the plan.
+pub fn shell_starts(plan: &Plan, signals: &Signals) -> Result<Vec<ShellStart>, RunError> {
+    let mut found: Vec<ShellStart> = Vec::new();
+    for program in &plan.programs {
+        let Command::Shell { shell, .. } = &program.command else { continue };
+        if found.iter().any(|f| f.shell == *shell) {
+            continue;
+        }
+        let mut empty = program.clone();
+        empty.command = Command::Shell { shell: shell.clone(), script: Name::from(":") };
+        let plan = Plan { programs: vec![empty], output: Output::Null, timeout: Some(LIMIT), ..plan.clone() };
+        let elapsed = starts(&plan, signals)?;
+        if !elapsed.is_empty() {
+            found.push(ShellStart { shell: shell.clone(), elapsed });
+        }
+    }
+    Ok(found)
+}
+
+fn starts(plan: &Plan, signals: &Signals) -> Result<Vec<Nanos>, RunError> {
+    let mut launcher = ProcessLauncher::new(plan)?;
+    let began = clock::monotonic();
+    let mut elapsed = Vec::new();
+    for i in 0..=STARTS {
+        if signals.caught().is_some() || (i > 1 && clock::monotonic() - began > BUDGET) {
+            break;
+        }
+        let done = launcher.execute(0, &[], None, &mut |pid, _| end(pid), signals)?;
+        if !done.outcome.success() {
+            return Ok(Vec::new());
+        }
+        if i > 0 {
+            elapsed.push(done.end.monotonic - done.start.monotonic);
+        }
+    }
+    elapsed.sort_unstable();
+    Ok(elapsed)
+}
+
+fn end(pid: i32) {
+    const SIGKILL: i32 = 9;
+    let _ = tarebench_sys::process::kill(pid, SIGKILL);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_one_of_the_starts() {
+        let start = |ns: &[i64]| ShellStart { shell: Vec::new(), elapsed: ns.iter().map(|n| Nanos(*n)).collect() };
+        assert_eq!((start(&[1, 5, 9]).median(), start(&[1, 5, 6, 9]).median()), (Nanos(5), Nanos(5)));
+    }
+}
