@@ -13,7 +13,7 @@ fuzz_target!(|text: &[u8]| {
     let Ok(learned) = archive.profile.learned() else { return };
     let shown = profile::terminal(&archive.profile, &learned, &[], "", &Style::default());
     assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "control character in {shown:?}");
-    let page = tarebench_render::profile::page::profile(&archive.profile, &learned, &[], String::new());
+    let page = tarebench_render::profile::page::profile(&archive.profile, &learned, &[], &TimeZone::UTC, String::new());
     if let Ok(data) = web::data(&page) {
         assert!(!data.contains('<'));
     }

@@ -40,7 +40,7 @@ pub fn error(failure: &Failure) {
     }
 }
 
-/// A time since 1970 as `YYYY-MM-DD HH:MM:SS` in local time.
+/// A time since 1970 as a date in the machine's time zone.
 pub fn local_time(t: Nanos) -> String {
     tarebench::sys::clock::local_time(t)
 }

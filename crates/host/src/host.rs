@@ -1,16 +1,12 @@
 //! What machine this is.
 
 use std::path::Path;
+use tarebench_core::base::hash::fnv64;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::machine::data::Host;
 use tarebench_sys::procfs::{parse_cpu_list, read_text_below};
 use tarebench_sys::{clock, uname};
-
-/// FNV-1a, 64 bits: stable over versions, which std's hasher does not promise; not for secrets.
-pub(crate) fn fnv(data: &[u8]) -> u64 {
-    data.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
-}
 
 fn text(root: &Path, path: &str) -> Reading<String> {
     read_text_below(root, path).map_err(|e| e.absent("a readable file")).into()
@@ -27,7 +23,7 @@ fn machine(root: &Path, name: &str) -> String {
     let id = id.or_else(|| read_text_below(root, "sys/class/dmi/id/product_uuid").ok());
     let cpu = read_text_below(root, "proc/cpuinfo").ok().and_then(|c| cpuinfo_field(&c, "model name"));
     let id = id.unwrap_or_else(|| format!("{name}/{}", cpu.unwrap_or_default()));
-    format!("{:016x}", fnv(format!("tarebench:{id}").as_bytes()))
+    format!("{:016x}", fnv64(format!("tarebench:{id}").as_bytes()))
 }
 
 /// Identity of the machine whose files are below `root` ([`Host::machine`]).

@@ -6,7 +6,6 @@
 //! its end was being written when the machine or tare stopped, and what it would have said had no consequence yet.
 
 use crate::access::Steps;
-use crate::host::fnv;
 use crate::journal;
 use crate::setting::Target;
 use crate::state::Pending;
@@ -17,6 +16,7 @@ use std::io;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use tarebench_core::base::hash::fnv64;
 use tarebench_core::base::units::Nanos;
 use tarebench_sys::clock;
 
@@ -111,14 +111,14 @@ struct Line<R> {
 
 fn line(boot: &str, record: &Record) -> String {
     let text = serde_json::to_string(&Line { boot: boot.to_owned(), record }).unwrap_or_default();
-    format!("{{\"sum\":\"{:016x}\",{}\n", fnv(text.as_bytes()), text.trim_start_matches('{'))
+    format!("{{\"sum\":\"{:016x}\",{}\n", fnv64(text.as_bytes()), text.trim_start_matches('{'))
 }
 
 fn parse(text: &str) -> Option<(String, Record)> {
     let rest = text.strip_prefix("{\"sum\":\"")?;
     let (sum, rest) = (rest.get(..16)?, rest.get(16..)?.strip_prefix("\",")?);
     let text = format!("{{{rest}");
-    if format!("{:016x}", fnv(text.as_bytes())) != sum {
+    if format!("{:016x}", fnv64(text.as_bytes())) != sum {
         return None;
     }
     serde_json::from_str::<Line<Record>>(&text).ok().map(|l| (l.boot, l.record))

@@ -3,6 +3,7 @@
 
 use insta::assert_snapshot;
 use std::collections::BTreeMap;
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
@@ -119,7 +120,7 @@ const GRAIN: Nanos = Nanos(10_000);
 fn made(cpus: &[u32], grains: &[Nanos]) -> (Page, Vec<Grain>) {
     let noise = noise(cpus, grains);
     let grains = report(&noise, &DELAYS, 1);
-    (tarebench_render::noise::page::noise(&head(), &noise, &grains, "tare 0.1.0".to_owned()), grains)
+    (tarebench_render::noise::page::noise(&head(), &noise, &grains, &TimeZone::UTC, "tare 0.1.0".to_owned()), grains)
 }
 
 fn files(page: &Page) -> BTreeMap<String, String> {
@@ -214,7 +215,7 @@ fn a_bound_that_is_not_there_reaches_to_the_top() {
     let mut grains = report(&noise, &DELAYS, 1);
     let job = grains[0].jobs.last_mut().unwrap();
     job.slowdown = Expected::Extrapolated { value: 9.0, bounds: Bounds { low: 2.0, high: None } };
-    let page = tarebench_render::noise::page::noise(&head(), &noise, &grains, String::new());
+    let page = tarebench_render::noise::page::noise(&head(), &noise, &grains, &TimeZone::UTC, String::new());
     let band = find(&page, "grain-10us-slowdown").curves.last().and_then(|c| c.band.clone()).unwrap();
     assert_eq!((band.low.last(), band.high.last()), (Some(&Some(2.0)), Some(&None)));
     let svg = &files(&page)["grain-10us-slowdown.svg"];
@@ -234,7 +235,13 @@ fn names_of_the_machine_are_text() {
 fn no_phase_is_no_figure() {
     let mut noise = noise(&[1], &[GRAIN]);
     noise.phases.clear();
-    let page = tarebench_render::noise::page::noise(&head(), &noise, &report(&noise, &DELAYS, 1), String::new());
+    let page = tarebench_render::noise::page::noise(
+        &head(),
+        &noise,
+        &report(&noise, &DELAYS, 1),
+        &TimeZone::UTC,
+        String::new(),
+    );
     assert!(page.parts.is_empty() && figures(&page).unwrap().is_empty());
     // One phase, and phases that are all the same, have no delay.
     for n in [1, 2] {
@@ -242,7 +249,7 @@ fn no_phase_is_no_figure() {
         one.durations.fill(10_000);
         noise.phases = vec![one];
         let grains = report(&noise, &DELAYS, 1);
-        let page = tarebench_render::noise::page::noise(&head(), &noise, &grains, String::new());
+        let page = tarebench_render::noise::page::noise(&head(), &noise, &grains, &TimeZone::UTC, String::new());
         assert!(page.parts[0].figures.iter().all(|f| !f.id.ends_with("survival")));
         assert!(files(&page).values().all(|svg| !svg.contains("NaN")));
         assert_eq!(figure(&head(), &grains), None);

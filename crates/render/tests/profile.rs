@@ -1,6 +1,7 @@
 //! A profile as a user reads it: on the terminal, in the page, as JSON.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::{Method, Part, Profile};
@@ -75,7 +76,7 @@ fn on_a_terminal() {
 fn the_page_says_the_same() {
     let p = example("<script>alert(1)</script>");
     let learned = p.learned().unwrap();
-    let page = tarebench_render::profile::page::profile(&p, &learned, &[], "foot".to_owned());
+    let page = tarebench_render::profile::page::profile(&p, &learned, &[], &TimeZone::UTC, "foot".to_owned());
     let short = &page.plots[0];
     assert_eq!(page.plots.iter().map(|p| p.id.as_str()).collect::<Vec<_>>(), ["short", "short-waiting"]);
     // The classes are those of the terminal's tables, and rows point to their samples.

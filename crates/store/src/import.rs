@@ -8,6 +8,7 @@ use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 use std::io;
 use std::io::Read;
+use tarebench_core::base::hash::fnv128;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Kind};
 use tarebench_core::kbest::bench::Bench;
@@ -92,21 +93,13 @@ fn head_of(bench: &Bench, text: &str) -> Head {
     Head {
         kind: Kind::Bench,
         number: 0,
-        uuid: format!("{:032x}", fnv(text.as_bytes())),
+        uuid: format!("{:032x}", fnv128(text.as_bytes())),
         title: bench.name.clone(),
         created: bench.created,
         status: Status::Finished,
         tool: bench.tool.clone(),
         machine: bench.machine.name.clone(),
     }
-}
-
-/// FNV-1a, 128 bits: stable over versions, which std's hasher does not promise; not against intent.
-fn fnv(data: &[u8]) -> u128 {
-    let basis = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    data.iter().fold(basis, |hash: u128, byte| {
-        (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
-    })
 }
 
 #[cfg(test)]
@@ -123,12 +116,5 @@ mod tests {
         }
         let deep = format!("{{\"x\":{}{},\"format\":\"a\"}}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(of(&deep).as_deref(), Some("a"));
-    }
-
-    /// <http://www.isthe.com/chongo/tech/comp/fnv/>: its own test vectors.
-    #[test]
-    fn the_hash_is_fnv() {
-        assert_eq!(fnv(b""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
-        assert_eq!(fnv(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
     }
 }

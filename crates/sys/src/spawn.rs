@@ -129,15 +129,6 @@ impl Launch {
         })
     }
 
-    /// Replaces the environment.
-    ///
-    /// # Errors
-    /// If a variable holds a NUL byte.
-    pub fn set_env<'a>(&mut self, env: impl IntoIterator<Item = &'a [u8]>) -> SysResult<()> {
-        self.envp = Words::new(c_strings("environment variable", env)?);
-        Ok(())
-    }
-
     /// Sets the working directory.
     ///
     /// # Errors

@@ -128,6 +128,7 @@ impl StyleArgs {
                 SortArg::Command => Sort::Command,
                 SortArg::MeanTime => Sort::MeanTime,
             },
+            zone: tarebench::sys::clock::zone(),
             more: None,
         };
         let progress = match self.style {

@@ -88,13 +88,25 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
         return Err(Failure::usage(text).hint("`tare report --profile` shows what was learned from it"));
     }
     let report = build(&run, &samples, profile.as_ref());
-    Ok((tarebench::render::run::page::run(&report, &samples, crate::output::foot()), format!("run-{id}")))
+    Ok((
+        tarebench::render::run::page::run(&report, &samples, &tarebench::sys::clock::zone(), crate::output::foot()),
+        format!("run-{id}"),
+    ))
 }
 
 fn of_noise(store: &SqliteStore, id: Id) -> Result<(Page, String), Failure> {
     let (head, found) = tarebench::noise::measure::load(store, id)?;
     let grains = crate::noise::result::grains(&found, &[]);
-    Ok((tarebench::render::noise::page::noise(&head, &found, &grains, crate::output::foot()), format!("noise-{id}")))
+    Ok((
+        tarebench::render::noise::page::noise(
+            &head,
+            &found,
+            &grains,
+            &tarebench::sys::clock::zone(),
+            crate::output::foot(),
+        ),
+        format!("noise-{id}"),
+    ))
 }
 
 fn of_profile(profile: &Profile) -> Result<(Page, String), Failure> {
@@ -107,7 +119,13 @@ fn of_profile(profile: &Profile) -> Result<(Page, String), Failure> {
     };
     let stem: String = profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();
     Ok((
-        tarebench::render::profile::page::profile(profile, &learned, &doubts, crate::output::foot()),
+        tarebench::render::profile::page::profile(
+            profile,
+            &learned,
+            &doubts,
+            &tarebench::sys::clock::zone(),
+            crate::output::foot(),
+        ),
         format!("profile-{stem}"),
     ))
 }

@@ -215,7 +215,13 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
         write(file, &picture)?;
     }
     if let Some(file) = &args.html {
-        let page = tarebench::render::noise::page::noise(&head, &found, &grains, crate::output::foot());
+        let page = tarebench::render::noise::page::noise(
+            &head,
+            &found,
+            &grains,
+            &tarebench::sys::clock::zone(),
+            crate::output::foot(),
+        );
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     if signal.is_some() {

@@ -1,5 +1,7 @@
-//! Units, readings that may be absent, names as the kernel gives them.
+//! Units, dates, hashes, readings that may be absent, names as the kernel gives them.
 
+pub mod date;
+pub mod hash;
 pub mod name;
 pub mod reading;
 pub mod units;

@@ -108,6 +108,12 @@ pub fn median(values: &Values) -> Option<f64> {
     median_of_sorted(&values.sorted())
 }
 
+/// Median of numbers in any order.
+pub(crate) fn median_of(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    median_of_sorted(&numbers)
+}
+
 /// Median of ascending numbers.
 pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;

@@ -6,7 +6,7 @@
 //! decided by the data: the window that foretells the left-out samples best, by median absolute error, the widest among equals.
 //! On a steady machine that is one line through all samples, which adds next to no error of its own.
 
-use crate::statistics::series::median_of_sorted;
+use crate::statistics::series::median_of;
 
 /// Half widths tried, in samples, beside the line through all.
 const HALF_WIDTHS: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
@@ -41,20 +41,15 @@ pub(crate) fn trend(values: &[f64]) -> Trend {
     best
 }
 
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    median_of_sorted(&numbers).unwrap_or(0.0)
-}
-
 /// Median absolute error of a trend.
 fn spread(values: &[f64], at: &[f64]) -> f64 {
-    median(values.iter().zip(at).map(|(v, t)| (v - t).abs()).collect())
+    median_of(values.iter().zip(at).map(|(v, t)| (v - t).abs()).collect()).unwrap_or(0.0)
 }
 
 fn running_median(values: &[f64]) -> Vec<f64> {
     let around = |i: usize| {
         let end = (i + START + 1).min(values.len());
-        median(values.get(i.saturating_sub(START)..end).unwrap_or_default().to_vec())
+        median_of(values.get(i.saturating_sub(START)..end).unwrap_or_default().to_vec()).unwrap_or(0.0)
     };
     (0..values.len()).map(around).collect()
 }
@@ -104,7 +99,7 @@ impl Sums {
 }
 
 fn global(values: &[f64], start: &[f64]) -> Vec<f64> {
-    let middle = median(values.to_vec());
+    let middle = median_of(values.to_vec()).unwrap_or(0.0);
     let n = values.len() as f64;
     let mut at = start.to_vec();
     for _ in 0..=ROUNDS {

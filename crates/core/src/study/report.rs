@@ -4,7 +4,7 @@ use crate::base::reading::{Absent, Reading};
 use crate::kbest::clocks::Kind;
 use crate::kbest::scheme::{KBest, Parameters};
 use crate::kbest::timing::{Standing, Timing};
-use crate::statistics::series::median_of_sorted;
+use crate::statistics::series::{median_of, median_of_sorted};
 use crate::study::data::{Cell, MOST_K, Part, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -116,11 +116,6 @@ fn group<T>(all: &mut Vec<(Errors, Vec<T>)>, load: u32, length: f64) -> &mut Vec
     &mut all[at].1
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    median_of_sorted(&values)
-}
-
 fn summed(errors: Errors, ones: &[One]) -> Errors {
     let known: Vec<f64> = ones.iter().filter_map(|o| o.error).collect();
     let range =
@@ -131,9 +126,9 @@ fn summed(errors: Errors, ones: &[One]) -> Errors {
         range,
         refused: count(ones.len() - known.len()),
         converged: count(ones.iter().filter(|o| o.converged).count()),
-        claimed: median(ones.iter().map(|o| o.claimed).collect()),
-        trials: median(ones.iter().map(|o| o.trials).collect()),
-        median: median(known),
+        claimed: median_of(ones.iter().map(|o| o.claimed).collect()),
+        trials: median_of(ones.iter().map(|o| o.trials).collect()),
+        median: median_of(known),
         ..errors
     }
 }

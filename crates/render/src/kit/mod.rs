@@ -1,5 +1,4 @@
 pub mod csv;
-pub mod dates;
 pub mod error;
 pub mod grid;
 pub mod json;

@@ -2,6 +2,7 @@
 
 use crate::kit::number::Unit;
 use crate::kit::text;
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::name::Name;
 
 /// The order of the rows of tables that compare programs.
@@ -33,6 +34,8 @@ pub struct Style {
     pub unit: Option<Unit>,
     /// Order of the rows of the comparing table.
     pub sort: Sort,
+    /// Time zone of dates.
+    pub zone: TimeZone,
     /// How the user gets at what a shorter form left out (a command to type); shown where something was left out.
     pub more: Option<String>,
 }
@@ -47,6 +50,7 @@ impl Default for Style {
             account: false,
             unit: None,
             sort: Sort::Auto,
+            zone: TimeZone::UTC,
             more: None,
         }
     }

@@ -1,29 +1,29 @@
 //! The page of a measurement of noise: a part for each grain.
 
-use crate::kit::dates::utc;
 use crate::kit::number;
 use crate::kit::text::shown;
 use crate::kit::web::page::{Kind, Page, Part, Remark};
 use crate::noise::figures::{all_grains, parts};
 use crate::noise::tables::{calibrated, configured, cpus, durations, remarks, scheduled};
+use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::documents::head::Head;
 use tarebench_core::noise::data::{Noise, Source};
 use tarebench_core::noise::report::Grain;
 
 /// The page of a measurement: its facts, its remarks, a part for each grain, table 2.
-pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], foot: String) -> Page {
+pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot: String) -> Page {
     let plan = &noise.plan;
     let fact = |name: &str, text: String| (name.to_owned(), text);
     let mut facts = match &plan.source {
         Source::Measured => vec![
             fact("Measured", format!("{} of {}", cpus(plan), shown(&head.machine))),
             fact("Scheduler", scheduled(plan.sched)),
-            fact("Begun", utc(head.created.0)),
+            fact("Begun", date(head.created, zone)),
             fact("Counter", format!("{} MHz", number::fixed(plan.hz / 1e6, 1).unwrap_or_default())),
         ],
         Source::Imported { form, file } => {
             let from = format!("{form} in {}, of {}", shown(file), shown(&head.machine));
-            vec![fact("Imported", from), fact("When", utc(head.created.0))]
+            vec![fact("Imported", from), fact("When", date(head.created, zone))]
         }
     };
     facts.extend(noise.calibration.iter().map(|(c, _)| fact("Calibrated", calibrated(c, plan.hz, true))));

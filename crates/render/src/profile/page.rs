@@ -1,22 +1,22 @@
 //! The page of a profile: a plot for each part.
 
-use crate::kit::dates::utc;
 use crate::kit::web::html::measure;
 use crate::kit::web::page::{Class, Dual, DualOrWhy, Kind, Level, Page, Plot, Remark, Role, Samples, Symbol};
 use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, long_time, part, shape};
 use std::collections::BTreeMap;
+use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::profile::clusters::{Clusters, Place};
 use tarebench_core::profile::data::{Method, Part, Profile};
 use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::profiling::{Learned, Lesson};
 
 /// The page of a profile.
-pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: String) -> Page {
+pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], zone: &TimeZone, foot: String) -> Page {
     let parts =
         [("short", Some(&profile.short), Some(&learned.short)), ("long", profile.long.as_ref(), learned.long.as_ref())];
     let plots = parts.into_iter().filter_map(|(name, part, lesson)| Some((name, part?, lesson?)));
     let plots = plots.flat_map(|(name, part, lesson)| {
-        [Some(plot(name, part, lesson, profile)), waiting(name, part, lesson)].into_iter().flatten()
+        [Some(plot(name, part, lesson, profile, zone)), waiting(name, part, lesson)].into_iter().flatten()
     });
     let method = match profile.method {
         Method::Active => "learned by running INC",
@@ -26,7 +26,7 @@ pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: S
         ("Machine".to_owned(), profile.host.clone()),
         ("Kernel".to_owned(), format!("Linux {}", profile.kernel)),
         ("CPUs".to_owned(), profile.cpus.to_string()),
-        ("Made".to_owned(), utc(profile.created.0)),
+        ("Made".to_owned(), date(profile.created, zone)),
         ("Short part".to_owned(), part(&profile.short, profile.method, true)),
     ];
     facts.extend(profile.long.as_ref().map(|l| ("Long part".to_owned(), part(l, profile.method, true))));
@@ -49,7 +49,7 @@ pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], foot: S
     }
 }
 
-fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile) -> Plot {
+fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile, zone: &TimeZone) -> Plot {
     let what = match profile.method {
         Method::Active => "INC of",
         Method::Watched => "Virtual samples of",
@@ -69,7 +69,7 @@ fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile) -> Plot {
         measures: measures.into_iter().flatten().collect(),
         samples: samples(&shown),
         dual: DualOrWhy::Dual(dual(&l.clusters)),
-        tables: lesson(l, name, true),
+        tables: lesson(l, name, zone, true),
     }
 }
 

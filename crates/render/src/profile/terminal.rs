@@ -1,6 +1,5 @@
 //! A profile's tables, as EMP and SEDONA print them, and what is said about them.
 
-use crate::kit::dates::utc;
 use crate::kit::error::RenderError;
 use crate::kit::number;
 use crate::kit::screen::Page;
@@ -8,6 +7,7 @@ use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::clusters::{Clusters, Place};
 use tarebench_core::profile::cutoffs::{Basis, Row};
@@ -121,7 +121,7 @@ fn listed(s: &LSample, unicode: bool) -> String {
 }
 
 /// Every table of one part, in the order of the protocol's steps.
-pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
+pub fn lesson(l: &Lesson, part: &str, zone: &TimeZone, unicode: bool) -> Vec<Table> {
     let emp = if part == "long" { ["XII", "XIII", "XIV", "XV"] } else { ["VIII", "IX", "X", "XI"] };
     let at = |numbers: &[u32]| positions(&l.clusters, numbers);
     let title = |what: &str| format!("{what}, {part} part");
@@ -149,7 +149,8 @@ pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
         &[">sample", "began", ">ET", "daemons"],
     );
     for s in &l.l_samples {
-        let cells = vec![s.number.to_string(), utc(s.start.0), time(s.elapsed.as_f64(), unicode), listed(s, unicode)];
+        let cells =
+            vec![s.number.to_string(), date(s.start, zone), time(s.elapsed.as_f64(), unicode), listed(s, unicode)];
         samples.row(cells, at(&[s.number]));
         samples.values(vec![Some(f64::from(s.number)), Some(s.start.0 as f64), Some(s.elapsed.as_f64()), None]);
     }
@@ -159,7 +160,7 @@ pub fn lesson(l: &Lesson, part: &str, unicode: bool) -> Vec<Table> {
         &["daemon", ">sample", "began", ">CPU time"],
     );
     for e in &l.long_running {
-        let cells = vec![e.daemon.clone(), e.number.to_string(), utc(e.at.0), time(e.cpu.as_f64(), unicode)];
+        let cells = vec![e.daemon.clone(), e.number.to_string(), date(e.at, zone), time(e.cpu.as_f64(), unicode)];
         long.row(cells, at(&[e.number]));
         long.values(vec![None, Some(f64::from(e.number)), Some(e.at.0 as f64), Some(e.cpu.as_f64())]);
     }
@@ -326,7 +327,7 @@ pub fn list(profiles: &[Profile], style: &Style) -> String {
         let long = p.long.as_ref().map_or(String::new(), |l| part(l, p.method, u));
         let short = part(&p.short, p.method, u);
         let cutoffs = p.cutoffs.len().to_string();
-        t.row(vec![p.label(), utc(p.created.0), p.host.clone(), short, long, cutoffs], Vec::new());
+        t.row(vec![p.label(), date(p.created, &style.zone), p.host.clone(), short, long, cutoffs], Vec::new());
     }
     all_of(&t, style)
 }
@@ -362,7 +363,7 @@ pub fn terminal(profile: &Profile, learned: &Learned, remarks: &[String], more: 
     let u = style.unicode;
     page.title(&style.show(&format!("Profile {}", profile.label())));
     page.field("machine", &style.show(&format!("{}, Linux {}, {} CPUs", profile.host, profile.kernel, profile.cpus)));
-    page.field("made", &style.show(&format!("{} by tare {}", utc(profile.created.0), profile.tool)));
+    page.field("made", &style.show(&format!("{} by tare {}", date(profile.created, &style.zone), profile.tool)));
     let parts =
         [("short", Some(&profile.short), Some(&learned.short)), ("long", profile.long.as_ref(), learned.long.as_ref())];
     for (name, part_of, lesson) in parts {
@@ -382,7 +383,7 @@ pub fn terminal(profile: &Profile, learned: &Learned, remarks: &[String], more: 
     }
     for (name, _, lesson_of) in parts {
         let Some(l) = lesson_of else { continue };
-        for table in lesson(l, name, u) {
+        for table in lesson(l, name, &style.zone, u) {
             // The usual daemons are many, and of interest only beside the others.
             let aside = table.title.starts_with("Daemons of the central cluster") && !style.full;
             complete &= if aside { table.rows.is_empty() } else { draw(&mut page, &table) };

@@ -1,6 +1,5 @@
 //! The page of a run: a plot for each program.
 
-use crate::kit::dates::utc;
 use crate::kit::number;
 use crate::kit::style::Style;
 use crate::kit::table::Table;
@@ -12,6 +11,7 @@ use crate::profile::page::{Names, dual};
 use crate::run::overview::{overview, plot_id};
 use crate::run::terminal::account::label;
 use std::collections::BTreeMap;
+use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::machine::data::Standing;
@@ -28,7 +28,7 @@ fn time(ns: f64) -> String {
 }
 
 /// The page of a run. `samples` are all of the run, in any order.
-pub fn run(report: &RunReport, samples: &[Sample], foot: String) -> Page {
+pub fn run(report: &RunReport, samples: &[Sample], zone: &TimeZone, foot: String) -> Page {
     let run = &report.run;
     let mut by_series: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
     for s in samples.iter().filter(|s| s.phase == Phase::Counted) {
@@ -51,7 +51,7 @@ pub fn run(report: &RunReport, samples: &[Sample], foot: String) -> Page {
         kind: Kind::Run,
         title: if run.id > 0 { format!("Run {}", run.id) } else { "Run".to_owned() },
         subtitle: titles.join(" · "),
-        facts: facts(report),
+        facts: facts(report, zone),
         remarks: report
             .remarks
             .iter()
@@ -66,7 +66,7 @@ pub fn run(report: &RunReport, samples: &[Sample], foot: String) -> Page {
     }
 }
 
-fn facts(report: &RunReport) -> Vec<(String, String)> {
+fn facts(report: &RunReport, zone: &TimeZone) -> Vec<(String, String)> {
     let run = &report.run;
     let h = &run.host;
     let cpu = h.cpu.value().map_or(String::new(), |c| format!(" × {c}"));
@@ -77,7 +77,7 @@ fn facts(report: &RunReport) -> Vec<(String, String)> {
     };
     let fact = |name: &str, text: String| (name.to_owned(), text);
     vec![
-        fact("Began", utc(run.created.0)),
+        fact("Began", date(run.created, zone)),
         fact("Machine", format!("{}, {}{cpu}{virt}", h.name, h.cpus)),
         fact("Kernel", format!("Linux {} {}", h.kernel, h.architecture)),
         fact("Process time", format!("from {}", run.pt_source.name())),

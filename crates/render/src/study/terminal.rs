@@ -45,7 +45,7 @@ fn by_load(title: &str, note: &str, errors: &[Errors], unicode: bool) -> Table {
     for length in lengths(errors) {
         let cell = |load: &u32| {
             let found = errors.iter().find(|e| e.load == *load && e.length == length);
-            found.map_or(String::new(), median)
+            found.map_or(String::new(), median_error)
         };
         let cells = std::iter::once(time(length, unicode)).chain(loads.iter().map(cell));
         table.row(cells.collect(), Vec::new());
@@ -61,7 +61,7 @@ fn loads_of(errors: &[Errors]) -> Vec<u32> {
 }
 
 /// The median error, and how many were refused.
-fn median(e: &Errors) -> String {
+fn median_error(e: &Errors) -> String {
     match (e.median, e.refused) {
         (None, 0) => String::new(),
         (None, _) => "slice too short".to_owned(),
@@ -151,7 +151,7 @@ fn by_k(parts: &[Part], look: Look, u: bool) -> Table {
     let mut table = Table::new("By K (figure 9.15)", "As the first table, from the same trials.", &columns);
     let errors: Vec<Vec<Errors>> = ks().map(|k| kbest_errors(parts, Look { k, ..look })).collect();
     for (i, first) in errors.first().into_iter().flatten().enumerate() {
-        let cells = errors.iter().map(|of| of.get(i).map_or(String::new(), median));
+        let cells = errors.iter().map(|of| of.get(i).map_or(String::new(), median_error));
         table.row([time(first.length, u), first.load.to_string()].into_iter().chain(cells).collect(), Vec::new());
     }
     table

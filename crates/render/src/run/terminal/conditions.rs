@@ -1,11 +1,11 @@
 //! Under which conditions was measured, said once per run.
 
-use crate::kit::dates::utc;
 use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::run::terminal::words::plural;
+use tarebench_core::base::date::date;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
@@ -31,7 +31,7 @@ fn run(page: &mut Page<'_>, report: &RunReport) {
     if run.id > 0 {
         items.push(format!("run {}", run.id));
     }
-    items.push(utc(run.created.0));
+    items.push(date(run.created, &page.style.zone));
     let warmups = plural(plan.warmup, "warm-up");
     items.push(match plan.runs {
         RunCount::Fixed(n) => format!("{} after {warmups}", plural(n, "sample")),
@@ -157,15 +157,5 @@ fn protocol(page: &mut Page<'_>, report: &RunReport) {
             let [mark, ask] = head;
             page.hang(&[mark, ask, (Paint::Plain, "  ".to_owned())], Paint::Plain, &finding);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn dates() {
-        assert_eq!(super::utc(0), "1970-01-01 00:00:00 UTC");
-        assert_eq!(super::utc(1_709_210_096 * 1_000_000_000), "2024-02-29 12:34:56 UTC");
-        assert_eq!(super::utc(-1_000_000_000), "1969-12-31 23:59:59 UTC");
     }
 }
