@@ -188,8 +188,9 @@ fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
     let pairs = if c.pairs == 1 { "1 pair".to_owned() } else { format!("{} pairs", c.pairs) };
     let by = format!("{}, {pairs}", name(c.measure));
     let main = sentence(&program, &reference, c.ratio, &c.interval, c.verdict, &by);
-    let other = c.by_elapsed.as_ref().map(|e| {
-        let text = sentence(&program, &reference, e.ratio, &e.interval, e.verdict, name(Measure::Et));
+    let shown = if c.measure == Measure::Et { Measure::Pt } else { Measure::Et };
+    let other = c.by(shown).map(|e| {
+        let text = sentence(&program, &reference, e.ratio, &e.interval, e.verdict, name(shown));
         if e.verdict == c.verdict { text } else { format!("The two measures disagree: {text}") }
     });
     std::iter::once(main).chain(other).collect()
@@ -214,7 +215,7 @@ fn sentence(
             format!("{program} takes {} times as long as {reference} {}: {by}.", direct.text, direct.interval)
         }
         Verdict::Undecided => {
-            format!("No difference between {program} and {reference}: ratio {} {}: {by}.", direct.text, direct.interval)
+            format!("No difference shown between {program} and {reference}: ratio {} {}: {by}.", direct.text, direct.interval)
         }
     }
 }
