@@ -1,6 +1,6 @@
 //! `tare clocks`: the timing mechanisms, and which to use.
 
-use crate::args::style::StyleArgs;
+use crate::args::style::PlainStyleArgs;
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -22,7 +22,7 @@ pub struct ClocksArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    style: StyleArgs,
+    style: PlainStyleArgs,
 }
 
 pub fn show(args: &ClocksArgs) -> Result<Exit, Failure> {

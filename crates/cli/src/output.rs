@@ -11,10 +11,14 @@ static NOT_WRITTEN: OnceLock<String> = OnceLock::new();
 /// Writes to standard output. A reader that has gone away (`tare show | head`) is no error; another error is remembered for
 /// [`check_written`], so that measuring and keeping go on.
 pub fn print(text: &str) {
+    if let Err(e) = check_open() {
+        let _ = NOT_WRITTEN.set(e.message);
+        return;
+    }
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            let _ = NOT_WRITTEN.set(e.to_string());
+            let _ = NOT_WRITTEN.set(format!("write to standard output: {e}"));
         }
         _ => {}
     }
@@ -27,8 +31,16 @@ pub fn print(text: &str) {
 pub fn check_written() -> Result<(), Failure> {
     match NOT_WRITTEN.get() {
         None => Ok(()),
-        Some(e) => Err(Failure { exit: Exit::System, message: format!("write to standard output: {e}"), hint: None }),
+        Some(message) => Err(Failure { exit: Exit::System, message: message.clone(), hint: None }),
     }
+}
+
+/// Refuses to write to a standard output that was closed from the start, as what is written there is lost without an error.
+pub fn check_open() -> Result<(), Failure> {
+    if tarebench::sys::stdio::stdout_was_closed() {
+        return Err(Failure::system("write to standard output: it is closed"));
+    }
+    Ok(())
 }
 
 /// Prints a failure: one sentence, and what to do.

@@ -1,7 +1,7 @@
 //! `tare study`: the studies of CS:APP chapter 9 on this machine.
 
 use crate::args::store::StoreArgs;
-use crate::args::style::{Show, StyleArgs};
+use crate::args::style::{PlainStyleArgs, Show};
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -87,7 +87,7 @@ struct OutputArgs {
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
     #[command(flatten)]
-    style: StyleArgs,
+    style: PlainStyleArgs,
     #[command(flatten)]
     store: StoreArgs,
 }

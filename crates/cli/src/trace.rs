@@ -1,6 +1,6 @@
 //! `tare trace`: when a process had its CPU, and what had it else.
 
-use crate::args::style::StyleArgs;
+use crate::args::style::PlainStyleArgs;
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -51,7 +51,7 @@ pub struct TraceArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    style: StyleArgs,
+    style: PlainStyleArgs,
 }
 
 /// Longer traces show nothing more, and the loop keeps a CPU busy.

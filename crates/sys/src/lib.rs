@@ -21,6 +21,7 @@ pub mod process;
 pub mod procfs;
 pub mod signals;
 pub mod spawn;
+pub mod stdio;
 pub mod taskstats;
 pub mod thread;
 pub mod uname;

@@ -35,6 +35,44 @@ pub struct StyleArgs {
     account: bool,
 }
 
+/// How a table is shown that has neither units nor an order to choose.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct PlainStyleArgs {
+    /// Terminal style; `none` prints no result, only errors and exports
+    #[arg(long, value_enum, default_value_t = StyleChoice::Auto)]
+    style: StyleChoice,
+}
+
+impl PlainStyleArgs {
+    /// See [`StyleArgs::show`].
+    pub fn show(&self) -> Result<Show, Failure> {
+        self.with_rows(false)
+    }
+
+    fn with_rows(&self, full: bool) -> Result<Show, Failure> {
+        StyleArgs { style: self.style, time_unit: None, sort: SortArg::Auto, full, account: false }.show()
+    }
+}
+
+/// The same for tables that may be long.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct TableStyleArgs {
+    #[command(flatten)]
+    plain: PlainStyleArgs,
+    /// Show all rows of each table
+    #[arg(long)]
+    full: bool,
+}
+
+impl TableStyleArgs {
+    /// See [`StyleArgs::show`].
+    pub fn show(&self) -> Result<Show, Failure> {
+        self.plain.with_rows(self.full)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum StyleChoice {
     /// Colour and progress on a terminal, plain text elsewhere

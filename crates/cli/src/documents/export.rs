@@ -54,6 +54,7 @@ pub fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     };
     let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", args.output.display()));
     if args.output.as_os_str() == "-" {
+        crate::output::check_open()?;
         let mut out = BufWriter::new(std::io::stdout().lock());
         // A reader that has seen enough (`tare export | head`) is no failure.
         match archive.write(&mut out).and_then(|()| out.flush()) {

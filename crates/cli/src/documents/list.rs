@@ -1,7 +1,7 @@
 //! `tare list`: the stored runs, and what else is stored.
 
 use crate::args::store::StoreArgs;
-use crate::args::style::StyleArgs;
+use crate::args::style::PlainStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::output::print;
@@ -28,7 +28,7 @@ pub struct ListArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    style: StyleArgs,
+    style: PlainStyleArgs,
     #[command(flatten)]
     store: StoreArgs,
 }

@@ -1,6 +1,6 @@
 //! `tare doctor`: the machine, factor by factor.
 
-use crate::args::style::StyleArgs;
+use crate::args::style::PlainStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use clap::Args;
@@ -43,7 +43,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "ADDRESS", env = "TARE_SYSTEMD_BUS", hide = true)]
     bus: Option<String>,
     #[command(flatten)]
-    style: StyleArgs,
+    style: PlainStyleArgs,
 }
 
 #[derive(Clone)]

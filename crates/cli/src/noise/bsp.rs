@@ -1,6 +1,6 @@
 //! `tare noise bsp`: a bulk-synchronous job, measured by an MPI program, beside what the noise of its ranks predicts.
 
-use crate::args::style::StyleArgs;
+use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -50,7 +50,7 @@ pub struct BspArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
 }
 
 const GRAINS: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);

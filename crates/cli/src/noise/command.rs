@@ -1,7 +1,7 @@
 //! `tare noise`: how long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many nodes.
 
 use crate::args::store::StoreArgs;
-use crate::args::style::StyleArgs;
+use crate::args::style::TableStyleArgs;
 use crate::args::values::{cpu_list, duration};
 use crate::exit::{Exit, Failure};
 use crate::noise::result::{failure, grains, print_noise, write};
@@ -94,7 +94,7 @@ struct MeasureArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
     #[command(flatten)]
     store: StoreArgs,
 }

@@ -1,7 +1,7 @@
 //! `tare noise export` and `import`: noise in the forms of other tools.
 
 use crate::args::store::StoreArgs;
-use crate::args::style::StyleArgs;
+use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::noise::result::{failure, grains, print_noise};
@@ -86,7 +86,7 @@ pub struct ImportArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
     #[command(flatten)]
     store: StoreArgs,
 }

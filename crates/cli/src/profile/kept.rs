@@ -1,7 +1,7 @@
 //! Stored profiles: list, show, export, import, merge, check, remove.
 
 use crate::args::store::StoreArgs;
-use crate::args::style::StyleArgs;
+use crate::args::style::TableStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::profile::result::{check_name, print_profile, shown};
@@ -22,7 +22,7 @@ pub struct ListArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
 }
 
 /// Shows one.
@@ -37,7 +37,7 @@ pub struct ShowArgs {
     #[arg(long, conflicts_with = "json")]
     check: bool,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
 }
 
 /// Which profile is meant.
@@ -93,7 +93,7 @@ pub struct MergeArgs {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
 }
 
 /// Compares one with runs.
@@ -105,7 +105,7 @@ pub struct CheckArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     runs: u32,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
 }
 
 /// Removes some.
@@ -167,6 +167,7 @@ pub fn export(args: &ExportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let archive = ProfileArchive::new(args.which.find(&store.readable()?)?);
     let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", args.output.display()));
     if args.output.as_os_str() == "-" {
+        crate::output::check_open()?;
         let mut out = BufWriter::new(std::io::stdout().lock());
         // A reader that has seen enough (`| head`) is no failure.
         match archive.write(&mut out).and_then(|()| out.flush()) {

@@ -1,7 +1,7 @@
 //! Learning: by running INC, by watching, and going on with either.
 
 use crate::args::store::StoreArgs;
-use crate::args::style::{Show, StyleArgs};
+use crate::args::style::{Show, TableStyleArgs};
 use crate::args::values::{cpu_list, duration};
 use crate::exit::{Exit, Failure};
 use crate::inc::command::calibration;
@@ -54,7 +54,7 @@ pub struct LearnArgs {
     #[command(flatten)]
     tuning: TuneAround,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -90,7 +90,7 @@ pub struct ResumeArgs {
     #[command(flatten)]
     tuning: TuneAround,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
 }
 
 /// Makes a profile of what there is.
@@ -106,7 +106,7 @@ pub struct SoFarArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "short")]
     long: Option<Nanos>,
     #[command(flatten)]
-    style: StyleArgs,
+    style: TableStyleArgs,
 }
 
 /// `2sx900`: a task length and a number of samples.

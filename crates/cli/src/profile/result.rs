@@ -2,7 +2,7 @@
 
 use crate::args::store::StoreArgs;
 use crate::args::style::Show;
-use crate::args::style::StyleArgs;
+use crate::args::style::TableStyleArgs;
 use crate::exit::Failure;
 use crate::output::print;
 use tarebench::core::profile::data::Profile;
@@ -37,6 +37,6 @@ pub fn print_profile(profile: &Profile, show: &Show) -> Result<(), Failure> {
 }
 
 /// How results are shown.
-pub fn shown(style: &StyleArgs, store: &StoreArgs) -> Result<Show, Failure> {
+pub fn shown(style: &TableStyleArgs, store: &StoreArgs) -> Result<Show, Failure> {
     Ok(style.show()?.with_store(store.named()))
 }
