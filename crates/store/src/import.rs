@@ -1,10 +1,11 @@
 //! Importing a file of any kind, which its content tells.
 
-use crate::archive::{BENCH, DOCUMENT, PROFILE, RUN, read_bench};
+use crate::archive::{BENCH, DOCUMENT, PROFILE, ProfileArchive, RUN, read_bench};
 use crate::contract::{Result, Store};
-use crate::documents::{Stored, content};
+use crate::documents::{Stored, content, content_uuid};
 use crate::error::StoreError;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::io::Read;
@@ -18,10 +19,10 @@ const BEGINNING: u64 = 1 << 20;
 /// What a file may be, in an error.
 const WHAT: &str = "a file that can be imported";
 
-/// Stores a file: an archive of a run or of a document, or results of benchmarks as `cargo bench` leaves them.
+/// Stores a file: an archive of a run, of a profile or of another document, or results of benchmarks as `cargo bench` leaves them.
 ///
 /// # Errors
-/// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::IsProfile`], [`StoreError::Duplicate`],
+/// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`], [`StoreError::DuplicateProfile`],
 /// [`StoreError::DuplicateDocument`], which a file of benchmarks with the same content is, too.
 pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
     let bad = |cause: String| StoreError::BadArchive { what: WHAT, line: 0, column: 0, cause };
@@ -38,7 +39,10 @@ pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
         Some(f) if f == RUN.format => store.import(&mut whole).map(Stored::Run),
         Some(f) if f == DOCUMENT.format => store.import_document(&mut whole).map(Stored::Document),
         Some(f) if f == BENCH.format => import_bench(store, &mut whole).map(Stored::Document),
-        Some(f) if f == PROFILE.format => Err(StoreError::IsProfile { expected: WHAT }),
+        Some(f) if f == PROFILE.format => {
+            let profile = ProfileArchive::read(&mut whole)?.profile;
+            Ok(Stored::Document(store.save_profile(&profile, None, None)?.id))
+        }
         Some(f) => Err(bad(format!("its format is {f:?}, expected {}", expected()))),
         None if !is_object(&beginning) => {
             let cause = "expected a JSON object".to_owned();
@@ -49,7 +53,7 @@ pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
 }
 
 fn expected() -> String {
-    format!("{:?}, {:?} or {:?}", RUN.format, DOCUMENT.format, BENCH.format)
+    format!("{:?}, {:?}, {:?} or {:?}", RUN.format, DOCUMENT.format, PROFILE.format, BENCH.format)
 }
 
 fn is_object(text: &[u8]) -> bool {
@@ -92,21 +96,15 @@ fn head_of(bench: &Bench, text: &str) -> Head {
     Head {
         kind: Kind::Bench,
         number: 0,
-        uuid: format!("{:032x}", fnv(text.as_bytes())),
+        uuid: content_uuid(text),
         title: bench.name.clone(),
         created: bench.created,
         status: Status::Finished,
         tool: bench.tool.clone(),
         machine: bench.machine.name.clone(),
+        conditions: None,
+        tags: BTreeMap::new(),
     }
-}
-
-/// FNV-1a, 128 bits: stable over versions, which std's hasher does not promise; not against intent.
-fn fnv(data: &[u8]) -> u128 {
-    let basis = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    data.iter().fold(basis, |hash: u128, byte| {
-        (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
-    })
 }
 
 #[cfg(test)]
@@ -123,12 +121,5 @@ mod tests {
         }
         let deep = format!("{{\"x\":{}{},\"format\":\"a\"}}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(of(&deep).as_deref(), Some("a"));
-    }
-
-    /// <http://www.isthe.com/chongo/tech/comp/fnv/>: its own test vectors.
-    #[test]
-    fn the_hash_is_fnv() {
-        assert_eq!(fnv(b""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
-        assert_eq!(fnv(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
     }
 }

@@ -1,5 +1,6 @@
 //! The page of a measurement of noise: a part for each grain.
 
+use crate::documents::machine::described;
 use crate::kit::dates::utc;
 use crate::kit::number;
 use crate::kit::text::shown;
@@ -26,6 +27,7 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], foot: String) -> Page
             vec![fact("Imported", from), fact("When", utc(head.created.0))]
         }
     };
+    facts.extend(described(head).iter().map(|m| fact("Machine", shown(m).into_owned())));
     facts.extend(noise.calibration.iter().map(|(c, _)| fact("Calibrated", calibrated(c, plan.hz, true))));
     facts.extend(plan.tick.iter().map(|t| fact("Tick", configured(t))));
     let why = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent());
