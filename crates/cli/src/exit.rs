@@ -62,7 +62,6 @@ impl From<tarebench::store::StoreError> for Failure {
             }
             S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),
             S::NoSuchDocument { .. } => Some("`tare list` shows what is stored"),
-            S::IsProfile { .. } => Some("`tare profile import` stores it"),
             S::Missing { .. } => Some("`tare run` makes one; --db FILE or TARE_DB names another"),
             _ => None,
         };
@@ -73,7 +72,6 @@ impl From<tarebench::store::StoreError> for Failure {
             | S::Duplicate { .. }
             | S::DuplicateProfile { .. }
             | S::DuplicateDocument { .. }
-            | S::IsProfile { .. }
             | S::NewerArchive { .. }
             | S::BadArchive { .. } => Exit::Usage,
             _ => Exit::System,

@@ -22,6 +22,7 @@ mod output;
 mod profile;
 mod progress;
 mod run;
+mod stored;
 mod study;
 mod trace;
 

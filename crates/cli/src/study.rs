@@ -2,32 +2,33 @@
 
 use crate::args::store::StoreArgs;
 use crate::args::style::{PlainStyleArgs, Show};
-use crate::args::values::duration;
+use crate::args::values::{duration, pair};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::core::documents::head::Id;
+use tarebench::core::documents::head::{Id, Kind};
 use tarebench::core::study::data::{Plan, Preset, Study};
+use tarebench::documents::{Options, Stopped};
 use tarebench::render::kit::number;
 use tarebench::render::kit::style::Style;
 use tarebench::render::study::terminal::{figures, json, terminal};
 use tarebench::store::{DocumentFilter, SqliteStore, Store};
 use tarebench::study::error::StudyError;
 use tarebench::study::run as study;
-use tarebench::study::run::{Ended, Progress, Studied};
+use tarebench::study::run::{Measured, Progress, Studied};
 use tarebench::sys::signals::Signals;
 
 /// Repeat the studies of CS:APP chapter 9 on this machine: their tables and figures
 ///
-/// Each is kept measurement by measurement: interrupted, `tare study resume` goes on with it.
+/// Each is kept measurement by measurement: interrupted, `tare resume` resumes it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare study kbest
   tare study interval-counting --preset paper --svg figures
   tare study kbest --rounds 30 --loads 1,4 --longest 1ms
-  tare study resume s3
+  tare resume s3
   tare study show s3 --json")]
 pub struct StudyArgs {
     #[command(subcommand)]
@@ -42,7 +43,7 @@ enum What {
     IntervalCounting(Measure),
     /// Procedures under load, and with cold and warm caches (figures 9.11 to 9.13)
     Caching(Measure),
-    /// Go on with a study that was interrupted
+    /// Resume an interrupted study; `tare resume` does the same
     Resume(Stored),
     /// Show a stored study
     Show(Stored),
@@ -65,6 +66,9 @@ struct Measure {
     /// On this CPU [default: the last one that may be used]
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
+    /// Label the study, for `tare list --tag`
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    tag: Vec<(String, String)>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -140,51 +144,67 @@ fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
         return Err(Failure::usage("--longest leaves no length")
             .hint("10us is the shortest of kbest, 5ms that of interval-counting"));
     }
-    let mut store = args.output.store.writable()?;
+    let mut place = args.output.store.place()?;
+    let options = Options { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
     let mut line = Line::new(&show);
-    let done = study::begin(&mut store, &plan, &signals, &mut |id, p| line.draw(id, p));
-    ended(&store, done, line, &args.output)
+    let done = study::measure(&plan, &mut place, &options, &signals, &mut |id, p| line.draw(id, p));
+    ended(done, line, args.output.json, args.output.svg.as_deref(), &show)
 }
 
 fn resume(args: &Stored) -> Result<Exit, Failure> {
     let show = args.output.style.show()?;
-    let mut store = args.output.store.writable()?;
+    let store = args.output.store.writable()?;
     let id = resolve(&store, args.id.as_deref())?;
+    resume_stored(store, id, args.output.json, args.output.svg.as_deref(), &show)
+}
+
+/// Resumes a stored study.
+pub fn resume_stored(
+    mut store: SqliteStore,
+    id: Id,
+    json: bool,
+    svg: Option<&Path>,
+    show: &Show,
+) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut line = Line::new(&show);
-    let done = study::resume(&mut store, id, &signals, &mut |id, p| line.draw(id, p));
-    ended(&store, done, line, &args.output)
+    let mut line = Line::new(show);
+    let done = study::resume(id, &mut store, &signals, &mut |id, p| line.draw(id, p));
+    ended(done, line, json, svg, show)
 }
 
 fn ended(
-    store: &SqliteStore,
-    done: Result<(Id, Ended), StudyError>,
+    done: Result<Measured, StudyError>,
     mut line: Line,
-    output: &OutputArgs,
+    json: bool,
+    svg: Option<&Path>,
+    show: &Show,
 ) -> Result<Exit, Failure> {
     line.clear();
-    let (id, ended) = done.map_err(|e| match line.id {
-        Some(id) => failure(e).hint(format!("what was measured is kept: `tare study resume {id}`")),
+    let measured = done.map_err(|e| match line.id.filter(|id| id.number > 0) {
+        Some(id) => failure(e).hint(format!("what was measured is kept: `tare resume {id}`")),
         None => failure(e),
     })?;
-    present(store, id, output)?;
-    match ended {
-        Ended::Finished => Ok(Exit::Done),
-        Ended::Interrupted(_) => {
-            eprintln!("tare: interrupted; `tare study resume {id}` goes on");
-            Ok(Exit::Interrupted)
+    print_found(&measured.study, json, &show.style)?;
+    if let Some(folder) = svg {
+        write(folder, &figures(&measured.study.plan, &measured.study.parts))?;
+    }
+    match measured.stopped {
+        Stopped::Finished => return Ok(Exit::Done),
+        Stopped::Interrupted(_) if measured.study.head.number == 0 => eprintln!("tare: interrupted; nothing is kept"),
+        Stopped::Interrupted(_) => {
+            eprintln!("tare: interrupted; resume with: tare resume {}", measured.study.head.id())
         }
     }
+    Ok(Exit::Interrupted)
 }
 
 /// The study that is meant, or the newest.
 fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
-    use tarebench::core::documents::head::Kind;
     if let Some(text) = asked {
         return text.parse().map_err(|e| Failure::usage(format!("{e}")).hint("`tare list` shows the stored studies"));
     }
-    let filter = DocumentFilter { kind: Some(Kind::Study), limit: Some(1) };
+    let filter = DocumentFilter { kind: Some(Kind::Study), limit: Some(1), ..DocumentFilter::default() };
     let newest = store.documents(&filter)?;
     let none = || Failure::usage("there is no stored study").hint("`tare study kbest` makes one");
     newest.first().map(|d| d.head.id()).ok_or_else(none)
@@ -202,12 +222,17 @@ fn present(store: &SqliteStore, id: Id, output: &OutputArgs) -> Result<(), Failu
 /// A stored study on standard output.
 pub fn print_study(store: &SqliteStore, id: Id, as_json: bool, style: &Style) -> Result<Studied, Failure> {
     let found = study::load(store, id).map_err(failure)?;
+    print_found(&found, as_json, style)?;
+    Ok(found)
+}
+
+fn print_found(found: &Studied, as_json: bool, style: &Style) -> Result<(), Failure> {
     if as_json {
         print(&json(&found.head, &found.plan, &found.parts).map_err(Failure::system)?);
     } else {
         print(&terminal(&found.head, &found.plan, &found.parts, style));
     }
-    Ok(found)
+    Ok(())
 }
 
 fn write(folder: &Path, figures: &[(String, String)]) -> Result<(), Failure> {
@@ -237,9 +262,10 @@ impl Line {
     fn draw(&mut self, id: Id, p: Progress) {
         self.id = Some(id);
         if self.on {
+            let name = if id.number > 0 { format!("{id}: ") } else { String::new() };
             let left = p.left.and_then(|l| number::time(l.as_f64(), None, self.unicode));
             let left = left.map_or(String::new(), |l| format!(", about {l} left"));
-            eprint!("\r\x1b[K{id}: {} of {}{left}", p.done, p.of);
+            eprint!("\r\x1b[K{name}{} of {}{left}", p.done, p.of);
             self.shown = true;
         }
     }

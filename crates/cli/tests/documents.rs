@@ -91,11 +91,11 @@ fn from_a_file_to_another_store() {
         &["bench.json: the result of benchmarks with uuid", "already in the store", "as b1"],
     );
 
-    // Runs come first in a list, as they always did.
+    // All kinds are in one list, the newest first.
     let listed = says(tare(&dir).arg("list"), 0, &["b1", "finished", "bench", "sorts", "elsewhere"]);
-    assert!(!listed.contains("run"), "{listed}");
+    assert!(!listed.contains(" run "), "{listed}");
     run(tare(&dir).args(["run", "-r", "2", "-w", "0", "--style", "none", "--tag", "a=b", "--", "true"]), 0);
-    let listed = says(tare(&dir).arg("list"), 0, &["run  began", "true", "a=b", "b1"]);
+    let listed = says(tare(&dir).arg("list"), 0, &["id  kind", "true", "a=b", "b1"]);
     assert!(listed.find("true").unwrap() < listed.find("b1").unwrap(), "{listed}");
     let listed = says(tare(&dir).args(["list", "--tag", "a=b"]), 0, &["true"]);
     assert!(!listed.contains("b1"), "{listed}");
@@ -176,7 +176,7 @@ fn what_is_refused_is_said_in_a_sentence() {
     refused(b"\xff\xfe\0", &["not a file that can be imported", "expected a JSON object"]);
     refused(
         br#"{"format":"tare-report","version":1}"#,
-        &["\"tare-report\", expected \"tare-run\", \"tare-document\" or"],
+        &["\"tare-report\", expected \"tare-run\", \"tare-document\", \"tare-profile\" or"],
     );
     refused(good.replace("\"version\":1", "\"version\":7").as_bytes(), &["a file of benchmarks of version 7"]);
     refused(
@@ -195,7 +195,7 @@ fn what_is_refused_is_said_in_a_sentence() {
     says(&mut import(&dir, &dir.path().join("none.json")), 2, &["open ", "none.json"]);
     says(&mut import(&dir, Path::new("/dev/zero")), 2, &["/dev/zero: not a file that can be imported"]);
     let profile = file(&dir, br#"{"format":"tare-profile","version":1,"profile":{}}"#);
-    says(&mut import(&dir, &profile), 2, &["it is an archive of a profile", "`tare profile import` stores it"]);
+    says(&mut import(&dir, &profile), 2, &["not an archive of a profile", "missing field"]);
     assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
 }
 
@@ -217,6 +217,8 @@ fn what_is_no_run_and_what_cannot_be_read() {
         status: Status::Interrupted,
         tool: "0.1.0".to_owned(),
         machine: "box".to_owned(),
+        conditions: None,
+        tags: std::collections::BTreeMap::new(),
     };
     let mut store = SqliteStore::open(&dir.path().join("tare.db")).unwrap();
     store.create_document(&head, &serde_json::json!({"any": [1, 2.5]})).unwrap();
@@ -233,4 +235,51 @@ fn what_is_no_run_and_what_cannot_be_read() {
     let archive = json(tare(&dir).args(["export", "s1"]), 0);
     assert_eq!((&archive["format"], &archive["doc"]), (&"tare-document".into(), &serde_json::json!({"any": [1, 2.5]})));
     says(tare(&dir).args(["rm", "s1"]), 0, &["removed s1"]);
+}
+
+/// A profile, noise and a study are listed, shown, exported, imported and removed as runs are, and say where they were made.
+#[test]
+fn every_kind_is_handled_alike() {
+    let _shared = shared();
+    let dir = folder();
+    let profile = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/profile_json/active.json");
+    says(&mut import(&dir, Path::new(profile)), 0, &["stored as p1, profile p@1"]);
+    let noise = ["noise", "--grain", "10us", "--phases", "50", "--calibrations", "10", "--no-explain"];
+    run(tare(&dir).args(noise).args(["--tag", "a=b", "--style", "none"]), 0);
+    run(tare(&dir).args(["run", "-r", "1", "-w", "0", "--style", "none", "--tag", "a=b", "--", "true"]), 0);
+    let entries = |args: &[&str]| -> Vec<String> {
+        let found = json(tare(&dir).args(["list", "--json"]).args(args), 0);
+        found.as_array().unwrap().iter().map(|e| e["id"].to_string().replace('"', "")).collect()
+    };
+    assert_eq!(entries(&[]), ["1", "n1", "p1"]);
+    assert_eq!(entries(&["--tag", "a=b"]), ["1", "n1"]);
+    assert_eq!(entries(&["--kind", "profile"]), ["p1"]);
+    assert_eq!(entries(&["-n", "1"]), ["1"]);
+
+    let head = json(tare(&dir).args(["show", "n1", "--json"]), 0)["head"].clone();
+    let of_run = json(tare(&dir).args(["show", "1", "--json"]), 0)["report"]["run"]["host"].clone();
+    assert_eq!(head["conditions"]["host"]["machine"], of_run["machine"]);
+    assert_eq!((&head["conditions"]["host"]["kernel"], &head["tags"]["a"]), (&of_run["kernel"], &"b".into()));
+    let fingerprint = head["conditions"]["fingerprint"].as_str().unwrap();
+    says(tare(&dir).args(["show", "n1"]), 0, &[of_run["kernel"].as_str().unwrap(), fingerprint]);
+
+    let file = dir.path().join("archive.json");
+    for (name, stored) in [("p1", "p1"), ("p", "p1"), ("p@1", "p1"), ("n1", "n1")] {
+        let elsewhere = folder();
+        run(tare(&dir).args(["export", name, "-o"]).arg(&file), 0);
+        says(&mut import(&elsewhere, &file), 0, &[&format!("stored as {stored}")]);
+        let again = run(tare(&elsewhere).args(["export", stored]), 0);
+        assert_eq!(again.stdout, std::fs::read(&file).unwrap(), "{name}");
+    }
+    let shown = run(tare(&dir).args(["show", "p1"]), 0).stdout;
+    for args in [&["show", "p"][..], &["show", "p@1"], &["profile", "show", "p1"]] {
+        assert_eq!(text(&run(tare(&dir).args(args), 0).stdout), text(&shown), "{args:?}");
+    }
+    let page = dir.path().join("p.html");
+    run(tare(&dir).args(["report", "p1", "-o"]).arg(&page), 0);
+    assert!(std::fs::metadata(&page).unwrap().len() > 1000);
+    says(tare(&dir).args(["resume", "p1"]), 2, &["p1 is finished"]);
+    says(tare(&dir).args(["rm", "p1", "p@2"]), 2, &["p@2"]);
+    says(tare(&dir).args(["rm", "p", "n1"]), 0, &["removed 1 version of p", "removed n1"]);
+    assert_eq!(entries(&[]), ["1"]);
 }

@@ -50,7 +50,7 @@ fn a_killed_study_goes_on_and_a_finished_one_is_shown() {
     assert!(parts(&dir) >= kept);
     if out.status.code() != Some(0) {
         assert_eq!(out.status.code(), Some(130), "{}", text(&out.stderr));
-        assert!(text(&out.stderr).contains("tare study resume s1"), "{}", text(&out.stderr));
+        assert!(text(&out.stderr).contains("tare resume s1"), "{}", text(&out.stderr));
         run(tare(&dir).args(["study", "resume", "s1"]), 0);
     }
     let document = json(tare(&dir).args(["show", "s1", "--json"]), 0);

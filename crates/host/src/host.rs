@@ -86,6 +86,9 @@ pub fn describe(root: &Path) -> Host {
         architecture: u.machine,
         distribution: os_release.and_then(pretty).into(),
         cpu: model.ok_or_else(|| Absent::NotSupported("/proc/cpuinfo names no CPU".into())).into(),
+        microcode: cpuinfo_field(&cpuinfo, "microcode")
+            .ok_or_else(|| Absent::NotSupported("/proc/cpuinfo has no microcode".into()))
+            .into(),
         cpus: online.map_or(1, |o| o.len() as u32),
         memory: memory.ok_or_else(|| Absent::Failed("/proc/meminfo has no MemTotal".into())).into(),
         hypervisor: hypervisor(root, &cpuinfo),

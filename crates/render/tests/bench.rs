@@ -13,7 +13,7 @@ use tarebench_core::kbest::clocks::Kind;
 use tarebench_core::kbest::report::build;
 use tarebench_core::kbest::scheme::Parameters;
 use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
-use tarebench_render::documents::list::{DocumentRow, documents};
+use tarebench_render::documents::list::{DocumentRow, table};
 use tarebench_render::kbest::bench::{Shown, csv, json, terminal, trials};
 use tarebench_render::kbest::markup::benchmarks;
 use tarebench_render::kit::markup::Markup;
@@ -66,6 +66,8 @@ fn head(b: &Bench) -> Head {
         status: Status::Finished,
         tool: b.tool.clone(),
         machine: b.machine.name.clone(),
+        conditions: None,
+        tags: std::collections::BTreeMap::new(),
     }
 }
 
@@ -149,21 +151,29 @@ fn documents_of_it() {
 #[test]
 fn the_list_of_documents() {
     let row = |kind, number, title: &str, status| DocumentRow {
-        head: Head { kind, number, title: title.to_owned(), status, ..head(&plain()) },
+        id: document::Id { kind, number },
         created: "2026-11-21 18:00:00".to_owned(),
+        status,
+        titles: vec![title.to_owned()],
+        samples: None,
+        machine: plain().machine.name,
+        tags: std::collections::BTreeMap::new(),
     };
     let rows = [
         row(document::Kind::Study, 2, "interval counting", Status::Interrupted),
-        row(
-            document::Kind::Bench,
-            12,
-            "sorts\x1b[31m of a title that goes on and on, far beyond what a line has room for",
-            Status::Finished,
-        ),
+        row(document::Kind::Profile, 1, "build7@2", Status::Finished),
+        DocumentRow {
+            machine: "another".to_owned(),
+            ..row(
+                document::Kind::Bench,
+                12,
+                "sorts\x1b[31m of a title that goes on and on, far beyond what a line has room for",
+                Status::Finished,
+            )
+        },
     ];
-    assert_snapshot!("documents_100", documents(&rows, &Style::default()));
-    assert_snapshot!("documents_60", documents(&rows, &Style { width: 60, ..Style::default() }));
-    assert_eq!(documents(&[], &Style::default()), "");
+    assert_snapshot!("documents_100", table(&rows, &Style::default()));
+    assert_snapshot!("documents_60", table(&rows, &Style { width: 60, ..Style::default() }));
 }
 
 fn any_timing() -> impl Strategy<Value = Timing> {
@@ -204,8 +214,16 @@ proptest! {
         (b.name, b.machine.name, b.machine.kernel) = (title.clone(), title.clone(), title.clone());
         b.machine.cpu = Reading::Absent(Absent::Failed(title.clone()));
         let style = Style { width, color: false, unicode, full, ..Style::default() };
-        let row = DocumentRow { head: head(&b), created: title };
-        for text in [shown(&b, &style), documents(&[row], &style)] {
+        let row = DocumentRow {
+            id: head(&b).id(),
+            created: title.clone(),
+            status: Status::Finished,
+            titles: vec![title.clone()],
+            samples: Some(7),
+            machine: title.clone(),
+            tags: [(title.clone(), title)].into(),
+        };
+        for text in [shown(&b, &style), table(&[row], &style)] {
             for line in text.lines() {
                 prop_assert!(line.width() <= width, "{} columns: {:?}", line.width(), line);
                 prop_assert!(!line.chars().any(char::is_control), "{:?}", line);
@@ -215,10 +233,10 @@ proptest! {
         let coloured = shown(&b, &Style { color, ..style.clone() });
         prop_assert!(color || coloured == shown(&b, &style));
         let report = build(&b);
-        let (head, table) = (head(&b), benchmarks(&report, None, Markup::Org));
-        prop_assert_eq!(table.lines().count(), rows.len() + 2);
-        prop_assert!(table.lines().skip(2).all(|l| l.matches('|').count() == 8));
-        for text in [table, benchmarks(&report, None, Markup::Markdown), benchmarks(&report, None, Markup::Asciidoc), csv(&report).unwrap(), trials(&b).unwrap()] {
+        let (head, org) = (head(&b), benchmarks(&report, None, Markup::Org));
+        prop_assert_eq!(org.lines().count(), rows.len() + 2);
+        prop_assert!(org.lines().skip(2).all(|l| l.matches('|').count() == 8));
+        for text in [org, benchmarks(&report, None, Markup::Markdown), benchmarks(&report, None, Markup::Asciidoc), csv(&report).unwrap(), trials(&b).unwrap()] {
             prop_assert!(!text.chars().any(|c| c != '\n' && c.is_control()));
         }
         let text = json(&Shown { head: &head, bench: &b, report: &report }).unwrap();

@@ -34,6 +34,8 @@ fn head() -> Head {
         status: Status::Finished,
         tool: "0.1.0".to_owned(),
         machine: "host".to_owned(),
+        conditions: None,
+        tags: std::collections::BTreeMap::new(),
     }
 }
 

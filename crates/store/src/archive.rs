@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
 use std::io::{Read, Write};
-use tarebench_core::documents::head::{Head as DocumentHead, Kind};
+use tarebench_core::documents::head::{Head as DocumentHead, Kind, Status};
 use tarebench_core::kbest::bench;
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::profile::data::Profile;
@@ -206,9 +206,7 @@ impl ProfileArchive {
     /// [`StoreError::BadArchive`], also if reading fails; [`StoreError::NewerArchive`].
     pub fn read(reader: &mut dyn Read) -> Result<ProfileArchive, StoreError> {
         let archive: ProfileArchive = PROFILE.read(reader)?;
-        if archive.profile.name.is_empty() || archive.profile.version == 0 {
-            return Err(PROFILE.bad("its profile has no name or no version"));
-        }
+        check_profile(&archive.profile).map_err(|e| PROFILE.bad(e))?;
         Ok(archive)
     }
 
@@ -221,18 +219,30 @@ impl ProfileArchive {
     }
 }
 
+/// A profile's name must be told from a version and from a word of `--profile`.
+fn check_profile(profile: &Profile) -> Result<(), String> {
+    let Profile { name, version, .. } = profile;
+    if name.is_empty() || *version == 0 {
+        return Err("its profile has no name or no version".to_owned());
+    }
+    if name == "none" || name.contains('@') || name.chars().any(char::is_control) {
+        return Err(format!("its profile's name is {name:?}, expected no `@`, no control character, and not `none`"));
+    }
+    Ok(())
+}
+
 /// [`DocumentArchive::format`].
 const DOCUMENT_FORMAT: &str = "tare-document";
 
-/// The latest [`DocumentArchive::version`] that is read; it is the one that is written.
-const DOCUMENT_VERSION: u32 = 1;
+/// The latest [`DocumentArchive::version`] that is read.
+const DOCUMENT_VERSION: u32 = 2;
 
 /// A document with its parts, as one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentArchive {
     /// `tare-document`.
     pub format: String,
-    /// Version of the format.
+    /// 2 with conditions or tags and for a profile, else 1.
     pub version: u32,
     /// What it is; its `number` is 0, as a number means something in its own store only.
     pub head: DocumentHead,
@@ -248,10 +258,14 @@ impl DocumentArchive {
     pub fn new(document: Document) -> DocumentArchive {
         let Document { head, doc, parts } = document;
         let head = DocumentHead { number: 0, ..head };
-        DocumentArchive { format: DOCUMENT_FORMAT.to_owned(), version: DOCUMENT_VERSION, head, doc, parts }
+        // What an earlier tare can read has the version that it knows.
+        let first = head.conditions.is_none() && head.tags.is_empty() && head.kind != Kind::Profile;
+        let version = if first { 1 } else { DOCUMENT_VERSION };
+        DocumentArchive { format: DOCUMENT_FORMAT.to_owned(), version, head, doc, parts }
     }
 
-    /// Reads a document and checks it: known version, uuid well formed, and benchmarks as [`Bench::check`] wants them.
+    /// Reads a document and checks it: known version, uuid well formed, a profile finished and with a
+    /// name that can be used, and benchmarks as [`Bench::check`] wants them.
     ///
     /// # Errors
     /// [`StoreError::BadArchive`], also if reading fails; [`StoreError::NewerArchive`].
@@ -260,6 +274,16 @@ impl DocumentArchive {
         let head = &archive.head;
         if !is_uuid(&head.uuid) {
             return Err(DOCUMENT.bad(format!("its uuid is {:?}, expected 32 hex digits in lower case", head.uuid)));
+        }
+        if head.kind == Kind::Run {
+            return Err(DOCUMENT.bad(format!("it is of a run, expected the format {ARCHIVE_FORMAT:?}")));
+        }
+        if head.kind == Kind::Profile {
+            if head.status != Status::Finished {
+                return Err(DOCUMENT.bad("its profile is not finished"));
+            }
+            let profile = Profile::deserialize(&archive.doc).map_err(|e| DOCUMENT.bad(format!("its profile: {e}")))?;
+            check_profile(&profile).map_err(|e| DOCUMENT.bad(e))?;
         }
         if head.kind == Kind::Bench {
             let bench = Bench::deserialize(&archive.doc).map_err(|e| DOCUMENT.bad(format!("its benchmarks: {e}")))?;

@@ -4,12 +4,14 @@ use crate::archive::{Archive, DocumentArchive};
 use crate::claim::Claimant;
 use crate::documents::{Document, DocumentFilter, DocumentSummary, Part, Stored};
 use crate::error::StoreError;
+use crate::profiles::Saved;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{Head, Id, Status};
+use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::Chunk;
 use tarebench_core::run::data::Run;
@@ -148,11 +150,12 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`].
     fn chunks(&self, run: i64) -> Result<Vec<Chunk>>;
 
-    /// Stores a profile; one of version 0 gets the next one of its name. Returns the version.
+    /// Stores a profile; one of version 0 gets the next one of its name. With `begun` it completes that document, which was
+    /// created when learning began and keeps its conditions and tags; else it is a new document, with these conditions.
     ///
     /// # Errors
-    /// [`StoreError::DuplicateProfile`]; [`StoreError::Unstorable`] if a figure is not finite.
-    fn save_profile(&mut self, profile: &Profile) -> Result<u32>;
+    /// [`StoreError::DuplicateProfile`]; [`StoreError::Unstorable`] if a figure is not finite; [`StoreError::NoSuchDocument`].
+    fn save_profile(&mut self, profile: &Profile, begun: Option<Id>, conditions: Option<&Conditions>) -> Result<Saved>;
 
     /// Removes a profile: `NAME@VERSION`, or all versions of `NAME`; says how many there were.
     fn remove_profile(&mut self, label: &str) -> Result<u32>;
@@ -179,10 +182,10 @@ pub trait Store {
     /// [`StoreError::NoSuchDocument`].
     fn append_part(&mut self, id: Id, part: &Part) -> Result<u64>;
 
-    /// Says where a document stands, and replaces its content if `doc` is given.
+    /// Says where a document stands, and replaces its content if `doc` is given. A profile is finished by [`Store::save_profile`].
     ///
     /// # Errors
-    /// [`StoreError::NoSuchDocument`].
+    /// [`StoreError::NoSuchDocument`]; [`StoreError::Unstorable`] for a profile that is to be finished.
     fn set_document(&mut self, id: Id, status: Status, doc: Option<&Value>) -> Result<()>;
 
     /// A document with its parts.
@@ -224,8 +227,8 @@ pub trait Store {
     /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::DuplicateDocument`].
     fn import_document(&mut self, reader: &mut dyn Read) -> Result<Id>;
 
-    /// The run or document that a user means: a document's number (`b1`), or what [`Store::resolve`] takes. What could
-    /// be a document's number and a uuid's beginning is the document, if there is such a one.
+    /// The run or document that a user means: a document's number (`b1`), what [`Store::resolve`] takes, or a profile's name
+    /// as [`Store::profile`] takes it. What could be several of them is the first of these.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::NoSuchDocument`].

@@ -5,15 +5,18 @@ use crate::error::{Fault, StoreError};
 use crate::open;
 use crate::rows;
 use crate::rows::Inner;
-use crate::schema::WITH_DOCUMENTS;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use crate::schema::{WITH_CONDITIONS, WITH_DOCUMENTS};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::machine::conditions::Conditions;
+use tarebench_core::machine::data::Factor;
 
 /// A document with its content.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,12 +61,14 @@ mod hex_digits {
 pub struct DocumentFilter {
     /// Only those of this kind.
     pub kind: Option<Kind>,
+    /// Only those that have all of these tags, with these values.
+    pub tags: BTreeMap<String, String>,
     /// At most so many, the newest ones; `None`: all.
     pub limit: Option<u32>,
 }
 
 /// A document in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentSummary {
     /// What it is.
     #[serde(flatten)]
@@ -99,6 +104,11 @@ pub fn content<T: Serialize + DeserializeOwned + PartialEq>(value: &T) -> Result
     serde_json::from_str(&text).map_err(|e| StoreError::Unstorable { what: "document", cause: e.to_string() })
 }
 
+/// The uuid of what has no identity but its content.
+pub(crate) fn content_uuid(text: &str) -> String {
+    format!("{:032x}", tarebench_core::base::hash::fnv128(text.as_bytes()))
+}
+
 pub(crate) fn no_such(path: &Path, id: Id) -> StoreError {
     StoreError::NoSuchDocument { path: path.to_owned(), id }
 }
@@ -122,7 +132,11 @@ pub(crate) fn require(conn: &Connection, path: &Path, id: Id) -> Inner<()> {
 /// Inserts a new document, under the next number of its kind.
 pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> Inner<Id> {
     // All of it is named, so that a new field cannot be forgotten.
-    let Head { kind, number: _, uuid, title, created, status, tool, machine } = head;
+    let Head { kind, number: _, uuid, title, created, status, tool, machine, conditions, tags } = head;
+    if *kind == Kind::Run {
+        let cause = "it says it is a run, which is stored as one".to_owned();
+        return Err(StoreError::Unstorable { what: "document", cause }.into());
+    }
     if !rows::is_uuid(uuid) {
         let cause = format!("its uuid is {uuid:?}, expected 32 hex digits in lower case");
         return Err(StoreError::Unstorable { what: "document", cause }.into());
@@ -142,9 +156,11 @@ pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> 
         [kind.name()],
         |r| r.get(0),
     )?;
+    let host = conditions.as_ref().map(|c| rows::host_number(tx, c.host())).transpose()?;
+    let factors = conditions.as_ref().map(|c| rows::document("factors", &c.factors())).transpose()?;
     tx.execute(
-        "INSERT INTO document (kind, id, uuid, created_ns, status, tool, machine, title, doc)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO document (kind, id, uuid, created_ns, status, tool, machine, title, doc, host_id, factors)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             kind.name(),
             number,
@@ -154,9 +170,15 @@ pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> 
             tool,
             machine,
             title,
-            rows::document("document", doc)?
+            rows::document("document", doc)?,
+            host,
+            factors,
         ],
     )?;
+    let mut tag = tx.prepare("INSERT INTO document_tag (kind, id, key, value) VALUES (?1, ?2, ?3, ?4)")?;
+    for (key, value) in tags {
+        tag.execute(params![kind.name(), number, key, value])?;
+    }
     Ok(Id { kind: *kind, number })
 }
 
@@ -174,6 +196,10 @@ pub(crate) fn insert_part(tx: &Connection, id: Id, part: &Part) -> Inner<u64> {
 
 /// Changes a document's status, and its content if one is given.
 pub(crate) fn update(tx: &Connection, id: Id, status: Status, doc: Option<&Value>) -> Inner<()> {
+    if id.kind == Kind::Profile && status == Status::Finished {
+        let cause = "a profile is finished by what was learned".to_owned();
+        return Err(StoreError::Unstorable { what: "profile", cause }.into());
+    }
     let doc = doc.map(|d| rows::document("document", d)).transpose()?;
     tx.execute(
         "UPDATE document SET status = ?3, doc = coalesce(?4, doc) WHERE kind = ?1 AND id = ?2",
@@ -187,30 +213,55 @@ fn read_kind(name: &str) -> Inner<Kind> {
     Kind::named(name).ok_or_else(bad)
 }
 
-const HEAD: &str = "kind, id, uuid, title, created_ns, status, tool, machine";
+/// The columns of a head, as the schema of this store has them.
+fn columns(conn: &Connection) -> Inner<String> {
+    let conditions = match open::version(conn)? >= WITH_CONDITIONS {
+        true => "(SELECT host.doc FROM host WHERE host.id = host_id), factors",
+        false => "NULL, NULL",
+    };
+    Ok(format!("kind, id, uuid, title, created_ns, status, tool, machine, {conditions}"))
+}
 
-/// From the columns of [`HEAD`], which come first.
-fn head(r: &Row) -> Inner<Head> {
+/// From [`columns`], which come first; its tags are added.
+fn head(conn: &Connection, r: &Row) -> Inner<Head> {
+    let id = Id { kind: read_kind(&r.get::<_, String>(0)?)?, number: r.get(1)? };
+    let of = |what: &str| format!("the {what} of {id}");
+    let host: Option<String> = r.get(8)?;
+    let factors: Option<String> = r.get(9)?;
+    let host = host.map(|text| rows::parse(&text, || of("machine"))).transpose()?;
+    let factors: Option<Vec<Factor>> = factors.map(|text| rows::parse(&text, || of("factors"))).transpose()?;
     Ok(Head {
-        kind: read_kind(&r.get::<_, String>(0)?)?,
-        number: r.get(1)?,
+        kind: id.kind,
+        number: id.number,
         uuid: r.get(2)?,
         title: r.get(3)?,
         created: Nanos(r.get(4)?),
         status: rows::status(&r.get::<_, String>(5)?)?,
         tool: r.get(6)?,
         machine: r.get(7)?,
+        conditions: host.map(|host| Box::new(Conditions::new(host, factors.unwrap_or_default()))),
+        tags: tags(conn, id)?,
     })
+}
+
+fn tags(conn: &Connection, id: Id) -> Inner<BTreeMap<String, String>> {
+    if open::version(conn)? < WITH_CONDITIONS {
+        return Ok(BTreeMap::new());
+    }
+    let mut statement = conn.prepare_cached("SELECT key, value FROM document_tag WHERE kind = ?1 AND id = ?2")?;
+    let found = statement.query_map(params![id.kind.name(), id.number], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 /// A document with its parts.
 pub(crate) fn select(conn: &Connection, path: &Path, id: Id) -> Inner<Document> {
     require(conn, path, id)?;
-    let mut statement = conn.prepare(&format!("SELECT {HEAD}, doc FROM document WHERE kind = ?1 AND id = ?2"))?;
+    let columns = columns(conn)?;
+    let mut statement = conn.prepare(&format!("SELECT {columns}, doc FROM document WHERE kind = ?1 AND id = ?2"))?;
     let mut found = statement.query(params![id.kind.name(), id.number])?;
     let r = found.next()?.ok_or_else(|| no_such(path, id))?;
-    let doc = rows::parse(&r.get::<_, String>(8)?, || id.to_string())?;
-    Ok(Document { head: head(r)?, doc, parts: parts(conn, id)? })
+    let doc = rows::parse(&r.get::<_, String>(10)?, || id.to_string())?;
+    Ok(Document { head: head(conn, r)?, doc, parts: parts(conn, id)? })
 }
 
 fn parts(conn: &Connection, id: Id) -> Inner<Vec<Part>> {
@@ -231,15 +282,28 @@ pub(crate) fn summaries(conn: &Connection, filter: &DocumentFilter) -> Inner<Vec
     if !has_documents(conn)? {
         return Ok(Vec::new());
     }
-    let mut statement = conn.prepare(&format!(
-        "SELECT {HEAD}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id)
-         FROM document WHERE ?1 IS NULL OR kind = ?1 ORDER BY created_ns DESC, kind, id DESC LIMIT ?2"
-    ))?;
-    let limit = filter.limit.map_or(-1, i64::from);
-    let mut found = statement.query(params![filter.kind.map(Kind::name), limit])?;
+    if !filter.tags.is_empty() && open::version(conn)? < WITH_CONDITIONS {
+        return Ok(Vec::new());
+    }
+    let mut sql = format!(
+        "SELECT {}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id)
+         FROM document WHERE (? IS NULL OR kind = ?)",
+        columns(conn)?
+    );
+    for _ in &filter.tags {
+        sql.push_str(
+            " AND EXISTS (SELECT 1 FROM document_tag AS t
+                          WHERE t.kind = document.kind AND t.id = document.id AND key = ? AND value = ?)",
+        );
+    }
+    sql.push_str(&format!(" ORDER BY created_ns DESC, kind, id DESC LIMIT {}", filter.limit.map_or(-1, i64::from)));
+    let mut statement = conn.prepare(&sql)?;
+    let kind = filter.kind.map(Kind::name);
+    let tags = filter.tags.iter().flat_map(|(k, v)| [Some(k.as_str()), Some(v.as_str())]);
+    let mut found = statement.query(params_from_iter([kind, kind].into_iter().chain(tags)))?;
     let mut out = Vec::new();
     while let Some(r) = found.next()? {
-        out.push(DocumentSummary { head: head(r)?, parts: r.get::<_, i64>(8)?.unsigned_abs() });
+        out.push(DocumentSummary { head: head(conn, r)?, parts: r.get::<_, i64>(10)?.unsigned_abs() });
     }
     Ok(out)
 }
@@ -276,4 +340,16 @@ pub(crate) fn delete_claim(tx: &Connection, id: Id, by: &Claimant) -> Inner<()> 
         params![id.kind.name(), id.number, by.pid, by.start.0, by.boot, by.host],
     )?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// <http://www.isthe.com/chongo/tech/comp/fnv/>: its own test vectors.
+    #[test]
+    fn the_hash_is_fnv() {
+        assert_eq!(fnv(b""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+        assert_eq!(fnv(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+    }
 }

@@ -182,12 +182,6 @@ pub enum StoreError {
         /// The latest one known here.
         known: u32,
     },
-    /// A profile, which is stored by its name, where a run or another document was expected.
-    #[error("not {expected}: it is an archive of a profile")]
-    IsProfile {
-        /// What was expected.
-        expected: &'static str,
-    },
     /// The database is damaged, or was changed by another hand.
     #[error("the store {} is damaged: cannot read {what}: {cause}", .path.display())]
     Corrupt {

@@ -1,14 +1,14 @@
 //! Importing a file of any kind, which its content tells.
 
-use crate::archive::{BENCH, DOCUMENT, PROFILE, RUN, read_bench};
+use crate::archive::{BENCH, DOCUMENT, PROFILE, ProfileArchive, RUN, read_bench};
 use crate::contract::{Result, Store};
-use crate::documents::{Stored, content};
+use crate::documents::{Stored, content, content_uuid};
 use crate::error::StoreError;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::io::Read;
-use tarebench_core::base::hash::fnv128;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Kind};
 use tarebench_core::kbest::bench::Bench;
@@ -19,10 +19,10 @@ const BEGINNING: u64 = 1 << 20;
 /// What a file may be, in an error.
 const WHAT: &str = "a file that can be imported";
 
-/// Stores a file: an archive of a run or of a document, or results of benchmarks as `cargo bench` leaves them.
+/// Stores a file: an archive of a run, of a profile or of another document, or results of benchmarks as `cargo bench` leaves them.
 ///
 /// # Errors
-/// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::IsProfile`], [`StoreError::Duplicate`],
+/// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`], [`StoreError::DuplicateProfile`],
 /// [`StoreError::DuplicateDocument`], which a file of benchmarks with the same content is, too.
 pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
     let bad = |cause: String| StoreError::BadArchive { what: WHAT, line: 0, column: 0, cause };
@@ -39,7 +39,10 @@ pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
         Some(f) if f == RUN.format => store.import(&mut whole).map(Stored::Run),
         Some(f) if f == DOCUMENT.format => store.import_document(&mut whole).map(Stored::Document),
         Some(f) if f == BENCH.format => import_bench(store, &mut whole).map(Stored::Document),
-        Some(f) if f == PROFILE.format => Err(StoreError::IsProfile { expected: WHAT }),
+        Some(f) if f == PROFILE.format => {
+            let profile = ProfileArchive::read(&mut whole)?.profile;
+            Ok(Stored::Document(store.save_profile(&profile, None, None)?.id))
+        }
         Some(f) => Err(bad(format!("its format is {f:?}, expected {}", expected()))),
         None if !is_object(&beginning) => {
             let cause = "expected a JSON object".to_owned();
@@ -50,7 +53,7 @@ pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
 }
 
 fn expected() -> String {
-    format!("{:?}, {:?} or {:?}", RUN.format, DOCUMENT.format, BENCH.format)
+    format!("{:?}, {:?}, {:?} or {:?}", RUN.format, DOCUMENT.format, PROFILE.format, BENCH.format)
 }
 
 fn is_object(text: &[u8]) -> bool {
@@ -93,12 +96,14 @@ fn head_of(bench: &Bench, text: &str) -> Head {
     Head {
         kind: Kind::Bench,
         number: 0,
-        uuid: format!("{:032x}", fnv128(text.as_bytes())),
+        uuid: content_uuid(text),
         title: bench.name.clone(),
         created: bench.created,
         status: Status::Finished,
         tool: bench.tool.clone(),
         machine: bench.machine.name.clone(),
+        conditions: None,
+        tags: BTreeMap::new(),
     }
 }
 

@@ -11,6 +11,7 @@ mod documents;
 mod error;
 mod import;
 mod open;
+mod profiles;
 mod rows;
 mod schema;
 mod sqlite;
@@ -24,4 +25,5 @@ pub use crate::documents::{Document, DocumentFilter, DocumentSummary, Part, Stor
 pub use crate::error::StoreError;
 pub use crate::import::import;
 pub use crate::open::default_path;
+pub use crate::profiles::Saved;
 pub use crate::sqlite::SqliteStore;

@@ -84,17 +84,30 @@ struct Rest {
     factors: Vec<Factor>,
 }
 
+/// The number of a machine's description, which is stored once.
+pub(crate) fn host_number(tx: &Connection, host: &Host) -> Inner<i64> {
+    let doc = exact("machine's description", host)?;
+    tx.execute(
+        "INSERT INTO host (name, machine, doc) VALUES (?1, ?2, ?3) ON CONFLICT (doc) DO NOTHING",
+        params![host.name, host.machine, doc],
+    )?;
+    Ok(tx.query_row("SELECT id FROM host WHERE doc = ?1", [&doc], |r| r.get(0))?)
+}
+
+/// Removes descriptions of machines that nothing was measured on any more.
+pub(crate) fn remove_unused_hosts(tx: &Connection) -> Inner<()> {
+    let sql = "DELETE FROM host WHERE id NOT IN
+                   (SELECT host_id FROM run UNION SELECT host_id FROM document WHERE host_id IS NOT NULL)";
+    tx.execute(sql, [])?;
+    Ok(())
+}
+
 /// Inserts a run; returns its number.
 pub(crate) fn insert_run(tx: &Connection, run: &Run) -> Inner<i64> {
     // All of it is named, so that a new field cannot be forgotten.
     let Run { id: _, uuid, created, tool, plan, host, pt_source, pt_source_notes, factors, status, notes } = run;
     let rest = Rest { pt_source: *pt_source, pt_source_notes: pt_source_notes.clone(), factors: factors.clone() };
-    let host_doc = exact("run", host)?;
-    tx.execute(
-        "INSERT INTO host (name, machine, doc) VALUES (?1, ?2, ?3) ON CONFLICT (doc) DO NOTHING",
-        params![host.name, host.machine, host_doc],
-    )?;
-    let host_id: i64 = tx.query_row("SELECT id FROM host WHERE doc = ?1", [&host_doc], |r| r.get(0))?;
+    let host_id = host_number(tx, host)?;
     tx.execute(
         "INSERT INTO run (uuid, created_ns, status, tool, host_id, plan, rest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         params![uuid, created.0, status_text(*status), tool, host_id, exact("run", plan)?, exact("run", &rest)?],

@@ -8,13 +8,17 @@ pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
 /// The latest schema version: the number of migrations.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 
-const MIGRATIONS: &[M<'static>] = &[M::up(V1), M::up(V2), M::up(V3)];
+const MIGRATIONS: &[M<'static>] = &[M::up(V1), M::up(V2), M::up(V3), M::up(V4)];
 
-/// The earliest schema version that can be read without being brought up to date: V3 only adds documents.
+/// The earliest schema version that can be read without being brought up to date: V3 only adds documents, and V4 leaves what
+/// is read of runs and profiles where it was.
 pub(crate) const READABLE: i64 = 2;
 
 /// The first schema version with documents.
 pub(crate) const WITH_DOCUMENTS: i64 = 3;
+
+/// The first schema version with conditions and tags of documents, and with profiles among them.
+pub(crate) const WITH_CONDITIONS: i64 = 4;
 
 /// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
@@ -176,6 +180,59 @@ CREATE TABLE document_claim (
 ) STRICT, WITHOUT ROWID;
 "#;
 
+/// Documents have the machine's description, its factors and tags, as runs have, and profiles are documents: `profile_version`
+/// numbers them within their names, and the view `profile` has the columns that the table had. A profile that was there gets the
+/// conditions of the first run that it rests on, if that is still stored.
+const V4: &str = r#"
+ALTER TABLE document ADD COLUMN host_id INTEGER REFERENCES host (id);
+ALTER TABLE document ADD COLUMN factors TEXT;
+CREATE INDEX document_host ON document (host_id);
+
+CREATE TABLE document_tag (
+    kind TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (kind, id, key),
+    FOREIGN KEY (kind, id) REFERENCES document (kind, id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX document_tag_value ON document_tag (key, value);
+
+CREATE TABLE profile_version (
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version > 0),
+    created_ns INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind = 'profile'),
+    id INTEGER NOT NULL,
+    PRIMARY KEY (name, version),
+    FOREIGN KEY (kind, id) REFERENCES document (kind, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX profile_version_machine ON profile_version (machine, created_ns);
+CREATE INDEX profile_version_document ON profile_version (kind, id);
+
+CREATE TEMP TABLE numbered AS
+    SELECT *, row_number() OVER (ORDER BY created_ns, name, version) AS id,
+           CASE WHEN json_valid(doc) THEN doc ELSE '{}' END AS readable
+    FROM profile;
+INSERT INTO document (kind, id, uuid, created_ns, status, tool, machine, title, doc)
+    SELECT 'profile', id, lower(hex(randomblob(16))), created_ns, 'finished', coalesce(readable ->> '$.tool', ''),
+           coalesce(readable ->> '$.host', ''), name || '@' || version, doc
+    FROM numbered;
+UPDATE document SET (host_id, factors) = (
+        SELECT run.host_id, run.rest -> '$.factors' FROM numbered JOIN run ON run.uuid = readable ->> '$.short.runs[0]'
+        WHERE numbered.id = document.id AND json_valid(run.rest))
+    WHERE kind = 'profile';
+INSERT INTO profile_version (name, version, created_ns, machine, kind, id)
+    SELECT name, version, created_ns, machine, 'profile', id FROM numbered;
+INSERT INTO document_number (kind, last) SELECT 'profile', count(*) FROM numbered;
+DROP TABLE numbered;
+DROP TABLE profile;
+CREATE VIEW profile AS
+    SELECT v.name, v.version, v.created_ns, v.machine, d.doc, v.id
+    FROM profile_version AS v JOIN document AS d ON d.kind = v.kind AND d.id = v.id;
+"#;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,9 +262,9 @@ mod tests {
             };
             assert_eq!(tables(&conn), 0);
             migrations().to_latest(&mut conn).unwrap();
-            assert_eq!(tables(&conn), 4);
+            assert_eq!(tables(&conn), 5);
             let version: i64 = conn.query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
-            assert_eq!((version, KNOWN), (3, 3));
+            assert_eq!((version, KNOWN), (4, 4));
             let samples: i64 = conn.query_row("SELECT count(*) FROM run, sample", [], |r| r.get(0)).unwrap();
             assert_eq!(samples, 1);
         }

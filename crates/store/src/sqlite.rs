@@ -7,6 +7,8 @@ use crate::documents;
 use crate::documents::{Document, DocumentFilter, DocumentSummary, Part, Stored};
 use crate::error::{Context, Fault, StoreError};
 use crate::open;
+use crate::profiles;
+use crate::profiles::Saved;
 use crate::rows;
 use crate::rows::Inner;
 use crate::rows::is_uuid;
@@ -19,7 +21,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Id};
+use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::Chunk;
 use tarebench_core::run::data::Run;
@@ -231,18 +234,6 @@ fn resolve(conn: &Connection, path: &Path, text: &str) -> Inner<i64> {
     }
 }
 
-/// The profiles that a query finds.
-fn select_profiles(conn: &Connection, sql: &str, parameters: impl rusqlite::Params) -> Inner<Vec<Profile>> {
-    let mut statement = conn.prepare(sql)?;
-    let mut rows = statement.query(parameters)?;
-    let mut out = Vec::new();
-    while let Some(r) = rows.next()? {
-        let name: String = r.get(0)?;
-        out.push(rows::parse(&r.get::<_, String>(1)?, || format!("the profile {name:?}"))?);
-    }
-    Ok(out)
-}
-
 impl Store for SqliteStore {
     fn begin_run(&mut self, run: &Run) -> Result<i64> {
         let path = self.path.clone();
@@ -278,8 +269,7 @@ impl Store for SqliteStore {
         self.write("remove the run", |tx| {
             require(tx, &path, run)?;
             tx.execute("DELETE FROM run WHERE id = ?1", [run])?;
-            tx.execute("DELETE FROM host WHERE id NOT IN (SELECT host_id FROM run)", [])?;
-            Ok(())
+            rows::remove_unused_hosts(tx)
         })?;
         // The run is gone; whether the file shrinks now or after a later removal does not matter.
         let _ = self.shrink();
@@ -376,55 +366,44 @@ impl Store for SqliteStore {
         })
     }
 
-    fn save_profile(&mut self, profile: &Profile) -> Result<u32> {
+    fn save_profile(&mut self, profile: &Profile, begun: Option<Id>, conditions: Option<&Conditions>) -> Result<Saved> {
         let path = self.path.clone();
-        self.write("store the profile", |tx| {
-            let next = "SELECT coalesce(max(version), 0) + 1 FROM profile WHERE name = ?1";
-            let version: u32 = match profile.version {
-                0 => tx.query_row(next, [&profile.name], |r| r.get(0))?,
-                given => given,
-            };
-            let doc = rows::exact("profile", &Profile { version, ..profile.clone() })?;
-            let inserted = tx.execute(
-                "INSERT INTO profile (name, version, created_ns, machine, doc) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (name, version) DO NOTHING",
-                params![profile.name, version, profile.created.0, profile.machine, doc],
-            )?;
-            match inserted {
-                0 => Err(StoreError::DuplicateProfile { path, name: profile.label() }.into()),
-                _ => Ok(version),
-            }
-        })
+        self.write("store the profile", |tx| profiles::save(tx, &path, profile, begun, conditions))
     }
 
     fn remove_profile(&mut self, label: &str) -> Result<u32> {
         let (name, version) = Profile::parse_label(label);
-        self.write("remove the profile", |tx| {
-            let sql = "DELETE FROM profile WHERE name = ?1 AND (?2 IS NULL OR version = ?2)";
-            Ok(u32::try_from(tx.execute(sql, params![name, version])?).unwrap_or(u32::MAX))
-        })
+        let removed = self.write("remove the profile", |tx| {
+            let sql = "DELETE FROM document WHERE kind = 'profile' AND id IN
+                           (SELECT id FROM profile_version WHERE name = ?1 AND (?2 IS NULL OR version = ?2))";
+            let removed = tx.execute(sql, params![name, version])?;
+            rows::remove_unused_hosts(tx)?;
+            Ok(u32::try_from(removed).unwrap_or(u32::MAX))
+        })?;
+        let _ = self.shrink();
+        Ok(removed)
     }
 
     fn profile(&self, label: &str) -> Result<Option<Profile>> {
         let (name, version) = Profile::parse_label(label);
         let sql = "SELECT name, doc FROM profile WHERE name = ?1 AND (?2 IS NULL OR version = ?2)
                    ORDER BY version DESC LIMIT 1";
-        self.read("read the profile", |conn| Ok(select_profiles(conn, sql, params![name, version])?.pop()))
+        self.read("read the profile", |conn| Ok(profiles::select(conn, sql, params![name, version])?.pop()))
     }
 
     fn newest_profile(&self, machine: &str) -> Result<Option<Profile>> {
         let sql = "SELECT name, doc FROM profile WHERE machine = ?1 ORDER BY created_ns DESC, name DESC, version DESC LIMIT 1";
-        self.read("read the profile", |conn| Ok(select_profiles(conn, sql, [machine])?.pop()))
+        self.read("read the profile", |conn| Ok(profiles::select(conn, sql, [machine])?.pop()))
     }
 
     fn profiles(&self) -> Result<Vec<Profile>> {
         let sql = "SELECT name, doc FROM profile ORDER BY created_ns DESC, name, version DESC";
-        self.read("list the profiles", |conn| select_profiles(conn, sql, []))
+        self.read("list the profiles", |conn| profiles::select(conn, sql, []))
     }
 
     fn create_document(&mut self, head: &Head, doc: &Value) -> Result<Id> {
         let path = self.path.clone();
-        self.write("store the document", |tx| documents::insert(tx, &path, head, doc))
+        self.write("store the document", |tx| profiles::insert(tx, &path, head, doc))
     }
 
     fn append_part(&mut self, id: Id, part: &Part) -> Result<u64> {
@@ -455,7 +434,8 @@ impl Store for SqliteStore {
         let path = self.path.clone();
         self.write("remove the document", |tx| {
             documents::require(tx, &path, id)?;
-            documents::delete(tx, id)
+            documents::delete(tx, id)?;
+            rows::remove_unused_hosts(tx)
         })?;
         // The document is gone; whether the file shrinks now or after a later removal does not matter.
         let _ = self.shrink();
@@ -489,7 +469,7 @@ impl Store for SqliteStore {
         let archive = DocumentArchive::read(reader)?;
         let path = self.path.clone();
         self.write("store the document", |tx| {
-            let id = documents::insert(tx, &path, &archive.head, &archive.doc)?;
+            let id = profiles::insert(tx, &path, &archive.head, &archive.doc)?;
             archive.parts.iter().try_for_each(|part| documents::insert_part(tx, id, part).map(|_| ()))?;
             Ok(id)
         })
@@ -497,18 +477,21 @@ impl Store for SqliteStore {
 
     fn find(&self, text: &str) -> Result<Stored> {
         self.read("find what was named", |conn| {
-            let named = text.parse::<Id>().ok();
+            let named = text.parse::<Id>().ok().filter(|id| id.kind != Kind::Run);
             if let Some(id) = named
                 && documents::exists(conn, id)?
             {
                 return Ok(Stored::Document(id));
             }
-            match (resolve(conn, &self.path, text), named) {
-                (Ok(run), _) => Ok(Stored::Run(run)),
-                (Err(Fault::Store(StoreError::NoSuchRun { .. })), Some(id)) => {
-                    Err(documents::no_such(&self.path, id).into())
-                }
-                (Err(e), _) => Err(e),
+            let none = match resolve(conn, &self.path, text) {
+                Ok(run) => return Ok(Stored::Run(run)),
+                Err(e @ Fault::Store(StoreError::NoSuchRun { .. })) => e,
+                Err(e) => return Err(e),
+            };
+            match (profiles::number(conn, text)?, named) {
+                (Some(id), _) => Ok(Stored::Document(id)),
+                (None, Some(id)) => Err(documents::no_such(&self.path, id).into()),
+                (None, None) => Err(none),
             }
         })
     }

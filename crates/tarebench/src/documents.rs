@@ -1,12 +1,15 @@
-//! Results beside runs and profiles: benchmarks, and what is made bit by bit as studies are.
+//! What every measurement that is stored as a document shares: its head, who works on it, where it is kept.
 
-use crate::run::session::{claimant, is_alive, new_uuid};
+use crate::run::session::{Place, claimant, is_alive, new_uuid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::path::Path;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Id, Kind};
 use tarebench_core::kbest::bench::Bench;
+use tarebench_core::machine::conditions::Conditions;
+use tarebench_core::machine::data::Host;
 use tarebench_store::{Claimant, Document, SqliteStore, Store, StoreError, content};
 use tarebench_sys::clock;
 
@@ -37,6 +40,68 @@ pub enum DocumentError {
     },
 }
 
+/// How to measure, beyond the plan.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The user's labels.
+    pub tags: BTreeMap<String, String>,
+}
+
+/// Why a measurement that is a document ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// All of it is there.
+    Finished,
+    /// By a signal; what was measured is kept.
+    Interrupted(i32),
+}
+
+impl Stopped {
+    /// How the document is marked.
+    pub fn status(self) -> Status {
+        match self {
+            Stopped::Finished => Status::Finished,
+            Stopped::Interrupted(_) => Status::Interrupted,
+        }
+    }
+}
+
+/// Where a document is made: the user's store, or one in memory that ends with the measurement.
+pub(crate) enum Desk<'a> {
+    Kept(&'a mut SqliteStore),
+    Memory(Box<SqliteStore>),
+}
+
+impl Desk<'_> {
+    pub(crate) fn at(place: &mut Place) -> Result<Desk<'_>, DocumentError> {
+        Ok(match place.store() {
+            Some(store) => Desk::Kept(store),
+            None => Desk::Memory(Box::new(SqliteStore::in_memory()?)),
+        })
+    }
+
+    pub(crate) fn store(&mut self) -> &mut SqliteStore {
+        match self {
+            Desk::Kept(store) => store,
+            Desk::Memory(store) => store,
+        }
+    }
+
+    /// The number that the user can name it by; 0 if it is not kept.
+    pub(crate) fn number(&self, id: Id) -> Id {
+        match self {
+            Desk::Kept(_) => id,
+            Desk::Memory(_) => Id { number: 0, ..id },
+        }
+    }
+}
+
+/// This machine as it is now.
+pub fn here() -> Conditions {
+    let root = Path::new("/");
+    Conditions::new(tarebench_host::host::describe(root), tarebench_host::factors::read(root))
+}
+
 /// Stored benchmarks.
 ///
 /// # Errors
@@ -60,11 +125,18 @@ fn read<T: DeserializeOwned>(id: Id, doc: serde_json::Value) -> Result<T, Docume
 ///
 /// # Errors
 /// The store's.
-pub fn begin<T>(store: &mut SqliteStore, kind: Kind, title: &str, first: &T) -> Result<(Id, Claimant), DocumentError>
+pub fn begin<T>(
+    store: &mut SqliteStore,
+    kind: Kind,
+    title: &str,
+    first: &T,
+    options: &Options,
+) -> Result<(Id, Claimant), DocumentError>
 where
     T: Serialize + DeserializeOwned + PartialEq,
 {
-    let host = tarebench_host::host::describe(Path::new("/"));
+    let conditions = here();
+    let claim = claimant(conditions.host());
     let head = Head {
         kind,
         number: 0,
@@ -73,10 +145,11 @@ where
         created: clock::realtime(),
         status: Status::Unfinished,
         tool: crate::VERSION.to_owned(),
-        machine: host.name.clone(),
+        machine: conditions.host().name.clone(),
+        conditions: Some(Box::new(conditions)),
+        tags: options.tags.clone(),
     };
     let id = store.create_document(&head, &content(first)?)?;
-    let claim = claimant(&host);
     store.claim_document(id, &claim, &is_alive)?;
     Ok((id, claim))
 }
@@ -93,7 +166,7 @@ pub fn take_up(store: &mut SqliteStore, id: Id) -> Result<(Document, Claimant), 
     let document = store.document(id)?;
     let refused = if document.head.status == Status::Finished {
         DocumentError::Finished(id)
-    } else if document.head.machine != host.name {
+    } else if !same_machine(&document.head, &host) {
         DocumentError::Elsewhere { id, machine: document.head.machine }
     } else {
         store.set_document(id, Status::Unfinished, None)?;
@@ -102,6 +175,14 @@ pub fn take_up(store: &mut SqliteStore, id: Id) -> Result<(Document, Claimant), 
     };
     store.release_document(id, &claim)?;
     Err(refused)
+}
+
+/// By the machine's identity; by its name for what an earlier tare began, which kept no more.
+fn same_machine(head: &Head, host: &Host) -> bool {
+    match head.identity() {
+        Some(identity) => identity == host.machine,
+        None => head.machine == host.name,
+    }
 }
 
 /// Ends this process's work on a document.
@@ -121,14 +202,44 @@ mod tests {
     #[test]
     fn a_document_is_made_by_one_process_and_gone_on_with() {
         let mut store = SqliteStore::in_memory().unwrap();
-        let (id, claim) = begin(&mut store, Kind::Study, "clocks", &vec![1.5, 2.0]).unwrap();
+        let options = Options { tags: [("a".to_owned(), "b".to_owned())].into() };
+        let (id, claim) = begin(&mut store, Kind::Study, "clocks", &vec![1.5, 2.0], &options).unwrap();
         let (there, again) = take_up(&mut store, id).unwrap();
         assert_eq!((there.head.status, there.head.title.as_str()), (Status::Unfinished, "clocks"));
+        assert_eq!((there.head.identity(), &there.head.tags), (Some(claim.host.as_str()), &options.tags));
+        assert_eq!(there.head.fingerprint(), Some(here().fingerprint()));
         assert_eq!((store.document_claimant(id).unwrap().as_ref(), &again), (Some(&claim), &claim));
         end(&mut store, id, Status::Finished, &claim).unwrap();
         assert_eq!(store.document_claimant(id).unwrap(), None);
         assert!(matches!(take_up(&mut store, id), Err(DocumentError::Finished(_))));
         assert!(matches!(bench(&store, id), Err(DocumentError::Content { .. })));
-        assert!(begin(&mut store, Kind::Study, "", &f64::NAN).is_err());
+        assert!(begin(&mut store, Kind::Study, "", &f64::NAN, &options).is_err());
+    }
+
+    /// A machine that has been given this one's name is another one; without an identity, the name decides.
+    #[test]
+    fn machines_are_told_apart_by_their_identity() {
+        let mut store = SqliteStore::in_memory().unwrap();
+        let (id, claim) = begin(&mut store, Kind::Study, "", &1, &Options::default()).unwrap();
+        end(&mut store, id, Status::Interrupted, &claim).unwrap();
+        let ours = store.document(id).unwrap().head;
+        let conditions = ours.conditions.clone().unwrap();
+        let changed = |uuid: &str, host: Option<Host>, name: &str| Head {
+            uuid: uuid.repeat(32),
+            machine: name.to_owned(),
+            conditions: host.map(|h| Box::new(Conditions::new(h, Vec::new()))),
+            ..ours.clone()
+        };
+        let host = conditions.host().clone();
+        let other = Host { machine: "0".repeat(16), ..host.clone() };
+        let taken = |store: &mut SqliteStore, head: &Head| {
+            let id = store.create_document(head, &serde_json::json!(1)).unwrap();
+            take_up(store, id).map(|(document, _)| document.head.status)
+        };
+        let named = host.name.clone();
+        assert!(matches!(taken(&mut store, &changed("a", Some(other), &named)), Err(DocumentError::Elsewhere { .. })));
+        assert_eq!(taken(&mut store, &changed("b", Some(host), "renamed")).unwrap(), Status::Unfinished);
+        assert_eq!(taken(&mut store, &changed("c", None, &named)).unwrap(), Status::Unfinished);
+        assert!(matches!(taken(&mut store, &changed("d", None, "far")), Err(DocumentError::Elsewhere { .. })));
     }
 }

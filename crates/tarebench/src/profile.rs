@@ -3,12 +3,16 @@
 //! What is measured are ordinary stored runs, marked with a [`Purpose`]: a short part and then a long one, or a recording. A
 //! profile is computed from them at the end, or at any time from what is there.
 
+use crate::documents;
+use crate::documents::{DocumentError, Options as DocumentOptions};
 use crate::run::session;
 use crate::run::session::{Event, Options, Place, SessionError, Why};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Id, Kind, Status};
+use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::clusters::{FEWEST, TooFew};
 use tarebench_core::profile::data::{Method, Part, Profile};
 use tarebench_core::profile::dual::Observation;
@@ -22,7 +26,7 @@ use tarebench_core::run::plan::{
 use tarebench_core::sample::data::{Phase, Sample};
 use tarebench_core::sample::process_time::PtSource;
 use tarebench_run::watch::Watcher;
-use tarebench_store::{RunFilter, SqliteStore, Store};
+use tarebench_store::{Claimant, DocumentFilter, RunFilter, SqliteStore, Store};
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
@@ -53,6 +57,8 @@ pub struct Request {
     pub increments_per_second: f64,
     /// CPUs that it may use; empty: all.
     pub cpus: Vec<u32>,
+    /// The user's labels.
+    pub tags: BTreeMap<String, String>,
 }
 
 /// What a recording is to be.
@@ -66,6 +72,8 @@ pub struct WatchRequest {
     pub interval: Option<Nanos>,
     /// Task lengths of the virtual samples, short and long.
     pub lengths: (Nanos, Option<Nanos>),
+    /// The user's labels.
+    pub tags: BTreeMap<String, String>,
 }
 
 /// What ends the learning of a profile.
@@ -74,6 +82,9 @@ pub enum ProfilingError {
     /// As of any run.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The profile's document.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// A profile needs a store.
     #[error("a profile is learned from stored runs, and there is no store (--db none)")]
     NoStore,
@@ -106,6 +117,86 @@ pub struct Progressed {
     pub there: String,
     /// The profile, stored.
     pub profile: Option<Profile>,
+}
+
+impl Progressed {
+    /// Every table of the profile, if it was made.
+    ///
+    /// # Errors
+    /// If its short part has too few samples.
+    pub fn report(&self) -> Result<Option<Learned>, ProfilingError> {
+        self.profile.as_ref().map(learned).transpose()
+    }
+}
+
+/// The document of a profile while it is being learned: its title is the profile's name.
+struct Begun {
+    id: Id,
+    claim: Claimant,
+}
+
+/// The content of such a document.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Beginning {
+    name: String,
+}
+
+impl Begun {
+    fn new(store: &mut SqliteStore, name: &str, tags: &BTreeMap<String, String>) -> Result<Begun, ProfilingError> {
+        let options = DocumentOptions { tags: tags.clone() };
+        let first = Beginning { name: name.to_owned() };
+        let (id, claim) = documents::begin(store, Kind::Profile, name, &first, &options)?;
+        Ok(Begun { id, claim })
+    }
+
+    /// That of an earlier session, or a new one where an earlier tare began it.
+    fn again(store: &mut SqliteStore, name: &str) -> Result<Begun, ProfilingError> {
+        let filter = DocumentFilter { kind: Some(Kind::Profile), ..DocumentFilter::default() };
+        let open = |status: Status, title: &str| status != Status::Finished && title == name;
+        let found = store.documents(&filter)?.into_iter().find(|d| open(d.head.status, &d.head.title));
+        match found {
+            Some(summary) => {
+                let id = summary.head.id();
+                let (_, claim) = documents::take_up(store, id)?;
+                Ok(Begun { id, claim })
+            }
+            None => Begun::new(store, name, &BTreeMap::new()),
+        }
+    }
+
+    /// Completes it, or marks where it stands; if nothing is left to resume, it is removed.
+    fn end(
+        self,
+        place: &mut Place,
+        name: &str,
+        done: Result<Progressed, ProfilingError>,
+    ) -> Result<Progressed, ProfilingError> {
+        let store = need_store(place)?;
+        let finished = |p: &Progressed| matches!(p.why, Why::Finished);
+        match done {
+            Ok(progressed) if finished(&progressed) => {
+                let completed = from_runs(store, name, None).and_then(|p| completed(store, p, Some(self.id)));
+                match completed {
+                    Ok(profile) => {
+                        store.release_document(self.id, &self.claim)?;
+                        Ok(Progressed { profile: Some(profile), ..progressed })
+                    }
+                    Err(e) => {
+                        store.remove_document(self.id)?;
+                        Err(e)
+                    }
+                }
+            }
+            other => {
+                if other.is_err() && !unfinished(store)?.iter().any(|n| n == name) {
+                    store.remove_document(self.id)?;
+                } else {
+                    documents::end(store, self.id, Status::Interrupted, &self.claim)?;
+                }
+                other
+            }
+        }
+    }
 }
 
 fn need_store(place: &mut Place) -> Result<&mut SqliteStore, ProfilingError> {
@@ -189,20 +280,27 @@ pub fn learn_active(
     signals: &Signals,
     watch: &mut dyn FnMut(&Run, Event<'_>),
 ) -> Result<Progressed, ProfilingError> {
-    need_store(place)?;
+    let begun = Begun::new(need_store(place)?, &request.name, &request.tags)?;
+    let done = parts(request, place, signals, watch);
+    begun.end(place, &request.name, done)
+}
+
+fn parts(
+    request: &Request,
+    place: &mut Place,
+    signals: &Signals,
+    watch: &mut dyn FnMut(&Run, Event<'_>),
+) -> Result<Progressed, ProfilingError> {
     let attempt = session::new_uuid();
     let short = plan(request, request.short, Stage::Short, &attempt);
     let measured = session::measure(short, place, Options::default(), signals, watch)?;
     if !matches!(measured.why, Why::Finished) {
         return Ok(Progressed { why: measured.why, there: counted(measured.samples.len()), profile: None });
     }
-    let Some(shape) = request.long else { return finished(place, &request.name, counted(measured.samples.len())) };
+    let Some(shape) = request.long else { return Ok(measured_all(counted(measured.samples.len()))) };
     let long = plan(request, shape, Stage::Long, &attempt);
     let measured = session::measure(long, place, Options::default(), signals, watch)?;
-    match measured.why {
-        Why::Finished => finished(place, &request.name, counted(measured.samples.len())),
-        why => Ok(Progressed { why, there: counted(measured.samples.len()), profile: None }),
-    }
+    Ok(Progressed { why: measured.why, there: counted(measured.samples.len()), profile: None })
 }
 
 fn seconds(t: Nanos) -> String {
@@ -213,10 +311,9 @@ fn counted(n: usize) -> String {
     format!("{n} samples")
 }
 
-fn finished(place: &mut Place, name: &str, there: String) -> Result<Progressed, ProfilingError> {
-    let store = need_store(place)?;
-    let profile = keep(store, from_runs(store, name, None)?)?;
-    Ok(Progressed { why: Why::Finished, there, profile: Some(profile) })
+/// All was measured; the profile is made at the end.
+fn measured_all(there: String) -> Progressed {
+    Progressed { why: Why::Finished, there, profile: None }
 }
 
 /// Stores a profile; returns it with its version.
@@ -224,8 +321,24 @@ fn finished(place: &mut Place, name: &str, there: String) -> Result<Progressed, 
 /// # Errors
 /// The store's.
 pub fn keep(store: &mut SqliteStore, profile: Profile) -> Result<Profile, ProfilingError> {
-    let version = store.save_profile(&profile)?;
-    Ok(Profile { version, ..profile })
+    completed(store, profile, None)
+}
+
+fn completed(store: &mut SqliteStore, profile: Profile, begun: Option<Id>) -> Result<Profile, ProfilingError> {
+    let conditions = conditions(store, &profile)?;
+    let saved = store.save_profile(&profile, begun, conditions.as_ref())?;
+    Ok(Profile { version: saved.version, ..profile })
+}
+
+/// Those of the last run that a profile rests on and that is still stored.
+fn conditions(store: &SqliteStore, profile: &Profile) -> Result<Option<Conditions>, ProfilingError> {
+    for uuid in profile.short.runs.iter().rev() {
+        if let Ok(id) = store.resolve(uuid) {
+            let run = store.run(id)?;
+            return Ok(Some(Conditions::new(run.host, run.factors)));
+        }
+    }
+    Ok(None)
 }
 
 /// The runs of the latest attempt at a profile.
@@ -260,6 +373,22 @@ fn latest(store: &SqliteStore, name: &str) -> Result<Attempt, ProfilingError> {
         return Err(ProfilingError::Nothing(name.to_owned()));
     }
     Ok(found)
+}
+
+/// The profile of a document; `None` if it is not finished.
+///
+/// # Errors
+/// The store's, or if the document is of another kind, or damaged.
+pub fn load(store: &SqliteStore, id: Id) -> Result<Option<Profile>, DocumentError> {
+    let document = store.document(id)?;
+    let bad = |cause: String| DocumentError::Content { id, cause };
+    if id.kind != Kind::Profile {
+        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), Kind::Profile.noun())));
+    }
+    if document.head.status != Status::Finished {
+        return Ok(None);
+    }
+    serde_json::from_value(document.doc).map(Some).map_err(|e| bad(e.to_string()))
 }
 
 /// Names of profiles that were begun and are not finished, the latest first.
@@ -297,6 +426,19 @@ pub fn resume(
     recorded: &mut dyn FnMut(&Watching, Nanos),
 ) -> Result<Progressed, ProfilingError> {
     let attempt = latest(need_store(place)?, name)?;
+    let begun = Begun::again(need_store(place)?, name)?;
+    let done = rest_of(attempt, place, signals, watch, recorded);
+    begun.end(place, name, done)
+}
+
+/// What of an attempt is not there yet.
+fn rest_of(
+    attempt: Attempt,
+    place: &mut Place,
+    signals: &Signals,
+    watch: &mut dyn FnMut(&Run, Event<'_>),
+    recorded: &mut dyn FnMut(&Watching, Nanos),
+) -> Result<Progressed, ProfilingError> {
     if let Some((run, _)) = attempt.recording {
         return resume_recording(run.id, place, signals, recorded);
     }
@@ -325,7 +467,7 @@ pub fn resume(
             return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
         }
     }
-    finished(place, name, counted(there))
+    Ok(measured_all(counted(there)))
 }
 
 /// The plan of the long part, from that of the short one: the same program, with more to do.
@@ -365,8 +507,12 @@ pub fn learn_passive(
     let watching = Watching { profile: request.name.clone(), interval, total: request.total, lengths: request.lengths };
     let plan = Plan { purpose: Some(Purpose::Watch(watching)), ..blank(&request.name) };
     let mut run = session::new_run(plan, PtSource::ExitRecords, Vec::new());
-    let claim = session::begin(&mut run, store)?;
-    record(run, &claim, Nanos::ZERO, watcher, place, signals, recorded)
+    let begun = Begun::new(store, &request.name, &request.tags)?;
+    let done = match session::begin(&mut run, store) {
+        Ok(claim) => record(run, &claim, Nanos::ZERO, watcher, place, signals, recorded),
+        Err(e) => Err(e.into()),
+    };
+    begun.end(place, &request.name, done)
 }
 
 fn resume_recording(
@@ -380,7 +526,7 @@ fn resume_recording(
     let there = covered(&chunks);
     let run = store.run(id)?;
     if run.status == Status::Finished {
-        return finished(place, run.plan.tags.get(TAG).map_or("", String::as_str), seconds(there));
+        return Ok(measured_all(seconds(there)));
     }
     let (run, claim) = session::take_up(store, id, &seconds(there))?;
     let watcher = Watcher::open().map_err(SessionError::from)?;
@@ -421,10 +567,7 @@ fn record(
     };
     store.set_status(run.id, status)?;
     store.release(run.id, claim)?;
-    match why {
-        Why::Finished => finished(place, &watching.profile, seconds(now)),
-        why => Ok(Progressed { why, there: seconds(now), profile: None }),
-    }
+    Ok(Progressed { why, there: seconds(now), profile: None })
 }
 
 fn observations(samples: &[Sample]) -> Vec<Observation> {

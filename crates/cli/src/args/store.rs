@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::path::{Path, PathBuf};
-use tarebench::core::documents::head::{Id, Kind};
+use tarebench::core::documents::head::Id;
 use tarebench::run::session::{Place, store_path};
 use tarebench::store::{SqliteStore, Store, Stored};
 
@@ -56,42 +56,27 @@ impl StoreArgs {
     }
 }
 
-/// Which run is meant.
-#[derive(Args)]
-pub struct RunId {
-    /// Number of a run, `last`, or the first four or more digits of its uuid
-    #[arg(value_name = "RUN", default_value = "last")]
-    run: String,
-}
-
-impl RunId {
-    /// Its number in the store.
-    pub fn resolve(&self, store: &SqliteStore) -> Result<i64, Failure> {
-        match store.find(&self.run)? {
-            Stored::Run(id) => Ok(id),
-            Stored::Document(id) => Err(no_run(id)),
-        }
-    }
-}
-
 /// A document where only a run will do.
 pub fn no_run(id: Id) -> Failure {
     let text = format!("{id} is a {}, expected a run", id.kind.noun());
-    let more =
-        if id.kind == Kind::Study { format!(", `tare study resume {id}` goes on with it") } else { String::new() };
-    Failure::usage(text).hint(format!("`tare show {id}` prints it{more}"))
+    Failure::usage(text).hint(format!("`tare show {id}` prints it"))
 }
 
 /// Which run or other document is meant.
 #[derive(Args)]
 pub struct StoredId {
-    /// Number of a run, `last`, or the first four or more digits of its uuid; or of benchmarks (`b1`), of a study (`s1`),
-    /// of noise (`n1`)
+    /// Number of a run, `last`, or four or more first digits of its uuid; number of a profile (`p1`), noise (`n1`), a study
+    /// (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
     #[arg(value_name = "RUN", default_value = "last")]
     what: String,
 }
 
 impl StoredId {
+    /// What is named so.
+    pub fn of(what: String) -> StoredId {
+        StoredId { what }
+    }
+
     /// Its number in the store.
     pub fn resolve(&self, store: &SqliteStore) -> Result<Stored, Failure> {
         Ok(store.find(&self.what)?)

@@ -1,27 +1,31 @@
-//! `tare list`: the stored runs, and what else is stored.
+//! `tare list`: what is stored.
 
 use crate::args::store::StoreArgs;
 use crate::args::style::PlainStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::output::print;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Status;
 use tarebench::core::documents::head::{Head, Id, Kind};
-use tarebench::render::documents::list::{DocumentRow, Row, documents, table};
+use tarebench::render::documents::list::{DocumentRow, table};
 use tarebench::render::kit::json;
 use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, SqliteStore, Store, StoreError};
 
-/// List the stored runs, benchmarks and studies
+/// List the stored runs, profiles, measurements of noise, studies and benchmarks
 #[derive(Args)]
 pub struct ListArgs {
-    /// Only runs with this tag; benchmarks and studies have none
+    /// Only those with this tag
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::args::values::pair)]
     tag: Vec<(String, String)>,
-    /// At most so many runs, and so many others, the newest
+    /// Only those of this kind
+    #[arg(long, value_enum, value_name = "KIND")]
+    kind: Option<KindArg>,
+    /// Show at most N, newest first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: u32,
     /// As JSON
@@ -31,6 +35,27 @@ pub struct ListArgs {
     style: PlainStyleArgs,
     #[command(flatten)]
     store: StoreArgs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindArg {
+    Run,
+    Profile,
+    Noise,
+    Study,
+    Bench,
+}
+
+impl KindArg {
+    fn kind(self) -> Kind {
+        match self {
+            KindArg::Run => Kind::Run,
+            KindArg::Profile => Kind::Profile,
+            KindArg::Noise => Kind::Noise,
+            KindArg::Study => Kind::Study,
+            KindArg::Bench => Kind::Bench,
+        }
+    }
 }
 
 /// A run or another document in JSON: runs as they always were, others with a `kind` and a text as `id`.
@@ -52,16 +77,18 @@ struct DocumentEntry<'a> {
     tool: &'a str,
     parts: u64,
     host: &'a str,
+    machine: Option<&'a str>,
+    fingerprint: Option<&'a str>,
     /// For readers that walk these of every entry.
     programs: [&'static str; 0],
-    tags: BTreeMap<String, String>,
+    tags: &'a BTreeMap<String, String>,
 }
 
 impl DocumentEntry<'_> {
     fn of(summary: &DocumentSummary) -> DocumentEntry<'_> {
         let DocumentSummary { head, parts } = summary;
         // All of it is named, so that a new field cannot be forgotten.
-        let Head { kind, number: _, uuid, title, created, status, tool, machine } = head;
+        let Head { kind, number: _, uuid, title, created, status, tool, machine, conditions: _, tags } = head;
         DocumentEntry {
             id: head.id(),
             kind: *kind,
@@ -72,48 +99,96 @@ impl DocumentEntry<'_> {
             tool,
             parts: *parts,
             host: machine,
+            machine: head.identity(),
+            fingerprint: head.fingerprint(),
             programs: [],
-            tags: BTreeMap::new(),
+            tags,
         }
     }
 }
 
-pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let filter = RunFilter { tags: args.tag.iter().cloned().collect(), limit: Some(args.limit) };
-    let (runs, others) = match SqliteStore::open_read_only(&args.store.path()?) {
-        Ok(store) => {
-            let all = DocumentFilter { kind: None, limit: Some(args.limit) };
-            let others = if args.tag.is_empty() { store.documents(&all)? } else { Vec::new() };
-            (store.runs(&filter)?, others)
+/// What is stored of any kind.
+enum Listed {
+    Run(RunSummary),
+    Document(DocumentSummary),
+}
+
+impl Listed {
+    fn created(&self) -> Nanos {
+        match self {
+            Listed::Run(run) => run.created,
+            Listed::Document(document) => document.head.created,
         }
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        match self {
+            Listed::Run(run) => Entry::Run(run),
+            Listed::Document(document) => Entry::Document(DocumentEntry::of(document)),
+        }
+    }
+
+    fn row(self) -> DocumentRow {
+        let created = output::local_time(self.created());
+        match self {
+            Listed::Run(r) => DocumentRow {
+                id: Id { kind: Kind::Run, number: r.id },
+                created,
+                status: r.status,
+                titles: if r.programs.is_empty() { vec!["(recording of daemons)".to_owned()] } else { r.programs },
+                samples: Some(r.counted),
+                machine: r.host,
+                tags: r.tags,
+            },
+            Listed::Document(DocumentSummary { head, .. }) => DocumentRow {
+                id: head.id(),
+                created,
+                status: head.status,
+                titles: vec![head.title],
+                samples: None,
+                machine: head.machine,
+                tags: head.tags,
+            },
+        }
+    }
+}
+
+/// The newest of all kinds; what began at one time is in the order of the store.
+fn find(args: &ListArgs, store: &SqliteStore) -> Result<Vec<Listed>, StoreError> {
+    let tags: BTreeMap<String, String> = args.tag.iter().cloned().collect();
+    let kind = args.kind.map(KindArg::kind);
+    let mut all = Vec::new();
+    if kind.is_none_or(|k| k == Kind::Run) {
+        let runs = store.runs(&RunFilter { tags: tags.clone(), limit: Some(args.limit) })?;
+        all.extend(runs.into_iter().map(Listed::Run));
+    }
+    if kind != Some(Kind::Run) {
+        let documents = store.documents(&DocumentFilter { kind, tags, limit: Some(args.limit) })?;
+        all.extend(documents.into_iter().map(Listed::Document));
+    }
+    all.sort_by_key(|l| Reverse(l.created()));
+    all.truncate(usize::try_from(args.limit).unwrap_or(usize::MAX));
+    Ok(all)
+}
+
+pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
+    let all = match SqliteStore::open_read_only(&args.store.path()?) {
+        Ok(store) => find(args, &store)?,
         // Nothing was ever stored: an empty list, not an error.
-        Err(StoreError::Missing { .. }) => (Vec::new(), Vec::new()),
+        Err(StoreError::Missing { .. }) => Vec::new(),
         Err(e) => return Err(e.into()),
     };
     if args.json {
-        let documents = others.iter().map(|d| Entry::Document(DocumentEntry::of(d)));
-        let entries: Vec<Entry> = runs.iter().map(Entry::Run).chain(documents).collect();
+        let entries: Vec<Entry> = all.iter().map(Listed::entry).collect();
         print(&(json::pretty(&entries).map_err(Failure::system)? + "\n"));
         return Ok(Exit::Done);
     }
-    if runs.is_empty() && others.is_empty() {
-        eprintln!("No runs are stored yet; `tare run -- PROG` makes one.");
+    if all.is_empty() {
+        let what = if args.kind.is_some() || !args.tag.is_empty() { "such " } else { "" };
+        eprintln!("No {what}results are stored yet; `tare run -- PROG` makes one.");
         return Ok(Exit::Done);
     }
-    let style = args.style.show()?.style;
-    let run = |r: RunSummary| Row {
-        id: r.id,
-        created: output::local_time(r.created),
-        status: r.status,
-        programs: if r.programs.is_empty() { vec!["(recording of daemons)".to_owned()] } else { r.programs },
-        samples: r.counted,
-        tags: r.tags,
-    };
-    let other = |d: DocumentSummary| DocumentRow { created: output::local_time(d.head.created), head: d.head };
-    let rows: Vec<Row> = runs.into_iter().map(run).collect();
-    let others: Vec<DocumentRow> = others.into_iter().map(other).collect();
-    let tables =
-        [(!rows.is_empty()).then(|| table(&rows, &style)), (!others.is_empty()).then(|| documents(&others, &style))];
-    print(&tables.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+    let rows: Vec<DocumentRow> = all.into_iter().map(Listed::row).collect();
+    print(&table(&rows, &args.style.show()?.style));
     Ok(Exit::Done)
 }

@@ -22,7 +22,7 @@ use tarebench::sys::clock;
   tare report build7@2 --svg figures
   tare report n1 -o noise.html")]
 pub struct ReportArgs {
-    /// Number of a run, `last`, digits of its uuid; `n1` for noise; or the name of a profile
+    /// Number of a run, `last`, digits of its uuid; number of noise (`n1`) or of a profile (`p1`); or a profile's name
     #[arg(value_name = "RUN|NOISE|PROFILE", default_value = "last", conflicts_with = "profile")]
     what: String,
     /// A profile, NAME or NAME@VERSION [default: the newest of this machine]
@@ -71,6 +71,9 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
     }
     match store.find(&args.what) {
         Ok(Stored::Document(id)) if id.kind == Kind::Noise => return of_noise(store, id),
+        Ok(Stored::Document(id)) if id.kind == Kind::Profile => {
+            return of_profile(&crate::profile::result::stored(store, id)?);
+        }
         Ok(Stored::Document(id)) => return Err(crate::args::store::no_run(id)),
         _ => {}
     }
@@ -96,7 +99,7 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
 
 fn of_noise(store: &SqliteStore, id: Id) -> Result<(Page, String), Failure> {
     let (head, found) = tarebench::noise::measure::load(store, id)?;
-    let grains = crate::noise::result::grains(&found, &[]);
+    let grains = tarebench::noise::measure::reported(&found, &[]);
     Ok((
         tarebench::render::noise::page::noise(
             &head,

@@ -1,25 +1,29 @@
-//! `tare resume`: go on with a run that was interrupted or killed.
+//! `tare resume`: resume what was interrupted or killed.
 
 use crate::args::exports::Exports;
-use crate::args::store::{RunId, StoreArgs};
-use crate::args::style::StyleArgs;
+use crate::args::store::{StoreArgs, StoredId, no_run};
+use crate::args::style::{Show, StyleArgs};
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::progress::Progress;
 use crate::run::command::finish;
+use crate::{profile, study};
 use clap::Args;
+use tarebench::core::documents::head::{Id, Kind, Status};
+use tarebench::documents::DocumentError;
 use tarebench::run::session;
 use tarebench::run::session::Place;
-use tarebench::store::Store;
+use tarebench::store::{SqliteStore, Store, Stored};
 use tarebench::sys::signals::Signals;
 
-/// Go on with a run that was interrupted
+/// Resume an interrupted run, profile or study
 ///
-/// Fresh warm-ups are made first, as the caches are cold again; what was measured before counts.
+/// A run begins with new warm-ups, as the caches are cold again; what was measured before counts. What --tune and the exports
+/// do is for runs; of them a study takes --json only, a profile the tuning only.
 #[derive(Args)]
 pub struct ResumeArgs {
     #[command(flatten)]
-    run: RunId,
+    what: StoredId,
     #[command(flatten)]
     tuning: TuneAround,
     #[command(flatten)]
@@ -34,9 +38,34 @@ pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
     let store = args.store.writable()?;
-    let id = args.run.resolve(&store)?;
+    let id = match args.what.resolve(&store)? {
+        Stored::Run(id) => id,
+        Stored::Document(id) => return document(args, store, id, &show),
+    };
+    run(args, store, id, &show)
+}
+
+fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Result<Exit, Failure> {
+    match id.kind {
+        Kind::Profile => {
+            if args.exports.json_only(id.kind)? {
+                let hint = format!("`tare show {id} --json` prints it when it is finished");
+                return Err(Failure::usage("--json is not for resuming a profile").hint(hint));
+            }
+            let head = store.document(id)?.head;
+            if head.status == Status::Finished {
+                return Err(DocumentError::Finished(id).into());
+            }
+            profile::learn::resume_named(head.title, Place::Store(Box::new(store)), &args.tuning, show)
+        }
+        Kind::Study => study::resume_stored(store, id, args.exports.json_only(id.kind)?, None, show),
+        _ => Err(no_run(id)),
+    }
+}
+
+fn run(args: &ResumeArgs, store: SqliteStore, id: i64, show: &Show) -> Result<Exit, Failure> {
     let stored = store.run(id)?;
-    let mut progress = Progress::new(&show, &stored.plan);
+    let mut progress = Progress::new(show, &stored.plan);
     let mut place = Place::Store(Box::new(store));
     let signals = Signals::install().map_err(Failure::system)?;
     args.tuning.compare(&stored.notes);
@@ -44,6 +73,6 @@ pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     let measured = session::resume(id, &mut place, &signals, &mut |run, e| progress.on(run, &e));
     drop(progress);
     let restored = TuneAround::end(tuned);
-    let exit = finish(measured?, &show, &args.exports)?;
+    let exit = finish(measured?, show, &args.exports)?;
     restored.map(|()| exit)
 }

@@ -1,14 +1,15 @@
-//! `tare rm`: remove stored runs and other documents.
+//! `tare rm`: remove stored results of any kind.
 
 use crate::args::store::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::stored;
 use clap::Args;
-use tarebench::store::{Store, Stored};
 
-/// Remove stored runs, with their samples, benchmarks and studies
+/// Remove stored results of any kind, with their samples
 #[derive(Args)]
 pub struct RmArgs {
-    /// Numbers or uuids of runs, or `last`; numbers of benchmarks (`b1`) and studies (`s1`)
+    /// Numbers or uuids of runs, or `last`; numbers of profiles (`p1`), noise (`n1`), studies (`s1`), benchmarks (`b1`);
+    /// NAME@VERSION of a profile, or NAME for all its versions
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
     #[command(flatten)]
@@ -16,15 +17,5 @@ pub struct RmArgs {
 }
 
 pub fn rm(args: &RmArgs) -> Result<Exit, Failure> {
-    let mut store = args.store.writable()?;
-    // All are looked up before any is removed: a mistyped number removes nothing.
-    let all: Vec<Stored> = args.runs.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
-    for one in all {
-        match one {
-            Stored::Run(id) => store.remove(id)?,
-            Stored::Document(id) => store.remove_document(id)?,
-        }
-        eprintln!("removed {one}");
-    }
-    Ok(Exit::Done)
+    stored::remove(&mut args.store.writable()?, &args.runs)
 }

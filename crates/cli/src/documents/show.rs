@@ -1,4 +1,4 @@
-//! `tare show`: the result of a stored run, of benchmarks, of a study, or of noise.
+//! `tare show`: a stored result of any kind.
 
 use crate::args::exports::Exports;
 use crate::args::store::{StoreArgs, StoredId};
@@ -10,11 +10,12 @@ use tarebench::core::documents::head::{Id, Kind};
 use tarebench::core::kbest::report as bench;
 use tarebench::core::run::report::build::build;
 use tarebench::documents;
+use tarebench::noise::measure::reported;
 use tarebench::render::kbest::bench::Shown;
 use tarebench::run::session::load;
 use tarebench::store::{SqliteStore, Stored};
 
-/// Print the result of a stored run, of benchmarks, of a study, or of noise
+/// Print a stored result: of a run, a profile, noise, a study, or benchmarks
 #[derive(Args)]
 pub struct ShowArgs {
     #[command(flatten)]
@@ -53,7 +54,13 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
         return Err(Failure::usage(format!("--sigma is for runs; {id} is a {}", id.kind.noun())));
     }
     match id.kind {
-        Kind::Bench => {}
+        Kind::Bench | Kind::Run => {}
+        Kind::Profile => {
+            let profile = crate::profile::result::stored(store, id)?;
+            let json = args.exports.json_only(id.kind)?;
+            crate::profile::result::present(&profile, json, show)?;
+            return Ok(Exit::Done);
+        }
         Kind::Study => {
             crate::study::print_study(store, id, args.exports.json_only(id.kind)?, &show.style)?;
             return Ok(Exit::Done);
@@ -61,13 +68,7 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
         Kind::Noise => {
             let json = args.exports.json_only(id.kind)?;
             let (head, noise) = tarebench::noise::measure::load(store, id)?;
-            crate::noise::result::print_noise(
-                &head,
-                &noise,
-                &crate::noise::result::grains(&noise, &[]),
-                json,
-                &show.style,
-            )?;
+            crate::noise::result::print_noise(&head, &noise, &reported(&noise, &[]), json, &show.style)?;
             return Ok(Exit::Done);
         }
     }

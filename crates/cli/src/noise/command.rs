@@ -2,9 +2,9 @@
 
 use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
-use crate::args::values::{cpu_list, duration};
+use crate::args::values::{cpu_list, duration, pair};
 use crate::exit::{Exit, Failure};
-use crate::noise::result::{failure, grains, print_noise, write};
+use crate::noise::result::{failure, print_noise, write};
 use crate::noise::{bsp, files};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -12,12 +12,11 @@ use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Id;
 use tarebench::core::noise::data::Heuristic;
 use tarebench::core::noise::data::{Plan, Sched, Source};
-use tarebench::noise::measure::{Step, choose_cpus, failed, load, measure, rate, tick};
+use tarebench::documents::{Options, Stopped};
+use tarebench::noise::measure::{Measured, Step, choose_cpus, failed, measure, rate, tick};
 use tarebench::render::kit::number;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::figures::figure;
-use tarebench::run::session::Place;
-use tarebench::store::SqliteStore;
 use tarebench::sys::noise::HIGHEST;
 use tarebench::sys::signals::Signals;
 
@@ -84,6 +83,9 @@ struct MeasureArgs {
     /// Without the kernel's record, which makes each interrupt a little longer
     #[arg(long)]
     no_explain: bool,
+    /// Label the measurement, for `tare list --tag`
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    tag: Vec<(String, String)>,
     /// Picture of the share of phases over each delay, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -193,21 +195,15 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
         opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
     }
-    let (mut store, stored) = match args.store.place()? {
-        Place::Store(store) => (*store, true),
-        // Of a store that is in memory only, nothing is kept.
-        Place::Nowhere => (SqliteStore::in_memory()?, false),
-    };
+    let mut place = args.store.place()?;
+    let options = Options { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
     let mut line = Line { on: show.progress, unicode: show.progress_style.unicode, shown: false };
-    let done = measure(&mut store, &plan, &signals, &mut |id, step| line.draw(id, step));
+    let done = measure(&plan, &mut place, &options, &signals, &mut |id, step| line.draw(id, step));
     line.clear();
-    let (id, signal) = done.map_err(failure)?;
-    let (mut head, found) = load(&store, id)?;
-    if !stored {
-        head.number = 0;
-    }
-    let grains = grains(&found, &args.delays);
+    let measured = done.map_err(failure)?;
+    let grains = measured.report(&args.delays);
+    let Measured { head, noise: found, stopped } = measured;
     if args.json || !show.is_quiet() {
         print_noise(&head, &found, &grains, args.json, &show.style)?;
     }
@@ -224,8 +220,9 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
         );
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
-    if signal.is_some() {
-        eprintln!("tare: interrupted; what was measured until then is kept");
+    if let Stopped::Interrupted(_) = stopped {
+        let kept = if head.number > 0 { "what was measured until then is kept" } else { "nothing is kept" };
+        eprintln!("tare: interrupted; {kept}");
         return Ok(Exit::Interrupted);
     }
     match failed(&found) {
@@ -251,7 +248,8 @@ impl Line {
             Step::Calibration => "calibrating".to_owned(),
             Step::Phases { grain, expected } => format!("phases of {}, for about {}", time(grain), time(expected)),
         };
-        eprint!("\r\x1b[K{id}: {text}");
+        let name = if id.number > 0 { format!("{id}: ") } else { String::new() };
+        eprint!("\r\x1b[K{name}{text}");
         self.shown = true;
     }
 

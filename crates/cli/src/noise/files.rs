@@ -4,7 +4,7 @@ use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
-use crate::noise::result::{failure, grains, print_noise};
+use crate::noise::result::{failure, print_noise};
 use crate::output::print;
 use clap::{Args, ValueEnum};
 use std::io::Read;
@@ -13,7 +13,7 @@ use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Kind;
 use tarebench::core::noise::files::Unit;
 use tarebench::noise::files::{Form, Import, written};
-use tarebench::noise::measure::load;
+use tarebench::noise::measure::{load, reported};
 use tarebench::store::{Store, Stored};
 
 /// Write phases in the form of other tools
@@ -82,6 +82,9 @@ pub struct ImportArgs {
     /// Name of the machine that it is of
     #[arg(long, value_name = "NAME", default_value = "unknown machine")]
     machine: String,
+    /// Label it, for `tare list --tag`
+    #[arg(long, value_name = "KEY=VALUE", value_parser = crate::args::values::pair)]
+    tag: Vec<(String, String)>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -139,7 +142,13 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let place = if args.file.as_os_str() == "-" { name.clone() } else { args.file.display().to_string() };
     let text = read(&args.file).map_err(|e| Failure::usage(format!("read {place}: {e}")))?;
     let mut store = args.store.writable()?;
-    let id = tarebench::noise::files::import(&mut store, &text, &name, &args.machine, &how);
+    let id = tarebench::noise::files::import(
+        &mut store,
+        &text,
+        (&name, &args.machine),
+        &args.tag.iter().cloned().collect(),
+        &how,
+    );
     let id = id.map_err(|e| {
         let mut failure = failure(e);
         failure.message = format!("{place}: {}", failure.message);
@@ -148,7 +157,7 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     eprintln!("stored as {id}");
     let (head, noise) = load(&store, id)?;
     if args.json || !show.is_quiet() {
-        print_noise(&head, &noise, &grains(&noise, &[]), args.json, &show.style)?;
+        print_noise(&head, &noise, &reported(&noise, &[]), args.json, &show.style)?;
     }
     Ok(Exit::Done)
 }

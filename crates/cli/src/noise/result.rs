@@ -3,16 +3,12 @@
 use crate::exit::Failure;
 use crate::output::print;
 use std::path::Path;
-use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Head;
 use tarebench::core::noise::data::Noise;
-use tarebench::core::noise::report::{DELAYS, Grain, report};
+use tarebench::core::noise::report::Grain;
 use tarebench::noise::error::NoiseError;
 use tarebench::render::kit::style::Style;
 use tarebench::render::noise::terminal::{json, terminal};
-
-/// Of the intervals.
-const SEED: u64 = 1;
 
 pub fn failure(e: NoiseError) -> Failure {
     match e {
@@ -28,11 +24,6 @@ pub fn failure(e: NoiseError) -> Failure {
         NoiseError::Document(e) => e.into(),
         other => Failure::system(other),
     }
-}
-
-/// What a measurement comes to, with the chances of these delays, or of the usual ones if there are none.
-pub fn grains(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
-    report(noise, if delays.is_empty() { &DELAYS } else { delays }, SEED)
 }
 
 /// A measurement on standard output.

@@ -73,6 +73,7 @@ impl From<ProfilingError> for Failure {
     fn from(e: ProfilingError) -> Failure {
         match e {
             ProfilingError::Session(e) => e.into(),
+            ProfilingError::Document(e) => e.into(),
             ProfilingError::NoStore => Failure::usage(e.to_string()).hint("name a file with --db, or leave --db out"),
             ProfilingError::Nothing(_) => {
                 Failure::usage(e.to_string()).hint("`tare profile` begins one; `tare profile list` shows what there is")

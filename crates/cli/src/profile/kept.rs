@@ -1,19 +1,20 @@
 //! Stored profiles: list, show, export, import, merge, check, remove.
 
-use crate::args::store::StoreArgs;
+use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::TableStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::profile::result::{check_name, print_profile, shown};
+use crate::profile::result::{check_name, present, print_profile, shown, stored as stored_profile};
+use crate::stored;
 use clap::Args;
-use std::io::{BufReader, BufWriter, Write};
 use std::path::PathBuf;
+use tarebench::core::documents::head::Kind;
 use tarebench::core::profile::data::Profile;
 use tarebench::core::profile::lacking::{Lacking, lacking};
 use tarebench::profile as profiling;
 use tarebench::render::kit::text::shown as clean;
 use tarebench::render::profile::terminal as render;
-use tarebench::store::{ProfileArchive, RunFilter, SqliteStore, Store, StoreError};
+use tarebench::store::{RunFilter, SqliteStore, Store, StoreError, Stored};
 
 /// Lists.
 #[derive(Args)]
@@ -43,7 +44,7 @@ pub struct ShowArgs {
 /// Which profile is meant.
 #[derive(Args)]
 pub struct Which {
-    /// NAME, or NAME@VERSION [default: the newest of this machine]
+    /// NAME, NAME@VERSION, or its number, as p1 [default: the newest of this machine]
     #[arg(value_name = "PROFILE")]
     label: Option<String>,
 }
@@ -52,7 +53,10 @@ impl Which {
     /// The profile, which must be there.
     pub fn find(&self, store: &SqliteStore) -> Result<Profile, Failure> {
         let found = match &self.label {
-            Some(label) => store.profile(label)?,
+            Some(label) => match store.find(label) {
+                Ok(Stored::Document(id)) if id.kind == Kind::Profile => Some(stored_profile(store, id)?),
+                _ => store.profile(label)?,
+            },
             None => store.newest_profile(&tarebench::machine::identity())?,
         };
         found.ok_or_else(|| {
@@ -111,7 +115,7 @@ pub struct CheckArgs {
 /// Removes some.
 #[derive(Args)]
 pub struct RmArgs {
-    /// NAME@VERSION, or NAME for all its versions
+    /// NAME@VERSION, its number, as p1, or NAME for all its versions
     #[arg(value_name = "PROFILE", required = true)]
     profiles: Vec<String>,
 }
@@ -151,12 +155,7 @@ pub fn show(args: &ShowArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
     let store = store.readable()?;
     let profile = args.which.find(&store)?;
-    if args.json {
-        let learned = profiling::learned(&profile)?;
-        print(&(render::json(&profile, &learned).map_err(Failure::system)? + "\n"));
-        return Ok(Exit::Done);
-    }
-    print_profile(&profile, &show)?;
+    present(&profile, args.json, &show)?;
     if args.check {
         return checked(&profile, &store, 20, &show.style);
     }
@@ -164,35 +163,13 @@ pub fn show(args: &ShowArgs, store: &StoreArgs) -> Result<Exit, Failure> {
 }
 
 pub fn export(args: &ExportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
-    let archive = ProfileArchive::new(args.which.find(&store.readable()?)?);
-    let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", args.output.display()));
-    if args.output.as_os_str() == "-" {
-        crate::output::check_open()?;
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        // A reader that has seen enough (`| head`) is no failure.
-        match archive.write(&mut out).and_then(|()| out.flush()) {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(e)),
-            _ => return Ok(Exit::Done),
-        }
-    }
-    let mut out = BufWriter::new(std::fs::File::create(&args.output).map_err(failed)?);
-    archive.write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
-    Ok(Exit::Done)
+    let store = store.readable()?;
+    let profile = args.which.find(&store)?;
+    stored::write(&store, &StoredId::of(profile.label()), &args.output)
 }
 
 pub fn import(args: &ImportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
-    let mut store = store.writable()?;
-    let archive = if args.file.as_os_str() == "-" {
-        ProfileArchive::read(&mut std::io::stdin().lock())?
-    } else {
-        let opened = std::fs::File::open(&args.file);
-        let file = opened.map_err(|e| Failure::usage(format!("open {}: {e}", args.file.display())))?;
-        ProfileArchive::read(&mut BufReader::new(file))?
-    };
-    check_name(&archive.profile.name)?;
-    store.save_profile(&archive.profile)?;
-    eprintln!("stored as profile {}", clean(&archive.profile.label()));
-    Ok(Exit::Done)
+    stored::read(&mut store.writable()?, &args.file)
 }
 
 pub fn merge(args: &MergeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
@@ -255,14 +232,5 @@ fn checked(
 
 pub fn rm(args: &RmArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let mut store = store.writable()?;
-    // All are looked up before any is removed: a mistyped name removes nothing.
-    for label in &args.profiles {
-        Which { label: Some(label.clone()) }.find(&store)?;
-    }
-    for label in &args.profiles {
-        let n = store.remove_profile(label)?;
-        let versions = if n == 1 { "version" } else { "versions" };
-        eprintln!("removed {n} {versions} of {}", clean(label));
-    }
-    Ok(Exit::Done)
+    stored::remove(&mut store, &args.profiles)
 }

@@ -20,7 +20,7 @@ use tarebench::profile as profiling;
 use tarebench::profile::{Progressed, Request, Shape, WatchRequest};
 use tarebench::render::kit::text::shown as clean;
 use tarebench::render::profile::terminal::{long_time, reach as reach_text};
-use tarebench::run::session::{Event, Why};
+use tarebench::run::session::{Event, Place, Why};
 use tarebench::sys::signals::Signals;
 
 /// How to learn a new profile.
@@ -53,6 +53,9 @@ pub struct LearnArgs {
     cpus: Option<String>,
     #[command(flatten)]
     tuning: TuneAround,
+    /// Label the profile, for `tare list --tag`
+    #[arg(long, value_name = "KEY=VALUE", value_parser = crate::args::values::pair)]
+    tag: Vec<(String, String)>,
     #[command(flatten)]
     style: TableStyleArgs,
 }
@@ -160,6 +163,7 @@ pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
         inc: words.into_iter().map(Name::new).collect(),
         increments_per_second: rate.increments_per_second,
         cpus,
+        tags: args.tag.iter().cloned().collect(),
     };
     announce(&name, &[Some(("short", short)), long.map(|l| ("long", l))], "INC", &show);
     let signals = Signals::install().map_err(Failure::system)?;
@@ -191,7 +195,13 @@ fn watch_request(args: &LearnArgs, name: String) -> Result<WatchRequest, Failure
         return Err(Failure::usage(text).hint(format!("watch for {need} or longer, or give a shorter --short")));
     }
     let long = long.filter(|l| samples(*l) >= profiling::fewest());
-    Ok(WatchRequest { name, total, interval: args.interval, lengths: (short, long) })
+    Ok(WatchRequest {
+        name,
+        total,
+        interval: args.interval,
+        lengths: (short, long),
+        tags: args.tag.iter().cloned().collect(),
+    })
 }
 
 fn watch(args: &LearnArgs, request: &WatchRequest, store: &StoreArgs, show: &Show) -> Result<Exit, Failure> {
@@ -213,8 +223,8 @@ fn watch(args: &LearnArgs, request: &WatchRequest, store: &StoreArgs, show: &Sho
 }
 
 /// A second attempt would hide an unfinished first one.
-fn refuse_second(place: &mut tarebench::run::session::Place, name: &str, show: &Show) -> Result<(), Failure> {
-    let tarebench::run::session::Place::Store(store) = place else { return Ok(()) };
+fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failure> {
+    let Place::Store(store) = place else { return Ok(()) };
     if !profiling::unfinished(store)?.iter().any(|n| n == name) {
         return Ok(());
     }
@@ -307,24 +317,29 @@ impl Drop for Recording<'_> {
 
 pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
-    let mut place = tarebench::run::session::Place::Store(Box::new(store.writable()?));
+    let mut place = Place::Store(Box::new(store.writable()?));
     let name = match (&args.name, &mut place) {
         (Some(name), _) => name.clone(),
-        (None, tarebench::run::session::Place::Store(s)) => {
+        (None, Place::Store(s)) => {
             let open = profiling::unfinished(s)?;
             let none = || Failure::usage("there is no unfinished profile").hint("`tare profile` begins one");
             open.into_iter().next().ok_or_else(none)?
         }
         (None, _) => default_name(),
     };
+    resume_named(name, place, &args.tuning, &show)
+}
+
+/// Resumes the latest attempt at the profile of this name.
+pub fn resume_named(name: String, mut place: Place, tuning: &TuneAround, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
-    let tuned = args.tuning.begin(&signals)?;
-    let (mut stages, mut line) = (Stages::new(&show), Recording::new(&show));
+    let tuned = tuning.begin(&signals)?;
+    let (mut stages, mut line) = (Stages::new(show), Recording::new(show));
     let progressed =
         profiling::resume(&name, &mut place, &signals, &mut |run, e| stages.on(run, &e), &mut |w, n| line.on(w, n));
     drop((stages, line));
     let restored = TuneAround::end(tuned);
-    let exit = finish(progressed?, &name, &show)?;
+    let exit = finish(progressed?, &name, show)?;
     restored.map(|()| exit)
 }
 

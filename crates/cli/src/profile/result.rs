@@ -5,9 +5,12 @@ use crate::args::style::Show;
 use crate::args::style::TableStyleArgs;
 use crate::exit::Failure;
 use crate::output::print;
+use crate::stored::unfinished;
+use tarebench::core::documents::head::Id;
 use tarebench::core::profile::data::Profile;
 use tarebench::profile as profiling;
 use tarebench::render::profile::terminal::terminal;
+use tarebench::store::SqliteStore;
 use tarebench::sys::clock;
 
 /// The name that profiles of this machine have unless another is given: the host's.
@@ -33,6 +36,22 @@ pub fn print_profile(profile: &Profile, show: &Show) -> Result<(), Failure> {
     let doubts = profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus);
     let more = format!("tare profile show {} --full{}", profile.label(), show.db_option());
     print(&terminal(profile, &learned, &doubts, &more, &show.style));
+    Ok(())
+}
+
+/// The profile of a document.
+pub fn stored(store: &SqliteStore, id: Id) -> Result<Profile, Failure> {
+    profiling::load(store, id)?.ok_or_else(|| unfinished(id))
+}
+
+/// A profile on standard output: its tables, or JSON with its samples.
+pub fn present(profile: &Profile, json: bool, show: &Show) -> Result<(), Failure> {
+    if !json {
+        return print_profile(profile, show);
+    }
+    let learned = profiling::learned(profile)?;
+    let text = tarebench::render::profile::terminal::json(profile, &learned).map_err(Failure::system)?;
+    print(&(text + "\n"));
     Ok(())
 }
 

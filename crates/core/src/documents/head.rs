@@ -1,8 +1,10 @@
-//! What a store keeps beside runs and profiles: results that are one document each, with parts if it is made bit by bit.
+//! What every stored document has in common, whatever it is the result of.
 
 use crate::base::units::Nanos;
+use crate::machine::conditions::Conditions;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,6 +12,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
+    /// A run of programs, or a recording ([`crate::run::data::Run`]).
+    Run,
+    /// What was learned of a machine's daemons ([`crate::profile::data::Profile`]).
+    Profile,
     /// Benchmarks of one program ([`crate::kbest::bench::Bench`]).
     Bench,
     /// A study.
@@ -20,20 +26,24 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 3] = [Kind::Bench, Kind::Study, Kind::Noise];
+    pub const ALL: [Kind; 5] = [Kind::Run, Kind::Profile, Kind::Bench, Kind::Study, Kind::Noise];
 
-    /// The letter that its numbers are written with.
-    pub fn letter(self) -> char {
+    /// The letter that its numbers are written with; those of runs are written without one.
+    pub fn letter(self) -> &'static str {
         match self {
-            Kind::Bench => 'b',
-            Kind::Study => 's',
-            Kind::Noise => 'n',
+            Kind::Run => "",
+            Kind::Profile => "p",
+            Kind::Bench => "b",
+            Kind::Study => "s",
+            Kind::Noise => "n",
         }
     }
 
     /// Its short name, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Kind::Run => "run",
+            Kind::Profile => "profile",
             Kind::Bench => "bench",
             Kind::Study => "study",
             Kind::Noise => "noise",
@@ -48,6 +58,8 @@ impl Kind {
     /// What it is called in a sentence.
     pub fn noun(self) -> &'static str {
         match self {
+            Kind::Run => "run",
+            Kind::Profile => "profile",
             Kind::Bench => "result of benchmarks",
             Kind::Study => "study",
             Kind::Noise => "measurement of noise",
@@ -55,7 +67,7 @@ impl Kind {
     }
 }
 
-/// A document's number in its store, from 1 within its kind, written with the kind's letter: `b1`.
+/// A document's number in its store, from 1 within its kind, written with the kind's letter: `b1`; for a run `1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
     /// Its kind.
@@ -66,7 +78,9 @@ pub struct Id {
 
 /// A text that is no document's number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no document's number, expected a letter and digits: b1 (benchmarks), s1 (a study), n1 (noise)")]
+#[error(
+    "{0:?} is no document's number, expected a letter and digits: p1 (a profile), n1 (noise), s1 (a study), b1 (benchmarks), or the digits of a run's number"
+)]
 pub struct BadId(pub String);
 
 impl fmt::Display for Id {
@@ -81,8 +95,9 @@ impl FromStr for Id {
     /// As [`Id`] is written, and no other way: no leading zeros, signs or capitals.
     fn from_str(text: &str) -> Result<Id, BadId> {
         let bad = || BadId(text.to_owned());
-        let kind = Kind::ALL.into_iter().find(|k| text.starts_with(k.letter())).ok_or_else(bad)?;
-        let number = text.get(1..).and_then(|digits| digits.parse().ok()).ok_or_else(bad)?;
+        let lettered = |k: &Kind| *k != Kind::Run && text.starts_with(k.letter());
+        let kind = Kind::ALL.into_iter().find(lettered).unwrap_or(Kind::Run);
+        let number = text.get(kind.letter().len()..).and_then(|digits| digits.parse().ok()).ok_or_else(bad)?;
         let id = Id { kind, number };
         if number > 0 && id.to_string() == text { Ok(id) } else { Err(bad()) }
     }
@@ -101,7 +116,7 @@ impl<'de> Deserialize<'de> for Id {
 }
 
 /// A document without its content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// What it is the result of.
     pub kind: Kind,
@@ -119,6 +134,13 @@ pub struct Head {
     pub tool: String,
     /// Host name of the machine.
     pub machine: String,
+    /// On which machine it was measured, and in which state of it; not known of what versions of tare up to 0.1 stored of
+    /// noise, studies and profiles, and of what was measured by other tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Box<Conditions>>,
+    /// The user's labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
 }
 
 impl Head {
@@ -126,9 +148,19 @@ impl Head {
     pub fn id(&self) -> Id {
         Id { kind: self.kind, number: self.number }
     }
+
+    /// Identity of the machine ([`crate::machine::data::Host::machine`]), where it is known.
+    pub fn identity(&self) -> Option<&str> {
+        self.conditions.as_deref().map(|c| c.host().machine.as_str())
+    }
+
+    /// Equal for documents whose times can be compared ([`crate::machine::conditions::fingerprint`]), where it is known.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.conditions.as_deref().map(Conditions::fingerprint)
+    }
 }
 
-/// Where a run stands.
+/// Where a document stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -147,15 +179,35 @@ mod tests {
 
     #[test]
     fn numbers_are_written_with_their_letter() {
-        for (text, kind, number) in
-            [("b1", Kind::Bench, 1), ("s30", Kind::Study, 30), ("n9223372036854775807", Kind::Noise, i64::MAX)]
-        {
+        for (text, kind, number) in [
+            ("b1", Kind::Bench, 1),
+            ("s30", Kind::Study, 30),
+            ("p2", Kind::Profile, 2),
+            ("12", Kind::Run, 12),
+            ("n9223372036854775807", Kind::Noise, i64::MAX),
+        ] {
             let id = Id { kind, number };
             assert_eq!((text.parse(), id.to_string().as_str()), (Ok(id), text));
         }
-        for text in
-            ["", "b", "1", "b0", "b01", "b+1", "b-1", "B1", "x1", "b1 ", " b1", "b9223372036854775808", "é1", "bé"]
-        {
+        for text in [
+            "",
+            "b",
+            "0",
+            "01",
+            "+1",
+            "r1",
+            "b0",
+            "b01",
+            "b+1",
+            "b-1",
+            "B1",
+            "x1",
+            "b1 ",
+            " b1",
+            "b9223372036854775808",
+            "é1",
+            "bé",
+        ] {
             let e = text.parse::<Id>().unwrap_err();
             assert_eq!(e, BadId(text.to_owned()));
         }
@@ -168,12 +220,12 @@ mod tests {
             assert_eq!(Kind::named(kind.name()), Some(kind));
             assert_eq!(Kind::ALL.iter().filter(|k| k.letter() == kind.letter()).count(), 1);
         }
-        assert_eq!(Kind::named("run"), None);
+        assert_eq!(Kind::named("page"), None);
     }
 
     proptest! {
         #[test]
-        fn any_text_parses_or_errs(text in "[bsn]?.{0,12}") {
+        fn any_text_parses_or_errs(text in "[bsnp]?.{0,12}") {
             if let Ok(id) = text.parse::<Id>() {
                 prop_assert_eq!(id.to_string(), text);
             }

@@ -1,6 +1,6 @@
 //! The machine that was measured on, and the factors of its state.
 
-use crate::base::reading::Reading;
+use crate::base::reading::{Absent, Reading};
 use serde::{Deserialize, Serialize};
 
 /// The machine.
@@ -22,6 +22,9 @@ pub struct Host {
     pub distribution: Reading<String>,
     /// CPU model.
     pub cpu: Reading<String>,
+    /// Revision of the CPU's microcode, as in `/proc/cpuinfo`.
+    #[serde(default = "not_read")]
+    pub microcode: Reading<String>,
     /// CPUs online.
     pub cpus: u32,
     /// Memory in bytes.
@@ -32,6 +35,11 @@ pub struct Host {
     pub clock_source: Reading<String>,
     /// Cycle counter's frequency in Hz, measured against CLOCK_MONOTONIC_RAW.
     pub cycle_counter_hz: Reading<f64>,
+}
+
+/// What descriptions have that were made before this was read.
+fn not_read() -> Reading<String> {
+    Reading::Absent(Absent::NotAsked("this version of tare did not read it".to_owned()))
 }
 
 /// How a factor of the protocol stands.

@@ -1,3 +1,4 @@
 //! The measured machine.
 
+pub mod conditions;
 pub mod data;

@@ -1,7 +1,8 @@
 //! A run: what was asked for, on which machine, in which state.
 
 use crate::base::units::Nanos;
-use crate::documents::head::Status;
+use crate::documents::head::{Head, Kind, Status};
+use crate::machine::conditions::Conditions;
 use crate::machine::data::Factor;
 use crate::machine::data::Host;
 use crate::run::plan::Plan;
@@ -34,4 +35,23 @@ pub struct Run {
     pub status: Status,
     /// Facts for later readers (e.g. `resumed`, `reboot`), with times.
     pub notes: BTreeMap<String, String>,
+}
+
+impl Run {
+    /// What it has in common with every stored document. Its title names its programs.
+    pub fn head(&self) -> Head {
+        let labels: Vec<&str> = self.plan.programs.iter().map(|p| p.label.as_str()).collect();
+        Head {
+            kind: Kind::Run,
+            number: self.id,
+            uuid: self.uuid.clone(),
+            title: labels.join(" · "),
+            created: self.created,
+            status: self.status,
+            tool: self.tool.clone(),
+            machine: self.host.name.clone(),
+            conditions: Some(Box::new(Conditions::new(self.host.clone(), self.factors.clone()))),
+            tags: self.plan.tags.clone(),
+        }
+    }
 }

@@ -82,6 +82,7 @@ pub fn run(programs: usize) -> Run {
             architecture: "x86_64".into(),
             distribution: absent(),
             cpu: absent(),
+            microcode: Reading::Value("0x1".to_owned()),
             cpus: 4,
             memory: absent(),
             hypervisor: absent(),

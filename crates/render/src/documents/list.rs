@@ -1,4 +1,4 @@
-//! The tables of stored runs and of other documents.
+//! The table of stored documents of every kind.
 
 use crate::kit::grid;
 use crate::kit::grid::{Align, Cell, Column};
@@ -6,96 +6,80 @@ use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
 use crate::kit::text;
 use std::collections::BTreeMap;
-use tarebench_core::documents::head::Head;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Id, Status};
 
-/// One stored run.
+/// A stored document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Number in the store.
-    pub id: i64,
+pub struct DocumentRow {
+    /// Kind and number.
+    pub id: Id,
     /// When it began, as the reader shall see it.
     pub created: String,
     /// Where it stands.
     pub status: Status,
-    /// Labels of its programs.
-    pub programs: Vec<String>,
-    /// Samples stored.
-    pub samples: u64,
+    /// Labels of its programs, or its title.
+    pub titles: Vec<String>,
+    /// How many samples are stored, of a run.
+    pub samples: Option<u64>,
+    /// Name of its machine.
+    pub machine: String,
     /// Tags.
     pub tags: BTreeMap<String, String>,
 }
 
-/// Draws stored runs, one per line, in the order given.
-pub fn table(rows: &[Row], style: &Style) -> String {
+/// Draws stored documents, one per line, in the order given.
+pub fn table(rows: &[DocumentRow], style: &Style) -> String {
     let mut page = Page::new(style);
     if rows.is_empty() {
-        page.line(&[(Paint::Dim, "no stored runs".to_owned())]);
+        page.line(&[(Paint::Dim, "nothing is stored".to_owned())]);
         return page.finish();
     }
-    let cells = |f: &dyn Fn(&Row) -> Cell| rows.iter().map(f).collect::<Vec<_>>();
-    let tags = |r: &Row| {
-        let one = |(k, v): (&String, &String)| {
-            if v.is_empty() { style.show(k) } else { format!("{}={}", style.show(k), style.show(v)) }
-        };
-        r.tags.iter().map(one).collect::<Vec<_>>().join(" ")
+    let cells = |f: &dyn Fn(&DocumentRow) -> Cell| rows.iter().map(f).collect::<Vec<_>>();
+    let tag = |(k, v): (&String, &String)| {
+        if v.is_empty() { style.show(k) } else { format!("{}={}", style.show(k), style.show(v)) }
     };
+    let tags = |r: &DocumentRow| r.tags.iter().map(tag).collect::<Vec<_>>().join(" ");
     let sep = style.glyphs().between;
-    let programs = |r: &Row| {
-        let all: Vec<String> = r.programs.iter().map(|p| style.show(p)).collect();
+    let titles = |r: &DocumentRow| {
+        let all: Vec<String> = r.titles.iter().map(|p| style.show(p)).collect();
         let count = if all.len() > 1 { format!("({}) ", all.len()) } else { String::new() };
         Cell::new(format!("{count}{}", all.join(sep)))
     };
+    let samples = |r: &DocumentRow| Cell::new(r.samples.map_or(String::new(), |n| n.to_string()));
     let mut columns = vec![
-        Column::new("run", Align::Right, cells(&|r| Cell::new(r.id.to_string()).paint(Paint::Strong))),
+        Column::new("id", Align::Right, cells(&|r| Cell::new(r.id.to_string()).paint(Paint::Strong))),
+        Column::new("kind", Align::Left, cells(&|r| Cell::new(r.id.kind.name()))),
         Column::new("began", Align::Left, cells(&|r| Cell::new(style.show(&r.created)))),
         Column::new("status", Align::Left, cells(&|r| status(r.status))),
-        Column::new("samples", Align::Right, cells(&|r| Cell::new(r.samples.to_string()))),
-        Column::new("programs", Align::Left, cells(&programs)),
+        Column::new("samples", Align::Right, cells(&samples)),
+        Column::new("programs or title", Align::Left, cells(&titles)),
+        Column::new("machine", Align::Left, cells(&|r| Cell::new(style.show(&r.machine)))),
         Column::new("tags", Align::Left, cells(&|r| Cell::new(tags(r)))),
     ];
     if rows.iter().all(|r| r.tags.is_empty()) {
         columns.pop();
     }
-    if columns.len() > 5 && !squeeze(&mut columns, &page, &[(5, 20), (4, 32), (5, 10), (4, 16)]) {
+    let over = |columns: &[Column], page: &Page<'_>| grid::total(columns, 2) > page.width();
+    // One machine for all says nothing.
+    let mut machines: Vec<&str> = rows.iter().map(|r| r.machine.as_str()).collect();
+    machines.dedup();
+    if machines.len() == 1 && over(&columns, &page) {
+        columns.remove(MACHINE);
+    }
+    let last = columns.len() - 1;
+    squeeze(&mut columns, &page, &[(last, 20), (TITLE, 32), (last, 10), (TITLE, 16)]);
+    while over(&columns, &page) && columns.len() > MACHINE {
         columns.pop();
     }
-    squeeze(&mut columns, &page, &[(4, 16), (1, 16), (4, 8)]);
+    squeeze(&mut columns, &page, &[(TITLE, 16), (BEGAN, 16), (TITLE, 8)]);
     grid::draw(&mut page, &columns, 0, 2);
     page.finish()
 }
 
-/// A stored document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DocumentRow {
-    /// What it is.
-    pub head: Head,
-    /// When it began, as the reader shall see it.
-    pub created: String,
-}
-
-/// Draws stored documents, one per line, in the order given; nothing if there are none.
-pub fn documents(rows: &[DocumentRow], style: &Style) -> String {
-    let mut page = Page::new(style);
-    if rows.is_empty() {
-        return page.finish();
-    }
-    let cells = |f: &dyn Fn(&DocumentRow) -> Cell| rows.iter().map(f).collect::<Vec<_>>();
-    let mut columns = vec![
-        Column::new("id", Align::Right, cells(&|r| Cell::new(r.head.id().to_string()).paint(Paint::Strong))),
-        Column::new("began", Align::Left, cells(&|r| Cell::new(style.show(&r.created)))),
-        Column::new("status", Align::Left, cells(&|r| status(r.head.status))),
-        Column::new("kind", Align::Left, cells(&|r| Cell::new(r.head.kind.name()))),
-        Column::new("title", Align::Left, cells(&|r| Cell::new(style.show(&r.head.title)))),
-        Column::new("machine", Align::Left, cells(&|r| Cell::new(style.show(&r.head.machine)))),
-    ];
-    if !squeeze(&mut columns, &page, &[(4, 32), (5, 12), (4, 16)]) {
-        columns.pop();
-    }
-    squeeze(&mut columns, &page, &[(4, 16), (1, 16), (4, 8)]);
-    grid::draw(&mut page, &columns, 0, 2);
-    page.finish()
-}
+/// Positions of columns.
+const BEGAN: usize = 2;
+const TITLE: usize = 5;
+const MACHINE: usize = 6;
 
 fn status(s: Status) -> Cell {
     match s {
@@ -105,8 +89,8 @@ fn status(s: Status) -> Cell {
     }
 }
 
-/// Cuts columns, each to its least width, until all fits; false if it does not.
-fn squeeze(columns: &mut [Column], page: &Page<'_>, leasts: &[(usize, usize)]) -> bool {
+/// Cuts columns, each to its least width, until all fits.
+fn squeeze(columns: &mut [Column], page: &Page<'_>, leasts: &[(usize, usize)]) {
     for &(at, least) in leasts {
         let over = grid::total(columns, 2).saturating_sub(page.width());
         if let Some(c) = columns.get_mut(at).filter(|_| over > 0) {
@@ -116,5 +100,4 @@ fn squeeze(columns: &mut [Column], page: &Page<'_>, leasts: &[(usize, usize)]) -
             }
         }
     }
-    grid::total(columns, 2) <= page.width()
 }

@@ -1,5 +1,6 @@
 //! The page of a measurement of noise: a part for each grain.
 
+use crate::documents::machine::described;
 use crate::kit::number;
 use crate::kit::text::shown;
 use crate::kit::web::page::{Kind, Page, Part, Remark};
@@ -26,6 +27,7 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot
             vec![fact("Imported", from), fact("When", date(head.created, zone))]
         }
     };
+    facts.extend(described(head).iter().map(|m| fact("Machine", shown(m).into_owned())));
     facts.extend(noise.calibration.iter().map(|(c, _)| fact("Calibrated", calibrated(c, plan.hz, true))));
     facts.extend(plan.tick.iter().map(|t| fact("Tick", configured(t))));
     let why = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent());

@@ -1,5 +1,6 @@
 //! Measurements of noise as tables, as JSON, as figures, and as files for simulators.
 
+use crate::documents::machine::described;
 use crate::kit::error::RenderError;
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
@@ -24,6 +25,9 @@ pub fn terminal(head: &Head, noise: &Noise, grains: &[Grain], style: &Style) -> 
         Source::Measured => {
             let measured = format!("{} of {}, {}", cpus(plan), style.show(&head.machine), scheduled(plan.sched));
             page.field("measured", &measured);
+            if let Some(machine) = described(head) {
+                page.field("machine", &style.show(&machine));
+            }
             match &noise.calibration {
                 Some((c, _)) => page.field("calibrated", &style.prose(&calibrated(c, plan.hz, u))),
                 None => page.painted_field("calibrated", Paint::Dim, "not yet"),
@@ -152,6 +156,8 @@ mod tests {
             status: Status::Finished,
             tool: "0.1.0".to_owned(),
             machine: "host\u{1b}".to_owned(),
+            conditions: None,
+            tags: std::collections::BTreeMap::new(),
         }
     }
 

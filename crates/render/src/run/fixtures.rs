@@ -140,6 +140,7 @@ fn host() -> Host {
         architecture: "x86_64".into(),
         distribution: Reading::Value("Ubuntu 24.04.1 LTS".into()),
         cpu: Reading::Value("AMD EPYC 7R13 Processor".into()),
+        microcode: Reading::Value("0x1".to_owned()),
         cpus: 8,
         memory: Reading::Value(33_000_000_000),
         hypervisor: Reading::Value("kvm".into()),

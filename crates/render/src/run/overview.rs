@@ -215,7 +215,10 @@ fn sentence(
             format!("{program} takes {} times as long as {reference} {}: {by}.", direct.text, direct.interval)
         }
         Verdict::Undecided => {
-            format!("No difference shown between {program} and {reference}: ratio {} {}: {by}.", direct.text, direct.interval)
+            format!(
+                "No difference shown between {program} and {reference}: ratio {} {}: {by}.",
+                direct.text, direct.interval
+            )
         }
     }
 }

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::reading::{Absent, Reading};
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Id, Kind, Status};
 use tarebench_core::run::report::data::RunReport;
 
 fn style(width: usize) -> Style {
@@ -156,22 +156,29 @@ fn hyperfine_json_where_little_is_known() {
 
 #[test]
 fn lists() {
-    let row = |id, status, programs: &[&str]| list::Row {
-        id,
+    let row = |number, status, programs: &[&str]| list::DocumentRow {
+        id: Id { kind: Kind::Run, number },
         created: "2025-11-21 01:36".into(),
         status,
-        programs: programs.iter().map(|p| (*p).to_owned()).collect(),
-        samples: 20,
+        titles: programs.iter().map(|p| (*p).to_owned()).collect(),
+        samples: Some(20),
+        machine: "box".to_owned(),
         tags: BTreeMap::from([("branch".to_owned(), "main\x1b".to_owned())]),
     };
     let rows = [
         row(12, Status::Finished, &["sort -n big.txt", "gsort -n big.txt"]),
         row(11, Status::Interrupted, &["./target/release/solve --grid 100 --method conjugate-gradient input.dat"]),
         row(9, Status::Unfinished, &["true"]),
+        list::DocumentRow {
+            id: Id { kind: Kind::Noise, number: 2 },
+            samples: None,
+            tags: BTreeMap::new(),
+            ..row(0, Status::Finished, &["1ms on CPU 1"])
+        },
     ];
     assert_snapshot!("list_100", list::table(&rows, &style(100)));
     assert_snapshot!("list_60", list::table(&rows, &style(60)));
-    assert_eq!(list::table(&[], &style(60)), "no stored runs\n");
+    assert_eq!(list::table(&[], &style(60)), "nothing is stored\n");
 }
 
 /// Removes SGR sequences; any other control character stays.
@@ -244,9 +251,9 @@ proptest! {
         }
         let s = Style { width, color, unicode, full, ..Style::default() };
         check(&run_report(&r, &s), &s);
-        let rows = [list::Row {
-            id: 1, created: labels[0].clone(), status: Status::Finished, programs: labels.clone(),
-            samples: u64::from(n), tags: BTreeMap::from([(labels[0].clone(), labels[0].clone())]),
+        let rows = [list::DocumentRow {
+            id: Id { kind: Kind::Profile, number: 1 }, created: labels[0].clone(), status: Status::Finished,
+            titles: labels.clone(), samples: Some(u64::from(n)), machine: labels[0].clone(), tags: BTreeMap::from([(labels[0].clone(), labels[0].clone())]),
         }];
         check(&list::table(&rows, &s), &s);
         for text in [

@@ -1,5 +1,6 @@
 //! The studies of CS:APP chapter 9 as tables and figures.
 
+use crate::documents::machine::described;
 use crate::kit::error::RenderError;
 use crate::kit::number;
 use crate::kit::screen::Page;
@@ -284,9 +285,13 @@ fn lines_error(parts: &[Part]) -> Option<(f64, f64)> {
 pub fn terminal(head: &Head, plan: &Plan, parts: &[Part], style: &Style) -> String {
     let full = Style { full: true, ..style.clone() };
     let mut page = Page::new(&full);
-    page.title(&format!("Study {}: {}", head.id(), style.show(&head.title)));
+    let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
+    page.title(&format!("Study{id}: {}", style.show(&head.title)));
     let done = format!("{} of {} cells, CPU {} of {}", parts.len(), plan.parts(), plan.cpu, style.show(&head.machine));
     page.field("measured", &done);
+    if let Some(machine) = described(head) {
+        page.field("machine", &style.show(&machine));
+    }
     if let Some((median, most)) = lines_error(parts) {
         let text = format!(
             "T(r) = m r + b through 1 to 10 repetitions of some 10 {}s, 100 measurements each and more, \
@@ -470,6 +475,8 @@ mod tests {
             status: Status::Finished,
             tool: "0.1.0".to_owned(),
             machine: "here".to_owned(),
+            conditions: None,
+            tags: std::collections::BTreeMap::new(),
         }
     }
 

@@ -94,6 +94,7 @@ pub fn run(n: u128) -> Run {
             architecture: "x86_64".to_owned(),
             distribution: Reading::Absent(Absent::Failed("no /etc/os-release".to_owned())),
             cpu: Reading::Value("a CPU".to_owned()),
+            microcode: Reading::Value("0x1".to_owned()),
             cpus: 2,
             memory: Reading::Value(u64::MAX),
             hypervisor: Reading::Value("none".to_owned()),
@@ -119,6 +120,8 @@ pub fn head(n: u128) -> Head {
         status: Status::Unfinished,
         tool: "0.1.0".to_owned(),
         machine: "box".to_owned(),
+        conditions: None,
+        tags: std::collections::BTreeMap::new(),
     }
 }
 

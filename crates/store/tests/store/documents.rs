@@ -1,7 +1,7 @@
 //! Documents beside runs: benchmarks, studies, measurements of noise.
 
 use crate::children::{asked, child};
-use crate::data::{bench, head, place, run};
+use crate::data::{bench, head, place, profile, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -10,9 +10,12 @@ use std::time::Duration;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::machine::conditions::Conditions;
+use tarebench_core::profile::data::Profile;
+use tarebench_core::run::data::Run;
 use tarebench_store::{
-    Claimant, Document, DocumentArchive, DocumentFilter, Part, RunFilter, SqliteStore, Store, StoreError, Stored,
-    content, import, read_bench,
+    Claimant, Document, DocumentArchive, DocumentFilter, Part, ProfileArchive, RunFilter, SqliteStore, Store,
+    StoreError, Stored, content, import, read_bench,
 };
 
 fn id(text: &str) -> Id {
@@ -106,7 +109,7 @@ fn documents_are_listed_newest_first_by_kind() {
     }
     store.append_part(id("s1"), &Part { doc: json!(1), blob: Some(vec![1]) }).unwrap();
     let listed = |kind, limit| -> Vec<String> {
-        let found = store.documents(&DocumentFilter { kind, limit }).unwrap();
+        let found = store.documents(&DocumentFilter { kind, limit, ..DocumentFilter::default() }).unwrap();
         found.into_iter().map(|d| format!("{}/{}", d.head.id(), d.parts)).collect()
     };
     assert_eq!(listed(None, None), ["s1/1", "b1/0", "b2/0", "n1/0"]);
@@ -277,8 +280,132 @@ fn one_import_takes_every_kind_of_file() {
     assert_eq!(import(&mut other, &mut file_of_bench().as_bytes()).unwrap().to_string(), "b2");
     assert!(matches!(import(&mut other, &mut of_run.as_slice()), Err(StoreError::Duplicate { .. })));
     assert!(matches!(import(&mut other, &mut of_bench().as_slice()), Err(StoreError::DuplicateDocument { .. })));
-    let profile = br#"{"format":"tare-profile","version":1,"profile":{}}"#;
-    assert!(matches!(import(&mut other, &mut profile.as_slice()), Err(StoreError::IsProfile { .. })));
+    let mut of_profile = Vec::new();
+    ProfileArchive::new(profile("box", "m", 1)).write(&mut of_profile).unwrap();
+    assert_eq!(import(&mut other, &mut of_profile.as_slice()).unwrap().to_string(), "p1");
+    assert!(matches!(import(&mut other, &mut of_profile.as_slice()), Err(StoreError::DuplicateProfile { .. })));
+    assert_eq!(other.profile("box@1").unwrap(), Some(profile("box", "m", 1)));
+}
+
+fn described(kind: Kind, n: u128, tags: &[(&str, &str)]) -> Head {
+    let Run { host, factors, .. } = run(n);
+    Head {
+        conditions: Some(Box::new(Conditions::new(host, factors))),
+        tags: tags.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+        ..of(kind, n)
+    }
+}
+
+/// A description is stored once, however many documents and runs are of it, and goes with the last of them.
+#[test]
+fn conditions_and_tags_are_kept_and_found() {
+    let (_dir, path) = place();
+    let mut store = SqliteStore::open(&path).unwrap();
+    let given = described(Kind::Noise, 1, &[("a", "b"), ("empty", "")]);
+    let n1 = store.create_document(&given, &json!(1)).unwrap();
+    let s1 = store.create_document(&described(Kind::Study, 2, &[("a", "c")]), &json!(1)).unwrap();
+    store.create_document(&head(3), &json!(1)).unwrap();
+    let id = store.begin_run(&run(4)).unwrap();
+    assert_eq!(store.document(n1).unwrap().head, Head { number: 1, ..given.clone() });
+    assert_eq!(store.document(n1).unwrap().head.identity(), Some(run(4).host.machine.as_str()));
+    let tagged = |store: &SqliteStore, tags: &[(&str, &str)]| -> Vec<String> {
+        let tags = tags.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let filter = DocumentFilter { tags, ..DocumentFilter::default() };
+        store.documents(&filter).unwrap().iter().map(|d| d.head.id().to_string()).collect()
+    };
+    assert_eq!(tagged(&store, &[("a", "b")]), ["n1"]);
+    assert_eq!(tagged(&store, &[("a", "b"), ("empty", "")]), ["n1"]);
+    assert_eq!(tagged(&store, &[("a", "b"), ("a", "c")]).len(), 1, "the last value of a key is the one that counts");
+    assert_eq!(tagged(&store, &[("a", "")]), [""; 0]);
+    assert_eq!(tagged(&store, &[]).len(), 3);
+    // Through a file.
+    let mut other = SqliteStore::in_memory().unwrap();
+    let text = archive(store.document(n1).unwrap());
+    assert_eq!(serde_json::from_slice::<Value>(&text).unwrap()["version"], 2);
+    assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), Stored::Document(n1));
+    assert_eq!(other.document(n1).unwrap(), store.document(n1).unwrap());
+    assert_eq!(tagged(&other, &[("a", "b")]), ["n1"]);
+
+    let hosts = || -> i64 {
+        let conn = rusqlite::Connection::open(&path).unwrap();
+        conn.query_row("SELECT count(*) FROM host", [], |r| r.get(0)).unwrap()
+    };
+    assert_eq!(hosts(), 1);
+    store.remove(id).unwrap();
+    store.remove_document(n1).unwrap();
+    assert_eq!((hosts(), tagged(&store, &[("a", "b")])), (1, Vec::new()));
+    assert!(store.document(s1).unwrap().head.conditions.is_some());
+    store.remove_document(s1).unwrap();
+    assert_eq!(hosts(), 0);
+}
+
+/// It follows from the rest, whatever a file says.
+#[test]
+fn a_fingerprint_is_computed_anew_when_it_is_read() {
+    let given = described(Kind::Noise, 1, &[]).conditions.unwrap();
+    let mut json = serde_json::to_value(&given).unwrap();
+    assert_eq!(json["fingerprint"], given.fingerprint());
+    json["fingerprint"] = "forged".into();
+    assert_eq!(serde_json::from_value::<Conditions>(json).unwrap(), *given);
+}
+
+/// A profile is one document under its number, its name, and its name with its version.
+#[test]
+fn profiles_are_documents() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let conditions = described(Kind::Profile, 1, &[]).conditions.unwrap();
+    let mut saved = |version, begun| {
+        let given = Profile { version, ..profile("box", "m", i64::from(version)) };
+        store.save_profile(&given, begun, Some(&conditions)).unwrap()
+    };
+    assert_eq!((saved(0, None).version, saved(0, None).id), (1, id("p2")));
+    let found = ["p1", "p2", "box", "box@1", "box@2"].map(|text| store.find(text).unwrap().to_string());
+    assert_eq!(found, ["p1", "p2", "p2", "p1", "p2"]);
+    assert!(matches!(store.find("box@3"), Err(StoreError::NoSuchRun { .. })));
+    let head = store.document(id("p2")).unwrap().head;
+    assert_eq!((head.title.as_str(), head.status, &head.conditions), ("box@2", Status::Finished, &Some(conditions)));
+    // Exported and imported, it has its name there.
+    let mut other = SqliteStore::in_memory().unwrap();
+    let text = archive(store.document(id("p2")).unwrap());
+    assert_eq!(import(&mut other, &mut text.as_slice()).unwrap().to_string(), "p1");
+    assert_eq!(other.profile("box").unwrap(), store.profile("box@2").unwrap());
+    assert!(matches!(import(&mut other, &mut text.as_slice()), Err(StoreError::DuplicateProfile { .. })));
+    // Removed by number or by name, it is gone under both.
+    store.remove_document(id("p2")).unwrap();
+    assert_eq!(store.profile("box").unwrap().unwrap().version, 1);
+    assert_eq!(store.remove_profile("box").unwrap(), 1);
+    no_such(store.document(id("p1")));
+    assert_eq!(store.profiles().unwrap(), []);
+
+    // One that is being learned has no name yet, and keeps its number, tags and beginning.
+    let begun =
+        Head { status: Status::Unfinished, title: "box".to_owned(), ..described(Kind::Profile, 9, &[("a", "b")]) };
+    let p3 = store.create_document(&begun, &json!({"name": "box"})).unwrap();
+    assert_eq!((p3, store.profile("box").unwrap()), (id("p3"), None));
+    assert!(matches!(store.set_document(p3, Status::Finished, None), Err(StoreError::Unstorable { .. })));
+    store.set_document(p3, Status::Interrupted, None).unwrap();
+    let unfinished = archive(store.document(p3).unwrap());
+    assert!(import(&mut other, &mut unfinished.as_slice()).unwrap_err().to_string().contains("not finished"));
+    let saved = store.save_profile(&Profile { version: 0, ..profile("box", "m", 5) }, Some(p3), None).unwrap();
+    assert_eq!((saved.id, saved.version), (p3, 1));
+    let head = store.document(p3).unwrap().head;
+    assert_eq!(head, Head { number: 3, status: Status::Finished, title: "box@1".to_owned(), ..begun });
+    assert_eq!(store.find("box@1").unwrap(), Stored::Document(p3));
+}
+
+#[test]
+fn profiles_whose_names_cannot_be_used_are_refused() {
+    for name in ["", "none", "a@b", "a\x1b"] {
+        let mut text = Vec::new();
+        ProfileArchive::new(profile(name, "m", 1)).write(&mut text).unwrap();
+        let mut store = SqliteStore::in_memory().unwrap();
+        let e = import(&mut store, &mut text.as_slice()).unwrap_err();
+        assert!(matches!(e, StoreError::BadArchive { .. }), "{name:?}: {e}");
+        assert_eq!(store.profiles().unwrap(), []);
+    }
+    let run = Head { kind: Kind::Run, ..head(1) };
+    let mut store = SqliteStore::in_memory().unwrap();
+    assert!(matches!(store.create_document(&run, &json!(1)), Err(StoreError::Unstorable { .. })));
 }
 
 /// Refused with one sentence that has these words, and nothing is stored.
@@ -296,7 +423,7 @@ fn refused(text: &[u8], words: &[&str]) {
 
 #[test]
 fn files_that_are_wrong() {
-    let expected = "expected \"tare-run\", \"tare-document\" or \"tare-bench\"";
+    let expected = "expected \"tare-run\", \"tare-document\", \"tare-profile\" or \"tare-bench\"";
     refused(b"", &["not a file that can be imported (line 1, column 1): expected a JSON object"]);
     refused(b"[1]", &["expected a JSON object"]);
     refused(b"\x7fELF\xff\xfe", &["expected a JSON object"]);

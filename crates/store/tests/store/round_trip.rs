@@ -53,10 +53,10 @@ proptest! {
         (given.cutoffs[0].short, given.cutoffs[0].long) = (short, long);
         let mut store = SqliteStore::in_memory().unwrap();
         if short.is_finite() && long.is_none_or(f64::is_finite) {
-            store.save_profile(&given).unwrap();
+            store.save_profile(&given, None, None).unwrap();
             prop_assert_eq!(store.profile("p").unwrap(), Some(given));
         } else {
-            let refused = matches!(store.save_profile(&given), Err(StoreError::Unstorable { .. }));
+            let refused = matches!(store.save_profile(&given, None, None), Err(StoreError::Unstorable { .. }));
             prop_assert!(refused);
             prop_assert_eq!(store.profile("p").unwrap(), None);
         }

@@ -134,25 +134,29 @@ fn a_removed_run_leaves_nothing_behind() {
     assert_eq!(store.begin_run(&run(2)).unwrap(), 3, "a number is not given twice");
 }
 
+fn saved(store: &mut SqliteStore, profile: &Profile) -> u32 {
+    store.save_profile(profile, None, None).unwrap().version
+}
+
 #[test]
 fn profiles_are_kept_by_name_version_and_machine() {
     let mut store = SqliteStore::in_memory().unwrap();
     let (a, b, c) = (profile("a", "m", 2), profile("b", "m", 1), profile("c", "other", 3));
     for p in [&a, &b, &c] {
-        assert_eq!(store.save_profile(p).unwrap(), 1);
+        assert_eq!(saved(&mut store, p), 1);
     }
-    assert!(matches!(store.save_profile(&a), Err(StoreError::DuplicateProfile { .. })));
+    assert!(matches!(store.save_profile(&a, None, None), Err(StoreError::DuplicateProfile { .. })));
     assert_eq!(store.newest_profile("m").unwrap().as_ref(), Some(&a));
     assert_eq!(store.newest_profile("?").unwrap(), None);
     assert_eq!(store.profile("b").unwrap().as_ref(), Some(&b));
     assert_eq!(store.profiles().unwrap(), [c.clone(), a.clone(), b]);
     // The next version, and the one that is meant.
-    assert_eq!(store.save_profile(&Profile { version: 0, created: Nanos(9), ..a.clone() }).unwrap(), 2);
+    assert_eq!(saved(&mut store, &Profile { version: 0, created: Nanos(9), ..a.clone() }), 2);
     let version = |label: &str| store.profile(label).unwrap().map(|p| p.version);
     assert_eq!([version("a"), version("a@1"), version("a@2"), version("a@3")], [Some(2), Some(1), Some(2), None]);
     assert_eq!(store.newest_profile("m").unwrap().unwrap().label(), "a@2");
     assert_eq!((store.remove_profile("a@2").unwrap(), store.remove_profile("a@2").unwrap()), (1, 0));
-    assert_eq!(store.save_profile(&Profile { version: 7, ..a }).unwrap(), 7);
+    assert_eq!(saved(&mut store, &Profile { version: 7, ..a }), 7);
     assert_eq!((store.remove_profile("a").unwrap(), store.remove_profile("a").unwrap()), (2, 0));
     assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "b");
     // A profile as a document.

@@ -4,6 +4,7 @@ use crate::noise::error::NoiseError;
 use crate::noise::error::{FileError, MOST_PHASES};
 use crate::noise::histogram;
 use crate::run::session::new_uuid;
+use std::collections::BTreeMap;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
@@ -41,7 +42,13 @@ pub enum Import {
 ///
 /// # Errors
 /// [`FileError`] in [`NoiseError::File`]; the store's.
-pub fn import(store: &mut SqliteStore, text: &str, file: &str, machine: &str, how: &Import) -> Result<Id, NoiseError> {
+pub fn import(
+    store: &mut SqliteStore,
+    text: &str,
+    (file, machine): (&str, &str),
+    tags: &BTreeMap<String, String>,
+    how: &Import,
+) -> Result<Id, NoiseError> {
     let (durations, hz, grain) = phases(text, how)?;
     let form = if matches!(how, Import::Detours { .. }) { "detours" } else { "durations" };
     let plan = Plan {
@@ -81,6 +88,9 @@ pub fn import(store: &mut SqliteStore, text: &str, file: &str, machine: &str, ho
         status: Status::Unfinished,
         tool: crate::VERSION.to_owned(),
         machine: machine.to_owned(),
+        // Measured elsewhere, by another tool.
+        conditions: None,
+        tags: tags.clone(),
     };
     let id = store.create_document(&head, &content(&plan)?)?;
     let blob = Some(blob::durations(&durations));
@@ -183,7 +193,8 @@ mod tests {
     fn a_file_becomes_phases_and_a_file_again() {
         let mut store = SqliteStore::in_memory().unwrap();
         let how = Import::Durations { unit: Unit::Whole, hz: 2e9, grain: None };
-        let id = import(&mut store, "2000\n2000\n# late\n9000\n2010\n", "a\u{1b}b", "far", &how).unwrap();
+        let id = import(&mut store, "2000\n2000\n# late\n9000\n2010\n", ("a\u{1b}b", "far"), &BTreeMap::new(), &how)
+            .unwrap();
         let (head, noise) = load(&store, id).unwrap();
         assert_eq!((head.machine.as_str(), head.status, noise.plan.grains[0]), ("far", Status::Finished, Nanos(1_000)));
         assert_eq!(noise.phases[0].durations, [2000, 2000, 9000, 2010]);
@@ -209,9 +220,12 @@ mod tests {
         assert_eq!(phases(text, &how(4_000, Some(Nanos(9_000)))).unwrap().0, [4_250, 4_000]);
         assert!(matches!(phases(text, &how(20_000, None)), Err(FileError::NoPhase { .. })));
         let mut store = SqliteStore::in_memory().unwrap();
-        let id = import(&mut store, text, "f", "m", &how(1_000, None)).unwrap();
+        let id = import(&mut store, text, ("f", "m"), &BTreeMap::new(), &how(1_000, None)).unwrap();
         assert_eq!(load(&store, id).unwrap().1.plan.hz, 1e9);
-        assert!(matches!(import(&mut store, "x", "f", "m", &how(1_000, None)), Err(NoiseError::File(_))));
+        assert!(matches!(
+            import(&mut store, "x", ("f", "m"), &BTreeMap::new(), &how(1_000, None)),
+            Err(NoiseError::File(_))
+        ));
         let zero = Import::Durations { unit: Unit::Whole, hz: 1e9, grain: None };
         assert!(matches!(phases("0\n1\n", &zero), Err(FileError::NoTime)));
     }

@@ -5,7 +5,8 @@ use crate::noise::error::NoiseError;
 use crate::noise::histogram;
 
 use crate::documents;
-use crate::documents::DocumentError;
+use crate::documents::{Desk, DocumentError, Options, Stopped};
+use crate::run::session::Place;
 use crate::trace::record;
 use std::path::Path;
 use tarebench_bpf::timeline::Recorded;
@@ -16,10 +17,11 @@ use tarebench_core::documents::head::{Head, Id, Kind};
 use tarebench_core::noise::blob;
 use tarebench_core::noise::data::Calibration;
 use tarebench_core::noise::data::{Calibrated, Ended, Kernel, Noise, Part, Phases, Plan, Record, Sched, Series, Tick};
+use tarebench_core::noise::report::{DELAYS, Grain, report};
 use tarebench_core::statistics::series::Values;
 use tarebench_core::trace::timeline::Event;
 use tarebench_store::{SqliteStore, Store, content};
-use tarebench_sys::noise::{GRACE, Measured, Setup, Team};
+use tarebench_sys::noise::{GRACE, Measured as Timed, Setup, Team};
 use tarebench_sys::perf;
 use tarebench_sys::perf::{CacheMisses, Level};
 use tarebench_sys::procfs::{parse_steal_of, read_below};
@@ -88,24 +90,54 @@ fn size(plan: &Plan, grain: Nanos) -> (usize, Nanos) {
     (usize::try_from(phases).unwrap_or(usize::MAX), plan.limit.map_or(whole, |l| whole.min(l + grain)))
 }
 
-/// Measures what the plan says; `watch` is told before each step. Returns the document's number, and the signal that ended it
-/// early. The process must have one thread only.
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// What it is; without a number if it is not kept.
+    pub head: Head,
+    /// The measurement.
+    pub noise: Noise,
+    /// Why it ended.
+    pub stopped: Stopped,
+}
+
+impl Measured {
+    /// What it comes to, with the probabilities of these delays, or of the usual ones if there are none.
+    pub fn report(&self, delays: &[Nanos]) -> Vec<Grain> {
+        reported(&self.noise, delays)
+    }
+}
+
+/// Seed of the intervals.
+const SEED: u64 = 1;
+
+/// What a measurement comes to, with the probabilities of these delays, or of the usual ones if there are none.
+pub fn reported(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
+    report(noise, if delays.is_empty() { &DELAYS } else { delays }, SEED)
+}
+
+/// Measures what the plan says; `watch` is called before each step, with the document's number. The process must have one
+/// thread only.
 ///
 /// # Errors
 /// [`NoiseError`]; what was measured before is kept.
 pub fn measure(
-    store: &mut SqliteStore,
     plan: &Plan,
+    place: &mut Place,
+    options: &Options,
     signals: &Signals,
     watch: &mut dyn FnMut(Id, Step),
-) -> Result<(Id, Option<i32>), NoiseError> {
-    let (id, claim) = documents::begin(store, Kind::Noise, &title(plan), plan)?;
-    let done = steps(store, id, plan, signals, watch);
+) -> Result<Measured, NoiseError> {
+    let mut desk = Desk::at(place)?;
+    let (id, claim) = documents::begin(desk.store(), Kind::Noise, &title(plan), plan, options)?;
+    let named = desk.number(id);
+    let done = steps(desk.store(), id, plan, signals, &mut |step| watch(named, step));
     let status = if matches!(done, Ok(None)) { Status::Finished } else { Status::Interrupted };
-    let marked = documents::end(store, id, status, &claim);
-    let signal = done?;
+    let marked = documents::end(desk.store(), id, status, &claim);
+    let stopped = done?.map_or(Stopped::Finished, Stopped::Interrupted);
     marked?;
-    Ok((id, signal))
+    let (head, noise) = load(desk.store(), id)?;
+    Ok(Measured { head: Head { number: named.number, ..head }, noise, stopped })
 }
 
 fn title(plan: &Plan) -> String {
@@ -148,9 +180,9 @@ fn steps(
     id: Id,
     plan: &Plan,
     signals: &Signals,
-    watch: &mut dyn FnMut(Id, Step),
+    watch: &mut dyn FnMut(Step),
 ) -> Result<Option<i32>, NoiseError> {
-    watch(id, Step::Calibration);
+    watch(Step::Calibration);
     let (calibrated, timings, signal) = calibrate(plan, signals)?;
     if let Some(signal) = signal {
         return Ok(Some(signal));
@@ -159,7 +191,7 @@ fn steps(
     store.append_part(id, &tarebench_store::Part { doc: content(&Part::Calibration(calibrated.clone()))?, blob })?;
     for grain in &plan.grains {
         let (_, expected) = size(plan, *grain);
-        watch(id, Step::Phases { grain: *grain, expected });
+        watch(Step::Phases { grain: *grain, expected });
         let (all, signal) = phases(plan, &calibrated, *grain, signals)?;
         for p in all {
             let cpu = p.series.cpu;
@@ -253,7 +285,7 @@ fn counted(misses: &mut Result<CacheMisses, SysError>) -> Reading<u64> {
     }
 }
 
-fn joined(m: Measured, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos, iterations: u64) -> Phases {
+fn joined(m: Timed, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos, iterations: u64) -> Phases {
     let [l1_misses, cache_misses] = b.misses;
     let series = Series {
         grain,
@@ -368,13 +400,19 @@ mod tests {
 
     #[test]
     fn a_measurement_is_read_back_as_it_was_made() {
-        let mut store = SqliteStore::in_memory().unwrap();
+        let mut place = Place::Store(Box::new(SqliteStore::in_memory().unwrap()));
         let signals = Signals::install().unwrap();
         let (plan, mut seen) = (plan(), Vec::new());
-        let (id, signal) = measure(&mut store, &plan, &signals, &mut |_, step| seen.push(step)).unwrap();
-        assert_eq!((signal, seen.len()), (None, 3));
-        let (head, noise) = load(&store, id).unwrap();
+        let options = Options { tags: [("a".to_owned(), "b".to_owned())].into() };
+        let measured = measure(&plan, &mut place, &options, &signals, &mut |_, step| seen.push(step)).unwrap();
+        assert_eq!((measured.stopped, seen.len()), (Stopped::Finished, 3));
+        assert_eq!(measured.report(&[]).len(), 2);
+        let id = measured.head.id();
+        let store = place.store().unwrap();
+        let (head, noise) = load(store, id).unwrap();
+        assert_eq!((&head, &noise), (&measured.head, &measured.noise));
         assert_eq!((head.status, &noise.plan), (Status::Finished, &plan));
+        assert_eq!((head.identity(), &head.tags), (Some(crate::machine::identity().as_str()), &options.tags));
         let (calibrated, timings) = noise.calibration.as_ref().unwrap();
         assert_eq!((timings.len(), calibrated.calibration.timings), (20, 20));
         assert_eq!(noise.phases.len(), 2);
@@ -393,6 +431,19 @@ mod tests {
         let histogram = histogram::read(blobs[2]).unwrap();
         assert_eq!(histogram.len(), noise.phases[0].durations.len() as u64);
         assert!(blobs[1].len() <= 4 * noise.phases[0].durations.len() + 16);
+    }
+
+    /// Without a store the result is the same, but for its number.
+    #[test]
+    fn without_a_store_it_has_no_number() {
+        let signals = Signals::install().unwrap();
+        let plan = Plan { grains: vec![Nanos(2_000)], phases: 100, explain: false, ..plan() };
+        let measured = measure(&plan, &mut Place::Nowhere, &Options::default(), &signals, &mut |id, _| {
+            assert_eq!(id.number, 0);
+        });
+        let measured = measured.unwrap();
+        assert_eq!((measured.head.number, measured.noise.plan.grains.len()), (0, 1));
+        assert!(measured.head.fingerprint().is_some() && !measured.noise.phases[0].durations.is_empty());
     }
 
     #[test]

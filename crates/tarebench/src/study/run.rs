@@ -2,7 +2,8 @@
 //! can be interrupted and gone on with.
 
 use crate::documents;
-use crate::documents::DocumentError;
+use crate::documents::{Desk, DocumentError, Options, Stopped};
+use crate::run::session::Place;
 use crate::study::error::StudyError;
 use crate::study::measure::Bench;
 use tarebench_core::base::units::Nanos;
@@ -12,15 +13,6 @@ use tarebench_core::study::data::{Part, Plan};
 use tarebench_store::{SqliteStore, Store, content};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{clock, cpu};
-
-/// How a study ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// All cells are measured.
-    Finished,
-    /// By a signal; it can be gone on with.
-    Interrupted(i32),
-}
 
 /// How far a study is.
 #[derive(Clone, Copy, Debug)]
@@ -56,35 +48,49 @@ pub fn choose_cpu(asked: Option<u32>) -> Result<u32, StudyError> {
     }
 }
 
-/// Begins a study and measures it; `watch` is told before each cell. Returns its number.
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// The study, with what earlier sessions measured of it.
+    pub study: Studied,
+    /// Why it ended.
+    pub stopped: Stopped,
+}
+
+/// Measures what the plan says; `watch` is called before each cell, with the study's number.
 ///
 /// # Errors
 /// [`StudyError`]; the cells that were measured are kept.
-pub fn begin(
-    store: &mut SqliteStore,
+pub fn measure(
     plan: &Plan,
+    place: &mut Place,
+    options: &Options,
     signals: &Signals,
     watch: &mut dyn FnMut(Id, Progress),
-) -> Result<(Id, Ended), StudyError> {
+) -> Result<Measured, StudyError> {
+    let mut desk = Desk::at(place)?;
     let title = format!("{} ({})", plan.study.name(), plan.preset.name());
-    let (id, claim) = documents::begin(store, Kind::Study, &title, plan)?;
-    let done = go(store, id, plan, 0, signals, watch);
-    finished(store, id, &claim, done)
+    let (id, claim) = documents::begin(desk.store(), Kind::Study, &title, plan, options)?;
+    let named = desk.number(id);
+    let done = session(desk.store(), id, plan, 0, signals, &mut |p| watch(named, p));
+    let mut measured = finished(desk.store(), id, &claim, done)?;
+    measured.study.head.number = named.number;
+    Ok(measured)
 }
 
-/// Goes on with a study where it ended.
+/// Resumes a study where it ended.
 ///
 /// # Errors
 /// [`StudyError`]; also if it is finished, of another machine, or another process measures it.
 pub fn resume(
-    store: &mut SqliteStore,
     id: Id,
+    store: &mut SqliteStore,
     signals: &Signals,
     watch: &mut dyn FnMut(Id, Progress),
-) -> Result<(Id, Ended), StudyError> {
+) -> Result<Measured, StudyError> {
     let (document, claim) = documents::take_up(store, id)?;
     let done = match read_plan(id, document.doc) {
-        Ok(plan) => go(store, id, &plan, document.parts.len(), signals, watch),
+        Ok(plan) => session(store, id, &plan, document.parts.len(), signals, &mut |p| watch(id, p)),
         Err(e) => Err(e),
     };
     finished(store, id, &claim, done)
@@ -94,23 +100,23 @@ fn finished(
     store: &mut SqliteStore,
     id: Id,
     claim: &tarebench_store::Claimant,
-    done: Result<Ended, StudyError>,
-) -> Result<(Id, Ended), StudyError> {
-    let status = if matches!(done, Ok(Ended::Finished)) { Status::Finished } else { Status::Interrupted };
+    done: Result<Stopped, StudyError>,
+) -> Result<Measured, StudyError> {
+    let status = done.as_ref().map_or(Status::Interrupted, |stopped| stopped.status());
     let marked = documents::end(store, id, status, claim);
-    let ended = done?;
+    let stopped = done?;
     marked?;
-    Ok((id, ended))
+    Ok(Measured { study: load(store, id)?, stopped })
 }
 
-fn go(
+fn session(
     store: &mut SqliteStore,
     id: Id,
     plan: &Plan,
     from: usize,
     signals: &Signals,
-    watch: &mut dyn FnMut(Id, Progress),
-) -> Result<Ended, StudyError> {
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Stopped, StudyError> {
     let allowed = cpu::allowed()?;
     choose_cpu(Some(plan.cpu))?;
     cpu::confine(&[plan.cpu])?;
@@ -125,25 +131,25 @@ fn cells(
     plan: &Plan,
     from: usize,
     signals: &Signals,
-    watch: &mut dyn FnMut(Id, Progress),
-) -> Result<Ended, StudyError> {
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Stopped, StudyError> {
     let (of, round) = (plan.parts(), plan.cells().len());
     let mut bench = Bench::new(plan.cpu)?;
     let mut ends = vec![clock::monotonic()];
     for (n, (cell, at)) in (from..).map_while(|n| Some((n, plan.part(n)?))) {
         if let Some(signal) = signals.caught() {
-            return Ok(Ended::Interrupted(signal));
+            return Ok(Stopped::Interrupted(signal));
         }
         // A whole round has all loads and lengths in it.
         let last = ends.last().zip(ends.len().checked_sub(round + 1).and_then(|i| ends.get(i)));
         let left = last.map(|(now, then)| Nanos(((*now - *then).as_f64() / round as f64 * (of - n) as f64) as i64));
-        watch(id, Progress { done: n, of, left });
+        watch(Progress { done: n, of, left });
         let part = bench.measure(cell, at)?;
         store.append_part(id, &tarebench_store::Part { doc: content(&part)?, blob: None })?;
         ends.push(clock::monotonic());
     }
-    watch(id, Progress { done: of, of, left: None });
-    Ok(Ended::Finished)
+    watch(Progress { done: of, of, left: None });
+    Ok(Stopped::Finished)
 }
 
 fn read_plan(id: Id, doc: serde_json::Value) -> Result<Plan, StudyError> {

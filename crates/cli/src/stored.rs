@@ -1,0 +1,122 @@
+//! Writing, reading and removing what is stored, whatever it is.
+
+use crate::args::store::StoredId;
+use crate::exit::{Exit, Failure};
+use std::io::{BufReader, BufWriter, Write};
+use std::path::Path;
+use tarebench::core::documents::head::{Id, Kind, Status};
+use tarebench::core::profile::data::Profile;
+use tarebench::render::kit::text::shown as clean;
+use tarebench::store;
+use tarebench::store::{Archive, DocumentArchive, SqliteStore, Store, StoreError, Stored};
+
+enum Exported {
+    Run(Box<Archive>),
+    Document(DocumentArchive),
+}
+
+impl Exported {
+    fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        match self {
+            Exported::Run(archive) => archive.write(out),
+            Exported::Document(archive) => archive.write(out),
+        }
+    }
+}
+
+/// Writes what was named to a file, or to standard output.
+pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
+    let archive = match what.resolve(store)? {
+        Stored::Run(id) => Exported::Run(Box::new(store.export(id)?)),
+        Stored::Document(id) => {
+            let archive = store.export_document(id)?;
+            if id.kind == Kind::Profile && archive.head.status != Status::Finished {
+                return Err(unfinished(id));
+            }
+            Exported::Document(archive)
+        }
+    };
+    let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", output.display()));
+    if output.as_os_str() == "-" {
+        crate::output::check_open()?;
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        // A reader that has seen enough (`tare export | head`) is no failure.
+        match archive.write(&mut out).and_then(|()| out.flush()) {
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(e)),
+            _ => {}
+        }
+    } else {
+        let mut out = BufWriter::new(std::fs::File::create(output).map_err(failed)?);
+        archive.write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A profile that is still being learned.
+pub fn unfinished(id: Id) -> Failure {
+    let hint = format!("`tare resume {id}` resumes it; `tare profile learn` makes a profile of what is there");
+    Failure::usage(format!("{id} is not finished: there is no profile yet")).hint(hint)
+}
+
+/// Stores a file, or standard input.
+pub fn read(store: &mut SqliteStore, file: &Path) -> Result<Exit, Failure> {
+    let stored = if file.as_os_str() == "-" {
+        store::import(store, &mut std::io::stdin().lock())
+    } else {
+        let opened = std::fs::File::open(file);
+        let file = opened.map_err(|e| Failure::usage(format!("open {}: {e}", file.display())))?;
+        store::import(store, &mut BufReader::new(file))
+    };
+    let stored = stored.map_err(|e| refused(file, e))?;
+    match stored {
+        Stored::Document(id) if id.kind == Kind::Profile => {
+            let title = store.document(id)?.head.title;
+            eprintln!("stored as {id}, profile {}", clean(&title));
+        }
+        other => eprintln!("stored as {other}"),
+    }
+    Ok(Exit::Done)
+}
+
+/// The failure names the file where that is at fault.
+fn refused(file: &Path, e: StoreError) -> Failure {
+    let file = if file.as_os_str() == "-" { "standard input".into() } else { file.to_string_lossy() };
+    let of_file = matches!(
+        e,
+        StoreError::BadArchive { .. }
+            | StoreError::NewerArchive { .. }
+            | StoreError::DuplicateProfile { .. }
+            | StoreError::Duplicate { .. }
+            | StoreError::DuplicateDocument { .. }
+    );
+    let mut failure = Failure::from(e);
+    if of_file {
+        failure.message = format!("{file}: {}", failure.message);
+    }
+    failure
+}
+
+/// Removes what is named.
+pub fn remove(store: &mut SqliteStore, names: &[String]) -> Result<Exit, Failure> {
+    // All are looked up before any is removed: a mistyped number removes nothing.
+    let all: Vec<Stored> = names.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
+    for (text, one) in names.iter().zip(all) {
+        match one {
+            Stored::Run(id) => store.remove(id)?,
+            Stored::Document(id) if is_name(id, text) => {
+                let n = store.remove_profile(text)?;
+                let versions = if n == 1 { "version" } else { "versions" };
+                eprintln!("removed {n} {versions} of {}", clean(text));
+                continue;
+            }
+            Stored::Document(id) => store.remove_document(id)?,
+        }
+        eprintln!("removed {one}");
+    }
+    Ok(Exit::Done)
+}
+
+/// Whether a profile was named by its name, which stands for all its versions.
+fn is_name(id: Id, text: &str) -> bool {
+    id.kind == Kind::Profile && text.parse() != Ok(id) && Profile::parse_label(text).1.is_none()
+}

@@ -1,0 +1,125 @@
+//! Profiles: documents that have a name and a version, too.
+
+use crate::documents;
+use crate::error::StoreError;
+use crate::open;
+use crate::rows;
+use crate::rows::Inner;
+use crate::schema::WITH_CONDITIONS;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tarebench_core::documents::head::{Head, Id, Kind, Status};
+use tarebench_core::machine::conditions::Conditions;
+use tarebench_core::profile::data::Profile;
+
+/// Where a profile was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// Number of the document.
+    pub id: Id,
+    /// Version within the name.
+    pub version: u32,
+}
+
+/// The profiles that a query finds; its columns are name and content.
+pub(crate) fn select(conn: &Connection, sql: &str, parameters: impl rusqlite::Params) -> Inner<Vec<Profile>> {
+    let mut statement = conn.prepare(sql)?;
+    let mut found = statement.query(parameters)?;
+    let mut out = Vec::new();
+    while let Some(r) = found.next()? {
+        let name: String = r.get(0)?;
+        out.push(rows::parse(&r.get::<_, String>(1)?, || format!("the profile {name:?}"))?);
+    }
+    Ok(out)
+}
+
+/// The document of `NAME@VERSION`, or of the latest version of `NAME`. A store of an earlier schema has no numbers for them.
+pub(crate) fn number(conn: &Connection, label: &str) -> Inner<Option<Id>> {
+    if open::version(conn)? < WITH_CONDITIONS {
+        return Ok(None);
+    }
+    let (name, version) = Profile::parse_label(label);
+    let sql = "SELECT id FROM profile_version WHERE name = ?1 AND (?2 IS NULL OR version = ?2)
+               ORDER BY version DESC LIMIT 1";
+    let found = conn.query_row(sql, params![name, version], |r| r.get(0)).optional()?;
+    Ok(found.map(|number| Id { kind: Kind::Profile, number }))
+}
+
+/// Stores a profile, under the next version of its name if it has none: in a document that was begun for it, or in a new one.
+pub(crate) fn save(
+    tx: &Connection,
+    path: &Path,
+    profile: &Profile,
+    begun: Option<Id>,
+    conditions: Option<&Conditions>,
+) -> Inner<Saved> {
+    let next = "SELECT coalesce(max(version), 0) + 1 FROM profile_version WHERE name = ?1";
+    let version: u32 = match profile.version {
+        0 => tx.query_row(next, [&profile.name], |r| r.get(0))?,
+        given => given,
+    };
+    let profile = Profile { version, ..profile.clone() };
+    let text = rows::exact("profile", &profile)?;
+    let id = match begun {
+        Some(id) => {
+            documents::require(tx, path, id)?;
+            let sql = "UPDATE document SET status = 'finished', title = ?3, doc = ?4 WHERE kind = ?1 AND id = ?2";
+            tx.execute(sql, params![id.kind.name(), id.number, profile.label(), text])?;
+            insert_version(tx, path, id, &profile)?;
+            id
+        }
+        None => {
+            let head = head(&profile, &text, conditions);
+            insert(tx, path, &head, &rows::parse(&text, || profile.label())?)?
+        }
+    };
+    Ok(Saved { id, version })
+}
+
+/// Inserts a new document; one of a profile that is finished gets its name, which must be free.
+pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> Inner<Id> {
+    if head.kind != Kind::Profile || head.status != Status::Finished {
+        return documents::insert(tx, path, head, doc);
+    }
+    let bad = |e: serde_json::Error| StoreError::Unstorable { what: "profile", cause: e.to_string() };
+    let profile = Profile::deserialize(doc).map_err(bad)?;
+    let sql = "SELECT 1 FROM profile_version WHERE name = ?1 AND version = ?2";
+    if tx.prepare_cached(sql)?.exists(params![profile.name, profile.version])? {
+        return Err(StoreError::DuplicateProfile { path: path.to_owned(), name: profile.label() }.into());
+    }
+    let id = documents::insert(tx, path, head, doc)?;
+    insert_version(tx, path, id, &profile)?;
+    Ok(id)
+}
+
+/// A profile has no identity but its content.
+fn head(profile: &Profile, text: &str, conditions: Option<&Conditions>) -> Head {
+    Head {
+        kind: Kind::Profile,
+        number: 0,
+        uuid: documents::content_uuid(text),
+        title: profile.label(),
+        created: profile.created,
+        status: Status::Finished,
+        tool: profile.tool.clone(),
+        machine: profile.host.clone(),
+        conditions: conditions.cloned().map(Box::new),
+        tags: BTreeMap::new(),
+    }
+}
+
+/// Names the profile of a document.
+pub(crate) fn insert_version(tx: &Connection, path: &Path, id: Id, profile: &Profile) -> Inner<()> {
+    let inserted = tx.execute(
+        "INSERT INTO profile_version (name, version, created_ns, machine, kind, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (name, version) DO NOTHING",
+        params![profile.name, profile.version, profile.created.0, profile.machine, id.kind.name(), id.number],
+    )?;
+    match inserted {
+        0 => Err(StoreError::DuplicateProfile { path: path.to_owned(), name: profile.label() }.into()),
+        _ => Ok(()),
+    }
+}
