@@ -187,13 +187,13 @@ fn tick(trace: &Trace) -> Option<Tick> {
     })
 }
 
-/// The tick by the beginnings of timer interrupts that were told, in cycles: they are there also where the program did not
+/// The tick by the beginnings of timer interrupts that were reported, in cycles: they are there also where the program did not
 /// have its CPU. One that should lie in one of the `unseen` periods came late, or not at all: the hypervisor had the CPU.
 /// The result's `gaps` are positions among the interrupts, and its costs are not known.
-pub(crate) fn told_tick(hz: f64, length: u64, interrupts: &[u64], unseen: &[Gap]) -> Option<Tick> {
+pub(crate) fn timer_tick(hz: f64, length: u64, interrupts: &[u64], unseen: &[Gap]) -> Option<Tick> {
     let gaps = interrupts.iter().map(|start| Gap { start: *start, duration: 0 }).collect();
-    let told = Trace { hz, length, gaps };
-    let found = RATES.into_iter().find_map(|rate| regular(&told, unseen, rate))?;
+    let reported = Trace { hz, length, gaps };
+    let found = RATES.into_iter().find_map(|rate| regular(&reported, unseen, rate))?;
     Some(Tick { min_cost: None, median_cost: None, ..found })
 }
 

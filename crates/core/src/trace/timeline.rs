@@ -314,7 +314,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is told, in whatever order: no event is outside of the time, none is longer than that, and the
+        /// Whatever is reported, in whatever order: no event is outside of the time, none is longer than that, and the
         /// events' own times do not overlap.
         #[test]
         fn own_times_are_shares_of_the_time(
