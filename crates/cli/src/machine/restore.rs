@@ -1,4 +1,4 @@
-//! `tare restore`: put back what `tare tune` changed.
+//! `tare restore`: restores what `tare tune` changed.
 
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::{MachineArgs, columns};

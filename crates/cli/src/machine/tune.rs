@@ -160,7 +160,7 @@ fn exit(report: &Report, what: &WhatToTune) -> Exit {
     if report.refused() > 0 || missing { Exit::PARTIAL } else { Exit::Done }
 }
 
-/// A line for each setting; of long lists, those that are as wanted are only counted.
+/// A line for each setting; of long lists, those that are as recommended are only counted.
 fn table(report: &Report, dry_run: bool, short: bool) -> String {
     let visible = |i: &&Item| !short || i.stand != Stand::AsWanted;
     let rows: Vec<[String; 4]> = report.items.iter().filter(visible).map(|i| row(i, dry_run)).collect();
@@ -271,7 +271,7 @@ impl TuneAround {
         Ok(Some(tuned))
     }
 
-    /// Warns if a run is gone on with under other conditions.
+    /// Warns if a run is resumed under other conditions.
     pub fn compare(&self, notes: &BTreeMap<String, String>) {
         match (notes.contains_key("tuned"), self.tune) {
             (true, false) => eprintln!("tare: warning: the run started with --tune and is resumed without it"),
@@ -296,7 +296,7 @@ impl TuneAround {
     }
 }
 
-/// A sentence on standard error if a tuned machine was not put back: in the folder of this user, or of the superuser.
+/// Warns if a tuned machine was not restored: journals of this user and of root.
 pub fn warn_of_pending() {
     let root = Path::new("/");
     let states = match std::env::var_os("TARE_STATE") {

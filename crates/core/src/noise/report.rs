@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
-/// Delays whose chances are told unless others are asked for.
+/// Default delay thresholds.
 pub const DELAYS: [Nanos; 5] = [Nanos(1_000), Nanos(10_000), Nanos(100_000), Nanos(1_000_000), Nanos(10_000_000)];
 /// Most nodes of a job.
 const MOST_NODES: NonZeroU64 = NonZeroU64::MIN.saturating_add(999_999);
@@ -32,7 +32,7 @@ const CURVE_A_DECADE: NonZeroU64 = NonZeroU64::MIN.saturating_add(7);
 const STEPS_A_DECADE: f64 = 8.0;
 /// Softirqs that begin so soon after the tick, or after one of its softirqs, are the tick's.
 const AT_ONCE: Nanos = Nanos(5_000);
-/// Of a curve of figure 4, this share of the longest phases is left out where its flatness is told.
+/// Share of the longest phases of a curve of figure 4 that its flatness leaves out.
 const LONGEST: f64 = 0.001;
 
 /// Where phases ran.
@@ -410,7 +410,7 @@ fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<OverlongInterrupt
         *all.select_nth_unstable(at).1
     };
     let usual: HashMap<&What, Nanos> = own.into_iter().map(|(what, all)| (what, middle(all))).collect();
-    // Of one whose end was not told it is not known.
+    // Unknown if its end is unreported.
     let over = |e: &Event| usual.get(&e.what).filter(|_| e.complete).map_or(Nanos::ZERO, |usual| e.own - *usual);
     interrupts().map(|(e, k)| OverlongInterrupt { start: e.start, end: e.end, over: over(e), kind: k.kind }).collect()
 }

@@ -28,7 +28,7 @@ pub enum Kind {
     Preemption,
     /// The hypervisor had it.
     Steal,
-    /// The ways into interrupts and out of them, which no record has: estimated.
+    /// Interrupt entry and exit overhead, which is not recorded: estimated.
     Entry,
 }
 
@@ -272,7 +272,7 @@ impl Held {
 pub struct Taken {
     /// Of each of the interrupts, how much.
     pub interrupts: Vec<Nanos>,
-    /// What found no place: it came over other tasks and is in their time, or between the phases, or in short pieces.
+    /// Unattributed steal time: it fell into other tasks or between the phases, or came in short pieces.
     pub hidden: Nanos,
 }
 
@@ -335,7 +335,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
         let mut interrupted = self.interrupted.iter_mut().peekable();
         for (l, mut time) in long.iter().zip(taken.iter().copied()).filter(|(_, time)| *time > Nanos::ZERO) {
             while phases.next_if(|(_, p)| p.end() <= l.start).is_some() {}
-            // It may have gone on into the phases behind.
+            // It may have continued in the following phases.
             while let Some((index, _)) = phases.peek().filter(|(_, p)| p.start < l.end && time > Nanos::ZERO) {
                 while interrupted.next_if(|i| i.phase < *index).is_some() {}
                 if let Some(i) = interrupted.peek_mut().filter(|i| i.phase == *index) {
@@ -396,7 +396,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
         })
     }
 
-    /// The curves, from all of the phases' time to what is left at the end; empty without phases. Each is made when it is asked for,
+    /// The curves, from the phases' whole time to the last residual; empty without phases. Each is made when it is asked for,
     /// as it may be large.
     pub fn curves(&self) -> impl Iterator<Item = Curve> + '_ {
         let whole = Distribution::new(self.phases.clone().map(|p| count(p.duration)));

@@ -71,7 +71,7 @@ impl Trace {
         &self.gaps
     }
 
-    /// The active periods (start, duration) in cycles: before each gap, and after the last one if the trace goes on.
+    /// The active periods (start, duration) in cycles: before each gap, and after the last one if the trace continues.
     pub fn active(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let starts = std::iter::once(0).chain(self.gaps.iter().map(Gap::end));
         let ends = self.gaps.iter().map(|g| g.start).chain(Some(self.length));

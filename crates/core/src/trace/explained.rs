@@ -58,7 +58,7 @@ impl ClockMap {
 pub struct Recording {
     /// By their beginnings.
     pub events: Vec<Event>,
-    /// All that was told from here on …
+    /// Everything reported from here on …
     pub from: Nanos,
     /// … until here is in the events.
     pub until: Nanos,
@@ -101,9 +101,9 @@ pub enum Reason {
     },
     /// Nobody had it: the process was held back (by the `cpu.max` of its cgroup).
     Idle,
-    /// A hypervisor had it, and told so afterwards.
+    /// A hypervisor had it, and reported so afterwards.
     Stolen,
-    /// The kernel told of nothing in it, or only in a small part: the hypervisor had the CPU, or the firmware (SMI).
+    /// The kernel reported nothing in it, or only in a small part: the hypervisor had the CPU, or the firmware (SMI).
     NoEvent,
     /// Not recorded.
     Unknown,
@@ -147,7 +147,7 @@ pub struct TraceEvent {
     pub end: i64,
     /// Without what came over it.
     pub own: u64,
-    /// Both ends were told.
+    /// Both ends were reported.
     pub complete: bool,
 }
 
@@ -286,7 +286,7 @@ struct GapContents {
     task: Option<Task>,
     timers: u32,
     reported: u64,
-    /// All of it that was told has both ends, so that the rest is known to be without an event.
+    /// All reported events in it have both ends, so the rest is known to be without an event.
     complete: bool,
 }
 
@@ -386,7 +386,7 @@ fn tally(trace: &Trace, met: Vec<GapContents>) -> (Vec<Explanation>, Vec<Share>)
     (gaps, sorted.map(|c| Share { share: share(c.cycles), ..c }).collect())
 }
 
-/// The tick by the timer's interrupts: they are told of also while another task has the CPU.
+/// The tick by the timer's interrupts: the kernel reports them also while another task has the CPU.
 fn tick_of(
     trace: &Trace,
     gaps: &[Explanation],
