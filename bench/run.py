@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares tare with a bare C loop, hyperfine and perf stat, in turn, and prints Markdown (docs/benchmarks.md).
+"""Compares tare with a bare C loop, hyperfine and perf stat, interleaved, and prints Markdown (docs/benchmarks.md).
 
 What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
-to the bare loop, the less a tool adds. Rounds in turn, as a machine drifts; ratios within a round, as rounds differ.
+to the bare loop, the less a tool adds. Rounds are interleaved, as a machine drifts; ratios are within a round, as rounds differ.
 
 Arguments: the parts wanted, of spawn, images, own, computing, watch, empty, noise, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
@@ -94,7 +94,7 @@ def us(ns):
 
 
 def in_turn(work, tool):
-    """A tool and the C loop by turns, as a machine drifts within seconds: the times of both."""
+    """Times of a tool and of the C loop, interleaved because a machine drifts within seconds."""
     values, loop = [], []
     for turn in range(TURNS):
         # Loop, tool, tool, loop: a steady drift is the same for both.
@@ -132,7 +132,7 @@ def spawn_part(work):
         rounds.append((medians, loops, perf))
 
     print(f"\n## Elapsed time of `true`, {RUNS} executions a round\n")
-    print(f"Medians in µs, of the tool and, after the stroke, of the C loop, which ran by turns with it, {RUNS // TURNS} executions each. "
+    print(f"Medians in µs of the tool and, after the slash, of the C loop, interleaved with it, {RUNS // TURNS} executions each. "
           "`perf stat` gives a mean only; beside it, the loop's mean.\n")
     print("| round | " + " | ".join(tools) + " | perf stat, mean |")
     print("| ---: |" + " ---: |" * (len(tools) + 1))
@@ -180,7 +180,7 @@ def disperse(idle):
 
 
 def images_part(work):
-    print("\n## Images: reading all processes before and after a sample\n")
+    print("\n## Snapshots: reading all processes before and after a sample\n")
     print("None of it falls inside the elapsed time. Idle processes are started until there are so many. Medians of "
           "20 samples, ms.\n")
     print("| processes | before | after | together | at most, of the 20 | wanted |")
@@ -194,7 +194,7 @@ def images_part(work):
             disperse(idle)
         images = [s["daemons"]["value"] for s in samples if "value" in s["daemons"]]
         if not images:
-            print(f"| {target} | – | – | no images: {samples[0]['daemons']} | | {wanted} |")
+            print(f"| {target} | – | – | no snapshots: {samples[0]['daemons']} | | {wanted} |")
             continue
         both = [i["image_before"] + i["image_after"] for i in images]
         cells = [statistics.median(i["image_before"] for i in images), statistics.median(i["image_after"] for i in images),
@@ -227,10 +227,10 @@ def own_part(work):
 def watch_part(work):
     """What a recording costs, its beginning and end left out: a longer one less a shorter one."""
     print("\n## Passive profiling\n")
-    print("`tare profile --watch`, an image a second or as seldom as costs 0.05% of a CPU; CPU time of a longer recording less that of a shorter one.\n")
+    print("`tare profile --watch`, a snapshot each second, or less often to cost at most 0.05% of a CPU; CPU time of a longer recording minus that of a shorter one.\n")
     print("| processes | CPU time, ms a second | share of one CPU | wanted |")
     print("| ---: | ---: | ---: | ---: |")
-    # With many processes the images are some seconds apart, and a recording of few samples teaches nothing.
+    # With many processes the snapshots are some seconds apart, and a recording of few samples shows nothing.
     for target, lengths, wanted in ((200, (20, 80), "≤ 0.1 %"), (2000, (60, 180), "–")):
         note(f"watching {target} processes")
         idle = crowd(target)
@@ -292,7 +292,7 @@ def empty_part(work):
         report = json.loads(output(f"{work}/by_google", "--benchmark_format=json", "--benchmark_min_time=0.2"))
         times = {b["name"].split("/")[0]: b["real_time"] for b in report["benchmarks"]}
         rows["Google Benchmark"].append([times["call"], times["timed"]])
-    print(f"Medians of {ROUNDS * 2} rounds in turn. A call: in a loop, the loop included. A measurement: what is seen where a single\n"
+    print(f"Medians of {ROUNDS * 2} interleaved rounds. A call: in a loop, the loop included. A measurement: what is seen where a single\n"
           "call is measured by itself (tare: clock, call, clock; Google Benchmark: `PauseTiming`, `ResumeTiming` in the loop).\n"
           "tare gives the fastest trial of a round, Google Benchmark the mean of one.\n")
     print("| | a call, ns | a measurement, ns |\n| --- | ---: | ---: |")
@@ -376,7 +376,7 @@ def noise_by_cyclictest(work, cpu):
 
 
 def noise_part(work):
-    """The tick as tare sees it, beside a plain loop that reads the counter, oslat and cyclictest, in turn on one CPU."""
+    """The tick as measured by tare, a plain loop that reads the counter, oslat and cyclictest, interleaved on one CPU."""
     print("\n## The tick\n")
     subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/detours", ROOT / "bench/noise/detours.c"], check=True)
     cpu, period = str(max(os.sched_getaffinity(0))), time.clock_getres(CLOCK_MONOTONIC_COARSE) * 1e9
@@ -392,7 +392,7 @@ def noise_part(work):
             tick = rows["plain loop"][-1][1]
         if shutil.which("cyclictest"):
             lateness.append(noise_by_cyclictest(work, cpu))
-    print(f"CPU {cpu}, 3 s each in turn, {ROUNDS} rounds; this kernel's HZ is {1e9 / period:.0f}. Medians, and the median of the ratios within a\n"
+    print(f"CPU {cpu}, 3 s each, interleaved, {ROUNDS} rounds; this kernel's HZ is {1e9 / period:.0f}. Medians, and the median of the ratios within a\n"
           "round (the least and the most). Ticks are what begins at the one time of each period at which most detours begin. The kernel's\n"
           "record has all timer interrupts, without the way into them and out, and is itself part of them; the length is their mean.\n"
           "oslat has no times: of its loop all steps that are at least half a tick long, to 1 µs.\n")

@@ -2,7 +2,7 @@
  * `tare noise bsp` starts this program and sets the result beside what one rank's noise predicts (docs/noise.md, "Many
  * nodes"). The work is tare's own loop, out of libtare.a.
  *
- * Measured in turn, a tenth of a second of phases each at most, so that all see the same state of the machine:
+ * Measured interleaved, at most a tenth of a second of phases each, so that all see the same state of the machine:
  *   - alone: phases back to back, on all ranks at once, no barrier between them;
  *   - work and whole: phases with a barrier after each; until the rank's work is done, and until the barrier is passed;
  *   - empty: barriers without work.

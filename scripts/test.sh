@@ -22,7 +22,7 @@ if [ "$status" -ne 0 ]; then
     # failed while it did is run once more, by itself, and must pass then. Where nothing was stolen, a failure is one.
     failed=$(sed -n 's/^test \([^ ]*\) \.\.\. FAILED$/\1/p' "$work/log")
     targets=$(sed -n 's/^    `\(-p .*\)`$/\1/p' "$work/log")
-    # Each target that failed has told which of its tests did: none has crashed, nor failed to compile.
+    # Each failed target has printed which of its tests failed: none has crashed, nor failed to compile.
     if [ "$(stolen)" = "$before" ] || [ -z "$targets" ] ||
         [ "$(echo "$targets" | wc -l)" -ne "$(grep -c '^test result: FAILED' "$work/log")" ]; then
         exit "$status"

@@ -119,7 +119,7 @@ void tare_outcome_free(tare_outcome *outcome);
 /* Why the last call of this thread that failed did so; "" if none did. Valid until the next one that fails. */
 const char *tare_error(void);
 
-/* Settings of tare_fcyc, for the whole program. What makes no sense (K below 1, epsilon below 0, M below K) is told by the next
+/* Settings of tare_fcyc, for the whole program. What makes no sense (K below 1, epsilon below 0, M below K) is reported by the next
  * measurement. */
 void tare_set_fcyc_k(int k);
 void tare_set_fcyc_epsilon(double epsilon);

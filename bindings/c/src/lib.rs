@@ -1,5 +1,7 @@
-//! tare's K-best measurement for C. The header, `include/tare.h`, says what each function does; here is only what passes between
-//! the two languages.
+//! tare's K-best measurement for C. The header, `include/tare.h`, documents each function; this file only converts between the
+//! two languages.
+
+#![warn(missing_docs)]
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};

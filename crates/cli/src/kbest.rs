@@ -9,16 +9,16 @@ use tarebench::core::base::units::Nanos;
 use tarebench::kbest::{advise, clocks};
 use tarebench::render::kbest::clocks::{Asked, json, terminal};
 
-/// Show what every timing mechanism resolves and costs; takes a second
+/// Show the resolution and cost of every timing mechanism; takes a second
 #[derive(Args)]
 pub struct ClocksArgs {
-    /// Advise for code that takes about so long, e.g. 5ms
+    /// Recommend a clock for code that takes about TIME, e.g. 5ms
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     duration: Option<Nanos>,
-    /// With so many active processes on its CPU, itself included
+    /// Number of active processes on the CPU, the measured one included
     #[arg(long, value_name = "N", default_value_t = 1, requires = "duration", value_parser = clap::value_parser!(u32).range(1..))]
     load: u32,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

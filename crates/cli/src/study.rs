@@ -20,9 +20,9 @@ use tarebench::study::run as study;
 use tarebench::study::run::{Measured, Progress, Studied};
 use tarebench::sys::signals::Signals;
 
-/// Repeat the studies of CS:APP chapter 9 on this machine: their tables and figures
+/// Repeat the experiments of CS:APP chapter 9 on this machine
 ///
-/// Each is kept measurement by measurement: interrupted, `tare resume` resumes it.
+/// Every measurement is stored as it is made. Resume an interrupted study with `tare resume`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare study kbest
@@ -39,7 +39,7 @@ pub struct StudyArgs {
 enum What {
     /// Error of K-best by length, load, K, compensation and clock (figures 9.14 to 9.19, 9.22)
     Kbest(Measure),
-    /// Error of CPU time that is counted at timer interrupts, and exactly (figure 9.8)
+    /// Error of interval counting compared with exact CPU time (figure 9.8)
     IntervalCounting(Measure),
     /// Procedures under load, and with cold and warm caches (figures 9.11 to 9.13)
     Caching(Measure),
@@ -51,19 +51,19 @@ enum What {
 
 #[derive(Args)]
 struct Measure {
-    /// How much: some minutes, or the paper's lengths and thirty rounds
+    /// Size: a few minutes, or the book's lengths and 30 rounds
     #[arg(long, value_enum, default_value_t = PresetArg::Minutes)]
     preset: PresetArg,
-    /// Rounds of all measurements, instead of the preset's
+    /// Rounds of all measurements [default: from the preset]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
-    /// Active processes on the CPU, the measured one included, instead of the preset's: as 1,4
+    /// Numbers of active processes on the CPU, the measured one included, e.g. 1,4 [default: from the preset]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
     loads: Vec<u32>,
-    /// Only lengths up to this one
+    /// Longest length to measure
     #[arg(long, value_name = "TIME", value_parser = duration)]
     longest: Option<Nanos>,
-    /// On this CPU [default: the last one that may be used]
+    /// CPU to measure on [default: the last one allowed]
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
     /// Label the study, for `tare list --tag`
@@ -75,7 +75,7 @@ struct Measure {
 
 #[derive(Args)]
 struct Stored {
-    /// Number of a study, as s3 [default: the newest]
+    /// Number of a study, e.g. s3 [default: the newest]
     #[arg(value_name = "STUDY")]
     id: Option<String>,
     #[command(flatten)]
@@ -84,10 +84,10 @@ struct Stored {
 
 #[derive(Args)]
 struct OutputArgs {
-    /// As JSON: the observations and the tables
+    /// Print the observations and the tables as JSON
     #[arg(long)]
     json: bool,
-    /// Folder for the figures as SVG
+    /// Write the figures as SVG into this folder
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -182,7 +182,7 @@ fn ended(
 ) -> Result<Exit, Failure> {
     line.clear();
     let measured = done.map_err(|e| match line.id.filter(|id| id.number > 0) {
-        Some(id) => failure(e).hint(format!("what was measured is kept: `tare resume {id}`")),
+        Some(id) => failure(e).hint(format!("the measurements so far are stored; resume with: `tare resume {id}`")),
         None => failure(e),
     })?;
     print_found(&measured.study, json, &show.style)?;
@@ -206,7 +206,7 @@ fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
     }
     let filter = DocumentFilter { kind: Some(Kind::Study), limit: Some(1), ..DocumentFilter::default() };
     let newest = store.documents(&filter)?;
-    let none = || Failure::usage("there is no stored study").hint("`tare study kbest` makes one");
+    let none = || Failure::usage("no study is stored").hint("create one with: `tare study kbest`");
     newest.first().map(|d| d.head.id()).ok_or_else(none)
 }
 

@@ -12,42 +12,42 @@ use tarebench::render::trace::terminal::{json, summary, text};
 use tarebench::sys::clock;
 use tarebench::trace::{Request, TraceError, trace};
 
-/// Show when a process that only computes had its CPU, and when not
+/// Show when a computing process had its CPU, and what else ran on it
 ///
-/// It reads the cycle counter in a loop; a long step between two readings is an inactive period. The format is that of CS:APP
-/// figure 9.3: A are active periods, I inactive ones, in cycles of the counter. What an inactive period was stands at its end:
-/// by the kernel's own record as root, else by period and length.
+/// The process reads the cycle counter in a loop; a long step between two readings is an inactive period. The format is that of CS:APP
+/// figure 9.3: A is an active period, I an inactive one, in cycles of the counter. The cause of an inactive period is at the end of its line:
+/// as root from the kernel's trace events, else inferred from its period and length.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare trace --for 66ms
   tare trace --for 1s --load 2 --summary
   tare trace --for 90ms --svg trace.svg --html trace.html")]
 pub struct TraceArgs {
-    /// For how long
+    /// Length of the trace
     #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "100ms")]
     duration: Nanos,
-    /// On this CPU [default: the last one that may be used]
+    /// CPU to trace [default: the last one allowed]
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
-    /// With so many active processes on the CPU, this one included
+    /// Number of active processes on the CPU, the traced one included
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     load: u32,
-    /// A step over so many cycles is an inactive period [default: from the loop's own steps]
+    /// Shortest step that counts as an inactive period [default: from the loop's own steps]
     #[arg(long, value_name = "CYCLES")]
     threshold: Option<u64>,
-    /// Without the kernel's record, which makes each interrupt a little longer
+    /// Do not record kernel events; recording makes each interrupt about 1 us longer
     #[arg(long)]
     no_explain: bool,
-    /// Picture to write, as CS:APP figure 9.4
+    /// Write a figure as SVG, as CS:APP figure 9.4
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Web page to write: one file, which asks nothing of a network
+    /// Write a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// What it comes to, without the periods
+    /// Print only the summary, not each period
     #[arg(long, conflicts_with = "json")]
     summary: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -69,7 +69,8 @@ impl From<TraceError> for Failure {
 pub fn show(args: &TraceArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?;
     if args.duration > LONGEST || args.duration <= Nanos::ZERO {
-        return Err(Failure::usage("--for is not between 0 and 10 minutes").hint("100ms shows some tens of ticks"));
+        return Err(Failure::usage("--for must be more than 0 and at most 10 minutes")
+            .hint("100ms covers 10 to 100 timer ticks"));
     }
     let request = Request {
         duration: args.duration,

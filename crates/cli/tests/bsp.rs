@@ -136,10 +136,10 @@ fn launchers_that_fail_are_told() {
         c
     };
     let missing = said(&mut with("no-such-mpirun -n 2"), 4);
-    assert!(missing.contains("no-such-mpirun cannot be started") && missing.contains("--launch"), "{missing}");
+    assert!(missing.contains("cannot start the launcher no-such-mpirun") && missing.contains("--launch"), "{missing}");
     assert!(said(&mut with("false"), 1).contains("false ended with exit status: 1"));
     let other = said(&mut with("echo"), 1);
-    assert!(other.contains("is not its result: line 1: expected `tare-bsp 1`"), "{other}");
+    assert!(other.contains("its result: line 1: expected `tare-bsp 1`"), "{other}");
     assert!(said(&mut with(""), 2).contains("--launch is empty"));
     // Its output is kept even if it is of no use.
     let kept = dir.path().join("kept");
@@ -150,7 +150,7 @@ fn launchers_that_fail_are_told() {
     std::fs::copy(TARE, &copy).unwrap();
     let mut lonely = Command::new(&copy);
     let told = said(lonely.args(["noise", "bsp", "--db", "none"]).env_remove("TARE_DB"), 4);
-    assert!(told.contains("tare-bsp is not beside tare") && told.contains("make mpi"), "{told}");
+    assert!(told.contains("tare-bsp is not in") && told.contains("make mpi"), "{told}");
 }
 
 /// The MPI program, built once; `None` where there is no MPI.

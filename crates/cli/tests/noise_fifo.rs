@@ -155,7 +155,7 @@ fn phases_that_somebody_kills_are_said_to_have_died() {
     signal(found[0], libc::SIGKILL);
     let out = child.wait_with_output().unwrap();
     assert_eq!(out.status.code(), Some(4), "{}", text(&out.stderr));
-    assert!(text(&out.stderr).contains("did not come to their end"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("ended early"), "{}", text(&out.stderr));
     let d: Value = serde_json::from_slice(&out.stdout).unwrap();
     let first = &d["series"][0];
     assert_eq!(first["ended"]["kind"], "died");

@@ -219,7 +219,7 @@ fn what_others_change_is_kept_until_forced_or_forgotten() {
         );
         // It is still known, and said.
         let out = m.tare(&["tune"], 4);
-        assert!(text(&out.stderr).contains("tuned before and not put back"), "{}", text(&out.stderr));
+        assert!(text(&out.stderr).contains("tuned before and not restored"), "{}", text(&out.stderr));
         m.tare(&["restore"], 1);
         m.tare(&["restore", last], i32::from(last == "--forget"));
         assert_eq!(m.value(SWAPPINESS), end);
@@ -321,7 +321,7 @@ fn two_at_once_and_a_dead_holder() {
     first.kill().unwrap();
     first.wait().unwrap();
     let out = m.tare(&["tune"], 4);
-    assert!(text(&out.stderr).contains("`tare restore` puts it back"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("restore the machine with: `tare restore`"), "{}", text(&out.stderr));
     m.tare(&["restore"], 0);
     assert_eq!(m.values(), before);
     m.tare(&["tune"], 0);
@@ -339,13 +339,13 @@ fn every_command_warns_of_a_machine_that_was_not_put_back() {
     let commands: [&[&str]; 4] =
         [&["list"], &["show"], &["run", "-r1", "-w0", "--style", "none", "--", "true"], &["rm", "99"]];
     for args in commands {
-        assert!(!warning(args).contains("the machine is not as it was"), "{args:?}");
+        assert!(!warning(args).contains("the machine is not restored"), "{args:?}");
     }
     assert!(m.killed(&["tune"], 6));
     for args in commands {
         let said = warning(args);
-        assert_eq!(said.matches("tare: warning: the machine is not as it was").count(), 1, "{args:?}: {said}");
-        assert!(said.contains("killed") && said.contains("`tare restore` puts it back"), "{said}");
+        assert_eq!(said.matches("tare: warning: the machine is not restored").count(), 1, "{args:?}: {said}");
+        assert!(said.contains("killed") && said.contains("restore it with: `tare restore`"), "{said}");
     }
     m.tare(&["restore"], 0);
     assert!(!warning(&["list"]).contains("warning"));

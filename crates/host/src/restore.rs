@@ -269,7 +269,7 @@ fn finish(
         let aside = journal::set_aside(state, steps).map_err(failed)?;
         let lines: Vec<String> = loaded.damaged.iter().map(usize::to_string).collect();
         done.notes.push(format!(
-            "the journal is damaged (line {}): what stood there is not known and was not put back; it is kept as {}",
+            "the journal is damaged (line {}): the values on damaged lines were not put back; the journal is kept as {}",
             lines.join(", "),
             aside.display()
         ));

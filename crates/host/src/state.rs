@@ -65,7 +65,7 @@ pub enum TuneError {
         path: PathBuf,
     },
     /// A journal is there already.
-    #[error("this machine was tuned before and not put back: {pending}")]
+    #[error("this machine was tuned before and not restored: {pending}")]
     Pending {
         /// What is known of it.
         pending: Box<Pending>,

@@ -37,7 +37,7 @@ pub enum Stand {
         /// What is read back.
         value: String,
     },
-    /// It already is as wanted.
+    /// It is already as recommended.
     AsWanted,
     /// This machine does not have it.
     NotHere {
@@ -123,7 +123,7 @@ impl Report {
         };
         let as_wanted = self.items.iter().filter(|i| i.stand == Stand::AsWanted).count();
         if as_wanted > 0 {
-            text += &format!(", {as_wanted} as wanted already");
+            text += &format!(", {as_wanted} already as recommended");
         }
         if let Some(n) = self.freeze.as_ref().map(|f| f.processes).filter(|n| *n > 0) {
             text += &format!(", {n} processes frozen");

@@ -10,11 +10,13 @@
 //! # Ok::<(), tarebench_kbest::KbestError>(())
 //! ```
 //!
-//! Everything that a machine adds to a time makes it longer, so the fastest of several trials is nearest to the truth, and K of
-//! them that agree show that it was no accident. It is a floor without an interval: [`Standing`] says what it is worth, and where
-//! other processes had the CPU in every trial there is no value at all rather than one that is too long.
+//! Everything that a machine adds to a time makes it longer, so the fastest of several trials is nearest to the truth; if the K
+//! fastest agree, the result is reliable. It is a lower bound without an interval. [`Standing`] says how reliable it is. If other
+//! processes had the CPU in every trial, there is no value, because it would be too long.
 //!
 //! [`Kbest`] has the settings. [`bench::Harness`] makes a `cargo bench` of it. [`counter`] has the book's plain functions.
+
+#![warn(missing_docs)]
 
 pub mod bench;
 mod chosen;

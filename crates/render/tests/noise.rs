@@ -182,7 +182,7 @@ fn subtraction_makes_the_curve_flat() {
     let (page, _) = made(&[1], &[GRAIN]);
     let left = find(&page, "grain-10us-left-cpu1");
     let longest: Vec<(&str, f64)> = left.curves.iter().map(|c| (c.title.as_str(), *c.x.last().unwrap())).collect();
-    let titles = ["with everything", "less ticks", "less ticks and other interrupts"];
+    let titles = ["nothing subtracted", "minus ticks", "minus ticks and other interrupts"];
     assert_eq!(longest.iter().map(|l| l.0).collect::<Vec<_>>()[..3], titles);
     assert!(longest[0].1 >= 50_000.0 && longest[1].1 >= 50_000.0, "{longest:?}");
     assert!(longest[3].1 >= 29_000.0 && longest[4].1 <= 40.0, "{longest:?}");

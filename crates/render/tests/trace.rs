@@ -98,7 +98,7 @@ fn the_summary_has_causes_or_says_why_not() {
     assert_snapshot!("summary", summary(&activity(60, true), &style));
     assert_snapshot!("summary_unexplained", summary(&activity(60, false), &style));
     let Reading::Value(e) = activity(60, true).explained else { unreachable!() };
-    let doubtful = Explained { lost: 7, untold: Some(2), faults: Some(1), ..e };
+    let doubtful = Explained { lost: 7, unreported: Some(2), faults: Some(1), ..e };
     let a = Activity { explained: Reading::Value(doubtful), ..activity(60, true) };
     assert_snapshot!("summary_doubtful", summary(&a, &Style { width: 60, unicode: false, ..Style::default() }));
 }

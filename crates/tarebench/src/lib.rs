@@ -1,16 +1,16 @@
-//! Measure how long programs take on Linux: gross, less tare, gives net.
+//! Measure how long programs take on Linux: gross minus tare is net.
 //!
 //! This crate joins the runner, the store and the renderers; the command `tare` is a thin layer over it.
 //!
-//! - [`session`]: measure a plan, resume a run, read a report back.
-//! - [`documents`]: results beside runs and profiles.
-//! - [`noise`]: how long phases of a fixed loop take, and what that costs jobs on many nodes.
-//! - [`profiling`]: learn the machine's daemons and their cutoffs.
-//! - [`clocks`]: the machine's timing mechanisms, and which to use.
-//! - [`self_check`]: what the tracing of measured programs costs them.
-//! - [`study`]: the studies of CS:APP chapter 9.
+//! - [`run::session`]: measure a plan, resume a run, read a report back.
+//! - [`documents`]: stored results other than runs and profiles.
+//! - [`noise`]: what delays a fixed piece of work, and what that costs parallel jobs.
+//! - [`profile`]: learn which daemons disturb the machine, and their cutoffs.
+//! - [`kbest`]: the machine's timing mechanisms, and which to use.
+//! - [`run::self_check`]: what tracing costs the measured programs.
+//! - [`study`]: the experiments of CS:APP chapter 9.
 //! - [`trace`]: when a process had its CPU.
-//! - [`workload`]: INC and the papers' other reference programs.
+//! - [`inc::workload`]: INC and the papers' other reference programs.
 
 pub mod documents;
 pub mod inc;

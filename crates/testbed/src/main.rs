@@ -316,7 +316,7 @@ fn idle(n: u64) {
     }
 }
 
-/// A process of a given name that does what it is told on standard input: `burn MS`, `loop COUNT`, `exit`.
+/// A process of a given name that reads commands from standard input: `burn MS`, `loop COUNT`, `exit`.
 /// Answers each but the last with a line; `loop` makes no clock reading.
 fn helper(name: &str) {
     set_name(&from_hex(name));
@@ -392,7 +392,7 @@ fn terminated() -> bool {
 }
 
 /// A real-time task of a given name (SCHED_FIFO) on a CPU that takes it for `length_us` every `period_us`, by the clock, until SIGTERM.
-/// Then it tells what it did, a line each: begin and end in ns of CLOCK_MONOTONIC. `number` periods at most.
+/// Then it prints what it did, a line each: begin and end in ns of CLOCK_MONOTONIC. `number` periods at most.
 fn inject(name: &[u8], cpu: u64, priority: u64, period_us: u64, length_us: u64, number: u64) {
     die_with_parent();
     until_terminated();
@@ -429,7 +429,7 @@ fn inject(name: &[u8], cpu: u64, priority: u64, period_us: u64, length_us: u64, 
     print!("{}", lines.concat());
 }
 
-/// Says that it runs (a file `in`), and goes on until there is a file `out`.
+/// Creates a file `in` when it runs, and runs until there is a file `out`.
 fn gate(folder: &std::path::Path) {
     std::fs::write(folder.join("in"), "").expect("write the file `in`");
     while !folder.join("out").exists() {

@@ -9,22 +9,22 @@ use tarebench::inc::workload::increments;
 use tarebench::run::session::store_path;
 use tarebench::sys::clock;
 
-/// Run INC: a fixed number of increments, calibrated to a task length
+/// Run INC, the papers' reference program: a fixed number of increments
 ///
-/// The number of increments depends on the task length and on this machine's calibration alone, so that INC8 is the
+/// The number of increments depends only on the task length and on this machine's calibration: INC8 is the
 /// same work every time. No system call is made while it runs (EMP figure 7).
 #[derive(Args)]
 pub struct IncArgs {
-    /// Task length in seconds, 0.001 to 16384
+    /// Length of the work in seconds, 0.001 to 16384
     #[arg(value_name = "SECONDS", required_unless_present_any = ["calibrate", "count"])]
     seconds: Option<f64>,
-    /// Measure this machine's rate anew and keep it; from then on, INC is other work
+    /// Recalibrate; changes how much work INC does
     #[arg(long)]
     calibrate: bool,
-    /// Make exactly so many increments, without calibration
+    /// Do exactly N increments, without calibration
     #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "calibrate"])]
     count: Option<u64>,
-    /// Time two equal halves one after the other and print both
+    /// Time two equal halves, one after the other, and print both
     #[arg(long)]
     split: bool,
     /// Print nothing
@@ -46,7 +46,7 @@ fn calibrated(args: &IncArgs) -> Result<Calibration, Failure> {
     calibration(args.calibration.as_deref(), args.calibrate, args.quiet)
 }
 
-/// This machine's calibration, kept in `folder` or the default one; made anew if there is none, or if asked.
+/// This machine's calibration, stored in `folder` or the default one; measured if there is none, or if asked.
 pub fn calibration(folder: Option<&Path>, anew: bool, quiet: bool) -> Result<Calibration, Failure> {
     let folder = match folder {
         Some(f) => f.to_owned(),
@@ -61,12 +61,14 @@ pub fn calibration(folder: Option<&Path>, anew: bool, quiet: bool) -> Result<Cal
     if !quiet {
         let rate = c.increments_per_second / 1e9;
         eprintln!(
-            "tare inc: calibrated to {rate:.4}e9 increments a second (the clock wandered by {:.1}% meanwhile)",
+            "tare inc: calibrated to {rate:.4}e9 increments a second (the rate varied by {:.1}%)",
             c.spread * 100.0
         );
         match &kept {
-            Ok(path) => eprintln!("tare inc: kept in {}", path.display()),
-            Err(e) => eprintln!("tare inc: warning: not kept, so the next INC is other work: {e}"),
+            Ok(path) => eprintln!("tare inc: calibration written to {}", path.display()),
+            Err(e) => eprintln!(
+                "tare inc: warning: the calibration cannot be written, so the next INC calibrates again and does different work: {e}"
+            ),
         }
     }
     if anew {

@@ -9,31 +9,31 @@ use tarebench::machine::{Request, examine, machine, rules};
 use tarebench::render::machine::terminal::{json, markdown, terminal};
 use tarebench::sys::procfs::parse_cpu_list;
 
-/// Check the machine, factor by factor; takes a second
+/// Check the machine for measuring, factor by factor; takes a second
 ///
-/// ✓ is as wanted, ✗ is not, ! could be better for some measurements, ? cannot be told here.
+/// ✓ as recommended, ✗ not as recommended, ! could be better for some measurements, ? unknown.
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing is wrong; 1 something is not as wanted (with --strict also what could be \
-better and what cannot be told); 2 wrong usage; 4 the system failed."
+    after_help = "Exit codes: 0 no problem; 1 a factor is not as recommended (with --strict also if one could be \
+better or is unknown); 2 usage error; 4 system error."
 )]
 pub struct DoctorArgs {
-    /// Only these factors
+    /// Check only these factors
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// CPUs that will be measured on, as for `tare run`
+    /// CPUs to be measured on, as for `tare run`
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     cpus: Option<Cpus>,
-    /// Count as wrong what could be better, and what cannot be told
+    /// Also fail on factors that could be better or are unknown
     #[arg(long)]
     strict: bool,
-    /// Say for each factor what is wanted, why, and who says so
+    /// Explain each factor: what is recommended, why, and the source
     #[arg(long)]
     explain: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The table of factors, as Markdown, without reading any
+    /// Print the table of factors as Markdown; read none
     #[arg(long, hide = true)]
     markdown: bool,
     /// A folder with another machine's `proc` and `sys`

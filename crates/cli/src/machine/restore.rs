@@ -1,4 +1,4 @@
-//! `tare restore`: put back what `tare tune` changed.
+//! `tare restore`: restores what `tare tune` changed.
 
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::{MachineArgs, columns};
@@ -9,23 +9,23 @@ use tarebench::host::restore::{How, Item, Outcome, Restored};
 use tarebench::render::kit::text::shown;
 use tarebench::sys::signals::Signals;
 
-/// Put back exactly what was before `tare tune` or `tare run --tune`, after a kill or a power cut too
+/// Restore the settings that `tare tune` or `tare run --tune` changed
 ///
-/// A value that somebody else has changed since is kept and reported: --force puts it back nevertheless, --forget
-/// leaves it for good.
+/// Works after a kill or a power cut, too. A value changed by someone else since then is kept and reported: --force restores it
+/// anyway, --forget leaves it.
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 all is as before, or there is nothing to put back; 1 something was kept, refused \
-or not known; 2 wrong usage; 4 the journal cannot be read or removed."
+    after_help = "Exit codes: 0 everything is restored, or there was nothing to restore; 1 a value was kept, refused \
+or is unknown; 2 usage error; 4 the journal cannot be read or removed."
 )]
 pub struct RestoreArgs {
-    /// Overwrite what others have changed since
+    /// Also restore values that others have changed since
     #[arg(long)]
     force: bool,
-    /// Leave what others have changed since, and forget what it was before
+    /// Leave values that others have changed since, and drop them from the journal
     #[arg(long, conflicts_with = "force")]
     forget: bool,
-    /// Show what would be put back; change nothing
+    /// Show what would be restored; change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -60,7 +60,7 @@ fn table(restored: &Restored) -> String {
     text += &format!("{}\n", restored.summary());
     let kept = restored.items.iter().any(|i| matches!(i.outcome, Outcome::Changed { .. }));
     if restored.pending && kept {
-        text += "`tare restore --force` puts back what was kept, `tare restore --forget` leaves it\n";
+        text += "restore the kept values with `tare restore --force`, or leave them with `tare restore --forget`\n";
     }
     text
 }
@@ -68,13 +68,13 @@ fn table(restored: &Restored) -> String {
 fn row(i: &Item) -> [String; 3] {
     let old = &i.old;
     let what = match &i.outcome {
-        Outcome::Planned => format!("would be put back to {old}"),
-        Outcome::PutBack => format!("put back to {old}"),
-        Outcome::AsBefore => format!("{old}, as before"),
-        Outcome::Changed { value } => format!("kept at {value}, as somebody else changed it since; before: {old}"),
-        Outcome::Refused { why } => format!("not put back to {old}: {why}"),
-        Outcome::Gone => format!("no longer there; before: {old}"),
-        Outcome::Rebooted => "set anew by the restart".to_owned(),
+        Outcome::Planned => format!("would be restored to {old}"),
+        Outcome::PutBack => format!("restored to {old}"),
+        Outcome::AsBefore => format!("{old}, unchanged"),
+        Outcome::Changed { value } => format!("kept at {value}: changed by someone else since; was {old}"),
+        Outcome::Refused { why } => format!("cannot be restored to {old}: {why}"),
+        Outcome::Gone => format!("no longer exists; was {old}"),
+        Outcome::Rebooted => "reset by the reboot".to_owned(),
     };
     [i.factor.clone(), i.target.clone(), what].map(|t| shown(&t).into_owned())
 }

@@ -18,17 +18,19 @@ use tarebench::render::kit::text::shown;
 use tarebench::sys::process::effective_uid;
 use tarebench::sys::signals::Signals;
 
-/// Quiet the machine for measuring; `tare restore` puts everything back
+/// Quiet the machine for measuring; undo with `tare restore`
 ///
-/// What each value was is on the disk before it is changed, so that it can be put back whatever happens, after a kill
-/// or a power cut too. `tare doctor` shows the factors and why they matter.
+/// Writes the old values to a journal on disk before it changes them, so that they can be restored even after a kill
+/// or a power cut. `tare doctor --explain` describes the factors.
 #[derive(Args)]
-#[command(after_help = "Exit codes: 0 all set; 1 some refused, the others are set; 2 wrong usage; 4 nothing could be \
-done, or the journal failed; 130 interrupted, and put back.")]
+#[command(
+    after_help = "Exit codes: 0 all are set; 1 some were refused, the others are set; 2 usage error; 4 nothing could be \
+set, or the journal failed; 130 interrupted and restored."
+)]
 pub struct TuneArgs {
     #[command(flatten)]
     what: WhatToTune,
-    /// Show what would be set, from what to what, and the command that does it; set nothing
+    /// Show each change and the command that makes it; change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -41,13 +43,13 @@ pub struct TuneArgs {
 /// What to set.
 #[derive(Args)]
 pub struct WhatToTune {
-    /// Only these factors, by their names in `tare doctor`; those that are optional are set only by name
+    /// Set only these factors, by their names in `tare doctor`; optional ones are set only by name
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// Freeze other users' and sessions' processes, too, all but what keeps the machine alive
+    /// Also freeze processes of other users and sessions, except those that the machine needs
     #[arg(long)]
     freeze: bool,
-    /// Freeze none but these processes, by their ids
+    /// Freeze only these processes, by their ids
     #[arg(long, value_name = "PID", value_delimiter = ',', requires = "freeze", hide = true)]
     freeze_only: Option<Vec<i32>>,
 }
@@ -98,7 +100,7 @@ impl MachineArgs {
                 let mut machine = if real { Machine::now(&self.root) } else { Machine::from_files(&self.root) };
                 machine.units = access.units();
                 let settings = factors::settings(&machine, &what.only);
-                settings.map_err(|e| Failure::usage(e.to_string()).hint("`tare doctor` shows their names"))?
+                settings.map_err(|e| Failure::usage(e.to_string()).hint("list them with: `tare doctor`"))?
             }
         };
         let freeze = what.freeze.then(|| Choice { only: what.freeze_only.clone() });
@@ -122,9 +124,9 @@ impl From<TuneError> for Failure {
         use TuneError as T;
         let hint = match &e {
             T::NoPlace | T::NotJournalled { .. } => Some("choose another folder with --state FOLDER or TARE_STATE"),
-            T::Pending { .. } => Some("`tare restore` puts it back"),
-            T::Held { .. } => Some("wait until it has ended"),
-            T::NotRemoved { .. } => Some("`tare restore` again, once the folder can be written to"),
+            T::Pending { .. } => Some("restore the machine with: `tare restore`"),
+            T::Held { .. } => Some("wait until it ends"),
+            T::NotRemoved { .. } => Some("make the folder writable, then run `tare restore` again"),
             _ => None,
         };
         let exit = if matches!(e, T::Interrupted { .. }) { Exit::Interrupted } else { Exit::System };
@@ -158,7 +160,7 @@ fn exit(report: &Report, what: &WhatToTune) -> Exit {
     if report.refused() > 0 || missing { Exit::PARTIAL } else { Exit::Done }
 }
 
-/// A line for each setting; of long lists, those that are as wanted are only counted.
+/// A line for each setting; of long lists, those that are as recommended are only counted.
 fn table(report: &Report, dry_run: bool, short: bool) -> String {
     let visible = |i: &&Item| !short || i.stand != Stand::AsWanted;
     let rows: Vec<[String; 4]> = report.items.iter().filter(visible).map(|i| row(i, dry_run)).collect();
@@ -168,13 +170,13 @@ fn table(report: &Report, dry_run: bool, short: bool) -> String {
     }
     let summary = if dry_run {
         let n = report.items.iter().filter(|i| i.stand == Stand::Planned).count();
-        format!("{n} values would be set, {} are as wanted", report.items.len() - n - unavailable(report))
+        format!("{n} values would be set, {} are as recommended", report.items.len() - n - unavailable(report))
     } else {
         report.summary()
     };
     text += &format!("{summary}\n");
     if !dry_run && report.changed() {
-        text += "`tare restore` puts everything back\n";
+        text += "undo with: `tare restore`\n";
     }
     text
 }
@@ -194,8 +196,8 @@ fn row(i: &Item, dry_run: bool) -> [String; 4] {
         Stand::Planned if dry_run => i.command.clone(),
         Stand::Planned | Stand::Set => "set".to_owned(),
         Stand::SetAs { value } => format!("set; it reads {value}"),
-        Stand::AsWanted => "as wanted".to_owned(),
-        Stand::NotHere { why } => format!("not here: {why}"),
+        Stand::AsWanted => "as recommended".to_owned(),
+        Stand::NotHere { why } => format!("not available: {why}"),
         Stand::Refused { why } => format!("refused: {why}"),
     };
     [i.factor.clone(), i.label(), change, stand].map(|t| shown(&t).into_owned())
@@ -229,13 +231,13 @@ fn frozen(f: &freeze::Report, dry_run: bool) -> String {
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub struct TuneAround {
-    /// Quiet the machine as `tare tune` does, and put it back after the run, however that ends
+    /// Quiet the machine as `tare tune` does, and restore it after the run
     #[arg(long)]
     tune: bool,
-    /// With --tune, freeze other processes, too
+    /// With --tune, also freeze other processes
     #[arg(long, requires = "tune")]
     freeze: bool,
-    /// Freeze none but these processes, by their ids
+    /// Freeze only these processes, by their ids
     #[arg(long, value_name = "PID", value_delimiter = ',', requires = "freeze", hide = true)]
     freeze_only: Option<Vec<i32>>,
     /// With --tune, set only these factors
@@ -269,11 +271,11 @@ impl TuneAround {
         Ok(Some(tuned))
     }
 
-    /// Warns if a run is gone on with under other conditions.
+    /// Warns if a run is resumed under other conditions.
     pub fn compare(&self, notes: &BTreeMap<String, String>) {
         match (notes.contains_key("tuned"), self.tune) {
-            (true, false) => eprintln!("tare: warning: the run was begun with --tune, and is gone on with without it"),
-            (false, true) => eprintln!("tare: warning: the run was begun without --tune, and is gone on with tuned"),
+            (true, false) => eprintln!("tare: warning: the run started with --tune and is resumed without it"),
+            (false, true) => eprintln!("tare: warning: the run started without --tune and is resumed with it"),
             _ => {}
         }
     }
@@ -289,12 +291,12 @@ impl TuneAround {
         if restored.is_whole() {
             return Ok(());
         }
-        let message = format!("the machine is not as it was before: {}", restored.summary());
-        Err(Failure::system(message).hint("`tare restore` shows each value"))
+        let message = format!("the machine is not fully restored: {}", restored.summary());
+        Err(Failure::system(message).hint("show each value with: `tare restore`"))
     }
 }
 
-/// A sentence on standard error if a tuned machine was not put back: in the folder of this user, or of the superuser.
+/// Warns if a tuned machine was not restored: journals of this user and of root.
 pub fn warn_of_pending() {
     let root = Path::new("/");
     let states = match std::env::var_os("TARE_STATE") {
@@ -304,9 +306,12 @@ pub fn warn_of_pending() {
     for pending in states.iter().filter_map(Pending::check) {
         let text = pending.to_string();
         match pending.holder {
-            Some(_) => eprintln!("tare: warning: the machine is tuned for now: {}", shown(&text)),
+            Some(_) => eprintln!("tare: warning: the machine is still tuned: {}", shown(&text)),
             None => {
-                eprintln!("tare: warning: the machine is not as it was: {}; `tare restore` puts it back", shown(&text))
+                eprintln!(
+                    "tare: warning: the machine is not restored: {}; restore it with: `tare restore`",
+                    shown(&text)
+                )
             }
         }
     }

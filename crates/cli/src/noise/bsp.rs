@@ -14,10 +14,10 @@ use tarebench::core::noise::bsp::{Bsp, read};
 use tarebench::core::noise::bsp_report::compare;
 use tarebench::render::noise::bsp::{json, terminal};
 
-/// Measure a bulk-synchronous MPI job, and set its slowdown beside the one that its ranks' noise predicts
+/// Measure a bulk-synchronous MPI job and compare its slowdown with the prediction from its ranks' noise
 ///
-/// Every rank does phases of the same loop, alone and with a barrier after each. Without FILE the MPI program `tare-bsp` (`make
-/// mpi`) is started by a launcher; with FILE its result is shown, from here or another machine.
+/// Every rank runs phases of the same loop, alone and with a barrier after each. Without FILE, a launcher starts the MPI program
+/// `tare-bsp` (build it with `make mpi`). With FILE, its stored result is shown.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare noise bsp --launch 'mpirun -n 2'
@@ -25,28 +25,28 @@ use tarebench::render::noise::bsp::{json, terminal};
   sbatch --nodes=16 --ntasks-per-node=8 tare-bsp.sbatch
   tare noise bsp tare-bsp-1234.txt --json")]
 pub struct BspArgs {
-    /// A result of `tare-bsp`
+    /// Result file of `tare-bsp`
     #[arg(value_name = "FILE", conflicts_with_all = ["launch", "program", "grain", "phases", "calibrations", "output"])]
     file: Option<PathBuf>,
-    /// The launcher with its options [default: `srun --mpi=pmix --cpu-bind=cores` in a job of Slurm, else `mpirun --bind-to core`]
+    /// Launcher with its options [default: `srun --mpi=pmix --cpu-bind=cores` in a job of Slurm, else `mpirun --bind-to core`]
     #[arg(long, value_name = "COMMAND")]
     launch: Option<String>,
-    /// The MPI program [default: `tare-bsp` beside tare, or in ../libexec/tare]
+    /// MPI program [default: `tare-bsp` beside tare, or in ../libexec/tare]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
     /// Length of an undisturbed phase, 1us to 1s
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
     grain: Nanos,
-    /// Phases of each kind, on each rank
+    /// Number of phases of each kind on each rank
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=50_000_000))]
     phases: u64,
-    /// Timings of the calibration, each of a million iterations
+    /// Number of timings for calibration, each of a million iterations
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
     calibrations: u64,
-    /// Keep the result in this file
+    /// Write the result to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -67,7 +67,8 @@ pub fn bsp(args: &BspArgs) -> Result<Exit, Failure> {
         }
         None => measured(args)?,
     };
-    let compared = compare(&job, SEED).map_err(|e| Failure::usage(format!("nothing can be compared: {e}")))?;
+    let compared =
+        compare(&job, SEED).map_err(|e| Failure::usage(format!("the measurements cannot be compared: {e}")))?;
     if args.json {
         print(&json(&job, &compared).map_err(Failure::system)?);
     } else if !show.is_quiet() {
@@ -80,7 +81,7 @@ pub fn bsp(args: &BspArgs) -> Result<Exit, Failure> {
 /// no folder in common.
 fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
     if !GRAINS.contains(&args.grain) {
-        return Err(Failure::usage("--grain is not between 1us and 1s"));
+        return Err(Failure::usage("--grain must be between 1us and 1s"));
     }
     let launch = launcher(args.launch.as_deref(), std::env::var_os("SLURM_JOB_ID").is_some())?;
     let program = program(args.program.as_deref())?;
@@ -96,7 +97,7 @@ fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
     command.args(rest).arg(&program).args(["-g", &format!("{}ns", args.grain.0)]);
     command.args(["-p", &args.phases.to_string(), "-c", &args.calibrations.to_string()]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|e| {
-        let failure = Failure::system(format!("the launcher {first} cannot be started: {e}"));
+        let failure = Failure::system(format!("cannot start the launcher {first}: {e}"));
         failure.hint("install an MPI (Debian: apt-get install openmpi-bin), or name the launcher with --launch")
     })?;
     let mut result = Vec::new();
@@ -106,14 +107,14 @@ fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
     if !status.success() {
         let failure =
             Failure { exit: Exit::ProgramFailed, message: format!("{first} ended with {status}"), hint: None };
-        return Err(failure.hint("its own words are above; docs/noise.md says what MPI libraries want"));
+        return Err(failure.hint("its messages are above; docs/noise.md lists the requirements of MPI libraries"));
     }
     if let Some((kept, file)) = kept.as_mut().zip(args.output.as_ref()) {
         let written = std::io::Write::write_all(kept, &result);
         written.map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
     }
     read(result.as_slice()).map_err(|e| {
-        let message = format!("what {} printed is not its result: {e}", program.display());
+        let message = format!("{} printed something other than its result: {e}", program.display());
         Failure { exit: Exit::ProgramFailed, message, hint: None }
     })
 }
@@ -130,14 +131,15 @@ fn program(asked: Option<&Path>) -> Result<PathBuf, Failure> {
         return std::path::absolute(path)
             .ok()
             .filter(|p| p.is_file())
-            .ok_or_else(|| Failure::usage(format!("--program {}: there is no such file", path.display())));
+            .ok_or_else(|| Failure::usage(format!("--program {}: no such file", path.display())));
     }
     let tare = std::env::current_exe().map_err(|e| Failure::system(format!("find tare's own folder: {e}")))?;
     let folder = tare.parent().unwrap_or(Path::new("/"));
     let places = [folder.join(PROGRAM), folder.join("../libexec/tare").join(PROGRAM)];
     places.into_iter().find(|p| p.is_file()).ok_or_else(|| {
-        let failure = Failure::system(format!("the MPI program {PROGRAM} is not beside tare, in {}", folder.display()));
-        failure.hint("`make mpi` builds it; --program PATH names it elsewhere")
+        let failure =
+            Failure::system(format!("the MPI program {PROGRAM} is not in {}, the folder of tare", folder.display()));
+        failure.hint("build it with `make mpi`, or name it with --program PATH")
     })
 }
 

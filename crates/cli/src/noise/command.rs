@@ -20,11 +20,11 @@ use tarebench::render::noise::figures::figure;
 use tarebench::sys::noise::HIGHEST;
 use tarebench::sys::signals::Signals;
 
-/// Measure what delays a fixed piece of work on this machine, and what that costs jobs on many nodes
+/// Measure what delays a fixed piece of work, and what that costs parallel jobs
 ///
-/// An empty loop is calibrated, then phases of it run back to back, each timed by the cycle counter (ICS'05, section 3). As
-/// root the kernel's own record says what interrupted them. Without --for, a million phases of each grain are measured:
-/// of a millisecond, 17 minutes.
+/// Calibrates an empty loop, then runs phases of it back to back, each timed with the cycle counter (ICS'05, section 3). As
+/// root it also records the kernel events that interrupted them. Without --for it measures a million phases of each grain:
+/// 17 minutes for the default grain of 1 ms.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -53,46 +53,46 @@ enum Command {
 
 #[derive(Args)]
 struct MeasureArgs {
-    /// Lengths of undisturbed phases, 1us to 1s, as 1us,10us [default: 1ms]
+    /// Grains: lengths of undisturbed phases, 1us to 1s, e.g. 1us,10us [default: 1ms]
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     grain: Vec<Nanos>,
-    /// 1us, 10us, 100us, 1ms, 10ms, 100ms and 1s; of each ten seconds unless --for or --phases says else
+    /// Measure the grains 1us, 10us, 100us, 1ms, 10ms, 100ms and 1s, each for 10 seconds unless --for or --phases is given
     #[arg(long, conflicts_with = "grain")]
     sweep: bool,
-    /// Phases of each grain, on each CPU [default: 1000000; with --for as many as there is time for]
+    /// Number of phases of each grain on each CPU [default: 1000000; with --for no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_PHASES))]
     phases: Option<u64>,
-    /// Time for the phases of each grain
+    /// Measure each grain for TIME
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     limit: Option<Nanos>,
-    /// On these CPUs at once, as 1 or 0-3,8, or `all` [default: the last one that may be used]
+    /// CPUs to measure at the same time, e.g. 1 or 0-3,8, or `all` [default: the last one allowed]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// `other` (the default scheduler) or `fifo:PRIORITY` (1 to 98; the phases then keep a CPU from all else)
+    /// Scheduling policy: `other` (the default) or `fifo:PRIORITY` (real-time, 1 to 98; nothing else runs on the CPU)
     #[arg(long, value_name = "HOW", default_value = "other")]
     sched: String,
-    /// What of the calibration's timings is taken
+    /// Statistic used for calibration
     #[arg(long, value_enum, default_value_t = HeuristicArg::SecondDecile)]
     calibrate: HeuristicArg,
-    /// Timings of the calibration, each of a million iterations
+    /// Number of timings for calibration, each of a million iterations
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
     calibrations: u64,
-    /// Delays whose chance is told [default: 1us,10us,100us,1ms,10ms]
+    /// Delay thresholds to report probabilities for [default: 1us,10us,100us,1ms,10ms]
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     delays: Vec<Nanos>,
-    /// Without the kernel's record, which makes each interrupt a little longer
+    /// Do not record kernel events; recording makes each interrupt about 1 us longer
     #[arg(long)]
     no_explain: bool,
     /// Label the measurement, for `tare list --tag`
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     tag: Vec<(String, String)>,
-    /// Picture of the share of phases over each delay, as SVG
+    /// Write the share of phases over each delay as an SVG figure
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Web page to write: one file, which asks nothing of a network
+    /// Write a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -135,14 +135,14 @@ fn plan(args: &MeasureArgs) -> Result<Plan, Failure> {
         (false, some) => some.to_vec(),
     };
     if grains.iter().any(|g| !GRAINS.contains(g)) {
-        return Err(Failure::usage("--grain is not between 1us and 1s"));
+        return Err(Failure::usage("--grain must be between 1us and 1s"));
     }
     let twice = grains.iter().enumerate().any(|(i, g)| grains.iter().take(i).any(|before| before == g));
     if twice {
-        return Err(Failure::usage("--grain has the same length twice"));
+        return Err(Failure::usage("--grain names the same length twice"));
     }
     if args.limit.is_some_and(|l| l > LONGEST) {
-        return Err(Failure::usage("--for is over 24 hours"));
+        return Err(Failure::usage("--for must be at most 24 hours"));
     }
     let (phases, limit) = match (args.phases, args.limit) {
         (None, None) if args.sweep => (MOST_PHASES, Some(SWEPT)),
@@ -221,12 +221,12 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     if let Stopped::Interrupted(_) = stopped {
-        let kept = if head.number > 0 { "what was measured until then is kept" } else { "nothing is kept" };
+        let kept = if head.number > 0 { "the phases so far are stored" } else { "nothing is kept" };
         eprintln!("tare: interrupted; {kept}");
         return Ok(Exit::Interrupted);
     }
     match failed(&found) {
-        Some(series) => Err(Failure::system(format!("the phases on CPU {} did not come to their end", series.cpu))),
+        Some(series) => Err(Failure::system(format!("the measurement on CPU {} ended early", series.cpu))),
         None => Ok(Exit::Done),
     }
 }

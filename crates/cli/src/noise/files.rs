@@ -16,25 +16,25 @@ use tarebench::noise::files::{Form, Import, written};
 use tarebench::noise::measure::{load, reported};
 use tarebench::store::{Store, Stored};
 
-/// Write phases in the form of other tools
+/// Export phases in the format of other tools
 #[derive(Args)]
 pub struct ExportArgs {
-    /// Number of a measurement, as n1
+    /// Number of a measurement, e.g. n1
     #[arg(value_name = "NOISE")]
     what: String,
-    /// What to write
+    /// Format to write
     #[arg(long = "as", value_name = "FORM", value_enum)]
     form: FormArg,
-    /// Phases of this length [default: of the first grain]
+    /// Grain to export [default: the first]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     grain: Option<Nanos>,
-    /// Phases on this CPU [default: on the first]
+    /// CPU to export [default: the first]
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
-    /// How much longer than calibrated a phase is that counts as a detour
+    /// How much longer than calibrated a phase must be to count as a detour
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1us")]
     threshold: Nanos,
-    /// Length of a quantum of FTQ
+    /// Length of an FTQ quantum
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1ms")]
     quantum: Nanos,
     /// File to write; `-` is standard output
@@ -46,46 +46,46 @@ pub struct ExportArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum FormArg {
-    /// Begin, tab, length of each detour, ns: netgauge's selfish benchmark, LogGOPSim
+    /// Start, tab, length of each detour in ns: netgauge's selfish benchmark, LogGOPSim
     Detours,
-    /// Begin of each quantum of time in ns, tab, the phases done in it
+    /// Start of each quantum in ns, tab, number of phases done in it
     Ftq,
-    /// What each phase took, in units of the cycle counter
+    /// Duration of each phase, in cycles of the counter
     Fwq,
-    /// Percentiles of what phases are over the calibrated length, as HdrHistogram's plotter reads them
+    /// Percentiles of the phases' delays over the calibrated length, for HdrHistogram's plotter
     Hdr,
 }
 
-/// Store the phases that a file of another tool or machine tells of, for the model
+/// Import phases from another tool's file
 ///
-/// What `tare export n1` wrote, `tare import` reads. Here a number or two are on each line, and comments begin with #.
+/// Each line holds one or two numbers; comments begin with #. Files of `tare export n1` are read by `tare import`.
 #[derive(Args)]
 pub struct ImportArgs {
     /// File to read; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What is in it
+    /// Format of the file
     #[arg(long = "as", value_name = "FORM", value_enum)]
     form: ReadArg,
     /// Unit of durations
     #[arg(long, value_enum, default_value_t = UnitArg::Ns)]
     unit: UnitArg,
-    /// Rate of the counter in Hz, for --unit cycles
+    /// Frequency of the counter in Hz, for --unit cycles
     #[arg(long, value_name = "HZ", required_if_eq("unit", "cycles"))]
     hz: Option<f64>,
-    /// Length of an undisturbed phase [default: the shortest; needed for detours]
+    /// Length of an undisturbed phase [default: the shortest one; required for detours]
     #[arg(long, value_name = "TIME", value_parser = duration, required_if_eq("form", "detours"))]
     grain: Option<Nanos>,
-    /// How long detours were looked for [default: until the last one's end]
+    /// Length of the recording of detours [default: until the end of the last one]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     length: Option<Nanos>,
-    /// Name of the machine that it is of
+    /// Name of the measured machine
     #[arg(long, value_name = "NAME", default_value = "unknown machine")]
     machine: String,
     /// Label it, for `tare list --tag`
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::args::values::pair)]
     tag: Vec<(String, String)>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -96,9 +96,9 @@ pub struct ImportArgs {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum ReadArg {
-    /// What each phase took, back to back (FWQ)
+    /// Duration of each phase, back to back (FWQ)
     Durations,
-    /// Begin and length of each detour, ns (netgauge's selfish benchmark): they delay phases of a grain
+    /// Start and length of each detour in ns (netgauge's selfish benchmark)
     Detours,
 }
 
@@ -114,8 +114,8 @@ pub fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let id = match store.find(&args.what)? {
         Stored::Document(id) if id.kind == Kind::Noise => id,
         _ => {
-            let text = format!("{} is no measurement of noise", args.what);
-            return Err(Failure::usage(text).hint("`tare list` shows them: n1, n2, …"));
+            let text = format!("{} is not a noise measurement", args.what);
+            return Err(Failure::usage(text).hint("list them with: `tare list`"));
         }
     };
     let form = match args.form {
@@ -165,13 +165,13 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
 fn how(args: &ImportArgs) -> Result<Import, Failure> {
     if args.form == ReadArg::Detours {
         if args.unit != UnitArg::Ns {
-            return Err(Failure::usage("detours are in ns: --unit is for durations"));
+            return Err(Failure::usage("--unit is only for --as durations; detours are in ns"));
         }
         let grain = args.grain.ok_or_else(|| Failure::usage("--as detours needs --grain, the length of a phase"))?;
         return Ok(Import::Detours { grain, length: args.length });
     }
     if args.length.is_some() {
-        return Err(Failure::usage("--length is for detours: durations are back to back"));
+        return Err(Failure::usage("--length is only for --as detours"));
     }
     let (unit, hz) = match args.unit {
         UnitArg::Ns => (Unit::Whole, 1e9),
@@ -179,7 +179,7 @@ fn how(args: &ImportArgs) -> Result<Import, Failure> {
         UnitArg::Cycles => (Unit::Whole, args.hz.unwrap_or(f64::NAN)),
     };
     if !(hz.is_finite() && hz > 0.0) {
-        return Err(Failure::usage("--hz is not over 0"));
+        return Err(Failure::usage("--hz must be more than 0"));
     }
     Ok(Import::Durations { unit, hz, grain: args.grain })
 }

@@ -1,5 +1,6 @@
 //! On which machine, and in which state of it, something was measured.
 
+use crate::base::hash::fnv64;
 use crate::base::reading::Reading;
 use crate::machine::data::{Factor, Host};
 use serde::{Deserialize, Serialize};
@@ -74,20 +75,10 @@ pub fn fingerprint(host: &Host, factors: &[Factor]) -> String {
     ];
     let state = |name: &str| factors.iter().find(|f| f.name == name).and_then(|f| f.value.clone()).unwrap_or_default();
     parts.extend(LASTING.into_iter().map(state));
-    let mut hash = FNV_BASIS;
-    for part in &parts {
-        // The length keeps "ab", "c" from being "a", "bc".
-        hash = fnv(hash, &(part.len() as u64).to_le_bytes());
-        hash = fnv(hash, part.as_bytes());
-    }
-    format!("{hash:016x}")
-}
-
-const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// FNV-1a, 64 bits: stable over versions, which std's hasher does not promise.
-fn fnv(hash: u64, data: &[u8]) -> u64 {
-    data.iter().fold(hash, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+    // The length keeps "ab", "c" from being "a", "bc".
+    let bytes: Vec<u8> =
+        parts.iter().flat_map(|part| (part.len() as u64).to_le_bytes().into_iter().chain(part.bytes())).collect();
+    format!("{:016x}", fnv64(&bytes))
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ pub struct Record {
     pub own: i32,
     /// What events are of, by their number.
     pub whats: Vec<What>,
-    /// All that was told from here on …
+    /// Everything reported from here on …
     pub from: Nanos,
     /// … until here is in the events, CLOCK_MONOTONIC.
     pub until: Nanos,

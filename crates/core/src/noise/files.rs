@@ -26,7 +26,7 @@ pub enum BadFile {
     Empty,
 }
 
-/// Characters of a bad line that are told.
+/// Characters of a bad line that an error quotes.
 const SHOWN: usize = 40;
 
 /// The lines that are no comments, by number from 1, with what `read` makes of their columns.

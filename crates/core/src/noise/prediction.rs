@@ -42,7 +42,7 @@ pub enum Expected {
         /// Its interval.
         bounds: Result<Bounds, NoInterval>,
     },
-    /// For more nodes than the phases support: by the fitted tail. It holds if the tail goes on as it was measured.
+    /// For more nodes than the phases support: by the fitted tail. It assumes that the tail continues as measured.
     Extrapolated {
         /// E[max of n].
         value: f64,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     /// How often the interval encloses the true E[max of n] of independent phases whose excess is exponential, whose maximum is
-    /// on average the harmonic number. Over 60 series it cannot be told to better than 3%.
+    /// on average the harmonic number. Over 60 series it is known to 3% at best.
     #[test]
     fn intervals_cover() {
         let mut rng = generator(2, Purpose::Order, 0);

@@ -12,7 +12,7 @@ use crate::noise::node::node_phases;
 use crate::noise::phase::{BadOrder, Phase};
 use crate::noise::prediction::{Expected, predict};
 use crate::noise::subtraction;
-use crate::noise::subtraction::{Interrupted, Kind, Long, Parts, split};
+use crate::noise::subtraction::{Interrupted, Kind, OverlongInterrupt, Parts, split};
 use crate::noise::tail::{NoTail, Tail};
 use crate::sample::families::family;
 use crate::statistics::intervals::Interval;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
-/// Delays whose chances are told unless others are asked for.
+/// Default delay thresholds.
 pub const DELAYS: [Nanos; 5] = [Nanos(1_000), Nanos(10_000), Nanos(100_000), Nanos(1_000_000), Nanos(10_000_000)];
 /// Most nodes of a job.
 const MOST_NODES: NonZeroU64 = NonZeroU64::MIN.saturating_add(999_999);
@@ -32,7 +32,7 @@ const CURVE_A_DECADE: NonZeroU64 = NonZeroU64::MIN.saturating_add(7);
 const STEPS_A_DECADE: f64 = 8.0;
 /// Softirqs that begin so soon after the tick, or after one of its softirqs, are the tick's.
 const AT_ONCE: Nanos = Nanos(5_000);
-/// Of a curve of figure 4, this share of the longest phases is left out where its flatness is told.
+/// Share of the longest phases of a curve of figure 4 that its flatness leaves out.
 const LONGEST: f64 = 0.001;
 
 /// Where phases ran.
@@ -150,7 +150,7 @@ pub struct Source {
 
 /// What is left of the phases when some kinds of interruption are subtracted (figure 4); ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Left {
+pub struct Residual {
     /// This kind and those before it are; `None`: nothing is.
     pub minus: Option<Kind>,
     /// Mean.
@@ -180,7 +180,7 @@ pub struct Attribution {
     pub sources: Vec<Source>,
     /// With everything, and less one kind after the other: of the hypervisor's time if there was any, of the ways into interrupts if
     /// that is known.
-    pub curves: Vec<Left>,
+    pub curves: Vec<Residual>,
     /// What the hypervisor took in this time and no phase or interrupt is too long by: it came over another task and is in its time, or
     /// in pieces of less than a microsecond, or before the first phase or after the last.
     pub hidden: Nanos,
@@ -191,7 +191,7 @@ pub struct Attribution {
     /// Records that were lost.
     pub lost: u64,
     /// Switches that the kernel counted of the process and did not tell of.
-    pub untold: Option<u64>,
+    pub unreported: Option<u64>,
 }
 
 /// What a tick costs the phase that it comes into: the record has only what is between its trace points, not the way into an
@@ -396,12 +396,12 @@ fn by_kernel(
         timer_hz: (time > Nanos::ZERO).then(|| timers as f64 / time.secs()),
         tick,
         lost: record.lost,
-        untold: p.series.switches.map(|n| n.saturating_sub(away)),
+        unreported: p.series.switches.map(|n| n.saturating_sub(away)),
     })
 }
 
 /// Each interrupt and softirq, and by how much it took longer than half of its kind.
-fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<Long> {
+fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<OverlongInterrupt> {
     let interrupts = || events.iter().zip(kinds).filter(|(e, _)| e.what.interrupts());
     let mut own: HashMap<&What, Vec<Nanos>> = HashMap::new();
     interrupts().for_each(|(e, _)| own.entry(&e.what).or_default().push(e.own));
@@ -410,9 +410,9 @@ fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<Long> {
         *all.select_nth_unstable(at).1
     };
     let usual: HashMap<&What, Nanos> = own.into_iter().map(|(what, all)| (what, middle(all))).collect();
-    // Of one whose end was not told it is not known.
+    // Unknown if its end is unreported.
     let over = |e: &Event| usual.get(&e.what).filter(|_| e.complete).map_or(Nanos::ZERO, |usual| e.own - *usual);
-    interrupts().map(|(e, k)| Long { start: e.start, end: e.end, over: over(e), kind: k.kind }).collect()
+    interrupts().map(|(e, k)| OverlongInterrupt { start: e.start, end: e.end, over: over(e), kind: k.kind }).collect()
 }
 
 /// The events, where tasks whose beginning or end was not told take no more of a phase than it allows: that phase did its
@@ -487,9 +487,9 @@ fn tick_cost(interrupted: &[Interrupted], phases: impl Iterator<Item = Phase>) -
     Some(TickCost { phases: longer.len(), longer: median(&mut longer)?, recorded: median(&mut recorded)? })
 }
 
-fn left(curve: &subtraction::Curve) -> Left {
+fn left(curve: &subtraction::Curve) -> Residual {
     let s = curve.left.summary();
-    Left {
+    Residual {
         minus: curve.minus,
         mean: s.mean,
         std_dev: s.std_dev,
@@ -692,7 +692,7 @@ mod tests {
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);
         let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
-        assert_eq!((a.phases, a.time, a.lost, a.untold), (20, Nanos(22_500), 0, Some(1)));
+        assert_eq!((a.phases, a.time, a.lost, a.unreported), (20, Nanos(22_500), 0, Some(1)));
         let sums: Vec<(u64, i64)> = a.sources.iter().map(|s| (s.count, s.time.0)).collect();
         assert_eq!(sums, [(1, 2_000), (1, 300), (1, 200)]);
         assert!(matches!(&a.sources[0].reason, Reason::Preempted { name, .. } if name == "other"));
@@ -701,7 +701,7 @@ mod tests {
         assert_eq!(max, [(None, 3_000.0), (Some(Kind::Tick), 3_000.0), (Some(Kind::Interrupt), 3_000.0), flat]);
         assert_eq!(a.curves[3].span, Some(0.0));
         // One of the twenty phases is left longer, after the ticks are gone.
-        let points = |c: &Left| c.cdf.iter().map(|p| (p.duration, p.at_least)).collect::<Vec<_>>();
+        let points = |c: &Residual| c.cdf.iter().map(|p| (p.duration, p.at_least)).collect::<Vec<_>>();
         assert_eq!(points(&a.curves[0]), [(1_000.0, 1.0), (1_500.0, 0.1), (3_000.0, 0.05)]);
         assert_eq!(points(&a.curves[1]), [(1_000.0, 1.0), (3_000.0, 0.05)]);
         assert_eq!(points(&a.curves[3]), [(1_000.0, 1.0)]);

@@ -28,7 +28,7 @@ pub enum Kind {
     Preemption,
     /// The hypervisor had it.
     Steal,
-    /// The ways into interrupts and out of them, which no record has: estimated.
+    /// Interrupt entry and exit overhead, which is not recorded: estimated.
     Entry,
 }
 
@@ -234,7 +234,7 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
 
 /// An interrupt that took longer than such a one usually does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Long {
+pub struct OverlongInterrupt {
     /// When it began.
     pub start: Nanos,
     /// When it ended.
@@ -272,7 +272,7 @@ impl Held {
 pub struct Taken {
     /// Of each of the interrupts, how much.
     pub interrupts: Vec<Nanos>,
-    /// What found no place: it came over other tasks and is in their time, or between the phases, or in short pieces.
+    /// Unattributed steal time: it fell into other tasks or between the phases, or came in short pieces.
     pub hidden: Nanos,
 }
 
@@ -280,7 +280,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
     /// Subtracts what a hypervisor took: of those phases and interrupts in which it can have been that are longest for no other
     /// reason, of a phase as far as it is over the `shortest` one. The moments are not known, so this is what is likely. `long`
     /// in the order of their begins; what is taken of them is the phase's all the same.
-    pub fn steal(&mut self, stolen: &[Stolen], shortest: Nanos, long: &[Long]) -> Taken {
+    pub fn steal(&mut self, stolen: &[Stolen], shortest: Nanos, long: &[OverlongInterrupt]) -> Taken {
         let mut taken = Taken { interrupts: vec![Nanos::ZERO; long.len()], hidden: Nanos::ZERO };
         let mut known = self.interrupted.iter().peekable();
         let mut phases = self.phases.clone().enumerate().peekable();
@@ -330,12 +330,12 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
     }
 
     /// Of the phases with these interrupts, so much was the hypervisor's.
-    fn instead(&mut self, long: &[Long], taken: &[Nanos]) {
+    fn instead(&mut self, long: &[OverlongInterrupt], taken: &[Nanos]) {
         let mut phases = self.phases.clone().enumerate().peekable();
         let mut interrupted = self.interrupted.iter_mut().peekable();
         for (l, mut time) in long.iter().zip(taken.iter().copied()).filter(|(_, time)| *time > Nanos::ZERO) {
             while phases.next_if(|(_, p)| p.end() <= l.start).is_some() {}
-            // It may have gone on into the phases behind.
+            // It may have continued in the following phases.
             while let Some((index, _)) = phases.peek().filter(|(_, p)| p.start < l.end && time > Nanos::ZERO) {
                 while interrupted.next_if(|i| i.phase < *index).is_some() {}
                 if let Some(i) = interrupted.peek_mut().filter(|i| i.phase == *index) {
@@ -396,7 +396,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
         })
     }
 
-    /// The curves, from all of the phases' time to what is left at the end; empty without phases. Each is made when it is asked for,
+    /// The curves, from the phases' whole time to the last residual; empty without phases. Each is made when it is asked for,
     /// as it may be large.
     pub fn curves(&self) -> impl Iterator<Item = Curve> + '_ {
         let whole = Distribution::new(self.phases.clone().map(|p| count(p.duration)));
@@ -577,7 +577,7 @@ mod tests {
         let p = phases(0, &[10_000, 25_000, 25_000, 10_000]);
         let mut s = split(p.iter().copied(), &[event(20_000, 30_000, Kind::Tick)]).unwrap();
         let (start, end) = (Nanos(20_000), Nanos(50_000));
-        let long = Long { start, end, over: Nanos(25_000), kind: Kind::Tick };
+        let long = OverlongInterrupt { start, end, over: Nanos(25_000), kind: Kind::Tick };
         let taken = s.steal(&[stolen(10_000, 51_000, 21_000)], Nanos(10_000), &[long]);
         assert_eq!(taken, Taken { interrupts: vec![Nanos(21_000)], hidden: Nanos::ZERO });
         let parts: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.parts.tick.0, i.parts.steal.0)).collect();
@@ -656,8 +656,8 @@ mod tests {
             let taken = after.steal(&all, shortest, &[]);
             prop_assert_eq!(after.total().steal + taken.hidden, whole);
             prop_assert_eq!(left(&after, Kind::Preemption), left(&before, Kind::Preemption));
-            let long = |e: &Event| Long { start: e.start, end: e.start + e.duration, over: e.duration, kind: e.kind };
-            let long: Vec<Long> = events.iter().filter(|e| e.enters).map(long).collect();
+            let long = |e: &Event| OverlongInterrupt { start: e.start, end: e.start + e.duration, over: e.duration, kind: e.kind };
+            let long: Vec<OverlongInterrupt> = events.iter().filter(|e| e.enters).map(long).collect();
             let mut after = before.clone();
             let taken = after.steal(&all, shortest, &long);
             after.enter(Nanos(each), shortest);

@@ -71,7 +71,7 @@ impl Trace {
         &self.gaps
     }
 
-    /// The active periods (start, duration) in cycles: before each gap, and after the last one if the trace goes on.
+    /// The active periods (start, duration) in cycles: before each gap, and after the last one if the trace continues.
     pub fn active(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let starts = std::iter::once(0).chain(self.gaps.iter().map(Gap::end));
         let ends = self.gaps.iter().map(|g| g.start).chain(Some(self.length));
@@ -187,13 +187,13 @@ fn tick(trace: &Trace) -> Option<Tick> {
     })
 }
 
-/// The tick by the beginnings of timer interrupts that were told, in cycles: they are there also where the program did not
+/// The tick by the beginnings of timer interrupts that were reported, in cycles: they are there also where the program did not
 /// have its CPU. One that should lie in one of the `unseen` periods came late, or not at all: the hypervisor had the CPU.
 /// The result's `gaps` are positions among the interrupts, and its costs are not known.
-pub(crate) fn told_tick(hz: f64, length: u64, interrupts: &[u64], unseen: &[Gap]) -> Option<Tick> {
+pub(crate) fn timer_tick(hz: f64, length: u64, interrupts: &[u64], unseen: &[Gap]) -> Option<Tick> {
     let gaps = interrupts.iter().map(|start| Gap { start: *start, duration: 0 }).collect();
-    let told = Trace { hz, length, gaps };
-    let found = RATES.into_iter().find_map(|rate| regular(&told, unseen, rate))?;
+    let reported = Trace { hz, length, gaps };
+    let found = RATES.into_iter().find_map(|rate| regular(&reported, unseen, rate))?;
     Some(Tick { min_cost: None, median_cost: None, ..found })
 }
 

@@ -8,7 +8,7 @@ use crate::base::units::Nanos;
 use crate::sample::daemons::TaskKind;
 use crate::sample::families::family;
 use crate::statistics::series::median_of_sorted;
-use crate::trace::activity::{Gap, Tick, Trace, told_tick};
+use crate::trace::activity::{Gap, Tick, Trace, timer_tick};
 use crate::trace::timeline::Pair;
 use crate::trace::timeline::{Event, Task, What};
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl ClockMap {
 pub struct Recording {
     /// By their beginnings.
     pub events: Vec<Event>,
-    /// All that was told from here on …
+    /// Everything reported from here on …
     pub from: Nanos,
     /// … until here is in the events.
     pub until: Nanos,
@@ -101,9 +101,9 @@ pub enum Reason {
     },
     /// Nobody had it: the process was held back (by the `cpu.max` of its cgroup).
     Idle,
-    /// A hypervisor had it, and told so afterwards.
+    /// A hypervisor had it, and reported so afterwards.
     Stolen,
-    /// The kernel told of nothing in it, or only in a small part: the hypervisor had the CPU, or the firmware (SMI).
+    /// The kernel reported nothing in it, or only in a small part: the hypervisor had the CPU, or the firmware (SMI).
     NoEvent,
     /// Not recorded.
     Unknown,
@@ -118,8 +118,8 @@ pub struct Explanation {
     pub task: Option<Task>,
     /// Timer interrupts in it.
     pub timers: u32,
-    /// How much of it is in what the kernel told, cycles.
-    pub told: u64,
+    /// How much of it is in what the kernel reported, cycles.
+    pub reported: u64,
 }
 
 /// A cause and what it took.
@@ -137,7 +137,7 @@ pub struct Share {
 
 /// An event of the kernel's, in cycles from the beginning of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Placed {
+pub struct TraceEvent {
     /// What.
     #[serde(flatten)]
     pub what: What,
@@ -147,7 +147,7 @@ pub struct Placed {
     pub end: i64,
     /// Without what came over it.
     pub own: u64,
-    /// Both ends were told.
+    /// Both ends were reported.
     pub complete: bool,
 }
 
@@ -158,8 +158,8 @@ pub struct Explained {
     pub gaps: Vec<Explanation>,
     /// What took most time comes first.
     pub causes: Vec<Share>,
-    /// What the kernel told, but for the traced thread's own time.
-    pub events: Vec<Placed>,
+    /// What the kernel reported, but for the traced thread's own time.
+    pub events: Vec<TraceEvent>,
     /// Interrupts and softirqs within active time: shorter than the threshold, or displaced by the clocks.
     pub outside: u32,
     /// Records that were lost, at the end.
@@ -167,7 +167,7 @@ pub struct Explained {
     /// Switches that the kernel did not tell of, and that were found by what came after.
     pub late: u64,
     /// Switches away from the thread that the kernel counted and did not tell of. Periods without an event may be theirs.
-    pub untold: Option<u64>,
+    pub unreported: Option<u64>,
     /// Page faults of the thread, which are no event here. Periods without an event may be theirs.
     pub faults: Option<u64>,
     /// Interrupts that this kernel does not tell of.
@@ -202,15 +202,15 @@ pub fn explain(trace: &Trace, recording: &Recording, pairs: &[Pair]) -> Result<E
     let (members, outside) = assign(trace.gaps(), &events);
     let (from, until) = (map.cycles(recording.from), map.cycles(recording.until));
     let covered = |g: &Gap| g.start as f64 >= from && g.end() as f64 <= until;
-    let mut met: Vec<Met> = trace
+    let mut met: Vec<GapContents> = trace
         .gaps()
         .iter()
         .zip(&members)
-        .map(|(gap, of)| if covered(gap) { meet(gap, of, &events) } else { Met::unknown() })
+        .map(|(gap, of)| if covered(gap) { meet(gap, of, &events) } else { GapContents::unknown() })
         .collect();
     find_unusual(trace.gaps(), &mut met);
     let (gaps, causes) = tally(trace, met);
-    let untold = recording.switches.map(|n| n.saturating_sub(own_ends));
+    let unreported = recording.switches.map(|n| n.saturating_sub(own_ends));
     let tick = tick_of(trace, &gaps, &causes, &members, &events);
     Ok(Explained {
         gaps,
@@ -219,7 +219,7 @@ pub fn explain(trace: &Trace, recording: &Recording, pairs: &[Pair]) -> Result<E
         outside,
         lost: recording.lost,
         late: recording.late,
-        untold,
+        unreported,
         faults: recording.faults,
         missing: recording.missing.clone(),
         tick,
@@ -227,7 +227,7 @@ pub fn explain(trace: &Trace, recording: &Recording, pairs: &[Pair]) -> Result<E
 }
 
 /// The events within the trace, but for the thread's own time; and how often that ended there.
-fn placed(trace: &Trace, recording: &Recording, map: &ClockMap) -> (Vec<Placed>, u64) {
+fn placed(trace: &Trace, recording: &Recording, map: &ClockMap) -> (Vec<TraceEvent>, u64) {
     let length = trace.length() as f64;
     let (mut events, mut own_ends) = (Vec::new(), 0);
     for e in &recording.events {
@@ -238,7 +238,7 @@ fn placed(trace: &Trace, recording: &Recording, map: &ClockMap) -> (Vec<Placed>,
         }
         if end >= 0.0 && start <= length {
             let per_ns = if e.end > e.start { (end - start) / (e.end - e.start).as_f64() } else { 0.0 };
-            events.push(Placed {
+            events.push(TraceEvent {
                 what: e.what.clone(),
                 start: start.round() as i64,
                 end: end.round() as i64,
@@ -251,14 +251,14 @@ fn placed(trace: &Trace, recording: &Recording, map: &ClockMap) -> (Vec<Placed>,
 }
 
 /// How much of an event lies in a gap, cycles.
-fn overlap(gap: &Gap, e: &Placed) -> i64 {
+fn overlap(gap: &Gap, e: &TraceEvent) -> i64 {
     let (start, end) = (gap.start.min(i64::MAX as u64).cast_signed(), gap.end().min(i64::MAX as u64).cast_signed());
     end.min(e.end).saturating_sub(start.max(e.start))
 }
 
 /// The events of each gap, and how many interrupts lie in none. As the thread runs between two gaps, an event is of one
-/// gap only: of that with the most of it; one whose end was not told, of the first.
-fn assign(gaps: &[Gap], events: &[Placed]) -> (Vec<Vec<usize>>, u32) {
+/// gap only: of that with the most of it; one whose end was not reported, of the first.
+fn assign(gaps: &[Gap], events: &[TraceEvent]) -> (Vec<Vec<usize>>, u32) {
     let mut members = vec![Vec::new(); gaps.len()];
     let mut outside = 0;
     for (n, e) in events.iter().enumerate() {
@@ -281,28 +281,28 @@ fn assign(gaps: &[Gap], events: &[Placed]) -> (Vec<Vec<usize>>, u32) {
 }
 
 /// What a gap has met.
-struct Met {
+struct GapContents {
     reason: Reason,
     task: Option<Task>,
     timers: u32,
-    told: u64,
-    /// All of it that was told has both ends, so that the rest is known to be without an event.
+    reported: u64,
+    /// All reported events in it have both ends, so the rest is known to be without an event.
     complete: bool,
 }
 
-impl Met {
-    fn unknown() -> Met {
-        Met { reason: Reason::Unknown, task: None, timers: 0, told: 0, complete: false }
+impl GapContents {
+    fn unknown() -> GapContents {
+        GapContents { reason: Reason::Unknown, task: None, timers: 0, reported: 0, complete: false }
     }
 }
 
-fn meet(gap: &Gap, members: &[usize], events: &[Placed]) -> Met {
-    let of: Vec<&Placed> = members.iter().filter_map(|i| events.get(*i)).collect();
+fn meet(gap: &Gap, members: &[usize], events: &[TraceEvent]) -> GapContents {
+    let of: Vec<&TraceEvent> = members.iter().filter_map(|i| events.get(*i)).collect();
     // They are sorted by their beginnings; what lies within another one counts once.
-    let (mut told, mut reached) = (0, i64::MIN);
+    let (mut reported, mut reached) = (0, i64::MIN);
     for e in &of {
         let (start, end) = (e.start.max(reached), e.end);
-        told += overlap(gap, &Placed { start, end, ..(*e).clone() }).max(0).unsigned_abs();
+        reported += overlap(gap, &TraceEvent { start, end, ..(*e).clone() }).max(0).unsigned_abs();
         reached = reached.max(end);
     }
     let timers = of.iter().filter(|e| e.what == What::Timer).count();
@@ -332,33 +332,33 @@ fn meet(gap: &Gap, members: &[usize], events: &[Placed]) -> Met {
     } else {
         Reason::NoEvent
     };
-    Met {
+    GapContents {
         reason,
         task: longest.cloned(),
         timers: u32::try_from(timers).unwrap_or(u32::MAX),
-        told,
+        reported,
         complete: of.iter().all(|e| e.complete),
     }
 }
 
 /// A gap most of which the kernel tells nothing of, and far more than usual, was the hypervisor's: what it met there had
 /// waited for its end. What is usual is the way into the kernel and back, which a hypervisor makes longer.
-fn find_unusual(gaps: &[Gap], met: &mut [Met]) {
-    let beyond = |(gap, met): (&Gap, &Met)| gap.duration.saturating_sub(met.told) as f64;
-    let told = |met: &Met| !matches!(met.reason, Reason::NoEvent | Reason::Unknown) && met.complete;
-    let mut all: Vec<f64> = gaps.iter().zip(met.iter()).filter(|(_, m)| told(m)).map(beyond).collect();
+fn find_unusual(gaps: &[Gap], met: &mut [GapContents]) {
+    let beyond = |(gap, met): (&Gap, &GapContents)| gap.duration.saturating_sub(met.reported) as f64;
+    let reported = |met: &GapContents| !matches!(met.reason, Reason::NoEvent | Reason::Unknown) && met.complete;
+    let mut all: Vec<f64> = gaps.iter().zip(met.iter()).filter(|(_, m)| reported(m)).map(beyond).collect();
     all.sort_by(f64::total_cmp);
     let Some(usual) = median_of_sorted(&all) else { return };
-    for (gap, met) in gaps.iter().zip(met).filter(|(_, m)| told(m)) {
+    for (gap, met) in gaps.iter().zip(met).filter(|(_, m)| reported(m)) {
         let rest = beyond((gap, met));
-        if rest > met.told as f64 && rest > UNUSUAL * usual {
+        if rest > met.reported as f64 && rest > UNUSUAL * usual {
             met.reason = Reason::NoEvent;
             met.task = None;
         }
     }
 }
 
-fn tally(trace: &Trace, met: Vec<Met>) -> (Vec<Explanation>, Vec<Share>) {
+fn tally(trace: &Trace, met: Vec<GapContents>) -> (Vec<Explanation>, Vec<Share>) {
     let mut at: HashMap<Reason, usize> = HashMap::new();
     let mut causes: Vec<Share> = Vec::new();
     let mut gaps = Vec::with_capacity(met.len());
@@ -371,7 +371,7 @@ fn tally(trace: &Trace, met: Vec<Met>) -> (Vec<Explanation>, Vec<Share>) {
             c.gaps += 1;
             c.cycles += gap.duration;
         }
-        gaps.push(Explanation { cause, task: met.task, timers: met.timers, told: met.told });
+        gaps.push(Explanation { cause, task: met.task, timers: met.timers, reported: met.reported });
     }
     let length = trace.length();
     let share = |part: u64| if length == 0 { None } else { Some(part as f64 / length as f64) };
@@ -386,13 +386,13 @@ fn tally(trace: &Trace, met: Vec<Met>) -> (Vec<Explanation>, Vec<Share>) {
     (gaps, sorted.map(|c| Share { share: share(c.cycles), ..c }).collect())
 }
 
-/// The tick by the timer's interrupts: they are told of also while another task has the CPU.
+/// The tick by the timer's interrupts: the kernel reports them also while another task has the CPU.
 fn tick_of(
     trace: &Trace,
     gaps: &[Explanation],
     causes: &[Share],
     members: &[Vec<usize>],
-    events: &[Placed],
+    events: &[TraceEvent],
 ) -> Option<Tick> {
     let reason = |g: &Explanation| causes.get(g.cause).map(|c| &c.reason);
     let unseen: Vec<Gap> = (trace.gaps().iter().zip(gaps))
@@ -401,7 +401,7 @@ fn tick_of(
         .collect();
     let timers = events.iter().filter(|e| e.what == What::Timer && e.start >= 0);
     let starts: Vec<u64> = timers.map(|e| e.start.unsigned_abs()).collect();
-    let tick = told_tick(trace.hz(), trace.length(), &starts, &unseen)?;
+    let tick = timer_tick(trace.hz(), trace.length(), &starts, &unseen)?;
     let ticks: Vec<u64> = tick.gaps.iter().filter_map(|i| starts.get(*i).copied()).collect();
     // A gap begins with a tick if that is the first thing that it meets.
     let begins = |i: &usize| {
@@ -522,9 +522,9 @@ mod tests {
             ]
         );
         assert_eq!(e.gaps.iter().map(|g| g.timers).collect::<Vec<_>>(), [1, 0, 0, 1, 0, 0, 0]);
-        assert_eq!(e.gaps.iter().map(|g| g.told).collect::<Vec<_>>(), [5_800, 3_800, 2_000, 37_000, 56_000, 0, 0]);
+        assert_eq!(e.gaps.iter().map(|g| g.reported).collect::<Vec<_>>(), [5_800, 3_800, 2_000, 37_000, 56_000, 0, 0]);
         assert_eq!(e.gaps[3].task.as_ref().map(|t| t.tid), Some(78), "the longest");
-        assert_eq!((e.outside, e.untold), (1, Some(0)));
+        assert_eq!((e.outside, e.unreported), (1, Some(0)));
         let first = &e.causes[0];
         assert_eq!((&first.reason, first.gaps, first.cycles), (&Reason::NoEvent, 2, 104_000));
         assert!((first.share.unwrap() - 104_000.0 / 30e6).abs() < 1e-12);
@@ -544,7 +544,7 @@ mod tests {
         let all = reasons(&e);
         assert!(all[..8].iter().all(|r| **r == Reason::Timer), "{all:?}");
         assert_eq!(*all[8], Reason::NoEvent);
-        assert_eq!((e.gaps[8].timers, e.gaps[8].told), (1, 4_000), "and what it met is kept");
+        assert_eq!((e.gaps[8].timers, e.gaps[8].reported), (1, 4_000), "and what it met is kept");
     }
 
     /// The kernel leaves the switch back out: the task is found gone at the next interrupt only.
@@ -567,7 +567,7 @@ mod tests {
         r.switches = None;
         let e = explain(&t, &r, &pairs()).unwrap();
         assert_eq!(reasons(&e), [&Reason::Timer, &Reason::Unknown]);
-        assert_eq!((e.lost, e.untold), (12, None));
+        assert_eq!((e.lost, e.unreported), (12, None));
         r.from = at(5_000);
         assert_eq!(reasons(&explain(&t, &r, &pairs()).unwrap()), [&Reason::Unknown, &Reason::Unknown]);
     }
@@ -647,16 +647,16 @@ mod tests {
             prop_assert_eq!(e.gaps.len(), trace.gaps().len());
             let mut sums = vec![(0, 0); e.causes.len()];
             for (g, gap) in e.gaps.iter().zip(trace.gaps()) {
-                prop_assert!(g.told <= gap.duration);
-                prop_assert_eq!(g.told > 0 || g.timers > 0, g.told > 0);
+                prop_assert!(g.reported <= gap.duration);
+                prop_assert_eq!(g.reported > 0 || g.timers > 0, g.reported > 0);
                 sums[g.cause].0 += 1;
                 sums[g.cause].1 += gap.duration;
                 if gap.end() as i64 > until + 1 {
                     prop_assert_eq!(&e.causes[g.cause].reason, &Reason::Unknown);
                 }
             }
-            let told: Vec<(u32, u64)> = e.causes.iter().map(|c| (c.gaps, c.cycles)).collect();
-            prop_assert_eq!(sums, told);
+            let reported: Vec<(u32, u64)> = e.causes.iter().map(|c| (c.gaps, c.cycles)).collect();
+            prop_assert_eq!(sums, reported);
             let share: f64 = e.causes.iter().filter_map(|c| c.share).sum();
             prop_assert!(share <= 1.0 + 1e-9);
         }

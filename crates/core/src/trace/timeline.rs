@@ -77,7 +77,7 @@ pub struct Event {
     pub end: Nanos,
     /// From beginning to end, less what came over it: of a softirq the interrupts, of a task both.
     pub own: Nanos,
-    /// Both ends were told. If not, it began earlier or ended later than is said: the recording began or ended within
+    /// Both ends were reported. If not, it began earlier or ended later than is said: the recording began or ended within
     /// it, or the kernel left a switch out.
     pub complete: bool,
 }
@@ -145,7 +145,7 @@ impl Stack {
             // One that began before the recording has left nothing.
             Edge::End(what) => {
                 if let Some(depth) = self.over.iter().rposition(|o| o.what == what) {
-                    // The ends of those above it were not told.
+                    // The ends of those above it are unreported.
                     while self.over.len() > depth + 1 {
                         self.end_innermost(at, false);
                     }
@@ -314,7 +314,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is told, in whatever order: no event is outside of the time, none is longer than that, and the
+        /// Whatever is reported, in whatever order: no event is outside of the time, none is longer than that, and the
         /// events' own times do not overlap.
         #[test]
         fn own_times_are_shares_of_the_time(

@@ -35,7 +35,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: false,
         wanted: "performance, on all CPUs",
-        reason: "Where the CPU chooses its speed itself, this tells it how eagerly to slow down.",
+        reason: "Where the CPU chooses its speed itself, this sets how readily it slows down.",
         source: "kernel doc. admin-guide/pm/intel_pstate.rst, amd-pstate.rst",
         privilege: Privilege::Root,
         reader: energy,

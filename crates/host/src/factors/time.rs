@@ -69,7 +69,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         group: Group::Time,
         step: 0,
         optional: false,
-        wanted: "constant rate, and it goes on in idle states",
+        wanted: "constant rate, and runs in idle states",
         reason: "Only then is a number of cycles a time, whatever the clock speed does.",
         source: "EMP appendix A.2.4; Intel SDM vol. 3, invariant TSC",
         privilege: Privilege::Host,

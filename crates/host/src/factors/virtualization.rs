@@ -28,7 +28,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         optional: false,
         wanted: "none over a second",
         reason: "Time in which the host ran something else instead. The kernel charges it to whoever was running: process \
-                 time is too long by it; tare's net time is corrected as far as the host tells.",
+                 time is too long by it; tare's net time is corrected as far as the host reports it.",
         source: "proc(5) (/proc/stat, steal)",
         privilege: Privilege::Host,
         reader: steal,

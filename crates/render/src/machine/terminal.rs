@@ -49,7 +49,7 @@ pub struct Row {
     pub finding: String,
     /// What was read, for comparing.
     pub value: Option<String>,
-    /// What to do, if it is not as wanted; other ways to the same end on further lines.
+    /// What to do if it is not as recommended; alternatives on further lines.
     pub fix: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Row {
         Row { rule, standing, finding, value, fix }
     }
 
-    /// Counts as wrong; when strict, what cannot be told and what is only advised do too.
+    /// Counts as wrong; with strict, unknown and advised do too.
     pub fn is_wrong(&self, strict: bool) -> bool {
         match self.standing {
             Standing::Held => false,
@@ -75,11 +75,11 @@ impl Row {
 pub struct Counts {
     /// As wanted.
     pub held: usize,
-    /// Not as wanted.
+    /// Not as recommended.
     pub wrong: usize,
     /// Not as advised.
     pub advised: usize,
-    /// Cannot be told.
+    /// Unknown.
     pub unknown: usize,
 }
 
@@ -98,7 +98,7 @@ pub fn count(rows: &[Row]) -> Counts {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DoctorDocument<'a> {
     format: &'static str,
     version: u32,
     machine: &'a str,
@@ -111,7 +111,7 @@ struct Document<'a> {
 /// # Errors
 /// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(machine: &str, rows: &[Row]) -> Result<String, RenderError> {
-    let document = Document { format: FORMAT, version: VERSION, machine, counts: count(rows), factors: rows };
+    let document = DoctorDocument { format: FORMAT, version: VERSION, machine, counts: count(rows), factors: rows };
     Ok(json::pretty(&document)? + "\n")
 }
 
@@ -127,7 +127,7 @@ pub fn terminal(machine: &str, rows: &[Row], explain: bool, style: &Style) -> St
             page.gap();
             page.title(&style.prose(group));
         }
-        // What is told for the same reason is told once.
+        // Rows with the same reason share one line.
         let same = |b: &&Row| b.rule.group == r.rule.group && b.standing == r.standing && b.finding == r.finding;
         let first = rows.iter().take(i).find(same).filter(|_| r.finding.len() > 40);
         row(&mut page, r, first, wide, explain);
@@ -181,10 +181,10 @@ fn summary(page: &mut Page<'_>, rows: &[Row], explain: bool) {
     let c = count(rows);
     let g = page.g;
     let parts = [
-        (c.held, g.held, "as wanted", Paint::Good),
-        (c.wrong, g.not_held, "not as wanted", Paint::Bad),
+        (c.held, g.held, "as recommended", Paint::Good),
+        (c.wrong, g.not_held, "not as recommended", Paint::Bad),
         (c.advised, g.warning, "could be better", Paint::Warn),
-        (c.unknown, g.unknown, "cannot be told", Paint::Warn),
+        (c.unknown, g.unknown, "unknown", Paint::Warn),
     ];
     let mut spans: Vec<Span> = Vec::new();
     for (n, mark, words, paint) in parts.into_iter().filter(|p| p.0 > 0) {
@@ -199,10 +199,10 @@ fn summary(page: &mut Page<'_>, rows: &[Row], explain: bool) {
     page.line(&spans);
     let can_tune = rows.iter().any(|r| r.is_wrong(false) && r.rule.settable);
     if can_tune {
-        page.hang(&[], Paint::Dim, "tare tune sets what can be set; tare restore puts back exactly what was");
+        page.hang(&[], Paint::Dim, "set what can be set with tare tune; undo it with tare restore");
     }
     if !explain {
-        let text = "tare doctor --explain says what is wanted, why, and how to get at what could be better";
+        let text = "tare doctor --explain shows what is recommended, why, and how to change it";
         page.hang(&[], Paint::Dim, text);
     }
 }
@@ -215,7 +215,7 @@ pub fn markdown(rules: &[Rule]) -> String {
         if r.group != group {
             group = &r.group;
             out.push_str(&format!("\n### {group}\n\n"));
-            out.push_str("| factor | wanted | why | source | to change | set by tune |\n");
+            out.push_str("| factor | recommended | why | source | to change | set by tune |\n");
             out.push_str("| --- | --- | --- | --- | --- | --- |\n");
         }
         let set = match (r.settable, r.optional) {

@@ -42,7 +42,7 @@ fn agreement(job: &Job) -> String {
 }
 
 fn jobs(c: &Comparison) -> Table {
-    let note = "What a phase takes on average until the slowest rank has done its work, over the shortest phase. Predicted: \
+    let note = "Mean time of a phase until the slowest rank has done its work, divided by the shortest phase. Predicted: \
                 E[max of n] of the phases that the same ranks did without barriers; ranks as if they were independent, nodes \
                 by the slowest of their ranks at the same time. Ranks of one node are not independent: the node's row \
                 holds. What is measured is inside the prediction's interval, or close: the intervals overlap. Whole: until \
@@ -91,14 +91,14 @@ fn remarks(bsp: &Bsp, c: &Comparison) -> Vec<String> {
     let unbound = unbound(bsp);
     if unbound > 0 {
         all.push(format!(
-            "{} could run on several CPUs, and be moved: `mpirun --bind-to core` and `srun --cpu-bind=cores` bind them.",
+            "{} could run on several CPUs and migrate: bind them with `mpirun --bind-to core` or `srun --cpu-bind=cores`.",
             of(unbound as u64, "rank")
         ));
     }
     let crowded = crowded(bsp);
     if crowded > 0 {
         all.push(format!(
-            "{} shared a CPU with another rank: what is measured is the scheduler.",
+            "{} shared a CPU with another rank: the result measures the scheduler.",
             of(crowded as u64, "rank")
         ));
     }
@@ -107,7 +107,7 @@ fn remarks(bsp: &Bsp, c: &Comparison) -> Vec<String> {
     if slow > 1.05 * fast {
         let by = number::percent(slow / fast - 1.0).unwrap_or_default();
         all.push(format!(
-            "The slowest rank's loop took {by} longer than the fastest's by their calibrations: ranks are not alike."
+            "The slowest rank's loop was calibrated {by} slower than the fastest rank's: the ranks are not alike."
         ));
     }
     all
@@ -140,7 +140,7 @@ pub fn terminal(bsp: &Bsp, c: &Comparison, style: &Style) -> String {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct BspDocument<'a> {
     format: &'static str,
     version: u32,
     job: &'a Bsp,
@@ -152,7 +152,7 @@ struct Document<'a> {
 /// # Errors
 /// [`RenderError`].
 pub fn json(bsp: &Bsp, comparison: &Comparison) -> Result<String, RenderError> {
-    let document = Document { format: "tare-noise-bsp", version: 1, job: bsp, comparison };
+    let document = BspDocument { format: "tare-noise-bsp", version: 1, job: bsp, comparison };
     Ok(serde_json::to_string(&document)? + "\n")
 }
 

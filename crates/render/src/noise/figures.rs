@@ -24,7 +24,7 @@ pub fn parts(noise: &Noise, grains: &[Grain]) -> Vec<Part> {
 
 fn part(noise: &Noise, g: &Grain) -> Part {
     let id = format!("grain-{}", exact(g.grain, false).replace(' ', ""));
-    let each = g.calibrated.map_or_else(String::new, |ns| format!(", {} by the calibration", time(ns, true)));
+    let each = g.calibrated.map_or_else(String::new, |ns| format!(", calibrated to {}", time(ns, true)));
     let figures = [distribution(g), survival(g), delayed(g), slowdown(g)];
     let mut figures: Vec<Figure> = figures.into_iter().flatten().collect();
     let mut tables = vec![chances(g, false, true), jobs(g, false, true)];
@@ -49,7 +49,7 @@ pub fn all_grains(grains: &[Grain]) -> Option<Figure> {
         Some((format!("grain {}", exact(g.grain, true)), look, tail(&row.cdf, row.min)))
     };
     let curves = grains.iter().enumerate().filter_map(curve);
-    let note = "How many of the phases were delayed by so much and more, relative to the shortest of their grain; with \
+    let note = "Share of phases delayed by at least this much, relative to the shortest phase of their grain; with \
                 several CPUs, of the node's.";
     survivals("survival", "Delays by grain (ICS'05, figure 5)", note, curves)
 }
@@ -93,10 +93,10 @@ fn distribution(g: &Grain) -> Option<Figure> {
     let most = rows.iter().map(|r| r.phases).max()?;
     let mut x = axis("Duration of a phase", Quantity::Time, &[Scale::Linear, Scale::Log]);
     x.shown = Some((shortest, until)).filter(|(a, b)| a < b);
-    let mut y = axis("Phases that took no longer", Quantity::Share, &[Scale::Logit, Scale::Linear]);
+    let mut y = axis("Phases that took at most this long", Quantity::Share, &[Scale::Logit, Scale::Linear]);
     // Half a phase.
     y.floor = Some(0.5 / most as f64);
-    let note = "The share of phases that took no longer. Head and tail are spread as on log scales, by their odds; the \
+    let note = "Share of phases that took at most this long. Head and tail are spread as on log scales, by their odds; the \
                 longest thousandth is left to the next figure.";
     Some(Figure {
         id: "distribution".to_owned(),
@@ -128,7 +128,7 @@ fn survivals(
         title: title.to_owned(),
         note: note.to_owned(),
         x: axis("Delay relative to the shortest phase", Quantity::Time, &[Scale::Log, Scale::Linear]),
-        y: axis("Phases delayed by so much and more", Quantity::Share, &[Scale::Log, Scale::Linear]),
+        y: axis("Phases delayed by at least this much", Quantity::Share, &[Scale::Log, Scale::Linear]),
         curves,
     })
 }
@@ -137,7 +137,7 @@ fn survivals(
 fn survival(g: &Grain) -> Option<Figure> {
     let rows = drawn(&g.rows);
     let curves = rows.iter().enumerate().map(|(look, r)| (place(r), look, tail(&r.cdf, r.min)));
-    let note = "How many of the phases were delayed by so much and more, relative to the shortest.".to_owned();
+    let note = "Share of phases delayed by at least this much, relative to the shortest phase.".to_owned();
     survivals("survival", "Delays (ICS'05, figures 3 and 5)", &(note + &left_out(&g.rows)), curves)
 }
 
@@ -145,14 +145,14 @@ fn survival(g: &Grain) -> Option<Figure> {
 fn delayed(g: &Grain) -> Option<Figure> {
     let seen = || g.chances.iter().enumerate().filter(|(_, c)| c.count > 0);
     let exactly = seen().map(|(look, c)| {
-        let title = format!("{} and more: p = {}", exact(c.delay, true), chance(c.p));
+        let title = format!("at least {}: p = {}", exact(c.delay, true), chance(c.p));
         let mut curve = curve(title, look, Join::Straight, c.curve.iter().map(|p| (p.nodes.get() as f64, p.chance)));
         let bound = |of: fn(&_) -> f64| c.curve.iter().map(|p| Some(of(p))).collect();
         curve.band = Some(Band { title: INTERVAL, low: bound(|p| p.low), high: bound(|p| p.high) });
         curve
     });
     let linear = seen().map(|(look, c)| {
-        let title = format!("{} and more: p n", exact(c.delay, true));
+        let title = format!("at least {}: p n", exact(c.delay, true));
         let points = c.curve.iter().filter(|p| p.linear <= 1.0).map(|p| (p.nodes.get() as f64, p.linear));
         Curve { thin: true, ..curve(title, look, Join::Straight, points) }
     });
@@ -180,7 +180,7 @@ fn slowdown(g: &Grain) -> Option<Figure> {
     let measured = |j: &&Job| matches!(j.slowdown, Expected::Measured { .. });
     let beyond = |j: &&Job| matches!(j.slowdown, Expected::Extrapolated { .. });
     let first = g.jobs.iter().filter(measured).collect();
-    // It goes on from where the measured one ends.
+    // Starts where the measured curve ends.
     let joint = g.jobs.iter().rfind(measured);
     let second: Vec<&Job> = g.jobs.iter().filter(beyond).collect();
     let second = if second.is_empty() { second } else { joint.into_iter().chain(second).collect() };
@@ -224,27 +224,28 @@ fn left(a: &Attribution, cpu: u32, more: &str) -> Option<Figure> {
     let shortest = a.curves.first()?.min;
     let curves = a.curves.iter().enumerate().map(|(look, c)| (less(c.minus).to_owned(), look, tail(&c.cdf, shortest)));
     let flat = a.curves.iter().find(|c| c.max <= shortest);
-    let flat =
-        flat.map_or_else(String::new, |c| format!(" Nothing is over the shortest in the curve “{}”.", less(c.minus)));
+    let flat = flat.map_or_else(String::new, |c| {
+        format!(" No phase of the curve “{}” is longer than the shortest phase.", less(c.minus))
+    });
     let note = format!(
         "What is left of the phases when one thing after the other is subtracted, relative to the shortest phase. What the last \
          curve still has is indirect cost (caches), clock speed, or what the kernel does not see.{flat}"
     );
-    let title = format!("What is left when it is subtracted (ICS'05, figure 4){more}");
+    let title = format!("Residual after subtracting (ICS'05, figure 4){more}");
     let mut figure = survivals(&format!("left-cpu{cpu}"), &title, &note, curves)?;
-    figure.x.title = "What is left, over the shortest phase".to_owned();
-    figure.y.title = "Phases with so much left and more".to_owned();
+    figure.x.title = "Residual over the shortest phase".to_owned();
+    figure.y.title = "Phases with at least this residual".to_owned();
     Some(figure)
 }
 
 fn less(kind: Option<Kind>) -> &'static str {
     match kind {
-        None => "with everything",
-        Some(Kind::Tick) => "less ticks",
-        Some(Kind::Interrupt) => "less ticks and other interrupts",
-        Some(Kind::Preemption) => "less ticks, other interrupts and other tasks",
-        Some(Kind::Steal) => "less these, and what the hypervisor took",
-        Some(Kind::Entry) => "less these, and the ways into interrupts and out",
+        None => "nothing subtracted",
+        Some(Kind::Tick) => "minus ticks",
+        Some(Kind::Interrupt) => "minus ticks and other interrupts",
+        Some(Kind::Preemption) => "minus ticks, other interrupts and other tasks",
+        Some(Kind::Steal) => "minus these and steal time",
+        Some(Kind::Entry) => "minus these and interrupt entry and exit",
     }
 }
 

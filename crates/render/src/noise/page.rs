@@ -19,7 +19,7 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot
         Source::Measured => vec![
             fact("Measured", format!("{} of {}", cpus(plan), shown(&head.machine))),
             fact("Scheduler", scheduled(plan.sched)),
-            fact("Begun", date(head.created, zone)),
+            fact("Started", date(head.created, zone)),
             fact("Counter", format!("{} MHz", number::fixed(plan.hz / 1e6, 1).unwrap_or_default())),
         ],
         Source::Imported { form, file } => {
@@ -31,7 +31,7 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot
     facts.extend(noise.calibration.iter().map(|(c, _)| fact("Calibrated", calibrated(c, plan.hz, true))));
     facts.extend(plan.tick.iter().map(|t| fact("Tick", configured(t))));
     let why = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent());
-    let why = why.map(|w| Remark { warning: false, text: format!("The kernel's record: {w}.") });
+    let why = why.map(|w| Remark { warning: false, text: format!("Kernel events: {w}.") });
     let remarks = remarks(noise, grains, true).into_iter().map(|text| Remark { warning: true, text });
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
     // Where there is one grain, its own figure is the same.
@@ -46,10 +46,7 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot
         version: 1,
         kind: Kind::Noise,
         title: format!("Noise{id}: {}", shown(&head.title)),
-        subtitle:
-            "How long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many \
-                   nodes"
-                .to_owned(),
+        subtitle: "What delays a fixed piece of work, and what that costs jobs on many nodes".to_owned(),
         facts,
         remarks: remarks.chain(why).collect(),
         overview: None,

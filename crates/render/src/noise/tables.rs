@@ -92,7 +92,7 @@ pub(crate) fn chances(g: &Grain, several: bool, u: bool) -> Table {
     let mut columns = vec![">delay", ">phases", ">p", "95% interval"];
     columns.extend(heads.iter().map(String::as_str));
     let title = format!("Chance of a delay (figure 2){}", of(g, several, u));
-    let note = "Delayed by so much and more, relative to the shortest phase; then d_p(n), the chance that a phase of a job \
+    let note = "Share of phases delayed by at least this much, relative to the shortest phase; then d_p(n), the chance that a phase of a job \
                 on n nodes is.";
     let mut table = Table::new(title, note, &columns);
     for c in &g.chances {
@@ -118,11 +118,11 @@ pub(crate) fn short(n: u64) -> String {
 pub(crate) fn jobs(g: &Grain, several: bool, u: bool) -> Table {
     let title = format!("Slowdown of a job on n nodes{}", of(g, several, u));
     let note = format!(
-        "What a phase takes on average, until the slowest node is ready, over the shortest phase. These phases support n up to {}; \
-         beyond, a fitted tail goes on.",
+        "Mean time of a phase until the slowest node is ready, divided by the shortest phase. The measurement supports n up to {}; \
+         larger n are extrapolated with a fitted tail.",
         g.supported
     );
-    let mut table = Table::new(title, note, &[">n", ">slowdown", "95% interval", "how it is known"]);
+    let mut table = Table::new(title, note, &[">n", ">slowdown", "95% interval", "source"]);
     for job in &g.jobs {
         let known = match &job.slowdown {
             Expected::Measured { .. } => "measured".to_owned(),
@@ -143,7 +143,7 @@ pub(crate) fn on(a: &Attributed, several: bool) -> String {
 
 pub(crate) fn sources(a: &Attribution, tick: Option<&Tick>, more: &str, u: bool) -> Table {
     let ticked = ticked(tick, a).map(|t| format!(" {t}")).unwrap_or_default();
-    let note = format!("Its own time, without what came over it, of all phases' time.{ticked}");
+    let note = format!("Self time, excluding nested interruptions, as a share of the time of all phases.{ticked}");
     let title = format!("What interrupted the phases (table 3){more}");
     let mut table = Table::new(title, note, &["source", ">count", ">a second", ">time", ">share"]);
     for s in &a.sources {
@@ -168,19 +168,19 @@ pub(crate) fn minus(kind: Option<Kind>) -> &'static str {
         Some(Kind::Interrupt) => "and other interrupts",
         Some(Kind::Preemption) => "and other tasks",
         Some(Kind::Steal) => "and steal",
-        Some(Kind::Entry) => "and ways in and out",
+        Some(Kind::Entry) => "and interrupt entry and exit",
     }
 }
 
 pub(crate) fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bool) -> Table {
     let mut said = vec![
-        "Where the last line still spreads, it is by caches, clock speed and what the kernel does not see: hypervisor, firmware."
+        "What spread remains in the last line comes from caches, clock speed, and what the kernel cannot see: hypervisor, firmware."
             .to_owned(),
     ];
     if let Some(t) = &a.tick {
         let rest = match t.entry() {
             Nanos::ZERO => "",
-            _ => "; the rest is the way in and out, which the last line subtracts for each interrupt",
+            _ => "; the rest is interrupt entry and exit overhead, which the last line subtracts for each interrupt",
         };
         said.push(format!(
             "A tick makes a phase longer than the one before by {} in the median, of which {} are in the record{rest}.",
@@ -190,7 +190,7 @@ pub(crate) fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bo
     }
     said.extend(series.into_iter().flat_map(|s| beside(s, a, u)));
     let note = said.join(" ");
-    let title = format!("What is left when it is subtracted (figure 4){more}");
+    let title = format!("Residual after subtracting (figure 4){more}");
     let columns = ["subtracted", ">mean", ">std dev", ">min", ">99.9 %", ">max", ">99.9 % over min"];
     let mut table = Table::new(title, note, &columns);
     for c in &a.curves {
@@ -214,19 +214,21 @@ pub(crate) fn beside(s: &Series, a: &Attribution, u: bool) -> Vec<String> {
     let seen = a.sources.iter().any(|s| s.reason == Reason::Stolen);
     let stolen = match &s.stolen {
         _ if seen => format!(
-            "The hypervisor tells how much it took between two ticks or switches, not when; it is subtracted of those phases and \
-             interrupts that are longest for no other reason.{}",
+            "The hypervisor reports how much time it took between two ticks or switches, not when. That time is subtracted from the phases and \
+             interrupts that are longest for no other known reason.{}",
             match a.hidden {
                 Nanos::ZERO => String::new(),
                 hidden => format!(
-                    " For {} there are none: they came over other tasks, or in short pieces.",
+                    " {} of it is unattributed: it fell into other tasks, or came in short pieces.",
                     time(hidden.as_f64(), u)
                 ),
             }
         ),
-        Reading::Value(t) if *t == Nanos::ZERO => "Hypervisor: took nothing that the kernel knows of.".to_owned(),
-        Reading::Value(t) => format!("Hypervisor: took about {}, subtracted of no phase.", time(t.as_f64(), u)),
-        Reading::Absent(why) => format!("Hypervisor's time: {why}."),
+        Reading::Value(t) if *t == Nanos::ZERO => "Hypervisor: no stolen time reported.".to_owned(),
+        Reading::Value(t) => {
+            format!("Hypervisor: about {} stolen, not subtracted from any phase.", time(t.as_f64(), u))
+        }
+        Reading::Absent(why) => format!("Steal time: {why}."),
     };
     let each = |n: u64| {
         let each = n as f64 / a.phases.max(1) as f64;
@@ -235,14 +237,14 @@ pub(crate) fn beside(s: &Series, a: &Attribution, u: bool) -> Vec<String> {
     let misses = match (&s.l1_misses, &s.cache_misses) {
         (Reading::Absent(why), Reading::Absent(_)) => format!("Cache misses: {why}."),
         (first, last) => {
-            let told = |r: &Reading<u64>| r.as_result().map_or_else(|why| why.to_string(), |n| each(*n));
-            format!("Cache misses (figure 6): of the first level {}; of the last {}.", told(first), told(last))
+            let misses = |r: &Reading<u64>| r.as_result().map_or_else(|why| why.to_string(), |n| each(*n));
+            format!("Cache misses (figure 6): first level {}; last level {}.", misses(first), misses(last))
         }
     };
     vec![stolen, misses]
 }
 
-/// Table 3 and what is left, of a CPU.
+/// Table 3 and the residuals of figure 4, for a CPU.
 pub(crate) fn interruptions(noise: &Noise, g: &Grain, cpu: u32, by: &Attribution, more: &str, u: bool) -> [Table; 2] {
     let here = |s: &&Series| (s.grain, s.cpu) == (g.grain, cpu);
     let series = noise.phases.iter().map(|p| &p.series).find(here);
@@ -268,7 +270,7 @@ pub(crate) fn tables(noise: &Noise, grains: &[Grain], u: bool) -> Vec<Table> {
 pub(crate) fn heuristic(h: Heuristic) -> &'static str {
     match h {
         Heuristic::SecondDecile => "the mean of the second decile",
-        Heuristic::Minimum => "the shortest",
+        Heuristic::Minimum => "the minimum",
         Heuristic::Mean => "the mean",
         Heuristic::Median => "the median",
     }
@@ -277,7 +279,7 @@ pub(crate) fn heuristic(h: Heuristic) -> &'static str {
 pub(crate) fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
     let ns = |units: f64| units * 1e9 / hz;
     format!(
-        "{:.4} ns an iteration: {} of {} timings of {} iterations; reading the counter takes {} more",
+        "{:.4} ns an iteration: {} of {} timings of {} iterations each; reading the counter takes {} more",
         ns(c.calibration.per_iteration),
         heuristic(c.calibration.heuristic),
         c.calibration.timings,
@@ -286,21 +288,21 @@ pub(crate) fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
     )
 }
 
-/// The tick as the kernel has it, to compare with what the record shows.
+/// The tick as the kernel is configured, to compare with the recorded events.
 pub(crate) fn configured(tick: &Tick) -> String {
     let hz = match &tick.hz {
         Reading::Value(hz) => format!("HZ {hz}"),
         Reading::Absent(why) => format!("HZ {why}"),
     };
     let idle = match &tick.idle {
-        Reading::Value(true) => "idle CPUs are without it".to_owned(),
-        Reading::Value(false) => "idle CPUs have it".to_owned(),
-        Reading::Absent(why) => format!("whether idle CPUs have it is {why}"),
+        Reading::Value(true) => "stopped on idle CPUs".to_owned(),
+        Reading::Value(false) => "runs on idle CPUs".to_owned(),
+        Reading::Absent(why) => format!("on idle CPUs: {why}"),
     };
     let full = match &tick.full {
-        Reading::Value(cpus) if cpus.is_empty() => "no busy CPU is (nohz_full)".to_owned(),
-        Reading::Value(cpus) => format!("with a single task these are, too (nohz_full): {cpus:?}"),
-        Reading::Absent(why) => format!("nohz_full {why}"),
+        Reading::Value(cpus) if cpus.is_empty() => "runs on all busy CPUs (nohz_full is empty)".to_owned(),
+        Reading::Value(cpus) => format!("stopped on CPUs that run a single task (nohz_full): {cpus:?}"),
+        Reading::Absent(why) => format!("nohz_full: {why}"),
     };
     format!("{hz}; {idle}, {full}")
 }
@@ -309,7 +311,7 @@ pub(crate) fn configured(tick: &Tick) -> String {
 pub(crate) fn ticked(tick: Option<&Tick>, a: &Attribution) -> Option<String> {
     let (seen, hz) = (a.timer_hz?, *tick?.hz.value()?);
     let state = match seen / hz {
-        r if r > 1.1 => "more than the tick: other timers, too",
+        r if r > 1.1 => "more than the tick: other timers run, too",
         r if r >= 0.9 => "the tick runs",
         r if r > 0.1 => "the tick stops at times",
         _ => "tickless",
@@ -337,8 +339,8 @@ pub(crate) fn ended(s: &Series, u: bool) -> Option<String> {
     let how = match s.ended {
         Ended::Complete | Ended::TimeOver => return None,
         Ended::Interrupted { signal } => format!("were ended early by signal {signal}"),
-        Ended::TookTooLong => "took far longer than they should, and were ended".to_owned(),
-        Ended::Died => "were ended early by somebody else, or by the kernel's limit of real-time CPU time".to_owned(),
+        Ended::TookTooLong => "took far longer than expected and were killed".to_owned(),
+        Ended::Died => "were killed by another process or by the kernel's limit of real-time CPU time".to_owned(),
     };
     Some(format!("The phases of {} on CPU {} {how}.", exact(s.grain, u), s.cpu))
 }
@@ -346,16 +348,18 @@ pub(crate) fn ended(s: &Series, u: bool) -> Option<String> {
 pub(crate) fn remarks(noise: &Noise, grains: &[Grain], u: bool) -> Vec<String> {
     let mut all: Vec<String> = noise.phases.iter().filter_map(|p| ended(&p.series, u)).collect();
     if noise.phases.iter().any(|p| !p.series.locked) {
-        all.push("The memory for durations could not be locked; paging may be in them.".to_owned());
+        all.push("The memory for durations could not be locked: some phases may include paging.".to_owned());
     }
     let by = || grains.iter().flat_map(|g| &g.attribution).filter_map(|a| a.by.value());
     let lost: u64 = by().map(|a| a.lost).sum();
     if lost > 0 {
-        all.push(format!("{lost} of the kernel's records were lost; interruptions are missing in the sums."));
+        all.push(format!("{lost} kernel events were lost: the sums lack these interruptions."));
     }
-    let untold: u64 = by().filter_map(|a| a.untold).sum();
-    if untold > 0 {
-        all.push(format!("The kernel counted {untold} more switches to other tasks than it told of."));
+    let unreported: u64 = by().filter_map(|a| a.unreported).sum();
+    if unreported > 0 {
+        all.push(format!(
+            "{unreported} switches to other tasks are unreported: the kernel counted them but recorded no event."
+        ));
     }
     all
 }

@@ -58,7 +58,7 @@ pub fn terminal(head: &Head, noise: &Noise, grains: &[Grain], style: &Style) -> 
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct NoiseDocument<'a> {
     format: &'static str,
     version: u32,
     head: &'a Head,
@@ -81,7 +81,7 @@ struct Counted<'a> {
 /// # Errors
 /// [`RenderError`].
 pub fn json(head: &Head, noise: &Noise, grains: &[Grain]) -> Result<String, RenderError> {
-    let document = Document {
+    let document = NoiseDocument {
         format: "tare-noise",
         version: 1,
         head,
@@ -179,7 +179,7 @@ mod tests {
             "not known: ",
             "CAP_BPF",
             "could not be locked",
-            "ended early by somebody else",
+            "killed by another process",
         ] {
             assert!(text.contains(says), "{says}: {text}");
         }

@@ -243,9 +243,9 @@ fn axis(d: &mut Drawing, t: &Timeline, rows: &Rows) -> f64 {
     }
     let title = if rows.count > 1 {
         let each = time(rows.each);
-        format!("time [ms]; each row is {each}, beginning at the time on its left")
+        format!("time [ms]; each row is {each} and starts at the time on its left")
     } else {
-        format!("time [ms] from the beginning of the trace, which is {} long", time(t.length))
+        format!("time [ms] from the start of the trace, which is {} long", time(t.length))
     };
     d.text(rows.left + rows.width / 2.0, base + 38.0, Anchor::Middle, &title, INK);
     base + 52.0
@@ -271,9 +271,9 @@ fn legend(d: &mut Drawing, t: &Timeline, top: f64) -> f64 {
     let triangle = glyph(Symbol::Triangle, 3.0);
     let (x, middle) = (px(EDGE + 7.0), px(y + 10.0));
     d.put(&format!("<path {} d=\"M{x} {middle}{triangle}\"/>\n", ink(GapClass::Timer)));
-    let told =
+    let what =
         if t.events.is_some() { "timer interrupt, also while another process has the CPU" } else { "timer tick" };
-    d.text(EDGE + 40.0, y + 14.0, Anchor::Start, &format!("{told}: {}", t.ticks.len()), INK);
+    d.text(EDGE + 40.0, y + 14.0, Anchor::Start, &format!("{what}: {}", t.ticks.len()), INK);
     d.put("</g>\n");
     y + LEGEND_ROW + 4.0
 }

@@ -22,18 +22,18 @@ pub fn trace(a: &Activity, foot: String) -> Page {
     match &a.explained {
         Reading::Value(e) => doubts(e).into_iter().for_each(|text| remark(true, text)),
         Reading::Absent(why) => {
-            remark(true, format!("The kernel's record: {why}. Inactive periods are told by period and length."));
+            remark(true, format!("Kernel events: {why}. Causes are inferred from period and length."));
         }
     }
     if a.made.full {
-        remark(true, "The trace ended early: there was no room for more periods.".to_owned());
+        remark(true, "The trace ended early: the buffer for periods is full.".to_owned());
     }
     Page {
         format: "tare-page",
         version: 1,
         kind: Kind::Trace,
         title: format!("Activity on CPU {}", a.made.cpu),
-        subtitle: "When a process that only computes had its CPU, and what had it else".to_owned(),
+        subtitle: "When a computing process had its CPU, and what else ran on it".to_owned(),
         facts: facts(a),
         remarks,
         overview: None,
@@ -168,8 +168,7 @@ fn events(a: &Activity, e: &Explained) -> Events {
 fn causes(t: &Timeline) -> Table {
     let note =
         "Each inactive period has one cause: another task, if one had the CPU, else an interrupt, the timer's first.";
-    let mut table =
-        Table::new("What the inactive periods were", note, &["cause", ">periods", ">time", ">share", ">each"]);
+    let mut table = Table::new("Causes of inactive periods", note, &["cause", ">periods", ">time", ">share", ">each"]);
     for c in &t.causes {
         let share = c.share.and_then(number::percent).unwrap_or_else(|| "–".to_owned());
         let each = if c.gaps > 0 { time(c.time / f64::from(c.gaps)) } else { "–".to_owned() };

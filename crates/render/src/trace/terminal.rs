@@ -69,21 +69,21 @@ fn by_kernel(by: TaskKind) -> &'static str {
     }
 }
 
-/// The words for what an inactive period was. Names in them may be anything.
+/// The cause of an inactive period. Names of tasks are not escaped.
 pub(crate) fn reason(r: &Reason) -> String {
     match r {
         Reason::Timer => "timer interrupt".to_owned(),
         Reason::Interrupt { name } => format!("interrupt {name}"),
         Reason::Softirq { name } => format!("softirq {name}"),
         Reason::Preempted { name, by } => format!("preempted by {name}{}", by_kernel(*by)),
-        Reason::Idle => "held back, the CPU was idle".to_owned(),
+        Reason::Idle => "throttled, the CPU was idle".to_owned(),
         Reason::Stolen => "stolen by the hypervisor".to_owned(),
         Reason::NoEvent => "no kernel event: hypervisor or SMI".to_owned(),
         Reason::Unknown => "unknown".to_owned(),
     }
 }
 
-/// The words for one inactive period, by the kernel's record or else by period and length.
+/// The cause of one inactive period, from the kernel's events or else inferred from period and length.
 pub(crate) fn explanation(a: &Activity, causes: &[Cause], gap: usize) -> String {
     let Some(e) = a.explained.value() else {
         return causes.get(gap).map_or("", |c| cause(*c)).to_owned();
@@ -94,14 +94,14 @@ pub(crate) fn explanation(a: &Activity, causes: &[Cause], gap: usize) -> String 
             let kernel = if *by == TaskKind::Kernel { "kernel, " } else { "" };
             format!("preempted by {name} ({kernel}pid {pid})")
         }
-        (Reason::NoEvent, _) if found.is_some_and(|g| g.told > 0) => {
+        (Reason::NoEvent, _) if found.is_some_and(|g| g.reported > 0) => {
             "no kernel event for most of it: hypervisor or SMI".to_owned()
         }
         (other, _) => reason(other),
     }
 }
 
-/// The periods, a line each, as in the book; what an inactive one was is at its end.
+/// The periods, one a line, as in the book; the cause of an inactive one at the end of its line.
 pub fn text(a: &Activity) -> String {
     let trace = &a.trace;
     let ms = |cycles: u64| cycles as f64 / trace.hz() * 1e3;
@@ -127,7 +127,7 @@ pub fn text(a: &Activity) -> String {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParseError {
     /// Which line, and what of it.
-    #[error("line {line} is no period, expected `I0 Time START (… ms), Duration CYCLES (… ms)`: {found:?}")]
+    #[error("line {line} is not a period, expected `I0 Time START (… ms), Duration CYCLES (… ms)`: {found:?}")]
     Line {
         /// From 1.
         line: usize,
@@ -179,17 +179,17 @@ pub fn summary(a: &Activity, style: &Style) -> String {
                 page.field("its cost", &format!("{} at least, {} in the median", time(min as f64), time(median)));
             }
         }
-        None => page.field("tick", "none is seen"),
+        None => page.field("tick", "not detected"),
     }
     match &a.explained {
         Reading::Value(e) => explained(&mut page, a, e),
         Reading::Absent(why) => {
-            let why = style.prose(&format!("{why}; what is said of each is by period and length"));
+            let why = style.prose(&format!("{why}; causes are inferred from period and length"));
             page.painted_field("explained", Paint::Dim, &why);
         }
     }
     if made.full {
-        warn(&mut page, "The trace ended early: there was no room for more periods. Raise the threshold.");
+        warn(&mut page, "The trace ended early: the buffer for periods is full. Raise the threshold with --threshold.");
     }
     page.finish()
 }
@@ -242,11 +242,11 @@ fn explained(page: &mut Page<'_>, a: &Activity, e: &Explained) {
 pub(crate) fn doubts(e: &Explained) -> Vec<String> {
     let mut all = Vec::new();
     if e.lost > 0 {
-        all.push(format!("{} records of the kernel's were lost; inactive periods after that are unknown.", e.lost));
+        all.push(format!("{} kernel events were lost: the causes of later inactive periods are unknown.", e.lost));
     }
-    let may_be = "periods without a kernel event may be theirs";
-    if let Some(n) = e.untold.filter(|n| *n > 0) {
-        all.push(format!("The kernel counted {n} switches to other tasks that it did not tell of: {may_be}."));
+    let may_be = "they may explain periods without a kernel event";
+    if let Some(n) = e.unreported.filter(|n| *n > 0) {
+        all.push(format!("{n} switches to other tasks are unreported: {may_be}."));
     }
     if let Some(n) = e.faults.filter(|n| *n > 0) {
         all.push(format!("The process had {n} page faults, which are not traced: {may_be}."));
@@ -255,7 +255,7 @@ pub(crate) fn doubts(e: &Explained) -> Vec<String> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct TraceDocument<'a> {
     format: &'static str,
     version: u32,
     made: &'a Made,
@@ -272,7 +272,7 @@ struct Document<'a> {
 pub fn json(a: &Activity) -> Result<String, RenderError> {
     let Activity { trace, summary, made, explained } = a;
     let causes = trace.causes(summary);
-    let document = Document { format: "tare-trace", version: 1, made, trace, causes, summary, explained };
+    let document = TraceDocument { format: "tare-trace", version: 1, made, trace, causes, summary, explained };
     Ok(crate::kit::json::pretty(&document)? + "\n")
 }
 
