@@ -12,7 +12,9 @@ const VERDICTS: Record<NonNullable<OverviewRow["verdict"]>, string> = {
   reference: "reference",
 };
 /** Width for which the ticks of an interval plot are chosen, px. */
-const PIXELS = 250;
+const PIXELS = 330;
+/** More rows are drawn in one line each. */
+const ROOMY = 4;
 const SVG = "http://www.w3.org/2000/svg";
 
 export function overviewView(of: Overview): HTMLElement {
@@ -65,12 +67,13 @@ function intervals(of: Overview): HTMLElement {
   const head = (title: string, name: string): HTMLElement => h("th", { scope: "col", class: name }, title);
   const heads = [head(of.what, "who"), head(`${of.measure} and 95% interval`, "mean"), head("", "plot")];
   if (ratios) heads.push(head("ratio", "ratio"), head("", "plot"), head("verdict", "verdict"));
+  const many = of.rows.length > ROOMY;
   const body = of.rows.map((row) => line(of, row, means, ratios));
   const foot = [h("td", { colspan: 2 }), axisCell(means)];
   if (ratios) foot.push(h("td", { class: "ratio" }), axisCell(ratios), h("td", {}));
   const table = h(
     "table",
-    { class: of.compared ? "intervals compared" : "intervals", "aria-label": "Result" },
+    { class: `intervals${of.compared ? " compared" : ""}${many ? " many" : ""}`, "aria-label": "Result" },
     h("thead", {}, h("tr", {}, ...heads)),
     h("tbody", {}, ...body),
     h("tfoot", { "aria-hidden": "true" }, h("tr", {}, ...foot)),
@@ -81,7 +84,7 @@ function intervals(of: Overview): HTMLElement {
 function line(of: Overview, row: OverviewRow, means: Shared | null, ratios: Shared | null): HTMLElement {
   const title = of.compared ? h("a", { href: `#${encodeURIComponent(row.plot)}` }, bdi(row.title)) : bdi(row.title);
   const cells = [
-    h("th", { scope: "row", class: "who" }, title, h("small", {}, row.samples)),
+    h("th", { scope: "row", class: "who", title: `${row.title}: ${row.samples}` }, title, h("small", {}, row.samples)),
     figureCell(row.mean, "mean"),
     h("td", { class: "plot" }, plot(row.mean, means, null)),
   ];
@@ -90,7 +93,7 @@ function line(of: Overview, row: OverviewRow, means: Shared | null, ratios: Shar
     const none = verdict === "reference" ? "1" : "";
     cells.push(
       figureCell(row.ratio, "ratio", none),
-      h("td", { class: "plot" }, plot(row.ratio, ratios, ratios.at(1))),
+      h("td", { class: "plot of-ratio" }, plot(row.ratio, ratios, ratios.at(1))),
       h("td", { class: `verdict ${verdict ?? ""}` }, verdict ? (VERDICTS[verdict] ?? "") : ""),
     );
   }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Page as PageData } from "../../src/data";
 import { launch } from "../chromium";
 import { openHtml, tare } from "./open";
 
@@ -37,7 +38,8 @@ function written(...args: string[]): string {
 }
 
 test("a run's page shows its programs, its samples and nothing else", async () => {
-  const { page, troubles, requests, close } = await openHtml(browser, written("1"));
+  const html = written("1");
+  const { page, troubles, requests, close } = await openHtml(browser, html);
   expect(await page.title()).toContain("Run 1");
   expect(await page.getByRole("tab").allInnerTexts()).toEqual([HOSTILE, "true"]);
   expect(await page.evaluate(() => (window as { hacked?: number }).hacked)).toBeUndefined();
@@ -50,6 +52,16 @@ test("a run's page shows its programs, its samples and nothing else", async () =
   const first = Number((mean?.pt.value.mean ?? 0) / 1e6).toPrecision(3);
   const figures = page.locator("table", { hasText: "relative error" });
   await expect.poll(() => figures.locator("tr", { hasText: "PT" }).first().innerText()).toContain(first);
+  // It opens with the comparison, by the figures of the report.
+  const { report } = JSON.parse(shown) as { report: { comparisons: { ratio: number }[] } };
+  const data = /<script id="tare-data"[^>]*>(.*?)<\/script>/s.exec(html)![1]!;
+  const { overview } = JSON.parse(data) as PageData;
+  const ratios = overview!.rows.map((r) => r.ratio?.value).filter((r) => r !== undefined);
+  expect(ratios).toEqual(report.comparisons.map((c) => c.ratio));
+  expect(await page.locator(".overview .answer").first().innerText()).toContain(HOSTILE);
+  expect(await page.locator(".intervals td.ratio strong").innerText()).toBe(
+    overview!.rows.find((r) => r.ratio)!.ratio!.text,
+  );
   expect(troubles).toEqual([]);
   expect(requests).toEqual([]);
   await close();
