@@ -1,6 +1,7 @@
 //! What the user sees: style of the terminal, reports, exports, errors.
 
 use crate::exit::{Exit, Failure};
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
 use tarebench::core::base::units::Nanos;
@@ -41,6 +42,12 @@ pub fn check_open() -> Result<(), Failure> {
         return Err(Failure::system("write to standard output: it is closed"));
     }
     Ok(())
+}
+
+/// A command in a message: its beginning and its end, if it is long.
+pub fn short(text: &str) -> Cow<'_, str> {
+    const COLUMNS: usize = 60;
+    tarebench::render::kit::text::cut_middle(text, COLUMNS, "…")
 }
 
 /// Prints a failure: one sentence, and what to do.

@@ -629,8 +629,9 @@ fn unusual_ends_have_an_account_or_a_reason() {
     }
     let dir = folder();
     let mut c = tare(&dir);
-    c.args(OPTIONS).args(["-r1", "-i", "--", "./no-such-program"]);
-    let all = samples(&json(&mut c, 1));
+    // With a setup command, which might make it, it is only found when it is started.
+    c.args(OPTIONS).args(["-r1", "-i", "-s", "true", "--", "./no-such-program"]);
+    let all = samples(&json(&mut c, 2));
     assert!(all[0].account.value().is_none());
 
     let mut c = tare(&dir);

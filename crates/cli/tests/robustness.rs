@@ -341,8 +341,9 @@ fn what_cannot_be_started_is_told_and_the_others_are_measured() {
     ];
     for (program, why) in cases {
         let mut c = tare(&dir);
-        c.args(ONCE).args([&program, "true"]);
-        let document = json(&mut c, 1);
+        // With a setup command, which might make it, it is only found when it is started.
+        c.args(ONCE).args(["-s", "true", &program, "true"]);
+        let document = json(&mut c, 2);
         let samples = document["samples"].as_array().expect("samples");
         assert_eq!(samples.len(), 2, "{program}");
         assert_eq!(samples[0]["outcome"]["kind"], "not_started", "{program}");
@@ -350,9 +351,10 @@ fn what_cannot_be_started_is_told_and_the_others_are_measured() {
         assert!(error.contains(why) && error.contains(&program), "{program}: {error}");
         assert_eq!(samples[1]["outcome"]["kind"], "exited");
         assert!(samples[0]["process_times"]["value"].is_null(), "absent, not zero");
-        // Without -i a program that cannot be started is not tried ten times.
-        let out = run(tare(&dir).args(["run", "-w0", &program]), 1);
-        assert!(text(&out.stdout).contains(why) || text(&out.stderr).contains(why), "{}", text(&out.stdout));
+        // Without one it is found before the first sample.
+        let out = run(tare(&dir).args(["run", "-w0", &program]), 2);
+        let said = text(&out.stderr);
+        assert!(said.contains(&program) && said.contains("cannot be started") && out.stdout.is_empty(), "{said}");
     }
     // As execvp(3) does: a script without an interpreter's name is the shell's.
     let document = json(tare(&dir).args(ONCE).args(["--", &at("script")]), 1);
@@ -407,7 +409,7 @@ fn arguments_arrive_byte_by_byte_and_never_reach_the_terminal_raw() {
     let out = run(&mut c, 0);
     assert!(!text(&out.stderr).contains("]0;title\x07"), "{}", text(&out.stderr).escape_debug());
     // And one that cannot be started.
-    let out = run(tare(&dir).args(["run", "-w0", "--", "no\x1b[31msuch\nprogram"]), 1);
+    let out = run(tare(&dir).args(["run", "-w0", "--", "no\x1b[31msuch\nprogram"]), 2);
     harmless("a failure", &out.stdout);
     harmless("a failure", &out.stderr);
     let out = run(tare(&dir).args(["run", "-w0", "-p", "echo '\x1b[31mred' >&2; exit 1", "--", "true"]), 1);
@@ -421,7 +423,7 @@ fn too_long_arguments_are_a_failure_that_is_named() {
     let dir = folder();
     // Beyond the kernel's limit for one word only when the parameter has been put in.
     let half = "x".repeat(70_000);
-    let out = run(tare(&dir).args(["run", "-w0", "-r1", "-L", "x", &half, "true {x}{x}"]), 1);
+    let out = run(tare(&dir).args(["run", "-w0", "-r1", "-L", "x", &half, "true {x}{x}"]), 2);
     assert!(text(&out.stdout).contains("Argument list too long"), "{}", text(&out.stdout));
 }
 
@@ -674,7 +676,7 @@ fn failures_are_accepted_as_asked() {
     }
     run(tare(&dir).args(["run", "-i=x", "--", "true"]), 2);
     // A program that cannot be started is no failing program.
-    run(tare(&dir).args(["run", "-i", "-w0", "-r1", "--", "/no/such/program"]), 1);
+    run(tare(&dir).args(["run", "-i", "-w0", "-r1", "--", "/no/such/program"]), 2);
 }
 
 #[test]

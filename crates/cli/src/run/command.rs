@@ -4,6 +4,7 @@ use crate::args::exports::Exports;
 use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
+use crate::output::short;
 use crate::progress::Progress;
 use crate::run::args::RunArgs;
 use crate::run::plan::{self, Built};
@@ -47,6 +48,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
 fn say_shell(by_shell: &[(String, ShellSyntax)]) {
     let Some((text, syntax)) = by_shell.first() else { return };
     let text = tarebench::render::kit::text::shown(text);
+    let text = short(&text);
     let others = match by_shell.len() - 1 {
         0 => String::new(),
         1 => ", and one other program".to_owned(),
@@ -101,15 +103,20 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
 
 /// How a finished run ends: with the first failure that was not accepted, if there is one.
 fn ended(report: &RunReport) -> Result<Exit, Failure> {
-    let failures = report.series.iter().flat_map(|s| s.failures.iter().map(move |f| (s, f)));
-    let Some((series, failure)) = failures.filter(|(_, f)| !f.ignored).next() else { return Ok(Exit::Done) };
+    let mut failures = report.series.iter().flat_map(|s| s.failures.iter().map(move |f| (s, f)));
+    let Some((series, failure)) = failures.find(|(_, f)| !f.ignored) else { return Ok(Exit::Done) };
+    let is_first = failure.index == 0 && (failure.warmup || report.run.plan.warmup == 0);
     let which = format!("{} {}", if failure.warmup { "warm-up" } else { "sample" }, failure.index + 1);
-    let message = format!("`{}`: {which}: {}", series.program.label, failure.outcome);
+    let message = format!("`{}`: {which}: {}", short(&series.program.label), failure.outcome);
     let failed = |exit, hint: &str| Err(Failure { exit, message, hint: Some(hint.to_owned()) });
     match &failure.outcome {
-        // Setup and prepare have run, so that the program is not there at all.
-        Outcome::NotStarted { .. } if failure.index == 0 => {
-            failed(Exit::Usage, "check its spelling, and that the setup or prepare command makes it")
+        Outcome::NotStarted { .. } if is_first => {
+            let program = &series.program;
+            let made = program.setup.is_some() || program.prepare.is_some();
+            failed(
+                Exit::Usage,
+                if made { "check that the setup or prepare command makes it" } else { "run it by itself to see why" },
+            )
         }
         Outcome::NotStarted { .. } => failed(Exit::ProgramFailed, "it could be started before: something removed it"),
         Outcome::HookFailed { .. } => failed(Exit::ProgramFailed, "run the command by itself to see why"),

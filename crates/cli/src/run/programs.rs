@@ -1,6 +1,7 @@
 //! The programs of a run: strings and their parameters, names, hooks, and what runs them.
 
 use crate::exit::Failure;
+use crate::output::short;
 use crate::run::args::{RunArgs, WhatArgs};
 use crate::run::parameters::{MOST_PROGRAMS, Values, combinations, label, substitute, substitute_bytes};
 use crate::run::shell::{ShellSyntax, shell_syntax};
@@ -216,7 +217,7 @@ impl Chosen {
             _ => match shell_syntax(text) {
                 None => return without_shell(text),
                 Some(syntax) if matches!(self, Chosen::No) => {
-                    let message = format!("`{text}` needs a shell: it has {syntax}");
+                    let message = format!("`{}` needs a shell: it has {syntax}", short(text));
                     return Err(Failure::usage(message)
                         .hint("leave out -N (or -S none), or quote what is meant as an argument"));
                 }
