@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::path::Path;
-use tarebench::core::run::report::data::RunReport;
+use tarebench::core::run::report::data::{Measure, RunReport};
 use tarebench::core::sample::data::Sample;
 use tarebench::render::kbest::bench;
 use tarebench::render::kit::number::Unit;
@@ -27,10 +27,13 @@ pub struct StyleArgs {
     /// Order of the programs in the comparing table
     #[arg(long, value_enum, default_value_t = SortArg::Auto)]
     sort: SortArg,
-    /// Leave nothing out: all daemons, all discards, a section for each program
+    /// Compare programs by this measure [default: CPU time, or elapsed time if a program has no CPU time]
+    #[arg(long, value_enum, value_name = "MEASURE")]
+    compare_by: Option<MeasureArg>,
+    /// Print everything: statistics, daemons, discards and account of each program, and the conditions of the run
     #[arg(long)]
     full: bool,
-    /// All entries of the account of where the time went
+    /// Print all entries of the account of where the time went
     #[arg(long)]
     account: bool,
 }
@@ -51,7 +54,7 @@ impl PlainStyleArgs {
     }
 
     fn with_rows(&self, full: bool) -> Result<Show, Failure> {
-        StyleArgs { style: self.style, time_unit: None, sort: SortArg::Auto, full, account: false }.show()
+        StyleArgs { style: self.style, time_unit: None, sort: SortArg::Auto, full, account: false, compare_by: None }.show()
     }
 }
 
@@ -70,6 +73,34 @@ impl TableStyleArgs {
     /// See [`StyleArgs::show`].
     pub fn show(&self) -> Result<Show, Failure> {
         self.plain.with_rows(self.full)
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MeasureArg {
+    /// Elapsed time
+    Elapsed,
+    /// CPU time of all processes of the program
+    Cpu,
+    /// CPU time minus interrupt, softirq and steal time charged to the program
+    Net,
+}
+
+impl MeasureArg {
+    fn measure(self) -> Measure {
+        match self {
+            MeasureArg::Elapsed => Measure::Et,
+            MeasureArg::Cpu => Measure::Pt,
+            MeasureArg::Net => Measure::Net,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            MeasureArg::Elapsed => "elapsed time",
+            MeasureArg::Cpu => "CPU time",
+            MeasureArg::Net => "net time",
+        }
     }
 }
 
@@ -116,6 +147,7 @@ pub struct Show {
     /// Style of what is drawn on standard error.
     pub progress_style: Style,
     quiet: bool,
+    compare_by: Option<MeasureArg>,
     /// ` --db FILE` for commands that the user may type next, if the store is not the default one.
     db_option: String,
 }
@@ -127,7 +159,7 @@ fn width(of_stdout: bool) -> usize {
     let from_terminal =
         if of_stdout { terminal_size::terminal_size_of(&stdout) } else { terminal_size::terminal_size_of(&stderr) };
     let n: usize = from_env.or(from_terminal.map(|(w, _)| usize::from(w.0))).unwrap_or(100);
-    n.clamp(40, 120)
+    n.clamp(40, 140)
 }
 
 impl StyleArgs {
@@ -179,6 +211,7 @@ impl StyleArgs {
             progress,
             progress_style: style(err, false),
             quiet: self.style == StyleChoice::None,
+            compare_by: self.compare_by,
             db_option: String::new(),
         })
     }
@@ -205,6 +238,18 @@ impl Show {
     /// The command that goes on with a run.
     pub fn resume_command(&self, id: i64) -> String {
         format!("tare resume {id}{}", self.db_option)
+    }
+
+    /// Compares the programs by the measure asked for. If two programs cannot be compared by it, says so on standard error,
+    /// and the automatic measure stays.
+    pub fn compare(&self, report: &mut RunReport) {
+        let Some(by) = self.compare_by else { return };
+        let Err(series) = report.compare_by(by.measure()) else { return };
+        let label = report.series.get(series as usize).map_or("", |s| s.program.label.as_str());
+        let label = tarebench::render::kit::text::shown(label).into_owned();
+        let name = by.name();
+        eprintln!("tare: `{label}` cannot be compared by {name}: too few samples of both programs have one");
+        eprintln!("      the comparison below is the default one; `tare show --full` says why {name} is missing");
     }
 
     /// Prints the report, as the table or as JSON.

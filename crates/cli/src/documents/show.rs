@@ -43,7 +43,8 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     if let Some(sigma) = args.sigma {
         run.plan.sigma = crate::run::plan::check_sigma(sigma)?;
     }
-    let report = build(&run, &samples, profile.as_ref());
+    let mut report = build(&run, &samples, profile.as_ref());
+    show.compare(&mut report);
     show.report(&report, &samples, &args.exports)?;
     args.exports.write(&report, &samples, &show.style)?;
     Ok(Exit::Done)

@@ -75,7 +75,8 @@ fn note_shells(plan: &Plan, signals: &Signals, notes: &mut BTreeMap<String, Stri
 
 /// Prints and exports what was measured, and says how it ended.
 pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit, Failure> {
-    let report = measured.report();
+    let mut report = measured.report();
+    show.compare(&mut report);
     show.report(&report, &measured.samples, exports)?;
     exports.write(&report, &measured.samples, &show.style)?;
     let resume = match measured.run.id {

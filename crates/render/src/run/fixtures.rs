@@ -493,3 +493,97 @@ fn sample(i: u32, outcome: Outcome) -> Sample {
         environment_padding: 100,
     }
 }
+
+/// Two programs, with accounts by tracing.
+pub fn two() -> RunReport {
+    let mut gzip = series("gzip -6 -k -c numbers.txt", measure(294e6, 31e6, 10, 0, 0), measure(307e6, 39e6, 10, 0, 0));
+    let mut xz = series("xz -0 -k -c numbers.txt", measure(114e6, 2.1e6, 10, 0, 1), measure(126e6, 4.4e6, 10, 0, 1));
+    for (s, net) in [(&mut gzip, 293e6), (&mut xz, 113.2e6)] {
+        let gross = s.et.value().map_or(0.0, |m| m.mean);
+        alone(s, gross, net);
+    }
+    xz.discards = vec![sigma(6, Measure::Pt, 831.203e6, 806.19e6, 818.67e6)];
+    let mut r = report(vec![gzip, xz]);
+    r.series[0].program.reference = true;
+    let mut c = comparison(1, 0.3876, 0.3704, 0.4, Verdict::Faster);
+    c.ratios.insert(0, ratio(Measure::Et, 0.41, 0.3846, 0.4545, Verdict::Faster));
+    r.comparisons = vec![c];
+    r.protocol.reached = 1;
+    r.remarks = vec![
+        Remark {
+            series: None,
+            warning: true,
+            text: "30 ms of CPU time were stolen by the hypervisor. Repeat on a host of its own.".into(),
+        },
+        Remark { series: Some(1), warning: false, text: "Process time is from wait4.".into() },
+    ];
+    r
+}
+
+pub fn ratio(measure: Measure, ratio: f64, low: f64, high: f64, verdict: Verdict) -> MeasureRatio {
+    MeasureRatio { measure, ratio, interval: Ok(interval(low, high)), pairs: 10, verdict }
+}
+
+/// A program of one task: gross, net and what the machine added.
+fn alone(s: &mut SeriesReport, gross: f64, net: f64) {
+    let entry = |kind, name: &str, task, time| AccountEntry { kind, name: name.into(), task, time, count: Some(1.0) };
+    use tarebench_core::run::report::account::EntryKind::*;
+    let rest = gross - net;
+    s.net = Reading::Value(measure(net, net * 0.1, 10, 0, 0));
+    s.account = Reading::Value(AccountReport {
+        samples: 10,
+        gross,
+        elapsed: vec![
+            entry(Net, "", None, net),
+            entry(Preempted, "sh", Some(TaskKind::User), rest * 0.46),
+            entry(Stolen, "", None, rest * 0.2),
+            entry(Launch, "", None, rest * 0.19),
+            entry(Interrupt, "local_timer", None, rest * 0.14),
+            entry(Reap, "", None, rest * 0.01),
+            entry(Unattributed, "", None, 0.0),
+        ],
+        other_tasks: 0.0,
+        others: Vec::new(),
+        agreement: Some(1.0),
+        incomplete: None,
+        open: 0,
+    });
+}
+
+/// A program that waits beside one that computes: CPU time and elapsed time say the opposite.
+pub fn waits() -> RunReport {
+    let waiting = series("sleep 0.05", measure(612e3, 31e3, 10, 0, 0), measure(50.9e6, 0.2e6, 10, 0, 0));
+    let burning = series("factor 1234567", measure(29.8e6, 0.4e6, 10, 0, 0), measure(30.4e6, 0.5e6, 10, 0, 0));
+    let mut r = report(vec![waiting, burning]);
+    let entry = |kind, name: &str, time| AccountEntry { kind, name: name.into(), task: None, time, count: Some(1.0) };
+    use tarebench_core::run::report::account::EntryKind::*;
+    alone(&mut r.series[0], 50.9e6, 0.6e6);
+    if let Reading::Value(a) = &mut r.series[0].account {
+        a.elapsed = vec![entry(Net, "", 0.6e6), entry(Blocked, "clock_nanosleep", 50e6), entry(Launch, "", 0.3e6)];
+    }
+    let mut c = comparison(1, 48.7, 46.2, 50.1, Verdict::Slower);
+    c.ratios.insert(0, ratio(Measure::Et, 0.597, 0.589, 0.604, Verdict::Faster));
+    r.comparisons = vec![c];
+    r
+}
+
+/// Ten programs against the first.
+pub fn ten() -> RunReport {
+    let tools = ["gzip -6", "xz -0", "bzip2 -9", "zstd -3", "lz4", "brotli -q 5", "pigz", "lzop", "7z a", "compress"];
+    let one = |(i, tool): (u32, &&str)| {
+        let mean = 100e6 * (1.0 + f64::from(i * 7 % 10) * 0.35);
+        let label = format!("{tool} -k -c numbers.txt");
+        series(&label, measure(mean, mean * 0.01, 10, 0, i % 3), measure(mean * 1.04, mean * 0.02, 10, 0, 0))
+    };
+    let mut r = report((0..).zip(&tools).map(one).collect());
+    for i in 1..10 {
+        let by = 1.0 + f64::from(i * 7 % 10) * 0.35;
+        let mut c = comparison(i, by, by * 0.99, by * 1.01, Verdict::Slower);
+        c.ratios.insert(0, ratio(Measure::Et, by, by * 0.98, by * 1.02, Verdict::Slower));
+        r.comparisons.push(c);
+    }
+    r.remarks = (0..10)
+        .map(|i| Remark { series: Some(i), warning: true, text: "Stolen time disturbs it. Try again.".into() })
+        .collect();
+    r
+}

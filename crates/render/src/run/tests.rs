@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::documents::head::{Id, Kind, Status};
-use tarebench_core::run::report::data::RunReport;
+use tarebench_core::run::report::data::{Measure, RunReport};
 
 fn style(width: usize) -> Style {
     Style { width, more: Some("tare show 12 --full".into()), ..Style::default() }
@@ -18,7 +18,10 @@ fn style(width: usize) -> Style {
 fn all() -> Vec<RunReport> {
     vec![
         fixtures::one(),
+        fixtures::two(),
+        fixtures::waits(),
         fixtures::three(),
+        fixtures::ten(),
         fixtures::scan(),
         fixtures::troubled(),
         fixtures::absent(),
@@ -27,57 +30,106 @@ fn all() -> Vec<RunReport> {
     ]
 }
 
-#[test]
-fn one_program() {
-    assert_snapshot!("one_100", run_report(&fixtures::one(), &style(100)));
-    assert_snapshot!("one_72", run_report(&fixtures::one(), &style(72)));
-    assert_snapshot!("one_40", run_report(&fixtures::one(), &style(40)));
-    let full = Style { full: true, ..style(100) };
-    assert_snapshot!("one_full", run_report(&fixtures::one(), &full));
+/// At the four widths, in ASCII at the narrowest, with colour at 100.
+fn at_widths(name: &str, report: &RunReport) {
+    for width in [60, 80, 100, 140] {
+        assert_snapshot!(format!("{name}_{width}"), run_report(report, &style(width)));
+    }
+    let ascii = run_report(report, &Style { unicode: false, ..style(80) });
+    assert!(ascii.is_ascii());
+    assert_snapshot!(format!("{name}_ascii"), ascii);
+    let color = run_report(report, &Style { color: true, ..style(100) });
+    assert_eq!(without_sgr(&color), run_report(report, &style(100)));
+    assert_snapshot!(format!("{name}_color"), color.replace('\x1b', "ESC"));
 }
 
 #[test]
-fn one_program_plain_and_coloured() {
-    let ascii = Style { unicode: false, ..style(100) };
-    let text = run_report(&fixtures::one(), &ascii);
-    assert!(text.is_ascii());
-    assert_snapshot!("one_ascii", text);
-    let color = Style { color: true, ..style(100) };
-    let text = run_report(&fixtures::one(), &color);
-    assert_eq!(without_sgr(&text), run_report(&fixtures::one(), &style(100)));
-    assert_snapshot!("one_color", text.replace('\x1b', "ESC"));
+fn one_program() {
+    at_widths("one", &fixtures::one());
+    assert_snapshot!("one_40", run_report(&fixtures::one(), &style(40)));
+    let account = Style { account: true, ..style(100) };
+    assert_snapshot!("one_account", run_report(&fixtures::one(), &account));
+}
+
+#[test]
+fn two_programs() {
+    at_widths("two", &fixtures::two());
+    assert_snapshot!("two_40", run_report(&fixtures::two(), &style(40)));
+    assert_snapshot!("waits_100", run_report(&fixtures::waits(), &style(100)));
+    assert_snapshot!("waits_60", run_report(&fixtures::waits(), &style(60)));
 }
 
 #[test]
 fn several_programs() {
+    at_widths("ten", &fixtures::ten());
+    at_widths("scan", &fixtures::scan());
     assert_snapshot!("three_100", run_report(&fixtures::three(), &style(100)));
-    assert_snapshot!("three_72", run_report(&fixtures::three(), &style(72)));
-    assert_snapshot!("scan_120", run_report(&fixtures::scan(), &style(120)));
-    assert_snapshot!("scan_100", run_report(&fixtures::scan(), &style(100)));
-    assert_snapshot!("scan_72", run_report(&fixtures::scan(), &style(72)));
     assert_snapshot!("scan_40", run_report(&fixtures::scan(), &style(40)));
+}
+
+/// Four lines a program, and ten programs on a screen of 24 lines, however narrow.
+#[test]
+fn the_default_output_is_short() {
+    for width in [60, 80, 100, 140] {
+        let lines = |r: &RunReport| run_report(r, &style(width)).lines().count();
+        assert_eq!(lines(&fixtures::one()), 5, "at {width}");
+        assert!(lines(&fixtures::two()) <= 12, "at {width}");
+        assert!(lines(&fixtures::ten()) <= 24 && lines(&fixtures::scan()) <= 24, "at {width}");
+    }
+}
+
+/// Both measures are printed, the larger difference first, and the chosen one leads where they agree.
+#[test]
+fn measures_that_disagree_are_both_shown() {
+    let mut r = fixtures::waits();
+    let said = |r: &RunReport| {
+        let text = run_report(r, &style(140));
+        let lines: Vec<String> = text.lines().filter(|l| l.contains("times as fast")).map(str::to_owned).collect();
+        lines
+    };
+    let lines = said(&r);
+    assert!(lines[0].starts_with("by CPU time:     sleep is 48.7 times as fast as factor  [46.2, 50.1]"), "{lines:?}");
+    assert!(
+        lines[1].starts_with("by elapsed time: factor is 1.675 times as fast as sleep  [1.656, 1.698]"),
+        "{lines:?}"
+    );
+    r.compare_by(Measure::Et).unwrap();
+    assert_eq!(said(&r), lines, "the larger difference stays first");
+    let mut r = fixtures::two();
+    r.compare_by(Measure::Et).unwrap();
+    let lines = said(&r);
+    assert!(lines[0].contains("xz is 2.44 times as fast as gzip") && lines[0].contains("elapsed time, 10 pairs"));
+}
+
+#[test]
+fn the_full_output() {
+    let full = |r: &RunReport, width| run_report(r, &Style { full: true, ..style(width) });
+    assert_snapshot!("one_full", full(&fixtures::one(), 100));
+    assert_snapshot!("one_full_72", full(&fixtures::one(), 72));
+    assert_snapshot!("three_full", full(&fixtures::three(), 100));
+    assert_snapshot!("troubled_full", full(&fixtures::troubled(), 100));
+    assert_snapshot!("hostile_full", full(&fixtures::hostile(), 100));
 }
 
 #[test]
 fn trouble() {
     assert_snapshot!("troubled_100", run_report(&fixtures::troubled(), &style(100)));
-    assert_snapshot!("troubled_72", run_report(&fixtures::troubled(), &style(72)));
+    assert_snapshot!("troubled_60", run_report(&fixtures::troubled(), &style(60)));
     assert_snapshot!("absent_100", run_report(&fixtures::absent(), &style(100)));
     assert_snapshot!("hostile_100", run_report(&fixtures::hostile(), &style(100)));
-    let full = Style { full: true, ..style(100) };
-    assert_snapshot!("hostile_full", run_report(&fixtures::hostile(), &full));
 }
 
 #[test]
 fn order_of_rows() {
     let numbers = |sort| {
         let text = run_report(&fixtures::three(), &Style { sort, ..style(120) });
-        let table = text.split("program  ").nth(1).unwrap().to_owned();
-        table.lines().skip(1).take(3).map(|l| l.trim()[..1].to_owned()).collect::<String>()
+        let first = |l: &str| l.split("  ").next().unwrap_or_default().to_owned();
+        text.lines().skip(1).take(3).map(first).collect::<Vec<_>>()
     };
-    assert_eq!(numbers(Sort::Auto), "312");
-    assert_eq!(numbers(Sort::Command), "123");
-    assert_eq!(numbers(Sort::MeanTime), "312");
+    let (one, two, three) = ("sort -n big.txt", "sort -n --parallel=8 big.txt", "gsort -n big.txt");
+    assert_eq!(numbers(Sort::Auto), [three, one, two]);
+    assert_eq!(numbers(Sort::Command), [one, two, three]);
+    assert_eq!(numbers(Sort::MeanTime), [three, one, two]);
 }
 
 #[test]

@@ -8,12 +8,11 @@ use crate::kit::number::{Scale, Unit};
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Sort};
 use crate::kit::text;
-use crate::run::terminal::words;
 use crate::run::terminal::words::{Reasons, measure};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::Order;
-use tarebench_core::run::report::data::{Comparison, MeasureReport, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RunReport, SeriesReport};
 
 /// Index of the program that others are compared with.
 pub(crate) fn reference(report: &RunReport) -> Option<usize> {
@@ -35,10 +34,20 @@ pub(crate) fn parameters(page: &Page<'_>, s: &SeriesReport) -> String {
     all.join(" ")
 }
 
-/// The mean that orders and scales: of PT if all have it, else of ET.
-fn key(s: &SeriesReport, pt: bool) -> Option<f64> {
-    let m = if pt { &s.pt } else { &s.et };
-    m.value().map(|m| m.mean)
+/// The measure that orders: that of the comparisons, else PT, where all programs have it; else ET.
+fn ordering(report: &RunReport) -> Measure {
+    let chosen = report.comparisons.first().map_or(Measure::Pt, |c| c.measure);
+    let mut measured = report.series.iter().filter(|s| s.et.value().is_some());
+    if measured.all(|s| by_measure(s, chosen).value().is_some()) { chosen } else { Measure::Et }
+}
+
+/// What is known of a measure.
+pub(crate) fn by_measure(s: &SeriesReport, m: Measure) -> &Reading<MeasureReport> {
+    match m {
+        Measure::Pt => &s.pt,
+        Measure::Et => &s.et,
+        Measure::Net => &s.net,
+    }
 }
 
 /// Indices of the series in the order of the table's rows.
@@ -51,19 +60,16 @@ pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
         Sort::MeanTime => true,
     };
     if by_mean {
-        let measured = report.series.iter().filter(|s| s.et.value().is_some());
-        let pt = measured.clone().all(|s| s.pt.value().is_some());
-        let of = |i: &usize| key(&report.series[*i], pt).unwrap_or(f64::INFINITY);
-        rows.sort_by(|a, b| of(a).total_cmp(&of(b)));
+        let measure = ordering(report);
+        let mean = |i: &usize| by_measure(&report.series[*i], measure).value().map_or(f64::INFINITY, |m| m.mean);
+        rows.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     }
     rows
 }
 
-type Of = fn(&SeriesReport) -> &Reading<MeasureReport>;
-
 /// Mean and deviation, points below each other.
-fn times(page: &Page<'_>, rows: &[&SeriesReport], of: Of, deviation: bool) -> (Unit, Vec<String>) {
-    let found: Vec<Option<&MeasureReport>> = rows.iter().map(|s| of(s).value()).collect();
+pub(crate) fn times(page: &Page<'_>, rows: &[&SeriesReport], measure: Measure, deviation: bool) -> (Unit, Vec<String>) {
+    let found: Vec<Option<&MeasureReport>> = rows.iter().map(|s| by_measure(s, measure).value()).collect();
     let unit = unit(found.iter().flatten().map(|m| m.mean), page.style.unit);
     let scale = |m: &MeasureReport| Scale::of(m.mean, m.std_dev, Some(unit));
     let means: Vec<Option<String>> = found.iter().map(|m| m.and_then(|m| scale(m).value(m.mean))).collect();
@@ -105,10 +111,7 @@ struct Columns {
     number: Column,
     program: Column,
     pt: Column,
-    error: Column,
     et: Column,
-    samples: Column,
-    discarded: Column,
     ratio: Column,
     verdict: Column,
 }
@@ -118,15 +121,9 @@ fn columns(page: &Page<'_>, report: &RunReport, order: &[usize]) -> Columns {
     let col =
         |head: String, align, cells: Vec<String>| Column::new(head, align, cells.into_iter().map(Cell::new).collect());
     let sign = |u: Unit| u.sign(page.style.unicode);
-    let (pt_unit, pt) = times(page, &rows, |s| &s.pt, true);
-    let (et_unit, et) = times(page, &rows, |s| &s.et, false);
-    let main = |s: &SeriesReport| s.pt.value().or(s.et.value()).cloned();
+    let (pt_unit, pt) = times(page, &rows, Measure::Pt, true);
+    let (et_unit, et) = times(page, &rows, Measure::Et, false);
     let absent = || page.g.absent.to_owned();
-    let of = |f: &dyn Fn(&MeasureReport) -> String| -> Vec<String> {
-        rows.iter().map(|s| main(s).map_or_else(absent, |m| f(&m))).collect()
-    };
-    let errors = of(&|m| m.relative_error.and_then(number::percent).unwrap_or_else(absent));
-    let samples = of(&|m| format!("{}{}", m.samples, if m.trustworthy { "" } else { "!" }));
     let the_reference = reference(report);
     let found = |i: usize| report.comparisons.iter().find(|c| c.series as usize == i);
     let ratios = order.iter().map(|&i| match found(i) {
@@ -145,10 +142,7 @@ fn columns(page: &Page<'_>, report: &RunReport, order: &[usize]) -> Columns {
         number: col("".into(), Align::Right, order.iter().map(|i| (i + 1).to_string()).collect()),
         program: col("program".into(), Align::Left, rows.iter().map(|s| page.style.show(&s.program.label)).collect()),
         pt: Column::new(format!("PT {pm} s.d. [{}]", sign(pt_unit)), Align::Right, strong),
-        error: col("rel. error".into(), Align::Right, errors),
         et: col(format!("ET [{}]", sign(et_unit)), Align::Right, et),
-        samples: col("n".into(), Align::Right, samples),
-        discarded: col("discarded".into(), Align::Left, of(&|m| m.discards())),
         ratio: col("ratio [95%]".into(), Align::Left, ratios.collect()),
         verdict: Column::new("verdict", Align::Left, verdicts.collect()),
     }
@@ -191,18 +185,13 @@ fn draw_fitting(page: &mut Page<'_>, report: &RunReport, order: &[usize], mut co
     grid::draw(page, &columns, 0, 2);
 }
 
-/// Draws the table; without `sections` it also tells what the programs' own sections would have.
-pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, sections: bool) {
+/// Draws the table.
+pub(crate) fn section(page: &mut Page<'_>, report: &RunReport) {
     let order = order(report, page.style.sort);
     page.gap();
     let c = columns(page, report, &order);
     let compared = !report.comparisons.is_empty();
-    let mut times = vec![c.number.clone(), c.program.clone(), c.pt];
-    if sections && compared {
-        times.push(c.et);
-    } else {
-        times.extend([c.error, c.et, c.samples, c.discarded]);
-    }
+    let times = vec![c.number.clone(), c.program.clone(), c.pt, c.et];
     let mut whole = times.clone();
     whole.extend([c.ratio.clone(), c.verdict.clone()]);
     if compared && fit(page, report, &order, &mut whole, 16) {
@@ -221,55 +210,8 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, sections: bool) {
             draw_fitting(page, report, &order, ratios, 4);
         }
     }
-    notes(page, report, sections);
-}
-
-fn notes(page: &mut Page<'_>, report: &RunReport, sections: bool) {
     page.gap();
     comparison_notes(page, report);
-    if sections {
-        return;
-    }
-    let mut reasons = Reasons::default();
-    for (i, s) in report.series.iter().enumerate() {
-        let number = (i + 1).to_string();
-        if s.counted == 0 {
-            reasons.add(&number, &"no sample was taken");
-            continue;
-        }
-        for (name, m) in [("PT", &s.pt), ("ET", &s.et)] {
-            if let Some(why) = m.absent() {
-                reasons.add(&number, &format!("{name} {why}"));
-            }
-        }
-    }
-    for line in shortened(reasons.lines(page), page) {
-        page.hang(&[], Paint::Warn, &format!("program {line}"));
-    }
-    if report.series.iter().filter_map(|s| s.pt.value().or(s.et.value())).any(|m| !m.trustworthy) {
-        let text = "n!: fewer than half of the samples are left; the result is not trustworthy";
-        page.hang(&[], Paint::Warn, text);
-    }
-    let mut reasons = Reasons::default();
-    for (i, s) in report.series.iter().enumerate() {
-        for l in words::failures(page, s, 2) {
-            reasons.add(&(i + 1).to_string(), &l);
-        }
-    }
-    for line in shortened(reasons.lines(page), page) {
-        page.hang(&[], Paint::Bad, &format!("failed: program {line}"));
-    }
-}
-
-/// At most a few lines, and how many more there would be.
-fn shortened(mut lines: Vec<String>, page: &Page<'_>) -> Vec<String> {
-    const LINES: usize = 6;
-    if !page.style.full && lines.len() > LINES {
-        let rest = lines.len() - LINES;
-        lines.truncate(LINES);
-        lines.push(format!("{} and {rest} more lines like these", page.g.dots));
-    }
-    lines
 }
 
 fn comparison_notes(page: &mut Page<'_>, report: &RunReport) {

@@ -1,7 +1,13 @@
 pub mod account;
+pub mod added;
+pub mod answer;
+pub mod brief;
 pub mod compare;
 pub mod conditions;
 pub mod discards;
+pub mod lines;
+pub mod names;
 pub mod program;
 pub mod report;
+pub mod several;
 pub mod words;

@@ -72,7 +72,8 @@ fn heading(page: &mut Page<'_>, report: &RunReport, s: &SeriesReport, index: usi
     }
 }
 
-fn words_of(page: &Page<'_>, s: &SeriesReport) -> String {
+/// The command as a user would read it.
+pub(crate) fn words_of(page: &Page<'_>, s: &SeriesReport) -> String {
     use tarebench_core::run::plan::Command;
     match &s.program.command {
         Command::Argv(words) => {

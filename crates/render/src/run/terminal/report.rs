@@ -2,35 +2,31 @@
 
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
-use crate::run::terminal::{compare, conditions, program};
+use crate::run::terminal::{brief, compare, conditions, program};
 use tarebench_core::run::report::data::RunReport;
-
-/// With more programs than this, only the comparing table is shown, unless all is asked for.
-const SECTIONS: usize = 3;
 
 /// Draws a run for a terminal. Ends with a newline; no line is wider than `style.width` (at least 40).
 pub fn run_report(report: &RunReport, style: &Style) -> String {
     let mut page = Page::new(style);
-    let count = report.series.len();
-    let sections = style.full || count <= SECTIONS;
-    let mut complete = true;
-    if sections {
-        for i in 0..count {
-            complete &= program::section(&mut page, report, i);
-        }
-    }
-    if count > 1 {
-        compare::section(&mut page, report, sections);
-    }
-    conditions::section(&mut page, report);
-    remarks(&mut page, report);
-    if let Some(more) = style.more.as_deref().filter(|_| !sections || !complete) {
-        page.gap();
-        let more = page.style.prose(more);
-        let text = if sections { "All of it:" } else { "Each program's details:" };
-        page.hang(&[], Paint::Dim, &format!("{text} {more}"));
+    if style.full {
+        full(&mut page, report);
+    } else {
+        brief::draw(&mut page, report);
     }
     page.finish()
+}
+
+/// Everything: each program, how they compare, the conditions, what must be said.
+fn full(page: &mut Page<'_>, report: &RunReport) {
+    let count = report.series.len();
+    for i in 0..count {
+        program::section(page, report, i);
+    }
+    if count > 1 {
+        compare::section(page, report);
+    }
+    conditions::section(page, report);
+    remarks(page, report);
 }
 
 fn remarks(page: &mut Page<'_>, report: &RunReport) {

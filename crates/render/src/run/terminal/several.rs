@@ -1,0 +1,224 @@
+//! Three programs or more: a row for each.
+
+use crate::kit::grid;
+use crate::kit::grid::{Align, Cell, Column};
+use crate::kit::number;
+use crate::kit::screen::Page;
+use crate::kit::style::Paint;
+use crate::kit::text;
+use crate::run::terminal::answer::spelled;
+use crate::run::terminal::compare;
+use crate::run::terminal::compare::by_measure;
+use crate::run::terminal::lines::main;
+use crate::run::terminal::names::{is_named, is_scan};
+use crate::run::terminal::program::words_of;
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
+
+/// Columns between columns.
+const GAP: usize = 2;
+/// Narrowest column of names.
+const NAME: usize = 10;
+
+fn head(m: Measure) -> &'static str {
+    match m {
+        Measure::Pt => "CPU",
+        Measure::Et => "elapsed",
+        Measure::Net => "net",
+    }
+}
+
+/// The measure that the table is about, and the one beside it.
+fn measures(report: &RunReport) -> (Measure, Measure) {
+    let any_pt = report.series.iter().any(|s| s.pt.value().is_some());
+    let automatic = if any_pt { Measure::Pt } else { Measure::Et };
+    let first = report.comparisons.first().map_or(automatic, |c| c.measure);
+    (first, if first == Measure::Et { Measure::Pt } else { Measure::Et })
+}
+
+/// Draws the table and how to read it.
+pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
+    let order = compare::order(report, page.style.sort);
+    let (first, second) = measures(report);
+    let disagree = report.comparisons.iter().any(|c| c.disagreeing().is_some());
+    let mut columns = vec![name_column(page, report, &order, names), time_column(page, report, &order, first)];
+    let bar = is_scan(report).then(|| bars(page, report, &order, first));
+    let compared = !report.comparisons.is_empty();
+    if compared {
+        columns.push(ratios(page, report, &order, first));
+        columns.extend(bar);
+        columns.push(verdicts(page, report, &order, first));
+    } else {
+        columns.extend(bar);
+    }
+    if report.series.iter().any(|s| by_measure(s, second).value().is_some()) {
+        if disagree {
+            columns.push(ratios(page, report, &order, second));
+            columns.push(verdicts(page, report, &order, second));
+        }
+        columns.push(time_column(page, report, &order, second));
+    }
+    columns.push(samples(report, &order));
+    fit(page, &mut columns);
+    commands(page, report, &order, names, &mut columns);
+    grid::draw(page, &columns, 0, GAP);
+    if compared {
+        note(page, report, names, first);
+    }
+}
+
+/// Leaves out the last columns, then shortens names, until the table fits.
+fn fit(page: &Page<'_>, columns: &mut Vec<Column>) {
+    let over = |columns: &[Column]| grid::total(columns, GAP).saturating_sub(page.width());
+    while columns.len() > 3 && over(columns) > columns[0].width().saturating_sub(NAME) {
+        columns.pop();
+    }
+    if over(columns) > columns[0].width().saturating_sub(NAME) && columns.len() > 2 {
+        // The interval goes before the ratio does.
+        for cell in &mut columns[2].cells {
+            let end = cell.text.find(" [").unwrap_or(cell.text.len());
+            cell.text.truncate(end);
+        }
+        columns[2].head = "ratio".to_owned();
+    }
+    let width = columns[0].width().saturating_sub(over(columns)).max(4);
+    grid::shrink(&mut columns[0], width, page.g.dots);
+}
+
+fn name_column(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[String]) -> Column {
+    let cells = order.iter().map(|&i| Cell::new(names.get(i).cloned().unwrap_or_default()).paint(Paint::Strong));
+    let mut head = if is_scan(report) { "parameters" } else { "program" }.to_owned();
+    if page.narrow() {
+        head.truncate(NAME);
+    }
+    Column::new(head, Align::Left, cells.collect())
+}
+
+fn time_column(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
+    let rows: Vec<&SeriesReport> = order.iter().map(|&i| &report.series[i]).collect();
+    let (unit, cells) = compare::times(page, &rows, m, true);
+    let head = format!("{} [{}]", head(m), unit.sign(page.style.unicode));
+    Column::new(head, Align::Right, cells.into_iter().map(Cell::new).collect())
+}
+
+fn found(report: &RunReport, series: usize) -> Option<&Comparison> {
+    report.comparisons.iter().find(|c| c.series as usize == series)
+}
+
+fn is_reference(report: &RunReport, series: usize) -> bool {
+    compare::reference(report) == Some(series)
+}
+
+/// Ratio and interval by a measure; the comparison's own where that is its measure.
+fn by(c: &Comparison, m: Measure) -> Option<MeasureRatio> {
+    let own = || MeasureRatio {
+        measure: m,
+        ratio: c.ratio,
+        interval: c.interval.clone(),
+        pairs: c.pairs,
+        verdict: c.verdict,
+    };
+    if c.measure == m { Some(own()) } else { c.by(m).cloned() }
+}
+
+fn ratios(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
+    let absent = || page.g.absent.to_owned();
+    let found: Vec<Option<MeasureRatio>> = order.iter().map(|&i| found(report, i).and_then(|c| by(c, m))).collect();
+    let half = |r: &MeasureRatio| r.interval.as_ref().ok().map(|i| i.half_width());
+    let decimals = |r: &MeasureRatio| number::ratio_decimals(r.ratio, half(r)).min(4);
+    let text: Vec<Option<String>> = order
+        .iter()
+        .zip(&found)
+        .map(|(&i, r)| match r {
+            Some(r) => number::fixed(r.ratio, decimals(r)),
+            None => is_reference(report, i).then(|| "1".to_owned()),
+        })
+        .collect();
+    let set = grid::at_point(&text, page.g.absent);
+    let cell = |(text, r): (String, &Option<MeasureRatio>)| match r {
+        Some(r) => {
+            let show = |v: f64| number::fixed(v, decimals(r)).unwrap_or_else(absent);
+            let interval =
+                r.interval.as_ref().map_or(String::new(), |i| format!(" [{}, {}]", show(i.low), show(i.high)));
+            Cell::new(format!("{text}{interval}"))
+        }
+        None => Cell::new(text),
+    };
+    Column::new(format!("{} ratio [95%]", head(m)), Align::Left, set.into_iter().zip(&found).map(cell).collect())
+}
+
+fn verdicts(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
+    let cell = |&i: &usize| match found(report, i).and_then(|c| by(c, m)).map(|r| r.verdict) {
+        Some(Verdict::Faster) => Cell::new("faster").paint(Paint::Good),
+        Some(Verdict::Slower) => Cell::new("slower").paint(Paint::Bad),
+        Some(Verdict::Undecided) => Cell::new("unclear").paint(Paint::Warn),
+        None if is_reference(report, i) => Cell::new("reference").paint(Paint::Dim),
+        None => Cell::new(page.g.absent),
+    };
+    Column::new("", Align::Left, order.iter().map(cell).collect())
+}
+
+/// A bar for each mean, the largest over the whole width.
+fn bars(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
+    let wide = if page.width() < 120 { 8 } else { 16 };
+    let mean = |&i: &usize| by_measure(&report.series[i], m).value().map_or(0.0, |m| m.mean);
+    let most = order.iter().map(mean).filter(|m| m.is_finite()).fold(0.0, f64::max);
+    let cell = |i: &usize| {
+        let share = mean(i) / most;
+        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+        Cell::new(bar(share, wide, page.style.unicode)).paint(Paint::Dim)
+    };
+    Column::new("", Align::Left, order.iter().map(cell).collect())
+}
+
+fn bar(share: f64, wide: usize, unicode: bool) -> String {
+    if !unicode {
+        return "#".repeat((share * wide as f64).round() as usize);
+    }
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share * wide as f64 * 8.0).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+fn samples(report: &RunReport, order: &[usize]) -> Column {
+    let cell = |&i: &usize| {
+        let s = &report.series[i];
+        let kept = main(s).map_or(0, |m| m.retained);
+        let failed = s.failures.iter().filter(|f| !f.warmup && !f.ignored).count();
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        let warn = main(s).is_none_or(|m| !m.trustworthy) || !failed.is_empty();
+        let text = if kept == s.counted { kept.to_string() } else { format!("{kept} of {}{failed}", s.counted) };
+        Cell::new(text).paint(if warn { Paint::Warn } else { Paint::Plain })
+    };
+    Column::new("samples", Align::Left, order.iter().map(cell).collect())
+}
+
+/// The commands, where names stand for them and there is room for enough of each.
+fn commands(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[String], columns: &mut Vec<Column>) {
+    let of = |&i: &usize| {
+        let command = words_of(page, &report.series[i]);
+        let other = is_named(page, &report.series[i]) || names.get(i) != Some(&command);
+        Cell::new(if other { command } else { String::new() }).paint(Paint::Dim)
+    };
+    let mut column = Column::new("command", Align::Left, order.iter().map(of).collect());
+    let room = page.width().saturating_sub(grid::total(columns, GAP) + GAP);
+    if room < column.width().min(24) || column.cells.iter().all(|c| c.text.is_empty()) {
+        return;
+    }
+    grid::shrink(&mut column, room, page.g.dots);
+    columns.push(column);
+}
+
+fn note(page: &mut Page<'_>, report: &RunReport, names: &[String], m: Measure) {
+    let Some(c) = report.comparisons.first() else { return };
+    let reference = names.get(c.reference as usize).map_or("", String::as_str);
+    let pairs = || report.comparisons.iter().map(|c| c.pairs);
+    let (least, most) = (pairs().min().unwrap_or(0), pairs().max().unwrap_or(0));
+    let pairs = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let mixed = report.comparisons.iter().any(|c| c.measure != m);
+    let mixed = if mixed { " (elapsed time where there is none)" } else { "" };
+    let text = format!("ratio: {} relative to {reference}{mixed}; medians of {pairs} pairs", spelled(m));
+    let shorter = format!("ratio: to {reference}, {pairs} pairs");
+    let fitting = if text::columns(&text) <= page.width() { text } else { shorter };
+    page.hang(&[], Paint::Dim, &fitting);
+}
