@@ -16,6 +16,12 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
         return self_check::run(rounds, &args.style.show()?);
     }
     let plan = plan::build(&args)?;
+    if plan.sequential_for_setups() && args.count.order.is_none() {
+        eprintln!(
+            "tare: the programs run one after the other, each after its own setup command, since a setup may undo another's \
+             (--independent-setup: they do not)"
+        );
+    }
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
     let mut place = args.store.place()?;
@@ -46,6 +52,7 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
     };
     match measured.why {
         Why::Finished if report.series.iter().any(|s| s.failures.iter().any(|f| !f.ignored)) => Ok(Exit::ProgramFailed),
+        Why::Finished if !measured.failed_cleanups.is_empty() => Ok(Exit::ProgramFailed),
         Why::Finished => Ok(Exit::Done),
         Why::Interrupted(signal) => {
             let n = measured.samples.len();

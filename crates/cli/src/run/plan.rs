@@ -7,10 +7,11 @@ use crate::run::args::OrderArg;
 use crate::run::args::RunArgs;
 use crate::run::args::WhatArgs;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use tarebench::core::base::name::Name;
 use tarebench::core::run::plan::{
-    Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount, Sched,
+    Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount, Sched, choose_order,
 };
 
 /// Most combinations of parameters, against a slip of the finger.
@@ -32,11 +33,10 @@ pub fn build(args: &RunArgs) -> Result<Plan, Failure> {
     let c = &args.conditions;
     let env: Vec<(Name, Name)> =
         c.env.iter().map(|(k, v)| (Name::new(k.as_bytes()), Name::new(v.as_bytes()))).collect();
-    let output = match (c.show_output, c.output.as_bytes()) {
-        (true, _) | (_, b"inherit") => Output::Inherit,
-        (_, b"null") => Output::Null,
-        (_, b"pipe") => Output::Pipe,
-        (_, file) => Output::File(Name::new(absolute(file)?)),
+    let output = match (c.show_output, c.output.as_slice()) {
+        (true, _) => Output::Inherit,
+        (false, [one]) => output(one.as_bytes())?,
+        (false, _) => Output::Null,
     };
     let input = match c.input.as_bytes() {
         b"inherit" => Input::Inherit,
@@ -56,13 +56,15 @@ pub fn build(args: &RunArgs) -> Result<Plan, Failure> {
             .into_vec(),
     };
     let cpus = c.cpus.as_deref().map(cpu_list).transpose()?.unwrap_or_default();
+    let order = args.count.order.map(|o| match o {
+        OrderArg::Rounds => Order::Rounds,
+        OrderArg::Random => Order::Random,
+        OrderArg::Sequential => Order::Sequential,
+    });
+    let programs = programs(args)?;
     Ok(Plan {
-        programs: programs(args)?,
-        order: match args.count.order {
-            OrderArg::Rounds => Order::Rounds,
-            OrderArg::Random => Order::Random,
-            OrderArg::Sequential => Order::Sequential,
-        },
+        order: choose_order(order, &programs, args.hooks.independent_setup)?,
+        programs,
         seed: args.count.seed,
         warmup: args.count.warmup,
         runs: run_count(&args.count)?,
@@ -87,7 +89,27 @@ pub fn build(args: &RunArgs) -> Result<Plan, Failure> {
         account: !c.no_account,
         tags: c.tag.iter().cloned().collect(),
         require: args.statistics.require.clone(),
+        hook_shell: hook_shell(&args.what)?,
+        independent_setups: args.hooks.independent_setup,
         purpose: None,
+    })
+}
+
+/// Where a program's output goes, by one value of `--output`.
+fn output(text: &[u8]) -> Result<Output, Failure> {
+    Ok(match text {
+        b"inherit" => Output::Inherit,
+        b"null" => Output::Null,
+        b"pipe" => Output::Pipe,
+        file => Output::File(Name::new(absolute(file)?)),
+    })
+}
+
+/// The shell that was chosen for the programs runs the hooks, too.
+fn hook_shell(what: &WhatArgs) -> Result<Vec<Name>, Failure> {
+    Ok(match command(what, "true", &[])? {
+        Command::Shell { shell, .. } => shell,
+        Command::Argv(_) => Vec::new(),
     })
 }
 
@@ -182,11 +204,29 @@ fn programs(args: &RunArgs) -> Result<Vec<Program>, Failure> {
             programs.push(program(label, command(what, &text, &words)?, values.clone(), hooks, false));
         }
     }
+    outputs(&args.conditions.output, &mut programs)?;
     if what.command_name.len() > programs.len() - first {
         let (names, n) = (what.command_name.len(), programs.len() - first);
         return Err(Failure::usage(format!("{names} names (-n) for {n} programs")));
     }
     Ok(programs)
+}
+
+/// Several `--output`: one for each program, the reference first.
+fn outputs(list: &[OsString], programs: &mut [Program]) -> Result<(), Failure> {
+    if list.len() < 2 {
+        return Ok(());
+    }
+    if list.len() != programs.len() {
+        let (n, all) = (list.len(), programs.len());
+        return Err(Failure::usage(format!(
+            "--output is given {n} times for {all} programs: expected once, or once for each"
+        )));
+    }
+    for (program, text) in programs.iter_mut().zip(list) {
+        program.output = Some(output(text.as_bytes())?);
+    }
+    Ok(())
 }
 
 struct Hooks {
@@ -234,6 +274,7 @@ fn program(
         conclude: hooks.conclude,
         setup: hooks.setup,
         cleanup: hooks.cleanup,
+        output: None,
         reference,
     }
 }
