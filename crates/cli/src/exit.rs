@@ -91,6 +91,13 @@ impl From<tarebench::documents::DocumentError> for Failure {
     }
 }
 
+impl From<tarebench::core::run::plan::DependentSetups> for Failure {
+    fn from(e: tarebench::core::run::plan::DependentSetups) -> Failure {
+        Failure::usage(format!("{e}: every program would be timed with what the last setup command made"))
+            .hint("use --order sequential, or --independent-setup if no setup undoes another's")
+    }
+}
+
 impl From<tarebench::run::session::SessionError> for Failure {
     fn from(e: tarebench::run::session::SessionError) -> Failure {
         use tarebench::run::session::SessionError as S;
@@ -98,6 +105,7 @@ impl From<tarebench::run::session::SessionError> for Failure {
             S::Store(e) => e.into(),
             S::Required(_) => Failure { exit: Exit::Required, message: e.to_string(), hint: None },
             S::NoProfile(_) | S::NotResumable(_) => Failure::usage(e.to_string()),
+            S::DependentSetups(e) => e.into(),
             S::Run(e) => match e {
                 tarebench::RunError::Plan(text) => Failure::usage(text),
                 other => Failure::system(other),

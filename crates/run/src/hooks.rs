@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use tarebench_core::base::name::Name;
 use tarebench_sys::signals::Signals;
-use tarebench_sys::spawn::{Child, Launch, spawn};
+use tarebench_sys::spawn::{Child, Launch, resolve, spawn};
 use tarebench_sys::wait::{Ended, Woken, has_ended, is_stopped, reap, wait};
 use tarebench_sys::{SysError, process};
 
@@ -18,29 +19,31 @@ pub enum HookError {
     Interrupted(i32),
 }
 
-/// Runs `script` by `/bin/sh -c` in `cwd` and waits for it.
-///
-/// Its output is discarded, unless `show`; the end of its standard error is kept for the message.
+/// Where and by what a hook runs.
+pub struct Place<'a> {
+    /// The shell and its arguments before `-c`; empty: `/bin/sh`.
+    pub shell: &'a [Name],
+    /// Working directory.
+    pub cwd: &'a [u8],
+    /// The whole environment, `KEY=value`.
+    pub env: &'a [Vec<u8>],
+    /// Show its output on tare's standard error rather than discard it.
+    pub show: bool,
+}
+
+/// Runs `script` by the shell and waits for it. The end of a discarded standard error is kept for the message.
 ///
 /// # Errors
 /// [`HookError`].
-pub fn run(
-    kind: &str,
-    script: &str,
-    cwd: &[u8],
-    env: &[Vec<u8>],
-    show: bool,
-    signals: &Signals,
-) -> Result<(), HookError> {
+pub fn run(kind: &str, script: &str, place: &Place<'_>, signals: &Signals) -> Result<(), HookError> {
     let broken = |e: SysError| HookError::Failed(format!("{kind} command `{script}` could not be run: {e}"));
-    let argv = [&b"sh"[..], b"-c", script.as_bytes()];
-    let mut launch = Launch::new(Path::new("/bin/sh"), argv, env.iter().map(Vec::as_slice)).map_err(broken)?;
-    launch.cwd(cwd).map_err(broken)?;
+    let mut launch = launch_of(script, place).map_err(broken)?;
+    launch.cwd(place.cwd).map_err(broken)?;
     let open_null = || File::options().read(true).write(true).open("/dev/null");
     let io = |e| broken(SysError::io("open /dev/null", e));
     launch.stdio(0, open_null().map_err(io)?.into());
     let mut errors = None;
-    if show {
+    if place.show {
         launch.stdio(1, standard_error().map_err(io)?);
     } else {
         launch.stdio(1, open_null().map_err(io)?.into());
@@ -75,6 +78,19 @@ pub fn run(
     };
     let said = errors.map(last_words).unwrap_or_default();
     Err(HookError::Failed(format!("{kind} command `{script}` failed with {how}{said}")))
+}
+
+fn launch_of(script: &str, place: &Place<'_>) -> Result<Launch, SysError> {
+    use std::os::unix::ffi::OsStrExt;
+    let env = place.env.iter().map(Vec::as_slice);
+    let Some(name) = place.shell.first() else {
+        return Launch::new(Path::new("/bin/sh"), [&b"sh"[..], b"-c", script.as_bytes()], env);
+    };
+    let path = place.env.iter().find_map(|v| v.strip_prefix(b"PATH=")).unwrap_or(b"/usr/local/bin:/usr/bin:/bin");
+    let cwd = Path::new(std::ffi::OsStr::from_bytes(place.cwd));
+    let shell = resolve(name.as_bytes(), path, cwd)?;
+    let words = place.shell.iter().map(Name::as_bytes);
+    Launch::new(&shell, words.chain([&b"-c"[..], script.as_bytes()]), env)
 }
 
 /// Asks a hook and all of its group to end; makes them after half a second.

@@ -45,28 +45,6 @@ pub struct Execution {
     pub interrupted: Option<i32>,
 }
 
-/// The seam between the run loop and real programs.
-pub trait Launcher {
-    /// Executes program `series` once. `environment` holds the variables of this sample, `KEY=value`.
-    /// `end_tree` is called to end the whole tree when it must be.
-    ///
-    /// # Errors
-    /// Only what makes further measuring senseless; a program that cannot be started is an [`Outcome`].
-    fn execute(
-        &mut self,
-        series: usize,
-        environment: &[Vec<u8>],
-        cgroup: Option<BorrowedFd<'_>>,
-        end_tree: &mut dyn FnMut(i32, bool),
-        signals: &Signals,
-    ) -> Result<Execution, RunError>;
-
-    /// Processes that help tare, which are no daemons.
-    fn helpers(&self) -> Vec<i32> {
-        Vec::new()
-    }
-}
-
 /// Starts real processes.
 pub struct ProcessLauncher {
     plan: Plan,
@@ -109,9 +87,10 @@ impl ProcessLauncher {
             [] => (None, None),
             cpus => keep_to_other_cpus(cpus).map(|(set, before)| (Some(set), Some(before)))?,
         };
-        let (drain, drain_pipe) = match plan.output {
-            Output::Pipe => start_drain().map(|(d, p)| (Some(d), Some(p)))?,
-            _ => (None, None),
+        let piped = plan.programs.iter().any(|p| *plan.output_of(p) == Output::Pipe);
+        let (drain, drain_pipe) = match piped {
+            true => start_drain().map(|(d, p)| (Some(d), Some(p)))?,
+            false => (None, None),
         };
         Ok(ProcessLauncher {
             plan: plan.clone(),
@@ -136,7 +115,7 @@ impl ProcessLauncher {
         if !std::env::current_dir().is_ok_and(|d| d == cwd) {
             launch.cwd(self.plan.cwd.as_bytes())?;
         }
-        self.streams(&mut launch)?;
+        self.streams(program, &mut launch)?;
         if let Some(cpus) = self.cpus {
             launch.cpus(cpus);
         }
@@ -158,7 +137,7 @@ impl ProcessLauncher {
         Ok(launch)
     }
 
-    fn streams(&self, launch: &mut Launch) -> Result<(), SysError> {
+    fn streams(&self, program: &Program, launch: &mut Launch) -> Result<(), SysError> {
         let open = |options: &mut std::fs::OpenOptions, name: &[u8]| {
             let name = OsString::from_vec(name.to_vec());
             // Relative names are relative to where tare was started, as in a shell's redirection.
@@ -170,7 +149,7 @@ impl ProcessLauncher {
             Input::File(name) => launch.stdio(0, open(File::options().read(true), name.as_bytes())?),
             Input::Inherit => {}
         }
-        match (&self.plan.output, &self.drain_pipe) {
+        match (self.plan.output_of(program), &self.drain_pipe) {
             (Output::Inherit, _) => {}
             (Output::File(name), _) => {
                 launch.stdio(1, open(File::options().append(true).create(true), name.as_bytes())?);
@@ -231,13 +210,19 @@ impl Drop for ProcessLauncher {
     }
 }
 
-impl Launcher for ProcessLauncher {
-    fn helpers(&self) -> Vec<i32> {
+impl ProcessLauncher {
+    /// Processes that help tare, which are no daemons.
+    pub fn helpers(&self) -> Vec<i32> {
         self.drain.iter().map(|d| d.id() as i32).collect()
     }
 
-    fn execute(
-        &mut self,
+    /// Executes program `series` once. `environment` holds the variables of this sample, `KEY=value`.
+    /// `end_tree` is called to end the whole tree when it must be.
+    ///
+    /// # Errors
+    /// Only what makes further measuring senseless; a program that cannot be started is an [`Outcome`].
+    pub fn execute(
+        &self,
         series: usize,
         environment: &[Vec<u8>],
         cgroup: Option<BorrowedFd<'_>>,

@@ -3,18 +3,18 @@
 use crate::RunError;
 use crate::account::AccountCollector;
 use crate::daemons::{DaemonCollector, Roles, own_pid};
-use crate::launch::{Execution, Launcher};
+use crate::launch::{Execution, ProcessLauncher};
 use crate::process_time::PtCollector;
+use crate::sampler::Request;
 use std::collections::HashSet;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::run::schedule::Slot;
 use tarebench_core::sample::account::{Account, Counters, Estimate};
 use tarebench_core::sample::daemons::Daemons;
-use tarebench_core::sample::data::{Fate, Sample, Survivor, Usage};
+use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Sample, Survivor, Usage};
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cgroup::Leaf;
 use tarebench_sys::procfs::{parse_steal, read_below};
@@ -32,28 +32,16 @@ pub struct Collectors {
     pub account: Reading<AccountCollector>,
 }
 
-/// The particulars of one sample.
-pub struct Request<'a> {
-    /// Which series, phase and number.
-    pub slot: Slot,
-    /// Position in the run.
-    pub seq: u32,
-    /// Variables of this sample, `KEY=value`.
-    pub environment: &'a [Vec<u8>],
-    /// Length of the padding variable among them.
-    pub padding: u32,
-    /// Keep what outlives the program.
-    pub leave_running: bool,
-}
-
-/// Takes one sample. The second value is the signal that asked tare to end meanwhile.
+/// Takes one sample; `leave_running` keeps what outlives the program. The second value is the signal that asked tare to end
+/// meanwhile.
 ///
 /// # Errors
 /// Only what makes further measuring senseless.
 pub fn take(
-    launcher: &mut dyn Launcher,
+    launcher: &mut ProcessLauncher,
     collectors: &mut Collectors,
     request: &Request<'_>,
+    leave_running: bool,
     signals: &Signals,
 ) -> Result<(Sample, Option<i32>), RunError> {
     let mut tree = Tree::before(launcher.helpers());
@@ -92,7 +80,7 @@ pub fn take(
     let (observed, alive) = observe(daemons, &roles, &execution, &tree)?;
     let meanwhile = execution.orphans.iter().filter(|o| !tree.outsiders.contains(&o.0)).map(|o| o.1);
     let mut orphans: Vec<CpuTime> = meanwhile.collect();
-    let survivors = settle_survivors(pt.leaf(), &tree, alive.clone(), request.leave_running, &mut orphans);
+    let survivors = settle_survivors(pt.leaf(), &tree, alive.clone(), leave_running, &mut orphans);
     tree.reap(&mut orphans);
     roles.members = roles.members.map(|_| alive.iter().map(|a| a.0).collect());
     let (exit_records, peak) = match daemons {
@@ -128,6 +116,33 @@ pub fn take(
         environment_padding: request.padding,
     };
     Ok((sample, execution.interrupted))
+}
+
+/// The record of a sample whose program was not started, as a hook before it failed.
+pub fn not_taken(request: &Request<'_>, error: String) -> Sample {
+    let absent = || Absent::NotAsked("the program was not started".into());
+    let now = Execution::nothing();
+    Sample {
+        series: request.slot.series,
+        seq: request.seq,
+        index: request.slot.index,
+        phase: request.slot.phase,
+        wall_clock: now.wall_clock,
+        start: now.start,
+        end: now.end,
+        outcome: Outcome::HookFailed { error },
+        process_times: Reading::Absent(absent()),
+        usage: Reading::Absent(absent()),
+        peak_memory: Reading::Absent(absent()),
+        daemons: Reading::Absent(absent()),
+        survivors: Vec::new(),
+        own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
+        steal: Reading::Absent(absent()),
+        account: Reading::Absent(absent()),
+        estimate: Reading::Absent(absent()),
+        counters: Reading::Absent(absent()),
+        environment_padding: request.padding,
+    }
 }
 
 /// Starts and reaps a trivial program until that is no faster than the time before, so that every sample finds the

@@ -229,6 +229,8 @@ fn blank(name: &str) -> Plan {
         account: false,
         tags: BTreeMap::from([(TAG.to_owned(), name.to_owned())]),
         require: Vec::new(),
+        hook_shell: vec![],
+        independent_setups: false,
         purpose: None,
     }
 }
@@ -242,6 +244,7 @@ fn inc(length: Nanos, words: Vec<Name>) -> Program {
         conclude: None,
         setup: None,
         cleanup: None,
+        output: None,
         reference: false,
     }
 }

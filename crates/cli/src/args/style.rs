@@ -54,7 +54,8 @@ impl PlainStyleArgs {
     }
 
     fn with_rows(&self, full: bool) -> Result<Show, Failure> {
-        StyleArgs { style: self.style, time_unit: None, sort: SortArg::Auto, full, account: false, compare_by: None }.show()
+        StyleArgs { style: self.style, time_unit: None, sort: SortArg::Auto, full, account: false, compare_by: None }
+            .show()
     }
 }
 

@@ -69,9 +69,9 @@ pub struct CountArgs {
     /// Begin no further round after so long: 500ms, 90s, 10min, 2h; a bare number is seconds
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Nanos>,
-    /// Order of several programs
-    #[arg(long, value_enum, default_value_t = OrderArg::Rounds)]
-    pub order: OrderArg,
+    /// Order of several programs [default: rounds; sequential if their setup commands differ]
+    #[arg(long, value_enum)]
+    pub order: Option<OrderArg>,
     /// Seed of the random order and of the environment's padding
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -90,6 +90,9 @@ pub struct HookArgs {
     /// Before a program's first sample
     #[arg(short, long, value_name = "CMD")]
     pub setup: Option<String>,
+    /// State that no program's setup undoes another's, so that the programs can run in rounds
+    #[arg(long, requires = "setup")]
+    pub independent_setup: bool,
     /// Before each sample; given once, or once for each program, the reference first
     #[arg(short, long, value_name = "CMD")]
     pub prepare: Vec<String>,
@@ -105,9 +108,10 @@ pub struct HookArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub struct ConditionArgs {
-    /// Standard output and error: null, pipe, inherit, or a file, to which standard output is appended
-    #[arg(long, value_name = "WHERE", default_value = "null")]
-    pub output: OsString,
+    /// Standard output and error: null, pipe, inherit, or a file, to which standard output is appended; given once, or once
+    /// for each program [default: null]
+    #[arg(long, value_name = "WHERE")]
+    pub output: Vec<OsString>,
     /// As --output inherit
     #[arg(long, conflicts_with = "output")]
     pub show_output: bool,

@@ -25,6 +25,12 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     let Built { plan, by_shell } = plan::build(&args)?;
     startable::check(&plan)?;
+    if plan.sequential_for_setups() && args.count.order.is_none() {
+        eprintln!(
+            "tare: the programs run one after the other, each after its own setup command, since a setup may undo another's \
+             (--independent-setup: they do not)"
+        );
+    }
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
     if !show.is_quiet() {
@@ -88,7 +94,10 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
         None => f,
     };
     match measured.why {
-        Why::Finished => ended(&report),
+        Why::Finished => match ended(&report)? {
+            Exit::Done if !measured.failed_cleanups.is_empty() => Ok(Exit::ProgramFailed),
+            exit => Ok(exit),
+        },
         Why::Interrupted(signal) => {
             let n = measured.samples.len();
             let message = format!("interrupted by signal {signal}; {n} samples are kept");

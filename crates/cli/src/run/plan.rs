@@ -5,11 +5,14 @@ use crate::exit::Failure;
 use crate::run::args::CountArgs;
 use crate::run::args::OrderArg;
 use crate::run::args::RunArgs;
-use crate::run::programs::{Programs, programs};
+use crate::run::programs::{Programs, explicit_shell, programs};
 use crate::run::shell::ShellSyntax;
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use tarebench::core::base::name::Name;
-use tarebench::core::run::plan::{IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount, Sched};
+use tarebench::core::run::plan::{
+    IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount, Sched, choose_order,
+};
 
 /// Refuses what cannot be a number of standard deviations.
 pub fn check_sigma(sigma: f64) -> Result<f64, Failure> {
@@ -35,15 +38,14 @@ pub fn build(args: &RunArgs) -> Result<Built, Failure> {
     Ok(Built { plan: plan(args, programs)?, by_shell })
 }
 
-fn plan(args: &RunArgs, programs: Vec<Program>) -> Result<Plan, Failure> {
+fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<Plan, Failure> {
     let c = &args.conditions;
     let env: Vec<(Name, Name)> =
         c.env.iter().map(|(k, v)| (Name::new(k.as_bytes()), Name::new(v.as_bytes()))).collect();
-    let output = match (c.show_output, c.output.as_bytes()) {
-        (true, _) | (_, b"inherit") => Output::Inherit,
-        (_, b"null") => Output::Null,
-        (_, b"pipe") => Output::Pipe,
-        (_, file) => Output::File(Name::new(absolute(file)?)),
+    let output = match (c.show_output, c.output.as_slice()) {
+        (true, _) => Output::Inherit,
+        (false, [one]) => output(one.as_bytes())?,
+        (false, _) => Output::Null,
     };
     let input = match c.input.as_bytes() {
         b"inherit" => Input::Inherit,
@@ -63,13 +65,15 @@ fn plan(args: &RunArgs, programs: Vec<Program>) -> Result<Plan, Failure> {
             .into_vec(),
     };
     let cpus = c.cpus.as_deref().map(cpu_list).transpose()?.unwrap_or_default();
+    let order = args.count.order.map(|o| match o {
+        OrderArg::Rounds => Order::Rounds,
+        OrderArg::Random => Order::Random,
+        OrderArg::Sequential => Order::Sequential,
+    });
+    outputs(&c.output, &mut programs)?;
     Ok(Plan {
+        order: choose_order(order, &programs, args.hooks.independent_setup)?,
         programs,
-        order: match args.count.order {
-            OrderArg::Rounds => Order::Rounds,
-            OrderArg::Random => Order::Random,
-            OrderArg::Sequential => Order::Sequential,
-        },
         seed: args.count.seed,
         warmup: args.count.warmup,
         runs: run_count(&args.count)?,
@@ -94,7 +98,19 @@ fn plan(args: &RunArgs, programs: Vec<Program>) -> Result<Plan, Failure> {
         account: !c.no_account,
         tags: c.tag.iter().cloned().collect(),
         require: args.statistics.require.clone(),
+        hook_shell: explicit_shell(&args.what)?,
+        independent_setups: args.hooks.independent_setup,
         purpose: None,
+    })
+}
+
+/// Where a program's output goes, by one value of `--output`.
+fn output(text: &[u8]) -> Result<Output, Failure> {
+    Ok(match text {
+        b"inherit" => Output::Inherit,
+        b"null" => Output::Null,
+        b"pipe" => Output::Pipe,
+        file => Output::File(Name::new(absolute(file)?)),
     })
 }
 
@@ -149,4 +165,21 @@ fn sched(text: &str) -> Result<Sched, Failure> {
         "nice" => value.parse().ok().filter(|n| (-20..=19).contains(n)).map(Sched::Nice).ok_or_else(bad),
         _ => Err(bad()),
     }
+}
+
+/// Several `--output`: one for each program, the reference first.
+fn outputs(list: &[OsString], programs: &mut [Program]) -> Result<(), Failure> {
+    if list.len() < 2 {
+        return Ok(());
+    }
+    if list.len() != programs.len() {
+        let (n, all) = (list.len(), programs.len());
+        return Err(Failure::usage(format!(
+            "--output is given {n} times for {all} programs: expected once, or once for each"
+        )));
+    }
+    for (program, text) in programs.iter_mut().zip(list) {
+        program.output = Some(output(text.as_bytes())?);
+    }
+    Ok(())
 }

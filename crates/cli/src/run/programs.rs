@@ -150,6 +150,7 @@ impl Hooks<'_> {
             conclude: self.pick(&h.conclude, "conclude", place)?,
             setup: once(&h.setup),
             cleanup: once(&h.cleanup),
+            output: None,
             reference,
         })
     }
@@ -172,6 +173,14 @@ impl Hooks<'_> {
         };
         Ok(given.map(|s| substitute(s, self.values)))
     }
+}
+
+/// The shell that was chosen for the programs, which runs the hooks, too; empty if none was.
+pub fn explicit_shell(what: &WhatArgs) -> Result<Vec<Name>, Failure> {
+    Ok(match Chosen::of(what)? {
+        Chosen::Shell(shell) => names(shell),
+        Chosen::Auto | Chosen::No => Vec::new(),
+    })
 }
 
 /// What runs the strings.

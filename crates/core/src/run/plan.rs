@@ -53,6 +53,9 @@ pub struct Program {
     pub setup: Option<String>,
     /// Run once after its last sample, however that ended.
     pub cleanup: Option<String>,
+    /// Where its standard output and error go; `None`: as [`Plan::output`] says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
     /// Others are compared with it.
     pub reference: bool,
 }
@@ -234,7 +237,7 @@ pub struct Plan {
     pub sigma: f64,
     /// Profile of the first check.
     pub profile: ProfileChoice,
-    /// Standard output and error.
+    /// Standard output and error of the programs that name nothing else.
     pub output: Output,
     /// Standard input.
     pub input: Input,
@@ -258,12 +261,69 @@ pub struct Plan {
     pub tags: BTreeMap<String, String>,
     /// Protocol steps without which nothing is measured (`v1` … `v6`).
     pub require: Vec<String>,
+    /// Shell that runs the hooks: its program and arguments before `-c`; empty: `/bin/sh`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hook_shell: Vec<Name>,
+    /// The user states that no program's setup undoes another's, so that they may all run first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub independent_setups: bool,
     /// What it is for, if not for timing the user's programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Purpose>,
 }
 
+/// An order was asked for in which every setup runs before the first counted sample, but the programs' setups differ: the last
+/// one may undo the others (two builds in one folder), and every series would time its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the programs' setup commands differ, and in this order all of them run before the first counted sample")]
+pub struct DependentSetups {
+    /// The order asked for.
+    pub order: Order,
+}
+
+/// Whether one program's setup may undo another's: they are not all the same.
+pub fn setups_differ(programs: &[Program]) -> bool {
+    programs.iter().zip(programs.iter().skip(1)).any(|(a, b)| a.setup != b.setup)
+}
+
+/// The order of these programs: the one that was asked for, else rounds. Where setups differ and are not stated to be
+/// independent, only sequential order measures what each of them made.
+///
+/// # Errors
+/// If another order was asked for then.
+pub fn choose_order(
+    asked: Option<Order>,
+    programs: &[Program],
+    independent_setups: bool,
+) -> Result<Order, DependentSetups> {
+    if independent_setups || !setups_differ(programs) {
+        return Ok(asked.unwrap_or_default());
+    }
+    match asked {
+        None | Some(Order::Sequential) => Ok(Order::Sequential),
+        Some(order) => Err(DependentSetups { order }),
+    }
+}
+
 impl Plan {
+    /// Where a program's standard output and error go.
+    pub fn output_of<'a>(&'a self, program: &'a Program) -> &'a Output {
+        program.output.as_ref().unwrap_or(&self.output)
+    }
+
+    /// Refuses an order that would measure the last setup's result in every series.
+    ///
+    /// # Errors
+    /// See [`choose_order`].
+    pub fn check_order(&self) -> Result<(), DependentSetups> {
+        choose_order(Some(self.order), &self.programs, self.independent_setups).map(|_| ())
+    }
+
+    /// Whether the order is sequential because the programs' setups differ.
+    pub fn sequential_for_setups(&self) -> bool {
+        self.order == Order::Sequential && !self.independent_setups && setups_differ(&self.programs)
+    }
+
     /// Largest number of counted samples per series.
     pub fn max_runs(&self) -> u32 {
         match self.runs {

@@ -4,6 +4,7 @@ use crate::run::plan::{Order, Plan};
 use crate::sample::data::Phase;
 use crate::statistics::random::{Purpose, below, generator, shuffle};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// One execution to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +41,37 @@ pub fn schedule(plan: &Plan) -> impl Iterator<Item = Slot> + use<> {
     })
 }
 
+/// The executions that are left of a run, given those that are there: counted ones without a sample, in the schedule's order,
+/// after fresh warm-ups of their programs, since the caches are cold again.
+///
+/// In sequential order a program that a later one followed is complete, also if its precision or a time limit ended it early.
+pub fn remaining(plan: &Plan, done: &[Slot]) -> Vec<Slot> {
+    if done.is_empty() {
+        return schedule(plan).collect();
+    }
+    let sequential = plan.order == Order::Sequential;
+    let there: HashSet<&Slot> = done.iter().collect();
+    let first = if sequential { done.iter().map(|s| s.series).max().unwrap_or(0) } else { 0 };
+    let is_left = |s: &Slot| s.phase == Phase::Counted && s.series >= first && !there.contains(s);
+    let counted: Vec<Slot> = schedule(plan).filter(is_left).collect();
+    let concerned: HashSet<u32> = counted.iter().map(|s| s.series).collect();
+    let mut warmups = Vec::new();
+    for n in 0..plan.warmup {
+        for series in (0..plan.programs.len() as u32).filter(|s| concerned.contains(s)) {
+            let earlier = done.iter().filter(|s| s.series == series && s.phase == Phase::Warmup);
+            let next = earlier.map(|s| s.index + 1).max().unwrap_or(0);
+            warmups.push(Slot { series, phase: Phase::Warmup, index: next + n });
+        }
+    }
+    if !sequential {
+        warmups.extend(counted);
+        return warmups;
+    }
+    // Each program's warm-ups stand right before its own samples.
+    let of_series = |series: u32| warmups.iter().chain(&counted).filter(move |s| s.series == series).copied();
+    (first..plan.programs.len() as u32).flat_map(of_series).collect()
+}
+
 /// Length in bytes, 0 to 4095, of the environment variable that shifts the stack of the execution at position `seq`, so that
 /// its layout differs at random between samples (Mytkowicz et al., ASPLOS'09).
 pub fn environment_padding(seed: u64, seq: u32) -> u32 {
@@ -63,6 +95,7 @@ mod tests {
             conclude: None,
             setup: None,
             cleanup: None,
+            output: None,
             reference: false,
         };
         Plan {
@@ -88,6 +121,8 @@ mod tests {
             account: true,
             tags: BTreeMap::new(),
             require: vec![],
+            hook_shell: vec![],
+            independent_setups: false,
             purpose: None,
         }
     }

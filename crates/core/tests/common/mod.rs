@@ -33,6 +33,7 @@ pub fn program(label: &str) -> Program {
         conclude: None,
         setup: None,
         cleanup: None,
+        output: None,
         reference: false,
     }
 }
@@ -61,6 +62,8 @@ pub fn plan(programs: usize) -> Plan {
         account: true,
         tags: BTreeMap::new(),
         require: vec![],
+        hook_shell: vec![],
+        independent_setups: false,
         purpose: None,
     }
 }

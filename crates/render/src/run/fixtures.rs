@@ -64,6 +64,7 @@ pub fn program(label: &str) -> Program {
         conclude: None,
         setup: None,
         cleanup: None,
+        output: None,
         reference: false,
     }
 }
@@ -173,6 +174,8 @@ fn plan(programs: Vec<Program>) -> Plan {
         account: true,
         tags: BTreeMap::new(),
         require: Vec::new(),
+        hook_shell: vec![],
+        independent_setups: false,
         purpose: None,
     }
 }

@@ -49,6 +49,7 @@ pub fn program(label: &str) -> Program {
         conclude: None,
         setup: None,
         cleanup: None,
+        output: None,
         reference: false,
     }
 }
@@ -83,6 +84,8 @@ pub fn run(n: u128) -> Run {
             account: true,
             tags: [("build".to_owned(), "a".to_owned())].into(),
             require: vec!["v5".to_owned()],
+            hook_shell: vec![],
+            independent_setups: false,
             purpose: None,
         },
         host: Host {

@@ -10,7 +10,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Factor, Host, Standing};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::data::Run;
-use tarebench_core::run::plan::{Order, Plan, ProfileChoice, Purpose, RunCount};
+use tarebench_core::run::plan::{DependentSetups, Order, Plan, ProfileChoice, Purpose, RunCount};
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::data::Sample;
@@ -19,9 +19,10 @@ use tarebench_run::RunError;
 use tarebench_run::account::AccountCollector;
 use tarebench_run::daemons::DaemonCollector;
 use tarebench_run::launch::ProcessLauncher;
+use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::Runner;
-pub use tarebench_run::runner::{Event, Why};
+pub use tarebench_run::runner::{Event, FailedCleanup, Why};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
 use tarebench_sys::signals::Signals;
@@ -45,6 +46,9 @@ pub enum SessionError {
     /// A run that cannot be gone on with.
     #[error("{0}")]
     NotResumable(String),
+    /// Every series would time what the last setup made.
+    #[error(transparent)]
+    DependentSetups(#[from] DependentSetups),
 }
 
 /// What was measured.
@@ -58,6 +62,8 @@ pub struct Measured {
     pub profile: Option<Profile>,
     /// Why it ended.
     pub why: Why,
+    /// The cleanup commands that failed, of this session.
+    pub failed_cleanups: Vec<FailedCleanup>,
 }
 
 impl Measured {
@@ -207,6 +213,7 @@ pub fn measure(
     signals: &Signals,
     watch: &mut dyn FnMut(&Run, Event<'_>),
 ) -> Result<Measured, SessionError> {
+    plan.check_order()?;
     // Where process times come from is known once the collectors are open.
     let mut run = new_run(plan, PtSource::Wait4, Vec::new());
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
@@ -295,6 +302,7 @@ pub fn resume(
         let text = format!("run {id} is a recording; `tare profile resume {}` goes on with it", w.profile);
         return Err(SessionError::NotResumable(text));
     }
+    store.run(id)?.plan.check_order()?;
     let samples = store.samples(id)?;
     let (run, claim) = take_up(store, id, &format!("{} samples", samples.len()))?;
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
@@ -389,7 +397,7 @@ fn go(
     readings.take("before the first sample".to_owned());
     let _ = readings.keep(id, place);
     let place = RefCell::new(place);
-    let why = {
+    let ending = {
         let mut sink = |sample: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
             samples.push(sample.clone());
             if let Some(store) = place.borrow_mut().store() {
@@ -397,7 +405,8 @@ fn go(
             }
             Ok(())
         };
-        let mut runner = Runner { plan: &plan, launcher, collectors, signals };
+        let mut sampler = MachineSampler { plan: &plan, launcher, collectors, signals };
+        let mut runner = Runner { plan: &plan, sampler: &mut sampler };
         runner.run(&done, &mut sink, &mut |e| {
             if let Event::Starting { slot } = &e
                 && readings.due(slot.series)
@@ -411,7 +420,7 @@ fn go(
     let place = place.into_inner();
     readings.take("after the last sample".to_owned());
     run.notes.extend(readings.notes());
-    run.status = match &why {
+    run.status = match &ending.why {
         Why::Finished => Status::Finished,
         Why::Interrupted(_) => Status::Interrupted,
         Why::NotKept(_) | Why::Failed(_) => Status::Unfinished,
@@ -423,12 +432,12 @@ fn go(
         let marked = noted.and_then(|()| store.set_status(id, run.status)).and_then(|()| store.release(id, claim));
         // What a store that takes no sample says of a note is not worth a second sentence.
         if let Err(e) = marked
-            && !matches!(why, Why::NotKept(_))
+            && !matches!(ending.why, Why::NotKept(_))
         {
             watch(&run, Event::Warning(format!("the run's end could not be recorded: {e}")));
         }
     }
-    Measured { run, samples, profile, why }
+    Measured { run, samples, profile, why: ending.why, failed_cleanups: ending.failed_cleanups }
 }
 
 /// A stored run, with the profile that fits it.

@@ -123,7 +123,13 @@ fn comparison(c: &Context, pad: &mut Pad) {
     if c.series.len() < 2 {
         return;
     }
-    if c.run.plan.order == Order::Sequential {
+    if c.run.plan.sequential_for_setups() {
+        pad.warn(
+            "The programs ran one after the other, each after its own setup command, as a setup may undo another's: a drift of \
+             the machine looks like a difference between them. If the setups are independent, use --independent-setup."
+                .to_owned(),
+        );
+    } else if c.run.plan.order == Order::Sequential {
         pad.warn(
             "The programs ran one after the other, so that a drift of the machine looks like a difference between them. \
              Leave out --order sequential, or use --order random."

@@ -1,0 +1,57 @@
+//! The sampler that measures on this machine.
+
+use crate::RunError;
+use crate::hooks::{self, HookError};
+use crate::launch::ProcessLauncher;
+use crate::sample::{Collectors, take};
+use crate::sampler::{Hook, Request, Sampler};
+use std::os::unix::ffi::OsStrExt;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::run::plan::{Output, Plan};
+use tarebench_core::sample::data::Sample;
+use tarebench_sys::clock;
+use tarebench_sys::signals::Signals;
+
+/// Takes samples of real programs.
+pub struct MachineSampler<'a> {
+    /// The programs.
+    pub plan: &'a Plan,
+    /// Starts them.
+    pub launcher: &'a mut ProcessLauncher,
+    /// Observe each sample.
+    pub collectors: &'a mut Collectors,
+    /// The process's signals.
+    pub signals: &'a Signals,
+}
+
+impl Sampler for MachineSampler<'_> {
+    fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError> {
+        take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals)
+    }
+
+    fn hook(&mut self, hook: &Hook<'_>) -> Result<(), HookError> {
+        let pair = |k: &[u8], v: &[u8]| [k, b"=", v].concat();
+        let set: Vec<&[u8]> = self.plan.env.iter().map(|(k, _)| k.as_bytes()).collect();
+        let inherited = std::env::vars_os().filter(|(k, _)| !set.contains(&k.as_bytes()));
+        let mut env: Vec<Vec<u8>> = inherited.map(|(k, v)| pair(k.as_bytes(), v.as_bytes())).collect();
+        env.extend(self.plan.env.iter().map(|(k, v)| pair(k.as_bytes(), v.as_bytes())));
+        env.extend_from_slice(hook.environment);
+        let program = self.plan.programs.get(hook.series as usize);
+        let output = program.map_or(&self.plan.output, |p| self.plan.output_of(p));
+        let place = hooks::Place {
+            shell: &self.plan.hook_shell,
+            cwd: self.plan.cwd.as_bytes(),
+            env: &env,
+            show: *output == Output::Inherit,
+        };
+        hooks::run(hook.kind.name(), hook.script, &place, self.signals)
+    }
+
+    fn now(&self) -> Nanos {
+        clock::monotonic()
+    }
+
+    fn interrupted(&self) -> Option<i32> {
+        self.signals.caught()
+    }
+}

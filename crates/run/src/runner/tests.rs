@@ -1,0 +1,393 @@
+//! The real run loop, driven by a sampler without programs, privileges or time.
+
+use super::{Ending, Event, Runner, Why};
+use crate::RunError;
+use crate::hooks::HookError;
+use crate::sample::not_taken;
+use crate::sampler::{Hook, HookKind, Request, Sampler};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use tarebench_core::base::name::Name;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::run::plan::{Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount};
+use tarebench_core::run::schedule::{Slot, schedule};
+use tarebench_core::sample::data::{Outcome, Phase, Sample};
+
+/// What the fake does at a slot, by the slot's name (`A0`, in lower case for warm-ups), and at a hook (`setup a`).
+#[derive(Default)]
+struct Script {
+    outcomes: BTreeMap<String, Outcome>,
+    signal_at: Option<String>,
+    broken_at: Option<String>,
+    failing_hooks: Vec<String>,
+    interrupted_hook: Option<String>,
+    /// How long a sample takes, by its slot.
+    elapsed: Option<fn(Slot) -> i64>,
+}
+
+/// Takes no sample: notes what it is asked for, and lets its clock go on.
+struct Fake<'a> {
+    script: &'a Script,
+    log: Vec<String>,
+    now: Nanos,
+    caught: Option<i32>,
+    iterations: Vec<(String, String)>,
+}
+
+fn name(slot: Slot) -> String {
+    let letter = char::from(b'a' + slot.series as u8);
+    let letter = if slot.phase == Phase::Warmup { letter } else { letter.to_ascii_uppercase() };
+    format!("{letter}{}", slot.index)
+}
+
+fn variable(environment: &[Vec<u8>], key: &str) -> String {
+    let find =
+        |v: &Vec<u8>| v.strip_prefix(format!("{key}=").as_bytes()).map(|v| String::from_utf8_lossy(v).into_owned());
+    environment.iter().find_map(find).unwrap_or_default()
+}
+
+impl Sampler for Fake<'_> {
+    fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError> {
+        let slot = name(request.slot);
+        self.log.push(slot.clone());
+        let of = |key| variable(request.environment, key);
+        self.iterations.push((of("TARE_ITERATION"), of("HYPERFINE_ITERATION")));
+        assert_eq!(of("TARE_PADDING").len(), request.padding as usize);
+        if self.script.broken_at.as_ref() == Some(&slot) {
+            return Err(RunError::Plan("broken".to_owned()));
+        }
+        let mut sample = not_taken(request, String::new());
+        sample.outcome = self.script.outcomes.get(&slot).cloned().unwrap_or(Outcome::Exited { code: 0 });
+        sample.start.monotonic = self.now;
+        self.now = self.now + Nanos(self.script.elapsed.map_or(10, |f| f(request.slot)));
+        sample.end.monotonic = self.now;
+        let signal = (self.script.signal_at.as_ref() == Some(&slot)).then_some(2);
+        self.caught = self.caught.or(signal);
+        Ok((sample, signal))
+    }
+
+    fn hook(&mut self, hook: &Hook<'_>) -> Result<(), HookError> {
+        let text = format!("{} {}", hook.kind.name(), hook.script);
+        let iteration = variable(hook.environment, "HYPERFINE_ITERATION");
+        assert_eq!(iteration.is_empty(), hook.kind == HookKind::Cleanup, "{text}");
+        self.log.push(text.clone());
+        if self.script.interrupted_hook.as_ref() == Some(&text) {
+            self.caught = Some(15);
+            return Err(HookError::Interrupted(15));
+        }
+        if self.script.failing_hooks.contains(&text) {
+            return Err(HookError::Failed(format!("{text} failed")));
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn interrupted(&self) -> Option<i32> {
+        self.caught
+    }
+}
+
+/// Programs `a`, `b`, …, without hooks.
+fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> Plan {
+    let program = |i: u8| Program {
+        label: char::from(b'a' + i).to_string(),
+        command: Command::Argv(vec![]),
+        parameters: BTreeMap::new(),
+        prepare: None,
+        conclude: None,
+        setup: None,
+        cleanup: None,
+        output: None,
+        reference: false,
+    };
+    Plan {
+        programs: (0..programs).map(program).collect(),
+        order,
+        seed: 42,
+        warmup,
+        runs: RunCount::Fixed(runs),
+        max_time: None,
+        timeout: None,
+        ignore_failure: IgnoreFailure::No,
+        sigma: 2.0,
+        profile: ProfileChoice::No,
+        output: Output::Null,
+        input: Input::Null,
+        cpus: vec![],
+        sched: None,
+        cwd: Name::from("/"),
+        env: vec![],
+        user: None,
+        leave_running: false,
+        images: true,
+        account: true,
+        tags: BTreeMap::new(),
+        require: vec![],
+        hook_shell: vec![],
+        independent_setups: false,
+        purpose: None,
+    }
+}
+
+/// The same, each with all hooks, whose scripts are the program's letter.
+fn hooked(programs: u8, warmup: u32, runs: u32, order: Order) -> Plan {
+    let mut plan = plan(programs, warmup, runs, order);
+    for p in &mut plan.programs {
+        let script = Some(p.label.clone());
+        (p.setup, p.prepare, p.conclude, p.cleanup) = (script.clone(), script.clone(), script.clone(), script);
+    }
+    plan
+}
+
+struct Ran {
+    ending: Ending,
+    log: Vec<String>,
+    kept: Vec<Sample>,
+    iterations: Vec<(String, String)>,
+    warnings: Vec<String>,
+}
+
+impl Ran {
+    fn text(&self) -> String {
+        self.log.join(" ")
+    }
+
+    fn counted(&self) -> Vec<Slot> {
+        self.kept.iter().map(super::slot_of).filter(|s| s.phase == Phase::Counted).collect()
+    }
+}
+
+/// Runs what is left of a plan; the sink takes so many samples.
+fn run_from(plan: &Plan, script: &Script, done: &[Sample], room: usize) -> Ran {
+    let mut fake = Fake { script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
+    let (mut kept, mut warnings, mut starting) = (Vec::new(), Vec::new(), Vec::new());
+    let mut sink = |s: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        if kept.len() == room {
+            return Err("the disk is full".into());
+        }
+        kept.push(s.clone());
+        Ok(())
+    };
+    let mut finished = 0;
+    let mut watch = |e: Event<'_>| match e {
+        Event::Starting { slot } => starting.push(slot),
+        Event::Done { sample } => {
+            assert_eq!(starting.last(), Some(&super::slot_of(sample)));
+            finished += 1;
+        }
+        Event::Warning(text) => warnings.push(text),
+    };
+    let ending = Runner { plan, sampler: &mut fake }.run(done, &mut sink, &mut watch);
+    assert_eq!(finished, kept.len());
+    Ran { ending, log: fake.log, kept, iterations: fake.iterations, warnings }
+}
+
+fn run(plan: &Plan, script: &Script) -> Ran {
+    run_from(plan, script, &[], usize::MAX)
+}
+
+fn exits(code: i32) -> Outcome {
+    Outcome::Exited { code }
+}
+
+#[test]
+fn samples_are_taken_in_the_plans_order() {
+    let of = |order| run(&plan(2, 1, 3, order), &Script::default()).text();
+    assert_eq!(of(Order::Rounds), "a0 b0 A0 B0 A1 B1 A2 B2");
+    assert_eq!(of(Order::Sequential), "a0 A0 A1 A2 b0 B0 B1 B2");
+    let random = plan(3, 1, 4, Order::Random);
+    assert_eq!(run(&random, &Script::default()).text(), "a0 b0 c0 A0 C0 B0 C1 A1 B1 B2 C2 A2 B3 C3 A3");
+    let ran = run(&random, &Script::default());
+    assert!(ran.kept.iter().enumerate().all(|(i, s)| s.seq as usize == i));
+    assert!(matches!(ran.ending.why, Why::Finished));
+}
+
+#[test]
+fn hooks_stand_around_samples_in_rounds() {
+    let text = run(&hooked(2, 1, 1, Order::Rounds), &Script::default()).text();
+    let expected = "setup a|prepare a|a0|conclude a|setup b|prepare b|b0|conclude b|\
+                    prepare a|A0|conclude a|prepare b|B0|conclude b|cleanup a|cleanup b";
+    assert_eq!(text, expected.replace('|', " "));
+}
+
+/// As hyperfine does: a program is set up when the one before it is done and cleaned up.
+#[test]
+fn sequential_programs_are_set_up_and_cleaned_up_one_by_one() {
+    let text = run(&hooked(2, 1, 1, Order::Sequential), &Script::default()).text();
+    let expected = "setup a|prepare a|a0|conclude a|prepare a|A0|conclude a|cleanup a|\
+                    setup b|prepare b|b0|conclude b|prepare b|B0|conclude b|cleanup b";
+    assert_eq!(text, expected.replace('|', " "));
+}
+
+#[test]
+fn programs_see_their_iteration_under_both_names() {
+    let ran = run(&plan(1, 2, 2, Order::Rounds), &Script::default());
+    let both = |s: &str| (s.to_owned(), s.to_owned());
+    assert_eq!(ran.iterations, ["warmup-0", "warmup-1", "0", "1"].map(both));
+}
+
+#[test]
+fn a_failure_ends_its_programs_series_only() {
+    let script = Script { outcomes: [("A1".to_owned(), exits(3))].into(), ..Script::default() };
+    let mut p = plan(2, 0, 3, Order::Rounds);
+    assert_eq!(run(&p, &script).text(), "A0 B0 A1 B1 B2");
+    p.order = Order::Sequential;
+    assert_eq!(run(&p, &script).text(), "A0 A1 B0 B1 B2");
+    for (accepted, expected) in
+        [(IgnoreFailure::All, 6), (IgnoreFailure::Codes(vec![3]), 6), (IgnoreFailure::Codes(vec![4]), 5)]
+    {
+        p.ignore_failure = accepted;
+        assert_eq!(run(&p, &script).log.len(), expected);
+    }
+    let warmup = Script { outcomes: [("a0".to_owned(), Outcome::Signaled { signal: 9 })].into(), ..Script::default() };
+    let ran = run(&plan(2, 2, 1, Order::Rounds), &warmup);
+    assert_eq!(ran.text(), "a0 b0 b1 B0");
+    assert!(matches!(ran.ending.why, Why::Finished));
+}
+
+#[test]
+fn a_failing_hook_ends_its_programs_series() {
+    for (hook, expected) in [
+        ("setup a", "setup a|setup b|prepare b|B0|conclude b|cleanup a|cleanup b"),
+        ("prepare a", "setup a|prepare a|setup b|prepare b|B0|conclude b|cleanup a|cleanup b"),
+        ("conclude a", "setup a|prepare a|A0|conclude a|setup b|prepare b|B0|conclude b|cleanup a|cleanup b"),
+    ] {
+        let script = Script { failing_hooks: vec![hook.to_owned()], ..Script::default() };
+        let mut p = hooked(2, 0, 1, Order::Rounds);
+        p.ignore_failure = IgnoreFailure::All;
+        let ran = run(&p, &script);
+        assert_eq!(ran.text(), expected.replace('|', " "));
+        assert_eq!(ran.kept[0].outcome, Outcome::HookFailed { error: format!("{hook} failed") });
+        assert!(ran.ending.failed_cleanups.is_empty() && ran.warnings.is_empty());
+    }
+}
+
+#[test]
+fn a_failing_cleanup_is_reported_and_stops_nothing() {
+    for order in [Order::Rounds, Order::Sequential] {
+        let script = Script { failing_hooks: vec!["cleanup a".to_owned()], ..Script::default() };
+        let ran = run(&hooked(2, 0, 2, order), &script);
+        assert_eq!(ran.counted().len(), 4);
+        assert!(matches!(ran.ending.why, Why::Finished));
+        let failed: Vec<_> = ran.ending.failed_cleanups.iter().map(|f| (f.series, f.message.as_str())).collect();
+        assert_eq!(failed, [(0, "cleanup a failed")]);
+        assert_eq!(ran.warnings, ["cleanup a failed"]);
+    }
+}
+
+#[test]
+fn an_interruption_keeps_what_is_there_and_cleans_up() {
+    let script = Script { signal_at: Some("A1".to_owned()), ..Script::default() };
+    let ran = run(&hooked(2, 0, 3, Order::Rounds), &script);
+    assert!(matches!(ran.ending.why, Why::Interrupted(2)));
+    assert_eq!(ran.kept.len(), 2);
+    assert!(ran.text().ends_with("prepare a A1 conclude a cleanup a cleanup b"), "{}", ran.text());
+    let script = Script { interrupted_hook: Some("setup b".to_owned()), ..Script::default() };
+    let ran = run(&hooked(2, 0, 3, Order::Sequential), &script);
+    assert!(matches!(ran.ending.why, Why::Interrupted(15)));
+    assert_eq!(ran.counted().len(), 3);
+    assert!(ran.text().ends_with("conclude a cleanup a setup b cleanup b"), "{}", ran.text());
+}
+
+#[test]
+fn a_sample_that_cannot_be_kept_stops_the_run() {
+    let ran = run_from(&hooked(2, 0, 3, Order::Rounds), &Script::default(), &[], 2);
+    assert!(matches!(&ran.ending.why, Why::NotKept(e) if e.to_string() == "the disk is full"));
+    assert!(ran.text().ends_with("prepare a A1 conclude a cleanup a cleanup b"), "{}", ran.text());
+    let script = Script { broken_at: Some("B0".to_owned()), ..Script::default() };
+    let ran = run(&hooked(2, 0, 3, Order::Rounds), &script);
+    assert!(matches!(ran.ending.why, Why::Failed(_)));
+    assert!(ran.text().ends_with("prepare b B0 cleanup a cleanup b"), "{}", ran.text());
+}
+
+#[test]
+fn no_round_starts_after_the_time_limit() {
+    // A sample takes 10 ns: warm-ups 20, then rounds of 20.
+    let mut p = plan(2, 1, 100, Order::Rounds);
+    p.max_time = Some(Nanos(60));
+    assert_eq!(run(&p, &Script::default()).text(), "a0 b0 A0 B0 A1 B1");
+    p.max_time = Some(Nanos(61));
+    assert_eq!(run(&p, &Script::default()).text(), "a0 b0 A0 B0 A1 B1 A2 B2");
+    // The first round is always made.
+    p.max_time = Some(Nanos(1));
+    assert_eq!(run(&p, &Script::default()).text(), "a0 b0 A0 B0");
+    // In sequence each program has its share.
+    p.order = Order::Sequential;
+    p.max_time = Some(Nanos(60));
+    assert_eq!(run(&p, &Script::default()).text(), "a0 A0 A1 b0 B0 B1");
+}
+
+/// `b` spreads by 20%, then settles; `a` never does.
+fn uneven(slot: Slot) -> i64 {
+    if slot.series == 1 && slot.index < 9 { 1_000 + 20 * i64::from(slot.index % 9) } else { 1_000 }
+}
+
+#[test]
+fn precision_stops_all_programs_together() {
+    let script = Script { elapsed: Some(uneven), ..Script::default() };
+    let mut p = plan(2, 0, 0, Order::Rounds);
+    p.runs = RunCount::Adaptive { precision: 0.01, min: 10, max: 60 };
+    let counts = |ran: &Ran| [0, 1].map(|s| ran.counted().iter().filter(|x| x.series == s).count());
+    let rounds = counts(&run(&p, &script));
+    assert!(rounds[0] == rounds[1] && rounds[0] > 10 && rounds[0] < 60, "{rounds:?}");
+    p.order = Order::Sequential;
+    assert_eq!(counts(&run(&p, &script)), [10, rounds[1]]);
+    // One that always fails is not waited for, one that is accepted counts up to the maximum.
+    p.order = Order::Rounds;
+    let failing = Script { outcomes: [("B0".to_owned(), exits(1))].into(), elapsed: Some(uneven), ..Script::default() };
+    assert_eq!(counts(&run(&p, &failing)), [10, 1]);
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::Rounds), Just(Order::Random), Just(Order::Sequential)]
+}
+
+/// A spread that differs by program and makes precision stop a run at different rounds.
+fn spread(slot: Slot) -> i64 {
+    1_000 + i64::from(slot.index.wrapping_mul(2_654_435_761).wrapping_add(slot.series * 77) % 60)
+}
+
+proptest! {
+    /// Whenever a run is stopped, the resumed one takes the counted samples that the whole one would have taken, in its order.
+    #[test]
+    fn a_resumed_run_completes_the_schedule(
+        programs in 1..4_u8, warmup in 0..3_u32, runs in 1..16_u32, order in order(), adaptive: bool,
+        failing in proptest::option::of((0..3_u32, 0..16_u32)), cut in 0..200_usize,
+    ) {
+        let mut p = hooked(programs, warmup, runs, order);
+        if adaptive {
+            p.runs = RunCount::Adaptive { precision: 0.012, min: 2, max: runs + 20 };
+        }
+        let failing = failing.map(|(series, index)| (name(Slot { series, phase: Phase::Counted, index }), exits(1)));
+        let script = Script { outcomes: failing.into_iter().collect(), elapsed: Some(spread), ..Script::default() };
+        let whole = run(&p, &script);
+        if !adaptive && script.outcomes.is_empty() {
+            let all: Vec<Slot> = schedule(&p).filter(|s| s.phase == Phase::Counted).collect();
+            prop_assert_eq!(whole.counted(), all);
+        }
+        let cut = cut % (whole.kept.len() + 1);
+        let prefix = &whole.kept[..cut];
+        let first = run_from(&p, &script, &[], cut);
+        prop_assert_eq!(first.kept.iter().map(super::slot_of).collect::<Vec<_>>(), prefix.iter().map(super::slot_of).collect::<Vec<_>>());
+        let resumed = run_from(&p, &script, prefix, usize::MAX);
+        let mut both: Vec<Slot> = prefix.iter().map(super::slot_of).filter(|s| s.phase == Phase::Counted).collect();
+        both.extend(resumed.counted());
+        prop_assert_eq!(both, whole.counted());
+        // Positions go on, and no warm-up is repeated under the same number.
+        let slots: std::collections::HashSet<Slot> = prefix.iter().chain(&resumed.kept).map(super::slot_of).collect();
+        prop_assert_eq!(slots.len(), prefix.len() + resumed.kept.len());
+        let ascending = prefix.iter().chain(&resumed.kept).map(|s| s.seq).collect::<Vec<_>>();
+        prop_assert!(ascending.windows(2).all(|w| w[0] < w[1]));
+        // Setup and cleanup once for each program that has a sample in this session.
+        let sampled: std::collections::BTreeSet<u32> = resumed.kept.iter().map(|s| s.series).collect();
+        for kind in ["setup ", "cleanup "] {
+            prop_assert_eq!(resumed.log.iter().filter(|l| l.starts_with(kind)).count(), sampled.len());
+        }
+        for kind in ["prepare ", "conclude "] {
+            prop_assert_eq!(resumed.log.iter().filter(|l| l.starts_with(kind)).count(), resumed.kept.len());
+        }
+    }
+}

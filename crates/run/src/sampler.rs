@@ -1,0 +1,78 @@
+//! The seam between the run loop and the machine.
+
+use crate::RunError;
+use crate::hooks::HookError;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::run::schedule::Slot;
+use tarebench_core::sample::data::Sample;
+
+/// The particulars of one sample.
+pub struct Request<'a> {
+    /// Which series, phase and number.
+    pub slot: Slot,
+    /// Position in the run.
+    pub seq: u32,
+    /// Variables of this sample, `KEY=value`.
+    pub environment: &'a [Vec<u8>],
+    /// Length of the padding variable among them.
+    pub padding: u32,
+}
+
+/// When a hook runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HookKind {
+    /// Before the first sample of its program.
+    Setup,
+    /// Before each sample.
+    Prepare,
+    /// After each sample.
+    Conclude,
+    /// After the last sample of its program.
+    Cleanup,
+}
+
+impl HookKind {
+    /// As messages have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            HookKind::Setup => "setup",
+            HookKind::Prepare => "prepare",
+            HookKind::Conclude => "conclude",
+            HookKind::Cleanup => "cleanup",
+        }
+    }
+}
+
+/// A hook to run.
+pub struct Hook<'a> {
+    /// When it runs.
+    pub kind: HookKind,
+    /// Index of its program in the plan.
+    pub series: u32,
+    /// The script.
+    pub script: &'a str,
+    /// Variables of the sample that it belongs to, `KEY=value`.
+    pub environment: &'a [Vec<u8>],
+}
+
+/// Takes samples and runs what belongs around them. The machine's is [`crate::machine::MachineSampler`]; a fake drives the
+/// run loop in its tests.
+pub trait Sampler {
+    /// Takes one sample. The second value is the signal that asked tare to end meanwhile.
+    ///
+    /// # Errors
+    /// Only what makes further measuring senseless; a program that fails is an outcome.
+    fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError>;
+
+    /// Runs a hook and waits for it.
+    ///
+    /// # Errors
+    /// [`HookError`].
+    fn hook(&mut self, hook: &Hook<'_>) -> Result<(), HookError>;
+
+    /// The clock that time limits are read from; it never goes back.
+    fn now(&self) -> Nanos;
+
+    /// The signal that asked tare to end, if one has come.
+    fn interrupted(&self) -> Option<i32>;
+}
