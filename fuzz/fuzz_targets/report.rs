@@ -4,10 +4,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::profile::data::{Cutoff, Profile};
-use tarebench_core::run::report::data as report;
+use tarebench_core::run::report::build::build;
+use tarebench_core::run::report::duals::duals;
 use tarebench_render::kit::style::{Sort, Style};
-use tarebench_render::run::{csv, hyperfine};
-use tarebench_render::kit::{json, markup};
+use tarebench_render::kit::hints::{Hint, Hints};
+use tarebench_render::run::{csv, hyperfine, json, markup, page};
 use tarebench_render::run::terminal::report as terminal;
 use tarebench_store::Archive;
 use unicode_width::UnicodeWidthStr;
@@ -18,12 +19,13 @@ fuzz_target!(|data: &[u8]| {
     let Ok(archive) = Archive::read(&mut &data[..]) else { return };
     let (run, samples) = (&archive.run, &archive.samples);
     let profile = (choice & 1 != 0).then(|| profile(run.host.machine.clone()));
-    let report = report::build(run, samples, profile.as_ref());
+    let report = build(run, samples, profile.as_ref());
     let style = Style {
         width: [0, 40, 72, 100][usize::from(choice >> 1 & 3)],
         unicode: choice & 8 != 0,
         full: choice & 16 != 0,
         more: (choice & 32 != 0).then(|| "tare show 1 --full".to_owned()),
+        hints: Hints::new(|hint: &Hint| format!("{hint:?}")),
         ..Style::default()
     };
     let text = terminal::run_report(&report, &style);
@@ -34,7 +36,8 @@ fuzz_target!(|data: &[u8]| {
         assert!(style.unicode || line.is_ascii(), "not ASCII: {line:?}");
     }
     // These may refuse figures that a format cannot hold; they must not panic.
-    let _ = json::full(&report, samples);
+    let _ = json::full(&report, samples, &style.hints);
+    let _ = page::run(&report, samples, &duals(run, samples), &style.hints, String::new());
     let _ = csv::series(&report);
     let _ = csv::samples(&report, samples);
     let _ = hyperfine::json(&report, samples);

@@ -1,12 +1,15 @@
 //! `tare report`: a run, a profile or a measurement of noise as a web page of one file, or as figures in SVG.
 
+use crate::args::hints::hints;
 use crate::args::store::StoreArgs;
+use crate::args::style::db_option;
 use crate::exit::{Exit, Failure};
 use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{Id, Kind};
 use tarebench::core::profile::data::Profile;
 use tarebench::core::run::report::build::build;
+use tarebench::core::run::report::duals::duals;
 use tarebench::profile as profiling;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::kit::web::page::Page;
@@ -67,7 +70,7 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
             label => store.profile(label)?,
         };
         let none = || Failure::usage(format!("there is no profile {label}").trim_end()).hint("`tare profile list`");
-        return of_profile(&found.ok_or_else(none)?);
+        return of_profile(&found.ok_or_else(none)?, &args.store);
     }
     match store.find(&args.what) {
         Ok(Stored::Document(id)) if id.kind == Kind::Noise => return of_noise(store, id),
@@ -77,7 +80,7 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
     let id = match store.resolve(&args.what) {
         Ok(id) => id,
         Err(e @ StoreError::NoSuchRun { .. }) => match store.profile(&args.what)? {
-            Some(profile) => return of_profile(&profile),
+            Some(profile) => return of_profile(&profile, &args.store),
             None => return Err(e.into()),
         },
         Err(e) => return Err(e.into()),
@@ -88,7 +91,10 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
         return Err(Failure::usage(text).hint("`tare report --profile` shows what was learned from it"));
     }
     let report = build(&run, &samples, profile.as_ref());
-    Ok((tarebench::render::run::page::run(&report, &samples, crate::output::foot()), format!("run-{id}")))
+    let found = duals(&run, &samples);
+    let hints = hints(&db_option(args.store.named()));
+    let page = tarebench::render::run::page::run(&report, &samples, &found, &hints, crate::output::foot());
+    Ok((page, format!("run-{id}")))
 }
 
 fn of_noise(store: &SqliteStore, id: Id) -> Result<(Page, String), Failure> {
@@ -97,7 +103,7 @@ fn of_noise(store: &SqliteStore, id: Id) -> Result<(Page, String), Failure> {
     Ok((tarebench::render::noise::page::noise(&head, &found, &grains, crate::output::foot()), format!("noise-{id}")))
 }
 
-fn of_profile(profile: &Profile) -> Result<(Page, String), Failure> {
+fn of_profile(profile: &Profile, store: &StoreArgs) -> Result<(Page, String), Failure> {
     let learned = profiling::learned(profile)?;
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = match profile.machine == host.machine {
@@ -107,7 +113,13 @@ fn of_profile(profile: &Profile) -> Result<(Page, String), Failure> {
     };
     let stem: String = profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();
     Ok((
-        tarebench::render::profile::page::profile(profile, &learned, &doubts, crate::output::foot()),
+        tarebench::render::profile::page::profile(
+            profile,
+            &learned,
+            &doubts,
+            &hints(&db_option(store.named())),
+            crate::output::foot(),
+        ),
         format!("profile-{stem}"),
     ))
 }

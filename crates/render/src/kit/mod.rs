@@ -2,6 +2,7 @@ pub mod csv;
 pub mod dates;
 pub mod error;
 pub mod grid;
+pub mod hints;
 pub mod json;
 pub mod markup;
 pub mod number;

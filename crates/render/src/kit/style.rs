@@ -1,5 +1,6 @@
 //! How a report is drawn.
 
+use crate::kit::hints::Hints;
 use crate::kit::number::Unit;
 use crate::kit::text;
 use tarebench_core::base::name::Name;
@@ -35,6 +36,8 @@ pub struct Style {
     pub sort: Sort,
     /// How the user gets at what a shorter form left out (a command to type); shown where something was left out.
     pub more: Option<String>,
+    /// The words of hints.
+    pub hints: Hints,
 }
 
 impl Default for Style {
@@ -48,6 +51,7 @@ impl Default for Style {
             unit: None,
             sort: Sort::Auto,
             more: None,
+            hints: Hints::default(),
         }
     }
 }

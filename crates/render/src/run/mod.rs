@@ -6,6 +6,8 @@ pub mod json;
 pub mod markup;
 pub mod page;
 pub mod progress;
+pub mod protocol;
+pub mod remarks;
 pub mod self_check;
 pub mod terminal;
 #[cfg(test)]
