@@ -245,9 +245,9 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     }
     if let Some(d) = c.shape.drift {
         said.push(format!(
-            "The machine's speed drifted by {} (correlation of the pairs {:.2}); that is no daemon's work.",
+            "The machine's speed drifted by {} (correlation of the pairs {}); that is no daemon's work.",
             time(d.range, unicode),
-            d.correlation
+            number::fixed(d.correlation, 2).unwrap_or_default()
         ));
     }
     match count(Place::Stretch) {
