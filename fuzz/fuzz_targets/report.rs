@@ -5,9 +5,10 @@
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::profile::data::{Cutoff, Profile};
 use tarebench_core::run::report::build::build;
+use tarebench_core::run::report::duals::duals;
 use tarebench_render::kit::style::{Sort, Style};
-use tarebench_render::run::{csv, hyperfine, json, markup};
-
+use tarebench_render::kit::hints::{Hint, Hints};
+use tarebench_render::run::{csv, hyperfine, json, markup, page};
 use tarebench_render::run::terminal::report as terminal;
 use tarebench_store::Archive;
 use unicode_width::UnicodeWidthStr;
@@ -24,6 +25,7 @@ fuzz_target!(|data: &[u8]| {
         unicode: choice & 8 != 0,
         full: choice & 16 != 0,
         more: (choice & 32 != 0).then(|| "tare show 1 --full".to_owned()),
+        hints: Hints::new(|hint: &Hint| format!("{hint:?}")),
         ..Style::default()
     };
     let text = terminal::run_report(&report, &style);
@@ -34,7 +36,8 @@ fuzz_target!(|data: &[u8]| {
         assert!(style.unicode || line.is_ascii(), "not ASCII: {line:?}");
     }
     // These may refuse figures that a format cannot hold; they must not panic.
-    let _ = json::full(&report, samples);
+    let _ = json::full(&report, samples, &style.hints);
+    let _ = page::run(&report, samples, &duals(run, samples), &style.hints, String::new());
     let _ = csv::series(&report);
     let _ = csv::samples(&report, samples);
     let _ = hyperfine::json(&report, samples);

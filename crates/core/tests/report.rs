@@ -16,13 +16,15 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
-use tarebench_core::profile::data::Cutoff;
+use tarebench_core::profile::data::{Cutoff, Doubt};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::plan::{IgnoreFailure, Order, ProfileChoice, RunCount};
+use tarebench_core::run::protocol::{NoCheckOne, ProtocolReport};
 use tarebench_core::run::report::account::EntryKind;
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::data::{Measure, RunReport};
+use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
 use tarebench_core::sample::account::*;
 use tarebench_core::sample::data::*;
 
@@ -35,8 +37,11 @@ fn series(series: u32, n: u32, base: i64) -> Vec<Sample> {
     (0..n).map(|i| sample(series, i, ms(base) + Nanos(i64::from(i % 4) * 100_000), vec![])).collect()
 }
 
-fn says(report: &RunReport, words: &str) -> bool {
-    report.remarks.iter().any(|r| r.text.contains(words))
+/// Whether the report has a remark of this form.
+macro_rules! remarked {
+    ($report:expr, $kind:pat $(if $guard:expr)?) => {
+        $report.remarks.iter().any(|r| matches!(&r.kind, $kind $(if $guard)?))
+    };
 }
 
 fn cutoff(name: &str, ns: f64) -> Cutoff {
@@ -76,10 +81,10 @@ fn empty_input() {
     let report = build(&run(2), &[], Some(&profile(vec![cutoff("x", 1.0)])));
     assert_eq!(report.series.len(), 2);
     assert!(report.series[0].pt.value().is_none() && report.series[0].difference.daemons.value().is_none());
-    assert!(says(&report, "no counted sample"));
+    assert!(remarked!(report, Kind::NoSamples));
     assert!(report.comparisons.is_empty());
     let strays = build(&run(1), &series(5, 2, 100), None);
-    assert!(says(&strays, "2 samples belong to no program"));
+    assert!(remarked!(strays, Kind::Strays { samples: 2 }));
     let json = serde_json::to_string(&report).unwrap();
     assert_eq!(serde_json::from_str::<RunReport>(&json).unwrap(), report);
 }
@@ -103,17 +108,19 @@ fn discards_name_their_reason() {
 fn without_a_profile_check_one_is_not_done() {
     let mut run = run(1);
     let report = build(&run, &series(0, 10, 100), None);
-    assert_eq!(report.profile, Err("no profile (tare profile)".to_owned()));
+    assert_eq!(report.profile, Err(NoCheckOne::NoProfile));
     assert_eq!(report.protocol.reached, 4);
     run.plan.profile = ProfileChoice::No;
-    assert!(build(&run, &[], None).profile.unwrap_err().contains("none"));
+    assert_eq!(build(&run, &[], None).profile, Err(NoCheckOne::NotAsked));
+    run.plan.profile = ProfileChoice::Named("x@2".into());
+    assert_eq!(build(&run, &[], None).profile, Err(NoCheckOne::NoSuchProfile { name: "x@2".into() }));
     let mut samples = series(0, 10, 100);
     run.plan.images = false;
     for s in &mut samples {
         s.daemons = absent();
     }
     let report = build(&run, &samples, Some(&profile(vec![])));
-    assert!(report.profile.is_err());
+    assert!(matches!(report.profile, Err(NoCheckOne::NoDaemons { .. })));
     assert_eq!(report.protocol.steps[4].standing, Standing::NotHeld);
     assert_eq!(report.series[0].daemons_incomplete, None);
     assert!(report.series[0].difference.daemons.value().is_none());
@@ -126,13 +133,18 @@ fn everything_discarded() {
     let why = report.series[0].pt.absent().unwrap().to_string();
     assert_eq!(why, "lost: all 10 samples were discarded");
     assert_eq!(report.series[0].discards.len(), 20);
-    assert!(says(&report, "all 10 samples were discarded"));
+    assert!(
+        remarked!(report, Kind::NoTime { measure: Measure::Pt, why } if why.to_string() == "lost: all 10 samples were discarded")
+    );
     // Six of ten: something is left, but not half of it.
     let some: Vec<Sample> =
         (0..10).map(|i| sample(0, i, ms(100), if i < 6 { vec![daemon("bad", ms(9))] } else { vec![] })).collect();
     let report = build(&run(1), &some, Some(&profile(vec![cutoff("bad", 1.0)])));
     assert!(!report.series[0].pt.value().unwrap().trustworthy);
-    assert!(says(&report, "not trustworthy") && says(&report, "time: 4 retained samples"));
+    assert!(remarked!(report, Kind::NotTrustworthy { measure: Measure::Et, retained: 4, of: 10 }));
+    assert!(
+        remarked!(report, Kind::NoIntervals { retained: 4, needed: 6, measures } if measures[..] == [Measure::Pt, Measure::Et])
+    );
 }
 
 #[test]
@@ -153,11 +165,19 @@ fn failures_count_only_if_accepted() {
         let s = &report.series[0];
         assert_eq!((s.counted, s.et.value().unwrap().samples, s.failures.len()), (10, counts, 3));
         assert_eq!(s.failures.iter().filter(|f| f.ignored).count() as u32, counts - 7);
-        assert!(says(&report, &format!("{} of 10 samples failed", 10 - counts)));
+        let accepted_ones = u64::from(counts) - 7;
+        let first = Outcome::Exited { code: 3 };
+        let kind = Kind::Failures { failed: 3, accepted: accepted_ones, of: 10, first };
+        let remark = report.remarks.iter().find(|r| r.kind == kind);
+        assert_eq!(remark.map(Remark::warning), Some(true), "{:?}", report.remarks);
     }
     for s in &mut samples {
         s.outcome = Outcome::Exited { code: 1 };
     }
+    run.plan.ignore_failure = IgnoreFailure::All;
+    let report = build(&run, &samples, None);
+    let failures = report.remarks.iter().find(|r| matches!(r.kind, Kind::Failures { failed: 10, accepted: 10, .. }));
+    assert_eq!(failures.map(Remark::warning), Some(false), "the user accepts them");
     run.plan.ignore_failure = IgnoreFailure::No;
     let report = build(&run, &samples, None);
     assert_eq!(report.series[0].pt, Reading::Absent(Absent::Failed("no sample succeeded".into())));
@@ -193,7 +213,7 @@ fn daemons_are_folded_and_added_up() {
     assert_eq!(s.daemons[0].kind, TaskKind::Tare);
     assert_eq!(s.difference.daemons, Reading::Value(2.5e6));
     assert_eq!(s.daemons_incomplete, Some((1, "lost: overrun".into())));
-    assert!(says(&report, "In 1 of 4 samples"));
+    assert!(remarked!(report, Kind::DaemonsIncomplete { samples: 1, of: 4, why } if why == "lost: overrun"));
 }
 
 /// A ledger: on a CPU, of that interrupted and stolen, then waiting for `sh` and asleep.
@@ -281,12 +301,15 @@ fn the_account_adds_up_to_the_elapsed_time() {
     assert_eq!(a.elapsed[2].asleep(), Some(Asleep::Locks));
     assert_eq!((a.samples, a.other_tasks, a.agreement), (10, 1.0, Some(1.0)));
     assert_eq!(report.series[0].net.value().unwrap().mean, 94e6);
-    assert!(says(&report, "could not be attributed"), "1% is told");
+    assert!(
+        remarked!(report, Kind::Unattributed { time, share: Some(share) } if *time == 1e6 && (share - 1.0 / 101.0).abs() < 1e-9),
+        "1% is reported"
+    );
     let mut partial = samples;
     partial[3] = changed(|a| a.lost = 2);
     partial[3].index = 3;
     let report = build(&run(1), &partial, None);
-    assert!(says(&report, "In 1 of 10 samples the account is not complete"));
+    assert!(remarked!(report, Kind::AccountIncomplete { samples: 1, of: 10, .. }));
     assert_eq!(report.series[0].net.value().unwrap().samples, 9);
 }
 
@@ -302,7 +325,9 @@ fn a_difference_in_elapsed_time_alone_is_told() {
     let c = &report.comparisons[0];
     let elapsed = c.by(Measure::Et).unwrap();
     assert_eq!((c.verdict, elapsed.verdict), (Verdict::Undecided, Verdict::Slower));
-    assert!((elapsed.ratio - 1.5).abs() < 0.02 && says(&report, "By elapsed time it is slower than program 1"));
+    assert!((elapsed.ratio - 1.5).abs() < 0.02);
+    let same = |ratio: f64| ratio == elapsed.ratio;
+    assert!(remarked!(report, Kind::ByElapsed { reference: 0, elapsed: Verdict::Slower, ratio, .. } if same(*ratio)));
     assert_eq!((c.measure, c.disagreeing()), (Measure::Pt, Some(elapsed)));
 }
 
@@ -341,13 +366,13 @@ fn programs_are_compared() {
     assert_eq!((c.ratio, c.verdict), (1.0, Verdict::Undecided));
     run.plan.order = Order::Sequential;
     let report = build(&run, &samples, None);
-    assert!(!report.comparisons[0].paired_in_time && says(&report, "drift"));
+    assert!(!report.comparisons[0].paired_in_time && remarked!(report, Kind::Sequential));
     for s in samples.iter_mut().filter(|s| s.series == 0) {
         s.process_times = absent();
     }
     let report = build(&run, &samples, None);
     assert_eq!(report.comparisons[0].measure, Measure::Et);
-    assert!(says(&report, "10 of 10 samples have no process time"));
+    assert!(remarked!(report, Kind::NoProcessTime { missing: 10, of: 10, .. }));
     assert_eq!(report.protocol.steps[0].standing, Standing::NotHeld);
     let without: Vec<Sample> = samples.into_iter().filter(|s| s.series != 0 || s.index > 40).collect();
     assert_eq!(build(&run, &without, None).comparisons.len(), 1);
@@ -371,25 +396,46 @@ fn remarks() {
     let mut p = profile(vec![]);
     p.machine = "other".into();
     let report = build(&run, &samples, Some(&p));
-    for words in [
-        "tare resume 7",
-        "descendants that nobody waited for",
-        "no cgroup here",
-        "adaptive:",
-        "Elapsed time is 3.0 times",
-        "took 2.5 %",
-        "could not be ended: x (1×)",
-        "were ended: sleep (2×)",
-        "left running, as asked: y (1×)",
-        "of another machine",
+    let first = &report.remarks[0];
+    let status = Status::Interrupted;
+    assert_eq!((first.series, &first.kind), (None, &Kind::Incomplete { status, run: 7, counted: 10 }));
+    let one = |name: &str, count| vec![NameCount { name: name.into(), count }];
+    let source = Kind::Source { source: PtSource::Wait4, notes: vec!["no cgroup here".into()] };
+    let (not_ended, ended, left) = (one("x", 1), one("sleep", 2), one("y", 1));
+    for (series, warning, kind) in [
+        (None, false, source),
+        (None, true, Kind::Profile { profile: "prof@1".into(), doubt: Doubt::OtherMachine }),
+        (Some(0), true, Kind::NotEnded { names: not_ended }),
+        (Some(0), false, Kind::Ended { names: ended }),
+        (Some(0), false, Kind::LeftRunning { names: left }),
     ] {
-        assert!(says(&report, words), "{words}: {:#?}", report.remarks);
+        let found = report.remarks.iter().find(|r| r.kind == kind);
+        assert_eq!(found.map(|r| (r.series, r.warning())), Some((series, warning)), "{kind:?}: {:#?}", report.remarks);
     }
+    assert!(remarked!(report, Kind::Waiting { ratio, accounted: false, .. } if (ratio - 3.0).abs() < 0.01));
+    assert!(remarked!(report, Kind::Steal { share } if (share - 0.025).abs() < 1e-9));
+    let precision = |report: &RunReport| {
+        let found = report.remarks.iter().find(|r| matches!(r.kind, Kind::Precision { samples: 10, .. }));
+        found.map(Remark::warning)
+    };
+    assert_eq!(precision(&report), Some(true), "it is not reached");
     p.machine = "m".into();
     p.kernel = "older".into();
-    assert!(says(&build(&run, &samples, Some(&p)), "made with kernel older"));
+    let doubt = Doubt::OtherKernel { profile: "older".into(), run: run.host.kernel.clone() };
+    let remark = Kind::Profile { profile: "prof@1".into(), doubt };
+    assert!(build(&run, &samples, Some(&p)).remarks.iter().any(|r| r.kind == remark));
     run.plan.runs = RunCount::Adaptive { precision: 0.5, min: 10, max: 10 };
-    assert!(says(&build(&run, &samples, None), "the median was known to"));
+    assert_eq!(precision(&build(&run, &samples, None)), Some(false), "it is");
+    run.plan.sigma = f64::NAN;
+    let protocol = build(&run, &samples, None).protocol;
+    let json = serde_json::to_string(&protocol).unwrap();
+    assert_eq!(serde_json::from_str::<ProtocolReport>(&json).unwrap(), protocol, "s of no check 2 is none, not NaN");
+    let json = serde_json::to_value(&report.remarks).unwrap();
+    assert_eq!(
+        json[0],
+        serde_json::json!({"series": null, "kind": "incomplete", "status": "interrupted", "run": 7, "counted": 10})
+    );
+    assert_eq!(serde_json::from_value::<Vec<Remark>>(json).unwrap(), report.remarks);
 }
 
 #[test]

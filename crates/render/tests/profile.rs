@@ -4,9 +4,10 @@
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::profile::data::{Method, Part, Profile};
+use tarebench_core::profile::data::{Doubt, Method, Part, Profile};
 use tarebench_core::profile::dual::{Executions, Observation};
 use tarebench_core::profile::lacking::Lacking;
+use tarebench_render::kit::hints::Hints;
 use tarebench_render::kit::style::Style;
 use tarebench_render::kit::web::html as web;
 use tarebench_render::kit::web::page::{DualOrWhy, Role};
@@ -50,8 +51,7 @@ fn example(daemon: &str) -> Profile {
 }
 
 fn shown(p: &Profile, style: &Style) -> String {
-    let doubts = vec!["The profile build7@1 is 31 days old.".to_owned()];
-    profile::terminal(p, &p.learned().unwrap(), &doubts, "tare profile show build7@1 --full", style)
+    profile::terminal(p, &p.learned().unwrap(), &[Doubt::Old { days: 31 }], "tare profile show build7@1 --full", style)
 }
 
 #[test]
@@ -76,7 +76,11 @@ fn on_a_terminal() {
 fn the_page_says_the_same() {
     let p = example("<script>alert(1)</script>");
     let learned = p.learned().unwrap();
-    let page = tarebench_render::profile::page::profile(&p, &learned, &[], &TimeZone::UTC, "foot".to_owned());
+    let hints = Hints::new(|hint| format!("{hint:?}"));
+    let doubts = [Doubt::OtherCpus { profile: 8, run: 4 }];
+    let page =
+        tarebench_render::profile::page::profile(&p, &learned, &doubts, &hints, &TimeZone::UTC, "foot".to_owned());
+    assert_eq!(page.remarks[0].text, "The profile build7@1 was made with 8 CPUs, the run with 4. LearnProfile.");
     let short = &page.plots[0];
     assert_eq!(page.plots.iter().map(|p| p.id.as_str()).collect::<Vec<_>>(), ["short", "short-waiting"]);
     // The classes are those of the terminal's tables, and rows point to their samples.

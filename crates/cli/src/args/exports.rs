@@ -132,7 +132,7 @@ impl Exports {
         let (unit, sort) = (style.unit, style.sort);
         let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
-            write(f, &json::full(report, samples).map_err(failed)?)?;
+            write(f, &json::full(report, samples, &style.hints).map_err(failed)?)?;
         }
         if let Some(f) = &self.export_csv {
             write(f, &csv::series(report).map_err(failed)?)?;

@@ -1,6 +1,7 @@
 //! How results are shown: the options, and what the terminal makes of them.
 
 use crate::args::exports::Exports;
+use crate::args::hints::hints;
 use crate::exit::Failure;
 use crate::output::print;
 use clap::{Args, ValueEnum};
@@ -201,6 +202,7 @@ impl StyleArgs {
             },
             zone: tarebench::sys::clock::zone(),
             more: None,
+            hints: hints(""),
         };
         let progress = match self.style {
             StyleChoice::Full => true,
@@ -218,11 +220,16 @@ impl StyleArgs {
     }
 }
 
+/// ` --db FILE` for a command that is suggested, if the user named a store.
+pub fn db_option(db: Option<&Path>) -> String {
+    db.map(|d| format!(" --db {}", shell_words::quote(&d.to_string_lossy()))).unwrap_or_default()
+}
+
 impl Show {
     /// Commands that are suggested name this store.
     pub fn with_store(mut self, db: Option<&Path>) -> Show {
-        let name = db.map(|d| format!(" --db {}", shell_words::quote(&d.to_string_lossy())));
-        self.db_option = name.unwrap_or_default();
+        self.db_option = db_option(db);
+        self.style.hints = hints(&self.db_option);
         self
     }
 
@@ -256,7 +263,7 @@ impl Show {
     /// Prints the report, as the table or as JSON.
     pub fn report(&self, report: &RunReport, samples: &[Sample], exports: &Exports) -> Result<(), Failure> {
         if exports.json {
-            let text = json::full(report, samples).map_err(Failure::system)?;
+            let text = json::full(report, samples, &self.style.hints).map_err(Failure::system)?;
             print(&(text.trim_end().to_owned() + "\n"));
             return Ok(());
         }

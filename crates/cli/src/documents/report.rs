@@ -1,12 +1,15 @@
 //! `tare report`: a run, a profile or a measurement of noise as a web page of one file, or as figures in SVG.
 
+use crate::args::hints::hints;
 use crate::args::store::StoreArgs;
+use crate::args::style::db_option;
 use crate::exit::{Exit, Failure};
 use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{Id, Kind};
 use tarebench::core::profile::data::Profile;
 use tarebench::core::run::report::build::build;
+use tarebench::core::run::report::duals::duals;
 use tarebench::profile as profiling;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::kit::web::page::Page;
@@ -67,12 +70,12 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
             label => store.profile(label)?,
         };
         let none = || Failure::usage(format!("there is no profile {label}").trim_end()).hint("`tare profile list`");
-        return of_profile(&found.ok_or_else(none)?);
+        return of_profile(&found.ok_or_else(none)?, &args.store);
     }
     match store.find(&args.what) {
         Ok(Stored::Document(id)) if id.kind == Kind::Noise => return of_noise(store, id),
         Ok(Stored::Document(id)) if id.kind == Kind::Profile => {
-            return of_profile(&crate::profile::result::stored(store, id)?);
+            return of_profile(&crate::profile::result::stored(store, id)?, &args.store);
         }
         Ok(Stored::Document(id)) => return Err(crate::args::store::no_run(id)),
         _ => {}
@@ -80,7 +83,7 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
     let id = match store.resolve(&args.what) {
         Ok(id) => id,
         Err(e @ StoreError::NoSuchRun { .. }) => match store.profile(&args.what)? {
-            Some(profile) => return of_profile(&profile),
+            Some(profile) => return of_profile(&profile, &args.store),
             None => return Err(e.into()),
         },
         Err(e) => return Err(e.into()),
@@ -91,10 +94,11 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
         return Err(Failure::usage(text).hint("`tare report --profile` shows what was learned from it"));
     }
     let report = build(&run, &samples, profile.as_ref());
-    Ok((
-        tarebench::render::run::page::run(&report, &samples, &tarebench::sys::clock::zone(), crate::output::foot()),
-        format!("run-{id}"),
-    ))
+    let found = duals(&run, &samples);
+    let hints = hints(&db_option(args.store.named()));
+    let zone = tarebench::sys::clock::zone();
+    let page = tarebench::render::run::page::run(&report, &samples, &found, &hints, &zone, crate::output::foot());
+    Ok((page, format!("run-{id}")))
 }
 
 fn of_noise(store: &SqliteStore, id: Id) -> Result<(Page, String), Failure> {
@@ -112,7 +116,7 @@ fn of_noise(store: &SqliteStore, id: Id) -> Result<(Page, String), Failure> {
     ))
 }
 
-fn of_profile(profile: &Profile) -> Result<(Page, String), Failure> {
+fn of_profile(profile: &Profile, store: &StoreArgs) -> Result<(Page, String), Failure> {
     let learned = profiling::learned(profile)?;
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = match profile.machine == host.machine {
@@ -126,6 +130,7 @@ fn of_profile(profile: &Profile) -> Result<(Page, String), Failure> {
             profile,
             &learned,
             &doubts,
+            &hints(&db_option(store.named())),
             &tarebench::sys::clock::zone(),
             crate::output::foot(),
         ),

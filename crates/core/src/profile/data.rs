@@ -65,6 +65,33 @@ const DAY: i64 = 86_400_000_000_000;
 /// Age from which a profile is doubted: a month brings updates, and with them other daemons.
 const OLD: Nanos = Nanos(30 * DAY);
 
+/// Why the cutoffs of a profile may not fit a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Doubt {
+    /// The profile is of another machine.
+    OtherMachine,
+    /// The kernels differ.
+    OtherKernel {
+        /// The profile's.
+        profile: String,
+        /// The run's.
+        run: String,
+    },
+    /// The numbers of CPUs differ.
+    OtherCpus {
+        /// The profile's.
+        profile: u32,
+        /// The run's.
+        run: u32,
+    },
+    /// The profile is over a month old.
+    Old {
+        /// Its age.
+        days: i64,
+    },
+}
+
 /// What was learned of a machine. It holds the samples that it rests on, so that every table can be made anew.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -113,32 +140,23 @@ impl Profile {
         }
     }
 
-    /// Why its cutoffs may not fit a run made at a time on a machine, in sentences; none if nothing speaks against it.
-    pub fn doubts(&self, now: Nanos, machine: &str, kernel: &str, cpus: u32) -> Vec<String> {
-        let label = self.label();
+    /// Why its cutoffs may not fit a run made at a time on a machine; none if nothing speaks against it.
+    pub fn doubts(&self, now: Nanos, machine: &str, kernel: &str, cpus: u32) -> Vec<Doubt> {
         if self.machine != machine {
-            return vec![format!(
-                "The profile {label} is of another machine, so its cutoffs need not fit: tare profile"
-            )];
+            return vec![Doubt::OtherMachine];
         }
-        let mut said = Vec::new();
+        let mut found = Vec::new();
         if self.kernel != kernel {
-            let with = format!("was made with kernel {}, the run with {kernel}", self.kernel);
-            said.push(format!("The profile {label} {with}; make a new one: tare profile"));
+            found.push(Doubt::OtherKernel { profile: self.kernel.clone(), run: kernel.to_owned() });
         }
         if self.cpus != cpus {
-            let with = format!("was made with {} CPUs, the run with {cpus}", self.cpus);
-            said.push(format!("The profile {label} {with}; make a new one: tare profile"));
+            found.push(Doubt::OtherCpus { profile: self.cpus, run: cpus });
         }
         let age = now - self.created;
         if age > OLD {
-            let days = age.0 / DAY;
-            said.push(format!(
-                "The profile {label} is {days} days old; tare profile check {} tells whether recent runs met daemons that it lacks.",
-                self.name
-            ));
+            found.push(Doubt::Old { days: age.0 / DAY });
         }
-        said
+        found
     }
 
     /// Name and version: `build7@2`.

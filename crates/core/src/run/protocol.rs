@@ -1,23 +1,100 @@
 //! The EMP versions, and which of them a measurement reaches (EMP table I, section 4.7).
 
+use crate::base::reading::Absent;
 use crate::machine::data::{Factor, Standing};
 use serde::{Deserialize, Serialize};
 
 /// One step of the protocol and how it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// 1 to 6, as in EMPv1 … EMPv6.
     pub version: u8,
-    /// What the step asks for, in a few words.
-    pub asks: String,
     /// How it stands.
     pub standing: Standing,
-    /// Why, in words; what is missing and how to get it.
+    /// Why.
+    pub finding: Finding,
+}
+
+/// What decided a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Finding {
+    /// Step 1: process time, and the machine's factors.
+    ProcessTime {
+        /// Why process time was not used, if it was not.
+        missing: Option<NoProcessTime>,
+        /// The factors that decided.
+        factors: Vec<FactorFinding>,
+    },
+    /// Steps 2 to 4: the machine's factors.
+    Factors {
+        /// Those that decided; none if the step was not checked.
+        factors: Vec<FactorFinding>,
+    },
+    /// Step 5: both checks.
+    Outliers {
+        /// The first check.
+        check_one: CheckOne,
+        /// s of the second, if it was done.
+        sigma: Option<f64>,
+    },
+    /// Step 6: the number of samples.
+    Size {
+        /// Successful samples of the smallest series; `None` without any series.
+        least: Option<u32>,
+        /// Samples that each series needs.
+        needed: u32,
+    },
+}
+
+/// Factors of which the same was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactorFinding {
+    /// Their names.
+    pub names: Vec<String>,
+    /// How they stand.
+    pub standing: Standing,
+    /// What was read ([`Factor::finding`]).
     pub finding: String,
+    /// What to do if they are not held: the first way.
+    pub fix: Option<String>,
+}
+
+/// Why process time was not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NoProcessTime {
+    /// No sample succeeded.
+    NoSample,
+    /// A sample has none.
+    Absent {
+        /// Why.
+        why: Absent,
+    },
+}
+
+/// Why check 1 was not done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NoCheckOne {
+    /// The user asked for no profile.
+    NotAsked,
+    /// The store has no profile of this machine.
+    NoProfile,
+    /// The store has no profile of this name.
+    NoSuchProfile {
+        /// The name, with a version if one was given.
+        name: String,
+    },
+    /// No sample has a list of daemons.
+    NoDaemons {
+        /// Why, of the first.
+        why: Absent,
+    },
 }
 
 /// All steps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtocolReport {
     /// The six steps, in order.
     pub steps: Vec<Step>,
@@ -26,7 +103,8 @@ pub struct ProtocolReport {
 }
 
 /// What is known of the first check of EMPv5, the daemons' cutoffs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CheckOne {
     /// Done with the cutoffs of this profile.
     Done {
@@ -35,8 +113,8 @@ pub enum CheckOne {
         /// Counted samples whose list of daemons may miss some.
         incomplete: u32,
     },
-    /// Not done; why, in words.
-    NotDone(String),
+    /// Not done.
+    NotDone(NoCheckOne),
 }
 
 /// What the protocol is assessed from.
@@ -45,7 +123,7 @@ pub struct Evidence<'a> {
     /// The machine's factors, steps 1 to 4.
     pub factors: &'a [Factor],
     /// Whether every counted, successful sample has a process time; if not, why.
-    pub process_time: Result<(), String>,
+    pub process_time: Result<(), NoProcessTime>,
     /// The first check.
     pub check_one: CheckOne,
     /// s of the second check; it was done if this is above 0.
@@ -59,94 +137,81 @@ pub const ENOUGH_SAMPLES: u32 = 10;
 
 /// How the six steps stand, and which version a measurement therefore reaches.
 pub fn assess(evidence: &Evidence) -> ProtocolReport {
-    let step = |version, asks: &str, (standing, finding)| Step { version, asks: asks.to_owned(), standing, finding };
     let steps = vec![
-        step(1, "daemons off, PT used", first(evidence)),
-        step(2, "NTP on", environment(evidence.factors, 2)),
-        step(3, "clock speed fixed", environment(evidence.factors, 3)),
-        step(4, "kernel current", environment(evidence.factors, 4)),
-        step(5, "outliers removed", outliers(evidence)),
-        step(6, "10 samples or more", size(evidence.sizes)),
+        first(evidence),
+        environment(evidence.factors, 2),
+        environment(evidence.factors, 3),
+        environment(evidence.factors, 4),
+        outliers(evidence),
+        size(evidence.sizes),
     ];
     let held = steps.iter().take_while(|s| s.standing == Standing::Held);
     let reached = held.last().map_or(0, |s| s.version);
     ProtocolReport { steps, reached }
 }
 
-fn first(evidence: &Evidence) -> (Standing, String) {
-    let (standing, finding) = environment(evidence.factors, 1);
-    match &evidence.process_time {
-        Ok(()) => (standing, format!("process time used; {finding}")),
-        Err(why) => (Standing::NotHeld, format!("process time is missing: {why}; {finding}")),
-    }
+fn first(evidence: &Evidence) -> Step {
+    let (standing, factors) = deciding(evidence.factors, 1);
+    let missing = evidence.process_time.clone().err();
+    let standing = if missing.is_some() { Standing::NotHeld } else { standing };
+    Step { version: 1, standing, finding: Finding::ProcessTime { missing, factors } }
 }
 
-/// A step that the machine's factors decide: not held if any is not, else unknown if any is, or if there is none.
-fn environment(factors: &[Factor], step: u8) -> (Standing, String) {
+fn environment(factors: &[Factor], version: u8) -> Step {
+    let (standing, factors) = deciding(factors, version);
+    Step { version, standing, finding: Finding::Factors { factors } }
+}
+
+/// A step that the machine's factors decide: not held if any is not, else unknown if any is, or if there is none. With the
+/// factors that decided: those not held, then the unknown ones; all if all are held.
+fn deciding(factors: &[Factor], step: u8) -> (Standing, Vec<FactorFinding>) {
     let of_step = || factors.iter().filter(|f| f.step == step);
-    // Factors that say the same are named together.
-    let list = |standing| {
-        let mut said: Vec<(String, &Factor)> = Vec::new();
-        for f in of_step().filter(|f| f.standing == standing) {
-            match said.iter_mut().find(|(_, other)| other.finding == f.finding) {
-                Some((names, _)) => *names = format!("{names}, {}", f.name),
-                None => said.push((f.name.clone(), f)),
-            }
-        }
-        // What to do about it: the first way.
-        let fix = |f: &Factor| {
-            let fix = f.fix.as_ref().filter(|_| standing == Standing::NotHeld).and_then(|fix| fix.lines().next());
-            fix.map(|fix| format!(" ({fix})")).unwrap_or_default()
-        };
-        let texts = said.into_iter().map(|(names, f)| format!("{names}: {}{}", f.finding, fix(f)));
-        texts.collect::<Vec<_>>().join("; ")
-    };
     let any = |standing| of_step().any(|f| f.standing == standing);
-    if any(Standing::NotHeld) {
-        let unknown = if any(Standing::Unknown) { format!("; {}", list(Standing::Unknown)) } else { String::new() };
-        (Standing::NotHeld, format!("{}{unknown}", list(Standing::NotHeld)))
-    } else if any(Standing::Unknown) {
-        (Standing::Unknown, list(Standing::Unknown))
-    } else if of_step().next().is_none() {
-        (Standing::Unknown, "not checked".to_owned())
-    } else {
-        (Standing::Held, list(Standing::Held))
-    }
-}
-
-fn outliers(evidence: &Evidence) -> (Standing, String) {
-    let (second_done, second) = if evidence.sigma > 0.0 {
-        (true, format!("check 2 done (s = {})", evidence.sigma))
-    } else {
-        (false, format!("check 2 not done: s is {}, set --sigma to 2 or 5", evidence.sigma))
+    let standing = match () {
+        () if any(Standing::NotHeld) => Standing::NotHeld,
+        () if any(Standing::Unknown) => Standing::Unknown,
+        () if of_step().next().is_none() => return (Standing::Unknown, Vec::new()),
+        () => Standing::Held,
     };
-    match &evidence.check_one {
-        CheckOne::NotDone(why) => (Standing::NotHeld, format!("check 1 not done: {why}; {second}")),
-        CheckOne::Done { profile, incomplete } => {
-            let first = format!("check 1 done (profile {profile})");
-            if !second_done {
-                (Standing::NotHeld, format!("{first}; {second}"))
-            } else if *incomplete > 0 {
-                let gap = format!("in {incomplete} samples short-lived daemons may be unseen, run as root to see all");
-                (Standing::Unknown, format!("{first}, but {gap}; {second}"))
-            } else {
-                (Standing::Held, format!("{first}; {second}"))
-            }
+    let mut found: Vec<FactorFinding> = Vec::new();
+    let order =
+        if standing == Standing::Held { &[Standing::Held][..] } else { &[Standing::NotHeld, Standing::Unknown] };
+    for f in order.iter().flat_map(|s| of_step().filter(move |f| f.standing == *s)) {
+        // Factors that say the same are named together.
+        match found.iter_mut().find(|g| g.finding == f.finding && g.standing == f.standing) {
+            Some(group) => group.names.push(f.name.clone()),
+            None => found.push(FactorFinding {
+                names: vec![f.name.clone()],
+                standing: f.standing,
+                finding: f.finding.clone(),
+                fix: f
+                    .fix
+                    .as_ref()
+                    .filter(|_| f.standing == Standing::NotHeld)
+                    .and_then(|fix| fix.lines().next())
+                    .map(str::to_owned),
+            }),
         }
     }
+    (standing, found)
 }
 
-fn size(sizes: &[u32]) -> (Standing, String) {
-    match sizes.iter().min() {
-        None => (Standing::NotHeld, "no samples".to_owned()),
-        Some(least) if *least >= ENOUGH_SAMPLES => (Standing::Held, format!("{least} or more in every series")),
-        Some(least) => {
-            let text = format!(
-                "a series has {least} successful samples, {ENOUGH_SAMPLES} are wanted: --runs {ENOUGH_SAMPLES}"
-            );
-            (Standing::NotHeld, text)
-        }
-    }
+fn outliers(evidence: &Evidence) -> Step {
+    let sigma = Some(evidence.sigma).filter(|s| *s > 0.0);
+    let standing = match &evidence.check_one {
+        CheckOne::NotDone(_) => Standing::NotHeld,
+        CheckOne::Done { .. } if sigma.is_none() => Standing::NotHeld,
+        CheckOne::Done { incomplete, .. } if *incomplete > 0 => Standing::Unknown,
+        CheckOne::Done { .. } => Standing::Held,
+    };
+    let check_one = evidence.check_one.clone();
+    Step { version: 5, standing, finding: Finding::Outliers { check_one, sigma } }
+}
+
+fn size(sizes: &[u32]) -> Step {
+    let least = sizes.iter().min().copied();
+    let standing = if least.is_some_and(|n| n >= ENOUGH_SAMPLES) { Standing::Held } else { Standing::NotHeld };
+    Step { version: 6, standing, finding: Finding::Size { least, needed: ENOUGH_SAMPLES } }
 }
 
 #[cfg(test)]
@@ -200,7 +265,13 @@ mod tests {
         let factors = [factor(3, Standing::Unknown), factor(3, Standing::NotHeld), factor(3, Standing::Held)];
         let report = assess(&evidence(&factors, &[10]));
         assert_eq!(report.steps[2].standing, Standing::NotHeld);
-        assert_eq!(report.steps[1].finding, "not checked");
+        let finding = |i: usize| match &report.steps[i].finding {
+            Finding::Factors { factors } => factors.iter().map(|f| (f.names.join(" "), f.standing)).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(finding(1), []);
+        let (not_held, unknown) = (("f3".to_owned(), Standing::NotHeld), ("f3".to_owned(), Standing::Unknown));
+        assert_eq!(finding(2), [not_held, unknown]);
         assert_eq!(report.steps[1].standing, Standing::Unknown);
     }
 
@@ -208,13 +279,14 @@ mod tests {
     fn process_time_and_profile_are_needed() {
         let factors = held();
         let mut e = evidence(&factors, &[10]);
-        e.process_time = Err("not asked".to_owned());
+        e.process_time = Err(NoProcessTime::NoSample);
         assert_eq!(standings(&e)[0], Standing::NotHeld);
         let mut e = evidence(&factors, &[10]);
-        e.check_one = CheckOne::NotDone("no profile (tare profile)".to_owned());
+        e.check_one = CheckOne::NotDone(NoCheckOne::NoProfile);
         let report = assess(&e);
         assert_eq!(report.reached, 4);
-        assert_eq!(report.steps[4].finding, "check 1 not done: no profile (tare profile); check 2 done (s = 2)");
+        let finding = Finding::Outliers { check_one: CheckOne::NotDone(NoCheckOne::NoProfile), sigma: Some(2.0) };
+        assert_eq!(report.steps[4].finding, finding);
         e.check_one = CheckOne::Done { profile: "p".to_owned(), incomplete: 3 };
         assert_eq!(standings(&e)[4], Standing::Unknown);
         e.sigma = f64::NAN;

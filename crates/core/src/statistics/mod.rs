@@ -1,5 +1,6 @@
 //! Statistics that several subjects use.
 
+pub mod bins;
 pub mod fit;
 pub mod intervals;
 pub mod limits;

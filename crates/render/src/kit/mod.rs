@@ -1,6 +1,7 @@
 pub mod csv;
 pub mod error;
 pub mod grid;
+pub mod hints;
 pub mod json;
 pub mod markup;
 pub mod number;

@@ -1,5 +1,6 @@
 //! How a report is drawn.
 
+use crate::kit::hints::Hints;
 use crate::kit::number::Unit;
 use crate::kit::text;
 use tarebench_core::base::date::TimeZone;
@@ -38,6 +39,8 @@ pub struct Style {
     pub zone: TimeZone,
     /// How the user gets at what a shorter form left out (a command to type); shown where something was left out.
     pub more: Option<String>,
+    /// The words of hints.
+    pub hints: Hints,
 }
 
 impl Default for Style {
@@ -52,6 +55,7 @@ impl Default for Style {
             sort: Sort::Auto,
             zone: TimeZone::UTC,
             more: None,
+            hints: Hints::default(),
         }
     }
 }

@@ -75,7 +75,7 @@ fn ranks(c: &Comparison, u: bool) -> Table {
             i.to_string(),
             r.host.clone(),
             r.cpu.to_string(),
-            format!("{:.4} ns", r.per_iteration),
+            format!("{} ns", number::fixed(r.per_iteration, 4).unwrap_or_default()),
             time(r.alone.mean, u),
             time(r.alone.max, u),
             time(r.work.mean, u),

@@ -279,8 +279,8 @@ pub(crate) fn heuristic(h: Heuristic) -> &'static str {
 pub(crate) fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
     let ns = |units: f64| units * 1e9 / hz;
     format!(
-        "{:.4} ns an iteration: {} of {} timings of {} iterations each; reading the counter takes {} more",
-        ns(c.calibration.per_iteration),
+        "{} ns an iteration: {} of {} timings of {} iterations each; reading the counter takes {} more",
+        number::fixed(ns(c.calibration.per_iteration), 4).unwrap_or_default(),
         heuristic(c.calibration.heuristic),
         c.calibration.timings,
         c.iterations,

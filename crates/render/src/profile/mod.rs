@@ -1,2 +1,3 @@
+pub mod doubts;
 pub mod page;
 pub mod terminal;

@@ -1,17 +1,26 @@
 //! The page of a profile: a plot for each part.
 
+use crate::kit::hints::Hints;
 use crate::kit::web::html::measure;
 use crate::kit::web::page::{Class, Dual, DualOrWhy, Kind, Level, Page, Plot, Remark, Role, Samples, Symbol};
+use crate::profile::doubts::sentence;
 use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, long_time, part, shape};
 use std::collections::BTreeMap;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::profile::clusters::{Clusters, Place};
-use tarebench_core::profile::data::{Method, Part, Profile};
+use tarebench_core::profile::data::{Doubt, Method, Part, Profile};
 use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::profiling::{Learned, Lesson};
 
 /// The page of a profile.
-pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], zone: &TimeZone, foot: String) -> Page {
+pub fn profile(
+    profile: &Profile,
+    learned: &Learned,
+    doubts: &[Doubt],
+    hints: &Hints,
+    zone: &TimeZone,
+    foot: String,
+) -> Page {
     let parts =
         [("short", Some(&profile.short), Some(&learned.short)), ("long", profile.long.as_ref(), learned.long.as_ref())];
     let plots = parts.into_iter().filter_map(|(name, part, lesson)| Some((name, part?, lesson?)));
@@ -39,7 +48,11 @@ pub fn profile(profile: &Profile, learned: &Learned, remarks: &[String], zone: &
         title: format!("Profile {}", profile.label()),
         subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host),
         facts,
-        remarks: remarks.iter().map(|text| Remark { warning: true, text: text.clone() }).chain(none).collect(),
+        remarks: doubts
+            .iter()
+            .map(|doubt| Remark { warning: true, text: sentence(&profile.label(), doubt, hints) })
+            .chain(none)
+            .collect(),
         overview: None,
         plots: plots.collect(),
         timeline: None,

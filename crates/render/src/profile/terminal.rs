@@ -5,13 +5,14 @@ use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
+use crate::profile::doubts::sentence;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::clusters::{Clusters, Place};
 use tarebench_core::profile::cutoffs::{Basis, Row};
-use tarebench_core::profile::data::{Method, Part, Profile};
+use tarebench_core::profile::data::{Doubt, Method, Part, Profile};
 use tarebench_core::profile::lacking::Lacking;
 use tarebench_core::profile::long_running::{BYSTANDER, Infrequent};
 use tarebench_core::profile::profiling::{LSample, Learned, Lesson, Reach};
@@ -253,9 +254,9 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     }
     if let Some(d) = c.shape.drift {
         said.push(format!(
-            "The machine's speed drifted by {} (correlation of the pairs {:.2}); that is no daemon's work.",
+            "The machine's speed drifted by {} (correlation of the pairs {}); that is no daemon's work.",
             time(d.range, unicode),
-            d.correlation
+            number::fixed(d.correlation, 2).unwrap_or_default()
         ));
     }
     match count(Place::Stretch) {
@@ -358,7 +359,7 @@ fn all_of(table: &Table, style: &Style) -> String {
 }
 
 /// A profile for a terminal: what it is, its cutoffs, then each part's tables.
-pub fn terminal(profile: &Profile, learned: &Learned, remarks: &[String], more: &str, style: &Style) -> String {
+pub fn terminal(profile: &Profile, learned: &Learned, doubts: &[Doubt], more: &str, style: &Style) -> String {
     let mut page = Page::new(style);
     let u = style.unicode;
     page.title(&style.show(&format!("Profile {}", profile.label())));
@@ -389,11 +390,12 @@ pub fn terminal(profile: &Profile, learned: &Learned, remarks: &[String], more: 
             complete &= if aside { table.rows.is_empty() } else { draw(&mut page, &table) };
         }
     }
-    if !remarks.is_empty() {
+    if !doubts.is_empty() {
         page.gap();
     }
-    for r in remarks {
-        page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Warn, &style.prose(r));
+    for doubt in doubts {
+        let text = style.prose(&sentence(&profile.label(), doubt, &style.hints));
+        page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Warn, &text);
     }
     if !complete {
         page.gap();

@@ -1,5 +1,6 @@
 //! Realistic reports for the tests.
 
+use crate::kit::hints::{Hint, Hints};
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
@@ -10,11 +11,12 @@ use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::plan::{Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount};
-use tarebench_core::run::protocol::{ProtocolReport, Step};
+use tarebench_core::run::protocol::{CheckOne, FactorFinding, Finding, NoCheckOne, ProtocolReport, Step};
 use tarebench_core::run::report::account::AccountEntry;
 use tarebench_core::run::report::account::AccountReport;
 use tarebench_core::run::report::account::EstimateReport;
 use tarebench_core::run::report::data::*;
+use tarebench_core::run::report::findings::{Remark, RemarkKind};
 use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::daemons::TaskKind;
@@ -23,6 +25,15 @@ use tarebench_core::sample::process_time::CpuTime;
 use tarebench_core::sample::process_time::ProcessTimes;
 use tarebench_core::sample::process_time::PtSource;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+
+/// Words for some hints.
+pub fn hints() -> Hints {
+    Hints::new(|hint| match hint {
+        Hint::Resume(id) => format!("resume with: `tare resume {id}`"),
+        Hint::LearnProfile => "make one with: `tare profile`".to_owned(),
+        _ => "do something about it".to_owned(),
+    })
+}
 
 pub fn no_interval() -> NoInterval {
     NoInterval::TooFew { have: 4, need: 6 }
@@ -182,20 +193,22 @@ fn plan(programs: Vec<Program>) -> Plan {
 
 fn protocol() -> ProtocolReport {
     use Standing::{Held, NotHeld, Unknown};
-    let step = |version, asks: &str, standing, finding: &str| Step {
-        version,
-        asks: asks.into(),
-        standing,
-        finding: finding.into(),
+    let factors = |names: &[&str], standing, finding: &str, fix: Option<&str>| {
+        let names = names.iter().map(|n| (*n).to_owned()).collect();
+        vec![FactorFinding { names, standing, finding: finding.into(), fix: fix.map(str::to_owned) }]
     };
+    let step = |version, standing, finding| Step { version, standing, finding };
+    let read = |name: &str, standing, text: &str| Finding::Factors { factors: factors(&[name], standing, text, None) };
+    let daemons = factors(&["cron", "postgres"], NotHeld, "running", Some("stop them for the run"));
+    let check_one = CheckOne::NotDone(NoCheckOne::NoProfile);
     ProtocolReport {
         steps: vec![
-            step(1, "daemons off", NotHeld, "running: cron, postgres, unattended-upgrades (tare tune)"),
-            step(2, "NTP on", Held, "chronyd, synchronised"),
-            step(3, "clock speed fixed", Unknown, "this virtual machine does not show cpufreq"),
-            step(4, "kernel current", Held, "6.8.0-45-generic"),
-            step(5, "outliers removed", NotHeld, "check 1 not done: no profile (tare profile); check 2 at 2 s.d."),
-            step(6, "sample size 10 or more", Held, "10 samples"),
+            step(1, NotHeld, Finding::ProcessTime { missing: None, factors: daemons }),
+            step(2, Held, read("ntp", Held, "chronyd, synchronised")),
+            step(3, Unknown, read("governor", Unknown, "this virtual machine does not show cpufreq")),
+            step(4, Held, read("kernel", Held, "6.8.0-45-generic")),
+            step(5, NotHeld, Finding::Outliers { check_one, sigma: Some(2.0) }),
+            step(6, Held, Finding::Size { least: Some(10), needed: 10 }),
         ],
         reached: 0,
     }
@@ -220,7 +233,7 @@ pub fn report(series: Vec<SeriesReport>) -> RunReport {
         series,
         comparisons: Vec::new(),
         protocol: protocol(),
-        profile: Err("no profile (tare profile)".into()),
+        profile: Err(NoCheckOne::NoProfile),
         remarks: Vec::new(),
     }
 }
@@ -245,11 +258,7 @@ pub fn one() -> RunReport {
     let mut r = report(vec![s]);
     r.profile = Ok("build7-2025-11".into());
     traced(&mut r.series[0]);
-    r.remarks.push(Remark {
-        series: None,
-        warning: false,
-        text: "ET is 1.5 % above PT; daemons explain 1.6 ms of 12.3 ms.".into(),
-    });
+    r.remarks.push(Remark { series: None, kind: RemarkKind::Tuned { what: "turbo off, cron stopped".into() } });
     r
 }
 
@@ -380,8 +389,12 @@ pub fn troubled() -> RunReport {
     r.run.status = Status::Interrupted;
     r.run.pt_source = PtSource::Wait4;
     r.remarks = vec![
-        Remark { series: Some(0), warning: true, text: "Only 4 of 10 samples are retained: the result is not trustworthy. Stop postgres (tare tune) or learn its cutoff anew (tare profile).".into() },
-        Remark { series: None, warning: false, text: "Births and deaths of daemons are not seen: needs CAP_NET_ADMIN.".into() },
+        Remark { series: None, kind: RemarkKind::Incomplete { status: Status::Interrupted, run: 12, counted: 11 } },
+        Remark {
+            series: Some(0),
+            kind: RemarkKind::DaemonsIncomplete { samples: 3, of: 10, why: "not known: needs CAP_NET_ADMIN".into() },
+        },
+        Remark { series: Some(0), kind: RemarkKind::NotTrustworthy { measure: Measure::Pt, retained: 4, of: 10 } },
     ];
     r
 }
@@ -425,8 +438,10 @@ pub fn hostile() -> RunReport {
     r.run.host.name = "h\x1b\n".into();
     r.run.host.cpu = Reading::Value("c\x1b".into());
     r.profile = Ok("p\x1b".into());
-    r.protocol.steps[0].finding = "f\x1b\u{200f}".into();
-    r.remarks = vec![Remark { series: Some(0), warning: true, text: "r\x1b[1m\n\u{2028}".into() }];
+    if let Finding::ProcessTime { factors, .. } = &mut r.protocol.steps[0].finding {
+        factors[0].finding = "f\x1b\u{200f}".into();
+    }
+    r.remarks = vec![Remark { series: Some(0), kind: RemarkKind::Changed { what: "r\x1b[1m\n\u{2028}".into() } }];
     r
 }
 

@@ -1,36 +1,104 @@
 //! The whole result of a run as one JSON document.
 
 use crate::kit::error::RenderError;
+use crate::kit::hints::Hints;
 use crate::kit::json::Safe;
+use crate::run::{protocol, remarks};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Serializer};
 use std::io;
-use tarebench_core::run::report::data::RunReport;
+use tarebench_core::run::data::Run;
+use tarebench_core::run::protocol::{NoCheckOne, ProtocolReport, Step};
+use tarebench_core::run::report::data::{Comparison, RunReport, SeriesReport};
+use tarebench_core::run::report::findings::Remark;
 use tarebench_core::sample::data::Sample;
 
 /// Name of the format of [`full`].
 pub const FORMAT: &str = "tare-report";
 
 /// Version of the format of [`full`].
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
     version: u32,
-    report: &'a RunReport,
+    report: Report<'a>,
     samples: &'a [Sample],
 }
 
-/// The report and all samples: `{"format":"tare-report","version":1,"report":…,"samples":[…]}`, one line.
+/// [`RunReport`] with its texts.
+#[derive(Serialize)]
+struct Report<'a> {
+    run: &'a Run,
+    series: &'a [SeriesReport],
+    comparisons: &'a [Comparison],
+    protocol: Protocol<'a>,
+    profile: Result<&'a str, Worded<'a, NoCheckOne>>,
+    remarks: Vec<RemarkText<'a>>,
+}
+
+#[derive(Serialize)]
+struct Protocol<'a> {
+    steps: Vec<StepText<'a>>,
+    reached: u8,
+}
+
+#[derive(Serialize)]
+struct StepText<'a> {
+    asks: &'static str,
+    #[serde(flatten)]
+    step: &'a Step,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Worded<'a, T> {
+    #[serde(flatten)]
+    what: &'a T,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct RemarkText<'a> {
+    #[serde(flatten)]
+    remark: &'a Remark,
+    warning: bool,
+    text: String,
+}
+
+impl<'a> Report<'a> {
+    fn new(report: &'a RunReport, hints: &Hints) -> Report<'a> {
+        // Every field is named, so that none of a later report is forgotten here.
+        let RunReport { run, series, comparisons, protocol: ProtocolReport { steps, reached }, profile, remarks } =
+            report;
+        let step = |step| StepText { asks: protocol::asks(step), step, text: protocol::finding(step, hints) };
+        let remark =
+            |remark: &'a Remark| RemarkText { remark, warning: remark.warning(), text: remarks::text(remark, hints) };
+        Report {
+            run,
+            series,
+            comparisons,
+            protocol: Protocol { steps: steps.iter().map(step).collect(), reached: *reached },
+            profile: match profile {
+                Ok(label) => Ok(label),
+                Err(why) => Err(Worded { what: why, text: protocol::no_check_one(why, hints) }),
+            },
+            remarks: remarks.iter().map(remark).collect(),
+        }
+    }
+}
+
+/// The report and all samples: `{"format":"tare-report","version":2,"report":…,"samples":[…]}`, one line.
 ///
+/// Remarks, the protocol's steps and the reason why check 1 was not done have their kind and figures, and their `text`.
 /// Characters that would act on a terminal are written as JSON escapes, so that the document may be printed.
 ///
 /// # Errors
 /// [`RenderError::Json`] if a value cannot be written as JSON.
-pub fn full(report: &RunReport, samples: &[Sample]) -> Result<String, RenderError> {
+pub fn full(report: &RunReport, samples: &[Sample], hints: &Hints) -> Result<String, RenderError> {
     let mut out = Vec::new();
-    write_full(&mut out, report, samples)?;
+    write_full(&mut out, report, samples, hints)?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
@@ -38,8 +106,13 @@ pub fn full(report: &RunReport, samples: &[Sample]) -> Result<String, RenderErro
 ///
 /// # Errors
 /// [`RenderError::Json`] if the writer fails or a value cannot be written as JSON.
-pub fn write_full(mut out: impl io::Write, report: &RunReport, samples: &[Sample]) -> Result<(), RenderError> {
-    let document = Document { format: FORMAT, version: VERSION, report, samples };
+pub fn write_full(
+    mut out: impl io::Write,
+    report: &RunReport,
+    samples: &[Sample],
+    hints: &Hints,
+) -> Result<(), RenderError> {
+    let document = Document { format: FORMAT, version: VERSION, report: Report::new(report, hints), samples };
     document.serialize(&mut Serializer::with_formatter(&mut out, Safe(CompactFormatter)))?;
     out.write_all(b"\n")?;
     Ok(())

@@ -7,6 +7,8 @@ pub mod markup;
 pub mod overview;
 pub mod page;
 pub mod progress;
+pub mod protocol;
+pub mod remarks;
 pub mod self_check;
 pub mod terminal;
 #[cfg(test)]

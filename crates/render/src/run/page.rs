@@ -1,5 +1,6 @@
 //! The page of a run: a plot for each program.
 
+use crate::kit::hints::Hints;
 use crate::kit::number;
 use crate::kit::style::Style;
 use crate::kit::table::Table;
@@ -9,14 +10,15 @@ use crate::kit::web::page::{
 };
 use crate::profile::page::{Names, dual};
 use crate::run::overview::{overview, plot_id};
+use crate::run::protocol::{asks, finding, no_check_one};
+use crate::run::remarks;
 use crate::run::terminal::account::label;
 use std::collections::BTreeMap;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::machine::data::Standing;
-use tarebench_core::profile::clusters::clusters;
-use tarebench_core::profile::dual::Observation;
+use tarebench_core::profile::clusters::{Clusters, TooFew};
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::account::Ledger;
@@ -27,8 +29,16 @@ fn time(ns: f64) -> String {
     number::time(ns, None, true).unwrap_or_default()
 }
 
-/// The page of a run. `samples` are all of the run, in any order.
-pub fn run(report: &RunReport, samples: &[Sample], zone: &TimeZone, foot: String) -> Page {
+/// The page of a run. `samples` are all of the run, in any order; `found` are the clusters of each series
+/// ([`tarebench_core::run::report::duals`]).
+pub fn run(
+    report: &RunReport,
+    samples: &[Sample],
+    found: &[Result<Clusters, TooFew>],
+    hints: &Hints,
+    zone: &TimeZone,
+    foot: String,
+) -> Page {
     let run = &report.run;
     let mut by_series: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
     for s in samples.iter().filter(|s| s.phase == Phase::Counted) {
@@ -38,7 +48,7 @@ pub fn run(report: &RunReport, samples: &[Sample], zone: &TimeZone, foot: String
     let empty = Vec::new();
     let plots = report.series.iter().enumerate().map(|(i, s)| {
         let all = u32::try_from(i).ok().and_then(|i| by_series.get(&i)).unwrap_or(&empty);
-        plot(i, s, all, report)
+        plot(i, s, all, report, found.get(i))
     });
     let titles: Vec<&str> = report.series.iter().map(|s| s.program.label.as_str()).collect();
     let whose = |series: Option<u32>| match series.and_then(|i| titles.get(i as usize)) {
@@ -51,29 +61,32 @@ pub fn run(report: &RunReport, samples: &[Sample], zone: &TimeZone, foot: String
         kind: Kind::Run,
         title: if run.id > 0 { format!("Run {}", run.id) } else { "Run".to_owned() },
         subtitle: titles.join(" · "),
-        facts: facts(report, zone),
+        facts: facts(report, hints, zone),
         remarks: report
             .remarks
             .iter()
-            .map(|r| Remark { warning: r.warning, text: format!("{}{}", whose(r.series), r.text) })
+            .map(|r| Remark { warning: r.warning(), text: format!("{}{}", whose(r.series), remarks::text(r, hints)) })
             .collect(),
         overview: overview(report),
         plots: plots.collect(),
         timeline: None,
         parts: Vec::new(),
-        tables: [comparison(report), Some(protocol(report))].into_iter().flatten().collect(),
+        tables: [comparison(report), Some(protocol(report, hints))].into_iter().flatten().collect(),
         foot,
     }
 }
 
-fn facts(report: &RunReport, zone: &TimeZone) -> Vec<(String, String)> {
+fn facts(report: &RunReport, hints: &Hints, zone: &TimeZone) -> Vec<(String, String)> {
     let run = &report.run;
     let h = &run.host;
     let cpu = h.cpu.value().map_or(String::new(), |c| format!(" × {c}"));
     let virt = h.hypervisor.value().filter(|v| *v != "none").map_or(String::new(), |v| format!(", virtual ({v})"));
     let checks = match &report.profile {
         Ok(name) => format!("cutoffs of profile {name}; {} standard deviations", run.plan.sigma),
-        Err(why) => format!("daemons: not done, {why}; {} standard deviations", run.plan.sigma),
+        Err(why) => {
+            let why = no_check_one(why, hints);
+            format!("daemons: not done, {why}; {} standard deviations", run.plan.sigma)
+        }
     };
     let fact = |name: &str, text: String| (name.to_owned(), text);
     vec![
@@ -203,7 +216,13 @@ fn account(all: &[&Sample], retained: Vec<usize>) -> Option<Account> {
     })
 }
 
-fn plot(i: usize, s: &SeriesReport, all: &[&Sample], report: &RunReport) -> Plot {
+fn plot(
+    i: usize,
+    s: &SeriesReport,
+    all: &[&Sample],
+    report: &RunReport,
+    found: Option<&Result<Clusters, TooFew>>,
+) -> Plot {
     let et = measure("et", all.iter().map(|s| Some(s.elapsed().0)).collect());
     let pt = measure("pt", all.iter().map(|s| s.process_time().ok().map(|t| t.0)).collect());
     let net = measure("net", all.iter().map(|s| s.net_time().ok().map(|t| t.0)).collect());
@@ -222,7 +241,7 @@ fn plot(i: usize, s: &SeriesReport, all: &[&Sample], report: &RunReport) -> Plot
         note: note(s),
         measures,
         samples: samples_of(all, s, report),
-        dual: duals(all, report),
+        dual: duals(all, report, found),
         tables: [figures(s), discards(s, all), Some(daemons(s)), account_table(s)].into_iter().flatten().collect(),
     }
 }
@@ -236,27 +255,21 @@ fn note(s: &SeriesReport) -> String {
     all.iter().filter_map(|(name, m)| Some(of(name, m.value()?))).collect::<Vec<_>>().join(" · ")
 }
 
-fn duals(all: &[&Sample], report: &RunReport) -> DualOrWhy {
-    let good: Vec<(usize, Observation)> = all
-        .iter()
-        .enumerate()
-        .filter(|(_, s)| report.run.plan.ignore_failure.accepts(&s.outcome))
-        .map(|(i, s)| (i, Observation::of(s)))
-        .collect();
-    let observations: Vec<Observation> = good.iter().map(|(_, o)| o.clone()).collect();
-    match clusters(&observations) {
-        Err(few) => DualOrWhy::Why(format!("No dual-execution scatter plot: {few}.")),
-        Ok(c) => {
-            let at: BTreeMap<u32, usize> = good.iter().map(|(i, o)| (o.number, *i)).collect();
-            let position = |number: u32| at.get(&number).copied().unwrap_or(0);
-            let plot = dual(&c);
-            DualOrWhy::Dual(Dual {
-                odd: c.points.iter().map(|p| position(p.odd.number)).collect(),
-                even: c.points.iter().map(|p| position(p.even.number)).collect(),
-                ..plot
-            })
-        }
-    }
+fn duals(all: &[&Sample], report: &RunReport, found: Option<&Result<Clusters, TooFew>>) -> DualOrWhy {
+    let clusters = match found {
+        None => return DualOrWhy::Why("No dual-execution scatter plot: there are no samples.".to_owned()),
+        Some(Err(few)) => return DualOrWhy::Why(format!("No dual-execution scatter plot: {few}.")),
+        Some(Ok(clusters)) => clusters,
+    };
+    // Numbers of observations are from 1.
+    let good = all.iter().enumerate().filter(|(_, s)| report.run.plan.ignore_failure.accepts(&s.outcome));
+    let at: BTreeMap<u32, usize> = good.map(|(i, s)| (s.index.saturating_add(1), i)).collect();
+    let position = |number: u32| at.get(&number).copied().unwrap_or(0);
+    DualOrWhy::Dual(Dual {
+        odd: clusters.points.iter().map(|p| position(p.odd.number)).collect(),
+        even: clusters.points.iter().map(|p| position(p.even.number)).collect(),
+        ..dual(clusters)
+    })
 }
 
 fn figures(s: &SeriesReport) -> Option<Table> {
@@ -393,7 +406,7 @@ fn comparison(report: &RunReport) -> Option<Table> {
     Some(t).filter(|t| !t.rows.is_empty())
 }
 
-fn protocol(report: &RunReport) -> Table {
+fn protocol(report: &RunReport, hints: &Hints) -> Table {
     let mut t =
         Table::new("Protocol", "The steps of EMP, and how each stands.", &["step", "asks for", "stands", "finding"]);
     for s in &report.protocol.steps {
@@ -402,7 +415,8 @@ fn protocol(report: &RunReport) -> Table {
             Standing::NotHeld => "not held",
             Standing::Unknown => "unknown",
         };
-        t.row(vec![format!("v{}", s.version), s.asks.clone(), standing.to_owned(), s.finding.clone()], Vec::new());
+        let cells = [format!("v{}", s.version), asks(s).to_owned(), standing.to_owned(), finding(s, hints)];
+        t.row(cells.to_vec(), Vec::new());
     }
     t
 }

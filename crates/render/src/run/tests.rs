@@ -12,7 +12,7 @@ use tarebench_core::documents::head::{Id, Kind, Status};
 use tarebench_core::run::report::data::{Measure, RunReport};
 
 fn style(width: usize) -> Style {
-    Style { width, more: Some("tare show 12 --full".into()), ..Style::default() }
+    Style { width, more: Some("tare show 12 --full".into()), hints: fixtures::hints(), ..Style::default() }
 }
 
 fn all() -> Vec<RunReport> {
@@ -148,11 +148,23 @@ fn documents() {
 #[test]
 fn the_full_document_reads_back() {
     for (r, samples) in [(fixtures::troubled(), Vec::new()), (fixtures::hostile(), fixtures::samples())] {
-        let text = crate::run::json::full(&r, &samples).unwrap();
+        let text = crate::run::json::full(&r, &samples, &fixtures::hints()).unwrap();
         assert!(!text.trim_end().chars().any(crate::kit::text::hidden));
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["format"], "tare-report");
-        assert_eq!(value["version"], 1);
+        assert_eq!(value["version"], 2);
+        // Scripts read what it says, and whether it is a warning.
+        for (remark, written) in r.remarks.iter().zip(value["report"]["remarks"].as_array().unwrap()) {
+            assert_eq!(written["text"], crate::run::remarks::text(remark, &fixtures::hints()));
+            assert_eq!(written["warning"], remark.warning());
+            assert!(written["kind"].is_string() && written.get("series").is_some());
+        }
+        let outliers = &value["report"]["protocol"]["steps"][4];
+        assert_eq!(
+            outliers["text"],
+            "check 1 not done: no profile (make one with: `tare profile`); check 2 done (s = 2)"
+        );
+        assert_eq!((&outliers["asks"], &outliers["finding"]["kind"]), (&"outliers removed".into(), &"outliers".into()));
         let back: RunReport = serde_json::from_value(value["report"].clone()).unwrap();
         assert_eq!(back, r);
         let back: Vec<tarebench_core::sample::data::Sample> = serde_json::from_value(value["samples"].clone()).unwrap();

@@ -4,7 +4,7 @@ use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::plan::{Command, Output, Plan};
 use tarebench_run::RunError;
-use tarebench_run::launch::{Launcher, ProcessLauncher};
+use tarebench_run::launch::ProcessLauncher;
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
@@ -45,6 +45,7 @@ pub fn shell_starts(plan: &Plan, signals: &Signals) -> Result<Vec<ShellStart>, R
             continue;
         }
         let mut empty = program.clone();
+        empty.output = None;
         empty.command = Command::Shell { shell: shell.clone(), script: Name::from(":") };
         let plan = Plan { programs: vec![empty], output: Output::Null, timeout: Some(LIMIT), ..plan.clone() };
         let elapsed = starts(&plan, signals)?;
@@ -56,7 +57,7 @@ pub fn shell_starts(plan: &Plan, signals: &Signals) -> Result<Vec<ShellStart>, R
 }
 
 fn starts(plan: &Plan, signals: &Signals) -> Result<Vec<Nanos>, RunError> {
-    let mut launcher = ProcessLauncher::new(plan)?;
+    let launcher = ProcessLauncher::new(plan)?;
     let began = clock::monotonic();
     let mut elapsed = Vec::new();
     for i in 0..=STARTS {

@@ -4,7 +4,7 @@ use crate::compare::ratio::{compare, verdict};
 use crate::profile::data::Profile;
 use crate::run::data::Run;
 use crate::run::plan::{Order, ProfileChoice};
-use crate::run::protocol::{CheckOne, Evidence, assess};
+use crate::run::protocol::{CheckOne, Evidence, NoCheckOne, NoProcessTime, assess};
 use crate::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
 use crate::run::report::grouping::count;
 use crate::run::report::grouping::reference;
@@ -54,21 +54,21 @@ pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunRep
 }
 
 /// The profile, or why its cutoffs cannot be applied.
-fn applicable<'a>(run: &Run, grouped: &Grouped, profile: Option<&'a Profile>) -> Result<&'a Profile, String> {
+fn applicable<'a>(run: &Run, grouped: &Grouped, profile: Option<&'a Profile>) -> Result<&'a Profile, NoCheckOne> {
     let profile = profile.ok_or_else(|| match &run.plan.profile {
-        ProfileChoice::No => "no profile was to be used (--profile none)".to_owned(),
-        ProfileChoice::Named(name) => format!("the profile {name} is not there (tare profile)"),
-        ProfileChoice::Newest => "no profile (tare profile)".to_owned(),
+        ProfileChoice::No => NoCheckOne::NotAsked,
+        ProfileChoice::Named(name) => NoCheckOne::NoSuchProfile { name: name.clone() },
+        ProfileChoice::Newest => NoCheckOne::NoProfile,
     })?;
     let seen = grouped.series.iter().flat_map(|g| &g.good).any(|s| s.daemons.value().is_some());
     let first = grouped.series.iter().flat_map(|g| &g.good).find_map(|s| s.daemons.absent());
     match first {
-        Some(why) if !seen => Err(format!("the samples have no daemons, {why}")),
+        Some(why) if !seen => Err(NoCheckOne::NoDaemons { why: why.clone() }),
         _ => Ok(profile),
     }
 }
 
-fn check_one(used: &Result<&Profile, String>, series: &[SeriesReport]) -> CheckOne {
+fn check_one(used: &Result<&Profile, NoCheckOne>, series: &[SeriesReport]) -> CheckOne {
     match used {
         Err(why) => CheckOne::NotDone(why.clone()),
         Ok(p) => CheckOne::Done {
@@ -78,13 +78,13 @@ fn check_one(used: &Result<&Profile, String>, series: &[SeriesReport]) -> CheckO
     }
 }
 
-fn process_time_used(grouped: &Grouped) -> Result<(), String> {
+fn process_time_used(grouped: &Grouped) -> Result<(), NoProcessTime> {
     let mut any = false;
     for sample in grouped.series.iter().flat_map(|g| &g.good) {
-        sample.process_time().map_err(|why| why.to_string())?;
+        sample.process_time().map_err(|why| NoProcessTime::Absent { why })?;
         any = true;
     }
-    if any { Ok(()) } else { Err("no successful sample".to_owned()) }
+    if any { Ok(()) } else { Err(NoProcessTime::NoSample) }
 }
 
 fn comparisons(run: &Run, kept: &[Kept]) -> Vec<Comparison> {

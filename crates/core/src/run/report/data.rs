@@ -6,26 +6,16 @@ use crate::compare::ratio::Verdict;
 use crate::run::data::Run;
 use crate::run::discards::DiscardReason;
 use crate::run::plan::Program;
-use crate::run::protocol::ProtocolReport;
+use crate::run::protocol::{NoCheckOne, ProtocolReport};
 use crate::run::report::account::AccountReport;
 use crate::run::report::account::CountersReport;
 use crate::run::report::account::EstimateReport;
+use crate::run::report::findings::Remark;
+pub use crate::run::report::measure::Measure;
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Outcome;
 use crate::statistics::intervals::{Interval, NoInterval};
 use serde::{Deserialize, Serialize};
-
-/// A quantity of a sample that is summarised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// Process time.
-    Pt,
-    /// Elapsed time.
-    Et,
-    /// Net time.
-    Net,
-}
 
 /// A sample that was discarded, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -252,17 +242,6 @@ impl Comparison {
     }
 }
 
-/// A remark that a reader must see.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remark {
-    /// Which series; `None` for the whole run.
-    pub series: Option<u32>,
-    /// Warning, or mere information.
-    pub warning: bool,
-    /// The text: what, and what to do.
-    pub text: String,
-}
-
 /// All that is said of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -274,9 +253,9 @@ pub struct RunReport {
     pub comparisons: Vec<Comparison>,
     /// Which steps held.
     pub protocol: ProtocolReport,
-    /// Name of the profile whose cutoffs were used, or why there is none.
-    pub profile: Result<String, String>,
-    /// What must be said.
+    /// Name of the profile whose cutoffs were used, or why check 1 was not done.
+    pub profile: Result<String, NoCheckOne>,
+    /// What must be pointed out.
     pub remarks: Vec<Remark>,
 }
 

@@ -3,6 +3,9 @@
 pub mod account;
 pub mod build;
 pub mod data;
+pub mod duals;
+pub mod findings;
 pub mod grouping;
+pub mod measure;
 pub mod remarks;
 pub mod series;

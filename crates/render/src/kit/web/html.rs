@@ -2,6 +2,7 @@
 
 use crate::kit::error::RenderError;
 use crate::kit::web::page::{Measure, Page};
+use tarebench_core::statistics::bins::bins;
 
 /// Built from `web/` (`npm run build`).
 const TEMPLATE: &str = include_str!("../../../assets/report.html");
@@ -44,21 +45,12 @@ fn escaped(text: &str) -> String {
     crate::kit::text::shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Bins of a histogram: Freedman and Diaconis' width, 2 IQR n^(-1/3), within 10 to 200.
-pub(crate) fn bins(values: &[Option<i64>]) -> u32 {
-    let mut known: Vec<i64> = values.iter().flatten().copied().collect();
-    known.sort_unstable();
-    let at = |part: usize| known.get(known.len() * part / 4).or(known.last()).copied().unwrap_or(0);
-    let (Some(first), Some(last)) = (known.first(), known.last()) else { return 10 };
-    let width = 2.0 * (at(3) - at(1)) as f64 / (known.len() as f64).cbrt();
-    if width <= 0.0 { 10 } else { (((last - first) as f64 / width).ceil() as u32).clamp(10, 200) }
-}
-
 pub(crate) fn measure(id: &'static str, values: Vec<Option<i64>>) -> Measure {
     let title = match id {
         "pt" => "Process time (PT)",
         "net" => "Net time",
         _ => "Elapsed time (ET)",
     };
-    Measure { id, title, bins: bins(&values), values, lines: Vec::new() }
+    let known: Vec<i64> = values.iter().flatten().copied().collect();
+    Measure { id, title, bins: bins(&known), values, lines: Vec::new() }
 }

@@ -3,6 +3,7 @@
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
 use crate::kit::text;
+use crate::run::remarks;
 use crate::run::terminal::names::names;
 use crate::run::terminal::words::plural;
 use crate::run::terminal::{account, answer, lines, several};
@@ -55,8 +56,8 @@ fn first_sentence(text: &str) -> &str {
 /// Warnings, those that several programs share said once.
 fn warnings(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    for r in report.remarks.iter().filter(|r| r.warning) {
-        let text = page.style.prose(&r.text);
+    for r in report.remarks.iter().filter(|r| r.warning()) {
+        let text = page.style.prose(&remarks::text(r, &page.style.hints));
         let text = first_sentence(&text).to_owned();
         let whose = r.series.and_then(|i| names.get(i as usize)).filter(|_| report.series.len() > 1);
         match found.iter_mut().find(|(t, _)| *t == text) {

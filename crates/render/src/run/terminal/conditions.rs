@@ -1,9 +1,11 @@
 //! Under which conditions was measured, said once per run.
 
+use crate::kit::hints::Hint;
 use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
 use crate::kit::text;
+use crate::run::protocol::{asks, finding, no_check_one};
 use crate::run::terminal::words::plural;
 use tarebench_core::base::date::date;
 use tarebench_core::base::reading::Reading;
@@ -56,7 +58,8 @@ fn run(page: &mut Page<'_>, report: &RunReport) {
         Status::Unfinished => "not finished",
         Status::Interrupted => "interrupted",
     };
-    let resume = if run.id > 0 { format!("; tare resume {} goes on with it", run.id) } else { String::new() };
+    let hint = page.style.hints.phrase(&Hint::Resume(run.id)).filter(|_| run.id > 0);
+    let resume = hint.map_or_else(String::new, |hint| format!("; {hint}"));
     page.painted_field("", Paint::Warn, &format!("{state}{resume}"));
 }
 
@@ -112,8 +115,7 @@ fn checks(page: &mut Page<'_>, report: &RunReport) {
             page.field("check 1", &format!("daemons over their cutoffs of profile {name}"));
         }
         Err(why) => {
-            let why = page.style.prose(why);
-            let why = why.strip_prefix("not done: ").unwrap_or(&why);
+            let why = page.style.prose(&no_check_one(why, &page.style.hints));
             page.painted_field("check 1", Paint::Warn, &format!("not done: {why}"));
         }
     }
@@ -139,7 +141,7 @@ fn protocol(page: &mut Page<'_>, report: &RunReport) {
     let narrow = page.narrow();
     let room = if narrow { 20 } else { 28 };
     let asks: Vec<String> =
-        p.steps.iter().map(|s| text::cut(&page.style.prose(&s.asks), room, page.g.dots).into_owned()).collect();
+        p.steps.iter().map(|s| text::cut(&page.style.prose(asks(s)), room, page.g.dots).into_owned()).collect();
     let wide = asks.iter().map(|a| text::columns(a)).max().unwrap_or(0);
     for (s, asks) in p.steps.iter().zip(&asks) {
         let (mark, paint) = match s.standing {
@@ -148,7 +150,7 @@ fn protocol(page: &mut Page<'_>, report: &RunReport) {
             Standing::Unknown => (page.g.unknown, Paint::Warn),
         };
         let pad = " ".repeat(wide - text::columns(asks));
-        let finding = page.style.prose(&s.finding);
+        let finding = page.style.prose(&finding(s, &page.style.hints));
         let head = [(paint, format!("  {mark}")), (Paint::Plain, format!(" v{}  {asks}{pad}", s.version))];
         if narrow || finding.is_empty() {
             page.line(&head);

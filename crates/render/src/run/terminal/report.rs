@@ -2,6 +2,7 @@
 
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
+use crate::run::remarks;
 use crate::run::terminal::{brief, compare, conditions, program};
 use tarebench_core::run::report::data::RunReport;
 
@@ -34,14 +35,14 @@ fn remarks(page: &mut Page<'_>, report: &RunReport) {
         return;
     }
     page.gap();
-    let (warnings, others): (Vec<_>, Vec<_>) = report.remarks.iter().partition(|r| r.warning);
+    let (warnings, others): (Vec<_>, Vec<_>) = report.remarks.iter().partition(|r| r.warning());
     for r in warnings.into_iter().chain(others) {
         let whose = match r.series {
             Some(i) if report.series.len() > 1 => format!("program {}: ", u64::from(i) + 1),
             _ => String::new(),
         };
-        let text = format!("{whose}{}", page.style.prose(&r.text));
-        let (mark, paint) = if r.warning {
+        let text = format!("{whose}{}", page.style.prose(&remarks::text(r, &page.style.hints)));
+        let (mark, paint) = if r.warning() {
             ((Paint::Warn, format!("{} ", page.g.warning)), Paint::Warn)
         } else {
             ((Paint::Dim, format!("{} ", page.g.dot)), Paint::Plain)

@@ -1,0 +1,45 @@
+//! What the user of the command can do about something: the words of render's hints, which name the options.
+
+use tarebench::render::kit::hints::{Hint, Hints};
+
+/// The words; `db` is ` --db FILE` where the store is not the default one, else nothing.
+pub fn hints(db: &str) -> Hints {
+    let db = db.to_owned();
+    Hints::new(move |hint| words(hint, &db))
+}
+
+fn words(hint: &Hint, db: &str) -> String {
+    match hint {
+        Hint::Resume(id) => format!("resume with: `tare resume {id}{db}`"),
+        Hint::Interleave => "leave out `--order sequential`, or use `--order random`".to_owned(),
+        Hint::IndependentSetups => {
+            "if the setups are independent, use `--independent-setup`, and the programs run interleaved".to_owned()
+        }
+        Hint::Failures => "see what it prints with `--output inherit`; accept failures with `-i`".to_owned(),
+        Hint::QuietMachine => "quiet the machine (`tare doctor`, `tare tune`) and measure again, or take more samples \
+                               (`--runs`)"
+            .to_owned(),
+        Hint::Samples(n) => format!("take more samples: `--runs {n}`"),
+        Hint::MoreForPrecision => "allow more samples (`-M`), or quiet the machine (`tare doctor`)".to_owned(),
+        Hint::LeaveRunning => "let them run on with `--leave-running`".to_owned(),
+        Hint::LearnProfile => format!("make one with: `tare profile{db}`"),
+        Hint::ListProfiles => format!("list them with: `tare profile list{db}`"),
+        Hint::CheckProfile(name) => {
+            let name = shell_words::quote(name);
+            format!("`tare profile check {name}{db}` reports daemons of recent runs that it lacks")
+        }
+        Hint::Sigma => "set `--sigma` to 2 or 5".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_name_the_store() {
+        assert_eq!(words(&Hint::Resume(3), " --db x.db"), "resume with: `tare resume 3 --db x.db`");
+        let check = words(&Hint::CheckProfile("a b".to_owned()), "");
+        assert!(check.starts_with("`tare profile check 'a b'`"), "{check}");
+    }
+}

@@ -1,0 +1,245 @@
+//! What a report points out beside the figures, typed and with its figures; the sentences are made where it is shown.
+
+use crate::base::reading::{Absent, Reading};
+use crate::compare::ratio::Verdict;
+use crate::documents::head::Status;
+use crate::profile::data::Doubt;
+use crate::run::report::measure::Measure;
+use crate::sample::data::Outcome;
+use crate::sample::process_time::PtSource;
+use crate::statistics::intervals::{Interval, NoInterval};
+use serde::{Deserialize, Serialize};
+
+/// A remark on the run or on one of its series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remark {
+    /// Which series; `None` for the whole run.
+    pub series: Option<u32>,
+    /// What it is about, with its figures.
+    #[serde(flatten)]
+    pub kind: RemarkKind,
+}
+
+/// A command name and how many processes of it there were.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameCount {
+    /// Command name (escaped text).
+    pub name: String,
+    /// Over all samples.
+    pub count: u32,
+}
+
+/// The kinds of remarks. Counts are of samples, times in ns, shares fractions of 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RemarkKind {
+    /// Samples of programs that the plan does not have were left out.
+    Strays {
+        /// How many.
+        samples: u64,
+    },
+    /// The run has not all its samples.
+    Incomplete {
+        /// Unfinished or interrupted.
+        status: Status,
+        /// The run's number; 0 if it is not stored.
+        run: i64,
+        /// Counted samples that there are.
+        counted: u64,
+    },
+    /// The source of process time misses something.
+    Source {
+        /// The source.
+        source: PtSource,
+        /// Why better sources were not used.
+        notes: Vec<String>,
+    },
+    /// The machine was tuned for this run.
+    Tuned {
+        /// How.
+        what: String,
+    },
+    /// The machine changed while it was measured.
+    Changed {
+        /// What changed.
+        what: String,
+    },
+    /// The profile of check 1 may not fit.
+    Profile {
+        /// Its name and version.
+        profile: String,
+        /// Why.
+        doubt: Doubt,
+    },
+    /// Programs that are compared ran one after the other.
+    Sequential,
+    /// They did, each after its own setup command, as a setup may undo another's.
+    SequentialForSetups,
+    /// A shell starts in each sample, as part of its time.
+    Shell {
+        /// Which, and how long its start takes.
+        what: String,
+    },
+    /// No round has a retained sample of both programs.
+    NotComparable,
+    /// Elapsed time gives another verdict than process time.
+    ByElapsed {
+        /// Index of the reference.
+        reference: u32,
+        /// Ratio of elapsed times.
+        ratio: f64,
+        /// Its interval.
+        interval: Result<Interval, NoInterval>,
+        /// By elapsed time.
+        elapsed: Verdict,
+        /// By process time.
+        process: Verdict,
+    },
+    /// The series has no counted sample.
+    NoSamples,
+    /// Counted samples failed.
+    Failures {
+        /// How many.
+        failed: u64,
+        /// Of these: count, as the user accepts them.
+        accepted: u64,
+        /// Of so many counted samples.
+        of: u64,
+        /// What happened in the first.
+        first: Outcome,
+    },
+    /// Successful samples have no process time.
+    NoProcessTime {
+        /// How many.
+        missing: u64,
+        /// Of so many.
+        of: u64,
+        /// Why, of the first.
+        why: Absent,
+    },
+    /// Fewer than half of the samples are retained.
+    NotTrustworthy {
+        /// Which time.
+        measure: Measure,
+        /// Retained.
+        retained: u32,
+        /// Of so many.
+        of: u32,
+    },
+    /// A time has no value in any sample that counts.
+    NoTime {
+        /// Which time.
+        measure: Measure,
+        /// Why.
+        why: Absent,
+    },
+    /// Too few retained samples for intervals.
+    NoIntervals {
+        /// Of which times.
+        measures: Vec<Measure>,
+        /// Retained, the fewest of these.
+        retained: u32,
+        /// Needed.
+        needed: u32,
+    },
+    /// The number of samples was to be chosen by precision.
+    Precision {
+        /// Samples taken.
+        samples: u64,
+        /// Half width of the median's interval that was asked for, as a share of the median.
+        asked: f64,
+        /// The one that was reached, if there is an interval.
+        reached: Option<f64>,
+    },
+    /// Lists of daemons may lack some.
+    DaemonsIncomplete {
+        /// In so many samples.
+        samples: u32,
+        /// Of so many.
+        of: u64,
+        /// Why, of the first.
+        why: String,
+    },
+    /// Processes outlived the program and could not be ended.
+    NotEnded {
+        /// Which.
+        names: Vec<NameCount>,
+    },
+    /// Processes outlived the program and were ended.
+    Ended {
+        /// Which.
+        names: Vec<NameCount>,
+    },
+    /// Processes outlived the program and were left running, as asked.
+    LeftRunning {
+        /// Which.
+        names: Vec<NameCount>,
+    },
+    /// Accounts are not complete; such samples have no net time.
+    AccountIncomplete {
+        /// In so many samples.
+        samples: u32,
+        /// Of so many.
+        of: u32,
+        /// Why, of the first.
+        why: String,
+    },
+    /// Elapsed time that the account could not attribute.
+    Unattributed {
+        /// How much, mean.
+        time: f64,
+        /// Of the elapsed time.
+        share: Option<f64>,
+    },
+    /// Elapsed time is far above process time.
+    Waiting {
+        /// Elapsed time divided by process time.
+        ratio: f64,
+        /// The account says what it was spent on.
+        accounted: bool,
+        /// CPU time of daemons, mean of a sample.
+        daemons: Reading<f64>,
+        /// Time stolen by the hypervisor, mean of a sample.
+        steal: Reading<f64>,
+    },
+    /// The hypervisor took much of the CPUs' time.
+    Steal {
+        /// Of all CPUs' time during the samples.
+        share: f64,
+    },
+}
+
+impl Remark {
+    /// A warning, which limits what the figures are worth, or mere information.
+    pub fn warning(&self) -> bool {
+        use RemarkKind as K;
+        match &self.kind {
+            K::Source { .. }
+            | K::Tuned { .. }
+            | K::Shell { .. }
+            | K::ByElapsed { .. }
+            | K::NoIntervals { .. }
+            | K::DaemonsIncomplete { .. }
+            | K::Ended { .. }
+            | K::LeftRunning { .. }
+            | K::Waiting { .. } => false,
+            K::Failures { failed, accepted, .. } => accepted < failed,
+            K::Precision { asked, reached, .. } => reached.is_none_or(|r| r >= *asked),
+            K::Strays { .. }
+            | K::Incomplete { .. }
+            | K::Changed { .. }
+            | K::Profile { .. }
+            | K::Sequential
+            | K::SequentialForSetups
+            | K::NotComparable
+            | K::NoSamples
+            | K::NoProcessTime { .. }
+            | K::NotTrustworthy { .. }
+            | K::NoTime { .. }
+            | K::NotEnded { .. }
+            | K::AccountIncomplete { .. }
+            | K::Unattributed { .. }
+            | K::Steal { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The protocol's steps in words: what each asks for, and why it stands as it does.
+
+use crate::kit::hints::{Hint, Hints};
+use tarebench_core::run::protocol::{CheckOne, FactorFinding, Finding, NoCheckOne, NoProcessTime, Step};
+
+/// What a step asks for, in a few words.
+pub fn asks(step: &Step) -> &'static str {
+    match step.version {
+        1 => "daemons off, PT used",
+        2 => "NTP on",
+        3 => "clock speed fixed",
+        4 => "kernel current",
+        5 => "outliers removed",
+        6 => "10 samples or more",
+        _ => "",
+    }
+}
+
+/// Why a step stands as it does; what is missing and how to get it.
+pub fn finding(step: &Step, hints: &Hints) -> String {
+    match &step.finding {
+        Finding::ProcessTime { missing: None, factors } => format!("process time used; {}", list(factors)),
+        Finding::ProcessTime { missing: Some(why), factors } => {
+            let why = match why {
+                NoProcessTime::NoSample => "no successful sample".to_owned(),
+                NoProcessTime::Absent { why } => why.to_string(),
+            };
+            format!("process time is missing: {why}; {}", list(factors))
+        }
+        Finding::Factors { factors } => list(factors),
+        Finding::Outliers { check_one, sigma } => format!("{}; {}", first(check_one, hints), second(*sigma, hints)),
+        Finding::Size { least: None, .. } => "no samples".to_owned(),
+        Finding::Size { least: Some(least), needed } if least >= needed => format!("{least} or more in every series"),
+        Finding::Size { least: Some(least), needed } => {
+            let more = hints.aside(&Hint::Samples(*needed));
+            format!("a series has {least} successful samples, {needed} are needed{more}")
+        }
+    }
+}
+
+fn list(factors: &[FactorFinding]) -> String {
+    if factors.is_empty() {
+        return "not checked".to_owned();
+    }
+    let one = |f: &FactorFinding| {
+        let fix = f.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"));
+        format!("{}: {}{fix}", f.names.join(", "), f.finding)
+    };
+    factors.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn first(check: &CheckOne, hints: &Hints) -> String {
+    match check {
+        CheckOne::NotDone(why) => format!("check 1 not done: {}", no_check_one(why, hints)),
+        CheckOne::Done { profile, incomplete: 0 } => format!("check 1 done (profile {profile})"),
+        CheckOne::Done { profile, incomplete } => format!(
+            "check 1 done (profile {profile}), but in {incomplete} samples short-lived daemons may be unseen, run as root to \
+             see all"
+        ),
+    }
+}
+
+fn second(sigma: Option<f64>, hints: &Hints) -> String {
+    match sigma {
+        Some(s) => format!("check 2 done (s = {s})"),
+        None => format!("check 2 not done: s is not above 0{}", hints.aside(&Hint::Sigma)),
+    }
+}
+
+/// Why check 1 was not done, and what to do.
+pub fn no_check_one(why: &NoCheckOne, hints: &Hints) -> String {
+    match why {
+        NoCheckOne::NotAsked => "no profile, as asked".to_owned(),
+        NoCheckOne::NoProfile => format!("no profile{}", hints.aside(&Hint::LearnProfile)),
+        NoCheckOne::NoSuchProfile { name } => {
+            format!("the store has no profile {name}{}", hints.aside(&Hint::ListProfiles))
+        }
+        NoCheckOne::NoDaemons { why } => format!("the samples have no lists of daemons ({why})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tarebench_core::base::reading::Absent;
+    use tarebench_core::machine::data::Standing;
+
+    fn said(finding: Finding) -> String {
+        let hints = Hints::new(|h| format!("{h:?}"));
+        super::finding(&Step { version: 1, standing: Standing::NotHeld, finding }, &hints)
+    }
+
+    #[test]
+    fn factors_with_the_same_finding_are_named_together() {
+        let factor = |names: &[&str], fix: Option<&str>| FactorFinding {
+            names: names.iter().map(|n| (*n).to_owned()).collect(),
+            standing: Standing::NotHeld,
+            finding: "on".to_owned(),
+            fix: fix.map(str::to_owned),
+        };
+        let factors = vec![factor(&["cron", "atd"], Some("stop it")), factor(&["ntp"], None)];
+        assert_eq!(said(Finding::Factors { factors: factors.clone() }), "cron, atd: on (stop it); ntp: on");
+        let why = Absent::Lost("all".to_owned());
+        let missing = Some(NoProcessTime::Absent { why });
+        let text = said(Finding::ProcessTime { missing, factors });
+        assert_eq!(text, "process time is missing: lost: all; cron, atd: on (stop it); ntp: on");
+        let text = said(Finding::ProcessTime { missing: None, factors: Vec::new() });
+        assert_eq!(text, "process time used; not checked");
+    }
+
+    #[test]
+    fn both_checks_and_the_size() {
+        let none = CheckOne::NotDone(NoCheckOne::NoProfile);
+        let text = said(Finding::Outliers { check_one: none, sigma: Some(2.0) });
+        assert_eq!(text, "check 1 not done: no profile (LearnProfile); check 2 done (s = 2)");
+        let done = |incomplete| CheckOne::Done { profile: "p@1".to_owned(), incomplete };
+        let text = said(Finding::Outliers { check_one: done(0), sigma: None });
+        assert_eq!(text, "check 1 done (profile p@1); check 2 not done: s is not above 0 (Sigma)");
+        let text = said(Finding::Outliers { check_one: done(3), sigma: Some(5.0) });
+        assert!(text.contains("in 3 samples short-lived daemons may be unseen"), "{text}");
+        let size = |least| said(Finding::Size { least, needed: 10 });
+        assert_eq!(size(Some(12)), "12 or more in every series");
+        assert_eq!(size(Some(9)), "a series has 9 successful samples, 10 are needed (Samples(10))");
+        assert_eq!(size(None), "no samples");
+    }
+}

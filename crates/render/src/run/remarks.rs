@@ -1,0 +1,281 @@
+//! The remarks of a report as sentences: what, and what to do. The terminal, the page and JSON say the same.
+
+use crate::kit::hints::{Hint, Hints};
+use crate::kit::number;
+use crate::profile::doubts;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::documents::head::Status;
+use tarebench_core::run::report::data::Measure;
+use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
+use tarebench_core::sample::data::Outcome;
+use tarebench_core::sample::process_time::PtSource;
+use tarebench_core::statistics::intervals::{Interval, NoInterval};
+
+/// The sentences of a remark.
+pub fn text(remark: &Remark, hints: &Hints) -> String {
+    match &remark.kind {
+        Kind::Strays { samples } => format!("{samples} samples belong to no program of this run and are left out."),
+        Kind::Incomplete { status, run, counted } => incomplete(*status, *run, *counted, hints),
+        Kind::Source { source, notes } => process_time_source(*source, notes),
+        Kind::Tuned { what } => format!("The machine was tuned for this run: {what}."),
+        Kind::Changed { what } => format!("The machine changed while it was measured: {what}."),
+        Kind::Profile { profile, doubt } => doubts::sentence(profile, doubt, hints),
+        Kind::Sequential => {
+            let what =
+                "The programs ran one after the other, so a drift of the machine looks like a difference between them.";
+            format!("{what}{}", hints.sentence(&Hint::Interleave))
+        }
+        Kind::SequentialForSetups => {
+            let what = "The programs ran one after the other, each after its own setup command, since a setup may undo \
+                        another's: a drift of the machine looks like a difference between them.";
+            format!("{what}{}", hints.sentence(&Hint::IndependentSetups))
+        }
+        Kind::Shell { what } => format!("A shell starts in each sample, as part of its time: {what}."),
+        Kind::NotComparable => "It cannot be compared: no round has a retained sample of both programs.".to_owned(),
+        Kind::ByElapsed { reference, ratio, interval, elapsed, process } => {
+            by_elapsed(*reference, *ratio, interval, [*elapsed, *process])
+        }
+        Kind::NoSamples => "There is no counted sample.".to_owned(),
+        Kind::Failures { failed, accepted, of, first } => failures(*failed, *accepted, *of, first, hints),
+        Kind::NoProcessTime { missing, of, why } => format!("{missing} of {of} samples have no process time; {why}."),
+        Kind::NotTrustworthy { measure, retained, of } => {
+            let what = format!("Only {retained} of {of} samples are retained for {} time", adjective(*measure));
+            format!("{what}: the result is not trustworthy.{}", hints.sentence(&Hint::QuietMachine))
+        }
+        Kind::NoTime { measure, why } => no_time(*measure, why, hints),
+        Kind::NoIntervals { measures, retained, needed } => no_intervals(measures, *retained, *needed, hints),
+        Kind::Precision { samples, asked, reached } => precision(*samples, *asked, *reached, remark.warning(), hints),
+        Kind::DaemonsIncomplete { samples, of, why } => {
+            let what = format!("In {samples} of {of} samples the list of daemons may lack some ({why}).");
+            format!("{what} Root (CAP_NET_ADMIN) sees them all.")
+        }
+        Kind::NotEnded { names } => {
+            let names = list(names);
+            format!("Outlived the program and could not be ended: {names}. They disturb what is measured next.")
+        }
+        Kind::Ended { names } => {
+            format!("Outlived the program and were ended: {}.{}", list(names), hints.sentence(&Hint::LeaveRunning))
+        }
+        Kind::LeftRunning { names } => {
+            format!("Outlived the program and were left running, as asked: {}.", list(names))
+        }
+        Kind::AccountIncomplete { samples, of, why } => {
+            format!("In {samples} of {of} samples the account is not complete ({why}); these have no net time.")
+        }
+        Kind::Unattributed { time, share } => unattributed(*time, *share),
+        Kind::Waiting { ratio, accounted, daemons, steal } => waiting(*ratio, *accounted, daemons, steal),
+        Kind::Steal { share } => steal_of(*share),
+    }
+}
+
+fn time(ns: f64) -> String {
+    number::time(ns, None, true).unwrap_or_else(|| "an unknown time".to_owned())
+}
+
+fn percent(share: f64) -> String {
+    number::percent(share).unwrap_or_else(|| "an unknown share".to_owned())
+}
+
+fn adjective(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Pt => "process",
+        Measure::Et => "elapsed",
+        Measure::Net => "net",
+    }
+}
+
+fn list(names: &[NameCount]) -> String {
+    names.iter().map(|n| format!("{} ({}×)", n.name, n.count)).collect::<Vec<_>>().join(", ")
+}
+
+fn incomplete(status: Status, run: i64, counted: u64, hints: &Hints) -> String {
+    let what = match status {
+        Status::Interrupted => "was interrupted",
+        Status::Unfinished | Status::Finished => "was not finished",
+    };
+    match run {
+        0 => format!("The run {what} after {counted} counted samples. It was not stored: measure again."),
+        id => {
+            let resume = hints.sentence(&Hint::Resume(id));
+            format!("The run {what}; {counted} counted samples are stored.{resume}")
+        }
+    }
+}
+
+fn process_time_source(source: PtSource, notes: &[String]) -> String {
+    let misses = source.misses().map_or_else(String::new, |m| format!(", which misses {m}"));
+    let better = if notes.is_empty() { String::new() } else { format!(" Better sources: {}.", notes.join("; ")) };
+    format!("Process time is from {}{misses}.{better}", source.name())
+}
+
+fn by_elapsed(
+    reference: u32,
+    ratio: f64,
+    interval: &Result<Interval, NoInterval>,
+    [elapsed, process]: [Verdict; 2],
+) -> String {
+    let word = |v: Verdict| match v {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Undecided => "undecided",
+    };
+    let places = number::ratio_decimals(ratio, interval.as_ref().ok().map(Interval::half_width));
+    let figure = |r: f64| number::fixed(r, places).unwrap_or_else(|| "unknown".to_owned());
+    let bounds =
+        interval.as_ref().map_or_else(|_| String::new(), |i| format!(" [{}, {}]", figure(i.low), figure(i.high)));
+    format!(
+        "By elapsed time it is {} than program {}: ratio {}{bounds}. By process time: {}.",
+        word(elapsed),
+        u64::from(reference) + 1,
+        figure(ratio),
+        word(process)
+    )
+}
+
+fn failures(failed: u64, accepted: u64, of: u64, first: &Outcome, hints: &Hints) -> String {
+    match failed.saturating_sub(accepted) {
+        0 => format!("{failed} of {of} samples failed and count, as asked (first: {first})."),
+        not => {
+            let hint = hints.sentence(&Hint::Failures);
+            format!("{not} of {of} samples failed and do not count (first: {first}).{hint}")
+        }
+    }
+}
+
+fn no_time(measure: Measure, why: &Absent, hints: &Hints) -> String {
+    format!("There is no {} time; {why}.{}", adjective(measure), hints.sentence(&Hint::QuietMachine))
+}
+
+/// Samples to take beyond those that intervals need, since some are discarded.
+const SPARE: u32 = 4;
+
+fn no_intervals(measures: &[Measure], retained: u32, needed: u32, hints: &Hints) -> String {
+    let names: Vec<_> = measures.iter().map(|m| adjective(*m)).collect();
+    let more = hints.sentence(&Hint::Samples(needed.saturating_add(SPARE)));
+    format!("No intervals of {} time: {retained} retained samples, {needed} are needed.{more}", names.join(", "))
+}
+
+fn precision(samples: u64, asked: f64, reached: Option<f64>, missed: bool, hints: &Hints) -> String {
+    let asked = percent(asked);
+    match reached.map(percent) {
+        Some(reached) if !missed => {
+            format!("Precision reached: after {samples} samples the median is known to ± {reached} (asked: ± {asked}).")
+        }
+        reached => {
+            let reached = reached.map_or_else(String::new, |r| format!("; it is known to ± {r}"));
+            let more = hints.sentence(&Hint::MoreForPrecision);
+            format!(
+                "Precision not reached: the median was asked for to ± {asked} with at most {samples} samples{reached}.{more}"
+            )
+        }
+    }
+}
+
+fn unattributed(ns: f64, share: Option<f64>) -> String {
+    let share = share.map_or_else(String::new, |s| format!(" ({} of it)", percent(s)));
+    format!("Of the elapsed time, {}{share} could not be attributed.", time(ns))
+}
+
+fn waiting(ratio: f64, accounted: bool, daemons: &Reading<f64>, steal: &Reading<f64>) -> String {
+    let ratio = number::fixed(ratio, number::ratio_decimals(ratio, None)).unwrap_or_else(|| "many".to_owned());
+    if accounted {
+        return format!("Elapsed time is {ratio} times process time; the account reports what it was spent on.");
+    }
+    let part = |name: &str, r: &Reading<f64>| {
+        r.value().map_or_else(|| format!("{name} not known"), |ns| format!("{name} {}", time(*ns)))
+    };
+    format!(
+        "Elapsed time is {ratio} times process time: the program waited (input, output, locks, sleep) or had to wait for a \
+         CPU. Meanwhile, per sample: {}, {}.",
+        part("daemons", daemons),
+        part("stolen by the hypervisor", steal)
+    )
+}
+
+fn steal_of(share: f64) -> String {
+    format!(
+        "The hypervisor took {} of the CPUs' time during the samples: other guests of this host share them. Compare only \
+         samples of the same rounds, and repeat at another hour or on a dedicated host.",
+        percent(share)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tarebench_core::profile::data::Doubt;
+
+    /// With the hint's name for its words.
+    fn said(kind: Kind) -> String {
+        text(&Remark { series: None, kind }, &Hints::new(|h| format!("{h:?}")))
+    }
+
+    #[test]
+    fn figures_and_hints_are_in_the_sentence() {
+        let incomplete = |status, run| Kind::Incomplete { status, run, counted: 4 };
+        let names = vec![NameCount { name: "sh".to_owned(), count: 2 }];
+        let cases = [
+            (incomplete(Status::Interrupted, 7), "The run was interrupted; 4 counted samples are stored. Resume(7)."),
+            (
+                incomplete(Status::Unfinished, 0),
+                "The run was not finished after 4 counted samples. It was not stored: measure again.",
+            ),
+            (
+                Kind::Profile { profile: "b@2".to_owned(), doubt: Doubt::Old { days: 31 } },
+                "The profile b@2 is 31 days old. CheckProfile(\"b\").",
+            ),
+            (
+                Kind::NoIntervals { measures: vec![Measure::Pt, Measure::Net], retained: 4, needed: 6 },
+                "No intervals of process, net time: 4 retained samples, 6 are needed. Samples(10).",
+            ),
+            (Kind::Ended { names }, "Outlived the program and were ended: sh (2×). LeaveRunning."),
+            (
+                Kind::Unattributed { time: 1.5e6, share: Some(0.012) },
+                "Of the elapsed time, 1.50 ms (1.2 % of it) could not be attributed.",
+            ),
+        ];
+        for (kind, expected) in cases {
+            assert_eq!(said(kind), expected);
+        }
+    }
+
+    #[test]
+    fn failures_say_whether_they_count() {
+        let kind = |accepted| Kind::Failures { failed: 3, accepted, of: 10, first: Outcome::Exited { code: 4 } };
+        assert_eq!(said(kind(3)), "3 of 10 samples failed and count, as asked (first: exit status 4).");
+        assert_eq!(said(kind(1)), "2 of 10 samples failed and do not count (first: exit status 4). Failures.");
+    }
+
+    #[test]
+    fn precision_is_reached_or_not() {
+        let kind = |reached| Kind::Precision { samples: 20, asked: 0.005, reached };
+        let reached = said(kind(Some(0.0038)));
+        assert_eq!(reached, "Precision reached: after 20 samples the median is known to ± 0.38 % (asked: ± 0.50 %).");
+        let missed = said(kind(Some(0.0061)));
+        assert!(missed.starts_with("Precision not reached") && missed.contains("± 0.61 %. MoreForPrecision."));
+        assert!(said(kind(None)).contains("with at most 20 samples. MoreForPrecision."));
+    }
+
+    #[test]
+    fn elapsed_time_above_process_time() {
+        let absent = || Reading::Absent(Absent::NotAsked("x".to_owned()));
+        let kind =
+            |accounted| Kind::Waiting { ratio: 3.01, accounted, daemons: Reading::Value(2.5e6), steal: absent() };
+        assert!(said(kind(true)).starts_with("Elapsed time is 3.01 times process time; the account"));
+        assert!(said(kind(false)).ends_with("per sample: daemons 2.50 ms, stolen by the hypervisor not known."));
+        let interval = Ok(Interval { low: 1.46, high: 1.55, level: 0.95 });
+        let (elapsed, process) = (Verdict::Slower, Verdict::Undecided);
+        let kind = Kind::ByElapsed { reference: 0, ratio: 1.5, interval, elapsed, process };
+        let expected =
+            "By elapsed time it is slower than program 1: ratio 1.500 [1.460, 1.550]. By process time: undecided.";
+        assert_eq!(said(kind), expected);
+    }
+
+    #[test]
+    fn without_words_there_is_no_hint() {
+        let remark = Remark { series: None, kind: Kind::Sequential };
+        assert!(text(&remark, &Hints::default()).ends_with("between them."));
+        assert!(said(Kind::Sequential).ends_with("between them. Interleave."));
+    }
+}
