@@ -12,7 +12,7 @@ use tarebench::store::{Archive, DocumentArchive, SqliteStore, Store, StoreError,
 
 enum Exported {
     Run(Box<Archive>),
-    Document(DocumentArchive),
+    Document(Box<DocumentArchive>),
 }
 
 impl Exported {
@@ -33,7 +33,7 @@ pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit
             if id.kind == Kind::Profile && archive.head.status != Status::Finished {
                 return Err(unfinished(id));
             }
-            Exported::Document(archive)
+            Exported::Document(Box::new(archive))
         }
     };
     let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", output.display()));

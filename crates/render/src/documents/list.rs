@@ -52,7 +52,7 @@ pub fn table(rows: &[DocumentRow], style: &Style) -> String {
         Column::new("began", Align::Left, cells(&|r| Cell::new(style.show(&r.created)))),
         Column::new("status", Align::Left, cells(&|r| status(r.status))),
         Column::new("samples", Align::Right, cells(&samples)),
-        Column::new("programs or title", Align::Left, cells(&titles)),
+        Column::new("title", Align::Left, cells(&titles)),
         Column::new("machine", Align::Left, cells(&|r| Cell::new(style.show(&r.machine)))),
         Column::new("tags", Align::Left, cells(&|r| Cell::new(tags(r)))),
     ];
@@ -71,13 +71,19 @@ pub fn table(rows: &[DocumentRow], style: &Style) -> String {
     while over(&columns, &page) && columns.len() > MACHINE {
         columns.pop();
     }
-    squeeze(&mut columns, &page, &[(TITLE, 16), (BEGAN, 16), (TITLE, 8)]);
+    let mut title = TITLE;
+    if over(&columns, &page) && rows.iter().all(|r| r.samples.is_none()) {
+        columns.remove(SAMPLES);
+        title = SAMPLES;
+    }
+    squeeze(&mut columns, &page, &[(title, 16), (BEGAN, 16), (title, 8)]);
     grid::draw(&mut page, &columns, 0, 2);
     page.finish()
 }
 
 /// Positions of columns.
 const BEGAN: usize = 2;
+const SAMPLES: usize = 4;
 const TITLE: usize = 5;
 const MACHINE: usize = 6;
 
