@@ -4,7 +4,7 @@
 What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
 to the bare loop, the less a tool adds. Rounds are interleaved, as a machine drifts; ratios are within a round, as rounds differ.
 
-Arguments: the parts wanted, of spawn, images, own, computing, watch, empty, noise, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+Arguments: the parts wanted, of spawn, fixed, images, own, computing, watch, empty, noise, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
 """
 import datetime
@@ -222,6 +222,27 @@ def own_part(work):
               f"{statistics.median(o['voluntary_switches'] for o in own):.0f} (largest "
               f"{max(o['voluntary_switches'] for o in own)}) | {max(o['involuntary_switches'] for o in own)} |")
     print("\nWanted: at most 100 µs in a sample of 10 s, and no wake-up of its own.")
+
+
+def fixed_part(work):
+    """What a run costs beside its samples: the command's elapsed and CPU time less the samples' elapsed time."""
+    print("\n## Fixed time of a run\n")
+    print(f"The whole of `tare run -w 0 -r 1 -- {TRUE}` less its sample; {TURNS} interleaved rounds, quartiles in ms.\n")
+    print("| options | elapsed | lower | upper | CPU time | wanted |")
+    print("| --- | ---: | ---: | ---: | ---: | --- |")
+    cases = {"–": [], "`--no-account`": ["--no-account"], "`--no-account --no-images`": ["--no-account", "--no-images"]}
+    times, cpu = {name: [] for name in cases}, {name: [] for name in cases}
+    for turn in range(TURNS):
+        for name, options in list(cases.items())[:: 1 if turn % 2 == 0 else -1]:
+            before, children = time.monotonic_ns(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            document = tare(work, "-w", "0", "-r", "1", *options, "--", TRUE)
+            took, after = time.monotonic_ns() - before, resource.getrusage(resource.RUSAGE_CHILDREN)
+            times[name].append((took - sum(elapsed(s) for s in counted(document))) / 1e6)
+            cpu[name].append((after.ru_utime + after.ru_stime - children.ru_utime - children.ru_stime) * 1e3)
+    for name, values in times.items():
+        low, middle, high = statistics.quantiles(values, n=4)
+        print(f"| {name} | {middle:.0f} | {low:.0f} | {high:.0f} | {statistics.median(cpu[name]):.0f} | "
+              f"{'≤ 150' if name == '–' else ''} |")
 
 
 def watch_part(work):
@@ -472,7 +493,7 @@ def facts(peer, have_perf, load):
 
 def main():
     load = os.getloadavg()
-    parts = sys.argv[1:] or ["spawn", "images", "own", "computing", "watch", "empty", "noise", "model"]
+    parts = sys.argv[1:] or ["spawn", "fixed", "images", "own", "computing", "watch", "empty", "noise", "model"]
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
@@ -481,7 +502,7 @@ def main():
         peer, have_perf = None, False
         if "spawn" in parts:
             peer, have_perf = spawn_part(work)
-        for name, part in (("images", images_part), ("own", own_part), ("computing", computing_part),
+        for name, part in (("fixed", fixed_part), ("images", images_part), ("own", own_part), ("computing", computing_part),
                            ("watch", watch_part), ("empty", empty_part), ("noise", noise_part), ("model", model_part)):
             if name in parts:
                 part(work)

@@ -230,7 +230,7 @@ impl ProcessLauncher {
         signals: &Signals,
     ) -> Result<Execution, RunError> {
         let program = self.plan.programs.get(series).ok_or_else(|| RunError::Plan("no such program".into()))?;
-        let launch = match self.launch_for(program, environment) {
+        let mut launch = match self.launch_for(program, environment) {
             Ok(launch) => launch,
             Err(e) => return Ok(not_started(&e)),
         };
@@ -243,6 +243,7 @@ impl ProcessLauncher {
         let wall_clock = clock::realtime();
         let switches = own_switches();
         let cpu = clock::own_cpu();
+        launch.start_here();
         // From here to the end stamp nothing is done but to start and to sleep.
         let start = clock::stamp_before();
         let child = match spawn(&launch, cgroup, signals) {

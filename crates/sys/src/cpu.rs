@@ -53,3 +53,23 @@ pub fn confine(cpus: &[u32]) -> SysResult<()> {
     }
     Ok(())
 }
+
+/// Confines this thread to the CPU that it is on; returns the CPUs that it might use before. `None` if they were no more, or the
+/// system refuses.
+pub(crate) fn stay() -> Option<CpuSet> {
+    // SAFETY: all-zero is the empty set, the calls read and write no more than its size, and the number is checked.
+    unsafe {
+        let mut before: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of_val(&before), &mut before) != 0 || libc::CPU_COUNT(&before) < 2 {
+            return None;
+        }
+        let here = CpuSet::new(&[u32::try_from(libc::sched_getcpu()).ok()?]).ok()?;
+        (libc::sched_setaffinity(0, size_of_val(&here.0), &here.0) == 0).then_some(CpuSet(before))
+    }
+}
+
+/// Gives a thread (0: this one) back the CPUs that it had before [`stay`]. May be called by a vfork child.
+pub(crate) fn leave(before: &CpuSet, thread: libc::pid_t) -> bool {
+    // SAFETY: the set is valid for reading.
+    unsafe { libc::sched_setaffinity(thread, size_of_val(&before.0), &before.0) == 0 }
+}
