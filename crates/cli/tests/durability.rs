@@ -184,5 +184,5 @@ fn a_store_that_may_not_be_written_to_is_refused_in_one_sentence() {
     // Without a store it is measured all the same.
     let mut c = via(&dir, NOBODY);
     let out = run(c.args(["run", "-w0", "-r1", "--db", "none", "--", "true"]), 0);
-    assert!(text(&out.stdout).contains("PT"));
+    assert!(text(&out.stdout).contains("CPU"));
 }

@@ -158,7 +158,7 @@ fn wait4_counts_what_is_reaped_and_says_what_it_misses() {
     let dir = folder();
     let document = measure(&dir, &[], options, &["child-ignored", "150"]);
     assert!(process_time(only_sample(&document)) < 20e6, "the kernel gives nobody the rusage of such a child");
-    let out = run(tare(&dir).args(["run", "-w0", "-r1", "--pt-source", "wait4", "--", "true"]), 0);
+    let out = run(tare(&dir).args(["run", "-w0", "-r1", "--full", "--pt-source", "wait4", "--", "true"]), 0);
     let shown = text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("wait4") && shown.contains("nobody waited for"), "{shown}");
 }
@@ -217,7 +217,7 @@ fn without_privilege_the_source_falls_back_and_says_so() {
 }
 
 fn run_shown(dir: &TempDir, before: &[&str]) -> String {
-    let out = run(via(dir, before).args(["run", "-w0", "-r1", "--", "true"]), 0);
+    let out = run(via(dir, before).args(["run", "-w0", "-r1", "--full", "--", "true"]), 0);
     text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

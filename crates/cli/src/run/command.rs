@@ -85,6 +85,7 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
     show.compare(&mut report);
     show.report(&report, &measured.samples, exports)?;
     exports.write(&report, &measured.samples, &show.style)?;
+    show.failures(&report);
     let resume = match measured.run.id {
         0 => None,
         id => Some(format!("`{}` goes on with it", show.resume_command(id))),

@@ -102,6 +102,19 @@ fn measures_that_disagree_are_both_shown() {
 }
 
 #[test]
+fn failures_are_one_line_each() {
+    use crate::run::terminal::failed::failed;
+    let said = failed(&fixtures::troubled(), &style(100));
+    assert_eq!(said.len(), 1);
+    assert_eq!(said[0].text, "`flaky --server` failed in warm-up 1: exit status 1 (and 3 more failures)");
+    assert!(said[0].acceptable);
+    let hostile = failed(&fixtures::hostile(), &style(100));
+    assert_eq!(hostile.len(), 4);
+    assert!(hostile.iter().all(|f| !f.acceptable && !f.text.chars().any(crate::kit::text::hidden)), "{hostile:?}");
+    assert_eq!(failed(&fixtures::one(), &style(100)), []);
+}
+
+#[test]
 fn the_full_output() {
     let full = |r: &RunReport, width| run_report(r, &Style { full: true, ..style(width) });
     assert_snapshot!("one_full", full(&fixtures::one(), 100));

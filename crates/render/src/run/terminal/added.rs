@@ -70,12 +70,15 @@ pub(crate) fn text(page: &Page<'_>, s: &SeriesReport, room: usize) -> Option<Str
         _ => String::new(),
     };
     let asleep = asleep(page, a).unwrap_or_default();
-    let heads = [
-        format!("{asleep}the machine added {total}{tasks}"),
+    let mut heads = vec![format!("{asleep}the machine added {total}{tasks}")];
+    if !asleep.is_empty() {
+        heads.push(format!("{asleep}machine +{total}"));
+    }
+    heads.extend([
         format!("the machine added {total}{tasks}"),
         format!("the machine added {total}"),
         format!("machine +{total}"),
-    ];
+    ]);
     let first = all.first().map_or(0, |(l, t)| text::columns(l) + figure(*t).len() + 3);
     let fits = |spare: usize| heads.iter().find(|h| text::columns(h) + spare <= room);
     let mut line = fits(first).or_else(|| fits(0))?.clone();

@@ -51,6 +51,11 @@ pub(crate) fn sections(page: &mut Page<'_>, report: &RunReport, names: &[String]
             page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Warn, "no sample was taken");
             continue;
         }
+        if let Some(why) = s.et.absent() {
+            let why = page.style.prose(&why.to_string());
+            page.line(&[gutter("time"), (Paint::Warn, why)]);
+            continue;
+        }
         let mut lines = lines.iter().peekable();
         for (name, reading) in [("elapsed", &s.et), ("CPU", &s.pt), ("net", &s.net)] {
             match (reading, lines.next_if(|l| l.name == name)) {
@@ -205,7 +210,7 @@ pub(crate) fn samples(page: &Page<'_>, s: &SeriesReport, sigma_limit: f64) -> Ve
         parts.push(format!("{accepted} failed but accepted"));
     }
     let Some(m) = main(s) else {
-        let all = if of == 0 { "no samples".to_owned() } else { format!("none of {} counts", plural(of, "sample")) };
+        let all = if of == 0 { "no samples".to_owned() } else { plural(of, "sample") };
         return vec![if parts.is_empty() { all.clone() } else { format!("{all} ({})", parts.join(", ")) }, all];
     };
     let (cutoff, sigma) = (m.discarded_by_cutoff, m.discarded_by_sigma);

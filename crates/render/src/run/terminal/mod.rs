@@ -5,6 +5,7 @@ pub mod brief;
 pub mod compare;
 pub mod conditions;
 pub mod discards;
+pub mod failed;
 pub mod lines;
 pub mod names;
 pub mod program;

@@ -1,0 +1,53 @@
+//! The default output on real programs: short, with both measures where they disagree.
+
+mod common;
+
+use common::{folder, json, run, shared, tare, text};
+
+/// A program that waits beside one that computes: less CPU time, more elapsed time, and both are said.
+#[test]
+fn a_program_that_waits_and_one_that_computes() {
+    let _lock = shared();
+    let dir = folder();
+    let file = dir.path().join("zeros");
+    std::fs::write(&file, vec![0; 4_000_000]).expect("a file");
+    let burn = format!("sha256sum {}", file.display());
+    run(tare(&dir).args(["run", "-w0", "-r10", "sleep 0.3", &burn]), 0);
+    let shown = text(&run(tare(&dir).args(["show"]), 0).stdout);
+    let (cpu, elapsed) = (shown.find("by CPU time:"), shown.find("by elapsed time:"));
+    assert!(cpu.is_some() && elapsed.is_some(), "{shown}");
+    assert!(shown.contains("sleep is ") && shown.contains("sha256sum is "), "{shown}");
+    let verdict = |by: &str| {
+        let document = json(tare(&dir).args(["show", "--json", "--compare-by", by]), 0);
+        let c = &document["report"]["comparisons"][0];
+        let ratios = c["ratios"].as_array().expect("ratios");
+        assert!(ratios.iter().any(|r| r["measure"] == "et") && ratios.iter().any(|r| r["measure"] == "pt"), "{c:#}");
+        c["verdict"].as_str().expect("a verdict").to_owned()
+    };
+    assert_eq!(verdict("elapsed"), "faster");
+    assert_eq!(verdict("cpu"), "slower");
+    let table = |by: &str| {
+        let args = ["show", "--export-markdown", "-", "--sort", "mean-time", "--compare-by", by];
+        text(&run(tare(&dir).args(args), 0).stdout)
+    };
+    let (elapsed, cpu) = (table("elapsed"), table("cpu"));
+    assert!(elapsed.contains("Relative (ET)") && cpu.contains("Relative (PT)"), "{elapsed}{cpu}");
+    let sleeps_first = |t: &str| t.find("sleep") < t.find("sha256sum");
+    assert!(!sleeps_first(&elapsed) && sleeps_first(&cpu), "{elapsed}{cpu}");
+}
+
+#[test]
+fn a_program_that_fails_is_one_line_on_standard_error() {
+    let _lock = shared();
+    let dir = folder();
+    let out = run(tare(&dir).args(["run", "-w0", "-r2", "--style", "none", "sh -c 'exit 3'"]), 1);
+    let said = text(&out.stderr);
+    let lines: Vec<&str> = said.lines().filter(|l| l.contains("exit status 3")).collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(
+        lines[0].contains("sample 1") && lines[0].contains("--output inherit") && lines[0].contains("-i"),
+        "{said}"
+    );
+    let out = run(tare(&dir).args(["run", "-w0", "-r2", "--style", "none", "-i", "sh -c 'exit 3'"]), 0);
+    assert!(!text(&out.stderr).contains("exit status"), "{}", text(&out.stderr));
+}
