@@ -1,5 +1,7 @@
 //! Wrong input and output that cannot be written: a sentence and an exit code, never silence.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod common;
 
 use common::{folder, json, run, shared, tare, text, via};

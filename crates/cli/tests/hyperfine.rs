@@ -3,6 +3,8 @@
 //! The cases are those of hyperfine 1.20 by subject. What differs by design is listed in docs/hyperfine.md; a case that needs one of
 //! these differences set aside says so by its arguments.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod common;
 
 use common::{folder, json, run, shared, tare, text};

@@ -1,5 +1,7 @@
 //! What users of other tools fall into: each works, or is refused with a sentence, and nothing else is measured silently.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod common;
 
 use common::{folder, json, run, shared, tare, text};
