@@ -1,4 +1,5 @@
-// How fast the built page is with many samples: frames a second while zooming and selecting in the scatter plot.
+// How fast the built page is with many samples: until its first drawing, and frames a second while zooming and selecting in
+// the scatter plot. `node scripts/bench.mjs [TEMPLATE]`: of a page that was built before, to compare with.
 //
 // The numbers are those of this machine and its load; they are printed, never tested.
 
@@ -63,8 +64,10 @@ const folder = mkdtempSync(join(tmpdir(), "tare-web-bench-"));
 const browser = await launch();
 try {
   const built = join(folder, "report.html");
-  execFileSync(process.execPath, [join(web, "scripts", "build.mjs"), "--to", built], { stdio: "inherit" });
-  const template = readFileSync(built, "utf8");
+  const given = process.argv[2];
+  if (!given) execFileSync(process.execPath, [join(web, "scripts", "build.mjs"), "--to", built], { stdio: "inherit" });
+  const template = readFileSync(given ?? built, "utf8");
+  console.log(`page without data: ${(template.length / 1e3).toFixed(0)} kB`);
   console.log("samples  gesture  frames/s  median [ms]  95% [ms]");
   for (const n of [10_000, 100_000]) {
     const file = join(folder, `${n}.html`);

@@ -11,7 +11,7 @@ import { build } from "vite";
 
 const web = dirname(dirname(fileURLToPath(import.meta.url)));
 const asset = join(web, "..", "crates", "render", "assets", "report.html");
-const LIMIT = 1_000_000;
+const LIMIT = 250_000;
 
 /** Script and style, made by Vite in memory. */
 async function bundle() {

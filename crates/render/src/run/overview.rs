@@ -215,10 +215,9 @@ fn sentence(
             format!("{program} takes {} times as long as {reference} {}: {by}.", direct.text, direct.interval)
         }
         Verdict::Undecided => {
-            format!(
-                "No difference shown between {program} and {reference}: ratio {} {}: {by}.",
-                direct.text, direct.interval
-            )
+            let (text, interval) = (&direct.text, &direct.interval);
+            let interval = if direct.low.is_some() { interval.clone() } else { format!("({interval})") };
+            format!("{program} and {reference} do not differ measurably: ratio {text} {interval}, {by}.")
         }
     }
 }
