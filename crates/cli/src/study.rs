@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Id;
 use tarebench::core::study::data::{Plan, Preset, Study};
+use tarebench::core::study::report::build;
 use tarebench::render::kit::number;
 use tarebench::render::kit::style::Style;
 use tarebench::render::study::terminal::{figures, json, terminal};
@@ -194,7 +195,7 @@ fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
 fn present(store: &SqliteStore, id: Id, output: &OutputArgs) -> Result<(), Failure> {
     let found = print_study(store, id, output.json, &output.style.show()?.style)?;
     if let Some(folder) = &output.svg {
-        write(folder, &figures(&found.plan, &found.parts))?;
+        write(folder, &figures(&build(&found.plan, &found.parts)))?;
     }
     Ok(())
 }
@@ -202,10 +203,11 @@ fn present(store: &SqliteStore, id: Id, output: &OutputArgs) -> Result<(), Failu
 /// A stored study on standard output.
 pub fn print_study(store: &SqliteStore, id: Id, as_json: bool, style: &Style) -> Result<Studied, Failure> {
     let found = study::load(store, id).map_err(failure)?;
+    let report = build(&found.plan, &found.parts);
     if as_json {
-        print(&json(&found.head, &found.plan, &found.parts).map_err(Failure::system)?);
+        print(&json(&found.head, &found.plan, &report, &found.parts).map_err(Failure::system)?);
     } else {
-        print(&terminal(&found.head, &found.plan, &found.parts, style));
+        print(&terminal(&found.head, &found.plan, &report, style));
     }
     Ok(found)
 }
