@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::{Id, Kind};
 use tarebench::core::study::data::{Plan, Preset, Study};
+use tarebench::core::study::report::build;
 use tarebench::documents::{Options, Stopped};
 use tarebench::render::kit::number;
 use tarebench::render::kit::style::Style;
@@ -187,7 +188,7 @@ fn ended(
     })?;
     print_found(&measured.study, json, &show.style)?;
     if let Some(folder) = svg {
-        write(folder, &figures(&measured.study.plan, &measured.study.parts))?;
+        write(folder, &figures(&build(&measured.study.plan, &measured.study.parts)))?;
     }
     match measured.stopped {
         Stopped::Finished => return Ok(Exit::Done),
@@ -214,7 +215,7 @@ fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
 fn present(store: &SqliteStore, id: Id, output: &OutputArgs) -> Result<(), Failure> {
     let found = print_study(store, id, output.json, &output.style.show()?.style)?;
     if let Some(folder) = &output.svg {
-        write(folder, &figures(&found.plan, &found.parts))?;
+        write(folder, &figures(&build(&found.plan, &found.parts)))?;
     }
     Ok(())
 }
@@ -227,10 +228,11 @@ pub fn print_study(store: &SqliteStore, id: Id, as_json: bool, style: &Style) ->
 }
 
 fn print_found(found: &Studied, as_json: bool, style: &Style) -> Result<(), Failure> {
+    let report = build(&found.plan, &found.parts);
     if as_json {
-        print(&json(&found.head, &found.plan, &found.parts).map_err(Failure::system)?);
+        print(&json(&found.head, &found.plan, &report, &found.parts).map_err(Failure::system)?);
     } else {
-        print(&terminal(&found.head, &found.plan, &found.parts, style));
+        print(&terminal(&found.head, &found.plan, &report, style));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
 use tarebench::inc::calibration::{Calibration, CalibrationError};
 use tarebench::inc::workload::increments;
+use tarebench::render::kit::number;
 use tarebench::run::session::store_path;
 use tarebench::sys::clock;
 
@@ -61,8 +62,8 @@ pub fn calibration(folder: Option<&Path>, anew: bool, quiet: bool) -> Result<Cal
     if !quiet {
         let rate = c.increments_per_second / 1e9;
         eprintln!(
-            "tare inc: calibrated to {rate:.4}e9 increments a second (the rate varied by {:.1}%)",
-            c.spread * 100.0
+            "tare inc: calibrated to {rate:.4}e9 increments a second (the rate varied by {})",
+            number::percent(c.spread).unwrap_or_default()
         );
         match &kept {
             Ok(path) => eprintln!("tare inc: calibration written to {}", path.display()),

@@ -5,7 +5,7 @@ use crate::kbest::clocks::Kind;
 use crate::kbest::scheme::{KBest, Parameters};
 use crate::kbest::timing::{Standing, Timing};
 use crate::statistics::series::{median_of, median_of_sorted};
-use crate::study::data::{Cell, MOST_K, Part, Seen};
+use crate::study::data::{Cell, M, MOST_K, PATIENT, Part, Plan, Seen, Study};
 use serde::{Deserialize, Serialize};
 
 /// Errors of measurements that ought to give the same, as shares of what the fit says.
@@ -196,6 +196,12 @@ pub struct Executions {
     pub length: f64,
     /// Each in its order, ns.
     pub elapsed: Vec<f64>,
+    /// The shortest of these, ns.
+    pub shortest: f64,
+    /// The longest of these, ns.
+    pub longest: f64,
+    /// The shortest of any load, ns.
+    pub base: f64,
     /// The longest, over the shortest of any load.
     pub worst: f64,
     /// How many are within a tenth of the shortest of any load.
@@ -212,7 +218,11 @@ pub fn executions(parts: &[Part]) -> Vec<Executions> {
         let (Cell::Procedure { load, length }, Seen::Procedure { elapsed }) = (part.cell, &part.seen) else { continue };
         match all.iter_mut().find(|e| e.load == load && e.length == length) {
             Some(e) => e.elapsed.extend(elapsed),
-            None => all.push(Executions { load, length, elapsed: elapsed.clone(), worst: 0.0, near: 0 }),
+            None => {
+                let (elapsed, none) = (elapsed.clone(), 0.0);
+                let (shortest, longest, base) = (none, none, none);
+                all.push(Executions { load, length, elapsed, shortest, longest, base, worst: none, near: 0 });
+            }
         }
     }
     let shortest = |length: f64| {
@@ -221,7 +231,10 @@ pub fn executions(parts: &[Part]) -> Vec<Executions> {
     };
     let bases: Vec<f64> = all.iter().map(|e| shortest(e.length)).collect();
     for (e, base) in all.iter_mut().zip(bases) {
-        e.worst = e.elapsed.iter().copied().fold(0.0, f64::max) / base;
+        e.base = base;
+        e.shortest = e.elapsed.iter().copied().fold(f64::INFINITY, f64::min);
+        e.longest = e.elapsed.iter().copied().fold(0.0, f64::max);
+        e.worst = e.longest / base;
         e.near = e.elapsed.iter().filter(|t| **t <= base * (1.0 + NEAR)).count() as u32;
     }
     all
@@ -278,9 +291,122 @@ pub fn equal_calls(parts: &[Part]) -> Option<EqualCalls> {
     Some(EqualCalls { sequences, calls, misses: misses(calls.map(|c| c.0)) })
 }
 
-/// K from 1 on, for tables.
-pub fn ks() -> impl Iterator<Item = u32> {
-    1..=MOST_K
+/// All that the tables and figures of a study show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StudyReport {
+    /// Cells that were measured.
+    pub measured: usize,
+    /// What the expected times rest on; `None` without any line.
+    pub line_error: Option<LineError>,
+    /// What was found.
+    pub results: Results,
+}
+
+/// The largest relative errors of the lines that give the expected times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LineError {
+    /// Their median.
+    pub median: f64,
+    /// Their largest.
+    pub most: f64,
+}
+
+/// Results by study.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Results {
+    /// [`Study::Kbest`].
+    Kbest(KbestResults),
+    /// [`Study::IntervalCounting`]: one for each way to count.
+    IntervalCounting(Vec<IntervalResult>),
+    /// [`Study::Caching`].
+    Caching {
+        /// Figures 9.11 and 9.12.
+        executions: Vec<Executions>,
+        /// Figure 9.13, if it was measured.
+        equal_calls: Option<EqualCalls>,
+    },
+}
+
+/// Errors of the same trials, looked at in several ways; K = 3 but for `by_k`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KbestResults {
+    /// As the book's library: M trials at most, not compensated, nothing refused.
+    pub book: Vec<Errors>,
+    /// The same, compensated for timer interrupts.
+    pub compensated: Vec<Errors>,
+    /// The same, refused where another process had the CPU in every trial.
+    pub checked: Vec<Errors>,
+    /// The same with more trials.
+    pub patient: Vec<Errors>,
+    /// By the thread's CPU time.
+    pub thread_cpu: Vec<Errors>,
+    /// By gettimeofday, compensated.
+    pub gettimeofday: Vec<Errors>,
+    /// As the book's library, for each K from 1 on.
+    pub by_k: Vec<(u32, Vec<Errors>)>,
+}
+
+/// Errors of CPU time counted in one way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntervalResult {
+    /// How it was counted.
+    pub counted: Counted,
+    /// Against the time that the computation should take.
+    pub expected: Vec<Errors>,
+    /// Against exact CPU time.
+    pub exact: Vec<Errors>,
+}
+
+/// Computes all that is shown of a study.
+pub fn build(plan: &Plan, parts: &[Part]) -> StudyReport {
+    let interval = |counted| IntervalResult {
+        counted,
+        expected: interval_errors(parts, counted, Against::Expected),
+        exact: interval_errors(parts, counted, Against::Exact),
+    };
+    StudyReport {
+        measured: parts.len(),
+        line_error: line_error(parts),
+        results: match plan.study {
+            Study::Kbest => Results::Kbest(kbest_results(parts)),
+            Study::IntervalCounting => Results::IntervalCounting(Counted::ALL.into_iter().map(interval).collect()),
+            Study::Caching => Results::Caching { executions: executions(parts), equal_calls: equal_calls(parts) },
+        },
+    }
+}
+
+fn kbest_results(parts: &[Part]) -> KbestResults {
+    let book = Look { clock: elapsed_clock(parts), k: 3, most: M, compensated: false, as_the_book: true };
+    let checked = Look { compensated: true, as_the_book: false, ..book };
+    let errors = |look| kbest_errors(parts, look);
+    KbestResults {
+        book: errors(book),
+        compensated: errors(Look { compensated: true, ..book }),
+        checked: errors(checked),
+        patient: errors(Look { most: PATIENT, ..checked }),
+        thread_cpu: errors(Look { clock: Kind::ThreadCpu, ..book }),
+        gettimeofday: errors(Look { clock: Kind::Gettimeofday, compensated: true, ..book }),
+        by_k: (1..=MOST_K).map(|k| (k, errors(Look { k, ..book }))).collect(),
+    }
+}
+
+/// The clock of elapsed time that was used: the first of a part's timings.
+fn elapsed_clock(parts: &[Part]) -> Kind {
+    let first = parts.iter().find_map(|p| match &p.seen {
+        Seen::Kbest { timings, .. } => timings.first().map(|t| t.clock),
+        _ => None,
+    });
+    first.unwrap_or(Kind::Counter)
+}
+
+fn line_error(parts: &[Part]) -> Option<LineError> {
+    let errors = parts.iter().filter_map(|p| match &p.seen {
+        Seen::Kbest { line, .. } | Seen::Interval { line, .. } => Some(line.max_error),
+        _ => None,
+    });
+    let mut all: Vec<f64> = errors.collect();
+    all.sort_by(f64::total_cmp);
+    Some(LineError { median: *all.get(all.len() / 2)?, most: *all.last()? })
 }
 
 #[cfg(test)]
@@ -375,7 +501,7 @@ mod tests {
         };
         let all = executions(&[part(1, &[36e6, 36.5e6]), part(4, &[36e6, 126e6]), part(1, &[37e6])]);
         assert_eq!((all[0].elapsed.len(), all[0].near, all[1].near), (3, 3, 1));
-        assert_eq!(all[1].worst, 3.5);
+        assert_eq!((all[1].worst, all[1].base, all[1].shortest, all[1].longest), (3.5, 36e6, 36e6, 126e6));
     }
 
     #[test]
@@ -385,5 +511,19 @@ mod tests {
         let e = equal_calls(&[Part { cell: Cell::Equal, round: 0, seen }]).unwrap();
         assert_eq!((e.sequences, e.calls[0], e.misses.measuring), (3, (102.0, 101.0, 103.0), 100.0));
         assert_eq!(equal_calls(&[]), None);
+    }
+
+    #[test]
+    fn a_study_is_looked_at_in_every_way() {
+        let plan = Plan::new(Study::Kbest, crate::study::data::Preset::Minutes, 1);
+        let parts = [part(4, &[17_000_000; 3], 5_000_000), part(4, &[5_000_000; 3], 5_000_000)];
+        let report = build(&plan, &parts);
+        assert_eq!((report.measured, report.line_error), (2, Some(LineError { median: 0.0, most: 0.0 })));
+        let Results::Kbest(found) = report.results else { panic!("{:?}", report.results) };
+        assert_eq!((found.book[0].refused, found.checked[0].refused, found.patient[0].refused), (0, 1, 1));
+        assert_eq!(found.by_k.iter().map(|(k, _)| *k).collect::<Vec<_>>(), (1..=MOST_K).collect::<Vec<_>>());
+        assert_eq!(found.by_k[2].1, found.book);
+        assert!(found.thread_cpu.is_empty(), "there is no timing by that clock");
+        assert_eq!(build(&plan, &[]).line_error, None);
     }
 }

@@ -530,10 +530,9 @@ pub fn two() -> RunReport {
     r.remarks = vec![
         Remark {
             series: None,
-            warning: true,
-            text: "30 ms of CPU time were stolen by the hypervisor. Repeat on a host of its own.".into(),
+            kind: RemarkKind::Changed { what: "steal: 30 ms of CPU time were stolen by the host".into() },
         },
-        Remark { series: Some(1), warning: false, text: "Process time is from wait4.".into() },
+        Remark { series: Some(1), kind: RemarkKind::Source { source: PtSource::Wait4, notes: Vec::new() } },
     ];
     r
 }
@@ -600,8 +599,6 @@ pub fn ten() -> RunReport {
         c.ratios.insert(0, ratio(Measure::Et, by, by * 0.98, by * 1.02, Verdict::Slower));
         r.comparisons.push(c);
     }
-    r.remarks = (0..10)
-        .map(|i| Remark { series: Some(i), warning: true, text: "Stolen time disturbs it. Try again.".into() })
-        .collect();
+    r.remarks = (0..10).map(|i| Remark { series: Some(i), kind: RemarkKind::Steal { share: 0.02 } }).collect();
     r
 }

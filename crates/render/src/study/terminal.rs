@@ -9,10 +9,9 @@ use crate::kit::svg::lines::{Lines, figure};
 use crate::kit::table::{Table, draw};
 use serde::Serialize;
 use tarebench_core::documents::head::Head;
-use tarebench_core::kbest::clocks::Kind;
-use tarebench_core::study::data::{M, PATIENT, Part, Plan, Seen, Study};
+use tarebench_core::study::data::{Part, Plan};
 use tarebench_core::study::report::{
-    Against, Counted, EqualCalls, Errors, Executions, Look, equal_calls, executions, interval_errors, kbest_errors, ks,
+    Counted, EqualCalls, Errors, Executions, IntervalResult, KbestResults, Results, StudyReport,
 };
 
 /// The error that the book's figures do not go below.
@@ -25,15 +24,6 @@ fn time(ns: f64, unicode: bool) -> String {
 fn signed(error: f64) -> String {
     let text = number::percent(error).unwrap_or_default();
     if error > 0.0 { format!("+{text}") } else { text }
-}
-
-/// The clock of elapsed time that was used.
-fn elapsed(parts: &[Part]) -> Kind {
-    let first = parts.iter().find_map(|p| match &p.seen {
-        Seen::Kbest { timings, .. } => timings.first().map(|t| t.clock),
-        _ => None,
-    });
-    first.unwrap_or(Kind::Counter)
 }
 
 /// A table of lengths by loads.
@@ -78,55 +68,48 @@ fn lengths(errors: &[Errors]) -> Vec<f64> {
     all
 }
 
-fn kbest_tables(parts: &[Part], u: bool) -> Vec<Table> {
-    let book = Look { clock: elapsed(parts), k: 3, most: M, compensated: false, as_the_book: true };
-    let ours = Look { compensated: true, as_the_book: false, ..book };
+fn kbest_tables(found: &KbestResults, u: bool) -> Vec<Table> {
     let mut all = vec![
         by_load(
             "Error of K-best as the book's library has it (figure 9.14)",
             "Median of (measured - T(r)) / T(r); K = 3, M = 30, not compensated, nothing refused.",
-            &kbest_errors(parts, book),
+            &found.book,
             u,
         ),
         by_load(
             "With compensation for timer interrupts (figure 9.16)",
             "The same trials, less the least cost of the interrupts that they contain for certain.",
-            &kbest_errors(parts, Look { compensated: true, ..book }),
+            &found.compensated,
             u,
         ),
         by_load(
             "As tare's library has it",
             "The same; where another process had the CPU in every trial it says so instead of a value.",
-            &kbest_errors(parts, ours),
+            &found.checked,
             u,
         ),
         by_load(
             "With patience: M = 200",
             "The same, with more trials until three agree: for machines that are slow for milliseconds at a time.",
-            &kbest_errors(parts, Look { most: PATIENT, ..ours }),
+            &found.patient,
             u,
         ),
         by_load(
             "With the thread's CPU time",
             "K = 3. The kernel charges to the nanosecond, whoever else is there.",
-            &kbest_errors(parts, Look { clock: Kind::ThreadCpu, ..book }),
+            &found.thread_cpu,
             u,
         ),
-        by_load(
-            "With gettimeofday (figure 9.22)",
-            "K = 3, compensated.",
-            &kbest_errors(parts, Look { clock: Kind::Gettimeofday, compensated: true, ..book }),
-            u,
-        ),
+        by_load("With gettimeofday (figure 9.22)", "K = 3, compensated.", &found.gettimeofday, u),
     ];
-    all.push(by_k(parts, book, u));
-    let claimed = kbest_errors(parts, book);
+    all.push(by_k(&found.by_k, u));
+    let claimed = &found.book;
     let mut table = Table::new(
         "What K-best says of itself",
         "Converged measurements, median of (vK - v1) / v1, median trials; the same as in the first table.",
         &[">length", ">load", ">converged", ">(vK - v1) / v1", ">error", ">trials"],
     );
-    let (least, most) = (loads_of(&claimed).first().copied(), loads_of(&claimed).last().copied());
+    let (least, most) = (loads_of(claimed).first().copied(), loads_of(claimed).last().copied());
     for e in claimed.iter().filter(|e| [least, most].contains(&Some(e.load))) {
         let percent = |v: Option<f64>| v.and_then(number::percent).unwrap_or_default();
         table.row(
@@ -145,14 +128,13 @@ fn kbest_tables(parts: &[Part], u: bool) -> Vec<Table> {
     all
 }
 
-fn by_k(parts: &[Part], look: Look, u: bool) -> Table {
-    let heads: Vec<String> = ks().map(|k| format!(">K = {k}")).collect();
+fn by_k(errors: &[(u32, Vec<Errors>)], u: bool) -> Table {
+    let heads: Vec<String> = errors.iter().map(|(k, _)| format!(">K = {k}")).collect();
     let mut columns = vec![">length", ">load"];
     columns.extend(heads.iter().map(String::as_str));
     let mut table = Table::new("By K (figure 9.15)", "As the first table, from the same trials.", &columns);
-    let errors: Vec<Vec<Errors>> = ks().map(|k| kbest_errors(parts, Look { k, ..look })).collect();
-    for (i, first) in errors.first().into_iter().flatten().enumerate() {
-        let cells = errors.iter().map(|of| of.get(i).map_or(String::new(), median_error));
+    for (i, first) in errors.first().into_iter().flat_map(|(_, first)| first).enumerate() {
+        let cells = errors.iter().map(|(_, of_k)| of_k.get(i).map_or(String::new(), median_error));
         table.row([time(first.length, u), first.load.to_string()].into_iter().chain(cells).collect(), Vec::new());
     }
     table
@@ -167,8 +149,9 @@ fn counted(c: Counted) -> &'static str {
     }
 }
 
-fn interval_tables(parts: &[Part], u: bool) -> Vec<Table> {
-    let one = |c| {
+fn interval_tables(found: &[IntervalResult], u: bool) -> Vec<Table> {
+    let table_of = |result: &IntervalResult| {
+        let c = result.counted;
         let note = match c {
             Counted::Cpu => "(Counted - T(r)) / T(r), median and range.",
             _ => {
@@ -177,23 +160,22 @@ fn interval_tables(parts: &[Part], u: bool) -> Vec<Table> {
         };
         let columns = [">length", ">load", ">against T(r)", ">from", ">to", ">against exact", ">from", ">to"];
         let mut table = Table::new(counted(c), note, &columns);
-        let exact = interval_errors(parts, c, Against::Exact);
-        for e in interval_errors(parts, c, Against::Expected) {
+        for e in &result.expected {
             let three = |e: &Errors| {
                 let range = |pick: fn((f64, f64)) -> f64| e.range.map(|r| signed(pick(r))).unwrap_or_default();
                 [e.median.map(signed).unwrap_or_default(), range(|r| r.0), range(|r| r.1)]
             };
             let mut cells = vec![time(e.length, u), e.load.to_string()];
-            cells.extend(three(&e));
+            cells.extend(three(e));
             if c != Counted::Cpu {
-                let same = exact.iter().find(|x| x.load == e.load && x.length == e.length);
+                let same = result.exact.iter().find(|x| x.load == e.load && x.length == e.length);
                 cells.extend(same.into_iter().flat_map(three));
             }
             table.row(cells, Vec::new());
         }
         table
     };
-    Counted::ALL.into_iter().map(one).collect()
+    found.iter().map(table_of).collect()
 }
 
 const CALLS: [(&str, &str); 6] = [
@@ -205,29 +187,28 @@ const CALLS: [(&str, &str); 6] = [
     ("procB(b2)", "all cached"),
 ];
 
-fn caching_tables(parts: &[Part], u: bool) -> Vec<Table> {
+fn caching_tables(executions: &[Executions], equal: Option<&EqualCalls>, u: bool) -> Vec<Table> {
     let mut t = Table::new(
         "Executions of a procedure (figures 9.11, 9.12)",
         "The sum of an array, again and again. Near: at most a tenth above the shortest of any load.",
         &[">length", ">load", ">executions", ">shortest", ">longest", ">longest / shortest of all", ">near"],
     );
-    for e in executions(parts) {
-        let by = |f: fn(f64, f64) -> f64, from: f64| e.elapsed.iter().copied().fold(from, f);
+    for e in executions {
         t.row(
             vec![
                 time(e.length, u),
                 e.load.to_string(),
                 e.elapsed.len().to_string(),
-                time(by(f64::min, f64::INFINITY), u),
-                time(by(f64::max, 0.0), u),
-                format!("{:.2}", e.worst),
+                time(e.shortest, u),
+                time(e.longest, u),
+                number::fixed(e.worst, 2).unwrap_or_default(),
                 e.near.to_string(),
             ],
             Vec::new(),
         );
     }
     let mut all = vec![t];
-    if let Some(e) = equal_calls(parts) {
+    if let Some(e) = equal {
         let mut calls = Table::new(
             "Two equal procedures (figure 9.13)",
             format!(
@@ -241,7 +222,7 @@ fn caching_tables(parts: &[Part], u: bool) -> Vec<Table> {
             calls.row(cells, Vec::new());
         }
         all.push(calls);
-        all.push(misses(&e, u));
+        all.push(misses(e, u));
     }
     all
 }
@@ -260,49 +241,37 @@ fn misses(e: &EqualCalls, u: bool) -> Table {
     t
 }
 
-fn tables(plan: &Plan, parts: &[Part], unicode: bool) -> Vec<Table> {
-    match plan.study {
-        Study::Kbest => kbest_tables(parts, unicode),
-        Study::IntervalCounting => interval_tables(parts, unicode),
-        Study::Caching => caching_tables(parts, unicode),
+fn tables(report: &StudyReport, unicode: bool) -> Vec<Table> {
+    match &report.results {
+        Results::Kbest(found) => kbest_tables(found, unicode),
+        Results::IntervalCounting(found) => interval_tables(found, unicode),
+        Results::Caching { executions, equal_calls } => caching_tables(executions, equal_calls.as_ref(), unicode),
     }
 }
 
-/// What the expected times rest on: the median and the largest of the lines' own largest errors.
-fn lines_error(parts: &[Part]) -> Option<(f64, f64)> {
-    let mut all: Vec<f64> = parts
-        .iter()
-        .filter_map(|p| match &p.seen {
-            Seen::Kbest { line, .. } | Seen::Interval { line, .. } => Some(line.max_error),
-            _ => None,
-        })
-        .collect();
-    all.sort_by(f64::total_cmp);
-    Some((*all.get(all.len() / 2)?, *all.last()?))
-}
-
 /// A study's head and its tables.
-pub fn terminal(head: &Head, plan: &Plan, parts: &[Part], style: &Style) -> String {
+pub fn terminal(head: &Head, plan: &Plan, report: &StudyReport, style: &Style) -> String {
     let full = Style { full: true, ..style.clone() };
     let mut page = Page::new(&full);
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
     page.title(&format!("Study{id}: {}", style.show(&head.title)));
-    let done = format!("{} of {} cells, CPU {} of {}", parts.len(), plan.parts(), plan.cpu, style.show(&head.machine));
+    let done =
+        format!("{} of {} cells, CPU {} of {}", report.measured, plan.parts(), plan.cpu, style.show(&head.machine));
     page.field("measured", &done);
     if let Some(machine) = described(head) {
         page.field("machine", &style.show(&machine));
     }
-    if let Some((median, most)) = lines_error(parts) {
+    if let Some(error) = report.line_error {
         let text = format!(
             "T(r) = m r + b through 1 to 10 repetitions of some 10 {}s, 100 measurements each and more, \
              which take turns with what is compared with it; off by {} in the median, {} at most",
             if style.unicode { "µ" } else { "u" },
-            number::percent(median).unwrap_or_default(),
-            number::percent(most).unwrap_or_default()
+            number::percent(error.median).unwrap_or_default(),
+            number::percent(error.most).unwrap_or_default()
         );
         page.field("expected", &text);
     }
-    for table in tables(plan, parts, style.unicode) {
+    for table in tables(report, style.unicode) {
         draw(&mut page, &table);
     }
     page.finish()
@@ -322,8 +291,8 @@ struct Document<'a> {
 ///
 /// # Errors
 /// [`RenderError`].
-pub fn json(head: &Head, plan: &Plan, parts: &[Part]) -> Result<String, RenderError> {
-    let tables = tables(plan, parts, true);
+pub fn json(head: &Head, plan: &Plan, report: &StudyReport, parts: &[Part]) -> Result<String, RenderError> {
+    let tables = tables(report, true);
     let document = Document { format: "tare-study", version: 1, head, plan, tables, parts };
     Ok(serde_json::to_string(&document)? + "\n")
 }
@@ -344,92 +313,79 @@ fn loads(errors: &[Errors]) -> Vec<(String, Vec<(f64, f64)>)> {
 }
 
 /// The figures: file name and SVG of each that has something in it.
-pub fn figures(plan: &Plan, parts: &[Part]) -> Vec<(String, String)> {
-    let all: Vec<(&str, Option<String>)> = match plan.study {
-        Study::Kbest => {
-            let book = Look { clock: elapsed(parts), k: 3, most: M, compensated: false, as_the_book: true };
-            let plot = |name, heading: &str, look: Look| {
-                let below = "Median error by load; K = 3. Below 0.1% not told apart, as in the book.";
-                (name, drawn(heading, below, Some(FLOOR), loads(&kbest_errors(parts, look))))
-            };
-            let by_k = ks().map(|k| {
-                let errors = kbest_errors(parts, Look { k, ..book });
-                let most = loads_of(&errors).last().copied();
-                let points = errors.iter().filter(|e| Some(e.load) == most).filter_map(|e| Some((e.length, e.median?)));
-                (format!("K = {k}"), points.collect())
-            });
-            vec![
-                plot("kbest-loads.svg", "K-best by load (CS:APP figure 9.14)", book),
-                plot(
-                    "kbest-compensated.svg",
-                    "K-best, compensated for timer interrupts (CS:APP figure 9.16)",
-                    Look { compensated: true, ..book },
-                ),
-                plot(
-                    "kbest-gettimeofday.svg",
-                    "K-best with gettimeofday (CS:APP figure 9.22)",
-                    Look { clock: Kind::Gettimeofday, compensated: true, ..book },
-                ),
-                plot(
-                    "kbest-thread-cpu.svg",
-                    "K-best with the thread's CPU time",
-                    Look { clock: Kind::ThreadCpu, ..book },
-                ),
-                (
-                    "kbest-by-k.svg",
-                    drawn(
-                        "K-best by K (CS:APP figure 9.15)",
-                        "Median error under the highest load.",
-                        Some(FLOOR),
-                        by_k.collect(),
-                    ),
-                ),
-            ]
-        }
-        Study::IntervalCounting => vec![
-            (
-                "interval-counting.svg",
-                drawn(
-                    "Interval counting (CS:APP figure 9.8)",
-                    "Median error of user time counted at timer interrupts, against exact CPU time.",
-                    None,
-                    loads(&interval_errors(parts, Counted::Ticks, Against::Exact)),
-                ),
-            ),
-            (
-                "interval-times.svg",
-                drawn(
-                    "CPU time by times(2)",
-                    "Median error against exact CPU time.",
-                    None,
-                    loads(&interval_errors(parts, Counted::Times, Against::Exact)),
-                ),
-            ),
-            (
-                "interval-exact.svg",
-                drawn(
-                    "CPU time by CLOCK_PROCESS_CPUTIME_ID",
-                    "Median error against T(r): what made the computation slower than its fastest.",
-                    None,
-                    loads(&interval_errors(parts, Counted::Cpu, Against::Expected)),
-                ),
-            ),
-        ],
-        Study::Caching => sequences(&executions(parts)),
+pub fn figures(report: &StudyReport) -> Vec<(String, String)> {
+    let all = match &report.results {
+        Results::Kbest(found) => kbest_figures(found),
+        Results::IntervalCounting(found) => interval_figures(found),
+        Results::Caching { executions, .. } => sequences(executions),
     };
     all.into_iter().filter_map(|(name, svg)| Some((name.to_owned(), svg?))).collect()
 }
 
+type Figure = (&'static str, Option<String>);
+
+fn kbest_figures(found: &KbestResults) -> Vec<Figure> {
+    let plot = |name, heading: &str, errors: &[Errors]| {
+        let below = "Median error by load; K = 3. Below 0.1% not told apart, as in the book.";
+        (name, drawn(heading, below, Some(FLOOR), loads(errors)))
+    };
+    let by_k = found.by_k.iter().map(|(k, errors)| {
+        let most = loads_of(errors).last().copied();
+        let points = errors.iter().filter(|e| Some(e.load) == most).filter_map(|e| Some((e.length, e.median?)));
+        (format!("K = {k}"), points.collect())
+    });
+    let under_load = "Median error under the highest load.";
+    vec![
+        plot("kbest-loads.svg", "K-best by load (CS:APP figure 9.14)", &found.book),
+        plot(
+            "kbest-compensated.svg",
+            "K-best, compensated for timer interrupts (CS:APP figure 9.16)",
+            &found.compensated,
+        ),
+        plot("kbest-gettimeofday.svg", "K-best with gettimeofday (CS:APP figure 9.22)", &found.gettimeofday),
+        plot("kbest-thread-cpu.svg", "K-best with the thread's CPU time", &found.thread_cpu),
+        ("kbest-by-k.svg", drawn("K-best by K (CS:APP figure 9.15)", under_load, Some(FLOOR), by_k.collect())),
+    ]
+}
+
+fn interval_figures(found: &[IntervalResult]) -> Vec<Figure> {
+    let of = |counted| found.iter().find(|r| r.counted == counted);
+    let exact = |counted| of(counted).map_or(&[][..], |r| &r.exact);
+    let expected = of(Counted::Cpu).map_or(&[][..], |r| &r.expected);
+    let plot = |heading: &str, below: &str, errors| drawn(heading, below, None, loads(errors));
+    vec![
+        (
+            "interval-counting.svg",
+            plot(
+                "Interval counting (CS:APP figure 9.8)",
+                "Median error of user time counted at timer interrupts, against exact CPU time.",
+                exact(Counted::Ticks),
+            ),
+        ),
+        (
+            "interval-times.svg",
+            plot("CPU time by times(2)", "Median error against exact CPU time.", exact(Counted::Times)),
+        ),
+        (
+            "interval-exact.svg",
+            plot(
+                "CPU time by CLOCK_PROCESS_CPUTIME_ID",
+                "Median error against T(r): what made the computation slower than its fastest.",
+                expected,
+            ),
+        ),
+    ]
+}
+
 /// Executions in their order, over the shortest.
-fn sequences(all: &[Executions]) -> Vec<(&'static str, Option<String>)> {
+fn sequences(all: &[Executions]) -> Vec<Figure> {
     let long = all.iter().map(|e| e.length).fold(0.0, f64::max);
     let of = |is_long: bool| {
         let mine = all.iter().filter(|e| (e.length == long) == is_long);
-        let shortest = mine.clone().flat_map(|e| &e.elapsed).copied().fold(f64::INFINITY, f64::min);
         let series = mine.map(|e| {
             // Eighteen, as in the book.
             let points = e.elapsed.iter().take(18).enumerate();
-            (format!("load {}", e.load), points.map(|(i, ns)| ((i + 1) as f64, ns / shortest - 1.0)).collect())
+            (format!("load {}", e.load), points.map(|(i, ns)| ((i + 1) as f64, ns / e.base - 1.0)).collect())
         });
         series.collect::<Vec<_>>()
     };
@@ -464,6 +420,7 @@ mod tests {
     use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
     use tarebench_core::statistics::fit::Fit;
     use tarebench_core::study::data::{Cell, Part, Plan, Preset, Seen, Study};
+    use tarebench_core::study::report::build;
 
     fn head(title: &str) -> Head {
         Head {
@@ -527,8 +484,9 @@ mod tests {
             kbest(11, 10.0, &[110.0, 111.0, 110.05]),
         ];
         let head = head("kbest (minutes)");
-        insta::assert_snapshot!(terminal(&head, &plan(Study::Kbest), &parts, &style()));
-        let figures = figures(&plan(Study::Kbest), &parts);
+        let report = build(&plan(Study::Kbest), &parts);
+        insta::assert_snapshot!(terminal(&head, &plan(Study::Kbest), &report, &style()));
+        let figures = figures(&report);
         assert_eq!(figures.len(), 5);
         for (name, svg) in figures {
             assert!(roxmltree::Document::parse(&svg).is_ok(), "{name}");
@@ -552,8 +510,9 @@ mod tests {
         };
         let head = head("interval-counting (minutes)");
         let parts = [interval(1, Some(10_000_000)), interval(11, Some(30_000_000)), interval(11, None)];
-        let first = terminal(&head, &plan(Study::IntervalCounting), &parts, &style());
-        assert_eq!(figures(&plan(Study::IntervalCounting), &parts).len(), 3);
+        let report = build(&plan(Study::IntervalCounting), &parts);
+        let first = terminal(&head, &plan(Study::IntervalCounting), &report, &style());
+        assert_eq!(figures(&report).len(), 3);
         let procedure = |load, elapsed: &[f64]| Part {
             cell: Cell::Procedure { load, length: 36e6 },
             round: 0,
@@ -562,10 +521,11 @@ mod tests {
         let calls = vec![[173.0, 57.0, 58.0, 43.0, 138.0, 43.0]; 3];
         let equal = Part { cell: Cell::Equal, round: 0, seen: Seen::Equal { calls } };
         let parts = [procedure(1, &[36e6, 37e6]), procedure(4, &[36.2e6, 126e6]), equal];
-        let second = terminal(&head, &plan(Study::Caching), &parts, &style());
+        let report = build(&plan(Study::Caching), &parts);
+        let second = terminal(&head, &plan(Study::Caching), &report, &style());
         insta::assert_snapshot!(format!("{first}\n{second}"));
-        assert_eq!(figures(&plan(Study::Caching), &parts).len(), 1);
-        let text = json(&head, &plan(Study::Caching), &parts).unwrap();
+        assert_eq!(figures(&report).len(), 1);
+        let text = json(&head, &plan(Study::Caching), &report, &parts).unwrap();
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!((document["format"].as_str(), document["parts"].as_array().unwrap().len()), (Some("tare-study"), 3));
     }
@@ -574,8 +534,9 @@ mod tests {
     fn nothing_measured_is_no_table() {
         let head = head("kbest (paper)");
         for study in [Study::Kbest, Study::IntervalCounting, Study::Caching] {
-            assert!(terminal(&head, &plan(study), &[], &style()).contains("0 of"));
-            assert!(figures(&plan(study), &[]).is_empty());
+            let report = build(&plan(study), &[]);
+            assert!(terminal(&head, &plan(study), &report, &style()).contains("0 of"));
+            assert!(figures(&report).is_empty());
         }
     }
 }
