@@ -224,7 +224,10 @@ static __always_inline void identify(struct control *ctl, struct preemptor *who,
 	who->kind = t->flags & PF_KTHREAD		      ? PREEMPTOR_KERNEL :
 		    t->tgid == ctl->words[CONTROL_TARE]	      ? PREEMPTOR_TARE :
 							PREEMPTOR_USER;
-	__builtin_memcpy(who->name, t->group_leader->comm, NAME_BYTES);
+	// Not by the types: see run_queue_of.
+	struct task_struct *leader = NULL;
+	bpf_probe_read_kernel(&leader, sizeof(leader), &t->group_leader);
+	bpf_probe_read_kernel(who->name, NAME_BYTES, &leader->comm);
 }
 
 // What those who wait on this CPU have lost to the task that had it, since the last switch or their own beginning.
@@ -311,9 +314,10 @@ static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u64 k
 	c->words[WORD_RUNTIME] = runtime;
 }
 
-static __always_inline void enter(struct control *ctl, struct cpu *c, struct task_struct *t, __u64 class, __u64 now)
+static __always_inline void enter(struct control *ctl, struct cpu *c, struct task_struct *t, struct rq *rq, __u64 class,
+				  __u64 now)
 {
-	enter_at(ctl, c, key_of(t), class, now, steal_of(t), t->se.sum_exec_runtime);
+	enter_at(ctl, c, key_of(t), class, now, steal_of(rq), t->se.sum_exec_runtime);
 }
 
 // Ends whatever a task was in before it got a CPU.
@@ -333,12 +337,12 @@ static __always_inline void end_state(struct control *ctl, struct cpu *c, struct
 static __noinline int enter_late(struct control *ctl, struct cpu *c, struct task *t, struct task_struct *p)
 {
 	__u64 now = bpf_ktime_get_ns();
+	struct rq *rq = run_queue_copied(p);
 	__u64 ran = p->se.sum_exec_runtime - t->words[TASK_RUNTIME];
 	__u64 began = now - ran;
-	if (bpf_core_field_exists(p->se.cfs_rq->rq)) {
-		struct rq *rq = p->se.cfs_rq->rq;
-		began = p->se.exec_start + (rq->clock - rq->clock_task) + t->words[TASK_OFFSET] - ran;
-	}
+	if (rq)
+		began = p->se.exec_start + (BPF_CORE_READ(rq, clock) - BPF_CORE_READ(rq, clock_task)) +
+			t->words[TASK_OFFSET] - ran;
 	// Clocks and rounding must not put it before its own beginning or into the future.
 	if (began < t->words[TASK_SINCE])
 		began = t->words[TASK_SINCE];
@@ -355,7 +359,7 @@ static __noinline int enter_late(struct control *ctl, struct cpu *c, struct task
 	end_state(ctl, c, t, began);
 	__u64 steal = t->words[TASK_STEAL];
 	if (steal == STEAL_NOT_KNOWN)
-		steal = steal_of(p);
+		steal = steal_copied(rq);
 	enter_at(ctl, c, key_of(p), t->words[TASK_CLASS], began, steal, t->words[TASK_RUNTIME]);
 	c->words[WORD_LATE]++;
 	return 0;
@@ -374,10 +378,10 @@ static __always_inline bool attend(struct control *ctl, struct cpu *c, struct ta
 }
 
 // Closes what the running task has had of its CPU.
-static __always_inline void leave(struct cpu *c, struct task_struct *t, __u64 now)
+static __always_inline void leave(struct cpu *c, struct task_struct *t, struct rq *rq, __u64 now)
 {
 	__u64 class = class_on(c);
-	__u64 stolen = steal_of(t) - c->words[WORD_STEAL];
+	__u64 stolen = steal_of(rq) - c->words[WORD_STEAL];
 	__u64 whole = between(c->words[WORD_SINCE], now);
 	add(c, class, SLOT_ON_CPU, whole, 1);
 	// Backwards, or more than all of it, is no account of this stint.
@@ -390,13 +394,13 @@ static __always_inline void leave(struct cpu *c, struct task_struct *t, __u64 no
 }
 
 // The task that leaves its CPU: closes its stint, and opens what comes next for it.
-static __always_inline void depart(struct control *ctl, struct cpu *c, struct task_struct *prev,
-				   struct task_struct *next, bool next_ours, bool preempt, __u32 id, __u64 now)
+static __always_inline void depart(struct control *ctl, struct cpu *c, struct task_struct *prev, struct rq *rq,
+				   struct preemptor *next, bool preempt, __u32 id, __u64 now)
 {
 	__u64 key = key_of(prev);
 	unsigned int state = state_of(prev);
 	struct task *t = task_of(ctl, prev);
-	leave(c, prev, now);
+	leave(c, prev, rq, now);
 	if (!t) {
 		// But for a first thread that made room for another one's exec.
 		if (!(state & TASK_DEAD))
@@ -404,19 +408,17 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 		return;
 	}
 	t->words[TASK_RUNTIME] = prev->se.sum_exec_runtime;
-	t->words[TASK_OFFSET] = offset_of(prev, now);
+	t->words[TASK_OFFSET] = offset_of(rq, now);
 	if (state & TASK_DEAD && key != ctl->words[CONTROL_LEADER]) {
 		bpf_map_delete_elem(&tasks, &key);
 		return;
 	}
 	if (!(state & TASK_DEAD) && (preempt || !state)) {
 		begin_wait(ctl, t, id, STATE_PREEMPTED, now);
-		t->words[TASK_STEAL] = steal_of(prev);
+		t->words[TASK_STEAL] = steal_of(rq);
 		if (t->words[TASK_CLASS] != CLASS_MAIN && t->words[TASK_CLASS] != CLASS_OTHERS)
 			return;
-		struct preemptor who;
-		identify(ctl, &who, next, next_ours);
-		struct cost *cost = who.kind == PREEMPTOR_NOBODY ? NULL : cost_of(c, &who);
+		struct cost *cost = next->kind == PREEMPTOR_NOBODY ? NULL : cost_of(c, next);
 		if (cost)
 			__sync_fetch_and_add(&cost->words[t->words[TASK_CLASS] == CLASS_MAIN ? 1 : 3], 1);
 		return;
@@ -456,19 +458,21 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 	}
 
 	__u64 now = bpf_ktime_get_ns();
+	// Both are on this CPU.
+	struct rq *rq = run_queue_of(ours ? prev : next);
 	struct preemptor who;
 	if (waited) {
 		identify(ctl, &who, prev, ours);
 		charge(ctl, c, w, &who, now);
 	}
+	identify(ctl, &who, next, new != NULL);
 	if (ours)
-		depart(ctl, c, prev, next, new != NULL, preempt, id, now);
+		depart(ctl, c, prev, rq, &who, preempt, id, now);
 	if (new) {
 		end_state(ctl, c, new, now);
-		enter(ctl, c, next, new->words[TASK_CLASS], now);
+		enter(ctl, c, next, rq, new->words[TASK_CLASS], now);
 	}
 	// For those who wait, if the switch away from it is not seen.
-	identify(ctl, &who, next, new != NULL);
 	__builtin_memcpy(&c->words[WORD_NEXT], &who, sizeof(who));
 	return 0;
 }
@@ -478,12 +482,13 @@ static __always_inline int woken(struct control *ctl, struct cpu *c, struct task
 	if (t->words[TASK_STATE] != STATE_BLOCKED)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
+	struct rq *rq = run_queue_of(p);
 	__u64 began = t->words[TASK_SINCE];
 	add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], between(began, now), 1);
 	begin_wait(ctl, t, cpu_of(p), STATE_WOKEN, now);
 	// Its run queue is the one that it waits in, and has just looked at its clock.
-	t->words[TASK_OFFSET] = offset_of(p, now);
-	t->words[TASK_STEAL] = steal_of(p);
+	t->words[TASK_OFFSET] = offset_of(rq, now);
+	t->words[TASK_STEAL] = steal_of(rq);
 	return 0;
 }
 
@@ -539,10 +544,10 @@ int BPF_PROG(account_migrate, struct task_struct *p, int dest)
 // What this kernel keeps, and what it leaves out of a task's run time: not what it was built for, but what has come.
 static __always_inline void describe(struct control *ctl, struct task_struct *t)
 {
-	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
+	struct rq *rq = run_queue_of(t);
+	if (!rq)
 		return;
-	struct rq *rq = t->se.cfs_rq->rq;
-	__u64 steal = steal_of(t);
+	__u64 steal = steal_of(rq);
 	ctl->words[CONTROL_STEAL_KNOWN] = steal != 0;
 	ctl->words[CONTROL_STEAL_LEFT_OUT] = bpf_core_field_exists(rq->prev_steal_time_rq);
 	if (bpf_core_field_exists(rq->prev_irq_time))
@@ -581,6 +586,7 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 		return 0;
 	if (p->tgid != ctl->words[CONTROL_MAIN] || ctl->words[CONTROL_WARMING])
 		return 0;
+	struct rq *rq = run_queue_of(p);
 	struct task *t = task_of(ctl, p);
 	if (!t || !attend(ctl, c, p))
 		return 0;
@@ -599,10 +605,10 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 	}
 	if (!ctl->words[CONTROL_EXEC])
 		ctl->words[CONTROL_EXEC] = now;
-	leave(c, p, now);
+	leave(c, p, rq, now);
 	t->words[TASK_CLASS] = CLASS_MAIN;
 	t->words[TASK_RUNTIME] = p->se.sum_exec_runtime;
-	enter(ctl, c, p, CLASS_MAIN, now);
+	enter(ctl, c, p, rq, CLASS_MAIN, now);
 	return 0;
 }
 
@@ -627,6 +633,7 @@ int BPF_PROG(account_waking, struct task_struct *p)
 	struct task_struct *current = (void *)bpf_get_current_task_btf();
 	if (current->tgid != ctl->words[CONTROL_MAIN])
 		return 0;
+	struct rq *rq = run_queue_of(current);
 	struct cpu *c = this_cpu();
 	struct task *t = task_by(ctl, ctl->words[CONTROL_LEADER]);
 	if (!c || !t)
@@ -636,13 +643,13 @@ int BPF_PROG(account_waking, struct task_struct *p)
 	__u64 state = t->words[TASK_STATE];
 	ctl->words[CONTROL_END] = now;
 	if (running)
-		leave(c, current, now);
+		leave(c, current, rq, now);
 	else
 		end_state(ctl, c, t, now);
 	t->words[TASK_CLASS] = CLASS_OUTSIDE;
 	t->words[TASK_SINCE] = now;
 	if (running)
-		enter(ctl, c, current, CLASS_OUTSIDE, now);
+		enter(ctl, c, current, rq, CLASS_OUTSIDE, now);
 	else if (state == STATE_PREEMPTED || state == STATE_WOKEN)
 		begin_wait(ctl, t, t->words[TASK_CPU], state, now);
 	else
