@@ -148,18 +148,18 @@ fn an_empty_name_of_the_store_is_none() {
 }
 
 #[test]
-fn failures_are_one_line_and_a_hint() {
+fn failures_are_one_line_with_a_hint() {
     let _beside = shared();
     let dir = folder();
     for (args, which) in [
-        (&["false"][..], "`false`: warm-up 1: exit status 1"),
-        (&["-w", "0", "false"], "`false`: sample 1: exit status 1"),
-        (&["--style", "none", "-w", "0", "false"], "`false`: sample 1: exit status 1"),
-        (&["--style", "none", "false"], "`false`: warm-up 1: exit status 1"),
+        (&["false"][..], "`false` failed in warm-up 1: exit status 1"),
+        (&["-w", "0", "false"], "`false` failed in sample 1: exit status 1"),
+        (&["--style", "none", "-w", "0", "false"], "`false` failed in sample 1: exit status 1"),
+        (&["--style", "none", "false"], "`false` failed in warm-up 1: exit status 1"),
     ] {
         let said = text(&run(tare(&dir).args(["run", "-r", "1"]).args(args), 1).stderr);
         assert!(
-            said.contains(which) && said.contains("-i counts") && said.contains("--show-output"),
+            said.contains(which) && said.lines().count() == 1 && said.contains("with -i") && said.contains("--output inherit"),
             "{args:?}: {said}"
         );
     }

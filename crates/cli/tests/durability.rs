@@ -136,7 +136,7 @@ fn a_full_disk_ends_the_run_with_one_sentence_and_what_was_measured() {
     assert_eq!(out.status.code(), Some(4), "{stderr}");
     assert!(is_one_sentence(&stderr), "{stderr}");
     assert!(stderr.contains("full") && stderr.contains("tare.db"), "{stderr}");
-    assert!(stdout.contains("PT"), "the samples so far are printed: {stdout}");
+    assert!(stdout.contains("CPU"), "the samples so far are printed: {stdout}");
     // Full from the start.
     let out = on_small_disk(&dir, "head -c 1M /dev/zero > $DISK/fill 2>/dev/null; $TARE run -w0 -r2 -- true");
     let stderr = text(&out.stderr);

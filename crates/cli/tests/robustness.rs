@@ -552,7 +552,7 @@ fn exports_to_places_that_cannot_be_written_are_refused_before_measuring() {
     }
     // A full device is seen only when it is written to: the result is printed and stored all the same.
     let out = run(tare(&dir).args(["run", "-w0", "-r1", "--export-json", "/dev/full", "--", "true"]), 4);
-    assert!(text(&out.stderr).contains("/dev/full") && text(&out.stdout).contains("PT"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("/dev/full") && text(&out.stdout).contains("CPU"), "{}", text(&out.stderr));
     assert_eq!(stored(&dir).0, 1);
 }
 

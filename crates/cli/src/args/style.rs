@@ -13,7 +13,6 @@ use tarebench::render::kbest::bench;
 use tarebench::render::kit::number::Unit;
 use tarebench::render::kit::style::{Sort, Style};
 use tarebench::render::run::json;
-use tarebench::render::run::terminal::failed;
 use tarebench::render::run::terminal::report as terminal;
 
 /// How results are shown.
@@ -259,15 +258,6 @@ impl Show {
         let name = by.name();
         eprintln!("tare: `{label}` cannot be compared by {name}: too few samples of both programs have one");
         eprintln!("      the comparison below is the default one; `tare show --full` says why {name} is missing");
-    }
-
-    /// Says on standard error which programs failed, one line for each.
-    pub fn failures(&self, report: &RunReport) {
-        for f in failed::failed(report, &self.progress_style) {
-            let hint =
-                if f.acceptable { "; see its output with --output inherit, accept failures with -i" } else { "" };
-            eprintln!("tare: {}{hint}", f.text);
-        }
     }
 
     /// Prints the report, as the table or as JSON.

@@ -12,9 +12,10 @@ use crate::run::shell::ShellSyntax;
 use crate::run::{self_check, startable};
 use std::collections::BTreeMap;
 use tarebench::core::run::plan::{Command, Plan};
-use tarebench::core::run::report::data::RunReport;
+use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
 use tarebench::render::kit::number;
+use tarebench::render::run::terminal::failed::failed;
 use tarebench::run::session::{Measured, Options, Why, measure};
 use tarebench::run::shell_start::{ShellStart, shell_starts};
 use tarebench::sys::signals::Signals;
@@ -85,7 +86,6 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
     show.compare(&mut report);
     show.report(&report, &measured.samples, exports)?;
     exports.write(&report, &measured.samples, &show.style)?;
-    show.failures(&report);
     let resume = match measured.run.id {
         0 => None,
         id => Some(format!("`{}` goes on with it", show.resume_command(id))),
@@ -95,7 +95,7 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
         None => f,
     };
     match measured.why {
-        Why::Finished => match ended(&report)? {
+        Why::Finished => match ended(&report, show) {
             Exit::Done if !measured.failed_cleanups.is_empty() => Ok(Exit::ProgramFailed),
             exit => Ok(exit),
         },
@@ -112,30 +112,36 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
     }
 }
 
-/// How a finished run ends: with the first failure that was not accepted, if there is one.
-fn ended(report: &RunReport) -> Result<Exit, Failure> {
-    let mut failures = report.series.iter().flat_map(|s| s.failures.iter().map(move |f| (s, f)));
-    let Some((series, failure)) = failures.find(|(_, f)| !f.ignored) else { return Ok(Exit::Done) };
-    let is_first = failure.index == 0 && (failure.warmup || report.run.plan.warmup == 0);
-    let which = format!("{} {}", if failure.warmup { "warm-up" } else { "sample" }, failure.index + 1);
-    let message = format!("`{}`: {which}: {}", short(&series.program.label), failure.outcome);
-    let failed = |exit, hint: &str| Err(Failure { exit, message, hint: Some(hint.to_owned()) });
-    match &failure.outcome {
-        Outcome::NotStarted { .. } if is_first => {
-            let program = &series.program;
-            let made = program.setup.is_some() || program.prepare.is_some();
-            failed(
-                Exit::Usage,
-                if made { "check that the setup or prepare command makes it" } else { "run it by itself to see why" },
-            )
+/// How a finished run ends: with the first failure that was not accepted, if there is one. The first of each program is one line on
+/// standard error.
+fn ended(report: &RunReport, show: &Show) -> Exit {
+    let mut exit = Exit::Done;
+    for failure in failed(report, &show.progress_style) {
+        let Some(series) = report.series.get(failure.series) else { continue };
+        let (code, hint) = cure(series, &failure.outcome, failure.at_once);
+        eprintln!("tare: {}; {hint}", failure.text);
+        if exit == Exit::Done {
+            exit = code;
         }
-        Outcome::NotStarted { .. } => failed(Exit::ProgramFailed, "it could be started before: something removed it"),
-        Outcome::HookFailed { .. } => failed(Exit::ProgramFailed, "run the command by itself to see why"),
-        Outcome::Exited { code: 127 } if matches!(series.program.command, Command::Shell { .. }) => failed(
+    }
+    exit
+}
+
+/// The exit code of a failed execution, and what to do about it.
+fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool) -> (Exit, &'static str) {
+    let program = &series.program;
+    match outcome {
+        Outcome::NotStarted { .. } if at_once && (program.setup.is_some() || program.prepare.is_some()) => {
+            (Exit::Usage, "check that the setup or prepare command makes it")
+        }
+        Outcome::NotStarted { .. } if at_once => (Exit::Usage, "run it by itself to see why"),
+        Outcome::NotStarted { .. } => (Exit::ProgramFailed, "it could be started before: something removed it"),
+        Outcome::HookFailed { .. } => (Exit::ProgramFailed, "run the command by itself to see why"),
+        Outcome::Exited { code: 127 } if matches!(program.command, Command::Shell { .. }) => (
             Exit::ProgramFailed,
-            "the shell has no such command: check its spelling, or name another shell by -S",
+            "the shell has no such command: check its spelling, or name another shell with -S",
         ),
-        Outcome::TimedOut { .. } => failed(Exit::ProgramFailed, "--timeout sets how long an execution may take"),
-        _ => failed(Exit::ProgramFailed, "--show-output shows what it says; -i counts failing executions too"),
+        Outcome::TimedOut { .. } => (Exit::ProgramFailed, "--timeout sets how long an execution may take"),
+        _ => (Exit::ProgramFailed, "see its output with --output inherit, accept failures with -i"),
     }
 }

@@ -12,15 +12,19 @@ const NAME: usize = 60;
 /// A program that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
+    /// Index of its series.
+    pub series: usize,
     /// Which program, in which execution, how.
     pub text: String,
-    /// It ran and ended with a status that could be accepted.
-    pub acceptable: bool,
+    /// How its first failure ended.
+    pub outcome: Outcome,
+    /// No execution of it came before.
+    pub at_once: bool,
 }
 
 /// The programs with failures that were not accepted; what the user interrupted did not fail.
 pub fn failed(report: &RunReport, style: &Style) -> Vec<Failed> {
-    let of = |s: &tarebench_core::run::report::data::SeriesReport| {
+    let failure = |(series, s): (usize, &tarebench_core::run::report::data::SeriesReport)| {
         let mut all = s.failures.iter().filter(|f| !f.ignored && f.outcome != Outcome::Interrupted);
         let first = all.next()?;
         let label = style.show(&s.program.label);
@@ -32,8 +36,9 @@ pub fn failed(report: &RunReport, style: &Style) -> Vec<Failed> {
             0 => String::new(),
             n => format!(" (and {})", plural(n as u64, "more failure")),
         };
-        let acceptable = first.outcome.shell_code().is_some();
-        Some(Failed { text: format!("`{name}` failed in {execution} {number}: {outcome}{more}"), acceptable })
+        let at_once = first.index == 0 && (first.warmup || report.run.plan.warmup == 0);
+        let text = format!("`{name}` failed in {execution} {number}: {outcome}{more}");
+        Some(Failed { series, text, outcome: first.outcome.clone(), at_once })
     };
-    report.series.iter().filter_map(of).collect()
+    report.series.iter().enumerate().filter_map(failure).collect()
 }
