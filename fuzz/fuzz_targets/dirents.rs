@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarebench_sys::image::parse_dirents;
+use tarebench_sys::snapshot::parse_dirents;
 
 fuzz_target!(|data: &[u8]| {
     let mut pids = Vec::new();

@@ -52,7 +52,7 @@ pub fn short(text: &str) -> Cow<'_, str> {
 
 /// Prints a failure: one sentence, and what to do.
 pub fn error(failure: &Failure) {
-    let clean = |text: &str| tarebench::render::kit::text::shown(text).into_owned();
+    let clean = |text: &str| tarebench::render::kit::text::escape(text).into_owned();
     eprintln!("tare: {}", clean(&failure.message));
     if let Some(hint) = &failure.hint {
         eprintln!("      {}", clean(hint));

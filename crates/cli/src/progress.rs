@@ -71,7 +71,7 @@ impl Progress {
             }
             Event::Warning(text) => {
                 self.clear();
-                eprintln!("tare: warning: {}", tarebench::render::kit::text::shown(text));
+                eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(text));
             }
         }
     }

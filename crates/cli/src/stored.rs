@@ -6,7 +6,7 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use tarebench::core::documents::head::{Id, Kind, Status};
 use tarebench::core::profile::data::Profile;
-use tarebench::render::kit::text::shown as clean;
+use tarebench::render::kit::text::escape as clean;
 use tarebench::store;
 use tarebench::store::{Archive, DocumentArchive, SqliteStore, Store, StoreError, Stored};
 

@@ -159,7 +159,10 @@ fn failures_are_one_line_with_a_hint() {
     ] {
         let said = text(&run(tare(&dir).args(["run", "-r", "1"]).args(args), 1).stderr);
         assert!(
-            said.contains(which) && said.lines().count() == 1 && said.contains("with -i") && said.contains("--output inherit"),
+            said.contains(which)
+                && said.lines().count() == 1
+                && said.contains("with -i")
+                && said.contains("--output inherit"),
             "{args:?}: {said}"
         );
     }

@@ -8,7 +8,7 @@ use machine::{Comes, Daemon, Drift, LENGTH, Machine, Noise, SIGMA, Simulated};
 use std::collections::BTreeSet;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::profile::clusters::{Clusters, Place, clusters};
+use tarebench_core::profile::clusters::{ClusterPlace, Clusters, clusters};
 use tarebench_core::profile::profiling::{Learned, Lesson, Rule, learn};
 use tarebench_core::statistics::periods::Periodicity;
 
@@ -26,7 +26,7 @@ fn machine(daemons: &[Daemon], drift: &[Drift]) -> Machine {
     Machine { daemons: daemons.iter().copied().chain([HUM]).collect(), drift: drift.to_vec(), ..Machine::quiet() }
 }
 
-fn numbers(c: &Clusters, place: Place) -> BTreeSet<u32> {
+fn numbers(c: &Clusters, place: ClusterPlace) -> BTreeSet<u32> {
     c.halves().filter(|h| h.place == place).map(|h| h.number).collect()
 }
 
@@ -67,7 +67,7 @@ fn score(takes: f64, drift: &[Drift], more: &[Daemon], noise: Noise) -> Score {
     for seed in 0..40 {
         let s = Machine { noise, ..machine(&daemons, drift) }.run(SAMPLES, seed);
         let c = clusters(&s.samples).unwrap();
-        score.add(&numbers(&c, Place::Arm), &all_but(&s, &["hum", "often"]));
+        score.add(&numbers(&c, ClusterPlace::Arm), &all_but(&s, &["hum", "often"]));
     }
     score
 }
@@ -259,7 +259,7 @@ fn a_burst_is_a_stretch() {
     let l = learn(&s.samples, Rule::Explained).unwrap();
     assert!(l.clusters.shape.drift.unwrap().stretched >= 13, "{:?}", l.clusters.shape);
     assert_eq!(names(&l), ["rare"]);
-    assert_eq!(numbers(&l.clusters, Place::Arm).difference(&s.truth["rare"]).count(), 0);
+    assert_eq!(numbers(&l.clusters, ClusterPlace::Arm).difference(&s.truth["rare"]).count(), 0);
 }
 
 #[test]

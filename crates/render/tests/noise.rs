@@ -11,7 +11,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Kind};
 use tarebench_core::noise::data::Calibration;
 use tarebench_core::noise::data::Heuristic;
-use tarebench_core::noise::data::{Calibrated, Ended, Kernel, Noise, Phases, Plan, Record, Sched, Series, Source};
+use tarebench_core::noise::data::{Calibrated, Ended, Kernel, Noise, NoisePlan, Phases, Record, Sched, Series, Source};
 use tarebench_core::noise::prediction::{Bounds, Expected};
 use tarebench_core::noise::report::{DELAYS, Grain, report};
 use tarebench_core::sample::daemons::TaskKind;
@@ -99,7 +99,7 @@ fn phases(grain: Nanos, cpu: u32, n: u64) -> Phases {
 
 fn noise(cpus: &[u32], grains: &[Nanos]) -> Noise {
     let calibration = Calibration { heuristic: Heuristic::SecondDecile, timings: 10, per_iteration: 1.0 };
-    let plan = Plan {
+    let plan = NoisePlan {
         source: Source::Measured,
         tick: None,
         cpus: cpus.to_vec(),

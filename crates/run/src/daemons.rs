@@ -8,7 +8,7 @@ use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
-use tarebench_sys::image::{Entry, Image, ImageReader};
+use tarebench_sys::snapshot::{Entry, Snapshot, SnapshotReader};
 use tarebench_sys::{SysError, clock, process, procfs};
 
 /// Whose processes are whose, for [`difference`].
@@ -44,8 +44,8 @@ pub struct Difference {
 /// `realtime_offset` is CLOCK_REALTIME less CLOCK_BOOTTIME; tare's own entry gets `own_cpu` instead of its
 /// difference, which would count the making of the images.
 pub fn difference(
-    before: &Image,
-    after: &Image,
+    before: &Snapshot,
+    after: &Snapshot,
     exits: &[Exit],
     roles: &Roles,
     own_cpu: Nanos,
@@ -185,7 +185,7 @@ fn births(old: &HashMap<i32, &Entry>, exits: &[Exit]) -> Vec<bool> {
 
 /// Pids of the program's tree: its main process and the members of its cgroup or, where that is not known, all that
 /// were born inside the sample to one of these or, as orphans, to tare (which is a subreaper).
-fn tree_of(old: &HashMap<i32, &Entry>, after: &Image, exits: &[Exit], born: &[bool], roles: &Roles) -> HashSet<i32> {
+fn tree_of(old: &HashMap<i32, &Entry>, after: &Snapshot, exits: &[Exit], born: &[bool], roles: &Roles) -> HashSet<i32> {
     let members = exits.iter().zip(born).filter(|(x, born)| **born && x.member == Some(true)).map(|(x, _)| x.pid);
     let members = members.filter(|pid| !roles.helpers.contains(pid));
     let mut tree: HashSet<i32> = members.chain(roles.main).chain(roles.members.iter().flatten().copied()).collect();
@@ -212,9 +212,9 @@ fn tree_of(old: &HashMap<i32, &Entry>, after: &Image, exits: &[Exit], born: &[bo
 
 /// Observes the daemons of every sample.
 pub struct DaemonCollector {
-    reader: ImageReader,
+    reader: SnapshotReader,
     exits: ExitSource,
-    before: Image,
+    before: Snapshot,
 }
 
 impl DaemonCollector {
@@ -225,9 +225,9 @@ impl DaemonCollector {
     pub fn open(types: &Result<KernelTypes, BpfError>) -> Result<DaemonCollector, SysError> {
         let cpus = procfs::read_text_below(Path::new("/"), "sys/devices/system/cpu/possible")?;
         Ok(DaemonCollector {
-            reader: ImageReader::of_this_machine()?,
+            reader: SnapshotReader::of_this_machine()?,
             exits: ExitSource::open(&cpus, types),
-            before: Image::default(),
+            before: Snapshot::default(),
         })
     }
 
@@ -255,7 +255,7 @@ impl DaemonCollector {
         Ok((daemons, diff))
     }
 
-    fn observe(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Image, Daemons, Difference), SysError> {
+    fn observe(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Snapshot, Daemons, Difference), SysError> {
         let after = self.reader.capture()?;
         self.exits.receive()?;
         let (exits, unseen) = self.exits.exits(roles.cgroup);
@@ -293,7 +293,7 @@ impl DaemonCollector {
     pub fn tree(&mut self, roles: &Roles) -> Result<(Reading<Nanos>, Reading<u64>), SysError> {
         self.exits.receive()?;
         let (exits, unseen) = self.exits.exits(roles.cgroup);
-        let d = difference(&self.before, &Image::default(), &exits, roles, Nanos::ZERO, Nanos::ZERO);
+        let d = difference(&self.before, &Snapshot::default(), &exits, roles, Nanos::ZERO, Nanos::ZERO);
         let missing = || Absent::Lost("the program's exit record".into());
         let cpu = match unseen {
             Some(absent) => Reading::Absent(absent),
@@ -319,8 +319,8 @@ mod tests {
         Entry { pid, ppid, start_ticks: start, comm, kernel_thread: false, cpu: Nanos(cpu), interval_counted: None }
     }
 
-    fn image(entries: &[Entry]) -> Image {
-        Image { entries: entries.to_vec(), took: Nanos::ZERO }
+    fn image(entries: &[Entry]) -> Snapshot {
+        Snapshot { entries: entries.to_vec(), took: Nanos::ZERO }
     }
 
     fn exit(pid: i32, ppid: i32, name: &str, cpu: i64) -> Exit {

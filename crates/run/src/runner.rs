@@ -29,7 +29,7 @@ pub enum Event<'a> {
 
 /// Why a run ended.
 #[derive(Debug)]
-pub enum Why {
+pub enum StopReason {
     /// All samples are there.
     Finished,
     /// By this signal.
@@ -53,7 +53,7 @@ pub struct FailedCleanup {
 #[derive(Debug)]
 pub struct Ending {
     /// Why it ended.
-    pub why: Why,
+    pub why: StopReason,
     /// The cleanup commands that failed.
     pub failed_cleanups: Vec<FailedCleanup>,
 }
@@ -84,7 +84,7 @@ struct Progress {
 
 enum Flow {
     Next,
-    Stop(Why),
+    Stop(StopReason),
 }
 
 impl Runner<'_> {
@@ -120,7 +120,7 @@ struct Session<'r, 'k> {
 }
 
 impl Session<'_, '_> {
-    fn all_slots(&mut self, done: &[Sample]) -> Why {
+    fn all_slots(&mut self, done: &[Sample]) -> StopReason {
         let mut seq = done.iter().map(|s| s.seq + 1).max().unwrap_or(0);
         let began = self.sampler.now();
         let mut series_began = (None, began);
@@ -130,7 +130,11 @@ impl Session<'_, '_> {
         let done: Vec<Slot> = done.iter().map(slot_of).collect();
         for slot in remaining(self.plan, &done) {
             if let Some(signal) = self.sampler.interrupted() {
-                return Why::Interrupted(signal);
+                return StopReason::Interrupted(signal);
+            }
+            // Before the round is looked at: slots that a failed program has left belong to earlier rounds.
+            if self.progress.get(slot.series as usize).is_none_or(|p| p.failed) {
+                continue;
             }
             if series_began.0 != Some(slot.series) {
                 // In sequential order a program is cleaned up before the next one is set up.
@@ -145,7 +149,7 @@ impl Session<'_, '_> {
                 let since = if self.plan.order == Order::Sequential { series_began.1 } else { began };
                 if self.enough(slot, self.sampler.now() - since) {
                     if self.plan.order != Order::Sequential {
-                        return Why::Finished;
+                        return StopReason::Finished;
                     }
                     // The rest of this series is skipped; the next one has its own measure.
                     if let Some(p) = self.progress.get_mut(slot.series as usize) {
@@ -153,7 +157,7 @@ impl Session<'_, '_> {
                     }
                 }
             }
-            if self.progress.get(slot.series as usize).is_none_or(|p| p.failed || p.enough) {
+            if self.progress.get(slot.series as usize).is_none_or(|p| p.enough) {
                 continue;
             }
             (self.watch)(Event::Starting { slot });
@@ -162,7 +166,7 @@ impl Session<'_, '_> {
                 Flow::Stop(why) => return why,
             }
         }
-        Why::Finished
+        StopReason::Finished
     }
 
     /// What the slot's round is known by: its number, in sequential order with its series.
@@ -200,13 +204,13 @@ impl Session<'_, '_> {
         let environment = sample_environment(slot, padding);
         let request = Request { slot, seq, environment: &environment, padding };
         let sample = match self.before(slot, &environment) {
-            Err(HookError::Interrupted(signal)) => return Flow::Stop(Why::Interrupted(signal)),
+            Err(HookError::Interrupted(signal)) => return Flow::Stop(StopReason::Interrupted(signal)),
             Err(HookError::Failed(error)) => not_taken(&request, error),
             Ok(()) => match self.sampler.take(&request) {
-                Err(e) => return Flow::Stop(Why::Failed(e)),
+                Err(e) => return Flow::Stop(StopReason::Failed(e)),
                 Ok((_, Some(signal))) => {
                     let _ = self.conclude(slot, &environment);
-                    return Flow::Stop(Why::Interrupted(signal));
+                    return Flow::Stop(StopReason::Interrupted(signal));
                 }
                 Ok((mut sample, None)) => {
                     if let Err(HookError::Failed(error)) = self.conclude(slot, &environment) {
@@ -217,7 +221,7 @@ impl Session<'_, '_> {
             },
         };
         if let Err(e) = (self.sink)(&sample) {
-            return Flow::Stop(Why::NotKept(e));
+            return Flow::Stop(StopReason::NotKept(e));
         }
         self.note(&sample);
         (self.watch)(Event::Done { sample: &sample });

@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use crate::daemons::{DaemonCollector, Roles, own_pid};
-use crate::runner::Why;
+use crate::runner::StopReason;
 use std::collections::HashMap;
 use tarebench_bpf::KernelTypes;
 use tarebench_core::base::units::Nanos;
@@ -69,10 +69,10 @@ impl Watcher {
         signals: &Signals,
         sink: &mut Sink<'_>,
         watch: &mut dyn FnMut(Nanos),
-    ) -> Why {
+    ) -> StopReason {
         match self.slices(length, interval, signals, sink, watch) {
             Ok(why) => why,
-            Err(e) => Why::Failed(e),
+            Err(e) => StopReason::Failed(e),
         }
     }
 
@@ -83,7 +83,7 @@ impl Watcher {
         signals: &Signals,
         sink: &mut Sink<'_>,
         watch: &mut dyn FnMut(Nanos),
-    ) -> Result<Why, RunError> {
+    ) -> Result<StopReason, RunError> {
         let mut chunk = Growing::default();
         self.collector.arm()?;
         let began = clock::monotonic();
@@ -102,13 +102,13 @@ impl Watcher {
             let over = signal.is_some() || end - began >= length;
             if over || chunk.covered >= TOGETHER {
                 if let Err(e) = sink(&std::mem::take(&mut chunk).chunk) {
-                    return Ok(Why::NotKept(e));
+                    return Ok(StopReason::NotKept(e));
                 }
                 watch(end - began);
             }
             match signal {
-                Some(signal) => return Ok(Why::Interrupted(signal)),
-                None if over => return Ok(Why::Finished),
+                Some(signal) => return Ok(StopReason::Interrupted(signal)),
+                None if over => return Ok(StopReason::Finished),
                 None => {}
             }
         }

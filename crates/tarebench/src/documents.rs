@@ -158,7 +158,7 @@ where
 ///
 /// # Errors
 /// The store's; if it is finished, or of another machine.
-pub fn take_up(store: &mut SqliteStore, id: Id) -> Result<(Document, Claimant), DocumentError> {
+pub fn claim_for_resume(store: &mut SqliteStore, id: Id) -> Result<(Document, Claimant), DocumentError> {
     let host = tarebench_host::host::describe(Path::new("/"));
     let claim = claimant(&host);
     // From here on no other process changes it.
@@ -204,14 +204,14 @@ mod tests {
         let mut store = SqliteStore::in_memory().unwrap();
         let options = Options { tags: [("a".to_owned(), "b".to_owned())].into() };
         let (id, claim) = begin(&mut store, Kind::Study, "clocks", &vec![1.5, 2.0], &options).unwrap();
-        let (there, again) = take_up(&mut store, id).unwrap();
+        let (there, again) = claim_for_resume(&mut store, id).unwrap();
         assert_eq!((there.head.status, there.head.title.as_str()), (Status::Unfinished, "clocks"));
         assert_eq!((there.head.identity(), &there.head.tags), (Some(claim.host.as_str()), &options.tags));
         assert_eq!(there.head.fingerprint(), Some(here().fingerprint()));
         assert_eq!((store.document_claimant(id).unwrap().as_ref(), &again), (Some(&claim), &claim));
         end(&mut store, id, Status::Finished, &claim).unwrap();
         assert_eq!(store.document_claimant(id).unwrap(), None);
-        assert!(matches!(take_up(&mut store, id), Err(DocumentError::Finished(_))));
+        assert!(matches!(claim_for_resume(&mut store, id), Err(DocumentError::Finished(_))));
         assert!(matches!(bench(&store, id), Err(DocumentError::Content { .. })));
         assert!(begin(&mut store, Kind::Study, "", &f64::NAN, &options).is_err());
     }
@@ -234,7 +234,7 @@ mod tests {
         let other = Host { machine: "0".repeat(16), ..host.clone() };
         let taken = |store: &mut SqliteStore, head: &Head| {
             let id = store.create_document(head, &serde_json::json!(1)).unwrap();
-            take_up(store, id).map(|(document, _)| document.head.status)
+            claim_for_resume(store, id).map(|(document, _)| document.head.status)
         };
         let named = host.name.clone();
         assert!(matches!(taken(&mut store, &changed("a", Some(other), &named)), Err(DocumentError::Elsewhere { .. })));

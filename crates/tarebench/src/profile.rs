@@ -6,7 +6,7 @@
 use crate::documents;
 use crate::documents::{DocumentError, Options as DocumentOptions};
 use crate::run::session;
-use crate::run::session::{Event, Options, Place, SessionError, Why};
+use crate::run::session::{Event, Options, Place, SessionError, StopReason};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
@@ -112,7 +112,7 @@ impl From<tarebench_store::StoreError> for ProfilingError {
 #[derive(Debug)]
 pub struct Progressed {
     /// Why it ended. The profile is made if all was measured.
-    pub why: Why,
+    pub why: StopReason,
     /// What is there of the part that was being measured, or of the recording: `340 samples`, `52 s`.
     pub there: String,
     /// The profile, stored.
@@ -157,7 +157,7 @@ impl Begun {
         match found {
             Some(summary) => {
                 let id = summary.head.id();
-                let (_, claim) = documents::take_up(store, id)?;
+                let (_, claim) = documents::claim_for_resume(store, id)?;
                 Ok(Begun { id, claim })
             }
             None => Begun::new(store, name, &BTreeMap::new()),
@@ -172,7 +172,7 @@ impl Begun {
         done: Result<Progressed, ProfilingError>,
     ) -> Result<Progressed, ProfilingError> {
         let store = need_store(place)?;
-        let finished = |p: &Progressed| matches!(p.why, Why::Finished);
+        let finished = |p: &Progressed| matches!(p.why, StopReason::Finished);
         match done {
             Ok(progressed) if finished(&progressed) => {
                 let completed = from_runs(store, name, None).and_then(|p| completed(store, p, Some(self.id)));
@@ -297,7 +297,7 @@ fn parts(
     let attempt = session::new_uuid();
     let short = plan(request, request.short, Stage::Short, &attempt);
     let measured = session::measure(short, place, Options::default(), signals, watch)?;
-    if !matches!(measured.why, Why::Finished) {
+    if !matches!(measured.why, StopReason::Finished) {
         return Ok(Progressed { why: measured.why, there: counted(measured.samples.len()), profile: None });
     }
     let Some(shape) = request.long else { return Ok(measured_all(counted(measured.samples.len()))) };
@@ -316,7 +316,7 @@ fn counted(n: usize) -> String {
 
 /// All was measured; the profile is made at the end.
 fn measured_all(there: String) -> Progressed {
-    Progressed { why: Why::Finished, there, profile: None }
+    Progressed { why: StopReason::Finished, there, profile: None }
 }
 
 /// Stores a profile; returns it with its version.
@@ -453,7 +453,7 @@ fn rest_of(
         }
         let measured = session::resume(run.id, place, signals, watch)?;
         there = measured.samples.len();
-        if !matches!(measured.why, Why::Finished) {
+        if !matches!(measured.why, StopReason::Finished) {
             return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
         }
     }
@@ -466,7 +466,7 @@ fn rest_of(
             watch,
         )?;
         there = measured.samples.len();
-        if !matches!(measured.why, Why::Finished) {
+        if !matches!(measured.why, StopReason::Finished) {
             return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
         }
     }
@@ -531,7 +531,7 @@ fn resume_recording(
     if run.status == Status::Finished {
         return Ok(measured_all(seconds(there)));
     }
-    let (run, claim) = session::take_up(store, id, &seconds(there))?;
+    let (run, claim) = session::claim_for_resume(store, id, &seconds(there))?;
     let watcher = Watcher::open().map_err(SessionError::from)?;
     record(run, &claim, there, watcher, place, signals, recorded)
 }
@@ -561,12 +561,12 @@ fn record(
             recorded(&watching, now);
         })
     } else {
-        Why::Finished
+        StopReason::Finished
     };
     let status = match &why {
-        Why::Finished => Status::Finished,
-        Why::Interrupted(_) => Status::Interrupted,
-        Why::NotKept(_) | Why::Failed(_) => Status::Unfinished,
+        StopReason::Finished => Status::Finished,
+        StopReason::Interrupted(_) => Status::Interrupted,
+        StopReason::NotKept(_) | StopReason::Failed(_) => Status::Unfinished,
     };
     store.set_status(run.id, status)?;
     store.release(run.id, claim)?;

@@ -254,7 +254,7 @@ impl Show {
         let Some(by) = self.compare_by else { return };
         let Err(series) = report.compare_by(by.measure()) else { return };
         let label = report.series.get(series as usize).map_or("", |s| s.program.label.as_str());
-        let label = tarebench::render::kit::text::shown(label).into_owned();
+        let label = tarebench::render::kit::text::escape(label).into_owned();
         let name = by.name();
         eprintln!("tare: `{label}` cannot be compared by {name}: too few samples of both programs have one");
         eprintln!("      the comparison below is the default one; `tare show --full` says why {name} is missing");

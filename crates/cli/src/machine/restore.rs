@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::Args;
 use tarebench::host::restore;
 use tarebench::host::restore::{How, Item, Outcome, Restored};
-use tarebench::render::kit::text::shown;
+use tarebench::render::kit::text::escape;
 use tarebench::sys::signals::Signals;
 
 /// Restore the settings that `tare tune` or `tare run --tune` changed
@@ -55,7 +55,7 @@ fn table(restored: &Restored) -> String {
     let rows: Vec<[String; 3]> = restored.items.iter().filter(visible).map(row).collect();
     let mut text = columns(&rows);
     for note in &restored.notes {
-        text += &format!("{}\n", shown(note));
+        text += &format!("{}\n", escape(note));
     }
     text += &format!("{}\n", restored.summary());
     let kept = restored.items.iter().any(|i| matches!(i.outcome, Outcome::Changed { .. }));
@@ -76,5 +76,5 @@ fn row(i: &Item) -> [String; 3] {
         Outcome::Gone => format!("no longer exists; was {old}"),
         Outcome::Rebooted => "reset by the reboot".to_owned(),
     };
-    [i.factor.clone(), i.target.clone(), what].map(|t| shown(&t).into_owned())
+    [i.factor.clone(), i.target.clone(), what].map(|t| escape(&t).into_owned())
 }

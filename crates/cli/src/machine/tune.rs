@@ -14,7 +14,7 @@ use tarebench::host::setting::Setting;
 use tarebench::host::state::{Pending, State, TuneError};
 use tarebench::host::tune;
 use tarebench::host::tune::{Item, Report, Request, Stand, Tuned};
-use tarebench::render::kit::text::shown;
+use tarebench::render::kit::text::escape;
 use tarebench::sys::process::effective_uid;
 use tarebench::sys::signals::Signals;
 
@@ -200,7 +200,7 @@ fn row(i: &Item, dry_run: bool) -> [String; 4] {
         Stand::NotHere { why } => format!("not available: {why}"),
         Stand::Refused { why } => format!("refused: {why}"),
     };
-    [i.factor.clone(), i.label(), change, stand].map(|t| shown(&t).into_owned())
+    [i.factor.clone(), i.label(), change, stand].map(|t| escape(&t).into_owned())
 }
 
 /// Left-aligned columns.
@@ -220,9 +220,9 @@ pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
 
 fn frozen(f: &freeze::Report, dry_run: bool) -> String {
     let verb = if dry_run { "would freeze" } else { "frozen" };
-    let mut text = format!("{verb}: {} processes: {}\n", f.processes, shown(&f.names.join(", ")));
+    let mut text = format!("{verb}: {} processes: {}\n", f.processes, escape(&f.names.join(", ")));
     for why in &f.refused {
-        text += &format!("refused: {}\n", shown(why));
+        text += &format!("refused: {}\n", escape(why));
     }
     text
 }
@@ -262,11 +262,11 @@ impl TuneAround {
         eprintln!("tare: tuned for this run: {}", report.summary());
         for i in &report.items {
             if let Stand::Refused { why } = &i.stand {
-                eprintln!("      refused: {}", shown(&format!("{}: {why}", i.factor)));
+                eprintln!("      refused: {}", escape(&format!("{}: {why}", i.factor)));
             }
         }
         for why in report.freeze.iter().flat_map(|f| &f.refused) {
-            eprintln!("      refused: {}", shown(why));
+            eprintln!("      refused: {}", escape(why));
         }
         Ok(Some(tuned))
     }
@@ -306,11 +306,11 @@ pub fn warn_of_pending() {
     for pending in states.iter().filter_map(Pending::check) {
         let text = pending.to_string();
         match pending.holder {
-            Some(_) => eprintln!("tare: warning: the machine is still tuned: {}", shown(&text)),
+            Some(_) => eprintln!("tare: warning: the machine is still tuned: {}", escape(&text)),
             None => {
                 eprintln!(
                     "tare: warning: the machine is not restored: {}; restore it with: `tare restore`",
-                    shown(&text)
+                    escape(&text)
                 )
             }
         }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Id;
 use tarebench::core::noise::data::Heuristic;
-use tarebench::core::noise::data::{Plan, Sched, Source};
+use tarebench::core::noise::data::{NoisePlan, Sched, Source};
 use tarebench::documents::{Options, Stopped};
 use tarebench::noise::measure::{Measured, Step, choose_cpus, failed, measure, rate, tick};
 use tarebench::render::kit::number;
@@ -128,7 +128,7 @@ fn sched(text: &str) -> Result<Sched, Failure> {
     }
 }
 
-fn plan(args: &MeasureArgs) -> Result<Plan, Failure> {
+fn plan(args: &MeasureArgs) -> Result<NoisePlan, Failure> {
     let grains = match (args.sweep, args.grain.as_slice()) {
         (true, _) => (0..7).map(|i| Nanos::from_micros(10_i64.pow(i))).collect(),
         (false, []) => vec![Nanos::from_millis(1)],
@@ -164,7 +164,7 @@ fn plan(args: &MeasureArgs) -> Result<Plan, Failure> {
     };
     let explain = !args.no_explain;
     let hz = rate().map_err(failure)?;
-    Ok(Plan {
+    Ok(NoisePlan {
         source: Source::Measured,
         tick: Some(tick()),
         cpus,

@@ -12,7 +12,7 @@ use tarebench::core::documents::head::Kind;
 use tarebench::core::profile::data::Profile;
 use tarebench::core::profile::lacking::{Lacking, lacking};
 use tarebench::profile as profiling;
-use tarebench::render::kit::text::shown as clean;
+use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal as render;
 use tarebench::store::{RunFilter, SqliteStore, Store, StoreError, Stored};
 

@@ -18,9 +18,9 @@ use tarebench::core::run::data::Run;
 use tarebench::core::run::plan::{Purpose, Watching};
 use tarebench::profile as profiling;
 use tarebench::profile::{Progressed, Request, Shape, WatchRequest};
-use tarebench::render::kit::text::shown as clean;
+use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal::{long_time, reach as reach_text};
-use tarebench::run::session::{Event, Place, Why};
+use tarebench::run::session::{Event, Place, StopReason};
 use tarebench::sys::signals::Signals;
 
 /// How to learn a new profile.
@@ -369,13 +369,13 @@ fn finish(progressed: Progressed, name: &str, show: &Show) -> Result<Exit, Failu
     );
     let there = progressed.there;
     Err(match progressed.why {
-        Why::Interrupted(signal) => Failure {
+        StopReason::Interrupted(signal) => Failure {
             exit: Exit::Interrupted,
             message: format!("interrupted by signal {signal}; {there} are kept"),
             hint: Some(hint),
         },
-        Why::NotKept(e) => Failure::system(format!("the last sample could not be stored: {e}")).hint(hint),
-        Why::Failed(e) => Failure::system(format!("measuring stopped: {e}")).hint(hint),
-        Why::Finished => Failure::system("no profile was made").hint(hint),
+        StopReason::NotKept(e) => Failure::system(format!("the last sample could not be stored: {e}")).hint(hint),
+        StopReason::Failed(e) => Failure::system(format!("measuring stopped: {e}")).hint(hint),
+        StopReason::Finished => Failure::system("no profile was made").hint(hint),
     })
 }

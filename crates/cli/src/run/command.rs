@@ -16,7 +16,7 @@ use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
 use tarebench::render::kit::number;
 use tarebench::render::run::terminal::failed::failed;
-use tarebench::run::session::{Measured, Options, Why, measure};
+use tarebench::run::session::{Measured, Options, StopReason, measure};
 use tarebench::run::shell_start::{ShellStart, shell_starts};
 use tarebench::sys::signals::Signals;
 
@@ -54,7 +54,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
 /// Says which programs the shell runs though nobody asked for it.
 fn say_shell(by_shell: &[(String, ShellSyntax)]) {
     let Some((text, syntax)) = by_shell.first() else { return };
-    let text = tarebench::render::kit::text::shown(text);
+    let text = tarebench::render::kit::text::escape(text);
     let text = short(&text);
     let others = match by_shell.len() - 1 {
         0 => String::new(),
@@ -62,7 +62,7 @@ fn say_shell(by_shell: &[(String, ShellSyntax)]) {
         n => format!(", and {n} other programs"),
     };
     let syntax = syntax.to_string();
-    let syntax = tarebench::render::kit::text::shown(&syntax);
+    let syntax = tarebench::render::kit::text::escape(&syntax);
     eprintln!("tare: /bin/sh runs `{text}`{others}, as it has {syntax}; -N forbids it");
 }
 
@@ -95,20 +95,20 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
         None => f,
     };
     match measured.why {
-        Why::Finished => match ended(&report, show) {
+        StopReason::Finished => match ended(&report, show) {
             Exit::Done if !measured.failed_cleanups.is_empty() => Ok(Exit::ProgramFailed),
             exit => Ok(exit),
         },
-        Why::Interrupted(signal) => {
+        StopReason::Interrupted(signal) => {
             let n = measured.samples.len();
             let message = format!("interrupted by signal {signal}; {n} samples are kept");
             Err(with_hint(Failure { exit: Exit::Interrupted, message, hint: None }))
         }
-        Why::NotKept(e) => {
+        StopReason::NotKept(e) => {
             let message = format!("the last sample could not be stored, so measuring stopped: {e}");
             Err(with_hint(Failure { exit: Exit::System, message, hint: None }))
         }
-        Why::Failed(e) => Err(with_hint(Failure::system(format!("measuring stopped: {e}")))),
+        StopReason::Failed(e) => Err(with_hint(Failure::system(format!("measuring stopped: {e}")))),
     }
 }
 
@@ -137,10 +137,9 @@ fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool) -> (Exit, &'sta
         Outcome::NotStarted { .. } if at_once => (Exit::Usage, "run it by itself to see why"),
         Outcome::NotStarted { .. } => (Exit::ProgramFailed, "it could be started before: something removed it"),
         Outcome::HookFailed { .. } => (Exit::ProgramFailed, "run the command by itself to see why"),
-        Outcome::Exited { code: 127 } if matches!(program.command, Command::Shell { .. }) => (
-            Exit::ProgramFailed,
-            "the shell has no such command: check its spelling, or name another shell with -S",
-        ),
+        Outcome::Exited { code: 127 } if matches!(program.command, Command::Shell { .. }) => {
+            (Exit::ProgramFailed, "the shell has no such command: check its spelling, or name another shell with -S")
+        }
         Outcome::TimedOut { .. } => (Exit::ProgramFailed, "--timeout sets how long an execution may take"),
         _ => (Exit::ProgramFailed, "see its output with --output inherit, accept failures with -i"),
     }

@@ -51,7 +51,7 @@ pub struct Tick {
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct NoisePlan {
     /// Where the phases are from.
     #[serde(default)]
     pub source: Source,
@@ -229,7 +229,7 @@ pub struct Kernel {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noise {
     /// What was asked for.
-    pub plan: Plan,
+    pub plan: NoisePlan,
     /// The calibration, and its timings in units of the counter.
     pub calibration: Option<(Calibrated, Vec<u64>)>,
     /// What is there of the phases.

@@ -554,15 +554,15 @@ mod tests {
     use super::*;
     use crate::base::name::Name;
     use crate::noise::data::Heuristic;
-    use crate::noise::data::{Ended, Plan, Record, Sched, Series, Source};
+    use crate::noise::data::{Ended, NoisePlan, Record, Sched, Series, Source};
     use crate::sample::daemons::TaskKind;
     use crate::trace::timeline::Pair;
     use crate::trace::timeline::Task;
 
     const HZ: f64 = 2e9;
 
-    fn plan(cpus: &[u32]) -> Plan {
-        Plan {
+    fn plan(cpus: &[u32]) -> NoisePlan {
+        NoisePlan {
             source: Source::Measured,
             tick: None,
             cpus: cpus.to_vec(),

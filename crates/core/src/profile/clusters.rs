@@ -73,7 +73,7 @@ pub struct TooFew {
 /// Where a half of a dual sample lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum ClusterPlace {
     /// In the central cluster.
     Central,
     /// High: an L-sample.
@@ -92,7 +92,7 @@ pub struct Half {
     /// Elapsed time over the trend, ns.
     pub excess: f64,
     /// Where it lies.
-    pub place: Place,
+    pub place: ClusterPlace,
 }
 
 /// One point of the dual-execution scatter plot.
@@ -312,7 +312,7 @@ struct Found {
     bound: Option<f64>,
     frequent: Option<Frequent>,
     high: Together,
-    places: Vec<Place>,
+    places: Vec<ClusterPlace>,
 }
 
 /// `excess` is of all samples in the order of time; `at` are positions of the odd halves.
@@ -323,7 +323,7 @@ fn find(excess: &[f64], at: &[usize]) -> Found {
         bound: None,
         frequent: None,
         high: together(std::iter::empty()),
-        places: vec![Place::Central; excess.len()],
+        places: vec![ClusterPlace::Central; excess.len()],
     };
     let mut first = true;
     // Each round takes one frequent daemon into the cluster; a machine with more than that has no cluster.
@@ -338,7 +338,7 @@ fn find(excess: &[f64], at: &[usize]) -> Found {
         found.bound = bound;
         found.places = places(&high, pairs.more < UNLIKELY);
         let Some(bound) = bound else { return found };
-        let arm = |i: usize| found.places.get(i) == Some(&Place::Arm);
+        let arm = |i: usize| found.places.get(i) == Some(&ClusterPlace::Arm);
         let arms = together(at.iter().map(|i| (arm(*i), arm(i + 1))));
         let share = f64::from(arms.odd + arms.even) / (2 * at.len()).max(1) as f64;
         if share <= FREQUENT_TOGETHER || (share <= FREQUENT && arms.both < 2) {
@@ -350,18 +350,18 @@ fn find(excess: &[f64], at: &[usize]) -> Found {
         found.frequent.get_or_insert(Frequent { share, excess: median, both: arms.both });
     }
     found.bound = None;
-    found.places.fill(Place::Central);
+    found.places.fill(ClusterPlace::Central);
     found
 }
 
 /// High samples are L-samples, but for runs of three and more where the pairs say that it is drift.
-fn places(high: &[bool], drifts: bool) -> Vec<Place> {
+fn places(high: &[bool], drifts: bool) -> Vec<ClusterPlace> {
     let mut places = Vec::with_capacity(high.len());
     for run in high.chunk_by(|a, b| a == b) {
         let place = match run.first() {
-            Some(true) if drifts && run.len() >= 3 => Place::Stretch,
-            Some(true) => Place::Arm,
-            _ => Place::Central,
+            Some(true) if drifts && run.len() >= 3 => ClusterPlace::Stretch,
+            Some(true) => ClusterPlace::Arm,
+            _ => ClusterPlace::Central,
         };
         places.extend(std::iter::repeat_n(place, run.len()));
     }
@@ -375,15 +375,15 @@ fn one_sided(times: &[f64], found: &mut Found) {
     let places = found.places.clone();
     let level = |range: std::ops::Range<usize>| {
         let here = times.iter().zip(&places).skip(range.start).take(range.len());
-        let mut others: Vec<f64> = here.filter(|(_, p)| **p != Place::Arm).map(|(t, _)| *t).collect();
+        let mut others: Vec<f64> = here.filter(|(_, p)| **p != ClusterPlace::Arm).map(|(t, _)| *t).collect();
         others.sort_by(f64::total_cmp);
         median_of_sorted(&others).filter(|_| others.len() >= 3)
     };
     for (i, (time, place)) in times.iter().zip(&mut found.places).enumerate() {
-        if *place == Place::Arm {
+        if *place == ClusterPlace::Arm {
             let sides = [level(i.saturating_sub(SIDE)..i), level(i + 1..i + 1 + SIDE)];
             if sides.into_iter().flatten().any(|l| time - l <= bound / 2.0) {
-                *place = Place::Stretch;
+                *place = ClusterPlace::Stretch;
             }
         }
     }
@@ -423,7 +423,7 @@ fn reach(p: &Point) -> f64 {
 
 /// Zoom levels by ten down to the cluster, those left out that show nothing less than the one before; sets the points' own.
 fn levels(points: &mut [Point], bound: Option<f64>) -> Vec<Level> {
-    let central = |p: &Point| p.odd.place == Place::Central && p.even.place == Place::Central;
+    let central = |p: &Point| p.odd.place == ClusterPlace::Central && p.even.place == ClusterPlace::Central;
     let largest = points.iter().map(reach).fold(f64::NEG_INFINITY, f64::max);
     let mut levels: Vec<Level> = Vec::new();
     let mut limit = largest;
@@ -485,12 +485,14 @@ fn correlated(pairs: &[(f64, f64)]) -> Option<f64> {
 
 /// The cluster's spread, and what the plot looks like.
 fn shape(points: &[Point], found: &Found, trend: &[f64]) -> (f64, Shape) {
-    let count = |place: Place| {
+    let count = |place: ClusterPlace| {
         let of = points.iter().flat_map(|p| [p.odd.place, p.even.place]).filter(|p| *p == place).count();
         u32::try_from(of).unwrap_or(u32::MAX)
     };
-    let central: Vec<&Point> =
-        points.iter().filter(|p| p.odd.place == Place::Central && p.even.place == Place::Central).collect();
+    let central: Vec<&Point> = points
+        .iter()
+        .filter(|p| p.odd.place == ClusterPlace::Central && p.even.place == ClusterPlace::Central)
+        .collect();
     let excess: Vec<(f64, f64)> = central.iter().map(|p| (p.odd.excess, p.even.excess)).collect();
     let times: Vec<(f64, f64)> = central.iter().map(|p| (p.odd.elapsed.as_f64(), p.even.elapsed.as_f64())).collect();
     let mut sorted: Vec<f64> = excess.iter().flat_map(|(x, y)| [*x, *y]).collect();
@@ -503,12 +505,12 @@ fn shape(points: &[Point], found: &Found, trend: &[f64]) -> (f64, Shape) {
         .zip(quantile(0.95))
         .and_then(|((low, middle), high)| Some((high + low - 2.0 * middle) / (high - low)).filter(|s| s.is_finite()));
     let ends = trend.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| (a.min(*t), b.max(*t)));
-    let stretched = count(Place::Stretch);
+    let stretched = count(ClusterPlace::Stretch);
     let correlation = correlated(&times);
     let drift = Drift { correlation: correlation.unwrap_or(0.0), range: ends.1 - ends.0, stretched };
     let spread = moments(&sorted).and_then(|m| m.1).unwrap_or(0.0);
     let shape = Shape {
-        arms: count(Place::Arm),
+        arms: count(ClusterPlace::Arm),
         frequent: found.frequent,
         drift: Some(drift).filter(|d| correlation.is_some() || d.stretched > 0),
         high: found.high,
@@ -549,7 +551,7 @@ mod tests {
 
     fn arms(times: &[i64]) -> Vec<u32> {
         let c = clusters(&run(times.iter().copied())).unwrap();
-        c.halves().filter(|h| h.place == Place::Arm).map(|h| h.number).collect()
+        c.halves().filter(|h| h.place == ClusterPlace::Arm).map(|h| h.number).collect()
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! It is a test of ranks, which no noise misleads by its shape; successive samples count as one visit, since noise lasts.
 
 use crate::base::units::Nanos;
-use crate::profile::clusters::{Clusters, FALSE_ALARM, FREQUENT_TOGETHER, Place, edge};
+use crate::profile::clusters::{ClusterPlace, Clusters, FALSE_ALARM, FREQUENT_TOGETHER, edge};
 use crate::profile::dual::Observation;
 use crate::statistics::series::median_of_sorted;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub fn named(observations: &[Observation], plots: &[&Clusters]) -> Vec<Named> {
 /// Those that one plot speaks for, each with the number of daemons that were looked at. Stretches of drift are left out.
 fn candidates(observations: &[Observation], plot: &Clusters) -> Vec<(Named, usize)> {
     let used: BTreeMap<u32, f64> =
-        plot.halves().filter(|h| h.place != Place::Stretch).map(|h| (h.number, h.excess)).collect();
+        plot.halves().filter(|h| h.place != ClusterPlace::Stretch).map(|h| (h.number, h.excess)).collect();
     let samples: Vec<(&Observation, f64)> =
         observations.iter().filter_map(|o| Some((o, *used.get(&o.number)?))).collect();
     let names: BTreeSet<&str> = samples.iter().flat_map(|(o, _)| o.each().map(|(name, _)| name)).collect();

@@ -2,7 +2,7 @@
 //! between; and what a planned run can detect at all.
 
 use crate::base::units::Nanos;
-use crate::profile::clusters::{Clusters, FEWEST, FREQUENT, Place, TooFew, clusters};
+use crate::profile::clusters::{ClusterPlace, Clusters, FEWEST, FREQUENT, TooFew, clusters};
 use crate::profile::cutoffs::{Row, Tables, cutoffs};
 use crate::profile::data::{Cutoff, Profile};
 use crate::profile::dual::{Executions, Observation, at_equal_process_time};
@@ -79,8 +79,8 @@ pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew>
         }
     };
     let places = Places::of(&by_elapsed, waiting.as_ref(), &named);
-    let central = places.at(Place::Central, observations);
-    let arms = places.at(Place::Arm, observations);
+    let central = places.at(ClusterPlace::Central, observations);
+    let arms = places.at(ClusterPlace::Arm, observations);
     let mut watched: Vec<Watched> = observations.iter().map(|o| (o.start, o.end())).collect();
     watched.sort();
     let normal = normal(&central);
@@ -112,15 +112,15 @@ pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew>
 }
 
 /// Where every paired sample lies, and its excess there, ns.
-struct Places(BTreeMap<u32, (Place, f64)>);
+struct Places(BTreeMap<u32, (ClusterPlace, f64)>);
 
 impl Places {
     /// Of both plots: an arm of either or a named daemon's sample, else a stretch of either, else the cluster.
     fn of(by_elapsed: &Clusters, waiting: Option<&Clusters>, named: &[Named]) -> Places {
-        let rank = |p: Place| match p {
-            Place::Central => 0,
-            Place::Stretch => 1,
-            Place::Arm => 2,
+        let rank = |p: ClusterPlace| match p {
+            ClusterPlace::Central => 0,
+            ClusterPlace::Stretch => 1,
+            ClusterPlace::Arm => 2,
         };
         let mut places = BTreeMap::new();
         for h in [Some(by_elapsed), waiting].into_iter().flatten().flat_map(Clusters::halves) {
@@ -130,16 +130,16 @@ impl Places {
             }
         }
         for (daemon, number) in named.iter().flat_map(|n| n.samples.iter().map(move |s| (n, s))) {
-            if let Some(entry) = places.get_mut(number).filter(|(place, _)| *place != Place::Arm) {
+            if let Some(entry) = places.get_mut(number).filter(|(place, _)| *place != ClusterPlace::Arm) {
                 // What noise hid of the excess is taken to be what the daemon usually adds.
-                *entry = (Place::Arm, entry.1.max(daemon.lengthened));
+                *entry = (ClusterPlace::Arm, entry.1.max(daemon.lengthened));
             }
         }
         Places(places)
     }
 
     /// By number; of several samples with one number, all.
-    fn at<'a>(&self, place: Place, observations: &'a [Observation]) -> Vec<&'a Observation> {
+    fn at<'a>(&self, place: ClusterPlace, observations: &'a [Observation]) -> Vec<&'a Observation> {
         let here = |o: &&Observation| self.0.get(&o.number).is_some_and(|(p, _)| *p == place);
         let mut found: Vec<&Observation> = observations.iter().filter(here).collect();
         found.sort_by_key(|o| (o.number, o.start, o.elapsed));
@@ -149,7 +149,7 @@ impl Places {
 
 impl Lesson {
     /// Where every paired sample lies, by its number, both plots taken together.
-    pub fn places(&self) -> BTreeMap<u32, Place> {
+    pub fn places(&self) -> BTreeMap<u32, ClusterPlace> {
         let both = Places::of(&self.clusters, self.waiting.as_ref(), &self.named);
         both.0.into_iter().map(|(number, (place, _))| (number, place)).collect()
     }

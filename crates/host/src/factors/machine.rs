@@ -9,8 +9,8 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_sys::clock;
 use tarebench_sys::clock::ClockDiscipline;
-use tarebench_sys::image::{Image, ImageReader};
 use tarebench_sys::procfs::{parse_cpu_list, parse_stat, parse_steal, read_below};
+use tarebench_sys::snapshot::{Snapshot, SnapshotReader};
 use tarebench_sys::{perf, process};
 
 /// A process that runs.
@@ -110,7 +110,7 @@ impl Machine {
 
     /// As [`Machine::now`], after watching stolen time and processes for a span.
     pub fn watched(root: &Path, span: Duration) -> Machine {
-        let mut reader = ImageReader::of_this_machine().ok();
+        let mut reader = SnapshotReader::of_this_machine().ok();
         let mut image = || reader.as_mut().and_then(|r| r.capture().ok());
         let steal = || read_below(root, "proc/stat").and_then(|t| parse_steal(&t));
         let (steal_before, began) = (steal(), clock::monotonic());
@@ -276,7 +276,7 @@ fn list_processes(root: &Path) -> Result<Vec<Process>, Absent> {
 }
 
 /// Processes that used more than a hundredth of a CPU between two images, other than this one; the busiest first.
-fn busy_between(before: &Image, after: &Image, took: Nanos) -> Vec<Busy> {
+fn busy_between(before: &Snapshot, after: &Snapshot, took: Nanos) -> Vec<Busy> {
     let own = process::own_pid();
     let mut busy: Vec<Busy> = Vec::new();
     for e in after.entries.iter().filter(|e| e.pid != own) {

@@ -1,6 +1,6 @@
 //! Tables for documents: Markdown, AsciiDoc, Org mode.
 
-use crate::kit::text::shown;
+use crate::kit::text::escape;
 
 /// A language of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,9 +65,9 @@ impl Table {
 fn markdown_code(label: &str) -> String {
     if label.contains("\\|") {
         // A backslash before a bar cannot be told from the bar's own in a table.
-        return format!("<code>{}</code>", references(&shown(label)));
+        return format!("<code>{}</code>", references(&escape(label)));
     }
-    let text = shown(label).replace('|', "\\|");
+    let text = escape(label).replace('|', "\\|");
     let mut longest = 0;
     let mut run = 0;
     for c in text.chars() {
@@ -82,7 +82,7 @@ fn markdown_code(label: &str) -> String {
 
 /// Literal monospace; character references where the literal form could end early.
 fn asciidoc_code(label: &str) -> String {
-    let text = shown(label);
+    let text = escape(label);
     if !text.contains(['+', '`']) && !text.is_empty() {
         return format!("`+{}+`", text.replace('|', "\\|"));
     }
@@ -104,7 +104,7 @@ fn references(text: &str) -> String {
 
 /// Verbatim text; a bar would end the cell even there, so that it is an entity between two verbatim texts.
 fn org_code(label: &str) -> String {
-    let text = shown(label);
+    let text = escape(label);
     let verbatim = |part: &str| {
         let part = part.trim();
         let sign = if part.contains('=') && !part.contains('~') { '~' } else { '=' };

@@ -142,7 +142,7 @@ impl Style {
 
     /// A string of the user or the machine.
     pub(crate) fn show(&self, s: &str) -> String {
-        if self.unicode { text::shown(s).into_owned() } else { text::shown_ascii(s).into_owned() }
+        if self.unicode { text::escape(s).into_owned() } else { text::escape_ascii(s).into_owned() }
     }
 
     /// A name: as [`Style::show`] where it is text.
@@ -157,7 +157,7 @@ impl Style {
     pub(crate) fn prose(&self, s: &str) -> String {
         let flat: Vec<_> = s.split_whitespace().collect();
         let flat = flat.join(" ");
-        let flat = text::shown(&flat);
+        let flat = text::escape(&flat);
         if self.unicode { flat.into_owned() } else { text::spelled_ascii(&flat) }
     }
 }

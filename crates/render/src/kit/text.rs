@@ -40,12 +40,12 @@ fn escape_if(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
 ///
 /// Text without hidden characters is shown as it is, so that a command with a backslash can be copied, and text that
 /// was escaped before stays the same. Otherwise it is escaped as [`tarebench_core::base::name::Name`] is, backslashes included.
-pub fn shown(text: &str) -> Cow<'_, str> {
+pub fn escape(text: &str) -> Cow<'_, str> {
     escape_if(text, hidden)
 }
 
-/// As [`shown`], with all that is not ASCII escaped too.
-pub fn shown_ascii(text: &str) -> Cow<'_, str> {
+/// As [`escape`], with all that is not ASCII escaped too.
+pub fn escape_ascii(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| !c.is_ascii() || hidden(c))
 }
 
@@ -69,7 +69,7 @@ pub fn spelled_ascii(text: &str) -> String {
             c => out.push(c),
         }
     }
-    if out.is_ascii() { out } else { shown_ascii(&out).into_owned() }
+    if out.is_ascii() { out } else { escape_ascii(&out).into_owned() }
 }
 
 /// Columns that a text takes on a terminal.
@@ -176,19 +176,19 @@ mod tests {
 
     #[test]
     fn hidden_characters_are_escaped_and_others_kept() {
-        assert_eq!(shown(r"sed 's/\./x/'"), r"sed 's/\./x/'");
-        assert_eq!(shown("a\\b\x1b[31m\nx"), r"a\\b\x1b[31m\nx");
-        assert_eq!(shown("\u{202e}cod\u{61c}"), r"\u{202e}cod\u{61c}");
-        assert_eq!(shown("\u{9b}1m"), r"\u{9b}1m");
-        assert_eq!(shown("größe 数"), "größe 数");
-        assert_eq!(shown_ascii("größe"), r"gr\u{f6}\u{df}e");
+        assert_eq!(escape(r"sed 's/\./x/'"), r"sed 's/\./x/'");
+        assert_eq!(escape("a\\b\x1b[31m\nx"), r"a\\b\x1b[31m\nx");
+        assert_eq!(escape("\u{202e}cod\u{61c}"), r"\u{202e}cod\u{61c}");
+        assert_eq!(escape("\u{9b}1m"), r"\u{9b}1m");
+        assert_eq!(escape("größe 数"), "größe 数");
+        assert_eq!(escape_ascii("größe"), r"gr\u{f6}\u{df}e");
         assert_eq!(spelled_ascii("3 ± 1 µs … é"), r"3 +- 1 us .. \u{e9}");
     }
 
     #[test]
     fn shown_text_is_shown_the_same_again() {
-        let once = shown("\x1b\n\\").into_owned();
-        assert_eq!(shown(&once), once);
+        let once = escape("\x1b\n\\").into_owned();
+        assert_eq!(escape(&once), once);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The figures of a measurement, for the page and as SVG.
 
-use crate::kit::text::shown;
+use crate::kit::text::escape;
 use crate::kit::web::page::{Axis, Band, Curve, Figure, Join, Part, Quantity, Scale};
 use crate::noise::tables::{chance, chances, exact, interruptions, jobs, on, place, time};
 use tarebench_core::base::reading::Reading;
@@ -253,6 +253,6 @@ fn less(kind: Option<Kind>) -> &'static str {
 pub fn figure(head: &Head, grains: &[Grain]) -> Option<String> {
     crate::kit::svg::figures::figure(
         &all_grains(grains)?,
-        &format!("{} of {}", shown(&head.title), shown(&head.machine)),
+        &format!("{} of {}", escape(&head.title), escape(&head.machine)),
     )
 }

@@ -2,7 +2,7 @@
 
 use crate::documents::machine::described;
 use crate::kit::number;
-use crate::kit::text::shown;
+use crate::kit::text::escape;
 use crate::kit::web::page::{Kind, Page, Part, Remark};
 use crate::noise::figures::{all_grains, parts};
 use crate::noise::tables::{calibrated, configured, cpus, durations, remarks, scheduled};
@@ -17,17 +17,17 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot
     let fact = |name: &str, text: String| (name.to_owned(), text);
     let mut facts = match &plan.source {
         Source::Measured => vec![
-            fact("Measured", format!("{} of {}", cpus(plan), shown(&head.machine))),
+            fact("Measured", format!("{} of {}", cpus(plan), escape(&head.machine))),
             fact("Scheduler", scheduled(plan.sched)),
             fact("Started", date(head.created, zone)),
             fact("Counter", format!("{} MHz", number::fixed(plan.hz / 1e6, 1).unwrap_or_default())),
         ],
         Source::Imported { form, file } => {
-            let from = format!("{form} in {}, of {}", shown(file), shown(&head.machine));
+            let from = format!("{form} in {}, of {}", escape(file), escape(&head.machine));
             vec![fact("Imported", from), fact("When", date(head.created, zone))]
         }
     };
-    facts.extend(described(head).iter().map(|m| fact("Machine", shown(m).into_owned())));
+    facts.extend(described(head).iter().map(|m| fact("Machine", escape(m).into_owned())));
     facts.extend(noise.calibration.iter().map(|(c, _)| fact("Calibrated", calibrated(c, plan.hz, true))));
     facts.extend(plan.tick.iter().map(|t| fact("Tick", configured(t))));
     let why = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent());
@@ -45,7 +45,7 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot
         format: "tare-page",
         version: 1,
         kind: Kind::Noise,
-        title: format!("Noise{id}: {}", shown(&head.title)),
+        title: format!("Noise{id}: {}", escape(&head.title)),
         subtitle: "What delays a fixed piece of work, and what that costs jobs on many nodes".to_owned(),
         facts,
         remarks: remarks.chain(why).collect(),

@@ -6,7 +6,7 @@ use crate::trace::terminal::reason;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::noise::data::Heuristic;
-use tarebench_core::noise::data::{Calibrated, Ended, Noise, Plan, Sched, Series, Tick};
+use tarebench_core::noise::data::{Calibrated, Ended, Noise, NoisePlan, Sched, Series, Tick};
 use tarebench_core::noise::prediction::{Bounds, Expected};
 use tarebench_core::noise::report::{Attributed, Attribution, Grain, Place, Row};
 use tarebench_core::noise::subtraction::Kind;
@@ -326,7 +326,7 @@ pub(crate) fn scheduled(sched: Sched) -> String {
     }
 }
 
-pub(crate) fn cpus(plan: &Plan) -> String {
+pub(crate) fn cpus(plan: &NoisePlan) -> String {
     let all: Vec<String> = plan.cpus.iter().map(u32::to_string).collect();
     match all.as_slice() {
         [one] => format!("CPU {one}"),

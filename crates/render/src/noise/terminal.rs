@@ -12,7 +12,7 @@ use crate::noise::tables::scheduled;
 use crate::noise::tables::{remarks, tables};
 use serde::Serialize;
 use tarebench_core::documents::head::Head;
-use tarebench_core::noise::data::{Calibrated, Noise, Plan, Series, Source};
+use tarebench_core::noise::data::{Calibrated, Noise, NoisePlan, Series, Source};
 use tarebench_core::noise::report::Grain;
 
 /// Head, tables and remarks.
@@ -62,7 +62,7 @@ struct NoiseDocument<'a> {
     format: &'static str,
     version: u32,
     head: &'a Head,
-    plan: &'a Plan,
+    plan: &'a NoisePlan,
     calibration: Option<&'a Calibrated>,
     series: Vec<Counted<'a>>,
     grains: &'a [Grain],
@@ -109,7 +109,7 @@ mod tests {
     use tarebench_core::noise::report::report;
 
     fn noise() -> Noise {
-        let plan = Plan {
+        let plan = NoisePlan {
             source: Source::Measured,
             tick: None,
             cpus: vec![1],

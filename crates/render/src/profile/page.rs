@@ -7,7 +7,7 @@ use crate::profile::doubts::sentence;
 use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, long_time, part, shape};
 use std::collections::BTreeMap;
 use tarebench_core::base::date::{TimeZone, date};
-use tarebench_core::profile::clusters::{Clusters, Place};
+use tarebench_core::profile::clusters::{ClusterPlace, Clusters};
 use tarebench_core::profile::data::{Doubt, Method, Part, Profile};
 use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::profiling::{Learned, Lesson};
@@ -106,7 +106,7 @@ fn waiting(name: &str, part: &Part, l: &Lesson) -> Option<Plot> {
     })
 }
 
-type Shown<'a> = Vec<(&'a Observation, Option<Place>)>;
+type Shown<'a> = Vec<(&'a Observation, Option<ClusterPlace>)>;
 
 /// The samples of a part, and where they lie; the halves of the plot come first, so that what the tables say of their positions holds.
 fn shown<'a>(part: &'a Part, l: &Lesson) -> Shown<'a> {
@@ -131,9 +131,9 @@ fn samples(shown: &Shown<'_>) -> Samples {
         out.number.push(o.number);
         out.start.push(o.start.millis());
         out.class.push(match place {
-            Some(Place::Central) => 0,
-            Some(Place::Arm) => 1,
-            Some(Place::Stretch) => 2,
+            Some(ClusterPlace::Central) => 0,
+            Some(ClusterPlace::Arm) => 1,
+            Some(ClusterPlace::Stretch) => 2,
             None => 3,
         });
         out.reason.push(-1);

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::profile::clusters::{Clusters, Place};
+use tarebench_core::profile::clusters::{ClusterPlace, Clusters};
 use tarebench_core::profile::cutoffs::{Basis, Row};
 use tarebench_core::profile::data::{Doubt, Method, Part, Profile};
 use tarebench_core::profile::lacking::Lacking;
@@ -203,7 +203,7 @@ fn infrequent(i: &Infrequent, unicode: bool) -> Vec<String> {
 fn by_name_only(l: &Lesson) -> (usize, Vec<&str>) {
     let plots = [Some(&l.clusters), l.waiting.as_ref()].into_iter().flatten();
     let arms: BTreeSet<u32> =
-        plots.flat_map(Clusters::halves).filter(|h| h.place == Place::Arm).map(|h| h.number).collect();
+        plots.flat_map(Clusters::halves).filter(|h| h.place == ClusterPlace::Arm).map(|h| h.number).collect();
     let (mut samples, mut names) = (BTreeSet::new(), Vec::new());
     for n in &l.named {
         let more: Vec<u32> = n.samples.iter().copied().filter(|s| !arms.contains(s)).collect();
@@ -219,7 +219,7 @@ fn by_name_only(l: &Lesson) -> (usize, Vec<&str>) {
 pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     let c = &l.clusters;
     let places = l.places();
-    let count = |place: Place| places.values().filter(|p| **p == place).count();
+    let count = |place: ClusterPlace| places.values().filter(|p| **p == place).count();
     let spread = |c: &Clusters| time(c.spread, unicode);
     let which = match &l.waiting {
         None => String::new(),
@@ -233,10 +233,10 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     let (more, names) = by_name_only(l);
     let mut said = vec![format!(
         "{} of {} samples are in the central cluster (s.d. {}), {} are L-samples{which}.",
-        count(Place::Central),
+        count(ClusterPlace::Central),
         places.len(),
         spread(c),
-        count(Place::Arm),
+        count(ClusterPlace::Arm),
     )];
     if !names.is_empty() {
         said.push(format!(
@@ -259,7 +259,7 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
             number::fixed(d.correlation, 2).unwrap_or_default()
         ));
     }
-    match count(Place::Stretch) {
+    match count(ClusterPlace::Stretch) {
         0 => {}
         n => said.push(format!("{n} samples lie in stretches where most were slow; they are left out.")),
     }

@@ -4,7 +4,7 @@ use crate::kit::csv::cell;
 use crate::kit::csv::secs;
 use crate::kit::csv::{number, write};
 use crate::kit::error::RenderError;
-use crate::kit::text::shown;
+use crate::kit::text::escape;
 use std::collections::BTreeSet;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
@@ -119,7 +119,7 @@ fn parameter_names(report: &RunReport) -> BTreeSet<&str> {
 
 fn header(fixed: &[&str], parameters: &BTreeSet<&str>) -> Vec<String> {
     let fixed = fixed.iter().map(|s| (*s).to_owned());
-    fixed.chain(parameters.iter().map(|p| format!("parameter_{}", shown(p)))).collect()
+    fixed.chain(parameters.iter().map(|p| format!("parameter_{}", escape(p)))).collect()
 }
 
 /// One row per program: hyperfine's columns first, then PT's and the discards, then the parameters.
@@ -137,7 +137,7 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
         let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
         let reading = |r: &Reading<f64>| cell(r.value(), |v| secs(*v));
         let mut row = vec![
-            shown(&s.program.label).into_owned(),
+            escape(&s.program.label).into_owned(),
             time(et, |m| m.mean),
             cell(et.and_then(|m| m.std_dev), secs),
             time(et, |m| m.median),
@@ -167,7 +167,7 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
             count(pt, |m| m.discarded_by_cutoff),
             count(pt, |m| m.discarded_by_sigma),
         ]);
-        row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| shown(v).into_owned())));
+        row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| escape(v).into_owned())));
         rows.push(row);
     }
     write(rows)
@@ -191,7 +191,7 @@ pub fn samples(report: &RunReport, samples: &[Sample]) -> Result<String, RenderE
         row.push(discarded(s, discards, Measure::Et));
         row.push(discarded(s, discards, Measure::Net));
         let values = series.map(|r| &r.program.parameters);
-        row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| shown(v).into_owned())));
+        row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| escape(v).into_owned())));
         rows.push(row);
     }
     write(rows)
@@ -225,7 +225,7 @@ fn identity(s: &Sample, label: &str) -> Vec<String> {
     };
     vec![
         s.series.to_string(),
-        shown(label).into_owned(),
+        escape(label).into_owned(),
         phase.to_owned(),
         s.index.to_string(),
         s.seq.to_string(),
@@ -236,7 +236,7 @@ fn identity(s: &Sample, label: &str) -> Vec<String> {
         s.end.monotonic_raw.0.to_string(),
         cell(s.start.cycles, |c| c.0.to_string()),
         cell(s.end.cycles, |c| c.0.to_string()),
-        shown(&s.outcome.to_string()).into_owned(),
+        escape(&s.outcome.to_string()).into_owned(),
         cell(s.outcome.shell_code(), |c| c.to_string()),
         s.elapsed().0.to_string(),
     ]

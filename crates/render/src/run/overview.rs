@@ -2,7 +2,7 @@
 
 use crate::kit::number;
 use crate::kit::number::Scale;
-use crate::kit::text::shown;
+use crate::kit::text::escape;
 use crate::kit::web::page::{AccountBar, AccountPart, Estimate, Overview, OverviewRow, OverviewVerdict};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
@@ -77,7 +77,7 @@ fn order(report: &RunReport, measure: Measure) -> Vec<usize> {
 }
 
 fn label(report: &RunReport, series: usize) -> String {
-    report.series.get(series).map_or_else(String::new, |s| shown(&s.program.label).into_owned())
+    report.series.get(series).map_or_else(String::new, |s| escape(&s.program.label).into_owned())
 }
 
 fn time(ns: f64) -> String {
@@ -173,7 +173,7 @@ fn answers(report: &RunReport, order: &[usize], measure: Measure) -> Vec<String>
 }
 
 fn alone(s: &SeriesReport) -> String {
-    let name = shown(&s.program.label);
+    let name = escape(&s.program.label);
     match (s.et.value(), s.pt.value()) {
         (None, None) => format!("{name}: {}.", missing(s)),
         (Some(et), None) => format!("{name} takes {} (elapsed time).", mean(et).text),
@@ -188,9 +188,9 @@ fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
     let pairs = if c.pairs == 1 { "1 pair".to_owned() } else { format!("{} pairs", c.pairs) };
     let by = format!("{}, {pairs}", name(c.measure));
     let main = sentence(&program, &reference, c.ratio, &c.interval, c.verdict, &by);
-    let shown = if c.measure == Measure::Et { Measure::Pt } else { Measure::Et };
-    let other = c.by(shown).map(|e| {
-        let text = sentence(&program, &reference, e.ratio, &e.interval, e.verdict, name(shown));
+    let other_measure = if c.measure == Measure::Et { Measure::Pt } else { Measure::Et };
+    let other = c.by(other_measure).map(|e| {
+        let text = sentence(&program, &reference, e.ratio, &e.interval, e.verdict, name(other_measure));
         if e.verdict == c.verdict { text } else { format!("The two measures disagree: {text}") }
     });
     std::iter::once(main).chain(other).collect()

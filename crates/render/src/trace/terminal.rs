@@ -116,7 +116,7 @@ pub fn text(a: &Activity) -> String {
             out += &line('I', i, (gap.start, gap.duration));
             out += &match explanation(a, &causes, i).as_str() {
                 "" => "\n".to_owned(),
-                why => format!("\t{}\n", crate::kit::text::shown(why)),
+                why => format!("\t{}\n", crate::kit::text::escape(why)),
             };
         }
     }
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn other_lines_are_named() {
         let e = parse("A0 Time 0 (0 ms), Duration 5 (0 ms)\nhello", 1e9).unwrap_err();
-        assert!(e.to_string().starts_with("line 2 is no period"), "{e}");
+        assert!(e.to_string().starts_with("line 2 is not a period"), "{e}");
         assert!(parse("I0 Time x Duration 5", 1e9).is_err());
         assert!(matches!(parse("I0 Time 5 Duration 5\nI1 Time 3 Duration 1", 1e9), Err(ParseError::Trace(_))));
         assert_eq!(parse("", 1e9).unwrap().length(), 0);

@@ -1,6 +1,6 @@
 //! The real run loop, driven by a sampler without programs, privileges or time.
 
-use super::{Ending, Event, Runner, Why};
+use super::{Ending, Event, Runner, StopReason};
 use crate::RunError;
 use crate::hooks::HookError;
 use crate::sample::not_taken;
@@ -202,7 +202,7 @@ fn samples_are_taken_in_the_plans_order() {
     assert_eq!(run(&random, &Script::default()).text(), "a0 b0 c0 A0 C0 B0 C1 A1 B1 B2 C2 A2 B3 C3 A3");
     let ran = run(&random, &Script::default());
     assert!(ran.kept.iter().enumerate().all(|(i, s)| s.seq as usize == i));
-    assert!(matches!(ran.ending.why, Why::Finished));
+    assert!(matches!(ran.ending.why, StopReason::Finished));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_failure_ends_its_programs_series_only() {
     let warmup = Script { outcomes: [("a0".to_owned(), Outcome::Signaled { signal: 9 })].into(), ..Script::default() };
     let ran = run(&plan(2, 2, 1, Order::Rounds), &warmup);
     assert_eq!(ran.text(), "a0 b0 b1 B0");
-    assert!(matches!(ran.ending.why, Why::Finished));
+    assert!(matches!(ran.ending.why, StopReason::Finished));
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn a_failing_cleanup_is_reported_and_stops_nothing() {
         let script = Script { failing_hooks: vec!["cleanup a".to_owned()], ..Script::default() };
         let ran = run(&hooked(2, 0, 2, order), &script);
         assert_eq!(ran.counted().len(), 4);
-        assert!(matches!(ran.ending.why, Why::Finished));
+        assert!(matches!(ran.ending.why, StopReason::Finished));
         let failed: Vec<_> = ran.ending.failed_cleanups.iter().map(|f| (f.series, f.message.as_str())).collect();
         assert_eq!(failed, [(0, "cleanup a failed")]);
         assert_eq!(ran.warnings, ["cleanup a failed"]);
@@ -282,12 +282,12 @@ fn a_failing_cleanup_is_reported_and_stops_nothing() {
 fn an_interruption_keeps_what_is_there_and_cleans_up() {
     let script = Script { signal_at: Some("A1".to_owned()), ..Script::default() };
     let ran = run(&hooked(2, 0, 3, Order::Rounds), &script);
-    assert!(matches!(ran.ending.why, Why::Interrupted(2)));
+    assert!(matches!(ran.ending.why, StopReason::Interrupted(2)));
     assert_eq!(ran.kept.len(), 2);
     assert!(ran.text().ends_with("prepare a A1 conclude a cleanup a cleanup b"), "{}", ran.text());
     let script = Script { interrupted_hook: Some("setup b".to_owned()), ..Script::default() };
     let ran = run(&hooked(2, 0, 3, Order::Sequential), &script);
-    assert!(matches!(ran.ending.why, Why::Interrupted(15)));
+    assert!(matches!(ran.ending.why, StopReason::Interrupted(15)));
     assert_eq!(ran.counted().len(), 3);
     assert!(ran.text().ends_with("conclude a cleanup a setup b cleanup b"), "{}", ran.text());
 }
@@ -295,11 +295,11 @@ fn an_interruption_keeps_what_is_there_and_cleans_up() {
 #[test]
 fn a_sample_that_cannot_be_kept_stops_the_run() {
     let ran = run_from(&hooked(2, 0, 3, Order::Rounds), &Script::default(), &[], 2);
-    assert!(matches!(&ran.ending.why, Why::NotKept(e) if e.to_string() == "the disk is full"));
+    assert!(matches!(&ran.ending.why, StopReason::NotKept(e) if e.to_string() == "the disk is full"));
     assert!(ran.text().ends_with("prepare a A1 conclude a cleanup a cleanup b"), "{}", ran.text());
     let script = Script { broken_at: Some("B0".to_owned()), ..Script::default() };
     let ran = run(&hooked(2, 0, 3, Order::Rounds), &script);
-    assert!(matches!(ran.ending.why, Why::Failed(_)));
+    assert!(matches!(ran.ending.why, StopReason::Failed(_)));
     assert!(ran.text().ends_with("prepare b B0 cleanup a cleanup b"), "{}", ran.text());
 }
 

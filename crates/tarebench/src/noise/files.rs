@@ -11,7 +11,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Id, Kind};
 use tarebench_core::noise::blob;
 use tarebench_core::noise::data::Heuristic;
-use tarebench_core::noise::data::{Ended, Noise, Part, Phases, Plan, Sched, Series, Source};
+use tarebench_core::noise::data::{Ended, Noise, NoisePlan, Part, Phases, Sched, Series, Source};
 use tarebench_core::noise::detour::{detours, fixed_time, replayed};
 use tarebench_core::noise::files::{Unit, detour_lines, duration_lines, ftq_lines, read_detours, read_durations};
 use tarebench_store::{SqliteStore, Store, content};
@@ -51,7 +51,7 @@ pub fn import(
 ) -> Result<Id, NoiseError> {
     let (durations, hz, grain) = phases(text, how)?;
     let form = if matches!(how, Import::Detours { .. }) { "detours" } else { "durations" };
-    let plan = Plan {
+    let plan = NoisePlan {
         source: Source::Imported { form: form.to_owned(), file: file.to_owned() },
         tick: None,
         cpus: vec![0],

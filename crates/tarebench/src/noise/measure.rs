@@ -16,7 +16,9 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Id, Kind};
 use tarebench_core::noise::blob;
 use tarebench_core::noise::data::Calibration;
-use tarebench_core::noise::data::{Calibrated, Ended, Kernel, Noise, Part, Phases, Plan, Record, Sched, Series, Tick};
+use tarebench_core::noise::data::{
+    Calibrated, Ended, Kernel, Noise, NoisePlan, Part, Phases, Record, Sched, Series, Tick,
+};
 use tarebench_core::noise::report::{DELAYS, Grain, report};
 use tarebench_core::statistics::series::Values;
 use tarebench_core::trace::timeline::Event;
@@ -83,7 +85,7 @@ pub fn tick() -> Tick {
 }
 
 /// How many phases of a grain are measured at most, and how long they should take.
-fn size(plan: &Plan, grain: Nanos) -> (usize, Nanos) {
+fn size(plan: &NoisePlan, grain: Nanos) -> (usize, Nanos) {
     let fit = |limit: Nanos| (limit.as_f64() / grain.as_f64() * ROOM) as u64 + 1;
     let phases = plan.limit.map_or(plan.phases, |limit| plan.phases.min(fit(limit)));
     let whole = Nanos(i64::try_from(phases).unwrap_or(i64::MAX).saturating_mul(grain.0));
@@ -122,7 +124,7 @@ pub fn reported(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
 /// # Errors
 /// [`NoiseError`]; what was measured before is kept.
 pub fn measure(
-    plan: &Plan,
+    plan: &NoisePlan,
     place: &mut Place,
     options: &Options,
     signals: &Signals,
@@ -140,7 +142,7 @@ pub fn measure(
     Ok(Measured { head: Head { number: named.number, ..head }, noise, stopped })
 }
 
-fn title(plan: &Plan) -> String {
+fn title(plan: &NoisePlan) -> String {
     let grain = |g: &Nanos| match g.0 {
         n if n % 1_000_000_000 == 0 => format!("{}s", n / 1_000_000_000),
         n if n % 1_000_000 == 0 => format!("{}ms", n / 1_000_000),
@@ -156,7 +158,13 @@ fn title(plan: &Plan) -> String {
     format!("{} on CPU {}{sched}", grains.join(","), cpus.join(","))
 }
 
-fn team(plan: &Plan, cpus: &[u32], work: (u64, usize), most: Option<u64>, expected: Nanos) -> Result<Team, NoiseError> {
+fn team(
+    plan: &NoisePlan,
+    cpus: &[u32],
+    work: (u64, usize),
+    most: Option<u64>,
+    expected: Nanos,
+) -> Result<Team, NoiseError> {
     let fifo = match plan.sched {
         Sched::Other => None,
         Sched::Fifo { priority } => Some(priority),
@@ -178,7 +186,7 @@ fn real_time(e: SysError) -> NoiseError {
 fn steps(
     store: &mut SqliteStore,
     id: Id,
-    plan: &Plan,
+    plan: &NoisePlan,
     signals: &Signals,
     watch: &mut dyn FnMut(Step),
 ) -> Result<Option<i32>, NoiseError> {
@@ -217,7 +225,7 @@ fn steps(
 }
 
 /// What an iteration takes, and what is in a phase beside its iterations.
-fn calibrate(plan: &Plan, signals: &Signals) -> Result<(Calibrated, Vec<u64>, Option<i32>), NoiseError> {
+fn calibrate(plan: &NoisePlan, signals: &Signals) -> Result<(Calibrated, Vec<u64>, Option<i32>), NoiseError> {
     let on = plan.cpus.first().copied().into_iter().collect::<Vec<_>>();
     let timed = |iterations: u64, n: usize| {
         // An iteration takes a nanosecond or so.
@@ -241,7 +249,7 @@ fn calibrate(plan: &Plan, signals: &Signals) -> Result<(Calibrated, Vec<u64>, Op
 }
 
 fn phases(
-    plan: &Plan,
+    plan: &NoisePlan,
     calibrated: &Calibrated,
     grain: Nanos,
     signals: &Signals,
@@ -382,8 +390,8 @@ mod tests {
     use tarebench_core::noise::data::Heuristic;
     use tarebench_core::noise::data::Source;
 
-    fn plan() -> Plan {
-        Plan {
+    fn plan() -> NoisePlan {
+        NoisePlan {
             source: Source::Measured,
             tick: Some(tick()),
             cpus: choose_cpus(None).unwrap(),
@@ -437,7 +445,7 @@ mod tests {
     #[test]
     fn without_a_store_it_has_no_number() {
         let signals = Signals::install().unwrap();
-        let plan = Plan { grains: vec![Nanos(2_000)], phases: 100, explain: false, ..plan() };
+        let plan = NoisePlan { grains: vec![Nanos(2_000)], phases: 100, explain: false, ..plan() };
         let measured = measure(&plan, &mut Place::Nowhere, &Options::default(), &signals, &mut |id, _| {
             assert_eq!(id.number, 0);
         });
@@ -455,9 +463,9 @@ mod tests {
 
     #[test]
     fn sizes_follow_the_plan() {
-        let plan = Plan { phases: 1_000, limit: None, ..plan() };
+        let plan = NoisePlan { phases: 1_000, limit: None, ..plan() };
         assert_eq!(size(&plan, Nanos(1_000)), (1_000, Nanos(1_000_000)));
-        let timed = Plan { phases: u64::MAX, limit: Some(Nanos(1_000_000)), ..plan };
+        let timed = NoisePlan { phases: u64::MAX, limit: Some(Nanos(1_000_000)), ..plan };
         assert_eq!(size(&timed, Nanos(1_000)), (1_251, Nanos(1_001_000)));
         assert_eq!(title(&timed), format!("2us,50us on CPU {}", timed.cpus[0]));
     }

@@ -22,7 +22,7 @@ use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::Runner;
-pub use tarebench_run::runner::{Event, FailedCleanup, Why};
+pub use tarebench_run::runner::{Event, FailedCleanup, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
 use tarebench_sys::signals::Signals;
@@ -61,7 +61,7 @@ pub struct Measured {
     /// The profile whose cutoffs apply.
     pub profile: Option<Profile>,
     /// Why it ended.
-    pub why: Why,
+    pub why: StopReason,
     /// The cleanup commands that failed, of this session.
     pub failed_cleanups: Vec<FailedCleanup>,
 }
@@ -227,11 +227,11 @@ pub fn measure(
         Some(store) => begin(&mut run, store)?,
         None => claimant(&run.host),
     };
-    Ok(go(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+    Ok(run_session(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
 /// Claims a stored run that has not ended, to go on with it, and notes when and, after a reboot, that. `there` says what it has.
-pub(crate) fn take_up(store: &mut SqliteStore, id: i64, there: &str) -> Result<(Run, Claimant), SessionError> {
+pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: &str) -> Result<(Run, Claimant), SessionError> {
     let mut run = store.run(id)?;
     if run.status == Status::Finished {
         return Err(SessionError::NotResumable(format!("run {id} is finished; `tare show {id}` prints it")));
@@ -304,7 +304,7 @@ pub fn resume(
     }
     store.run(id)?.plan.check_order()?;
     let samples = store.samples(id)?;
-    let (run, claim) = take_up(store, id, &format!("{} samples", samples.len()))?;
+    let (run, claim) = claim_for_resume(store, id, &format!("{} samples", samples.len()))?;
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
     let mut collectors = collectors(&run.plan, Some(run.pt_source))?;
@@ -315,7 +315,7 @@ pub fn resume(
         );
         return Err(SessionError::NotResumable(text));
     }
-    Ok(go(run, samples, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+    Ok(run_session(run, samples, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
 /// The machine's factors before and after every series, kept as they are taken. In rounds the series lie in each
@@ -381,7 +381,7 @@ impl Readings {
 }
 
 /// The part that a first and a later session share: the run loop with the store behind it.
-fn go(
+fn run_session(
     mut run: Run,
     mut samples: Vec<Sample>,
     profile: Option<Profile>,
@@ -421,9 +421,9 @@ fn go(
     readings.take("after the last sample".to_owned());
     run.notes.extend(readings.notes());
     run.status = match &ending.why {
-        Why::Finished => Status::Finished,
-        Why::Interrupted(_) => Status::Interrupted,
-        Why::NotKept(_) | Why::Failed(_) => Status::Unfinished,
+        StopReason::Finished => Status::Finished,
+        StopReason::Interrupted(_) => Status::Interrupted,
+        StopReason::NotKept(_) | StopReason::Failed(_) => Status::Unfinished,
     };
     if let Some(store) = place.store() {
         // If this fails, the run merely stays marked unfinished, which is what it looks like after a kill, too.
@@ -432,7 +432,7 @@ fn go(
         let marked = noted.and_then(|()| store.set_status(id, run.status)).and_then(|()| store.release(id, claim));
         // What a store that takes no sample says of a note is not worth a second sentence.
         if let Err(e) = marked
-            && !matches!(ending.why, Why::NotKept(_))
+            && !matches!(ending.why, StopReason::NotKept(_))
         {
             watch(&run, Event::Warning(format!("the run's end could not be recorded: {e}")));
         }

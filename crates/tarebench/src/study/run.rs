@@ -88,7 +88,7 @@ pub fn resume(
     signals: &Signals,
     watch: &mut dyn FnMut(Id, Progress),
 ) -> Result<Measured, StudyError> {
-    let (document, claim) = documents::take_up(store, id)?;
+    let (document, claim) = documents::claim_for_resume(store, id)?;
     let done = match read_plan(id, document.doc) {
         Ok(plan) => session(store, id, &plan, document.parts.len(), signals, &mut |p| watch(id, p)),
         Err(e) => Err(e),

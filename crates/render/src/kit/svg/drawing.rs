@@ -1,6 +1,6 @@
 //! Elements of an SVG document, and the width of text.
 
-use crate::kit::text::{columns, cut_middle, shown};
+use crate::kit::text::{columns, cut_middle, escape};
 
 /// Colour of text and axes.
 pub(crate) const INK: &str = "#222222";
@@ -105,7 +105,7 @@ impl Drawing {
 /// Text that may stand in an element or attribute.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
-    for c in shown(text).chars() {
+    for c in escape(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -163,7 +163,7 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
 
 /// A text of the machine, cut in its middle to what has room in `room` px.
 pub(crate) fn fitted(text: &str, room: f64, size: f64) -> String {
-    let mut text = shown(text).into_owned();
+    let mut text = escape(text).into_owned();
     // The first cut bounds what is measured.
     for _ in 0..8 {
         let wide = text_width(&text, size);

@@ -42,7 +42,7 @@ pub fn data(page: &Page) -> Result<String, RenderError> {
 }
 
 fn escaped(text: &str) -> String {
-    crate::kit::text::shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    crate::kit::text::escape(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 pub(crate) fn measure(id: &'static str, values: Vec<Option<i64>>) -> Measure {

@@ -41,7 +41,7 @@ impl Entry {
 
 /// All processes at a moment.
 #[derive(Clone, Debug, Default)]
-pub struct Image {
+pub struct Snapshot {
     /// Ascending by pid.
     pub entries: Vec<Entry>,
     /// How long it took to make.
@@ -58,7 +58,7 @@ enum CpuSource {
 }
 
 /// Makes images.
-pub struct ImageReader {
+pub struct SnapshotReader {
     proc_path: PathBuf,
     proc: File,
     source: CpuSource,
@@ -68,12 +68,12 @@ pub struct ImageReader {
     buffer: Vec<u8>,
 }
 
-impl ImageReader {
+impl SnapshotReader {
     /// Of this machine. Tick-sampled times are read too if taskstats may be asked.
     ///
     /// # Errors
     /// If `/proc` cannot be opened.
-    pub fn of_this_machine() -> SysResult<ImageReader> {
+    pub fn of_this_machine() -> SysResult<SnapshotReader> {
         let mut reader = Self::below(Path::new("/"))?;
         if clock::process_cpu(crate::process::own_pid()).is_some() {
             reader.source = CpuSource::Clock;
@@ -86,10 +86,10 @@ impl ImageReader {
     ///
     /// # Errors
     /// If `proc` cannot be opened there.
-    pub fn below(root: &Path) -> SysResult<ImageReader> {
+    pub fn below(root: &Path) -> SysResult<SnapshotReader> {
         let proc_path = root.join("proc");
         let proc = File::open(&proc_path).map_err(|e| SysError::io(format!("open {}", proc_path.display()), e))?;
-        Ok(ImageReader {
+        Ok(SnapshotReader {
             proc_path,
             proc,
             source: CpuSource::Schedstat,
@@ -109,7 +109,7 @@ impl ImageReader {
     ///
     /// # Errors
     /// If `/proc` cannot be listed; single processes that vanish meanwhile are left out.
-    pub fn capture(&mut self) -> SysResult<Image> {
+    pub fn capture(&mut self) -> SysResult<Snapshot> {
         let began = clock::monotonic();
         self.list_pids()?;
         let pids = std::mem::take(&mut self.pids);
@@ -127,7 +127,7 @@ impl ImageReader {
         }
         self.pids = pids;
         self.last.clone_from(&entries);
-        Ok(Image { entries, took: clock::monotonic() - began })
+        Ok(Snapshot { entries, took: clock::monotonic() - began })
     }
 
     fn cpu_of(&mut self, pid: i32) -> Option<Nanos> {
@@ -216,13 +216,13 @@ mod tests {
 
     #[test]
     fn finds_this_process_and_its_time() {
-        let mut reader = ImageReader::of_this_machine().unwrap();
+        let mut reader = SnapshotReader::of_this_machine().unwrap();
         let a = reader.capture().unwrap();
         let t = clock::own_cpu();
         while clock::own_cpu() - t < Nanos::from_millis(2) {}
         let b = reader.capture().unwrap();
         let own = std::process::id() as i32;
-        let find = |i: &Image| *i.entries.iter().find(|e| e.pid == own).unwrap();
+        let find = |i: &Snapshot| *i.entries.iter().find(|e| e.pid == own).unwrap();
         let (a, b) = (find(&a), find(&b));
         assert!(b.cpu - a.cpu >= Nanos::from_millis(2));
         assert_eq!(a.start_ticks, b.start_ticks);
@@ -240,7 +240,7 @@ mod tests {
             .unwrap();
         std::fs::write(task.join("schedstat"), b"1000 5 3\n").unwrap();
         std::fs::write(root.path().join("proc/7/task/8/schedstat"), b"500 5 3\n").unwrap();
-        let image = ImageReader::below(root.path()).unwrap().capture().unwrap();
+        let image = SnapshotReader::below(root.path()).unwrap().capture().unwrap();
         let e = image.entries[0];
         assert_eq!((e.pid, e.cpu, e.start_ticks, e.comm.as_bytes()), (7, Nanos(1500), 42, &b"a) b"[..]));
     }
