@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::units::Nanos;
 use tarebench_render::kit::hints::Hints;
 use tarebench_render::kit::style::Style;
@@ -16,7 +17,14 @@ fuzz_target!(|text: &[u8]| {
     let doubts = archive.profile.doubts(Nanos::ZERO, &archive.profile.machine, "other", 0);
     let shown = profile::terminal(&archive.profile, &learned, &doubts, "", &Style::default());
     assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "control character in {shown:?}");
-    let page = tarebench_render::profile::page::profile(&archive.profile, &learned, &doubts, &Hints::default(), &TimeZone::UTC, String::new());
+    let page = tarebench_render::profile::page::profile(
+        &archive.profile,
+        &learned,
+        &doubts,
+        &Hints::default(),
+        &TimeZone::UTC,
+        String::new(),
+    );
     if let Ok(data) = web::data(&page) {
         assert!(!data.contains('<'));
     }

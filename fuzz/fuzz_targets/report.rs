@@ -6,10 +6,10 @@ use libfuzzer_sys::fuzz_target;
 use tarebench_core::profile::data::{Cutoff, Profile};
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::duals::duals;
-use tarebench_render::kit::style::{Sort, Style};
 use tarebench_render::kit::hints::{Hint, Hints};
-use tarebench_render::run::{csv, hyperfine, json, markup, page};
+use tarebench_render::kit::style::{Sort, Style};
 use tarebench_render::run::terminal::report as terminal;
+use tarebench_render::run::{csv, hyperfine, json, markup, page};
 use tarebench_store::Archive;
 use unicode_width::UnicodeWidthStr;
 
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     }
     // These may refuse figures that a format cannot hold; they must not panic.
     let _ = json::full(&report, samples, &style.hints);
-    let _ = page::run(&report, samples, &duals(run, samples), &style.hints, String::new());
+    let _ = page::run(&report, samples, &duals(run, samples), &style.hints, &style.zone, String::new());
     let _ = csv::series(&report);
     let _ = csv::samples(&report, samples);
     let _ = hyperfine::json(&report, samples);

@@ -1,5 +1,7 @@
 //! The default output on real programs: short, with both measures where they disagree.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod common;
 
 use common::{folder, json, run, shared, tare, text};

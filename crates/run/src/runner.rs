@@ -125,8 +125,7 @@ impl Session<'_, '_> {
         let began = self.sampler.now();
         let mut series_began = (None, began);
         // A round that an earlier session began is completed, so that every program has as many samples.
-        let mut round =
-            done.iter().map(slot_of).filter(|s| s.phase == Phase::Counted).next_back().map(|s| self.round(s));
+        let mut round = done.iter().map(slot_of).rfind(|s| s.phase == Phase::Counted).map(|s| self.round(s));
         let done: Vec<Slot> = done.iter().map(slot_of).collect();
         for slot in remaining(self.plan, &done) {
             if let Some(signal) = self.sampler.interrupted() {

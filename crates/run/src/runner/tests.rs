@@ -59,7 +59,7 @@ impl Sampler for Fake<'_> {
         let mut sample = not_taken(request, String::new());
         sample.outcome = self.script.outcomes.get(&slot).cloned().unwrap_or(Outcome::Exited { code: 0 });
         sample.start.monotonic = self.now;
-        self.now = self.now + Nanos(self.script.elapsed.map_or(10, |f| f(request.slot)));
+        self.now += Nanos(self.script.elapsed.map_or(10, |f| f(request.slot)));
         sample.end.monotonic = self.now;
         let signal = (self.script.signal_at.as_ref() == Some(&slot)).then_some(2);
         self.caught = self.caught.or(signal);
