@@ -177,6 +177,8 @@ describe("noise", () => {
     expect(await inked(page, "grain-10us-survival")).toBeLessThan(before);
     await figure.locator("summary").click();
     const rows = figure.getByRole("table").locator("tbody tr");
+    // The table is made when the browser reports the toggle, after the click.
+    await rows.first().waitFor();
     expect(await rows.count()).toBe(12);
     await rows.nth(2).click();
     const [value] = (await shown(page, "grain-10us-distribution")).focus!;
