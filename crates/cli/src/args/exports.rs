@@ -17,28 +17,28 @@ use tarebench::render::{kbest, run};
 #[derive(Args)]
 #[command(next_help_heading = "Exports (FILE `-` is standard output)")]
 pub struct Exports {
-    /// The full result, with all samples, as JSON on standard output instead of the table
+    /// Print the full result, with all samples, as JSON instead of the table
     #[arg(long)]
     pub json: bool,
-    /// The full result, with all samples, as JSON
+    /// Write the full result, with all samples, as JSON
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
-    /// A row for each program or benchmark, as CSV
+    /// Write one row per program or benchmark, as CSV
     #[arg(long, value_name = "FILE")]
     export_csv: Option<PathBuf>,
-    /// A row for each sample or trial, as CSV
+    /// Write one row per sample or trial, as CSV
     #[arg(long, value_name = "FILE")]
     export_samples: Option<PathBuf>,
-    /// A Markdown table
+    /// Write a Markdown table
     #[arg(long, value_name = "FILE")]
     export_markdown: Option<PathBuf>,
-    /// An AsciiDoc table
+    /// Write an AsciiDoc table
     #[arg(long, value_name = "FILE")]
     export_asciidoc: Option<PathBuf>,
-    /// An Org-mode table
+    /// Write an Org-mode table
     #[arg(long, value_name = "FILE")]
     export_orgmode: Option<PathBuf>,
-    /// Exactly hyperfine's JSON, for scripts made for it
+    /// Write hyperfine's JSON format, for scripts made for it
     #[arg(long, value_name = "FILE")]
     export_hyperfine: Option<PathBuf>,
 }

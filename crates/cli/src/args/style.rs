@@ -25,7 +25,7 @@ pub struct StyleArgs {
     /// Unit of times in tables [default: chosen for each]
     #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
     time_unit: Option<UnitArg>,
-    /// Order of the programs in the comparing table
+    /// Order of the programs in the comparison
     #[arg(long, value_enum, default_value_t = SortArg::Auto)]
     sort: SortArg,
     /// Compare programs by this measure [default: CPU time, or elapsed time if a program has no CPU time]
@@ -243,7 +243,7 @@ impl Show {
         self.quiet
     }
 
-    /// The command that goes on with a run.
+    /// The command that resumes a run.
     pub fn resume_command(&self, id: i64) -> String {
         format!("tare resume {id}{}", self.db_option)
     }

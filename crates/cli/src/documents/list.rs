@@ -19,16 +19,16 @@ use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, S
 /// List the stored runs, profiles, measurements of noise, studies and benchmarks
 #[derive(Args)]
 pub struct ListArgs {
-    /// Only those with this tag
+    /// Show only entries with this tag
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::args::values::pair)]
     tag: Vec<(String, String)>,
-    /// Only those of this kind
+    /// Show only entries of this kind
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<KindArg>,
     /// Show at most N, newest first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: u32,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

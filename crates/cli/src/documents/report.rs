@@ -17,7 +17,7 @@ use tarebench::run::session;
 use tarebench::store::{SqliteStore, Store, StoreError, Stored};
 use tarebench::sys::clock;
 
-/// Write a run, a profile or noise as a web page: one file, which asks nothing of a network
+/// Write a run, a profile or noise as a self-contained HTML page
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare report last -o run.html

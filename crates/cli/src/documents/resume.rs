@@ -18,8 +18,8 @@ use tarebench::sys::signals::Signals;
 
 /// Resume an interrupted run, profile or study
 ///
-/// A run begins with new warm-ups, as the caches are cold again; what was measured before counts. What --tune and the exports
-/// do is for runs; of them a study takes --json only, a profile the tuning only.
+/// A resumed run starts with new warm-ups, since the caches are cold; the samples so far count. --tune and the exports
+/// apply to runs; a study accepts --json only, a profile --tune only.
 #[derive(Args)]
 pub struct ResumeArgs {
     #[command(flatten)]

@@ -33,9 +33,9 @@ Exit codes: 0 done; 1 `check` found daemons that the profile lacks; 2 wrong usag
 
 #[derive(Subcommand)]
 enum What {
-    /// Go on with a profile that was interrupted, killed, or stopped by a reboot
+    /// Resume a profile that was interrupted, killed, or stopped by a reboot
     Resume(learn::ResumeArgs),
-    /// Make a profile of what was measured so far, or of a recording anew
+    /// Make a profile from the samples so far, or again from a recording
     Learn(learn::SoFarArgs),
     /// List the profiles
     List(kept::ListArgs),
@@ -45,9 +45,9 @@ enum What {
     Export(kept::ExportArgs),
     /// Store a profile that `tare profile export` wrote
     Import(kept::ImportArgs),
-    /// Make one profile of the samples of several
+    /// Merge the samples of several profiles into one
     Merge(kept::MergeArgs),
-    /// Tell whether recent runs met daemons that a profile lacks
+    /// Report daemons in recent runs that a profile lacks
     Check(kept::CheckArgs),
     /// Remove profiles; the runs that they were learned from stay
     Rm(kept::RmArgs),
@@ -79,7 +79,7 @@ impl From<ProfilingError> for Failure {
                 Failure::usage(e.to_string()).hint("`tare profile` begins one; `tare profile list` shows what there is")
             }
             ProfilingError::TooFew(..) => {
-                Failure::usage(e.to_string()).hint("`tare profile resume` goes on with it, if it was interrupted")
+                Failure::usage(e.to_string()).hint("if it was interrupted, resume with: `tare profile resume`")
             }
             ProfilingError::Different(..) | ProfilingError::NoRecording(_) => Failure::usage(e.to_string()),
         }

@@ -19,7 +19,7 @@ use tarebench::store::{RunFilter, SqliteStore, Store, StoreError, Stored};
 /// Lists.
 #[derive(Args)]
 pub struct ListArgs {
-    /// As JSON, without the samples
+    /// Print JSON, without the samples
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -31,10 +31,10 @@ pub struct ListArgs {
 pub struct ShowArgs {
     #[command(flatten)]
     which: Which,
-    /// With its samples and all tables, as JSON
+    /// Print JSON, with its samples and all tables
     #[arg(long)]
     json: bool,
-    /// And tell whether recent runs met daemons that it lacks
+    /// Also report daemons in recent runs that it lacks
     #[arg(long, conflicts_with = "json")]
     check: bool,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub struct MergeArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     which: Which,
-    /// Look at so many runs, the newest
+    /// Look at the newest N runs
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     runs: u32,
     #[command(flatten)]
@@ -141,7 +141,7 @@ pub fn list(args: &ListArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     }
     for name in &open {
         let name = clean(name);
-        eprintln!("Not finished: {name} (`tare profile resume {name}{}` goes on with it)", show.db_option());
+        eprintln!("Not finished: {name} (resume with: `tare profile resume {name}{}`)", show.db_option());
     }
     if profiles.is_empty() {
         eprintln!("No profiles are stored yet; `tare profile` learns one.");

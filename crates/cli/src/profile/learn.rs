@@ -42,7 +42,7 @@ pub struct LearnArgs {
     /// How long to watch, e.g. 24h
     #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "watch", id = "total")]
     total: Option<Nanos>,
-    /// Time between two images [default: 1s, or what costs 0.05% of a CPU]
+    /// Time between two snapshots [default: 1s, or what costs 0.05% of a CPU]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "watch")]
     interval: Option<Nanos>,
     /// Name of the profile [default: the machine's]
@@ -84,7 +84,7 @@ impl Preset {
     }
 }
 
-/// Goes on with a profile.
+/// Resumes a profile.
 #[derive(Args)]
 pub struct ResumeArgs {
     /// Name of the profile [default: the latest that is not finished]
@@ -229,7 +229,7 @@ fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failu
         return Ok(());
     }
     let hint = format!(
-        "`tare profile resume {name}{0}` goes on with it; `tare profile learn {name}{0}` takes what is there; --name makes another",
+        "resume with: `tare profile resume {name}{0}`; `tare profile learn {name}{0}` uses the samples so far; --name makes another",
         show.db_option()
     );
     Err(Failure::usage(format!("a profile {name} was begun and is not finished")).hint(hint))

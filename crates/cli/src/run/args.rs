@@ -17,13 +17,13 @@ pub struct WhatArgs {
     /// Programs with their arguments, each in one string
     #[arg(value_name = "PROGRAM")]
     pub commands: Vec<String>,
-    /// Another program, which the others are compared with [default: the first one]
+    /// Reference program that the others are compared with [default: the first program]
     #[arg(long, value_name = "PROGRAM")]
     pub reference: Option<String>,
     /// Name of the reference program in tables
     #[arg(long, value_name = "NAME", requires = "reference")]
     pub reference_name: Option<String>,
-    /// Name of a program in tables; once for each program, or for each with each combination of parameters
+    /// Name of a program in tables; give it once per program, or once per program and parameter combination
     #[arg(short = 'n', long, value_name = "NAME")]
     pub command_name: Vec<String>,
     /// Run the programs by this shell: `default` (/bin/sh), `none`, or a shell's command [default: /bin/sh for strings
@@ -33,13 +33,13 @@ pub struct WhatArgs {
     /// Use no shell, as -S none: a string that needs one is an error
     #[arg(short = 'N', overrides_with_all = ["shell", "no_shell"])]
     pub no_shell: bool,
-    /// Replace {VAR} by the numbers from MIN to MAX, a program for each
+    /// Replace {VAR} by each number from MIN to MAX; each makes a program
     #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], allow_hyphen_values = true)]
     pub parameter_scan: Vec<String>,
-    /// Step of -P
+    /// Step between the numbers of -P
     #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan", allow_negative_numbers = true)]
     pub parameter_step_size: Option<String>,
-    /// Replace {VAR} by each of these values, a program for each; several lists are combined
+    /// Replace {VAR} by each value; each makes a program; several lists are combined
     #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUE,…"], allow_hyphen_values = true)]
     pub parameter_list: Vec<String>,
 }
@@ -48,34 +48,34 @@ pub struct WhatArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Samples")]
 pub struct CountArgs {
-    /// Executions of each program before counting begins; stored, not counted
+    /// Warm-up executions of each program; stored, not counted
     #[arg(short, long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub warmup: u32,
     /// Counted samples per program [default: 10]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000_000), conflicts_with_all = ["precision", "min_runs", "max_runs"])]
     pub runs: Option<u32>,
-    /// Go on until the median of PT is known to ± REL of it (its 95% interval), e.g. 0.01 for 1%
+    /// Take samples until the 95% interval of the median CPU time is within ± REL of it, e.g. 0.01 for 1%
     #[arg(long, value_name = "REL", allow_negative_numbers = true)]
     pub precision: Option<f64>,
-    /// At least so many samples of each program [with --precision: 10]
+    /// Take at least N samples of each program [with --precision: 10]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub min_runs: Option<u32>,
-    /// At most so many samples of each program [with --precision: 500]
+    /// Take at most N samples of each program [with --precision: 500]
     #[arg(short = 'M', long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub max_runs: Option<u32>,
-    /// Begin no further round after so long: 500ms, 90s, 10min, 2h; a bare number is seconds
+    /// Start no new round after TIME: 500ms, 90s, 10min, 2h; a bare number is seconds
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Nanos>,
     /// Order of several programs [default: rounds; sequential if their setup commands differ]
     #[arg(long, value_enum)]
     pub order: Option<OrderArg>,
-    /// Seed of the random order and of the environment's padding
+    /// Seed of the random order and of the environment padding
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// End an execution that takes longer; it has failed, and ends its program's series
+    /// Kill an execution after TIME; it counts as failed and ends its program's series
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub timeout: Option<Nanos>,
     /// Count failing executions too, all or those with these exit codes: -i, -i=1,2
@@ -87,19 +87,19 @@ pub struct CountArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Hooks (shell commands, not timed)")]
 pub struct HookArgs {
-    /// Before a program's first sample
+    /// Command to run before a program's first sample
     #[arg(short, long, value_name = "CMD")]
     pub setup: Option<String>,
     /// State that no program's setup undoes another's, so that the programs can run in rounds
     #[arg(long, requires = "setup")]
     pub independent_setup: bool,
-    /// Before each sample; given once, or once for each program, the reference first
+    /// Command to run before each sample; give it once, or once per program, the reference first
     #[arg(short, long, value_name = "CMD")]
     pub prepare: Vec<String>,
-    /// After each sample; given once, or once for each program, the reference first
+    /// Command to run after each sample; give it once, or once per program, the reference first
     #[arg(short = 'C', long, value_name = "CMD")]
     pub conclude: Vec<String>,
-    /// After a program's last sample, however that ended
+    /// Command to run after a program's last sample, also if it failed
     #[arg(short, long, value_name = "CMD")]
     pub cleanup: Option<String>,
 }
@@ -112,7 +112,7 @@ pub struct ConditionArgs {
     /// for each program [default: null]
     #[arg(long, value_name = "WHERE")]
     pub output: Vec<OsString>,
-    /// As --output inherit
+    /// Same as --output inherit
     #[arg(long, conflicts_with = "output")]
     pub show_output: bool,
     /// Standard input: null, inherit, or a file
@@ -133,16 +133,16 @@ pub struct ConditionArgs {
     /// Run the programs as this user
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
-    /// Do not end the processes that a program leaves behind
+    /// Do not kill leftover processes of a program
     #[arg(long)]
     pub leave_running: bool,
-    /// Take no images of the processes around each sample: no list of daemons
+    /// Take no snapshots of the processes around each sample; there is then no list of daemons
     #[arg(long)]
     pub no_images: bool,
-    /// Trace nothing in the kernel: no account of where the time went, no net time
+    /// Do not trace the kernel; there is then no account of where the time went and no net time
     #[arg(long)]
     pub no_account: bool,
-    /// Label the run, to find it again (`tare list --tag`)
+    /// Label the run, for `tare list --tag`
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub tag: Vec<(String, String)>,
 }
@@ -151,7 +151,7 @@ pub struct ConditionArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Statistics")]
 pub struct StatisticsArgs {
-    /// Discard what lies so many standard deviations from the mean: 2 is strict, 5 relaxed
+    /// Discard samples more than S standard deviations from the mean: 2 is strict, 5 relaxed
     #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
     pub sigma: f64,
     /// Profile of daemons whose cutoffs discard samples: a name, or none [default: this machine's newest]
@@ -192,11 +192,11 @@ pub struct RunArgs {
     /// Take process times from no better source than this one (for comparing sources)
     #[arg(long, value_enum, value_name = "SOURCE", help_heading = "Conditions")]
     pub pt_source: Option<Source>,
-    /// Measure what the tracing of programs costs them, with and without it in turn, and nothing else
+    /// Measure the cost of tracing, with and without it interleaved, and nothing else
     #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
           value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["commands", "argv"])]
     pub self_check: Option<u32>,
-    /// One program and its arguments, taken as they are
+    /// One program and its arguments, passed unchanged
     #[arg(last = true, value_name = "PROG ARGS", conflicts_with = "commands", help_heading = "Programs")]
     pub argv: Vec<OsString>,
 }
@@ -241,7 +241,7 @@ fn step_or_factor(text: &str) -> Result<String, String> {
 /// Order on the command line.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum OrderArg {
-    /// A B C A B C: a drift of the machine hits all alike
+    /// A B C A B C: a drift of the machine affects all programs alike
     Rounds,
     /// Rounds, each in random order
     Random,

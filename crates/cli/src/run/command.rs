@@ -88,7 +88,7 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
     exports.write(&report, &measured.samples, &show.style)?;
     let resume = match measured.run.id {
         0 => None,
-        id => Some(format!("`{}` goes on with it", show.resume_command(id))),
+        id => Some(format!("resume with: `{}`", show.resume_command(id))),
     };
     let with_hint = |f: Failure| match &resume {
         Some(hint) => f.hint(hint.clone()),

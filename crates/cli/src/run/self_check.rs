@@ -21,7 +21,7 @@ pub fn run(rounds: u32, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
     let tare = own_command()?;
     if show.progress {
-        eprintln!("Two workloads, {rounds} rounds each, without, with and without tracing in turn …");
+        eprintln!("Two workloads, {rounds} rounds each, without, with and without tracing, interleaved …");
     }
     let found = [COMPUTING, SWITCHING].into_iter().map(|w| check(&tare, w, rounds, &signals));
     let found: Vec<Found> = found.collect::<Result<_, _>>()?;

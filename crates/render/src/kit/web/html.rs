@@ -1,4 +1,4 @@
-//! The web report: one file that holds its data, its program and its style, and asks nothing of a network.
+//! The web report: a self-contained HTML page with its data, its program and its style.
 
 use crate::kit::error::RenderError;
 use crate::kit::web::page::{Measure, Page};
