@@ -315,7 +315,9 @@ fn what_ticks_and_the_hypervisor_take_is_subtracted() {
         let before = late(&|l| l.left() + (l.parts.steal + l.parts.entry).as_f64());
         let enough: f64 = stolen.iter().map(|s| s.time.as_f64()).filter(|time| *time > 5e5).sum();
         let (after, untold) = (late(&Less::left), (before - (enough - hidden.as_f64()).max(0.0)).max(0.0));
-        eprintln!("a tick is longer by {longer:.0} ns, neighbours differ by {wander:.0} ns; told of {told:.0} ns, late by {before:.0} ns");
+        eprintln!(
+            "a tick is longer by {longer:.0} ns, neighbours differ by {wander:.0} ns; told of {told:.0} ns, late by {before:.0} ns"
+        );
         vec![
             ticks,
             Figure { within: 2e7 + NEAR * summed, ..figure("what the hypervisor took, ns", told, summed) },
