@@ -121,7 +121,7 @@ fn check_required(
                 .filter(|f| f.step == number && f.standing != Standing::Held)
                 .map(|f| format!("{}: {}", f.name, f.finding))
                 .collect(),
-            5 if profile.is_none() => vec!["no profile of this machine in the store (tare profile)".to_owned()],
+            5 if profile.is_none() => vec!["no profile of this machine in the store".to_owned()],
             6 => match plan.runs {
                 RunCount::Fixed(n) if n < 10 => vec![format!("{n} samples asked for, at least 10 needed")],
                 _ => Vec::new(),
@@ -182,13 +182,13 @@ fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, Session
     let daemons = if plan.images {
         Reading::Value(DaemonCollector::open(&types).map_err(RunError::from)?)
     } else {
-        Reading::Absent(Absent::NotAsked("no images asked for (--no-images)".into()))
+        Reading::Absent(Absent::NotAsked("no snapshots of processes were asked for".into()))
     };
     let sees_exits = daemons.value().is_some_and(DaemonCollector::sees_exits);
     let account = if plan.account {
         Reading::Value(AccountCollector::open(&types))
     } else {
-        Reading::Absent(Absent::NotAsked("no account asked for (--no-account)".into()))
+        Reading::Absent(Absent::NotAsked("no account was asked for".into()))
     };
     Ok(Collectors { pt: PtCollector::probe(plan.leave_running, sees_exits, only), daemons, account })
 }
