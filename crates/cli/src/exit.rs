@@ -103,7 +103,8 @@ impl From<tarebench::run::session::SessionError> for Failure {
         use tarebench::run::session::SessionError as S;
         match e {
             S::Store(e) => e.into(),
-            S::Required(_) => Failure { exit: Exit::Required, message: e.to_string(), hint: None },
+            S::Required(_) => Failure { exit: Exit::Required, message: e.to_string(), hint: None }
+                .hint("`tare doctor` shows the factors; `tare profile` learns this machine's profile"),
             S::NoProfile(_) | S::NotResumable(_) => Failure::usage(e.to_string()),
             S::DependentSetups(e) => e.into(),
             S::Run(e) => match e {
