@@ -126,6 +126,28 @@ fn series_come_in_the_order_of_hyperfine() {
 }
 
 #[test]
+fn a_parameter_is_not_left_unreplaced_for_the_reference() {
+    let _beside = shared();
+    let dir = folder();
+    let scan = |more: &[&str]| {
+        let mut c = tare(&dir);
+        c.args(["run", "--no-account", "-w0", "-r1", "-L", "branch", "a,b", "true {branch}"]).args(more);
+        c
+    };
+    for (more, hint) in [
+        (&["--reference", "true", "-s", "true {branch}"][..], "another value"),
+        (&["--reference", "true", "-p", "true {branch}"], "once per program, the reference first"),
+        (&["--reference", "true", "-c", "true {branch}"], "another value"),
+        (&["--reference", "true {branch}"], "another value"),
+    ] {
+        let said = text(&run(&mut scan(more), 2).stderr);
+        assert!(said.contains("uses {branch}, which has no value for the reference program"), "{more:?}: {said}");
+        assert!(said.contains(hint), "{more:?}: {said}");
+    }
+    run(&mut scan(&["--reference", "true", "-p", "true", "-p", "true {branch}"]), 0);
+}
+
+#[test]
 fn hooks_are_counted_with_the_reference() {
     let _beside = shared();
     let dir = folder();

@@ -48,7 +48,9 @@ pub fn programs(args: &RunArgs) -> Result<Programs, Failure> {
         let label = what.reference_name.clone().unwrap_or_else(|| reference.clone());
         let command = chosen.command(reference, &[], &mut made.by_shell)?;
         let place = Place { template: 0, series: 0 };
-        made.programs.push(Hooks { args, count: &count, values: &values }.program(label, command, &place, true)?);
+        let program = Hooks { args, count: &count, values: &values }.program(label, command, &place, true)?;
+        check_reference(reference, &program, combinations.first())?;
+        made.programs.push(program);
     }
     for (c, values) in combinations.iter().enumerate() {
         for (i, template) in templates.iter().enumerate() {
@@ -66,6 +68,30 @@ pub fn programs(args: &RunArgs) -> Result<Programs, Failure> {
         }
     }
     Ok(made)
+}
+
+/// The reference has no values of the parameters: a command of its that names one would be run with the name as it stands.
+fn check_reference(text: &str, reference: &Program, parameters: Option<&Values>) -> Result<(), Failure> {
+    let texts = [
+        ("reference", Some(text)),
+        ("setup", reference.setup.as_deref()),
+        ("prepare", reference.prepare.as_deref()),
+        ("conclude", reference.conclude.as_deref()),
+        ("cleanup", reference.cleanup.as_deref()),
+    ];
+    for (option, text) in texts.into_iter().filter_map(|(option, text)| Some((option, text?))) {
+        let Some(name) = parameters.into_iter().flat_map(Values::keys).find(|n| text.contains(&format!("{{{n}}}")))
+        else {
+            continue;
+        };
+        let message =
+            format!("--{option} `{}` uses {{{name}}}, which has no value for the reference program", short(text));
+        return Err(Failure::usage(message).hint(match option {
+            "prepare" | "conclude" => format!("give --{option} once per program, the reference first"),
+            _ => "leave out --reference and time the reference as another program or another value".to_owned(),
+        }));
+    }
+    Ok(())
 }
 
 fn templates(args: &RunArgs) -> Result<Vec<Template>, Failure> {
