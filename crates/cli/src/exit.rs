@@ -105,7 +105,9 @@ impl From<tarebench::run::session::SessionError> for Failure {
             S::Store(e) => e.into(),
             S::Required(_) => Failure { exit: Exit::Required, message: e.to_string(), hint: None }
                 .hint("`tare doctor` shows the factors; `tare profile` learns this machine's profile"),
-            S::NoProfile(_) | S::NotResumable(_) => Failure::usage(e.to_string()),
+            S::NoProfile(_) => Failure::usage(e.to_string())
+                .hint("`tare profile list` shows the profiles; leave out --profile, or use --profile none"),
+            S::NotResumable(_) => Failure::usage(e.to_string()),
             S::DependentSetups(e) => e.into(),
             S::Run(e) => match e {
                 tarebench::RunError::Plan(text) => Failure::usage(text),

@@ -176,7 +176,7 @@ fn units_are_stopped_sockets_first_and_never_the_clocks() {
 fn a_hybrid_machine_is_content_with_cpus_of_one_kind() {
     let (_dir, mut m) = laid_out(machines::hybrid_desktop);
     let alike = |m: &Machine| factors::find("alike-cpus").unwrap().read(m);
-    assert_eq!(alike(&m).fix.as_deref(), Some("measure on one kind: --cpus 0-11"));
+    assert_eq!(alike(&m).fix.as_deref(), Some("measure on CPUs of one kind, e.g. 0-11"));
     m.cpus = Some(vec![12, 13]);
     assert_eq!(alike(&m).standing, Standing::Held);
     m.cpus = Some(vec![11, 12]);

@@ -86,7 +86,7 @@ pub enum ProfilingError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// A profile needs a store.
-    #[error("a profile is learned from stored runs, and there is no store (--db none)")]
+    #[error("a profile is learned from stored runs, and none is used")]
     NoStore,
     /// Nothing was begun under this name.
     #[error("nothing was measured for a profile `{0}`")]

@@ -28,6 +28,13 @@ fn words(hint: &Hint, db: &str) -> String {
             let name = shell_words::quote(name);
             format!("`tare profile check {name}{db}` reports daemons of recent runs that it lacks")
         }
+        Hint::SetFactor(name) => format!("tare tune --only {name}"),
+        Hint::SetFactors => "set what can be set with `tare tune`; undo it with `tare restore`".to_owned(),
+        Hint::ExplainFactors => {
+            "`tare doctor --explain` shows what is recommended, why, and how to change it".to_owned()
+        }
+        Hint::WholeAccount => "`--account` shows all".to_owned(),
+        Hint::Threshold => "raise the threshold with `--threshold`".to_owned(),
         Hint::Sigma => "set `--sigma` to 2 or 5".to_owned(),
     }
 }

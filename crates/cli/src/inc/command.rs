@@ -39,6 +39,7 @@ pub struct IncArgs {
 fn failure(e: &CalibrationError) -> Failure {
     match e {
         CalibrationError::Length(_) => Failure::usage(e.to_string()),
+        CalibrationError::Format { .. } => Failure::system(e).hint("recalibrate with: `tare inc --calibrate`"),
         _ => Failure::system(e),
     }
 }

@@ -1,5 +1,6 @@
 //! `tare doctor`: the machine, factor by factor.
 
+use crate::args::hints::hints;
 use crate::args::style::PlainStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -71,6 +72,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         let names: Vec<String> = rules().into_iter().map(|r| r.name).collect();
         Failure::usage(e.to_string()).hint(format!("factors: {}", names.join(", ")))
     })?;
+    let rows: Vec<_> = rows.into_iter().map(|row| row.with_hints(&hints(""))).collect();
     if args.json {
         print(&json(&machine(&request), &rows).map_err(Failure::system)?);
     } else {

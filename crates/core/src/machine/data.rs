@@ -68,14 +68,17 @@ pub struct Factor {
     /// What was read, for comparing with a later reading; its form is the factor's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// What to do, if it is not as wanted; other ways to the same end on further lines.
+    /// What to do by hand, if it is not as wanted; other ways to the same end on further lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// It is not as wanted, and tare can set it on this machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub settable: bool,
 }
 
 impl Factor {
     /// A factor without a value to compare.
     pub fn new(step: u8, name: impl Into<String>, standing: Standing, finding: impl Into<String>) -> Factor {
-        Factor { step, name: name.into(), standing, finding: finding.into(), value: None, fix: None }
+        Factor { step, name: name.into(), standing, finding: finding.into(), value: None, fix: None, settable: false }
     }
 }

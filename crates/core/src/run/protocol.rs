@@ -56,8 +56,10 @@ pub struct FactorFinding {
     pub standing: Standing,
     /// What was read ([`Factor::finding`]).
     pub finding: String,
-    /// What to do if they are not held: the first way.
+    /// What to do by hand if they are not held: the first way.
     pub fix: Option<String>,
+    /// tare can set the first of them on the machine that was measured on.
+    pub settable: bool,
 }
 
 /// Why process time was not used.
@@ -190,6 +192,7 @@ fn deciding(factors: &[Factor], step: u8) -> (Standing, Vec<FactorFinding>) {
                     .filter(|_| f.standing == Standing::NotHeld)
                     .and_then(|fix| fix.lines().next())
                     .map(str::to_owned),
+                settable: f.settable,
             }),
         }
     }

@@ -19,7 +19,7 @@ const fn row(name: &'static str, reader: Reader, setter: Option<Setter>) -> Fact
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         optional: true,
-        wanted: "all CPUs are alike, or --cpus names alike ones",
+        wanted: "all CPUs are alike, or those measured on are",
         reason: "On P and E cores, or big and little ones, the same program takes another time on each kind; the \
                  scheduler moves it between them.",
         source: "kernel doc. ABI/testing/sysfs-devices-system-cpu (cpu_capacity); BenchExec issue 850",
@@ -150,10 +150,11 @@ fn alike(m: &Machine) -> Found {
     let list = list.join("; ");
     let within = |cpus: &Vec<u32>| kinds.iter().any(|(_, k)| !cpus.is_empty() && cpus.iter().all(|c| k.contains(c)));
     if m.cpus.as_ref().is_some_and(within) {
-        return Ok(Finding::held(format!("those of --cpus are of one kind ({list})")));
+        return Ok(Finding::held(format!("those measured on are of one kind ({list})")));
     }
     let first = kinds.first().map(|k| format_cpu_list(&k.1)).unwrap_or_default();
-    Ok(Finding::wrong(format!("CPUs of several kinds ({list})")).fix(format!("measure on one kind: --cpus {first}")))
+    Ok(Finding::wrong(format!("CPUs of several kinds ({list})"))
+        .fix(format!("measure on CPUs of one kind, e.g. {first}")))
 }
 
 fn smt(m: &Machine) -> Found {
@@ -169,7 +170,7 @@ fn smt(m: &Machine) -> Found {
     if let Some(cpus) = &m.cpus {
         let alone = |c: &u32| m.cpu_list(&format!("{CPU}/cpu{c}/topology/thread_siblings_list")).len() < 2;
         if !cpus.is_empty() && cpus.iter().all(alone) {
-            return Ok(Finding::held("on, but those of --cpus have their cores for themselves").value("on"));
+            return Ok(Finding::held("on, but the CPUs measured on have their cores for themselves").value("on"));
         }
     }
     let fix = format!("echo off > /{CPU}/smt/control, or keep the siblings of the measured CPUs idle");
@@ -193,7 +194,7 @@ fn isolated(m: &Machine) -> Found {
         Some(cpus) if !cpus.is_empty() => cpus.iter().all(|c| isolated.contains(c)),
         _ => !isolated.is_empty(),
     };
-    let fix = "boot with isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST, and measure with --cpus LIST";
+    let fix = "boot with isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST, and measure on these CPUs";
     Ok(Finding::when(good, &text).value(text).fix(fix))
 }
 
@@ -231,7 +232,7 @@ fn irq_affinity(m: &Machine) -> Found {
     let quiet = m.quiet_cpus();
     if quiet.is_empty() {
         let text = format!("no CPUs are set aside, so {} interrupts may go anywhere", all.len());
-        return Ok(Finding::wrong(text).fix("name the CPUs to measure on: --cpus LIST"));
+        return Ok(Finding::wrong(text).fix("choose the CPUs to measure on"));
     }
     let near: Vec<u32> = all.iter().filter(|(_, cpus)| cpus.iter().any(|c| quiet.contains(c))).map(|i| i.0).collect();
     let cpus = format_cpu_list(&quiet);

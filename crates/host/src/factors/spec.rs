@@ -185,22 +185,16 @@ impl FactorSpec {
     /// Reads it.
     pub fn read(&self, machine: &Machine) -> Factor {
         let found = (self.reader)(machine).unwrap_or_else(|why| Finding::absent(&why));
-        let fix = (found.standing == Standing::NotHeld).then(|| self.way_out(machine, found.fix)).flatten();
+        let wrong = found.standing == Standing::NotHeld;
         Factor {
             step: self.step,
             name: self.name.to_owned(),
             standing: found.standing,
             finding: found.text,
             value: found.value,
-            fix,
+            fix: found.fix.filter(|_| wrong),
+            settable: wrong && !self.settings(machine).is_empty(),
         }
-    }
-
-    /// How to put it right, a way a line: by tune where it can be set, and by hand.
-    pub(crate) fn way_out(&self, machine: &Machine, by_hand: Option<String>) -> Option<String> {
-        let tune = (!self.settings(machine).is_empty()).then(|| format!("tare tune --only {}", self.name));
-        let ways: Vec<String> = tune.into_iter().chain(by_hand).collect();
-        (!ways.is_empty()).then(|| ways.join("\n"))
     }
 
     /// What would have to be set, whether or not it already is so.

@@ -30,6 +30,16 @@ pub enum Hint {
     CheckProfile(String),
     /// Choose s of check 2.
     Sigma,
+    /// Set the factor of this name.
+    SetFactor(String),
+    /// Set all factors that can be set, and undo it later.
+    SetFactors,
+    /// See what is recommended of each factor, and why.
+    ExplainFactors,
+    /// Show all entries of the account.
+    WholeAccount,
+    /// Leave out shorter periods of a trace.
+    Threshold,
 }
 
 type Words = dyn Fn(&Hint) -> String + Send + Sync;

@@ -1,6 +1,7 @@
 //! The machine's factors: for the terminal, as JSON, and as the manual's table.
 
 use crate::kit::error::RenderError;
+use crate::kit::hints::{Hint, Hints};
 use crate::kit::json;
 use crate::kit::screen::{Page, Span};
 use crate::kit::style::{Paint, Style};
@@ -51,13 +52,25 @@ pub struct Row {
     pub value: Option<String>,
     /// What to do if it is not as recommended; alternatives on further lines.
     pub fix: Option<String>,
+    /// tare can set it on this machine, and it is not as recommended.
+    #[serde(skip)]
+    pub settable_here: bool,
 }
 
 impl Row {
     /// Joins a rule and the reading of it.
     pub fn new(rule: Rule, factor: Factor) -> Row {
-        let Factor { standing, finding, value, fix, .. } = factor;
-        Row { rule, standing, finding, value, fix }
+        let Factor { standing, finding, value, fix, settable, .. } = factor;
+        Row { rule, standing, finding, value, fix, settable_here: settable }
+    }
+
+    /// With the command that sets it as the first way, where there is one.
+    #[must_use]
+    pub fn with_hints(mut self, hints: &Hints) -> Row {
+        let set = hints.phrase(&Hint::SetFactor(self.rule.name.clone())).filter(|_| self.settable_here);
+        let ways: Vec<String> = set.into_iter().chain(self.fix.take()).collect();
+        self.fix = (!ways.is_empty()).then(|| ways.join("\n"));
+        self
     }
 
     /// Counts as wrong; with strict, unknown and advised do too.
@@ -199,11 +212,17 @@ fn summary(page: &mut Page<'_>, rows: &[Row], explain: bool) {
     page.line(&spans);
     let can_tune = rows.iter().any(|r| r.is_wrong(false) && r.rule.settable);
     if can_tune {
-        page.hang(&[], Paint::Dim, "set what can be set with tare tune; undo it with tare restore");
+        hint(page, &Hint::SetFactors);
     }
     if !explain {
-        let text = "tare doctor --explain shows what is recommended, why, and how to change it";
-        page.hang(&[], Paint::Dim, text);
+        hint(page, &Hint::ExplainFactors);
+    }
+}
+
+fn hint(page: &mut Page<'_>, hint: &Hint) {
+    if let Some(text) = page.style.hints.phrase(hint) {
+        let text = page.style.prose(&text);
+        page.hang(&[], Paint::Dim, &text);
     }
 }
 
@@ -256,7 +275,17 @@ mod tests {
             finding: finding.into(),
             value: None,
             fix: fix.map(str::to_owned),
+            settable_here: false,
         }
+    }
+
+    /// What the command would say.
+    fn hints() -> Hints {
+        Hints::new(|hint| match hint {
+            Hint::SetFactor(name) => format!("set {name}"),
+            Hint::SetFactors => "`set all`".to_owned(),
+            _ => "`explain`".to_owned(),
+        })
     }
 
     fn rows() -> Vec<Row> {
@@ -264,14 +293,7 @@ mod tests {
             "running: cron, a daemon with a name that is so long that it does not fit, and yet another one of them";
         let guest = "not available: a virtual machine cannot see it; its host decides";
         vec![
-            row(
-                "v1 daemons",
-                "daemons",
-                Standing::NotHeld,
-                long,
-                Some("tare tune --only daemons\nstop them \u{1b}[31m"),
-                false,
-            ),
+            row("v1 daemons", "daemons", Standing::NotHeld, long, Some("stop them \u{1b}[31m"), false),
             row("v3 clock speed", "turbo", Standing::Unknown, guest, None, false),
             row("v3 clock speed", "governor", Standing::Unknown, guest, None, false),
             row(
@@ -279,11 +301,14 @@ mod tests {
                 "idle-states",
                 Standing::NotHeld,
                 "C6 (85 µs)",
-                Some("tare tune --only idle-states"),
+                Some("set /dev/cpu_dma_latency"),
                 true,
             ),
             row("load", "load-average", Standing::Held, "0.01", None, false),
         ]
+        .into_iter()
+        .map(|r| Row { settable_here: r.rule.name == "daemons", ..r }.with_hints(&hints()))
+        .collect()
     }
 
     #[test]
@@ -294,7 +319,7 @@ mod tests {
             ("doctor_40_ascii", 40, false, false, false),
             ("doctor_color", 72, false, true, true),
         ] {
-            let style = Style { width, unicode, color, ..Style::default() };
+            let style = Style { width, unicode, color, hints: hints(), ..Style::default() };
             let page = terminal("pc: 4 × CPU, Linux 6.1", &rows(), explain, &style);
             if !color {
                 assert!(page.lines().all(|l| text::columns(l) <= width), "{page}");

@@ -195,7 +195,7 @@ fn protocol() -> ProtocolReport {
     use Standing::{Held, NotHeld, Unknown};
     let factors = |names: &[&str], standing, finding: &str, fix: Option<&str>| {
         let names = names.iter().map(|n| (*n).to_owned()).collect();
-        vec![FactorFinding { names, standing, finding: finding.into(), fix: fix.map(str::to_owned) }]
+        vec![FactorFinding { names, standing, finding: finding.into(), fix: fix.map(str::to_owned), settable: false }]
     };
     let step = |version, standing, finding| Step { version, standing, finding };
     let read = |name: &str, standing, text: &str| Finding::Factors { factors: factors(&[name], standing, text, None) };

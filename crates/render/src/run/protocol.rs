@@ -19,15 +19,15 @@ pub fn asks(step: &Step) -> &'static str {
 /// Why a step stands as it does; what is missing and how to get it.
 pub fn finding(step: &Step, hints: &Hints) -> String {
     match &step.finding {
-        Finding::ProcessTime { missing: None, factors } => format!("process time used; {}", list(factors)),
+        Finding::ProcessTime { missing: None, factors } => format!("process time used; {}", list(factors, hints)),
         Finding::ProcessTime { missing: Some(why), factors } => {
             let why = match why {
                 NoProcessTime::NoSample => "no successful sample".to_owned(),
                 NoProcessTime::Absent { why } => why.to_string(),
             };
-            format!("process time is missing: {why}; {}", list(factors))
+            format!("process time is missing: {why}; {}", list(factors, hints))
         }
-        Finding::Factors { factors } => list(factors),
+        Finding::Factors { factors } => list(factors, hints),
         Finding::Outliers { check_one, sigma } => format!("{}; {}", first(check_one, hints), second(*sigma, hints)),
         Finding::Size { least: None, .. } => "no samples".to_owned(),
         Finding::Size { least: Some(least), needed } if least >= needed => format!("{least} or more in every series"),
@@ -38,12 +38,13 @@ pub fn finding(step: &Step, hints: &Hints) -> String {
     }
 }
 
-fn list(factors: &[FactorFinding]) -> String {
+fn list(factors: &[FactorFinding], hints: &Hints) -> String {
     if factors.is_empty() {
         return "not checked".to_owned();
     }
     let one = |f: &FactorFinding| {
-        let fix = f.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"));
+        let tune = f.names.first().filter(|_| f.settable).and_then(|n| hints.phrase(&Hint::SetFactor(n.clone())));
+        let fix = tune.as_ref().or(f.fix.as_ref()).map_or_else(String::new, |fix| format!(" ({fix})"));
         format!("{}: {}{fix}", f.names.join(", "), f.finding)
     };
     factors.iter().map(one).collect::<Vec<_>>().join("; ")
@@ -97,13 +98,17 @@ mod tests {
             standing: Standing::NotHeld,
             finding: "on".to_owned(),
             fix: fix.map(str::to_owned),
+            settable: fix.is_none(),
         };
         let factors = vec![factor(&["cron", "atd"], Some("stop it")), factor(&["ntp"], None)];
-        assert_eq!(said(Finding::Factors { factors: factors.clone() }), "cron, atd: on (stop it); ntp: on");
+        assert_eq!(
+            said(Finding::Factors { factors: factors.clone() }),
+            "cron, atd: on (stop it); ntp: on (SetFactor(\"ntp\"))"
+        );
         let why = Absent::Lost("all".to_owned());
         let missing = Some(NoProcessTime::Absent { why });
         let text = said(Finding::ProcessTime { missing, factors });
-        assert_eq!(text, "process time is missing: lost: all; cron, atd: on (stop it); ntp: on");
+        assert_eq!(text, "process time is missing: lost: all; cron, atd: on (stop it); ntp: on (SetFactor(\"ntp\"))");
         let text = said(Finding::ProcessTime { missing: None, factors: Vec::new() });
         assert_eq!(text, "process time used; not checked");
     }

@@ -1,6 +1,7 @@
 //! An activity trace in the book's text format (CS:APP figure 9.3) and as JSON, and that format read back.
 
 use crate::kit::error::RenderError;
+use crate::kit::hints::Hint;
 use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
@@ -189,7 +190,8 @@ pub fn summary(a: &Activity, style: &Style) -> String {
         }
     }
     if made.full {
-        warn(&mut page, "The trace ended early: the buffer for periods is full. Raise the threshold with --threshold.");
+        let raise = style.hints.sentence(&Hint::Threshold);
+        warn(&mut page, &format!("The trace ended early: the buffer for periods is full.{raise}"));
     }
     page.finish()
 }

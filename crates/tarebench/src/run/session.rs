@@ -41,7 +41,7 @@ pub enum SessionError {
     #[error("required but not reached: {0}")]
     Required(String),
     /// No such profile.
-    #[error("there is no profile `{0}` in the store; leave --profile out, or say `none`")]
+    #[error("there is no profile `{0}` in the store")]
     NoProfile(String),
     /// A run that cannot be gone on with.
     #[error("{0}")]

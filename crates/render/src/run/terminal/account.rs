@@ -1,5 +1,6 @@
 //! Gross = net + tare: where the elapsed time of a program went.
 
+use crate::kit::hints::Hint;
 use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
@@ -117,7 +118,8 @@ fn entries(page: &mut Page<'_>, entries: &[AccountEntry], whole: f64) -> bool {
     draw(page, &rows);
     if !rest.is_empty() {
         let sum: f64 = rest.iter().map(|e| e.time).sum();
-        let text = format!("{} and {} more, together {} (--account)", page.g.dots, rest.len(), time(page, sum));
+        let all = page.style.hints.aside(&Hint::WholeAccount);
+        let text = format!("{} and {} more, together {}{all}", page.g.dots, rest.len(), time(page, sum));
         page.painted_field("", Paint::Dim, &text);
     }
     rest.is_empty()

@@ -2,6 +2,7 @@
 
 use crate::kit::grid;
 use crate::kit::grid::{Align, Cell, Column};
+use crate::kit::hints::Hint;
 use crate::kit::number;
 use crate::kit::number::unit;
 use crate::kit::number::{Scale, Unit};
@@ -244,7 +245,10 @@ fn comparison_notes(page: &mut Page<'_>, report: &RunReport) {
             Order::Sequential => "the programs ran one after the other",
             Order::Rounds | Order::Random => "the pairs were not neighbours in time",
         };
-        let text = format!("{why}: a drift of the machine looks like a difference (--order rounds)");
+        let text = format!(
+            "{why}: a drift of the machine looks like a difference{}",
+            page.style.hints.aside(&Hint::Interleave)
+        );
         page.hang(&[], Paint::Warn, &text);
     }
 }
