@@ -46,7 +46,6 @@ fn real_settings() -> Vec<(&'static str, &'static str)> {
         (SAMPLING, "1"),
         ("proc/sys/kernel/numa_balancing", "0"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "never"),
-        ("sys/kernel/mm/transparent_hugepage/defrag", "never"),
         (SWAPPINESS, "1"),
         ("proc/sys/kernel/sched_rt_runtime_us", "-1"),
         (MIGRATION, "0"),

@@ -311,13 +311,13 @@ pub(crate) fn undo(access: &Access, entries: &[Entry], boot: &str) -> Vec<String
     for entry in entries.iter().rev().filter(|e| e.boot == boot) {
         match &entry.change {
             Change::Moved { from, to, .. } => {
-                let inside = access.path(from).is_ok() && access.path(to).is_ok();
-                if inside && let Err(e) = scatter(access.root(), from, to, &access.steps) {
+                let ours = access.cgroup(from, LEAF).is_some() && access.cgroup(to, LEAF).is_some();
+                if ours && let Err(e) = scatter(access.root(), from, to, &access.steps) {
                     notes.push(e);
                 }
             }
             Change::Group { path } => {
-                let Ok(full) = access.path(path) else { continue };
+                let Some(full) = access.cgroup(path, LEAF).filter(|f| f.ends_with(LEAF)) else { continue };
                 if full.is_dir() && !removed(&full) {
                     notes.push(format!("the cgroup {} could not be removed", full.display()));
                 }

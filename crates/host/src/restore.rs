@@ -198,7 +198,8 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
         Err(_) if entry.refused => return None,
         Err(ValueError::Missing(_)) if freeze::is_freezer(&value.target) => return None,
         Err(ValueError::Missing(_)) => return way(Outcome::Gone, true),
-        Err(e) => return way(Outcome::Refused { why: e.to_string() }, true),
+        // What cannot be read may be somebody else's change, or not what it is taken for: it is never written.
+        Err(e) => return way(Outcome::Refused { why: e.to_string() }, false),
     };
     let is = |v: &String| same(&value.target, &current, v);
     if is(&value.old) {
@@ -242,8 +243,11 @@ fn put_back_one(access: &Access, w: &Way) -> Outcome {
         Outcome::PutBack => Outcome::PutBack,
         _ => Outcome::AsBefore,
     };
-    if access.read(target).is_ok_and(|v| same(target, &v, old)) {
-        return already;
+    match access.read(target) {
+        Ok(v) if same(target, &v, old) => return already,
+        Ok(_) => {}
+        Err(ValueError::Missing(_)) => return Outcome::Gone,
+        Err(e) => return Outcome::Refused { why: e.to_string() },
     }
     let written = access.write(target, old);
     match (written, access.read(target)) {
