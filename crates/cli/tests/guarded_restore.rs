@@ -173,7 +173,8 @@ fn nobody_else_can_hold_the_lock() {
 #[test]
 fn who_holds_the_lock_is_told_to_others() {
     let m = Machine::fake(intel_laptop).set(&[(SWAPPINESS, "1")]);
-    let mut c = m.command(&["run", "--tune", "-r1", "-w0", "--style", "none", "--", "sleep", "60"]);
+    let mut c = m.command(&["run", "--tune", "-r1", "-w0", "--style", "none"]);
+    c.args(["--", "sleep", "60"]);
     let mut child = c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let holder = m.state().join("holder");
     until("it is tuned", || m.value(SWAPPINESS) == "1" && holder.exists());

@@ -1,5 +1,6 @@
 //! Reading and writing what can be set: files below a root folder, and systemd's units.
 
+use crate::factors::is_stopped_by_a_factor;
 use crate::protect;
 use crate::setting::Target;
 use crate::setting::ValueError;
@@ -112,11 +113,12 @@ impl Access {
 
     /// Opens what a path below the root leads to, without leaving the root or following a link of procfs.
     fn resolve(&self, name: &str, flags: OFlags) -> Result<OwnedFd, rustix::io::Errno> {
-        let root = openat(rustix::fs::CWD, &self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let root =
+            openat(rustix::fs::CWD, &self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let how = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let mut tries = 0;
         loop {
-            match openat2(&root, name, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty(), how) {
+            match openat2(&root, name, flags | OFlags::CLOEXEC, Mode::empty(), how) {
                 // Something was renamed or mounted meanwhile.
                 Err(rustix::io::Errno::AGAIN) if tries < 100 => tries += 1,
                 result => return result,
@@ -135,7 +137,7 @@ impl Access {
             return Err(if missing { ValueError::Missing(shown) } else { protected("no factor sets it") });
         };
         // Non-blocking, for whatever a laid-out root holds; the kernel's files do not know the difference.
-        let fd = self.resolve(name, flags | OFlags::NONBLOCK).map_err(|e| match e {
+        let fd = self.resolve(name, flags | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(|e| match e {
             rustix::io::Errno::XDEV | rustix::io::Errno::LOOP => protected("its path leads elsewhere"),
             e => refused(format!("{verb} {shown}"), e.into()),
         })?;
@@ -184,7 +186,7 @@ impl Access {
         Ok(())
     }
 
-    /// Refuses the units that are never touched.
+    /// Refuses the units that are never touched, and those that no factor stops.
     ///
     /// # Errors
     /// [`ValueError::Protected`], with the reason.
@@ -192,6 +194,9 @@ impl Access {
         let Target::Unit(name) = target else { return Ok(()) };
         match protect::unit(name, &protect::own_units(&self.root)) {
             Some(why) => Err(ValueError::Protected { what: name.clone(), why: why.to_owned() }),
+            None if !is_stopped_by_a_factor(name) => {
+                Err(ValueError::Protected { what: name.clone(), why: "no factor stops it".to_owned() })
+            }
             None => Ok(()),
         }
     }

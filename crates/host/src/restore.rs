@@ -158,6 +158,12 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
     if let Ok(mut journal) = Journal::open(state, &boot) {
         let _ = journal.add(&Record::Restoring, &access.steps);
     }
+    let thawed = ways.iter().filter(|w| freeze::is_freezer(&w.value.target) && w.outcome == Outcome::AsBefore).count();
+    if thawed > 0 && loaded.complete && !loaded.restoring {
+        done.notes.push(format!(
+            "{thawed} frozen cgroups ran again before this: tare had ended or was stopped, or took no sample for too long"
+        ));
+    }
     put_back(access, &mut ways);
     done.notes.extend(freeze::undo(access, &loaded.changes, &boot));
     done.items = ways.iter().map(item).collect();

@@ -198,7 +198,9 @@ impl State {
         let file = folder.private(LOCK).map_err(failed)?;
         let taken = lock::try_exclusive(&file).map_err(|e| failed(io::Error::other(e.to_string())))?;
         if !taken {
-            let holder = self.holder().map_or_else(|| "a process that has not written its name yet".to_owned(), |h| h.to_string());
+            let holder = self
+                .holder()
+                .map_or_else(|| "a process that has not written its name yet".to_owned(), |h| h.to_string());
             return Err(TuneError::Held { holder, path });
         }
         let pid = process::own_pid();

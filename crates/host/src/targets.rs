@@ -78,7 +78,8 @@ fn matches(pattern: &str, name: &str) -> bool {
             number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         }
     };
-    pattern.split('/').count() == name.split('/').count() && pattern.split('/').zip(name.split('/')).all(|(p, w)| one(p, w))
+    pattern.split('/').count() == name.split('/').count()
+        && pattern.split('/').zip(name.split('/')).all(|(p, w)| one(p, w))
 }
 
 #[cfg(test)]
