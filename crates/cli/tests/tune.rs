@@ -46,7 +46,6 @@ fn real_settings() -> Vec<(&'static str, &'static str)> {
         (SAMPLING, "1"),
         ("proc/sys/kernel/numa_balancing", "0"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "never"),
-        ("sys/kernel/mm/transparent_hugepage/defrag", "never"),
         (SWAPPINESS, "1"),
         ("proc/sys/kernel/sched_rt_runtime_us", "-1"),
         (MIGRATION, "0"),
@@ -469,7 +468,7 @@ fn in_small_file_system(m: &Machine, script: &str) -> std::process::Output {
     };
     let (tune, restore) = (command("tune"), command("restore"));
     let script = format!(
-        "set -u; mount -t tmpfs -o size=64k tmpfs \"$1\" || exit 99; tune() {{ {tune}; }}; restore() {{ {restore}; }}; \
+        "set -u; mount -t tmpfs -o mode=755,size=64k tmpfs \"$1\" || exit 99; tune() {{ {tune}; }}; restore() {{ {restore}; }}; \
          fill() {{ dd if=/dev/zero of=\"$1/fill\" bs=4096 2>/dev/null; true; }}; {script}"
     );
     let mut c = Command::new("unshare");

@@ -1,14 +1,19 @@
 //! Reading and writing what can be set: files below a root folder, and systemd's units.
 
+use crate::factors::is_stopped_by_a_factor;
 use crate::protect;
 use crate::setting::Target;
 use crate::setting::ValueError;
+use crate::targets;
 use crate::units::{Bus, Systemd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, fstatfs, openat, openat2, renameat, unlinkat};
 use std::cell::OnceCell;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::io::{Read, Write};
-use std::path::{Component, Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_sys::process;
@@ -92,16 +97,65 @@ impl Access {
         self.systemd = OnceCell::new();
     }
 
-    /// Full path of a file target.
-    pub(crate) fn path(&self, name: &str) -> Result<PathBuf, ValueError> {
-        let path = Path::new(name.trim_start_matches('/'));
-        // Whatever a journal says, only the kernel's own files are written to.
-        let kernel = path.starts_with("proc") || path.starts_with("sys");
-        if !kernel || path.components().any(|c| !matches!(c, Component::Normal(_))) {
-            let why = "only files below /proc and /sys are".to_owned();
-            return Err(ValueError::Protected { what: name.to_owned(), why });
+    /// Whether the root is that of the running machine, however it is called.
+    fn is_real(&self) -> bool {
+        let same = |(a, b): (std::fs::Metadata, std::fs::Metadata)| (a.dev(), a.ino()) == (b.dev(), b.ino());
+        let both = std::fs::metadata(&self.root).and_then(|a| Ok((a, std::fs::metadata("/")?)));
+        both.is_ok_and(same)
+    }
+
+    /// Where cgroup v2 is mounted, without slashes around it.
+    pub(crate) fn cgroups(&self) -> Option<String> {
+        let mounts = tarebench_sys::procfs::read_below(&self.root, "proc/self/mountinfo").ok()?;
+        let mount = tarebench_sys::procfs::parse_cgroup2_mount(&mounts)?;
+        Some(String::from_utf8(mount).ok()?.trim_matches('/').to_owned()).filter(|m| !m.is_empty())
+    }
+
+    /// Opens what a path below the root leads to, without leaving the root or following a link of procfs.
+    fn resolve(&self, name: &str, flags: OFlags) -> Result<OwnedFd, rustix::io::Errno> {
+        let root =
+            openat(rustix::fs::CWD, &self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let how = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut tries = 0;
+        loop {
+            match openat2(&root, name, flags | OFlags::CLOEXEC, Mode::empty(), how) {
+                // Something was renamed or mounted meanwhile.
+                Err(rustix::io::Errno::AGAIN) if tries < 100 => tries += 1,
+                result => return result,
+            }
         }
-        Ok(self.root.join(path))
+    }
+
+    /// Opens a file that factors can name, and makes sure that it is the kernel's.
+    fn open(&self, verb: &str, name: &str, flags: OFlags) -> Result<File, ValueError> {
+        let name = name.trim_start_matches('/');
+        let shown = self.root.join(name).display().to_string();
+        let protected = |why: &str| ValueError::Protected { what: shown.clone(), why: why.to_owned() };
+        let Some(wanted) = targets::file_system(name, self.cgroups().as_deref()) else {
+            let missing = targets::is_plain(name)
+                && self.resolve(name, OFlags::PATH).is_err_and(|e| e == rustix::io::Errno::NOENT);
+            return Err(if missing { ValueError::Missing(shown) } else { protected("no factor sets it") });
+        };
+        // Non-blocking, for whatever a laid-out root holds; the kernel's files do not know the difference.
+        let fd = self.resolve(name, flags | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(|e| match e {
+            rustix::io::Errno::XDEV | rustix::io::Errno::LOOP => protected("its path leads elsewhere"),
+            e => refused(format!("{verb} {shown}"), e.into()),
+        })?;
+        let failed = |e: rustix::io::Errno| refused(format!("{verb} {shown}"), e.into());
+        if FileType::from_raw_mode(fstat(&fd).map_err(failed)?.st_mode) != FileType::RegularFile {
+            return Err(protected("it is no regular file"));
+        }
+        // A root that is laid out as files has them on any file system.
+        if self.is_real() && fstatfs(&fd).map_err(failed)?.f_type as u64 != wanted {
+            return Err(protected("it is not on the kernel's file system for it"));
+        }
+        Ok(File::from(fd))
+    }
+
+    /// Full path of a cgroup that freezing makes or moves processes from and to: the hierarchy's root, or `leaf`.
+    pub(crate) fn cgroup(&self, path: &str, leaf: &str) -> Option<PathBuf> {
+        let mount = self.cgroups()?;
+        (path == mount || path == format!("{mount}/{leaf}")).then(|| self.root.join(path))
     }
 
     /// Value of a target.
@@ -110,7 +164,10 @@ impl Access {
     /// If it is not there, cannot be read, or is not a single value.
     pub fn read(&self, target: &Target) -> Result<String, ValueError> {
         match target {
-            Target::File(name) => read_file(&self.path(name)?),
+            Target::File(name) => {
+                let file = self.open("read", name, OFlags::RDONLY)?;
+                read_file(file, &self.root.join(name.trim_start_matches('/')))
+            }
             Target::Unit(name) => self.systemd()?.state(name),
         }
     }
@@ -122,14 +179,14 @@ impl Access {
     pub fn write(&self, target: &Target, value: &str) -> Result<(), ValueError> {
         self.allowed(target)?;
         match target {
-            Target::File(name) => write_file(&self.path(name)?, value, self.root != Path::new("/"))?,
+            Target::File(name) => self.write_file(name, value)?,
             Target::Unit(name) => self.systemd()?.set(name, value)?,
         }
         self.steps.done();
         Ok(())
     }
 
-    /// Refuses the units that are never touched.
+    /// Refuses the units that are never touched, and those that no factor stops.
     ///
     /// # Errors
     /// [`ValueError::Protected`], with the reason.
@@ -137,8 +194,35 @@ impl Access {
         let Target::Unit(name) = target else { return Ok(()) };
         match protect::unit(name, &protect::own_units(&self.root)) {
             Some(why) => Err(ValueError::Protected { what: name.clone(), why: why.to_owned() }),
+            None if !is_stopped_by_a_factor(name) => {
+                Err(ValueError::Protected { what: name.clone(), why: "no factor stops it".to_owned() })
+            }
             None => Ok(()),
         }
+    }
+
+    /// Writes a value with one write(2), which is what kernel files expect. Where files are only laid out, a reader must
+    /// not see half of it, so that they are replaced.
+    fn write_file(&self, name: &str, value: &str) -> Result<(), ValueError> {
+        let name = name.trim_start_matches('/');
+        let failed = |e| refused(format!("write {}", self.root.join(name).display()), e);
+        let mut file = self.open("write", name, OFlags::WRONLY)?;
+        let line = format!("{value}\n");
+        if self.is_real() {
+            return file.write_all(line.as_bytes()).map_err(failed);
+        }
+        self.replace(name, &line).map_err(failed)
+    }
+
+    fn replace(&self, name: &str, line: &str) -> io::Result<()> {
+        let (folder, file) = name.rsplit_once('/').unwrap_or((".", name));
+        let folder = self.resolve(folder, OFlags::PATH | OFlags::DIRECTORY)?;
+        let new = format!("{file}.tare-new");
+        // A kill may have left one.
+        let _ = unlinkat(&folder, &new, AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        File::from(openat(&folder, &new, flags, Mode::from_raw_mode(0o644))?).write_all(line.as_bytes())?;
+        Ok(renameat(&folder, &new, &folder, file)?)
     }
 }
 
@@ -150,9 +234,9 @@ fn refused(what: String, cause: io::Error) -> ValueError {
     }
 }
 
-fn read_file(path: &Path) -> Result<String, ValueError> {
+fn read_file(file: File, path: &Path) -> Result<String, ValueError> {
     let mut data = Vec::new();
-    let read = File::open(path).and_then(|f| f.take(MOST).read_to_end(&mut data));
+    let read = file.take(MOST).read_to_end(&mut data);
     read.map_err(|e| refused(format!("read {}", path.display()), e))?;
     let text = String::from_utf8_lossy(&data);
     let text = text.trim();
@@ -167,20 +251,6 @@ fn read_file(path: &Path) -> Result<String, ValueError> {
 fn chosen(text: &str) -> &str {
     let word = text.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']'));
     word.unwrap_or(text)
-}
-
-/// Writes a value with one write(2), which is what kernel files expect. Where files are only laid out (`plain`), a
-/// reader must not see half of it, so that they are replaced.
-fn write_file(path: &Path, value: &str, plain: bool) -> Result<(), ValueError> {
-    let failed = |e| refused(format!("write {}", path.display()), e);
-    let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-    let line = format!("{value}\n");
-    if plain && std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file()) {
-        let mut new = path.as_os_str().to_owned();
-        new.push(".tare-new");
-        return std::fs::write(&new, line).and_then(|()| std::fs::rename(&new, path)).map_err(failed);
-    }
-    file.write_all(line.as_bytes()).map_err(failed)
 }
 
 /// Whether two values of a target are the same to the kernel, which writes numbers and lists of CPUs in its own way.
@@ -244,21 +314,29 @@ mod tests {
     fn values_are_single_and_below_the_root() {
         let dir = tempfile::tempdir().unwrap();
         let a = Access::new(dir.path());
-        std::fs::create_dir(dir.path().join("proc")).unwrap();
-        for (name, text) in [("proc/two", "a\nb\n"), ("proc/none", "\n"), ("proc/one", " 60\n"), ("other", "1\n")] {
+        let (one, two) = ("proc/sys/vm/swappiness", "proc/sys/kernel/watchdog");
+        let (none, absent) = ("proc/sys/kernel/nmi_watchdog", "proc/sys/kernel/soft_watchdog");
+        for folder in ["proc/sys/vm", "proc/sys/kernel", "sys/kernel/mm/ksm"] {
+            std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        for (name, text) in [(two, "a\nb\n"), (none, "\n"), (one, " 60\n"), ("other", "1\n"), ("proc/other", "1\n")] {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
-        assert!(matches!(a.read(&file("proc/two")), Err(ValueError::Form { .. })));
-        assert!(matches!(a.read(&file("proc/none")), Err(ValueError::Form { .. })));
-        assert!(matches!(a.read(&file("proc/absent")), Err(ValueError::Missing(_))));
-        for outside in ["other", "proc/../other", "../other", "process"] {
+        assert!(matches!(a.read(&file(two)), Err(ValueError::Form { .. })));
+        assert!(matches!(a.read(&file(none)), Err(ValueError::Form { .. })));
+        assert!(matches!(a.read(&file(absent)), Err(ValueError::Missing(_))));
+        // A link may lead elsewhere below the root, as those of cpufreq do, but not out of it.
+        std::os::unix::fs::symlink(dir.path().join("other"), dir.path().join("sys/kernel/mm/ksm/run")).unwrap();
+        for outside in ["other", "proc/../other", "../other", "proc/other", "sys/kernel/mm/ksm/run"] {
             assert!(matches!(a.read(&file(outside)), Err(ValueError::Protected { .. })), "{outside}");
+            assert!(matches!(a.write(&file(outside), "2"), Err(ValueError::Protected { .. })), "{outside}");
         }
-        assert_eq!(a.read(&file("proc/one")).unwrap(), "60");
-        a.write(&file("/proc/one"), "1").unwrap();
-        assert_eq!(std::fs::read_to_string(dir.path().join("proc/one")).unwrap(), "1\n");
-        let missing = a.write(&file("proc/absent"), "1").unwrap_err();
-        assert!(missing.is_missing() && !dir.path().join("absent").exists(), "{missing}");
+        assert_eq!(std::fs::read_to_string(dir.path().join("other")).unwrap(), "1\n");
+        assert_eq!(a.read(&file(one)).unwrap(), "60");
+        a.write(&file("/proc/sys/vm/swappiness"), "1").unwrap();
+        assert_eq!(std::fs::read_to_string(dir.path().join(one)).unwrap(), "1\n");
+        let missing = a.write(&file(absent), "1").unwrap_err();
+        assert!(missing.is_missing() && !dir.path().join(absent).exists(), "{missing}");
         assert!(matches!(a.read(&Target::Unit("cron.service".into())), Err(ValueError::NoSystemd(_))));
     }
 }

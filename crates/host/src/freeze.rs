@@ -14,18 +14,39 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 use tarebench_core::base::reading::Absent;
-use tarebench_sys::guard::Guard;
+use tarebench_sys::guard::{Guard, Limits};
 use tarebench_sys::process;
 use tarebench_sys::procfs::{flat_keyed, parse_cgroup2_mount, parse_own_cgroup2, parse_stat, read_below};
 
 /// The leaf that processes are moved to.
 const LEAF: &str = "tare-frozen";
 
-/// Which processes may be frozen.
-#[derive(Clone, Debug, Default)]
+/// Which processes may be frozen, and for how long.
+#[derive(Clone, Debug)]
 pub struct Choice {
     /// None but these.
     pub only: Option<Vec<i32>>,
+    /// They go on when no sample has been taken for so long.
+    pub limit: Duration,
+}
+
+impl Choice {
+    /// The usual limit.
+    pub const LIMIT: Duration = Duration::from_secs(600);
+}
+
+impl Default for Choice {
+    fn default() -> Choice {
+        Choice { only: None, limit: Choice::LIMIT }
+    }
+}
+
+/// How long processes stay frozen.
+pub(crate) struct Limit {
+    /// After the last sample.
+    pub length: Duration,
+    /// While this is there.
+    pub journal: std::path::PathBuf,
 }
 
 /// What is frozen, or would be.
@@ -93,11 +114,25 @@ fn all(root: &Path) -> Vec<Process> {
     pids.filter_map(|pid| read(root, pid)).collect()
 }
 
-/// Holds a device whose silence has consequences: a FUSE file system's, or a watchdog's.
+/// Beginnings of devices whose holder others wait for: file systems and disks made by programs (FUSE, CUSE, NBD, ublk, tcmu
+/// by UIO), their memory (userfaultfd), watchdogs that restart the machine.
+const DEVICES: [&[u8]; 7] =
+    [b"/dev/fuse", b"/dev/cuse", b"/dev/nbd", b"/dev/ublk", b"/dev/uio", b"/dev/userfaultfd", b"/dev/watchdog"];
+
+/// Holds a device whose silence has consequences.
 fn holds_device(root: &Path, pid: i32) -> bool {
     let fds = std::fs::read_dir(root.join(format!("proc/{pid}/fd"))).into_iter().flatten().flatten();
     let links = fds.filter_map(|e| std::fs::read_link(e.path()).ok());
-    links.into_iter().any(|l| l.starts_with("/dev/fuse") || l.as_os_str().as_bytes().starts_with(b"/dev/watchdog"))
+    links.into_iter().any(|l| {
+        let link = l.as_os_str().as_bytes();
+        DEVICES.iter().any(|d| link.starts_with(d)) || link == b"anon_inode:[userfaultfd]"
+    })
+}
+
+/// systemd kills a service that does not report in time (sd_watchdog_enabled(3)).
+fn has_watchdog(root: &Path, pid: i32) -> bool {
+    let environment = read_below(root, &format!("proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|b| *b == 0).any(|v| v.starts_with(b"WATCHDOG_USEC=") && v != b"WATCHDOG_USEC=0")
 }
 
 /// Processes that may stop: not tare, its ancestors and descendants, their sessions and terminals, nor what keeps the
@@ -127,6 +162,7 @@ fn candidates(root: &Path, processes: &[Process], own: i32, choice: &Choice) -> 
             && !descends(p)
             && protect::process(&p.name).is_none()
             && !holds_device(root, p.pid)
+            && !has_watchdog(root, p.pid)
     };
     processes.iter().filter(may).map(|p| p.pid).collect()
 }
@@ -242,6 +278,7 @@ pub(crate) fn is_freezer(target: &Target) -> bool {
 pub(crate) fn apply(
     access: &Access,
     plan: &FreezePlan,
+    limit: &Limit,
     report: &mut Report,
     interrupted: &dyn Fn() -> bool,
 ) -> Option<Guard> {
@@ -253,7 +290,8 @@ pub(crate) fn apply(
     let folders: Vec<String> = plan.folders().into_iter().filter(|f| access.root().join(f).is_dir()).collect();
     let files: Vec<_> = folders.iter().map(|f| access.root().join(f).join("cgroup.freeze")).collect();
     // Nothing is frozen without the guard.
-    let guard = match Guard::start(&files) {
+    let limits = Limits { beyond: limit.length, while_exists: Some(limit.journal.clone()), own_cgroup: true };
+    let guard = match Guard::start(&files, &limits) {
         Ok(guard) => guard,
         Err(e) => {
             report.refused.push(format!("freezing: {e}"));
@@ -311,13 +349,13 @@ pub(crate) fn undo(access: &Access, entries: &[Entry], boot: &str) -> Vec<String
     for entry in entries.iter().rev().filter(|e| e.boot == boot) {
         match &entry.change {
             Change::Moved { from, to, .. } => {
-                let inside = access.path(from).is_ok() && access.path(to).is_ok();
-                if inside && let Err(e) = scatter(access.root(), from, to, &access.steps) {
+                let ours = access.cgroup(from, LEAF).is_some() && access.cgroup(to, LEAF).is_some();
+                if ours && let Err(e) = scatter(access.root(), from, to, &access.steps) {
                     notes.push(e);
                 }
             }
             Change::Group { path } => {
-                let Ok(full) = access.path(path) else { continue };
+                let Some(full) = access.cgroup(path, LEAF).filter(|f| f.ends_with(LEAF)) else { continue };
                 if full.is_dir() && !removed(&full) {
                     notes.push(format!("the cgroup {} could not be removed", full.display()));
                 }
@@ -400,6 +438,17 @@ mod tests {
         process(root, 34, 30, 34, "gvfsd-fuse", &format!("{USER}/app.slice/gvfs.service"));
         std::fs::create_dir_all(root.join("proc/34/fd")).unwrap();
         std::os::unix::fs::symlink("/dev/fuse", root.join("proc/34/fd/5")).unwrap();
+        process(root, 50, 1, 50, "watched", "/system.slice/watched.service");
+        put(root, "proc/50/environ", "PATH=/bin\0WATCHDOG_USEC=30000000\0");
+        process(root, 51, 1, 51, "not-watched", "/system.slice/ordinary.service");
+        put(root, "proc/51/environ", "MY_WATCHDOG_USEC=1\0WATCHDOG_USEC=0\0");
+        process(root, 52, 1, 52, "disk-server", "/system.slice/disk.service");
+        std::fs::create_dir_all(root.join("proc/52/fd")).unwrap();
+        std::os::unix::fs::symlink("/dev/ublkc0", root.join("proc/52/fd/3")).unwrap();
+        process(root, 53, 1, 53, "auditd", "/system.slice/audit.service");
+        process(root, 54, 1, 54, "rsyslogd", "/system.slice/log.service");
+        process(root, 55, 1, 55, "rbd-nbd", "/system.slice/rbd.service");
+        process(root, 56, 1, 56, "tcmu-runner", "/system.slice/tcmu.service");
         process(root, 35, 30, 35, "indexer", &format!("{USER}/background.slice/tracker.service"));
         process(root, 40, 1, 40, "stray", "/");
         process(root, 41, 1, 21, "of-our-session", "/");
@@ -411,17 +460,21 @@ mod tests {
         desktop(dir.path());
         let plan = plan_for(dir.path(), 22, &Choice::default()).unwrap();
         let user = |g: &str| format!("{USER}/{g}");
-        let expected =
-            ["/system.slice/cron.service".to_owned(), user("app.slice/app-firefox.scope"), user("background.slice")];
+        let expected = [
+            "/system.slice/cron.service".to_owned(),
+            "/system.slice/ordinary.service".to_owned(),
+            user("app.slice/app-firefox.scope"),
+            user("background.slice"),
+        ];
         assert_eq!(plan.groups, expected);
         assert_eq!(plan.moves, [(40, 740)]);
-        assert_eq!(plan.names, ["Web Content", "cron", "firefox (a)", "indexer", "stray"]);
-        assert_eq!(plan.processes, 5);
+        assert_eq!(plan.names, ["Web Content", "cron", "firefox (a)", "indexer", "not-watched", "stray"]);
+        assert_eq!(plan.processes, 6);
         // One that somebody has frozen already is not ours to thaw.
         put(dir.path(), "sys/fs/cgroup/system.slice/cron.service/cgroup.freeze", "1\n");
         let again = plan_for(dir.path(), 22, &Choice::default()).unwrap();
         assert_eq!(again.groups, expected[1..]);
-        let some = plan_for(dir.path(), 22, &Choice { only: Some(vec![32, 40]) }).unwrap();
+        let some = plan_for(dir.path(), 22, &Choice { only: Some(vec![32, 40]), ..Choice::default() }).unwrap();
         assert_eq!((some.groups.len(), some.processes), (0, 1), "a group is frozen whole or not at all");
     }
 

@@ -9,12 +9,12 @@ use crate::access::Steps;
 use crate::journal;
 use crate::setting::Target;
 use crate::state::Pending;
-use crate::state::{State, TuneError, sync_folder};
+use crate::state::{JOURNAL, State, TuneError};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use tarebench_core::base::hash::fnv64;
 use tarebench_core::base::units::Nanos;
@@ -165,7 +165,7 @@ fn version(text: &str) -> Option<u64> {
 /// If it cannot be read at all, or is of a later version.
 pub fn load(state: &State) -> Result<Option<Loaded>, TuneError> {
     let path = state.journal();
-    let data = match std::fs::read(&path) {
+    let data = match state.open().and_then(|folder| folder.read(JOURNAL)) {
         Ok(data) => data,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(TuneError::Unreadable { path, cause }),
@@ -253,28 +253,27 @@ impl Journal {
     }
 
     fn replace(state: &State, lines: impl Iterator<Item = (String, Record)>, steps: &Steps) -> io::Result<Journal> {
-        state.make()?;
-        let (path, new) = (state.journal(), state.folder().join("journal.new"));
+        let (folder, new) = (state.make()?, "journal.new");
         let lines: Vec<(String, Record)> = lines.collect();
         let boot = lines.first().map(|l| l.0.clone()).unwrap_or_default();
         let text: String = lines.iter().map(|(boot, record)| line(boot, record)).collect();
         let written = (|| {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&new)?;
+            let mut file = folder.create(new, 0o644)?;
             steps.done();
             file.write_all(text.as_bytes())?;
             steps.done();
             file.sync_all()?;
             steps.done();
-            std::fs::rename(&new, &path)?;
+            folder.rename(new, JOURNAL)?;
             steps.done();
-            sync_folder(state.folder())?;
+            folder.sync()?;
             steps.done();
             Ok(file)
         })();
         match written {
-            Ok(file) => Ok(Journal { path, file, boot, length: text.len() as u64 }),
+            Ok(file) => Ok(Journal { path: state.journal(), file, boot, length: text.len() as u64 }),
             Err(e) => {
-                let _ = std::fs::remove_file(&new);
+                let _ = folder.remove(new);
                 Err(e)
             }
         }
@@ -285,13 +284,13 @@ impl Journal {
     /// # Errors
     /// The system's.
     pub fn open(state: &State, boot: &str) -> io::Result<Journal> {
-        let path = state.journal();
-        let file = OpenOptions::new().append(true).open(&path)?;
+        let folder = state.open()?;
+        let file = folder.file(JOURNAL, OFlags::WRONLY)?;
         // A line that was cut off must not grow together with the next one.
-        let data = std::fs::read(&path)?;
+        let data = folder.read(JOURNAL)?;
         let length = data.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1) as u64;
         file.set_len(length)?;
-        Ok(Journal { path, file, boot: boot.to_owned(), length })
+        Ok(Journal { path: state.journal(), file, boot: boot.to_owned(), length })
     }
 
     /// The file.
@@ -334,9 +333,10 @@ pub(crate) fn line_of(change: usize) -> usize {
 /// # Errors
 /// The system's.
 pub(crate) fn remove(state: &State, steps: &Steps) -> io::Result<()> {
-    std::fs::remove_file(state.journal())?;
+    let folder = state.open()?;
+    folder.remove(JOURNAL)?;
     steps.done();
-    sync_folder(state.folder())?;
+    folder.sync()?;
     steps.done();
     Ok(())
 }
@@ -347,19 +347,20 @@ pub(crate) fn remove(state: &State, steps: &Steps) -> io::Result<()> {
 /// The system's.
 pub(crate) fn set_aside(state: &State, steps: &Steps) -> io::Result<PathBuf> {
     let name = format!("journal.damaged-{}", clock::realtime().0 / 1_000_000_000);
-    let aside = state.folder().join(name);
-    std::fs::rename(state.journal(), &aside)?;
+    let folder = state.open()?;
+    folder.rename(JOURNAL, &name)?;
     steps.done();
-    sync_folder(state.folder())?;
+    folder.sync()?;
     steps.done();
-    Ok(aside)
+    Ok(state.folder().join(name))
 }
 
 impl Pending {
-    /// Looks for a journal: one stat(2) where there is none.
+    /// Looks for a journal: one stat(2) where there is none. A folder that another user may write to says nothing.
     pub fn check(state: &State) -> Option<Pending> {
         let path = state.journal();
         std::fs::symlink_metadata(&path).ok()?;
+        state.open().ok()?;
         let loaded: Option<Loaded> = journal::load(state).ok().flatten();
         let what = loaded.as_ref().and_then(|l| Some((l.header.as_ref()?.created, l.changes.len())));
         let complete = loaded.as_ref().is_some_and(|l| l.complete);

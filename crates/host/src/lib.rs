@@ -6,6 +6,7 @@
 pub mod access;
 mod coupled;
 pub mod factors;
+mod folder;
 pub mod freeze;
 pub mod host;
 pub mod journal;
@@ -13,6 +14,7 @@ pub mod protect;
 pub mod restore;
 pub mod setting;
 pub mod state;
+mod targets;
 pub mod tick;
 pub mod tune;
 pub mod units;

@@ -10,6 +10,7 @@ const NETWORK: &str = "it keeps the network up";
 const LOGIN: &str = "it lets people in";
 const DISPLAY: &str = "it is the display";
 const STORAGE: &str = "file systems or RAID depend on it";
+const LOGS: &str = "it keeps the logs; those who log wait for it";
 const SYSTEM: &str = "it is a part of systemd";
 
 /// Beginnings of unit names (without the suffix) and of process names, with the reason. A `$` ends a whole name.
@@ -102,6 +103,21 @@ const NAMES: &[(&str, &str)] = &[
     ("fuse", STORAGE),
     ("virtiofsd", STORAGE),
     ("udisks", STORAGE),
+    ("rbd", STORAGE),
+    ("nbd", STORAGE),
+    ("qemu-nbd", STORAGE),
+    ("qemu-storage-d", STORAGE),
+    ("ublk", STORAGE),
+    ("tcmu", STORAGE),
+    ("auditd", LOGS),
+    ("audisp", LOGS),
+    ("audit-", LOGS),
+    ("rsyslog", LOGS),
+    ("syslog", LOGS),
+    ("busybox-syslogd", LOGS),
+    ("inetutils-syslo", LOGS),
+    ("metalog$", LOGS),
+    ("klogd$", LOGS),
     ("cryptsetup", STORAGE),
     ("veritysetup", STORAGE),
 ];

@@ -158,6 +158,12 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
     if let Ok(mut journal) = Journal::open(state, &boot) {
         let _ = journal.add(&Record::Restoring, &access.steps);
     }
+    let thawed = ways.iter().filter(|w| freeze::is_freezer(&w.value.target) && w.outcome == Outcome::AsBefore).count();
+    if thawed > 0 && loaded.complete && !loaded.restoring {
+        done.notes.push(format!(
+            "{thawed} frozen cgroups ran again before this: tare had ended or was stopped, or took no sample for too long"
+        ));
+    }
     put_back(access, &mut ways);
     done.notes.extend(freeze::undo(access, &loaded.changes, &boot));
     done.items = ways.iter().map(item).collect();
@@ -198,7 +204,8 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
         Err(_) if entry.refused => return None,
         Err(ValueError::Missing(_)) if freeze::is_freezer(&value.target) => return None,
         Err(ValueError::Missing(_)) => return way(Outcome::Gone, true),
-        Err(e) => return way(Outcome::Refused { why: e.to_string() }, true),
+        // What cannot be read may be somebody else's change, or not what it is taken for: it is never written.
+        Err(e) => return way(Outcome::Refused { why: e.to_string() }, false),
     };
     let is = |v: &String| same(&value.target, &current, v);
     if is(&value.old) {
@@ -242,8 +249,11 @@ fn put_back_one(access: &Access, w: &Way) -> Outcome {
         Outcome::PutBack => Outcome::PutBack,
         _ => Outcome::AsBefore,
     };
-    if access.read(target).is_ok_and(|v| same(target, &v, old)) {
-        return already;
+    match access.read(target) {
+        Ok(v) if same(target, &v, old) => return already,
+        Ok(_) => {}
+        Err(ValueError::Missing(_)) => return Outcome::Gone,
+        Err(e) => return Outcome::Refused { why: e.to_string() },
     }
     let written = access.write(target, old);
     match (written, access.read(target)) {

@@ -1,11 +1,11 @@
 //! The folder of the journal: where it is, who works in it, what is pending in it.
 
+use crate::folder::Folder;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use tarebench_core::base::units::Nanos;
 use tarebench_sys::{clock, lock, process};
@@ -121,16 +121,24 @@ pub struct State {
     folder: PathBuf,
 }
 
+/// File of the lock: only its owner can open it, and so nobody else can hold it.
+const LOCK: &str = "lock";
+/// File beside it that says who holds it, for all to read.
+const HOLDER: &str = "holder";
+/// File of the journal.
+pub(crate) const JOURNAL: &str = "journal";
+
 /// The lock of a state folder, held until it is dropped, or its process ends.
 #[derive(Debug)]
 pub struct Lock {
-    file: File,
+    folder: Folder,
+    _file: File,
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The name of its holder goes with the lock. The file stays: who removes it could remove another's.
-        let _ = self.file.set_len(0);
+        // The name of its holder goes with the lock. The lock's file stays: who removes it could remove another's.
+        let _ = self.folder.remove(HOLDER);
     }
 }
 
@@ -166,20 +174,17 @@ impl State {
 
     /// The journal's file.
     pub fn journal(&self) -> PathBuf {
-        self.folder.join("journal")
+        self.folder.join(JOURNAL)
     }
 
-    fn lock_path(&self) -> PathBuf {
-        self.folder.join("lock")
+    /// The folder, opened; nobody else can have written to it.
+    pub(crate) fn open(&self) -> io::Result<Folder> {
+        Folder::open(&self.folder)
     }
 
-    /// Makes the folder, durably.
-    pub(crate) fn make(&self) -> io::Result<()> {
-        if self.folder.is_dir() {
-            return Ok(());
-        }
-        DirBuilder::new().recursive(true).mode(0o755).create(&self.folder)?;
-        self.folder.parent().map_or(Ok(()), sync_folder)
+    /// The same, made if it is not there.
+    pub(crate) fn make(&self) -> io::Result<Folder> {
+        Folder::make(&self.folder)
     }
 
     /// Takes the lock; who has it shall say what it does.
@@ -187,19 +192,15 @@ impl State {
     /// # Errors
     /// [`TuneError::Held`], or if the folder cannot be written to.
     pub fn lock(&self, what: &str, boot: &str) -> Result<Lock, TuneError> {
-        let path = self.lock_path();
+        let path = self.folder.join(LOCK);
         let failed = |cause| TuneError::NotJournalled { path: path.clone(), cause };
-        self.make().map_err(failed)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o644);
-        let mut file = options.open(&path).map_err(failed)?;
+        let folder = self.make().map_err(failed)?;
+        let file = folder.private(LOCK).map_err(failed)?;
         let taken = lock::try_exclusive(&file).map_err(|e| failed(io::Error::other(e.to_string())))?;
         if !taken {
-            let mut text = String::new();
-            let _ = file.read_to_string(&mut text);
-            let holder = serde_json::from_str::<Holder>(&text);
-            let holder =
-                holder.map_or_else(|_| "a process that has not said its name yet".to_owned(), |h| h.to_string());
+            let holder = self
+                .holder()
+                .map_or_else(|| "a process that has not written its name yet".to_owned(), |h| h.to_string());
             return Err(TuneError::Held { holder, path });
         }
         let pid = process::own_pid();
@@ -208,13 +209,16 @@ impl State {
         let holder = Holder { pid, start, boot, what, since: clock::realtime() };
         // Only a courtesy to others; a full disk must not prevent a restore.
         let text = serde_json::to_string(&holder).unwrap_or_default();
-        let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes()));
-        Ok(Lock { file })
+        let new = format!("{HOLDER}.new");
+        let written = folder.create(&new, 0o644).and_then(|mut f| f.write_all(text.as_bytes()));
+        let _ = written.and_then(|()| folder.rename(&new, HOLDER));
+        Ok(Lock { folder, _file: file })
     }
 
+    /// Who holds the lock, if that process is alive.
     pub(crate) fn holder(&self) -> Option<Holder> {
-        let text = std::fs::read_to_string(self.lock_path()).ok()?;
-        serde_json::from_str::<Holder>(&text).ok().filter(Holder::is_alive)
+        let text = self.open().ok()?.read(HOLDER).ok()?;
+        serde_json::from_slice::<Holder>(&text).ok().filter(Holder::is_alive)
     }
 }
 
@@ -245,9 +249,4 @@ impl std::fmt::Display for Pending {
             }
         }
     }
-}
-
-/// Makes a change of a folder's entries durable.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

@@ -12,6 +12,7 @@ use crate::state::{Lock, Pending, State, TuneError};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 use tarebench_core::base::reading::Absent;
 use tarebench_sys::guard::Guard;
 
@@ -179,6 +180,7 @@ pub struct Tuned {
     /// There is a journal to put back.
     armed: bool,
     lock: Option<Lock>,
+    freeze_limit: Duration,
 }
 
 enum Stop {
@@ -214,8 +216,9 @@ pub fn tune(
     let items = plan(&access, &request.settings);
     let freezing = request.freeze.as_ref().map(|c| freeze::plan(&access, c));
     let freeze = freezing.as_ref().map(freeze_report);
-    let mut tuned =
-        Tuned { access, state, report: Report { items, freeze }, guard: None, armed: false, lock: Some(lock) };
+    let report = Report { items, freeze };
+    let freeze_limit = request.freeze.as_ref().map_or(freeze::Choice::LIMIT, |c| c.limit);
+    let mut tuned = Tuned { access, state, report, guard: None, armed: false, lock: Some(lock), freeze_limit };
     let freezing = freezing.and_then(Result::ok);
     let changes = tuned.changes(freezing.as_ref());
     if changes.is_empty() {
@@ -294,7 +297,8 @@ impl Tuned {
             }
         }
         if let (Some(plan), Some(report)) = (freezing, self.report.freeze.as_mut()) {
-            self.guard = freeze::apply(&self.access, plan, report, interrupted);
+            let limit = freeze::Limit { length: self.freeze_limit, journal: journal.path().clone() };
+            self.guard = freeze::apply(&self.access, plan, &limit, report, interrupted);
             if interrupted() {
                 return Err(Stop::Interrupted);
             }
@@ -352,7 +356,7 @@ impl Tuned {
         self.put_back(false)
     }
 
-    /// Leaves the machine tuned; `tare restore` puts it back.
+    /// Leaves the machine tuned; `tare restore` puts it back. What is frozen goes on when the limit has passed.
     pub fn keep(mut self) -> Report {
         if !self.report.changed() {
             // All was refused: what is left of the attempt (an empty cgroup) goes, and the journal with it.
@@ -360,7 +364,7 @@ impl Tuned {
         }
         self.armed = false;
         if let Some(guard) = self.guard.take() {
-            guard.dismiss();
+            guard.keep();
         }
         self.lock = None;
         std::mem::take(&mut self.report)

@@ -1,9 +1,9 @@
 //! Starting the programs of a plan, one sample at a time.
 
-use crate::RunError;
+use crate::{RunError, identity};
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Child as StdChild, Command as StdCommand, Stdio};
@@ -54,7 +54,7 @@ pub struct ProcessLauncher {
     cpus: Option<CpuSet>,
     /// The CPUs that tare itself might use before it gave way to the program.
     own_before: Option<Vec<u32>>,
-    drain: Option<StdChild>,
+    drain: Option<Drain>,
     drain_pipe: Option<OwnedFd>,
 }
 
@@ -69,11 +69,8 @@ impl ProcessLauncher {
     /// # Errors
     /// With a sentence on what is wrong.
     pub fn new(plan: &Plan) -> Result<ProcessLauncher, RunError> {
-        let set: Vec<&[u8]> = plan.env.iter().map(|(k, _)| k.as_bytes()).collect();
-        let inherited = std::env::vars_os().filter(|(k, _)| !set.contains(&k.as_bytes()));
-        let pair = |k: &[u8], v: &[u8]| [k, b"=", v].concat();
-        let mut base_environment: Vec<Vec<u8>> = inherited.map(|(k, v)| pair(k.as_bytes(), v.as_bytes())).collect();
-        base_environment.extend(plan.env.iter().map(|(k, v)| pair(k.as_bytes(), v.as_bytes())));
+        let identity = plan.user.as_deref().map(identity::of_plan).transpose()?;
+        let base_environment = identity::environment(plan, identity.as_ref());
         let path =
             base_environment.iter().find_map(|v| v.strip_prefix(b"PATH=")).unwrap_or(b"/usr/local/bin:/usr/bin:/bin");
         let path = path.to_vec();
@@ -81,8 +78,6 @@ impl ProcessLauncher {
         if !cwd.is_dir() {
             return Err(RunError::Plan(format!("working directory `{}` is not a folder", plan.cwd)));
         }
-        let user = |name| process::user(name).map_err(|e| RunError::Plan(e.to_string()));
-        let identity = plan.user.as_deref().map(user).transpose()?;
         let (cpus, own_before) = match plan.cpus.as_slice() {
             [] => (None, None),
             cpus => keep_to_other_cpus(cpus).map(|(set, before)| (Some(set), Some(before)))?,
@@ -184,7 +179,13 @@ fn keep_to_other_cpus(cpus: &[u32]) -> Result<(CpuSet, Vec<u32>), RunError> {
 }
 
 /// A process that empties the pipe, so that tare need not wake up for it.
-fn start_drain() -> Result<(StdChild, OwnedFd), RunError> {
+struct Drain {
+    child: StdChild,
+    /// It may be reaped with the program's orphans, and its number be another process's then.
+    pidfd: OwnedFd,
+}
+
+fn start_drain() -> Result<(Drain, OwnedFd), RunError> {
     let plan = |e: std::io::Error| {
         RunError::Plan(format!("the process that empties the program's output could not be started: {e}"))
     };
@@ -193,15 +194,17 @@ fn start_drain() -> Result<(StdChild, OwnedFd), RunError> {
     command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null());
     // Not in the terminal's foreground group: a Ctrl-C must not end it before the program.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    Ok((command.spawn().map_err(plan)?, writer.into()))
+    let child = command.spawn().map_err(plan)?;
+    let pidfd = tarebench_sys::pidfd::open(child.id() as i32)?;
+    Ok((Drain { child, pidfd }, writer.into()))
 }
 
 impl Drop for ProcessLauncher {
     fn drop(&mut self) {
         self.drain_pipe = None;
         if let Some(drain) = &mut self.drain {
-            let _ = drain.kill();
-            let _ = drain.wait();
+            let _ = tarebench_sys::pidfd::signal(drain.pidfd.as_fd(), 9);
+            let _ = drain.child.wait();
         }
         // A later plan in this process may want those CPUs.
         if let Some(before) = &self.own_before {
@@ -213,7 +216,7 @@ impl Drop for ProcessLauncher {
 impl ProcessLauncher {
     /// Processes that help tare, which are no daemons.
     pub fn helpers(&self) -> Vec<i32> {
-        self.drain.iter().map(|d| d.id() as i32).collect()
+        self.drain.iter().map(|d| d.child.id() as i32).collect()
     }
 
     /// Executes program `series` once. `environment` holds the variables of this sample, `KEY=value`.

@@ -7,6 +7,7 @@ pub mod account;
 pub mod daemons;
 pub mod exits;
 pub mod hooks;
+pub mod identity;
 pub mod launch;
 pub mod machine;
 pub mod process_time;

@@ -20,7 +20,7 @@ use tarebench_sys::cgroup::Leaf;
 use tarebench_sys::procfs::{parse_steal, read_below};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Launch, spawn};
-use tarebench_sys::{SysError, clock, process, wait};
+use tarebench_sys::{SysError, clock, guard, pidfd, process, wait};
 
 /// Everything that observes a sample.
 pub struct Collectors {
@@ -44,6 +44,8 @@ pub fn take(
     leave_running: bool,
     signals: &Signals,
 ) -> Result<(Sample, Option<i32>), RunError> {
+    // What is frozen for the measurement may stay so as long as the sample lasts.
+    let _sample = guard::Sample::begin();
     let mut tree = Tree::before(launcher.helpers());
     if let Reading::Value(daemons) = &mut collectors.daemons {
         daemons.arm()?;
@@ -287,10 +289,12 @@ impl Tree {
 
     fn signal(&self, main: i32, force: bool) {
         let signals: &[i32] = if force { &[SIGKILL] } else { &[SIGTERM, SIGCONT] };
-        for pid in self.descendants(Some(main)).into_iter().chain([main]) {
-            for signal in signals {
-                let _ = process::kill(pid, *signal);
+        for signal in signals {
+            for pid in self.descendants(Some(main)) {
+                let _ = pidfd::signal_if(pid, *signal, || process::descends(pid, own_pid()));
             }
+            // Not reaped before all is over: the number is its own.
+            let _ = process::kill(main, *signal);
         }
     }
 
@@ -325,7 +329,9 @@ fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) ->
         let left = left();
         let Some(first) = left.first() else { return Ok(()) };
         last = Err((*first, "it is still there after 1 s".to_owned()));
-        let results: Vec<_> = left.iter().map(|pid| (pid, process::kill(*pid, SIGKILL))).collect();
+        // As orphans come to tare, all that is left of the tree descends from it.
+        let end = |pid: i32| pidfd::signal_if(pid, SIGKILL, || process::descends(pid, own_pid()));
+        let results: Vec<_> = left.iter().map(|pid| (pid, end(*pid))).collect();
         if let Some((pid, Err(e))) = results.iter().find(|r| r.1.is_err())
             && results.iter().all(|r| r.1.is_err())
         {

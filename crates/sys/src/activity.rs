@@ -1,6 +1,7 @@
 //! The loop of an activity trace (CS:APP section 9.1.2, homework problem 9.11), and competitors for its CPU.
 
 use crate::{SysError, SysResult, clock, counter, cpu};
+use std::os::fd::{AsFd, OwnedFd};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::trace::activity::Gap;
 use tarebench_core::trace::timeline::Pair;
@@ -144,7 +145,7 @@ pub fn inactive_duration(threshold: u64) -> u64 {
 
 /// Processes that only compute, on one CPU. They end with this value, and with this process whatever ends it.
 #[derive(Debug)]
-pub struct Competitors(Vec<libc::pid_t>);
+pub struct Competitors(Vec<(libc::pid_t, OwnedFd)>);
 
 impl Competitors {
     /// Starts so many on the CPU. To be called from a process with one thread.
@@ -168,7 +169,17 @@ impl Competitors {
             match unsafe { libc::fork() } {
                 -1 => return Err(SysError::last("start a competing process")),
                 0 => compete(&set, parent, nicer),
-                pid => all.0.push(pid),
+                pid => match crate::pidfd::open(pid) {
+                    Ok(pidfd) => all.0.push((pid, pidfd)),
+                    Err(e) => {
+                        // SAFETY: the child that was just started, not yet waited for.
+                        unsafe {
+                            libc::kill(pid, libc::SIGKILL);
+                            libc::waitpid(pid, std::ptr::null_mut(), 0);
+                        }
+                        return Err(e);
+                    }
+                },
             }
         }
         Ok(all)
@@ -198,12 +209,11 @@ fn compete(set: &cpu::CpuSet, parent: i32, nicer: i32) -> ! {
 
 impl Drop for Competitors {
     fn drop(&mut self) {
-        for pid in &self.0 {
-            // SAFETY: children that were started here and not yet waited for.
-            unsafe {
-                libc::kill(*pid, libc::SIGKILL);
-                libc::waitpid(*pid, std::ptr::null_mut(), 0);
-            }
+        for (pid, pidfd) in &self.0 {
+            // One that others have reaped already is no child any more: then waiting does nothing.
+            let _ = crate::pidfd::signal(pidfd.as_fd(), libc::SIGKILL);
+            // SAFETY: no memory involved.
+            unsafe { libc::waitpid(*pid, std::ptr::null_mut(), 0) };
         }
     }
 }
@@ -242,7 +252,7 @@ mod tests {
     fn competitors_end_with_their_value() {
         let on = *cpu::allowed().unwrap().last().unwrap();
         let c = Competitors::start(2, on).unwrap();
-        let pids = c.0.clone();
+        let pids = c.0.iter().map(|c| c.0).collect::<Vec<_>>();
         assert!(pids.iter().all(|p| crate::process::exists(*p)));
         drop(c);
         assert!(pids.iter().all(|p| !crate::process::exists(*p)));

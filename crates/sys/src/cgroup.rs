@@ -1,7 +1,7 @@
 //! A cgroup v2 leaf that holds the program's tree: exact CPU time, membership, and an end for all of it.
 
 use crate::procfs::{flat_keyed, parse_cgroup2_mount, parse_int, parse_own_cgroup2, parse_stat, read_below};
-use crate::{SysError, SysResult, process};
+use crate::{SysError, SysResult, pidfd, process};
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -148,9 +148,7 @@ impl Leaf {
             // cgroup.kill is there since Linux 5.14; before that, by pid until none is left.
             let killed = OpenOptions::new().write(true).open(&kill).and_then(|mut f| f.write_all(b"1"));
             if killed.is_err() {
-                for pid in left {
-                    let _ = process::kill(pid, libc::SIGKILL);
-                }
+                self.signal_each(&left, libc::SIGKILL);
             }
             process::sleep(std::time::Duration::from_micros(if round < 20 { 100 } else { 5_000 }));
         }
@@ -168,11 +166,16 @@ impl Leaf {
         self.killed.get()
     }
 
+    /// Sends a signal to these processes, as far as they still are in it.
+    fn signal_each(&self, pids: &[i32], signal: i32) {
+        for pid in pids {
+            let _ = pidfd::signal_if(*pid, signal, || self.processes().is_ok_and(|now| now.contains(pid)));
+        }
+    }
+
     /// Sends a signal to every process in it.
     pub fn signal_all(&self, signal: i32) {
-        for pid in self.processes().unwrap_or_default() {
-            let _ = process::kill(pid, signal);
-        }
+        self.signal_each(&self.processes().unwrap_or_default(), signal);
     }
 }
 

@@ -1,114 +1,370 @@
 //! A process that outlives this one by a moment, to write what must be written when this one dies.
 
+use crate::procfs::{parse_cgroup2_mount, parse_own_cgroup2, read_below};
 use crate::{SysError, SysResult};
+use std::ffi::{CString, OsStr};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
 
 /// Most files that one guard serves.
 const MOST: usize = 4096;
+/// How often it looks whether its process is stopped, ms: rare, as it wakes up beside a measurement.
+const LOOK: i64 = 5_000;
+/// Names of the cgroups of guards begin so.
+const PREFIX: &str = "tare-guard.";
 
-/// Writes `0` to files (`cgroup.freeze`) when this process ends without [`Guard::dismiss`], by SIGKILL too: a process
-/// of its own waits for the end of a pipe that only this one holds.
+const DISMISSED: u8 = b'x';
+const KEPT: u8 = b'k';
+const BEGINS: u8 = b'b';
+const ENDS: u8 = b'e';
+
+/// The pipe to the guard of this process; -1 without one.
+static PIPE: AtomicI32 = AtomicI32::new(-1);
+
+/// When to write, besides at the end of this process.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// So long after the start, or after the last [`Sample`], if none is being taken.
+    pub beyond: Duration,
+    /// The guard of a process that has left it behind ([`Guard::keep`]) writes nothing if this file is gone by then.
+    pub while_exists: Option<PathBuf>,
+    /// Live in a cgroup of its own: what kills the whole cgroup of this process does not reach it then.
+    pub own_cgroup: bool,
+}
+
+/// Writes `0` to files (`cgroup.freeze`) when this process ends without [`Guard::dismiss`], by SIGKILL too, or is stopped, or
+/// takes no sample for too long: a process of its own waits for the end of a pipe that only this one holds.
 #[derive(Debug)]
 pub struct Guard {
     pipe: Option<File>,
 }
 
-impl Guard {
-    /// Starts the guard. The files are opened here, so that it needs neither memory nor rights later.
-    ///
-    /// # Errors
-    /// If a file cannot be opened or no process be made.
-    pub fn start(files: &[PathBuf]) -> SysResult<Guard> {
-        if files.len() > MOST {
-            return Err(SysError::io("guard", std::io::ErrorKind::ArgumentListTooLong.into()));
-        }
-        let open = |p: &PathBuf| {
-            let file = OpenOptions::new().write(true).open(p);
-            file.map_err(|e| SysError::io(format!("open {}", p.display()), e))
-        };
-        let opened: Vec<File> = files.iter().map(open).collect::<SysResult<_>>()?;
-        let mut ends = [0; 2];
-        // SAFETY: room for two descriptors.
-        if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-            return Err(SysError::last("make a pipe"));
-        }
-        // SAFETY: both were just made and belong to nobody else.
-        let (read, write) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
-        let mut kept: Vec<RawFd> = opened.iter().map(AsRawFd::as_raw_fd).chain([read.as_raw_fd()]).collect();
-        kept.sort_unstable();
-        // Two forks: the guard becomes a child of init, so that a measurement, which ends what a program leaves behind
-        // among its own children, does not see it.
-        // SAFETY: the child makes only async-signal-safe calls (fork(2) is one on Linux) on memory that is its own copy.
-        let middle = unsafe { libc::fork() };
-        match middle {
-            -1 => Err(SysError::last("fork the guard")),
-            0 => {
-                // SAFETY: as above; `kept` and `opened` are not touched by anybody else in this process.
-                unsafe {
-                    if libc::fork() == 0 {
-                        wait_and_write(read.as_raw_fd(), &opened, &kept);
-                    }
-                    libc::_exit(0)
-                }
+/// A sample that is being taken: meanwhile there is no limit of time.
+#[derive(Debug)]
+pub struct Sample(());
+
+impl Sample {
+    /// It begins; it ends with the value. Without a guard nothing is done.
+    pub fn begin() -> Sample {
+        tell(BEGINS);
+        Sample(())
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        tell(ENDS);
+    }
+}
+
+fn tell(what: u8) {
+    let fd = PIPE.load(Ordering::Relaxed);
+    if fd >= 0 {
+        // SAFETY: a descriptor that is open while it is in PIPE; one byte.
+        unsafe { libc::write(fd, (&raw const what).cast(), 1) };
+    }
+}
+
+/// What the guard needs, opened before it is started: it needs neither memory nor rights later.
+struct Needs {
+    read: OwnedFd,
+    files: Vec<File>,
+    /// `/proc/PID/stat` of the process that it guards.
+    stat: File,
+    while_exists: Option<File>,
+    cgroup: Option<OwnCgroup>,
+    beyond: i64,
+}
+
+/// A cgroup that is made for the guard.
+struct OwnCgroup {
+    /// To enter it.
+    procs: File,
+    /// To leave it for the one above.
+    procs_above: File,
+    above: File,
+    name: CString,
+}
+
+impl OwnCgroup {
+    /// Makes one as near to the root of the hierarchy as this process may, and not below its own.
+    fn make() -> SysResult<OwnCgroup> {
+        let root = Path::new("/");
+        let none = || SysError::io("find cgroup v2", std::io::Error::from_raw_os_error(libc::ENOSYS));
+        let mount = parse_cgroup2_mount(&read_below(root, "proc/self/mountinfo")?).ok_or_else(none)?;
+        let own = parse_own_cgroup2(&read_below(root, "proc/self/cgroup")?).ok_or_else(none)?;
+        let mount = PathBuf::from(OsStr::from_bytes(&mount));
+        let own = Path::new(OsStr::from_bytes(own.strip_prefix(b"/").unwrap_or(&own)));
+        let mut above: Vec<&Path> = own.ancestors().collect();
+        above.reverse();
+        // All but its own, unless that is the root, which cannot be killed.
+        let above = above.iter().filter(|p| p.as_os_str().is_empty() || **p != own);
+        let mut last = none();
+        for folder in above.map(|p| mount.join(p)) {
+            remove_empty(&folder);
+            match OwnCgroup::below(&folder) {
+                Ok(made) => return Ok(made),
+                Err(e) => last = e,
             }
-            _ => {
-                let mut status = 0;
-                // SAFETY: our own child, a valid place for its status.
-                while unsafe { libc::waitpid(middle, &mut status, 0) } < 0
-                    && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
-                {}
-                // SAFETY: the descriptor changes its owner.
-                Ok(Guard { pipe: Some(unsafe { File::from_raw_fd(write.into_raw_fd()) }) })
-            }
         }
+        Err(last)
     }
 
-    /// Ends the guard; it writes nothing.
-    pub fn dismiss(mut self) {
-        if let Some(mut pipe) = self.pipe.take() {
-            let _ = pipe.write_all(b"x");
+    fn below(folder: &Path) -> SysResult<OwnCgroup> {
+        let failed = |path: &Path, e| SysError::io(format!("make the guard's cgroup {}", path.display()), e);
+        let name = format!("{PREFIX}{}", crate::process::own_pid());
+        let path = folder.join(&name);
+        match std::fs::create_dir(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(&path, e)),
+            _ => {}
+        }
+        let open = |path: PathBuf| OpenOptions::new().write(true).open(&path).map_err(|e| failed(&path, e));
+        let opened = || {
+            Ok(OwnCgroup {
+                procs: open(path.join("cgroup.procs"))?,
+                procs_above: open(folder.join("cgroup.procs"))?,
+                above: File::open(folder).map_err(|e| failed(folder, e))?,
+                name: CString::new(name).map_err(|_| failed(&path, std::io::ErrorKind::InvalidInput.into()))?,
+            })
+        };
+        opened().inspect_err(|_| drop(std::fs::remove_dir(&path)))
+    }
+}
+
+/// Removes what guards have left behind that could not do so themselves; the kernel keeps those with processes.
+fn remove_empty(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
+            let _ = std::fs::remove_dir(entry.path());
         }
     }
 }
 
-/// The guard's whole life.
-///
-/// # Safety
-/// Only in a freshly forked child.
-unsafe fn wait_and_write(read: RawFd, files: &[File], kept: &[RawFd]) -> ! {
-    // SAFETY: plain calls on valid arguments.
-    unsafe {
-        libc::setsid();
-        libc::prctl(libc::PR_SET_NAME, c"tare-guard".as_ptr());
-        // Nobody's Ctrl-C ends it, and it holds open nothing but what it needs: no lock, no terminal, no pipe.
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::sigprocmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-        let mut from = 0u32;
-        for fd in kept {
-            let fd = *fd as u32;
-            if fd > from {
-                close_between(from, fd - 1);
-            }
-            from = fd + 1;
+impl Guard {
+    /// Starts the guard.
+    ///
+    /// # Errors
+    /// If a file cannot be opened, or no process or cgroup be made.
+    pub fn start(files: &[PathBuf], limits: &Limits) -> SysResult<Guard> {
+        if files.len() > MOST {
+            return Err(SysError::io("guard", std::io::ErrorKind::ArgumentListTooLong.into()));
         }
-        close_between(from, u32::MAX);
-        let mut byte = 0u8;
+        let opened =
+            |p: &PathBuf, how: &OpenOptions| how.open(p).map_err(|e| SysError::io(format!("open {}", p.display()), e));
+        let (to_write, to_read) = (OpenOptions::new().write(true).clone(), OpenOptions::new().read(true).clone());
+        let files = files.iter().map(|p| opened(p, &to_write)).collect::<SysResult<_>>()?;
+        let mut ends = [0; 2];
+        // SAFETY: room for two descriptors.
+        if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
+            return Err(SysError::last("make a pipe"));
+        }
+        // SAFETY: both were just made and belong to nobody else.
+        let (read, write) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
+        let needs = Needs {
+            read,
+            files,
+            stat: opened(&PathBuf::from(format!("/proc/{}/stat", crate::process::own_pid())), &to_read)?,
+            while_exists: limits.while_exists.as_ref().map(|p| opened(p, &to_read)).transpose()?,
+            cgroup: limits.own_cgroup.then(OwnCgroup::make).transpose()?,
+            beyond: i64::try_from(limits.beyond.as_millis()).unwrap_or(i64::MAX / 2),
+        };
+        let started = needs.start();
+        if let (Err(_), Some(cgroup)) = (&started, &needs.cgroup) {
+            // SAFETY: a valid descriptor and a C string.
+            unsafe { libc::unlinkat(cgroup.above.as_raw_fd(), cgroup.name.as_ptr(), libc::AT_REMOVEDIR) };
+        }
+        started?;
+        // SAFETY: the descriptor changes its owner.
+        let pipe = unsafe { File::from_raw_fd(write.into_raw_fd()) };
+        PIPE.store(pipe.as_raw_fd(), Ordering::Relaxed);
+        Ok(Guard { pipe: Some(pipe) })
+    }
+
+    fn last_word(mut self, word: u8) {
+        if let Some(mut pipe) = self.pipe.take() {
+            PIPE.store(-1, Ordering::Relaxed);
+            let _ = pipe.write_all(&[word]);
+        }
+    }
+
+    /// Ends the guard; it writes nothing.
+    pub fn dismiss(self) {
+        self.last_word(DISMISSED);
+    }
+
+    /// Leaves the guard behind: it writes when the limit has passed, whatever becomes of this process.
+    pub fn keep(self) {
+        self.last_word(KEPT);
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if self.pipe.is_some() {
+            PIPE.store(-1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Needs {
+    fn kept(&self) -> Vec<RawFd> {
+        let cgroup = self.cgroup.iter().flat_map(|c| [&c.procs_above, &c.above]);
+        let files = self.files.iter().chain([&self.stat]).chain(&self.while_exists).chain(cgroup);
+        let mut kept: Vec<RawFd> = files.map(AsRawFd::as_raw_fd).chain([self.read.as_raw_fd()]).collect();
+        kept.sort_unstable();
+        kept
+    }
+
+    /// Two forks: the guard becomes a child of init, so that a measurement, which ends what a program leaves behind among
+    /// its own children, does not see it.
+    fn start(&self) -> SysResult<()> {
+        const NO_CGROUP: i32 = 2;
+        let kept = self.kept();
+        // SAFETY: the child makes only async-signal-safe calls (fork(2) is one on Linux) on memory that is its own copy.
+        let middle = unsafe { libc::fork() };
+        if middle < 0 {
+            return Err(SysError::last("fork the guard"));
+        }
+        if middle == 0 {
+            // SAFETY: as above; nobody else in this process touches `self`.
+            unsafe {
+                if let Some(cgroup) = &self.cgroup
+                    && libc::write(cgroup.procs.as_raw_fd(), c"0".as_ptr().cast(), 1) != 1
+                {
+                    libc::_exit(NO_CGROUP);
+                }
+                match libc::fork() {
+                    0 => self.wait_and_write(&kept),
+                    -1 => libc::_exit(1),
+                    _ => libc::_exit(0),
+                }
+            }
+        }
+        let mut status = 0;
+        // SAFETY: our own child, a valid place for its status.
+        while unsafe { libc::waitpid(middle, &mut status, 0) } < 0 {
+            if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+                return Err(SysError::last("wait for the start of the guard"));
+            }
+        }
+        let failed = |what: &str, code| Err(SysError::io(what, std::io::Error::from_raw_os_error(code)));
+        match (libc::WIFEXITED(status), libc::WEXITSTATUS(status)) {
+            (true, 0) => Ok(()),
+            (true, NO_CGROUP) => failed("move the guard to a cgroup of its own", libc::EACCES),
+            _ => failed("fork the guard", libc::EAGAIN),
+        }
+    }
+
+    /// The guard's whole life.
+    ///
+    /// # Safety
+    /// Only in a freshly forked child.
+    unsafe fn wait_and_write(&self, kept: &[RawFd]) -> ! {
+        // SAFETY: plain calls on valid arguments.
+        unsafe {
+            libc::setsid();
+            libc::prctl(libc::PR_SET_NAME, c"tare-guard".as_ptr());
+            // Nobody's Ctrl-C ends it, and it holds open nothing but what it needs: no lock, no terminal, no pipe.
+            let mut all: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut all);
+            libc::sigprocmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+            let mut from = 0u32;
+            for fd in kept {
+                let fd = *fd as u32;
+                if fd > from {
+                    close_between(from, fd - 1);
+                }
+                from = fd + 1;
+            }
+            close_between(from, u32::MAX);
+            if self.wait() {
+                for file in &self.files {
+                    libc::write(file.as_raw_fd(), c"0\n".as_ptr().cast(), 2);
+                }
+            }
+            if let Some(cgroup) = &self.cgroup {
+                libc::write(cgroup.procs_above.as_raw_fd(), c"0".as_ptr().cast(), 1);
+                libc::unlinkat(cgroup.above.as_raw_fd(), cgroup.name.as_ptr(), libc::AT_REMOVEDIR);
+            }
+            libc::_exit(0)
+        }
+    }
+
+    /// Waits until it is known whether to write.
+    ///
+    /// # Safety
+    /// Only in the guard: async-signal-safe calls.
+    unsafe fn wait(&self) -> bool {
+        let mut poll = libc::pollfd { fd: self.read.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let (mut deadline, mut kept) = (Some(now().saturating_add(self.beyond)), false);
+        let mut bytes = [0u8; 64];
         loop {
-            match libc::read(read, (&raw mut byte).cast(), 1) {
-                0 => break,
-                1 => libc::_exit(0),
-                _ if *libc::__errno_location() == libc::EINTR => {}
-                _ => break,
+            let left = deadline.map_or(i64::MAX, |d| (d - now()).max(0));
+            let left = if kept { left } else { left.min(LOOK) };
+            // SAFETY: one valid pollfd; a place for 64 bytes.
+            let n = unsafe {
+                libc::poll(&mut poll, 1, libc::c_int::try_from(left).unwrap_or(libc::c_int::MAX));
+                libc::read(self.read.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len())
+            };
+            if n == 0 && !kept {
+                return true;
+            }
+            if n == 0 {
+                // The pipe's end says nothing more.
+                poll.fd = -1;
+            }
+            for byte in bytes.iter().take(usize::try_from(n).unwrap_or(0)) {
+                match *byte {
+                    DISMISSED => return false,
+                    BEGINS => deadline = None,
+                    ENDS => deadline = Some(now().saturating_add(self.beyond)),
+                    KEPT => (kept, deadline) = (true, Some(now().saturating_add(self.beyond))),
+                    _ => {}
+                }
+            }
+            if deadline.is_some_and(|d| now() >= d) {
+                return !(kept && self.is_obsolete());
+            }
+            if !kept && self.is_stopped() {
+                return true;
             }
         }
-        for file in files {
-            libc::write(file.as_raw_fd(), c"0\n".as_ptr().cast(), 2);
+    }
+
+    /// Whether the file that the guard depends on is gone.
+    fn is_obsolete(&self) -> bool {
+        let Some(file) = &self.while_exists else { return false };
+        // SAFETY: all-zero is a valid stat, and fstat writes to it.
+        unsafe {
+            let mut stat: libc::stat = std::mem::zeroed();
+            libc::fstat(file.as_raw_fd(), &mut stat) == 0 && stat.st_nlink == 0
         }
-        libc::_exit(0)
+    }
+
+    /// Whether the process that it guards is stopped, as by Ctrl-Z. A debugger's stops (`t`) do not count.
+    fn is_stopped(&self) -> bool {
+        let mut text = [0u8; 512];
+        // SAFETY: room for 512 bytes.
+        let n = unsafe { libc::pread(self.stat.as_raw_fd(), text.as_mut_ptr().cast(), text.len(), 0) };
+        let text = text.get(..usize::try_from(n).unwrap_or(0)).unwrap_or_default();
+        // The name before it may hold anything.
+        let end = text.iter().rposition(|b| *b == b')');
+        end.and_then(|i| text.get(i + 2)) == Some(&b'T')
+    }
+}
+
+/// Milliseconds on a clock that goes on while the machine sleeps.
+fn now() -> i64 {
+    // SAFETY: an all-zero timespec is valid; the clock exists since Linux 2.6.39.
+    unsafe {
+        let mut t: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut t);
+        t.tv_sec.saturating_mul(1000).saturating_add(t.tv_nsec / 1_000_000)
     }
 }
 
@@ -122,7 +378,17 @@ unsafe fn close_between(first: u32, last: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
+    use std::sync::Mutex;
+    use std::time::Instant;
+
+    /// There is one guard in a process.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    fn limits(beyond: Duration) -> Limits {
+        Limits { beyond, while_exists: None, own_cgroup: false }
+    }
+
+    const LONG: Duration = Duration::from_secs(600);
 
     fn becomes(path: &PathBuf, wanted: &str) -> bool {
         let began = Instant::now();
@@ -135,20 +401,98 @@ mod tests {
         false
     }
 
+    fn files(dir: &Path) -> [PathBuf; 2] {
+        let files = [dir.join("a"), dir.join("b")];
+        files.iter().for_each(|f| std::fs::write(f, "1\n").unwrap());
+        files
+    }
+
     #[test]
     fn writes_when_nobody_dismisses_it() {
+        let _alone = ALONE.lock().unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let files = [dir.path().join("a"), dir.path().join("b")];
-        files.iter().for_each(|f| std::fs::write(f, "1\n").unwrap());
-        let guard = Guard::start(&files).unwrap();
+        let files = files(dir.path());
+        let guard = Guard::start(&files, &limits(LONG)).unwrap();
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), "1\n");
         drop(guard);
         assert!(files.iter().all(|f| becomes(f, "0")));
         std::fs::write(&files[0], "1\n").unwrap();
-        Guard::start(&files[..1]).unwrap().dismiss();
+        Guard::start(&files[..1], &limits(LONG)).unwrap().dismiss();
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), "1\n");
-        assert!(Guard::start(&[dir.path().join("none")]).is_err());
+        assert!(Guard::start(&[dir.path().join("none")], &limits(LONG)).is_err());
+    }
+
+    #[test]
+    fn writes_after_a_limit_but_not_within_a_sample() {
+        let _alone = ALONE.lock().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        let short = Duration::from_millis(200);
+        let guard = Guard::start(&files[..1], &limits(short)).unwrap();
+        let sample = Sample::begin();
+        std::thread::sleep(short * 3);
+        assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), "1\n");
+        drop(sample);
+        assert!(becomes(&files[0], "0"));
+        drop(guard);
+        // Left behind: it writes when the limit has passed, unless there is nothing to put back any more.
+        let journal = dir.path().join("journal");
+        for gone in [false, true] {
+            std::fs::write(&files[1], "1\n").unwrap();
+            std::fs::write(&journal, "").unwrap();
+            let limits = Limits { while_exists: Some(journal.clone()), ..limits(short) };
+            Guard::start(&files[1..], &limits).unwrap().keep();
+            if gone {
+                std::fs::remove_file(&journal).unwrap();
+                std::thread::sleep(short * 3);
+                assert_eq!(std::fs::read_to_string(&files[1]).unwrap(), "1\n");
+            } else {
+                assert!(becomes(&files[1], "0"));
+            }
+        }
+    }
+
+    /// The limit on processes lets the first fork through and not the second.
+    #[test]
+    fn a_guard_that_cannot_be_started_is_an_error() {
+        const USER: libc::uid_t = 54_321;
+        if crate::process::effective_uid() != 0 {
+            return;
+        }
+        let _alone = ALONE.lock().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let files = files(dir.path());
+        for path in files.iter().map(PathBuf::as_path).chain([dir.path()]) {
+            std::os::unix::fs::chown(path, Some(USER), None).unwrap();
+        }
+        let limit = |soft: libc::rlim_t| {
+            // SAFETY: valid structures.
+            unsafe {
+                let mut limit: libc::rlimit = std::mem::zeroed();
+                assert_eq!(libc::getrlimit(libc::RLIMIT_NPROC, &mut limit), 0);
+                let old = limit.rlim_cur;
+                limit.rlim_cur = soft;
+                assert_eq!(libc::setrlimit(libc::RLIMIT_NPROC, &limit), 0);
+                old
+            }
+        };
+        let (started, room) = std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                // The raw call changes this thread alone. It counts as the user's first process.
+                // SAFETY: no memory involved.
+                assert_eq!(unsafe { libc::syscall(libc::SYS_setresuid, USER, USER, USER) }, 0);
+                let old = limit(2);
+                let started = Guard::start(&files, &limits(LONG)).map(Guard::dismiss);
+                limit(3);
+                let room = Guard::start(&files, &limits(LONG)).map(Guard::dismiss);
+                limit(old);
+                (started, room)
+            });
+            thread.join().unwrap()
+        });
+        assert_eq!(started.unwrap_err().errno(), Some(libc::EAGAIN));
+        room.unwrap();
     }
 }

@@ -16,6 +16,7 @@ pub mod lock;
 pub mod mechanisms;
 pub mod noise;
 pub mod perf;
+pub mod pidfd;
 pub mod process;
 pub mod procfs;
 pub mod signals;

@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::{SysError, SysResult, clock, counter, cpu};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
 use tarebench_core::base::units::Nanos;
@@ -209,8 +209,7 @@ struct Lane {
 impl Lane {
     fn kill(&self) {
         if !self.reaped {
-            // SAFETY: a child that was started here and not yet waited for.
-            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+            let _ = crate::pidfd::signal(self.pidfd.as_fd(), libc::SIGKILL);
         }
     }
 

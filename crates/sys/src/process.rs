@@ -88,12 +88,23 @@ pub fn stat(pid: i32) -> Option<Stat> {
     parse_stat(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Whether a process is a descendant of another; a zombie counts.
+pub fn descends(pid: i32, ancestor: i32) -> bool {
+    // Deeper than any tree of processes that is not made to be deep.
+    const DEEPEST: usize = 1 << 16;
+    let parents = std::iter::successors(stat(pid), |s| stat(s.ppid)).map(|s| s.ppid);
+    parents.take(DEEPEST).any(|ppid| ppid == ancestor)
+}
+
 /// Sleeps; returns early if a signal comes.
 pub fn sleep(time: std::time::Duration) {
     let t = libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
     // SAFETY: a valid timespec; the remainder is not wanted.
     unsafe { libc::nanosleep(&t, std::ptr::null_mut()) };
 }
+
+/// Longest entry of the user database that is read.
+const LONGEST_ENTRY: usize = 16 << 20;
 
 /// Looks a user up by name or number, with all its groups.
 ///
@@ -102,25 +113,86 @@ pub fn sleep(time: std::time::Duration) {
 pub fn user(name: &str) -> SysResult<Identity> {
     let unknown = || SysError::format(format!("user `{name}`"), "a user of this machine", name.as_bytes());
     let c_name = CString::new(name).map_err(|_| unknown())?;
-    let mut buffer = vec![0 as libc::c_char; 16 * 1024];
-    let mut entry = std::mem::MaybeUninit::<libc::passwd>::zeroed();
-    let mut found: *mut libc::passwd = std::ptr::null_mut();
-    // SAFETY: all pointers are valid for the lengths given; on success `found` points to `entry`, whose strings lie in `buffer`.
-    unsafe {
-        let (len, out) = (buffer.len(), &mut found);
-        match name.parse::<u32>() {
-            Ok(uid) => libc::getpwuid_r(uid, entry.as_mut_ptr(), buffer.as_mut_ptr(), len, out),
-            Err(_) => libc::getpwnam_r(c_name.as_ptr(), entry.as_mut_ptr(), buffer.as_mut_ptr(), len, out),
-        };
+    let look = |entry: *mut libc::passwd, buffer: &mut [libc::c_char], out: *mut *mut libc::passwd| {
+        // SAFETY: all pointers are valid for the lengths given.
+        unsafe {
+            match name.parse::<u32>() {
+                Ok(uid) => libc::getpwuid_r(uid, entry, buffer.as_mut_ptr(), buffer.len(), out),
+                Err(_) => libc::getpwnam_r(c_name.as_ptr(), entry, buffer.as_mut_ptr(), buffer.len(), out),
+            }
+        }
+    };
+    look_up(look, unknown)
+}
+
+/// Home folder of the user that this process runs as, by the user database.
+fn database_home() -> Option<Vec<u8>> {
+    let look = |entry: *mut libc::passwd, buffer: &mut [libc::c_char], out: *mut *mut libc::passwd| {
+        // SAFETY: all pointers are valid for the lengths given.
+        unsafe { libc::getpwuid_r(effective_uid(), entry, buffer.as_mut_ptr(), buffer.len(), out) }
+    };
+    let unknown = || SysError::format("the home folder", "an entry for this user", b"");
+    look_up(look, unknown).ok().map(|user| user.home)
+}
+
+/// Calls a function of the user database with as large a buffer as it wants.
+fn look_up(
+    look: impl Fn(*mut libc::passwd, &mut [libc::c_char], *mut *mut libc::passwd) -> libc::c_int,
+    unknown: impl Fn() -> SysError,
+) -> SysResult<Identity> {
+    let mut buffer = vec![0 as libc::c_char; 1024];
+    loop {
+        let mut entry = std::mem::MaybeUninit::<libc::passwd>::zeroed();
+        let mut found: *mut libc::passwd = std::ptr::null_mut();
+        let code = look(entry.as_mut_ptr(), &mut buffer, &mut found);
+        if code == libc::ERANGE && buffer.len() < LONGEST_ENTRY {
+            buffer.resize(buffer.len() * 4, 0);
+            continue;
+        }
         if found.is_null() {
             return Err(unknown());
         }
-        let (uid, gid) = ((*found).pw_uid, (*found).pw_gid);
-        let user_name = CStr::from_ptr((*found).pw_name);
-        let mut count = 256;
-        let mut groups = vec![0u32; count as usize];
-        let n = libc::getgrouplist(user_name.as_ptr(), gid, groups.as_mut_ptr(), &mut count);
-        groups.truncate(usize::try_from(n).unwrap_or(0));
-        Ok(Identity { uid, gid, groups })
+        // SAFETY: `found` points to `entry`, whose strings lie in `buffer`.
+        return unsafe {
+            let bytes = |text: *const libc::c_char| CStr::from_ptr(text).to_bytes().to_vec();
+            let (uid, gid) = ((*found).pw_uid, (*found).pw_gid);
+            let (home, shell) = (bytes((*found).pw_dir), bytes((*found).pw_shell));
+            let groups = groups(CStr::from_ptr((*found).pw_name), gid);
+            let name = bytes((*found).pw_name);
+            Ok(Identity { uid, gid, groups, name, home, shell, new_privileges: false })
+        };
     }
+}
+
+/// All groups of a user.
+fn groups(user: &CStr, gid: u32) -> Vec<u32> {
+    let mut groups = vec![0u32; 64];
+    loop {
+        let mut count = libc::c_int::try_from(groups.len()).unwrap_or(libc::c_int::MAX);
+        // SAFETY: room for `count` groups; it is set to how many there are.
+        let fits = unsafe { libc::getgrouplist(user.as_ptr(), gid, groups.as_mut_ptr(), &mut count) } >= 0;
+        let count = usize::try_from(count).unwrap_or(0);
+        if fits {
+            groups.truncate(count);
+            return groups;
+        }
+        // NGROUPS_MAX is 65536; a database that claims more is not asked again.
+        if groups.len() > 65_536 {
+            return vec![gid];
+        }
+        groups.resize(count.max(groups.len() * 2), 0);
+    }
+}
+
+/// A folder by a variable of the environment, to keep files in. For root, one that belongs to another user is none: with sudo
+/// and HOME kept, files of root's would lie in that user's home.
+pub fn own_folder(variable: &str) -> Option<std::ffi::OsString> {
+    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::fs::MetadataExt;
+    let value = std::env::var_os(variable)?;
+    let owner = Path::new(&value).ancestors().find_map(|p| std::fs::metadata(p).ok()).map(|m| m.uid());
+    if effective_uid() != 0 || owner.is_none_or(|uid| uid == 0) {
+        return Some(value);
+    }
+    (variable == "HOME").then(database_home).flatten().map(std::ffi::OsString::from_vec)
 }

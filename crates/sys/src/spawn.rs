@@ -31,6 +31,14 @@ pub struct Identity {
     pub gid: u32,
     /// Supplementary groups.
     pub groups: Vec<u32>,
+    /// Login name.
+    pub name: Vec<u8>,
+    /// Home folder.
+    pub home: Vec<u8>,
+    /// Login shell.
+    pub shell: Vec<u8>,
+    /// Set-user-ID programs and file capabilities keep their effect (PR_SET_NO_NEW_PRIVS is not set).
+    pub new_privileges: bool,
 }
 
 /// Everything about a start that does not change from sample to sample, laid out for the kernel.
@@ -179,7 +187,9 @@ impl Launch {
         self.scheduling = Some(scheduling);
     }
 
-    /// Runs it as another user.
+    /// Runs it as another user, in a session of its own, with no descriptors but the standard streams.
+    ///
+    /// In the session of the terminal it could type into it (TIOCSTI), or take it over.
     pub fn identity(&mut self, identity: Identity) {
         self.identity = Some(identity);
     }
@@ -265,6 +275,8 @@ impl Drop for Stack {
 struct ChildArgs {
     launch: *const Launch,
     parent_is_free: bool,
+    /// The kernel has not reset the signal handlers.
+    has_handlers: bool,
     mask: *const libc::sigset_t,
     parent: libc::pid_t,
     failed_step: i32,
@@ -301,6 +313,12 @@ struct CloneArgs {
 }
 
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+/// Handlers are back at their defaults in the child (Linux 5.5): a signal that comes before the exec ends it, and no handler
+/// runs in memory that it shares with the parent.
+const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
+/// Signals that tare, or Rust's runtime, may have a handler for.
+const HANDLED: [libc::c_int; 7] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGCHLD, libc::SIGSEGV, libc::SIGBUS];
 
 /// Starts the program; returns when it has begun to execute (or could not).
 ///
@@ -317,11 +335,18 @@ pub fn spawn(launch: &Launch, cgroup: Option<BorrowedFd<'_>>, signals: &Signals)
     };
     // SAFETY: getpid has no preconditions.
     let parent = unsafe { libc::getpid() };
-    let mut args =
-        ChildArgs { launch, parent_is_free: false, mask: &signals.original, parent, failed_step: 0, errno: 0 };
+    let mut args = ChildArgs {
+        launch,
+        parent_is_free: false,
+        has_handlers: false,
+        mask: &signals.original,
+        parent,
+        failed_step: 0,
+        errno: 0,
+    };
     let mut pidfd: RawFd = -1;
     let mut clone = CloneArgs {
-        flags: (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64,
+        flags: (libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD) as u64 | CLONE_CLEAR_SIGHAND,
         pidfd: &raw mut pidfd as u64,
         exit_signal: libc::SIGCHLD as u64,
         stack: stack.base as u64,
@@ -332,15 +357,17 @@ pub fn spawn(launch: &Launch, cgroup: Option<BorrowedFd<'_>>, signals: &Signals)
         clone.flags |= CLONE_INTO_CGROUP;
         clone.cgroup = folder.as_raw_fd() as u64;
     }
-    // SAFETY: the stack is ours and big enough, `args` and what it points to outlive the call (vfork), all signals that
-    // have handlers are blocked (Signals::install), and child_main never returns.
+    // SAFETY: the stack is ours and big enough, `args` and what it points to outlive the call (vfork), and child_main never
+    // returns. No handler of ours runs in the child: clone3 has reset them all; after the older clone, the signals of
+    // Signals::install are blocked until the child has reset them, its first action.
     let r = unsafe {
         match arch::clone3(&clone, child_main, (&raw mut args).cast()) {
             // Container filters deny clone3 with ENOSYS; the older call lacks only the cgroup.
             r if r == -(libc::ENOSYS as isize) && cgroup.is_none() => {
                 let top = stack.base.cast::<u8>().add(stack.size);
+                args.has_handlers = true;
                 arch::clone(
-                    clone.flags | libc::SIGCHLD as u64,
+                    clone.flags & !CLONE_CLEAR_SIGHAND | libc::SIGCHLD as u64,
                     top.cast(),
                     &raw mut pidfd,
                     child_main,
@@ -407,7 +434,15 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
     // SAFETY: async-signal-safe calls on memory that the sleeping parent keeps valid. The system calls for ids are made
     // raw: glibc's wrappers would synchronise threads.
     unsafe {
-        if launch.own_group && libc::setpgid(0, 0) != 0 {
+        if (*args).has_handlers {
+            reset_handlers();
+        }
+        let apart = match launch.identity {
+            Some(_) => libc::setsid(),
+            None if launch.own_group => libc::setpgid(0, 0),
+            None => 0,
+        };
+        if apart < 0 {
             return Some(1);
         }
         for (number, file) in launch.stdio.iter().enumerate() {
@@ -439,15 +474,10 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
         if scheduled != 0 {
             return Some(4);
         }
-        if let Some(user) = &launch.identity {
-            let groups = libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr());
-            let (gid, uid) = (i64::from(user.gid), i64::from(user.uid));
-            if groups != 0
-                || libc::syscall(libc::SYS_setresgid, gid, gid, gid) != 0
-                || libc::syscall(libc::SYS_setresuid, uid, uid, uid) != 0
-            {
-                return Some(6);
-            }
+        if let Some(user) = &launch.identity
+            && !become_user(user)
+        {
+            return Some(6);
         }
         if let Some(cwd) = &launch.cwd
             && libc::chdir(cwd.as_ptr()) != 0
@@ -469,6 +499,50 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
         }
     }
     None
+}
+
+/// # Safety
+/// Only in a vfork child.
+unsafe fn reset_handlers() {
+    // SAFETY: async-signal-safe calls on valid structures; the child has a table of handlers of its own.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        for signal in HANDLED {
+            if libc::sigaction(signal, std::ptr::null(), &mut action) == 0 && action.sa_sigaction != libc::SIG_IGN {
+                action.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// Gives up what the parent's user has: ids, groups, capabilities, descriptors, keys.
+///
+/// # Safety
+/// Only in a vfork child.
+unsafe fn become_user(user: &Identity) -> bool {
+    const KEYCTL_JOIN_SESSION_KEYRING: i64 = 1;
+    // _LINUX_CAPABILITY_VERSION_3 of linux/capability.h, of the calling thread; then three words twice.
+    const HEADER: [u32; 2] = [0x2008_0522, 0];
+    const NONE: [u32; 6] = [0; 6];
+    // SAFETY: async-signal-safe calls on valid memory, made raw where glibc's wrappers would synchronise threads.
+    unsafe {
+        let (gid, uid) = (i64::from(user.gid), i64::from(user.uid));
+        if libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) != 0
+            || libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr()) != 0
+            || libc::syscall(libc::SYS_setresgid, gid, gid, gid) != 0
+            || libc::syscall(libc::SYS_setresuid, uid, uid, uid) != 0
+        {
+            return false;
+        }
+        // The change of user clears the permitted and effective sets (capabilities(7)), not the inheritable one.
+        if uid != 0 && libc::syscall(libc::SYS_capset, HEADER.as_ptr(), NONE.as_ptr()) != 0 {
+            return false;
+        }
+        // A session keyring of its own; a kernel or container without keys has none to give away.
+        let _ = libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
+        user.new_privileges || libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+    }
 }
 
 type ChildMain = unsafe extern "C" fn(*mut c_void) -> !;
@@ -643,6 +717,37 @@ mod tests {
             }
             assert_eq!(cpu::allowed().unwrap(), before, "{program}");
         }
+    }
+
+    /// A handler that ran in the child, between clone and exec, would leave its word in the memory that both share.
+    #[test]
+    fn signals_before_the_exec_are_the_childs_alone() {
+        use crate::signals::Signals;
+        use crate::wait::{reap, wait};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let signals = Signals::install().unwrap();
+        let (launch, done) = (Launch::new(Path::new("/bin/true"), [&b"true"[..]], []).unwrap(), AtomicBool::new(false));
+        // SAFETY: no preconditions.
+        let parent = unsafe { libc::gettid() };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let children = format!("/proc/self/task/{parent}/children");
+                while !done.load(Ordering::Relaxed) {
+                    let text = std::fs::read_to_string(&children).unwrap_or_default();
+                    for pid in text.split_whitespace().filter_map(|w| w.parse::<i32>().ok()) {
+                        let _ = crate::process::kill(pid, libc::SIGTERM);
+                    }
+                }
+            });
+            for _ in 0..400 {
+                if let Ok(child) = spawn(&launch, None, &signals) {
+                    wait(&child, None, &signals, &mut |_| {});
+                    reap(child.pid, true).unwrap();
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(signals.caught(), None, "a handler of the parent has run in the child");
     }
 
     #[test]

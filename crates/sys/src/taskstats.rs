@@ -171,6 +171,20 @@ fn parse_error(datagram: &[u8]) -> Option<i32> {
     })
 }
 
+/// Answers to earlier requests that are passed over.
+const MOST_STALE: usize = 64;
+
+/// What a datagram answers to the request of this number for this process: its record or an error number. `None` if it
+/// answers another one.
+fn answer_to(datagram: &[u8], sequence: u32, pid: i32) -> Option<Result<Record, i32>> {
+    if u32_at(datagram, 8)? != sequence {
+        return None;
+    }
+    let mut found = None;
+    parse_records(datagram, |r| found = found.or(Some(r).filter(|r| r.whole_process && r.id == pid)));
+    Some(found.ok_or_else(|| parse_error(datagram).unwrap_or(libc::EPROTO)))
+}
+
 /// A generic netlink socket to the family TASKSTATS.
 struct Socket {
     fd: OwnedFd,
@@ -277,18 +291,22 @@ impl Query {
     /// The system's.
     pub fn process(&mut self, pid: i32) -> SysResult<Option<Record>> {
         self.0.send(TASKSTATS_CMD_GET, CMD_ATTR_TGID, &pid.to_ne_bytes())?;
-        let n = self.0.receive(0)?;
-        let answer = self.0.buffer.get(..n).unwrap_or_default();
-        let mut found = None;
-        parse_records(answer, |r| found = Some(r));
-        match (found, parse_error(answer)) {
-            (Some(r), _) => Ok(Some(r)),
-            (None, Some(libc::ESRCH)) => Ok(None),
-            (None, error) => {
-                let error = std::io::Error::from_raw_os_error(error.unwrap_or(libc::EPROTO));
-                Err(SysError::io(format!("taskstats of process {pid}"), error))
+        // Of earlier requests, whose answers were not waited for, there may be a few.
+        for _ in 0..MOST_STALE {
+            let n = self.0.receive(0)?;
+            let answer = self.0.buffer.get(..n).unwrap_or_default();
+            match answer_to(answer, self.0.sequence, pid) {
+                None => {}
+                Some(Ok(record)) => return Ok(Some(record)),
+                Some(Err(libc::ESRCH)) => return Ok(None),
+                Some(Err(error)) => {
+                    let error = std::io::Error::from_raw_os_error(error);
+                    return Err(SysError::io(format!("taskstats of process {pid}"), error));
+                }
             }
         }
+        let error = std::io::Error::from_raw_os_error(libc::EPROTO);
+        Err(SysError::io(format!("taskstats of process {pid}"), error))
     }
 }
 
@@ -379,6 +397,19 @@ mod tests {
         a.extend(payload);
         a.resize(a.len().next_multiple_of(4), 0);
         a
+    }
+
+    #[test]
+    fn an_answer_is_that_to_the_last_question() {
+        let Ok(mut query) = Query::open() else { return };
+        let own = crate::process::own_pid();
+        // Answers that nobody has waited for: a record of another process, and an error.
+        for other in [1, i32::MAX] {
+            query.0.send(TASKSTATS_CMD_GET, CMD_ATTR_TGID, &i32::to_ne_bytes(other)).unwrap();
+        }
+        let record = query.process(own).unwrap().unwrap();
+        assert_eq!((record.id, record.whole_process), (own, true));
+        assert_eq!(query.process(i32::MAX).unwrap(), None);
     }
 
     #[test]

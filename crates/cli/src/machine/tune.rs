@@ -5,6 +5,7 @@ use crate::output::print;
 use clap::Args;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tarebench::host::access::Access;
 use tarebench::host::factors;
 use tarebench::host::factors::Machine;
@@ -49,10 +50,17 @@ pub struct WhatToTune {
     /// Also freeze processes of other users and sessions, except those that the machine needs
     #[arg(long)]
     freeze: bool,
+    /// Thaw what is frozen after SECONDS, restored or not
+    #[arg(long, value_name = "SECONDS", default_value_t = Choice::LIMIT.as_secs(), requires = "freeze",
+          value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
+    freeze_limit: u64,
     /// Freeze only these processes, by their ids
     #[arg(long, value_name = "PID", value_delimiter = ',', requires = "freeze", hide = true)]
     freeze_only: Option<Vec<i32>>,
 }
+
+/// Longest limit of freezing: 30 days.
+const MOST_SECONDS: u64 = 30 * 86_400;
 
 /// Which machine, and where its journal is.
 #[derive(Args)]
@@ -103,7 +111,8 @@ impl MachineArgs {
                 settings.map_err(|e| Failure::usage(e.to_string()).hint("list them with: `tare doctor`"))?
             }
         };
-        let freeze = what.freeze.then(|| Choice { only: what.freeze_only.clone() });
+        let limit = Duration::from_secs(what.freeze_limit);
+        let freeze = what.freeze.then(|| Choice { only: what.freeze_only.clone(), limit });
         Ok(Request { settings, freeze })
     }
 }
@@ -237,6 +246,10 @@ pub struct TuneAround {
     /// With --tune, also freeze other processes
     #[arg(long, requires = "tune")]
     freeze: bool,
+    /// With --freeze, thaw when no sample has been taken for SECONDS
+    #[arg(long, value_name = "SECONDS", default_value_t = Choice::LIMIT.as_secs(), requires = "freeze",
+          value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
+    freeze_limit: u64,
     /// Freeze only these processes, by their ids
     #[arg(long, value_name = "PID", value_delimiter = ',', requires = "freeze", hide = true)]
     freeze_only: Option<Vec<i32>>,
@@ -254,8 +267,9 @@ impl TuneAround {
             return Ok(None);
         }
         let (only, freeze, freeze_only) = (self.only.clone(), self.freeze, self.freeze_only.clone());
+        let freeze_limit = self.freeze_limit;
         let (access, state) = (self.machine.access(), self.machine.state()?);
-        let request = self.machine.request(&WhatToTune { only, freeze, freeze_only }, &access)?;
+        let request = self.machine.request(&WhatToTune { only, freeze, freeze_limit, freeze_only }, &access)?;
         let mut tuned = tune::tune(access, state, &request, &|| signals.caught().is_some())?;
         tuned.rest();
         let report = tuned.report();
@@ -288,6 +302,9 @@ impl TuneAround {
         }
         let restored = tuned.restore()?;
         eprintln!("tare: restored: {}", restored.summary());
+        for note in &restored.notes {
+            eprintln!("      {}", escape(note));
+        }
         if restored.is_whole() {
             return Ok(());
         }

@@ -130,7 +130,8 @@ pub struct ConditionArgs {
     /// Set a variable for the programs and hooks; it is stored, unlike all others
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub env: Vec<(String, String)>,
-    /// Run the programs as this user
+    /// Run the programs as this user, in a session of their own, with PATH, TERM, TZ and the locale of the environment
+    /// and what --env sets; USER:new-privileges lets set-user-ID programs take effect
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
     /// Do not kill leftover processes of a program

@@ -116,6 +116,11 @@ fn is_pausable_timer(unit: &str) -> bool {
     unit.ends_with(".timer") && !["mdcheck", "mdmonitor", "zfs", "btrfs"].iter().any(|k| unit.starts_with(k))
 }
 
+/// Whether a factor stops this unit: one of the above, a timer that may be paused, or irqbalance.
+pub(crate) fn is_stopped_by_a_factor(unit: &str) -> bool {
+    NON_CRITICAL_UNITS.contains(&unit) || is_pausable_timer(unit) || unit == "irqbalance.service"
+}
+
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         name: "daemons",

@@ -17,6 +17,7 @@ mod time;
 mod virtualization;
 
 pub use crate::factors::changes::changes;
+pub(crate) use crate::factors::daemons::is_stopped_by_a_factor;
 pub use crate::factors::daemons::{NON_CRITICAL, NON_CRITICAL_UNITS};
 pub use crate::factors::machine::{Busy, Machine, Process, format_cpu_list};
 pub use crate::factors::spec::{FactorSpec, Finding, Group, Privilege};

@@ -98,8 +98,8 @@ pub fn store_path(path: Option<&Path>) -> Result<PathBuf, StoreError> {
     match path {
         Some(p) => Ok(p.to_owned()),
         None => tarebench_store::default_path(
-            std::env::var_os("XDG_DATA_HOME").as_deref(),
-            std::env::var_os("HOME").as_deref(),
+            tarebench_sys::process::own_folder("XDG_DATA_HOME").as_deref(),
+            tarebench_sys::process::own_folder("HOME").as_deref(),
         ),
     }
 }

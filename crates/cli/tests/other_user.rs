@@ -1,0 +1,219 @@
+//! What a program that `tare run --user` starts has of the user who runs tare: nothing but what it was given.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::{is_root, run, skip, text};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+const UID: &str = "54321";
+
+/// A user of the machine with groups of its own, in a mount namespace where `/etc/passwd` and `/etc/group` say so.
+fn with_user(dir: &TempDir, groups: usize, home: &str) -> Command {
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap();
+    let passwd = format!("{passwd}guest:x:{UID}:{UID}:Guest:{home}:/bin/sh\n");
+    let group = std::fs::read_to_string("/etc/group").unwrap();
+    let more: String = (0..groups).map(|n| format!("guests{n}:x:{}:guest\n", 60_000 + n)).collect();
+    std::fs::write(dir.path().join("passwd"), passwd).unwrap();
+    std::fs::write(dir.path().join("group"), format!("{group}guest:x:{UID}:\n{more}")).unwrap();
+    let script = "mount --bind \"$0/passwd\" /etc/passwd && mount --bind \"$0/group\" /etc/group && exec \"$@\"";
+    common::via(
+        dir,
+        &["unshare", "--mount", "--propagation", "private", "sh", "-c", script, dir.path().to_str().unwrap()],
+    )
+}
+
+/// Runs a script as the user once and gives what it wrote.
+fn said(mut c: Command, dir: &TempDir, options: &[&str], script: &str) -> String {
+    let out = dir.path().join("said");
+    let _ = std::fs::remove_file(&out);
+    c.args(["run", "-r1", "-w0", "--style", "none", "--no-account", "--output"]).arg(&out);
+    c.args(options).args(["--", "sh", "-c", script]);
+    run(&mut c, 0);
+    std::fs::read_to_string(out).unwrap()
+}
+
+fn status(said: &str) -> BTreeMap<&str, &str> {
+    said.lines().filter_map(|l| l.split_once(':')).map(|(k, v)| (k, v.trim())).collect()
+}
+
+#[test]
+fn ids_groups_and_capabilities_are_the_users() {
+    if !is_root() {
+        return skip("needs root, for --user");
+    }
+    let dir = common::folder();
+    // More groups than one call of getgrouplist was given room for.
+    let said_by = |options: &[&str]| {
+        // Root with everything, inheritable capabilities too.
+        let c = with_user(&dir, 300, "/tmp");
+        said(c, &dir, options, "cat /proc/self/status")
+    };
+    let text = said_by(&["--user", "guest"]);
+    let of = status(&text);
+    assert_eq!(of["Uid"], [UID; 4].join("\t"));
+    assert_eq!(of["Gid"], [UID; 4].join("\t"));
+    let groups: Vec<&str> = of["Groups"].split_whitespace().collect();
+    assert_eq!(groups.len(), 301, "{groups:?}");
+    assert!(!groups.contains(&"0"), "{groups:?}");
+    for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+        assert_eq!(of[set].trim_start_matches('0'), "", "{set}");
+    }
+    assert_eq!(of["NoNewPrivs"], "1");
+    let text = said_by(&["--user", "guest:new-privileges"]);
+    assert_eq!((status(&text)["Uid"].split('\t').next(), status(&text)["NoNewPrivs"]), (Some(UID), "0"));
+    let mut c = with_user(&dir, 1, "/tmp");
+    let out = run(c.args(["run", "-r1", "--user", "guest:x", "--", "true"]), 2);
+    assert!(common::text(&out.stderr).contains("USER:new-privileges"), "{}", common::text(&out.stderr));
+}
+
+#[test]
+fn inheritable_capabilities_of_roots_end() {
+    if !is_root() {
+        return skip("needs root, for --user");
+    }
+    let dir = common::folder();
+    let c = common::via(&dir, &["setpriv", "--inh-caps=+net_admin,+sys_admin"]);
+    let text = said(c, &dir, &["--user", "nobody"], "cat /proc/self/status");
+    assert_eq!(status(&text)["CapInh"].trim_start_matches('0'), "", "{text}");
+}
+
+#[test]
+fn its_session_is_its_own_and_it_has_no_other_descriptors() {
+    if !is_root() {
+        return skip("needs root, for --user");
+    }
+    let dir = common::folder();
+    // Descriptor 7 is a file that only root may open; the input is inherited, as with a terminal.
+    let c = common::via(&dir, &["sh", "-c", "exec \"$@\" 7</etc/shadow", "sh"]);
+    let script = "cut -d' ' -f1,5,6,7 /proc/$$/stat; ls /proc/$$/fd | tr '\\n' ' '; cat <&7 2>/dev/null | wc -c";
+    let text = said(c, &dir, &["--user", "nobody", "--input", "inherit"], script);
+    let mut lines = text.lines();
+    let numbers: Vec<&str> = lines.next().unwrap().split(' ').collect();
+    assert_eq!(numbers[0], numbers[1], "its own group: {text}");
+    assert_eq!(numbers[0], numbers[2], "its own session: {text}");
+    assert_eq!(numbers[3], "0", "no controlling terminal: {text}");
+    assert_eq!(lines.next().unwrap().trim(), "0 1 2 0", "{text}");
+}
+
+#[test]
+fn its_environment_is_the_users_and_what_was_asked_for() {
+    if !is_root() {
+        return skip("needs root, for --user");
+    }
+    let dir = common::folder();
+    let secrets = [
+        "XDG_RUNTIME_DIR",
+        "SSH_AUTH_SOCK",
+        "SUDO_USER",
+        "SUDO_COMMAND",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "XAUTHORITY",
+        "AWS_SECRET_ACCESS_KEY",
+        "TARE_DB",
+        "MAIL",
+        "GIVEN",
+    ];
+    // A long entry: its home alone has more than the C library's usual buffer.
+    let home = format!("/tmp/{}", "h".repeat(20_000));
+    let mut c = with_user(&dir, 1, &home);
+    for name in secrets {
+        c.env(name, "of root");
+    }
+    c.env("TARE_DB", dir.path().join("tare.db")).env("LC_TIME", "C").env("TERM", "dumb").env("SHELL", "/bin/rootshell");
+    let options = ["--user", "guest", "--env", "GIVEN=by hand", "--env", "SSH_AUTH_SOCK=/given", "--env", "USER=other"];
+    let text = said(c, &dir, &options, "env");
+    let env: BTreeMap<&str, &str> = text.lines().filter_map(|l| l.split_once('=')).collect();
+    for name in secrets.iter().filter(|n| !["GIVEN", "SSH_AUTH_SOCK"].contains(n)) {
+        assert_eq!(env.get(name), None, "{name}");
+    }
+    assert_eq!(env["HOME"], home);
+    assert_eq!((env["LOGNAME"], env["SHELL"], env["USER"]), ("guest", "/bin/sh", "other"));
+    assert_eq!((env["GIVEN"], env["SSH_AUTH_SOCK"]), ("by hand", "/given"));
+    assert_eq!((env["LC_TIME"], env["TERM"]), ("C", "dumb"));
+    assert_eq!(text.lines().filter(|l| l.starts_with("USER=")).count(), 1);
+    assert_eq!(env["TARE_ITERATION"], "0");
+    // Without another user, nothing is taken away.
+    let mut c = common::tare(&dir);
+    c.env("AWS_SECRET_ACCESS_KEY", "mine").env("SSH_AUTH_SOCK", "/mine");
+    let text = said(c, &dir, &[], "env");
+    assert!(text.contains("AWS_SECRET_ACCESS_KEY=mine") && text.contains("SSH_AUTH_SOCK=/mine"), "{text}");
+}
+
+#[test]
+fn set_user_id_programs_have_no_effect_unless_asked_for() {
+    if !is_root() {
+        return skip("needs root, for --user");
+    }
+    let dir = common::folder();
+    let id = dir.path().join("id");
+    std::fs::copy("/usr/bin/id", &id).unwrap();
+    run(Command::new("chmod").arg("4755").arg(&id), 0);
+    let nosuid = run(Command::new("findmnt").args(["-no", "OPTIONS", "-T"]).arg(&id), 0);
+    if text(&nosuid.stdout).contains("nosuid") {
+        return skip("needs a temporary folder where set-user-ID programs work");
+    }
+    let script = format!("{} -u", id.display());
+    let by = |user: &str| said(common::tare(&dir), &dir, &["--user", user], &script);
+    assert_eq!(by("nobody").trim(), "65534");
+    assert_eq!(by("nobody:new-privileges").trim(), "0");
+}
+
+#[test]
+fn it_cannot_type_into_the_terminal_of_root() {
+    if !is_root() || Command::new("script").arg("--version").output().is_err() {
+        return skip("needs root and script(1)");
+    }
+    let dir = common::folder();
+    // TIOCSTI with the terminal inherited: the character is refused. Old kernels, and those that allow it, are asked for it.
+    let typist = "import fcntl, termios\ntry:\n fcntl.ioctl(0, termios.TIOCSTI, b'!')\n print('typed')\nexcept OSError as e:\n \
+                  print('refused', e.errno)\ntry:\n open('/dev/tty')\n print('terminal')\nexcept OSError as e:\n print('none')\n";
+    let file = dir.path().join("typist.py");
+    std::fs::write(&file, typist).unwrap();
+    if Command::new("python3").arg("--version").output().is_err() {
+        return skip("needs python3");
+    }
+    let (out, db) = (dir.path().join("typed"), dir.path().join("tare.db"));
+    let line = format!(
+        "{} run --db {} -r1 -w0 --style none --no-account --input inherit --user nobody --output {} -- python3 {}",
+        common::TARE,
+        db.display(),
+        out.display(),
+        file.display()
+    );
+    let mut c = Command::new("script");
+    let done = c.args(["-qec", &line]).arg(dir.path().join("typescript")).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stdout));
+    let said = std::fs::read_to_string(out).unwrap();
+    assert!(said.starts_with("refused") && said.ends_with("none\n"), "{said}");
+}
+
+#[test]
+fn root_keeps_no_files_in_the_home_of_another() {
+    if !is_root() {
+        return skip("needs root");
+    }
+    let (dir, home) = (common::folder(), common::folder());
+    std::os::unix::fs::chown(home.path(), Some(65534), Some(65534)).unwrap();
+    // Root's own home, by the user database, is a folder of this test.
+    let own = dir.path().join("root-home");
+    std::fs::create_dir(&own).unwrap();
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap();
+    let root = passwd.lines().map(|l| match l.strip_prefix("root:x:0:0:root:") {
+        Some(_) => format!("root:x:0:0:root:{}:/bin/sh\n", own.display()),
+        None => format!("{l}\n"),
+    });
+    std::fs::write(dir.path().join("passwd"), root.collect::<String>()).unwrap();
+    let script = "mount --bind \"$0/passwd\" /etc/passwd && exec \"$@\"";
+    let path = dir.path().to_str().unwrap();
+    let mut c = common::via(&dir, &["unshare", "--mount", "--propagation", "private", "sh", "-c", script, path]);
+    c.env("HOME", home.path()).env_remove("XDG_DATA_HOME").env_remove("TARE_DB");
+    run(c.args(["run", "-r1", "-w0", "--style", "none", "--no-account", "--", "true"]), 0);
+    let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().flatten().map(|e| e.path()).collect();
+    assert_eq!(left, [Path::new(""); 0], "nothing of root's in the other user's home");
+    assert!(own.join(".local/share/tarebench/tare.db").exists());
+}

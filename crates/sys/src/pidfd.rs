@@ -1,0 +1,67 @@
+//! Signals to a process that may have ended, so that none reaches another one that has its number by then.
+
+use crate::{SysError, SysResult};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// A descriptor of a process: it stands for this one, whatever becomes of its number. Closed on exec.
+///
+/// # Errors
+/// ESRCH if there is none; ENOSYS before Linux 5.3.
+pub fn open(pid: i32) -> SysResult<OwnedFd> {
+    // SAFETY: no memory involved; the new descriptor is ours.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+        if fd < 0 {
+            return Err(SysError::last(format!("open process {pid}")));
+        }
+        Ok(OwnedFd::from_raw_fd(fd as i32))
+    }
+}
+
+/// Sends a signal to it.
+///
+/// # Errors
+/// ESRCH if it has been reaped.
+pub fn signal(process: BorrowedFd<'_>, signal: i32) -> SysResult<()> {
+    let none = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: a valid descriptor; without siginfo it is as with kill(2).
+    if unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, none, 0) } != 0 {
+        return Err(SysError::last(format!("send signal {signal}")));
+    }
+    Ok(())
+}
+
+/// Sends a signal to the process of this number if it is the one that is meant, which `is_meant` finds out by the number.
+///
+/// Whatever has the number while `is_meant` looks is what the descriptor stands for, or the latter has ended and the signal
+/// reaches nobody. Returns whether it was sent.
+///
+/// # Errors
+/// The system's; none if the process is gone.
+pub fn signal_if(pid: i32, number: i32, is_meant: impl Fn() -> bool) -> SysResult<bool> {
+    let gone = |e: SysError| if e.errno() == Some(libc::ESRCH) { Ok(false) } else { Err(e) };
+    match open(pid) {
+        Err(e) => gone(e),
+        Ok(_) if !is_meant() => Ok(false),
+        Ok(process) => signal(process.as_fd(), number).map(|()| true).or_else(gone),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_reaches_only_what_is_meant() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id() as i32;
+        let fd = open(pid).unwrap();
+        assert!(!signal_if(pid, 9, || false).unwrap());
+        assert!(child.try_wait().unwrap().is_none(), "not meant, so it lives");
+        assert!(signal_if(pid, 9, || true).unwrap());
+        child.wait().unwrap();
+        // Reaped: its number is free, and means nobody.
+        assert_eq!(signal(fd.as_fd(), 9).unwrap_err().errno(), Some(libc::ESRCH));
+        assert!(!signal_if(pid, 0, || unreachable!("there is no such process")).unwrap());
+    }
+}
