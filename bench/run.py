@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares tare with a bare C loop, hyperfine and perf stat, interleaved, and prints Markdown (docs/benchmarks.md).
 
-What is compared is the figure that each reports for one program, so what is measured is the measuring: the nearer
-to the bare loop, the less a tool adds. Rounds are interleaved, as a machine drifts; ratios are within a round, as rounds differ.
+For one program, the elapsed time that each tool reports is compared with that of the bare loop: the closer, the less the tool
+adds. The tools are interleaved, because the machine drifts; ratios are within a round, because rounds differ.
 
-Arguments: the parts wanted, of spawn, fixed, images, own, computing, watch, empty, noise, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+Arguments: the parts to run, of spawn, fixed, images, own, computing, watch, empty, noise, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
 """
 import datetime
@@ -45,7 +45,7 @@ def output(*command, **more):
 
 
 def hyperfine():
-    """The current version, built once; the distribution's if that cannot be had."""
+    """The current version, built once; the distribution's version if it cannot be built."""
     own = ROOT / "target/peers/bin/hyperfine"
     if not own.exists():
         note(f"building hyperfine {HYPERFINE}")
@@ -55,7 +55,7 @@ def hyperfine():
 
 
 def tare(work, *arguments):
-    """The document of a run. With a store, as a user's run has one."""
+    """The JSON of a run. With a store, because a user's run has one."""
     return json.loads(output(TARE, "run", "--json", "--db", f"{work}/tare.db", *arguments))
 
 
@@ -83,7 +83,7 @@ def by_hyperfine(work, runs, command):
 
 
 def by_perf(_work, runs):
-    """Mean only: perf stat keeps no single times."""
+    """The mean: perf stat does not report single times."""
     text = subprocess.run(["perf", "stat", "-r", str(runs), TRUE], check=True, capture_output=True, text=True,
                           env={**os.environ, "LC_ALL": "C"}).stderr
     return float(re.search(r"([\d.]+) \+- [\d.]+ seconds time elapsed|([\d.]+)\s+seconds time elapsed", text)[1]) * 1e9
@@ -121,7 +121,7 @@ def spawn_part(work):
     for number in range(ROUNDS):
         note(f"round {number + 1} of {ROUNDS}: load {os.getloadavg()[0]:.2f}")
         medians, loops = {}, {}
-        # Each round begins with another tool, so that none always follows the same one.
+        # Each round begins with another tool, so that no tool always follows the same one.
         for name in names[number % len(names):] + names[:number % len(names)]:
             values, loop = in_turn(work, tools[name])
             medians[name], loops[name] = statistics.median(values), statistics.median(loop)
@@ -165,7 +165,7 @@ def processes():
 
 
 def crowd(target):
-    """Idle processes, until there are so many in all."""
+    """Starts idle processes until the machine has `target` processes."""
     idle = []
     while processes() < target:
         idle += [subprocess.Popen(["sleep", "600"]) for _ in range(max(1, target - processes()))]
@@ -181,7 +181,7 @@ def disperse(idle):
 
 def images_part(work):
     print("\n## Snapshots: reading all processes before and after a sample\n")
-    print("None of it falls inside the elapsed time. Idle processes are started until there are so many. Medians of "
+    print("None of it falls inside the elapsed time. Idle processes are started to reach each number. Medians of "
           "20 samples, ms.\n")
     print("| processes | before | after | together | at most, of the 20 | wanted |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: |")
@@ -225,9 +225,9 @@ def own_part(work):
 
 
 def fixed_part(work):
-    """What a run costs beside its samples: the command's elapsed and CPU time less the samples' elapsed time."""
+    """The cost of a run outside its samples: the command's elapsed and CPU time minus the samples' elapsed time."""
     print("\n## Fixed time of a run\n")
-    print(f"The whole of `tare run -w 0 -r 1 -- {TRUE}` less its sample; {TURNS} interleaved rounds, quartiles in ms.\n")
+    print(f"Elapsed time of `tare run -w 0 -r 1 -- {TRUE}` minus its sample; {TURNS} interleaved rounds, quartiles in ms.\n")
     print("| options | elapsed | lower | upper | CPU time | wanted |")
     print("| --- | ---: | ---: | ---: | ---: | --- |")
     cases = {"–": [], "`--no-account`": ["--no-account"], "`--no-account --no-images`": ["--no-account", "--no-images"]}
@@ -246,7 +246,7 @@ def fixed_part(work):
 
 
 def watch_part(work):
-    """What a recording costs, its beginning and end left out: a longer one less a shorter one."""
+    """The cost of a recording without its begin and end: that of a longer one minus that of a shorter one."""
     print("\n## Passive profiling\n")
     print("`tare profile --watch`, a snapshot each second, or less often to cost at most 0.05% of a CPU; CPU time of a longer recording minus that of a shorter one.\n")
     print("| processes | CPU time, ms a second | share of one CPU | wanted |")
@@ -271,7 +271,7 @@ def watch_part(work):
 
 
 def computing_part(work):
-    """A program that only computes: is it any slower under tare?"""
+    """Whether a program that only computes is slower under tare."""
     print("\n## A program that only computes\n")
     note("a program that only computes")
     count = "20"
@@ -290,7 +290,7 @@ def computing_part(work):
 
 
 def empty_part(work):
-    """What an empty function costs by tare's library and by Google Benchmark: what each adds to a call, and to a measurement."""
+    """What tare's library and Google Benchmark add to the call of an empty function, and to an empty measurement."""
     print("\n## An empty function\n")
     if not pathlib.Path("/usr/include/benchmark/benchmark.h").exists():
         print("Google Benchmark is not installed (libbenchmark-dev).")
@@ -313,9 +313,9 @@ def empty_part(work):
         report = json.loads(output(f"{work}/by_google", "--benchmark_format=json", "--benchmark_min_time=0.2"))
         times = {b["name"].split("/")[0]: b["real_time"] for b in report["benchmarks"]}
         rows["Google Benchmark"].append([times["call"], times["timed"]])
-    print(f"Medians of {ROUNDS * 2} interleaved rounds. A call: in a loop, the loop included. A measurement: what is seen where a single\n"
-          "call is measured by itself (tare: clock, call, clock; Google Benchmark: `PauseTiming`, `ResumeTiming` in the loop).\n"
-          "tare gives the fastest trial of a round, Google Benchmark the mean of one.\n")
+    print(f"Medians of {ROUNDS * 2} interleaved rounds. A call: in a loop, the loop included. A measurement: the time of a single\n"
+          "measured call (tare: clock, call, clock; Google Benchmark: `PauseTiming`, `ResumeTiming` in the loop).\n"
+          "tare reports the fastest trial of a round, Google Benchmark the mean of a round.\n")
     print("| | a call, ns | a measurement, ns |\n| --- | ---: | ---: |")
     for name, times in rows.items():
         print(f"| {name} | {statistics.median(t[0] for t in times):.3f} | {statistics.median(t[1] for t in times):.1f} |")
@@ -324,8 +324,8 @@ def empty_part(work):
 
 
 def ticks(detours, window, period):
-    """Of detours (begin, length; ns) what comes at the one moment of each period at which most comes: how many a second of the time
-    that the loop had the CPU, and their median length."""
+    """Finds the tick among detours (begin, length; ns): those at the moment of each period at which most detours occur. Returns their
+    number per second of the loop's CPU time, and their median length."""
     bins = 100
 
     def place(start):
@@ -339,7 +339,7 @@ def ticks(detours, window, period):
     for start, length in detours:
         if (place(start) + bins + 1 - best) % bins < 3 and (not found or start - found[-1][0] > period / 2):
             found.append((start, length))
-    # Something else had the CPU.
+    # Another task had the CPU.
     away = sum(length for _, length in detours if length > period / 4)
     return len(found) / (window - away) * 1e9, statistics.median(length for _, length in found if length <= period / 4)
 
@@ -354,7 +354,7 @@ def noise_by_loop(work, cpu, period, _tick):
 
 
 def noise_by_tare(work, cpu, period, tick):
-    """The same of phases of a microsecond, from its detours."""
+    """The same from the detours of phases of a microsecond, measured by tare."""
     store = pathlib.Path(work, "noise.db")
     store.unlink(missing_ok=True)
     document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "1us", "--for", "3s", "--no-explain",
@@ -367,7 +367,7 @@ def noise_by_tare(work, cpu, period, tick):
 
 
 def noise_by_record(_work, cpu, _period, _tick):
-    """Timer interrupts by the kernel's own record: the rate of all, and their mean."""
+    """Timer interrupts from the kernel events: their rate and mean length."""
     document = json.loads(output(TARE, "noise", "--calibrations", "100", "--cpus", cpu, "--grain", "100us", "--for", "3s", "--json",
                                  "--db", "none"))
     by = document["grains"][0]["attribution"][0]["by"].get("value")
@@ -376,19 +376,19 @@ def noise_by_record(_work, cpu, _period, _tick):
 
 
 def noise_by_oslat(work, cpu, _period, tick):
-    """Steps of its loop that are at least half as long as a tick, of whatever cause: the rate, and the median, to a microsecond."""
+    """Steps of oslat's loop that are at least half as long as a tick, of any cause: their rate, and their median to a microsecond."""
     file = f"{work}/oslat.json"
     output("oslat", "-c", cpu, "-D", "3s", "-b", "1000", f"--json={file}")
     with open(file, encoding="utf-8") as f:
         thread = json.load(f)["thread"]["0"]
-    # What is over N - 1 µs and up to N is in bucket N.
+    # Bucket N has the steps above N - 1 µs and up to N µs.
     steps = sorted((int(us), count) for us, count in thread["histogram"].items() if int(us) > max(1, round(tick / 2e3)))
     lengths = [us * 1e3 - 500.0 for us, count in steps for _ in range(count)]
     return (len(lengths) / thread["duration"], statistics.median(lengths)) if lengths else None
 
 
 def noise_by_cyclictest(work, cpu):
-    """How late a real-time thread wakes up: the least, the mean and the most, ns."""
+    """How late a real-time thread wakes up: minimum, mean and maximum, in ns."""
     file = f"{work}/cyclictest.json"
     output("cyclictest", "-m", "-q", "-p", "90", "-t", "1", "-a", cpu, "-i", "1000", "-D", "3s", f"--json={file}")
     with open(file, encoding="utf-8") as f:
@@ -414,9 +414,9 @@ def noise_part(work):
         if shutil.which("cyclictest"):
             lateness.append(noise_by_cyclictest(work, cpu))
     print(f"CPU {cpu}, 3 s each, interleaved, {ROUNDS} rounds; this kernel's HZ is {1e9 / period:.0f}. Medians, and the median of the ratios within a\n"
-          "round (the least and the most). Ticks are what begins at the one time of each period at which most detours begin. The kernel's\n"
-          "record has all timer interrupts, without the way into them and out, and is itself part of them; the length is their mean.\n"
-          "oslat has no times: of its loop all steps that are at least half a tick long, to 1 µs.\n")
+          "round (minimum and maximum). Ticks are the detours at the moment of each period at which most detours begin. The\n"
+          "kernel events have all timer interrupts, without interrupt entry and exit overhead but with the cost of recording; the length is\n"
+          "their mean. oslat does not report when a step began: all steps of its loop of at least half a tick count, to 1 µs.\n")
     print("| | a second | / HZ | length, µs | / plain loop |\n| --- | ---: | ---: | ---: | ---: |")
 
     def ratio(values):
@@ -431,13 +431,13 @@ def noise_part(work):
               f"{statistics.median(f[1] for f, _ in both) / 1e3:.2f} | {ratio([f[1] / loop[1] for f, loop in both])} |")
     if lateness:
         least, mean, most = (statistics.median(row[i] for row in lateness) / 1e3 for i in range(3))
-        print(f"\ncyclictest (SCHED_FIFO, each millisecond) wakes up late by {least:.0f} µs at least, {mean:.0f} on average and {most:.0f} at most.")
+        print(f"\ncyclictest (SCHED_FIFO, each millisecond) wakes up {least:.0f} µs late at least, {mean:.0f} µs on average and {most:.0f} µs at most.")
 
 
 def model_part(work):
-    """What the model and its report take for ten million phases of noise, all in memory at once."""
+    """CPU time and memory of the model and its report for ten million phases of noise, which are in memory at once."""
     print("\n## Ten million phases\n")
-    print("`tare show` of the measurement: reading it, all tables, jobs on up to a million nodes with their intervals.\n")
+    print("`tare show` of the measurement: it reads it and computes all tables, with intervals for jobs on up to a million nodes.\n")
     print("| phases | CPU time, s | peak memory, MB | in the store, MB |")
     print("| --- | ---: | ---: | ---: |")
     rng = random.Random(1)
@@ -497,8 +497,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
-        print("# Benchmarks\n\nMade by `make -s bench >docs/benchmarks.md`; takes about ten minutes. Figures of one machine, "
-              "which was\nas busy as its load average says; the ratios are what to look at.")
+        print("# Benchmarks\n\nMade by `make -s bench >docs/benchmarks.md`; takes about ten minutes. The figures are from one "
+              "machine\nwith the load average given at the end; compare the ratios.")
         peer, have_perf = None, False
         if "spawn" in parts:
             peer, have_perf = spawn_part(work)

@@ -1,4 +1,4 @@
-/* The least that timing a program takes: posix_spawn and wait4 between two clock readings, and nothing else.
+/* The minimum that timing a program needs: posix_spawn and wait4 between two clock readings.
  * Usage: spawn_loop N PROGRAM [ARGUMENTS]; prints each elapsed time in ns, after all executions. */
 #define _GNU_SOURCE
 #include <spawn.h>
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: spawn_loop N PROGRAM [ARGUMENTS]\n");
         return 2;
     }
-    /* The first one, -1, fills the caches. */
+    /* Execution -1 only fills the caches. */
     for (int i = -1; i < n; i++) {
         pid_t pid;
         int status;

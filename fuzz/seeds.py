@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the fuzz targets (fuzz/seeds/) anew, after a change of a format: fuzz/seeds.py TARE.
+"""Generates the seeds of the fuzz targets (fuzz/seeds/) again, after a change of a format: fuzz/seeds.py TARE.
 
-Documents come from runs of the command, without what is of one machine; records of the kernel are built here.
+Documents come from runs of the command, without data that identifies the machine; the kernel's records are built here.
 """
 import copy
 import json

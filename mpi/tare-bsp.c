@@ -1,12 +1,13 @@
-/* A bulk-synchronous job, measured: every rank does the same piece of work, then all wait for the slowest at a barrier.
- * `tare noise bsp` starts this program and sets the result beside what one rank's noise predicts (docs/noise.md, "Many
- * nodes"). The work is tare's own loop, out of libtare.a.
+/* Measures a bulk-synchronous job: every rank does the same piece of work, then all wait for the slowest at a barrier.
+ * `tare noise bsp` starts this program and compares the result with the prediction from the noise of single ranks (docs/noise.md,
+ * "Many nodes"). The work is the loop of `tare noise`, from libtare.a.
  *
- * Measured interleaved, at most a tenth of a second of phases each, so that all see the same state of the machine:
- *   - alone: phases back to back, on all ranks at once, no barrier between them;
- *   - work and whole: phases with a barrier after each; until the rank's work is done, and until the barrier is passed;
+ * Three kinds of phases are interleaved in blocks of at most a tenth of a second, so that all meet the machine in the same state:
+ *   - alone: phases back to back, on all ranks at once, without barriers;
+ *   - work and whole: phases with a barrier after each; work is the time until the rank's work is done, whole until it has passed
+ *     the barrier;
  *   - empty: barriers without work.
- * Between two readings of the clock there is nothing but work and barrier.
+ * Between two readings of the clock there are only work and barrier.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +26,7 @@
 /* Iterations of a timing of the calibration (ICS'05, section 3.1), and timings of the clock alone. */
 #define ITERATIONS 1000000
 #define READINGS 10000
-/* Most phases: 2 GB a rank. */
+/* Maximum number of phases: 2 GB of memory per rank. */
 #define MOST 50000000
 
 enum { DONE = 0, USAGE = 2, FAILED = 4 };
@@ -36,7 +37,7 @@ struct options {
     const char *output; /* NULL: standard output */
 };
 
-/* What rank 0 is told of each. */
+/* What each rank reports to rank 0. */
 struct rank {
     char host[MPI_MAX_PROCESSOR_NAME];
     int32_t cpu;     /* where it ran at the end */
@@ -44,11 +45,11 @@ struct rank {
     double per_iteration, overhead;
 };
 
-/* Of each phase; ns. */
+/* Columns of times, one value for each phase, in ns. */
 enum { START, ALONE, WORK, WHOLE, EMPTY, COLUMNS };
 static int64_t *column[COLUMNS];
 
-/* The kernel's clock rather than a counter of cycles: one unit on all nodes, and one origin for the ranks of a node. */
+/* The kernel's clock, not the cycle counter: it has the same unit on all nodes, and the same origin for all ranks of a node. */
 static inline int64_t now(void)
 {
     struct timespec t;
@@ -99,7 +100,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The mean of the second decile of so many timings of a loop, ns; negative if there is no memory. */
+/* The mean of the second decile of the timings of the loop, in ns; negative if there is no memory. */
 static double second_decile(long timings, uint64_t iterations)
 {
     int64_t *each = malloc((size_t)timings * sizeof *each);
@@ -120,7 +121,7 @@ static double second_decile(long timings, uint64_t iterations)
     return sum / (double)(timings / 5 - timings / 10);
 }
 
-/* "1ms" in ns; negative if it is none. */
+/* A time such as "1ms", in ns; negative if the text is not a time. */
 static double length(const char *text)
 {
     static const struct {
@@ -151,7 +152,7 @@ static const char usage[] =
     "  -o FILE     where rank 0 writes the result [standard output]\n"
     "`tare noise bsp FILE` shows the result.\n";
 
-/* Why the arguments are none that can be followed, or NULL. */
+/* Why the arguments are invalid, or NULL. */
 static const char *parse(int argc, char **argv, struct options *o)
 {
     int option;
@@ -180,7 +181,7 @@ static const char *parse(int argc, char **argv, struct options *o)
     return optind == argc ? NULL : usage;
 }
 
-/* Memory for the durations that is there when they are measured. */
+/* Memory for the durations, mapped before they are measured. */
 static int prepare(long phases)
 {
     size_t bytes = (size_t)phases * sizeof(int64_t);
@@ -189,7 +190,7 @@ static int prepare(long phases)
         if (column[c] == NULL)
             return 0;
         memset(column[c], 0, bytes);
-        /* Not allowed to all; what is touched stays as a rule. */
+        /* Needs a privilege; without it, touched pages usually stay mapped. */
         (void)mlock(column[c], bytes);
     }
     return 1;
@@ -199,13 +200,13 @@ static void describe(struct rank *r)
 {
     int length = 0;
     MPI_Get_processor_name(r->host, &length);
-    /* A word in a line of the file. */
+    /* The name becomes a word in a line of the file. */
     for (char *c = r->host; *c != '\0'; c++)
         if (*c <= ' ' || *c > '~')
             *c = '?';
     cpu_set_t set;
     r->cpu = sched_getcpu();
-    /* More CPUs than the set has room for are some. */
+    /* With more CPUs than the set has room for, the rank may run on several. */
     r->allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : CPU_SETSIZE;
 }
 
@@ -231,7 +232,7 @@ static void write_rank(FILE *f, int number, const struct rank *r, long phases)
                 column[WORK][i], column[WHOLE][i], column[EMPTY][i]);
 }
 
-/* Rank after rank, so that rank 0 needs no more memory than the others. Whether all could be written. */
+/* Writes one rank after another, so that rank 0 needs no more memory than the others. Returns whether all was written. */
 static int gather(FILE *f, int rank, int ranks, const struct rank *own, long phases)
 {
     if (rank != 0) {
@@ -262,7 +263,7 @@ static int job(const struct options *o, FILE *f, int rank, int ranks)
             fprintf(stderr, "tare-bsp: rank %d has no memory for %ld phases: fewer by -p\n", rank, o->phases);
         return FAILED;
     }
-    /* All at once, as they will work; but what is done is what rank 0's calibration says: the same on all. */
+    /* All ranks calibrate at the same time, as they will work; all do the number of iterations of rank 0's calibration. */
     struct rank own;
     memset(&own, 0, sizeof own);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -278,11 +279,11 @@ static int job(const struct options *o, FILE *f, int rank, int ranks)
         return FAILED;
     }
     uint64_t n = (uint64_t)(iterations + 0.5);
-    /* A tenth of a second, or the twentieth part if all is short. */
+    /* A tenth of a second, or a twentieth of the measurement if that is shorter. */
     long round = (long)fmin(1e8 / o->grain, (double)o->phases / 20);
     if (round < 10)
         round = 10;
-    /* The code, and what the MPI sets up at the first barriers. */
+    /* Warms the caches, and lets the MPI library set up its first barriers. */
     for (int i = 0; i < 100; i++)
         MPI_Barrier(MPI_COMM_WORLD);
     for (long from = 0; from < o->phases; from += round) {
@@ -303,7 +304,7 @@ static int job(const struct options *o, FILE *f, int rank, int ranks)
     return written ? DONE : FAILED;
 }
 
-/* Started by srun, but each task for itself, as srun and the MPI did not meet: so many jobs of one rank. Says so, once. */
+/* If srun and the MPI library use different interfaces, srun starts one job for each task. Reports this once. */
 static int apart(int ranks)
 {
     const char *tasks = getenv("SLURM_STEP_NUM_TASKS"), *own = getenv("SLURM_PROCID");
@@ -333,7 +334,7 @@ int main(int argc, char **argv)
         if (rank == 0)
             fprintf(stderr, "%s%s%s", wrong == usage ? "" : "tare-bsp: ", wrong, wrong == usage ? "" : "\n");
     } else {
-        /* Known before anything is measured. */
+        /* Opened before the measurement, so that an error is found early. */
         if (rank == 0 && o.output != NULL && (f = fopen(o.output, "w")) == NULL) {
             fprintf(stderr, "tare-bsp: %s cannot be written: %s\n", o.output, strerror(errno));
             end = USAGE;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a command beside a Slurm of its own: this machine as the one node, in a folder that is removed afterwards. For trying
-# batch scripts where there is no cluster. As root; needs what `scripts/setup.sh slurm` installs, and no service manager.
+# Runs a command within a temporary Slurm cluster: this machine is its only node, its files are in a folder that is removed afterwards.
+# For testing batch scripts without a cluster. Needs root and what `scripts/setup.sh slurm` installs, but no service manager.
 #     mpi/with-slurm.sh COMMAND ARGUMENTS
 set -eu
 [ $# -gt 0 ] || { echo 'usage: with-slurm.sh COMMAND ARGUMENTS' >&2; exit 2; }
@@ -12,7 +12,7 @@ dir=$(mktemp -d)
 chmod 755 "$dir"
 pids=
 finish() {
-    # The newest first: the node before its controller, and what they sign with last.
+    # In reverse order of their start: the node, then its controller, then munge, with which both sign their messages.
     for pid in $pids; do
         kill "$pid" 2>/dev/null || continue
         wait "$pid" 2>/dev/null || :
@@ -42,7 +42,7 @@ SlurmctldPidFile=$dir/slurmctld.pid
 SlurmdPidFile=$dir/slurmd.pid
 SlurmctldLogFile=$dir/slurmctld.log
 SlurmdLogFile=$dir/slurmd.log
-# No cgroups: these belong to the machine's own service manager.
+# No cgroups, because the machine's service manager owns them.
 ProctrackType=proctrack/linuxproc
 JobAcctGatherType=jobacct_gather/none
 TaskPlugin=task/affinity

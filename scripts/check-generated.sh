@@ -1,5 +1,5 @@
 #!/bin/bash
-# Files that are generated and committed must be current. A check for each; add those of later files here.
+# Fails if a file that is generated and committed is not current. Add a check here for each new one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -9,11 +9,11 @@ trap 'rm -rf "$work"' EXIT
 cargo metadata --locked --format-version 1 >"$work/metadata.json"
 cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >"$work/fuzz-metadata.json"
 
-# Licences of everything that is linked in.
+# Licences of all crates that are linked in.
 python3 scripts/check-licences.py "$work/metadata.json"
 
-# Objects of the kernel programs. Other versions of clang give other bytes for the same program, so the committed
-# ones are from Debian 12's clang 14; with another version this only proves that the source compiles.
+# Objects of the eBPF programs. Other versions of clang generate other bytes for the same program, so the committed
+# objects are from Debian 12's clang 14; with another version this only proves that the source compiles.
 sh crates/bpf/build.sh "$work"
 for object in crates/bpf/src/*.bpf.o; do
     if ! cmp -s "$object" "$work/${object##*/}"; then

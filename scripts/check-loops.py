@@ -77,7 +77,7 @@ def resolve(whole, modules, handed):
 
 def imports(text, own, modules, handed):
     """Modules of this crate that the text names."""
-    # Tests may look at anything: they import what they test.
+    # Tests may import anything, so they are ignored.
     text = COMMENT.sub("", re.split(r"^#\[cfg\(test\)\]\nmod \w+ \{", text, flags=re.M)[0])
     paths = [leaf for m in USE.finditer(text) if not m[0].lstrip().startswith("pub use") for leaf in leaves(m[1])]
     paths += [m[1].split("::") for m in PATH.finditer(USE.sub("", text))]
@@ -129,7 +129,7 @@ def check(src):
     bad = []
     for group in loops(arrows):
         bad.append(("files", [files[m] for m in group], arrows, group))
-    # Between the folders directly below src, and likewise within each folder.
+    # Loops between the folders directly below src, and between those within each folder.
     inner = {m[:n] for m in files for n in range(len(m))}
     for folder in sorted(inner):
         depth = len(folder)

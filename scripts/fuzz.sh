@@ -1,13 +1,13 @@
 #!/bin/sh
-# Fuzzes every target (or those named) for some seconds each, from the committed seeds and what earlier calls found.
+# Fuzzes every target (or the named ones) for SECONDS each, starting from the committed seeds and the inputs that earlier calls found.
 # Usage: fuzz.sh SECONDS [TARGET…]
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz.sh SECONDS [TARGET...]}
 shift
-# The stable compiler has what a sanitizer needs, behind this switch; a nightly one does without.
+# Lets the stable compiler use the options of a nightly one, which the sanitizer needs.
 export RUSTC_BOOTSTRAP=1
-# SQLite's one file, instrumented, has two static tables of one name: not an error of the program.
+# SQLite's source has two static tables with the same name, which the sanitizer would report as an error.
 export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 command -v cargo-fuzz >/dev/null 2>&1 || cargo install --locked cargo-fuzz
 # shellcheck disable=SC2046

@@ -17,7 +17,7 @@ completion() { # SHELL FILE
 completion bash bash-completion/completions/tare
 completion zsh zsh/site-functions/_tare
 completion fish fish/vendor_completions.d/tare.fish
-# Only where `make mpi` built it.
+# Only if `make mpi` has built it.
 bsp=$(dirname "$TARE")/tare-bsp
 if [ -x "$bsp" ]; then
     install -m 755 "$bsp" "$prefix/bin/tare-bsp"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what is missing for the purposes named: rust (only looks), build, run, test, bench, mpi, slurm.
-# Does nothing, and needs no privilege, where nothing is missing.
+# Installs what is missing for the named purposes: rust (only checks), build, run, test, bench, mpi, slurm.
+# Does nothing and needs no privilege if nothing is missing.
 set -eu
 
 purposes="$*"
@@ -23,7 +23,7 @@ rust() {
 }
 
 mpi() {
-    # Any MPI will do; where there is none, Open MPI.
+    # Any MPI library works; install Open MPI if there is none.
     need mpicc libopenmpi-dev
     need mpirun openmpi-bin
 }
@@ -32,7 +32,7 @@ for purpose in "$@"; do
     case $purpose in
     rust) rust ;;
     build)
-        # A compiler without the C library's headers is no use.
+        # A compiler without the headers of the C library cannot build the dependencies.
         # shellcheck disable=SC2016
         if ! echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1; then missing="$missing gcc libc6-dev"; fi
         ;;
@@ -60,11 +60,11 @@ for purpose in "$@"; do
         need node nodejs
         need npm npm
         if ! command -v chromium >/dev/null 2>&1 && ! command -v google-chrome >/dev/null 2>&1; then
-            # Ubuntu's package of this name is a snap.
+            # On Ubuntu the package of this name installs a snap.
             missing="$missing chromium"
         fi
         mpi
-        # Headers that the kernel programs include.
+        # Headers that the eBPF programs include.
         [ -e /usr/include/bpf/bpf_helpers.h ] || missing="$missing libbpf-dev"
         ;;
     mpi) mpi ;;
@@ -95,7 +95,7 @@ node_modules() {
     *" test "*) ;;
     *) return ;;
     esac
-    # As locked, and only if the lock has changed since. Not `npm ci`, which wants the optional packages of every
+    # Install the locked versions, only if the lock has changed. Not by `npm ci`, which requires the optional packages of every
     # platform in the lock: it holds those of Linux.
     if ! cmp -s web/package-lock.json web/node_modules/.installed-lock; then
         (cd web && npm install --no-save --no-audit --no-fund --loglevel=error) >/dev/null && cp web/package-lock.json web/node_modules/.installed-lock
@@ -127,7 +127,7 @@ else
 fi
 echo "Installing: $missing" >&2
 export DEBIAN_FRONTEND=noninteractive
-# The lists of a fresh machine may be empty or old; those of any other need not be fetched.
+# On a fresh machine the package lists may be empty or old; otherwise they need not be fetched again.
 # shellcheck disable=SC2086
 $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 </dev/null || {
     $sudo apt-get update -qq

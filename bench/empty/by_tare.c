@@ -1,4 +1,4 @@
-/* An empty function by tare's library: ns for one call, and for one empty measurement. */
+/* Measures an empty function with tare's library; prints the ns of one call, and of one empty measurement. */
 #include <stdio.h>
 #include <tare.h>
 

@@ -1,4 +1,4 @@
-/* The function that both libraries measure: nothing, in a file of its own, so that it is called. */
+/* The empty function that both libraries measure, in a separate file, so that the compiler cannot inline it. */
 void nothing(void *params);
 void nothing(void *params)
 {

@@ -1,8 +1,8 @@
 /*
- * What interrupts a loop that only reads the cycle counter: detours CPU SECONDS THRESHOLD_NS
+ * Prints the interruptions of a loop that only reads the cycle counter: detours CPU SECONDS THRESHOLD_NS
  *
- * A step from one reading to the next that is longer than the shortest by the threshold is a detour. First a line with the ns that
- * the loop ran, and the shortest step; then one for each detour: its begin from the loop's own begin, a tab, and its length, in ns.
+ * A step from one reading to the next that is longer than the shortest step by the threshold is a detour. The first line has the ns
+ * that the loop ran, and the shortest step. Each further line is a detour: its begin since the loop began, a tab, its length, in ns.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -38,7 +38,7 @@ static uint64_t nanoseconds(void)
     return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Both clocks at the same moment: of many looks the one that took least. */
+/* Both clocks at the same moment: the fastest of many readings of both. */
 static void both(uint64_t *cycles, uint64_t *ns)
 {
     uint64_t least = UINT64_MAX;
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
         perror("sched_setaffinity");
         return 1;
     }
-    /* Touched before; locked if that is allowed. */
+    /* Mapped by writing to it, and locked if the process may do so. */
     for (size_t i = 0; i < MOST; i++)
         begins[i] = lengths[i] = 1;
     mlockall(MCL_CURRENT);
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         }
         last = now;
     }
-    /* Better known now: over the whole time. */
+    /* More exact now, over the whole time. */
     both(&later_cycles, &later_ns);
     each = (double)(later_ns - ns) / (double)(later_cycles - cycles);
     printf("%.0f %.1f\n", (double)(last - began) * each, (double)shortest * each);
