@@ -4,7 +4,7 @@
 For one program, the elapsed time that each tool reports is compared with that of the bare loop: the closer, the less the tool
 adds. The tools are interleaved, because the machine drifts; ratios are within a round, because rounds differ.
 
-Arguments: the parts to run, of spawn, fixed, images, own, computing, watch, empty, noise, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
+Arguments: the parts to run, of spawn, launch, fixed, images, own, computing, watch, empty, noise, model [all]. Environment: TARE (the command), RUNS (1000), ROUNDS (5),
 TURNS (20, in a round).
 """
 import datetime
@@ -93,16 +93,16 @@ def us(ns):
     return f"{ns / 1000:.1f}"
 
 
-def in_turn(work, tool):
+def in_turn(work, tool, runs=RUNS, turns=TURNS):
     """Times of a tool and of the C loop, interleaved because a machine drifts within seconds."""
     values, loop = [], []
-    for turn in range(TURNS):
+    for turn in range(turns):
         # Loop, tool, tool, loop: a steady drift is the same for both.
         for who in (0, 1) if turn % 2 == 0 else (1, 0):
             if who == 0:
-                loop += c_loop(work, RUNS // TURNS)
+                loop += c_loop(work, runs // turns)
             else:
-                values += tool(work, RUNS // TURNS)
+                values += tool(work, runs // turns)
     return values, loop
 
 
@@ -158,6 +158,35 @@ def spawn_part(work):
     if have_perf:
         ratios("perf stat / C loop (means)", [p / loops["perf"] for _, loops, p in rounds], "")
     return peer, have_perf
+
+
+def launch_part(work):
+    """What launching `true` takes longer by tare, by lower quartiles: on virtual machines a launch may have two speeds, and which
+    one it has changes within seconds, so that medians of long blocks compare the speeds rather than the tools."""
+    print("\n## Launching `true`\n")
+    rounds, executions, turns = 16, 150, 5
+    tools = {
+        "tare": by_tare,
+        "tare --no-account": lambda w, n: by_tare(w, n, "--no-account"),
+    }
+    lows = {name: [] for name in tools}
+    everything = {name: ([], []) for name in tools}
+    for number in range(rounds):
+        note(f"launch: round {number + 1} of {rounds}")
+        for name, tool in list(tools.items())[:: 1 if number % 2 == 0 else -1]:
+            values, loop = in_turn(work, tool, executions, turns)
+            lows[name].append([statistics.quantiles(v, n=4)[0] for v in (values, loop)])
+            everything[name][0].extend(values)
+            everything[name][1].extend(loop)
+    print(f"Lower quartiles of elapsed time: {rounds} rounds of {executions} executions, the tool and the C loop interleaved, "
+          f"{executions // turns} executions each.\n")
+    print("| | of all, µs | C loop, µs | ratio | median of the rounds' ratios | least and most | wanted |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | --- |")
+    for name in tools:
+        low, loop = (statistics.quantiles(v, n=4)[0] for v in everything[name])
+        ratios = [a / b for a, b in lows[name]]
+        print(f"| {name} | {us(low)} | {us(loop)} | **{low / loop:.3f}** | **{statistics.median(ratios):.3f}** | "
+              f"{min(ratios):.3f} to {max(ratios):.3f} | {'0.98 to 1.02' if name == 'tare' else ''} |")
 
 
 def processes():
@@ -493,7 +522,7 @@ def facts(peer, have_perf, load):
 
 def main():
     load = os.getloadavg()
-    parts = sys.argv[1:] or ["spawn", "fixed", "images", "own", "computing", "watch", "empty", "noise", "model"]
+    parts = sys.argv[1:] or ["spawn", "launch", "fixed", "images", "own", "computing", "watch", "empty", "noise", "model"]
     with tempfile.TemporaryDirectory(prefix="tare-bench-") as work:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-Wall", "-o", f"{work}/spawn_loop", ROOT / "bench/spawn_loop.c"],
                        check=True)
@@ -502,7 +531,7 @@ def main():
         peer, have_perf = None, False
         if "spawn" in parts:
             peer, have_perf = spawn_part(work)
-        for name, part in (("fixed", fixed_part), ("images", images_part), ("own", own_part), ("computing", computing_part),
+        for name, part in (("launch", launch_part), ("fixed", fixed_part), ("images", images_part), ("own", own_part), ("computing", computing_part),
                            ("watch", watch_part), ("empty", empty_part), ("noise", noise_part), ("model", model_part)):
             if name in parts:
                 part(work)

@@ -131,13 +131,16 @@ static __always_inline struct task *task_by(struct control *ctl, __u64 key)
 	return t && t->words[TASK_GENERATION] == ctl->words[CONTROL_GENERATION] ? t : NULL;
 }
 
-static __always_inline struct task *task_of(struct control *ctl, struct task_struct *t)
+static __always_inline bool may_be_known(struct task_struct *t)
 {
 	__u32 zero = 0, tid = t->pid;
 	struct filter *f = bpf_map_lookup_elem(&filter, &zero);
-	if (!f || !(f->words[tid / 64 % FILTER_WORDS] & (1ULL << (tid % 64))))
-		return NULL;
-	return task_by(ctl, key_of(t));
+	return f && f->words[tid / 64 % FILTER_WORDS] & (1ULL << (tid % 64));
+}
+
+static __always_inline struct task *task_of(struct control *ctl, struct task_struct *t)
+{
+	return may_be_known(t) ? task_by(ctl, key_of(t)) : NULL;
 }
 
 static __always_inline void remember(struct control *ctl, struct cpu *c, struct task_struct *p, __u64 class, __u64 now)
@@ -231,8 +234,16 @@ static __always_inline void identify(struct control *ctl, struct preemptor *who,
 }
 
 // What those who wait on this CPU have lost to the task that had it, since the last switch or their own beginning.
-static __always_inline void charge(struct control *ctl, struct cpu *c, struct waits *w, struct preemptor *who, __u64 now)
+//
+// Like other functions that are not static, it is verified once for a program rather than on each path that calls it
+// (Linux 5.6); so it looks its records up itself.
+__noinline int charge(struct preemptor *who, __u64 now)
 {
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	struct waits *w = waits_of(bpf_get_smp_processor_id());
+	if (!who || !ctl || !c || !w)
+		return 0;
 	__u64 t = moment(ctl, now);
 	__u64 ns[CLASSES] = {};
 #pragma unroll
@@ -256,14 +267,15 @@ static __always_inline void charge(struct control *ctl, struct cpu *c, struct wa
 	}
 	c->words[WORD_CHARGED] = now;
 	if (who->kind == PREEMPTOR_NOBODY || !(ns[CLASS_MAIN] | ns[CLASS_OTHERS]))
-		return;
+		return 0;
 	struct cost *cost = cost_of(c, who);
 	if (!cost)
-		return;
+		return 0;
 	if (ns[CLASS_MAIN])
 		__sync_fetch_and_add(&cost->words[0], ns[CLASS_MAIN]);
 	if (ns[CLASS_OTHERS])
 		__sync_fetch_and_add(&cost->words[2], ns[CLASS_OTHERS]);
+	return 0;
 }
 
 // A task that waited gets a CPU, or is moved to another one's queue. What it counted from in its CPU's sum is the last
@@ -314,15 +326,19 @@ static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u64 k
 	c->words[WORD_RUNTIME] = runtime;
 }
 
-static __always_inline void enter(struct control *ctl, struct cpu *c, struct task_struct *t, struct rq *rq, __u64 class,
+static __always_inline void enter(struct control *ctl, struct cpu *c, struct task_struct *t, __u64 steal, __u64 class,
 				  __u64 now)
 {
-	enter_at(ctl, c, key_of(t), class, now, steal_of(rq), t->se.sum_exec_runtime);
+	enter_at(ctl, c, key_of(t), class, now, steal, t->se.sum_exec_runtime);
 }
 
 // Ends whatever a task was in before it got a CPU.
-static __always_inline void end_state(struct control *ctl, struct cpu *c, struct task *t, __u64 now)
+__noinline int end_state(struct task *t, __u64 now)
 {
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	if (!t || !ctl || !c)
+		return 0;
 	__u64 was = t->words[TASK_STATE];
 	if (was == STATE_BLOCKED)
 		// Its wake-up was not seen.
@@ -330,12 +346,19 @@ static __always_inline void end_state(struct control *ctl, struct cpu *c, struct
 	else if (was != STATE_RUNNING)
 		end_wait(ctl, c, t, now);
 	t->words[TASK_STATE] = STATE_RUNNING;
+	return 0;
 }
 
 // Enters a task that has got this CPU without a word. It did so when the scheduler's account of its present stint began:
 // at the last look at the run queue's clock, less what it has run until then.
-static __noinline int enter_late(struct control *ctl, struct cpu *c, struct task *t, struct task_struct *p)
+__noinline int enter_late(void)
 {
+	struct task_struct *p = (void *)bpf_get_current_task_btf();
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	struct task *t = ctl ? task_by(ctl, key_of(p)) : NULL;
+	if (!c || !t)
+		return 0;
 	__u64 now = bpf_ktime_get_ns();
 	struct rq *rq = run_queue_copied(p);
 	__u64 ran = p->se.sum_exec_runtime - t->words[TASK_RUNTIME];
@@ -348,40 +371,48 @@ static __noinline int enter_late(struct control *ctl, struct cpu *c, struct task
 		began = t->words[TASK_SINCE];
 	if (began > now)
 		began = now;
-	__u32 id = bpf_get_smp_processor_id();
-	struct waits *w = waits_of(id);
+	struct waits *w = waits_of(bpf_get_smp_processor_id());
 	if (w && (w->words[CLASS_MAIN] | w->words[CLASS_OTHERS] | w->words[CLASS_OUTSIDE])) {
 		struct preemptor who;
 		__builtin_memcpy(&who, &c->words[WORD_NEXT], sizeof(who));
 		if (began > c->words[WORD_CHARGED])
-			charge(ctl, c, w, &who, began);
+			charge(&who, began);
 	}
-	end_state(ctl, c, t, began);
+	end_state(t, began);
 	__u64 steal = t->words[TASK_STEAL];
 	if (steal == STEAL_NOT_KNOWN)
 		steal = steal_copied(rq);
 	enter_at(ctl, c, key_of(p), t->words[TASK_CLASS], began, steal, t->words[TASK_RUNTIME]);
 	c->words[WORD_LATE]++;
-	return 0;
+	return 1;
 }
 
-// Whether a task of the program has this CPU; if it got it unseen, it is entered.
+// Whether a task of the program has this CPU; if it got it unseen, it is entered. `current` is the task that has it.
 static __always_inline bool attend(struct control *ctl, struct cpu *c, struct task_struct *current)
 {
 	if (c->words[WORD_TASK] == key_of(current))
 		return is_ours(ctl, c);
-	struct task *t = current->pid ? task_of(ctl, current) : NULL;
-	if (!t)
-		return false;
-	enter_late(ctl, c, t, current);
-	return true;
+	return current->pid && may_be_known(current) && enter_late();
+}
+
+// What the scheduler has noted of this CPU.
+struct queue { __u64 clock; __u64 steal; };
+
+__noinline int look_at_queue(struct queue *queue)
+{
+	struct rq *rq = queue ? run_queue_of((void *)bpf_get_current_task_btf()) : NULL;
+	if (!rq)
+		return 0;
+	queue->clock = rq->clock;
+	queue->steal = steal_of(rq);
+	return 0;
 }
 
 // Closes what the running task has had of its CPU.
-static __always_inline void leave(struct cpu *c, struct task_struct *t, struct rq *rq, __u64 now)
+static __always_inline void leave(struct cpu *c, struct task_struct *t, __u64 steal, __u64 now)
 {
 	__u64 class = class_on(c);
-	__u64 stolen = steal_of(rq) - c->words[WORD_STEAL];
+	__u64 stolen = steal - c->words[WORD_STEAL];
 	__u64 whole = between(c->words[WORD_SINCE], now);
 	add(c, class, SLOT_ON_CPU, whole, 1);
 	// Backwards, or more than all of it, is no account of this stint.
@@ -394,34 +425,38 @@ static __always_inline void leave(struct cpu *c, struct task_struct *t, struct r
 }
 
 // The task that leaves its CPU: closes its stint, and opens what comes next for it.
-static __always_inline void depart(struct control *ctl, struct cpu *c, struct task_struct *prev, struct rq *rq,
-				   struct preemptor *next, bool preempt, __u32 id, __u64 now)
+__noinline int depart(struct preemptor *next, struct queue *queue, int preempt, __u64 now)
 {
+	struct task_struct *prev = (void *)bpf_get_current_task_btf();
+	struct control *ctl = armed();
+	struct cpu *c = this_cpu();
+	if (!next || !queue || !ctl || !c)
+		return 0;
 	__u64 key = key_of(prev);
 	unsigned int state = state_of(prev);
 	struct task *t = task_of(ctl, prev);
-	leave(c, prev, rq, now);
+	leave(c, prev, queue->steal, now);
 	if (!t) {
 		// But for a first thread that made room for another one's exec.
 		if (!(state & TASK_DEAD))
 			lost(c);
-		return;
+		return 0;
 	}
 	t->words[TASK_RUNTIME] = prev->se.sum_exec_runtime;
-	t->words[TASK_OFFSET] = offset_of(rq, now);
+	t->words[TASK_OFFSET] = queue->clock ? now - queue->clock : 0;
 	if (state & TASK_DEAD && key != ctl->words[CONTROL_LEADER]) {
 		bpf_map_delete_elem(&tasks, &key);
-		return;
+		return 0;
 	}
 	if (!(state & TASK_DEAD) && (preempt || !state)) {
-		begin_wait(ctl, t, id, STATE_PREEMPTED, now);
-		t->words[TASK_STEAL] = steal_of(rq);
+		begin_wait(ctl, t, bpf_get_smp_processor_id(), STATE_PREEMPTED, now);
+		t->words[TASK_STEAL] = queue->steal;
 		if (t->words[TASK_CLASS] != CLASS_MAIN && t->words[TASK_CLASS] != CLASS_OTHERS)
-			return;
+			return 0;
 		struct cost *cost = next->kind == PREEMPTOR_NOBODY ? NULL : cost_of(c, next);
 		if (cost)
 			__sync_fetch_and_add(&cost->words[t->words[TASK_CLASS] == CLASS_MAIN ? 1 : 3], 1);
-		return;
+		return 0;
 	}
 	t->words[TASK_STEAL] = STEAL_NOT_KNOWN;
 	t->words[TASK_SINCE] = now;
@@ -433,6 +468,7 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 	} else {
 		t->words[TASK_CALL] = call_of(prev, state);
 	}
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -440,8 +476,7 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 {
 	struct control *ctl = armed();
 	struct cpu *c = this_cpu();
-	__u32 id = bpf_get_smp_processor_id();
-	struct waits *w = waits_of(id);
+	struct waits *w = waits_of(bpf_get_smp_processor_id());
 	if (!c || !w)
 		return 0;
 	if (!ctl) {
@@ -458,19 +493,20 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 	}
 
 	__u64 now = bpf_ktime_get_ns();
-	// Both are on this CPU.
-	struct rq *rq = run_queue_of(ours ? prev : next);
+	// Of this CPU, of which the other task is, too.
+	struct queue queue = {};
+	look_at_queue(&queue);
 	struct preemptor who;
 	if (waited) {
 		identify(ctl, &who, prev, ours);
-		charge(ctl, c, w, &who, now);
+		charge(&who, now);
 	}
 	identify(ctl, &who, next, new != NULL);
 	if (ours)
-		depart(ctl, c, prev, rq, &who, preempt, id, now);
+		depart(&who, &queue, preempt, now);
 	if (new) {
-		end_state(ctl, c, new, now);
-		enter(ctl, c, next, rq, new->words[TASK_CLASS], now);
+		end_state(new, now);
+		enter(ctl, c, next, queue.steal, new->words[TASK_CLASS], now);
 	}
 	// For those who wait, if the switch away from it is not seen.
 	__builtin_memcpy(&c->words[WORD_NEXT], &who, sizeof(who));
@@ -482,13 +518,13 @@ static __always_inline int woken(struct control *ctl, struct cpu *c, struct task
 	if (t->words[TASK_STATE] != STATE_BLOCKED)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
-	struct rq *rq = run_queue_of(p);
 	__u64 began = t->words[TASK_SINCE];
 	add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], between(began, now), 1);
 	begin_wait(ctl, t, cpu_of(p), STATE_WOKEN, now);
 	// Its run queue is the one that it waits in, and has just looked at its clock.
-	t->words[TASK_OFFSET] = offset_of(rq, now);
-	t->words[TASK_STEAL] = steal_of(rq);
+	struct rq *rq = run_queue_copied(p);
+	t->words[TASK_OFFSET] = rq ? now - BPF_CORE_READ(rq, clock) : 0;
+	t->words[TASK_STEAL] = steal_copied(rq);
 	return 0;
 }
 
@@ -511,8 +547,8 @@ int BPF_PROG(account_wakeup_new, struct task_struct *p)
 	struct task *t = task_of(ctl, p);
 	if (!t) {
 		// The kernel's helpers of a process (io_uring) are made without a word.
-		struct task *leader = task_of(ctl, p->group_leader);
-		if (!leader || p->flags & PF_KTHREAD)
+		__u64 leader = (__u64)BPF_CORE_READ(p, group_leader);
+		if (!task_by(ctl, leader) || p->flags & PF_KTHREAD)
 			return 0;
 		remember(ctl, c, p, ctl->words[CONTROL_WARMING] ? CLASS_WARMING : CLASS_OTHERS, bpf_ktime_get_ns());
 		t = task_of(ctl, p);
@@ -544,14 +580,13 @@ int BPF_PROG(account_migrate, struct task_struct *p, int dest)
 // What this kernel keeps, and what it leaves out of a task's run time: not what it was built for, but what has come.
 static __always_inline void describe(struct control *ctl, struct task_struct *t)
 {
-	struct rq *rq = run_queue_of(t);
+	struct rq *rq = run_queue_copied(t);
 	if (!rq)
 		return;
-	__u64 steal = steal_of(rq);
-	ctl->words[CONTROL_STEAL_KNOWN] = steal != 0;
+	ctl->words[CONTROL_STEAL_KNOWN] = steal_copied(rq) != 0;
 	ctl->words[CONTROL_STEAL_LEFT_OUT] = bpf_core_field_exists(rq->prev_steal_time_rq);
 	if (bpf_core_field_exists(rq->prev_irq_time))
-		ctl->words[CONTROL_IRQ_LEFT_OUT] = rq->prev_irq_time != 0;
+		ctl->words[CONTROL_IRQ_LEFT_OUT] = BPF_CORE_READ(rq, prev_irq_time) != 0;
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -586,10 +621,10 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 		return 0;
 	if (p->tgid != ctl->words[CONTROL_MAIN] || ctl->words[CONTROL_WARMING])
 		return 0;
-	struct rq *rq = run_queue_of(p);
 	struct task *t = task_of(ctl, p);
 	if (!t || !attend(ctl, c, p))
 		return 0;
+	__u64 steal = steal_copied(run_queue_copied(p));
 	__u64 now = bpf_ktime_get_ns();
 	__u64 leader = ctl->words[CONTROL_LEADER];
 	if (key_of(p) != leader) {
@@ -605,10 +640,10 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 	}
 	if (!ctl->words[CONTROL_EXEC])
 		ctl->words[CONTROL_EXEC] = now;
-	leave(c, p, rq, now);
+	leave(c, p, steal, now);
 	t->words[TASK_CLASS] = CLASS_MAIN;
 	t->words[TASK_RUNTIME] = p->se.sum_exec_runtime;
-	enter(ctl, c, p, rq, CLASS_MAIN, now);
+	enter(ctl, c, p, steal, CLASS_MAIN, now);
 	return 0;
 }
 
@@ -616,7 +651,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(account_exit, struct task_struct *p)
 {
 	struct control *ctl = armed();
-	if (ctl && p->tgid == ctl->words[CONTROL_MAIN] && p->signal->live.counter == 0)
+	if (ctl && p->tgid == ctl->words[CONTROL_MAIN] && BPF_CORE_READ(p, signal, live.counter) == 0)
 		ctl->words[CONTROL_EXITED] = 1;
 	return 0;
 }
@@ -633,23 +668,23 @@ int BPF_PROG(account_waking, struct task_struct *p)
 	struct task_struct *current = (void *)bpf_get_current_task_btf();
 	if (current->tgid != ctl->words[CONTROL_MAIN])
 		return 0;
-	struct rq *rq = run_queue_of(current);
 	struct cpu *c = this_cpu();
 	struct task *t = task_by(ctl, ctl->words[CONTROL_LEADER]);
 	if (!c || !t)
 		return 0;
 	bool running = attend(ctl, c, current) && key_of(current) == ctl->words[CONTROL_LEADER];
+	__u64 steal = steal_copied(run_queue_copied(current));
 	__u64 now = bpf_ktime_get_ns();
 	__u64 state = t->words[TASK_STATE];
 	ctl->words[CONTROL_END] = now;
 	if (running)
-		leave(c, current, rq, now);
+		leave(c, current, steal, now);
 	else
-		end_state(ctl, c, t, now);
+		end_state(t, now);
 	t->words[TASK_CLASS] = CLASS_OUTSIDE;
 	t->words[TASK_SINCE] = now;
 	if (running)
-		enter(ctl, c, current, rq, CLASS_OUTSIDE, now);
+		enter(ctl, c, current, steal, CLASS_OUTSIDE, now);
 	else if (state == STATE_PREEMPTED || state == STATE_WOKEN)
 		begin_wait(ctl, t, t->words[TASK_CPU], state, now);
 	else
@@ -696,33 +731,37 @@ static __always_inline int end_interrupt(__u32 slot)
 	return 0;
 }
 
+// These take what they need of the tracepoint by its place, not by its type, as such programs can be attached to several
+// tracepoints, and load faster: the verifier needn't look the tracepoints up. One serves all that happens with interrupts off.
+// That of softirqs is another, as it is interrupted, and the kernel leaves a program out that runs already on the CPU.
+SEC("raw_tp")
+int interrupt_entry(void *context)
+{
+	return begin_interrupt();
+}
+
+SEC("raw_tp")
+int softirq_entry(void *context)
+{
+	return begin_interrupt();
+}
+
 #define X(number, name)                                                                                                \
-	SEC("tp_btf/" #name "_entry") int BPF_PROG(name##_entry) { return begin_interrupt(); }                         \
-	SEC("tp_btf/" #name "_exit") int BPF_PROG(name##_exit) { return end_interrupt(SLOT_VECTOR + number); }
+	SEC("raw_tp") int name##_exit(void *context) { return end_interrupt(SLOT_VECTOR + number); }
 #include "account_vectors.h"
 #undef X
 
-SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(irq_handler_entry, int irq, struct irqaction *action)
+SEC("raw_tp")
+int irq_handler_exit(__u64 *arguments)
 {
-	return begin_interrupt();
+	__u32 irq = arguments[0];
+	return end_interrupt(SLOT_IRQ + (irq < IRQS - 1 ? irq : IRQS - 1));
 }
 
-SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(irq_handler_exit, int irq, struct irqaction *action, int result)
+SEC("raw_tp")
+int softirq_exit(__u64 *arguments)
 {
-	return end_interrupt(SLOT_IRQ + (irq >= 0 && irq < IRQS - 1 ? irq : IRQS - 1));
-}
-
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(softirq_entry, unsigned int vector)
-{
-	return begin_interrupt();
-}
-
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(softirq_exit, unsigned int vector)
-{
+	__u32 vector = arguments[0];
 	return end_interrupt(SLOT_SOFTIRQ + (vector < SOFTIRQS ? vector : SOFTIRQS - 1));
 }
 

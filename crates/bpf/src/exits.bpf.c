@@ -94,19 +94,22 @@ int BPF_PROG(task_ended, bool preempt, struct task_struct *prev, struct task_str
 			__sync_fetch_and_add(n, 1);
 		return 0;
 	}
-	struct task_struct *leader = prev->group_leader;
+	// Pointers are followed by copies, for which the verifier needn't search the kernel's types (account_kernel.h).
+	struct task_struct *leader = BPF_CORE_READ(prev, group_leader);
+	struct signal_struct *signal = BPF_CORE_READ(prev, signal);
 	r->cpu = prev->se.sum_exec_runtime;
-	r->start = leader->start_boottime;
-	r->cgroup = prev->cgroups->dfl_cgrp->kn->id;
+	r->start = BPF_CORE_READ(leader, start_boottime);
+	r->cgroup = BPF_CORE_READ(prev, cgroups, dfl_cgrp, kn, id);
 	r->ticks = prev->utime + prev->stime;
-	r->dead_threads = prev->signal->sum_sched_runtime;
+	r->dead_threads = BPF_CORE_READ(signal, sum_sched_runtime);
 	r->pid = prev->pid;
 	r->tgid = prev->tgid;
-	r->ppid = prev->real_parent->tgid;
+	r->ppid = BPF_CORE_READ(prev, real_parent, tgid);
 	// A parent that waits on another CPU may have released the task before its last switch.
-	r->flags = (prev->signal->live.counter == 0 ? RECORD_LAST : 0) | (prev->flags & PF_KTHREAD ? RECORD_KERNEL : 0) |
-		   (leader->sighand ? 0 : RECORD_MAIN_RELEASED);
-	__builtin_memcpy(r->comm, leader->comm, sizeof(r->comm));
+	r->flags = (BPF_CORE_READ(signal, live.counter) == 0 ? RECORD_LAST : 0) |
+		   (prev->flags & PF_KTHREAD ? RECORD_KERNEL : 0) |
+		   (BPF_CORE_READ(leader, sighand) ? 0 : RECORD_MAIN_RELEASED);
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &leader->comm);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	return 0;
 }

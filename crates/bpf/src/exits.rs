@@ -1,7 +1,8 @@
 //! Processes that end: a record of each task, from its last switch away from a CPU.
 
-use crate::program::{BpfError, KernelTypes, attach, take_map};
-use aya::Ebpf;
+use crate::kernel_types::KernelTypes;
+use crate::object::{Aligned, Loader};
+use crate::program::BpfError;
 use aya::maps::{Array, MapData, RingBuf};
 use tarebench_core::base::units::Nanos;
 
@@ -70,7 +71,7 @@ impl ExitRecord {
 }
 
 const OBJECT_SIZE: usize = include_bytes!("exits.bpf.o").len();
-static OBJECT: crate::program::Aligned<OBJECT_SIZE> = crate::program::Aligned(*include_bytes!("exits.bpf.o"));
+static OBJECT: Aligned<OBJECT_SIZE> = Aligned(*include_bytes!("exits.bpf.o"));
 
 /// Records every end of a task on the machine, from its last switch away from a CPU.
 pub struct ExitTracer {
@@ -78,7 +79,7 @@ pub struct ExitTracer {
     lost: Array<MapData, u64>,
     lost_before: u64,
     // Keeps the program attached.
-    _ebpf: Ebpf,
+    _loader: Loader,
 }
 
 impl ExitTracer {
@@ -87,15 +88,15 @@ impl ExitTracer {
     /// # Errors
     /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or BPF, or where the verifier refuses it.
     pub fn load(types: &KernelTypes) -> Result<ExitTracer, BpfError> {
-        let mut ebpf = Ebpf::load(&OBJECT.0).map_err(|e| BpfError::new("exits", &e))?;
-        attach(&mut ebpf, "task_ended", "sched_switch", &types.0)?;
-        let records = take_map(&mut ebpf, "records")?;
-        let lost = take_map(&mut ebpf, "lost")?;
+        let mut loader = Loader::open("exits", &OBJECT.0, types, &[])?;
+        loader.attach_needed("task_ended", "sched_switch", types)?;
+        let records = loader.take_map("records")?;
+        let lost = loader.take_map("lost")?;
         Ok(ExitTracer {
             records: RingBuf::try_from(records).map_err(|e| BpfError::new("exits", &e))?,
             lost: Array::try_from(lost).map_err(|e| BpfError::new("exits", &e))?,
             lost_before: 0,
-            _ebpf: ebpf,
+            _loader: loader,
         })
     }
 

@@ -1,17 +1,18 @@
 //! Interrupts: the tracepoints that both kernel programs attach to, and the names of what these tell.
 
+use crate::kernel_types::KernelTypes;
 use crate::layout::account::VECTOR_NAMES;
-use crate::program::{BpfError, attach};
-use aya::{Btf, Ebpf};
+use crate::object::Loader;
+use crate::program::BpfError;
 use std::path::Path;
 use tarebench_core::base::reading::Absent;
 use tarebench_sys::procfs::{InterruptLine, parse_interrupts, read_below};
 
-/// Programs and their tracepoints that every kernel has.
-const PROGRAMS: [&str; 4] = ["irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit"];
+/// Tracepoints that every kernel has.
+const TRACEPOINTS: [&str; 4] = ["irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit"];
 
 /// Those that a kernel may lack, by configuration and architecture; in the order of `account_vectors.h`.
-const VECTOR_PROGRAMS: &[(&str, &str)] = &[
+const VECTOR_TRACEPOINTS: &[(&str, &str)] = &[
     ("local_timer_entry", "local_timer_exit"),
     ("reschedule_entry", "reschedule_exit"),
     ("call_function_entry", "call_function_exit"),
@@ -33,17 +34,19 @@ const SOFTIRQ_NAMES: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
 /// Attaches the programs of an object that are told of interrupts; returns the tracepoints that this kernel does not have.
-pub(crate) fn attach_interrupts(ebpf: &mut Ebpf, btf: &Btf) -> Result<Vec<&'static str>, BpfError> {
-    for name in PROGRAMS {
-        attach(ebpf, name, name, btf)?;
+/// A program has the name of its tracepoint, unless `named` gives another.
+pub(crate) fn attach_interrupts(
+    loader: &mut Loader,
+    types: &KernelTypes,
+    named: impl Fn(&'static str) -> &'static str,
+) -> Result<Vec<&'static str>, BpfError> {
+    for tracepoint in TRACEPOINTS {
+        loader.attach_needed(named(tracepoint), tracepoint, types)?;
     }
     let mut missing = Vec::new();
-    for (entry, exit) in VECTOR_PROGRAMS {
-        let has = |t: &str| btf.id_by_type_name_kind(&format!("btf_trace_{t}"), aya_obj::btf::BtfKind::Typedef).is_ok();
-        if has(entry) && has(exit) {
-            attach(ebpf, entry, entry, btf)?;
-            attach(ebpf, exit, exit, btf)?;
-        } else {
+    for (entry, exit) in VECTOR_TRACEPOINTS {
+        let here = types.tracepoint(entry).is_some() && types.tracepoint(exit).is_some();
+        if !here || !loader.attach(named(entry), entry, types)? || !loader.attach(named(exit), exit, types)? {
             missing.push(*entry);
         }
     }
@@ -97,8 +100,8 @@ mod tests {
 
     #[test]
     fn interrupts_have_one_name_on_both_sides() {
-        assert!(VECTOR_NAMES.len() == VECTOR_PROGRAMS.len() && VECTOR_NAMES.len() <= VECTORS);
-        for (name, (entry, exit)) in VECTOR_NAMES.iter().zip(VECTOR_PROGRAMS) {
+        assert!(VECTOR_NAMES.len() == VECTOR_TRACEPOINTS.len() && VECTOR_NAMES.len() <= VECTORS);
+        for (name, (entry, exit)) in VECTOR_NAMES.iter().zip(VECTOR_TRACEPOINTS) {
             assert_eq!((format!("{name}_entry"), format!("{name}_exit")), ((*entry).to_owned(), (*exit).to_owned()));
         }
         assert_eq!(VECTOR_NAMES.get(LOCAL_TIMER), Some(&"local_timer"));

@@ -3,9 +3,12 @@
 pub mod account;
 mod exits;
 pub mod interrupts;
+mod kernel_types;
 pub mod layout;
+mod object;
 mod program;
 pub mod timeline;
 
 pub use crate::exits::{ExitRecord, ExitTracer};
-pub use crate::program::{BpfError, KernelTypes, own_namespaces};
+pub use crate::kernel_types::KernelTypes;
+pub use crate::program::{BpfError, own_namespaces};

@@ -1,9 +1,11 @@
 //! What the kernel does on one CPU, recorded there while nothing in user space is woken, and read afterwards.
 
 use crate::interrupts::{InterruptNames, LOCAL_TIMER, attach_interrupts};
-use crate::program::{Aligned, BpfError, KernelTypes, attach, missed, take_map};
+use crate::kernel_types::KernelTypes;
+use crate::object::{Aligned, Loader};
+use crate::program::BpfError;
+use aya::Pod;
 use aya::maps::{Array, MapData, MapError};
-use aya::{Ebpf, EbpfLoader, Pod};
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::daemons::TaskKind;
@@ -43,7 +45,7 @@ pub struct Timeline {
     from: Nanos,
     missing: Vec<&'static str>,
     missed: u64,
-    ebpf: Ebpf,
+    loader: Loader,
 }
 
 /// What was recorded.
@@ -77,23 +79,20 @@ impl Timeline {
     /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or older than 5.15, where the verifier refuses the
     /// programs, or for want of memory.
     pub fn start(types: &KernelTypes, cpu: u32, room: u32) -> Result<Timeline, BpfError> {
-        let btf = &types.0;
         let chunk = u32::try_from(CHUNK_UNITS).unwrap_or(u32::MAX);
         let chunks = room.saturating_mul(UNITS_EACH).div_ceil(chunk).max(1);
-        let mut loader = EbpfLoader::new();
-        loader.btf(Some(btf)).map_max_entries("chunks", chunks);
-        let mut ebpf = loader.load(&OBJECT.0).map_err(|e| BpfError::new("timeline", &e))?;
-        attach(&mut ebpf, "timeline_switch", "sched_switch", btf)?;
-        let missing = attach_interrupts(&mut ebpf, btf)?;
-        let control = take_map(&mut ebpf, "control")?;
-        let chunk_map = take_map(&mut ebpf, "chunks")?;
+        let mut loader = Loader::open("timeline", &OBJECT.0, types, &[("chunks", chunks)])?;
+        loader.attach_needed("timeline_switch", "sched_switch", types)?;
+        let missing = attach_interrupts(&mut loader, types, |tracepoint| tracepoint)?;
+        let control = loader.take_map("control")?;
+        let chunk_map = loader.take_map("chunks")?;
         let mut timeline = Timeline {
             control: Array::try_from(control).map_err(|e| of_map(&e))?,
             chunks: Array::try_from(chunk_map).map_err(|e| of_map(&e))?,
             from: Nanos::ZERO,
             missing,
-            missed: missed(&ebpf),
-            ebpf,
+            missed: loader.missed(),
+            loader,
         };
         let mut control = Control([0; CONTROL_WORDS]);
         control.0[CONTROL_CPU] = u64::from(cpu) + 1;
@@ -116,7 +115,7 @@ impl Timeline {
         // What comes from now on is not read.
         control.0[CONTROL_CPU] = 0;
         self.control.set(0, control, 0).map_err(|e| of_map(&e))?;
-        let lost = lost + missed(&self.ebpf).saturating_sub(self.missed);
+        let lost = lost + self.loader.missed().saturating_sub(self.missed);
         let units = self.units(used)?;
         let names = InterruptNames::read().unwrap_or_default();
         let Records { edges, late, stolen } = records(&units, &names);

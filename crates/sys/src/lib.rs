@@ -5,6 +5,7 @@
 //! folder, so that they can be tested on other machines' files.
 
 pub mod activity;
+pub mod bpf;
 pub mod cache;
 pub mod cgroup;
 pub mod clock;
