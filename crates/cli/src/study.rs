@@ -103,7 +103,7 @@ enum PresetArg {
     Paper,
 }
 
-fn failure(e: StudyError) -> Failure {
+pub fn failure(e: StudyError) -> Failure {
     match e {
         StudyError::Cpu { .. } => Failure::usage(e.to_string()),
         StudyError::Document(e) => e.into(),

@@ -199,15 +199,14 @@ fn what_is_refused_is_said_in_a_sentence() {
     assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
 }
 
-/// Commands that want a run say so, and what cannot be read is not shown as something else.
+/// What cannot be resumed is refused with a reason, and what cannot be read is not shown as something else.
 #[test]
 fn what_is_no_run_and_what_cannot_be_read() {
     let dir = folder();
     let path = file(&dir, serde_json::to_string(&bench()).unwrap());
     run(&mut import(&dir, &path), 0);
-    for args in [&["resume", "b1"][..], &["report", "b1"]] {
-        says(tare(&dir).args(args), 2, &["b1 is a result of benchmarks, expected a run", "`tare show b1`"]);
-    }
+    let refused = "b1 is a result of benchmarks, which cannot be resumed; runs, profiles and studies can";
+    says(tare(&dir).args(["resume", "b1"]), 2, &[refused, "`tare show b1`"]);
     let head = document::Head {
         kind: document::Kind::Study,
         number: 0,
@@ -228,10 +227,10 @@ fn what_is_no_run_and_what_cannot_be_read() {
     says(tare(&dir).arg("list"), 0, &["s1", "interrupted", "study", r"sort\x1b]0;x\x07"]);
     says(tare(&dir).args(["list", "--json"]), 0, &[r#""id": "s1""#, r"\u202e"]);
     // A study or a measurement of noise whose content is none is said to be so, also where a page is asked for.
-    says(tare(&dir).args(["show", "s1"]), 4, &["s1 cannot be read", "missing field"]);
-    for args in [&["show", "n1"][..], &["report", "n1"]] {
-        says(tare(&dir).args(args), 4, &["n1 cannot be read", "missing field"]);
+    for (command, id) in [("show", "n1"), ("report", "n1"), ("show", "s1"), ("report", "s1")] {
+        says(tare(&dir).args([command, id]), 4, &[&format!("{id} cannot be read"), "missing field"]);
     }
+    says(tare(&dir).args(["resume", "n1"]), 2, &["n1 is a measurement of noise, which cannot be resumed"]);
     let archive = json(tare(&dir).args(["export", "s1"]), 0);
     assert_eq!((&archive["format"], &archive["doc"]), (&"tare-document".into(), &serde_json::json!({"any": [1, 2.5]})));
     says(tare(&dir).args(["rm", "s1"]), 0, &["removed s1"]);
