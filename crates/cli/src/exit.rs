@@ -62,6 +62,9 @@ impl From<tarebench::store::StoreError> for Failure {
             }
             S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),
             S::NoSuchDocument { .. } => Some("`tare list` shows what is stored"),
+            S::Older { .. } => Some(
+                "run `tare list` as a user who may write to the store's file and folder, which brings it up to date",
+            ),
             S::Missing { .. } => Some("`tare run` makes one; --db FILE or TARE_DB names another"),
             _ => None,
         };
@@ -86,7 +89,7 @@ impl From<tarebench::documents::DocumentError> for Failure {
         match e {
             D::Store(e) => e.into(),
             D::Content { .. } => Failure::system(e),
-            D::Finished(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
+            D::Finished(_) | D::NoStore(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
         }
     }
 }

@@ -4,9 +4,13 @@ use crate::args::style::Show;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tarebench::core::base::units::Nanos;
+use tarebench::core::documents::head::Id;
+use tarebench::core::documents::progress::Progress as Step;
 use tarebench::core::run::data::Run;
-use tarebench::core::run::plan::{Plan, RunCount};
+use tarebench::core::run::plan::{Plan, Purpose, RunCount};
 use tarebench::core::sample::data::Phase;
+use tarebench::documents;
+use tarebench::render::documents::progress::line as step_line;
 use tarebench::render::kit::style::Style;
 use tarebench::render::run::progress::{Progress as Line, line};
 use tarebench::run::session::Event;
@@ -115,6 +119,77 @@ impl Progress {
 }
 
 impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// The progress of a measurement that is no run, or of the runs that it consists of, on standard error.
+pub struct Display<'a> {
+    show: &'a Show,
+    /// The run that is measured now.
+    run: Option<(i64, Progress)>,
+    /// The document, once it has a number.
+    id: Option<Id>,
+    shown: bool,
+}
+
+impl<'a> Display<'a> {
+    pub fn new(show: &'a Show) -> Display<'a> {
+        Display { show, run: None, id: None, shown: false }
+    }
+
+    /// Number of the document, if it is kept.
+    pub fn id(&self) -> Option<Id> {
+        self.id.filter(|id| id.number > 0)
+    }
+
+    /// Takes note of an event.
+    pub fn on(&mut self, event: documents::Event<'_>) {
+        match event {
+            documents::Event::Run(run, event) => self.of_run(run).on(run, &event),
+            documents::Event::Step(id, progress) => {
+                self.id = id.or(self.id);
+                self.step(&progress);
+            }
+        }
+    }
+
+    fn of_run(&mut self, run: &Run) -> &mut Progress {
+        if self.run.as_ref().is_some_and(|(id, _)| *id != run.id) {
+            self.run = None;
+        }
+        let new = || {
+            let then = match &run.plan.purpose {
+                Some(Purpose::Learn(l)) => l.then.map_or(0, |(length, n)| length.0.saturating_mul(i64::from(n))),
+                _ => 0,
+            };
+            (run.id, Progress::new(self.show, &run.plan).then(Nanos(then)))
+        };
+        &mut self.run.get_or_insert_with(new).1
+    }
+
+    fn step(&mut self, progress: &Step) {
+        if !self.show.progress {
+            return;
+        }
+        let text = step_line(self.id, progress, self.show.progress_style.unicode);
+        let mut err = std::io::stderr().lock();
+        let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
+        self.shown = true;
+    }
+
+    /// Removes the line.
+    pub fn clear(&mut self) {
+        self.run = None;
+        if std::mem::take(&mut self.shown) {
+            let mut err = std::io::stderr().lock();
+            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
+        }
+    }
+}
+
+impl Drop for Display<'_> {
     fn drop(&mut self) {
         self.clear();
     }

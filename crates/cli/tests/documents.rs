@@ -282,3 +282,61 @@ fn every_kind_is_handled_alike() {
     says(tare(&dir).args(["rm", "p", "n1"]), 0, &["removed 1 version of p", "removed n1"]);
     assert_eq!(entries(&[]), ["1"]);
 }
+
+/// Nothing is kept with `--db none`; the result is shown all the same.
+#[test]
+fn without_a_store_every_measurement_has_its_result() {
+    let _shared = shared();
+    let dir = folder();
+    let none = |args: &[&str]| {
+        let mut c = tare(&dir);
+        c.args(args).args(["--db", "none"]);
+        c
+    };
+    let study = ["study", "interval-counting", "--rounds", "1", "--loads", "1", "--longest", "5ms", "--json"];
+    let shown = json(&mut none(&study), 0);
+    assert_eq!((&shown["head"]["number"], shown["parts"].as_array().map(Vec::len)), (&0.into(), Some(1)));
+    let noise = ["noise", "--grain", "10us", "--phases", "50", "--calibrations", "10", "--no-explain", "--json"];
+    assert_eq!(json(&mut none(&noise), 0)["head"]["number"], 0);
+    let out = run(&mut none(&["profile", "--short", "5msx40"]), 0);
+    let (shown, said) = (text(&out.stdout), text(&out.stderr));
+    assert!(shown.contains("40 ") && said.contains("the profile is not kept (--db none)"), "{shown}{said}");
+    assert!(!said.contains("tare profile resume"), "{said}");
+    says(&mut none(&["profile", "resume"]), 2, &["there is no store to look into"]);
+    assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
+}
+
+/// A study says where it was made, and is not resumed on a machine that only has the same name.
+#[test]
+fn a_study_is_of_its_machine() {
+    let _shared = shared();
+    let dir = folder();
+    let study = ["study", "interval-counting", "--rounds", "1", "--loads", "1", "--longest", "5ms", "--json"];
+    let made = json(tare(&dir).args(study).args(["--tag", "a=b"]), 0);
+    let host = &made["head"]["conditions"]["host"];
+    let fingerprint = made["head"]["conditions"]["fingerprint"].as_str().unwrap();
+    says(tare(&dir).args(["show", "s1"]), 0, &[host["kernel"].as_str().unwrap(), fingerprint]);
+    says(tare(&dir).args(["list", "--tag", "a=b"]), 0, &["s1", "a=b"]);
+    says(tare(&dir).args(["resume", "s1"]), 2, &["s1 is finished"]);
+
+    let file = dir.path().join("s1.json");
+    run(tare(&dir).args(["export", "s1", "-o"]).arg(&file), 0);
+    let archive = std::fs::read_to_string(&file).unwrap();
+    let elsewhere = folder();
+    let moved = archive
+        .replace(host["machine"].as_str().unwrap(), &"0".repeat(16))
+        .replace("\"status\":\"finished\"", "\"status\":\"interrupted\"");
+    assert_ne!(moved, archive);
+    std::fs::write(&file, moved).unwrap();
+    says(&mut import(&elsewhere, &file), 0, &["stored as s1"]);
+    let refused = ["s1 was begun on another machine", host["name"].as_str().unwrap()];
+    says(tare(&elsewhere).args(["resume", "s1"]), 2, &refused);
+    says(tare(&elsewhere).args(["study", "resume"]), 2, &refused);
+    // On this machine it is resumed: nothing was left to measure.
+    let here = archive.replace("\"status\":\"finished\"", "\"status\":\"interrupted\"");
+    std::fs::write(&file, here).unwrap();
+    says(tare(&elsewhere).args(["rm", "s1"]), 0, &["removed s1"]);
+    says(&mut import(&elsewhere, &file), 0, &["stored as s2"]);
+    let shown = json(tare(&elsewhere).args(["resume", "s2", "--json"]), 0);
+    assert_eq!((&shown["head"]["status"], &shown["parts"]), (&"finished".into(), &made["parts"]));
+}

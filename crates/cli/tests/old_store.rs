@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{folder, json, run, tare, text};
+use common::{NOBODY, folder, is_root, json, run, skip, tare, text, via};
 use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;
@@ -67,4 +67,36 @@ fn every_kind_has_a_page_and_figures() {
         assert!(text(&said.stderr).contains("figures to"), "{}", text(&said.stderr));
         assert!(std::fs::read_to_string(figures.join(name)).unwrap().ends_with("</svg>\n"), "{id}");
     }
+}
+
+/// All of it, whether the store can be brought up to date or only read.
+#[test]
+fn what_is_stored_is_listed_and_shown_from_the_start() {
+    let dir = v3();
+    let file = dir.path().join("tare.db");
+    let before = std::fs::read(&file).unwrap();
+    let check = |tare: &dyn Fn() -> std::process::Command| {
+        let listed = json(tare().args(["list", "--json"]), 0);
+        let mut ids: Vec<String> =
+            listed.as_array().unwrap().iter().map(|e| e["id"].to_string().replace('"', "")).collect();
+        ids.sort();
+        assert_eq!(ids, ["1", "2", "b1", "n1", "p1", "s1"]);
+        let shown = text(&run(tare().args(["show", "p1"]), 0).stdout);
+        assert_eq!(text(&run(tare().args(["show", "p"]), 0).stdout), shown);
+        let notes = json(tare().args(["show", "1", "--json"]), 0)["report"]["run"]["notes"].clone();
+        assert_eq!((&notes[0]["kind"], &notes[0]["when"]), (&"reading".into(), &"before_first".into()));
+    };
+    if is_root() {
+        use std::os::unix::fs::PermissionsExt;
+        // A store is its user's alone; this one is shown to others, who may not change it.
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        check(&|| via(&dir, NOBODY));
+        assert!(std::fs::read(&file).unwrap() == before, "reading has changed it");
+    } else {
+        skip("needs root, to become nobody");
+    }
+    check(&|| tare(&dir));
+    assert!(std::fs::read(&file).unwrap() != before, "it is brought up to date");
+    check(&|| tare(&dir));
 }

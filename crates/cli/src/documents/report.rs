@@ -122,7 +122,7 @@ fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Fai
 
 fn of_study(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
     let found = tarebench::study::run::load(store, id).map_err(crate::study::failure)?;
-    let report = tarebench::core::study::report::build(&found.plan, &found.parts);
+    let report = found.report();
     let page = tarebench::render::study::page::study(&found.head, &found.plan, &report, &clock::zone(), output::foot());
     // The same files as those of `tare study --svg`.
     let figures = tarebench::render::study::terminal::figures(&report);

@@ -7,14 +7,14 @@ use crate::kit::web::page::{Axis, Band, Curve, Figure, Join, Kind, Page, Part as
 use crate::study::terminal::{FLOOR, caching_tables, counted, expected, interval_tables, kbest_tables, loads_of, time};
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::documents::head::{Head, Status};
-use tarebench_core::study::data::Plan;
+use tarebench_core::study::data::StudyPlan;
 use tarebench_core::study::report::{Counted, Errors, Executions, IntervalResult, KbestResults, Results, StudyReport};
 
 /// Length of a computation, as axes name it.
 const LENGTH: &str = "Expected CPU time T(r)";
 
 /// The page of a study, finished or not.
-pub fn study(head: &Head, plan: &Plan, report: &StudyReport, zone: &TimeZone, foot: String) -> Page {
+pub fn study(head: &Head, plan: &StudyPlan, report: &StudyReport, zone: &TimeZone, foot: String) -> Page {
     let fact = |name: &str, text: String| (name.to_owned(), text);
     let done = format!("{} of {} cells, CPU {} of {}", report.measured, plan.parts(), plan.cpu, escape(&head.machine));
     let mut facts = vec![fact("Measured", done), fact("Started", date(head.created, zone))];
@@ -69,12 +69,11 @@ fn part(id: &str, title: &str, figure: Option<Figure>, table: Option<Table>) -> 
 /// Points by length, in ascending order.
 fn curve(title: String, look: usize, mut found: Vec<&Errors>, ranges: bool) -> Option<Curve> {
     found.sort_by(|a, b| a.length.total_cmp(&b.length));
-    let known: Vec<(f64, f64, Option<(f64, f64)>)> =
-        found.into_iter().filter_map(|e| Some((e.length, e.median?, e.range))).collect();
-    let bound = |pick: fn((f64, f64)) -> f64| known.iter().map(|(.., range)| range.map(pick)).collect();
+    found.retain(|e| e.median.is_some());
+    let bound = |pick: fn((f64, f64)) -> f64| found.iter().map(|e| e.range.map(pick)).collect();
     let band = ranges.then(|| Band { title: "smallest to largest", low: bound(|r| r.0), high: bound(|r| r.1) });
-    let (x, y) = known.iter().map(|(x, y, _)| (*x, *y)).unzip();
-    (!known.is_empty()).then_some(Curve { title, look, thin: false, join: Join::Straight, x, y, band })
+    let (x, y): (Vec<f64>, Vec<f64>) = found.iter().filter_map(|e| Some((e.length, e.median?))).unzip();
+    (!x.is_empty()).then_some(Curve { title, look, thin: false, join: Join::Straight, x, y, band })
 }
 
 fn by_load(errors: &[Errors], ranges: bool) -> Vec<Curve> {
@@ -211,7 +210,7 @@ mod tests {
             conditions: None,
             tags: BTreeMap::new(),
         };
-        let plan = Plan::new(study, Preset::Minutes, 1);
+        let plan = StudyPlan::new(study, Preset::Minutes, 1);
         super::study(&head, &plan, &build(&plan, parts), &TimeZone::UTC, "foot".to_owned())
     }
 

@@ -9,7 +9,7 @@ use crate::kit::svg::lines::{Lines, figure};
 use crate::kit::table::{Table, draw};
 use serde::Serialize;
 use tarebench_core::documents::head::Head;
-use tarebench_core::study::data::{Part, Plan};
+use tarebench_core::study::data::{Part, StudyPlan};
 use tarebench_core::study::report::{
     Counted, EqualCalls, Errors, Executions, IntervalResult, KbestResults, Results, StudyReport,
 };
@@ -262,7 +262,7 @@ pub(crate) fn expected(report: &StudyReport, unicode: bool) -> Option<String> {
 }
 
 /// A study's head and its tables.
-pub fn terminal(head: &Head, plan: &Plan, report: &StudyReport, style: &Style) -> String {
+pub fn terminal(head: &Head, plan: &StudyPlan, report: &StudyReport, style: &Style) -> String {
     let full = Style { full: true, ..style.clone() };
     let mut page = Page::new(&full);
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
@@ -287,7 +287,7 @@ struct Document<'a> {
     format: &'static str,
     version: u32,
     head: &'a Head,
-    plan: &'a Plan,
+    plan: &'a StudyPlan,
     tables: Vec<Table>,
     parts: &'a [Part],
 }
@@ -296,7 +296,7 @@ struct Document<'a> {
 ///
 /// # Errors
 /// [`RenderError`].
-pub fn json(head: &Head, plan: &Plan, report: &StudyReport, parts: &[Part]) -> Result<String, RenderError> {
+pub fn json(head: &Head, plan: &StudyPlan, report: &StudyReport, parts: &[Part]) -> Result<String, RenderError> {
     let tables = tables(report, true);
     let document = Document { format: "tare-study", version: 1, head, plan, tables, parts };
     Ok(serde_json::to_string(&document)? + "\n")
@@ -424,7 +424,7 @@ mod tests {
     use tarebench_core::kbest::scheme::Parameters;
     use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
     use tarebench_core::statistics::fit::Fit;
-    use tarebench_core::study::data::{Cell, Part, Plan, Preset, Seen, Study};
+    use tarebench_core::study::data::{Cell, Part, Preset, Seen, Study, StudyPlan};
     use tarebench_core::study::report::build;
 
     fn head(title: &str) -> Head {
@@ -446,8 +446,8 @@ mod tests {
         Style::default()
     }
 
-    fn plan(study: Study) -> Plan {
-        Plan::new(study, Preset::Minutes, 1)
+    fn plan(study: Study) -> StudyPlan {
+        StudyPlan::new(study, Preset::Minutes, 1)
     }
 
     fn kbest(load: u32, ms: f64, counts: &[f64]) -> Part {
