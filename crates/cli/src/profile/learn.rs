@@ -6,7 +6,7 @@ use crate::args::values::{cpu_list, duration};
 use crate::exit::{Exit, Failure};
 use crate::inc::command::calibration;
 use crate::machine::tune::TuneAround;
-use crate::profile::result::{check_name, default_name, print_profile, shown};
+use crate::profile::result::{check_name, default_name, print_profile, print_unkept, shown};
 use crate::progress::Display;
 use clap::{Args, ValueEnum};
 use std::path::Path;
@@ -291,8 +291,10 @@ pub fn so_far(args: &SoFarArgs, store: &StoreArgs) -> Result<Exit, Failure> {
 
 fn finish(measured: Measured, name: &str, show: &Show) -> Result<Exit, Failure> {
     if let Some(profile) = &measured.profile {
-        if !show.is_quiet() {
-            print_profile(profile, show)?;
+        match (show.is_quiet(), measured.kept) {
+            (true, _) => {}
+            (false, true) => print_profile(profile, show)?,
+            (false, false) => print_unkept(profile, show)?,
         }
         if !measured.kept {
             eprintln!("tare: the profile is not kept (--db none)");
