@@ -9,17 +9,17 @@ use tarebench::core::documents::progress::Progress as Step;
 use tarebench::core::run::data::Run;
 use tarebench::core::run::plan::{Plan, Purpose, RunCount};
 use tarebench::core::sample::data::Phase;
-use tarebench::documents;
+use tarebench::event::Event;
 use tarebench::render::documents::progress::line as step_line;
 use tarebench::render::kit::style::Style;
 use tarebench::render::run::progress::{Progress as Line, line};
-use tarebench::run::session::Event;
+use tarebench::run::session::RunEvent;
 
 /// Draws at most so often; short samples follow each other without it.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The progress of a run on standard error.
-pub struct Progress {
+struct Progress {
     style: Option<Style>,
     programs: Vec<String>,
     adaptive: bool,
@@ -36,13 +36,13 @@ pub struct Progress {
 
 impl Progress {
     /// Something else follows, which takes so long.
-    pub fn then(mut self, after: Nanos) -> Progress {
+    fn then(mut self, after: Nanos) -> Progress {
         self.after = after.as_f64();
         self
     }
 
     /// For a plan.
-    pub fn new(show: &Show, plan: &Plan) -> Progress {
+    fn new(show: &Show, plan: &Plan) -> Progress {
         let per_program = u64::from(plan.warmup) + u64::from(plan.max_runs());
         Progress {
             style: show.progress.then(|| show.progress_style.clone()),
@@ -59,10 +59,10 @@ impl Progress {
     }
 
     /// Takes note of an event.
-    pub fn on(&mut self, _run: &Run, event: &Event<'_>) {
+    fn on(&mut self, event: &RunEvent<'_>) {
         match event {
-            Event::Starting { slot } => self.draw(slot.series as usize, slot.phase == Phase::Warmup),
-            Event::Done { sample } => {
+            RunEvent::Starting { slot } => self.draw(slot.series as usize, slot.phase == Phase::Warmup),
+            RunEvent::Done { sample } => {
                 self.done += 1;
                 self.failures += u64::from(!sample.outcome.success());
                 if let Some((n, mean, m2)) = self.seen.get_mut(sample.series as usize) {
@@ -73,7 +73,7 @@ impl Progress {
                     *m2 += d * (x - *mean);
                 }
             }
-            Event::Warning(text) => {
+            RunEvent::Warning(text) => {
                 self.clear();
                 eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(text));
             }
@@ -124,7 +124,7 @@ impl Drop for Progress {
     }
 }
 
-/// The progress of a measurement that is no run, or of the runs that it consists of, on standard error.
+/// The progress of any measurement on standard error.
 pub struct Display<'a> {
     show: &'a Show,
     /// The run that is measured now.
@@ -145,10 +145,10 @@ impl<'a> Display<'a> {
     }
 
     /// Takes note of an event.
-    pub fn on(&mut self, event: documents::Event<'_>) {
+    pub fn on(&mut self, event: Event<'_>) {
         match event {
-            documents::Event::Run(run, event) => self.of_run(run).on(run, &event),
-            documents::Event::Step(id, progress) => {
+            Event::Run(run, event) => self.of_run(run).on(&event),
+            Event::Step(id, progress) => {
                 self.id = id.or(self.id);
                 self.step(&progress);
             }

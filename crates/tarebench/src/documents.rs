@@ -1,6 +1,5 @@
 //! What every measurement that is stored as a document shares: its head, who works on it, where it is kept.
 
-use crate::run::session;
 use crate::run::session::{Place, claimant, is_alive, new_uuid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,11 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Id, Kind};
-use tarebench_core::documents::progress::Progress;
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::machine::data::Host;
-use tarebench_core::run::data::Run;
 use tarebench_store::{Claimant, Document, SqliteStore, Store, StoreError, content};
 use tarebench_sys::clock;
 
@@ -52,17 +49,6 @@ pub struct Options {
     /// The user's labels.
     pub tags: BTreeMap<String, String>,
 }
-
-/// What a watcher of a measurement is told.
-pub enum Event<'a> {
-    /// Of a run, or of one that a profile is learned from.
-    Run(&'a Run, session::Event<'a>),
-    /// A step is next of a document with this number, 0 if it is not kept; without one if it is no document.
-    Step(Option<Id>, Progress),
-}
-
-/// Watches a measurement. It is called between what is measured, never meanwhile.
-pub type Watch<'a> = &'a mut dyn FnMut(Event<'_>);
 
 /// Why a measurement that is a document ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! profile is computed from them at the end, or at any time from what is there.
 
 use crate::documents;
-use crate::documents::{DocumentError, Event, Options as DocumentOptions, Watch};
+use crate::documents::{DocumentError, Options as DocumentOptions};
+use crate::event::{Event, Watch};
 use crate::run::session;
 use crate::run::session::{Options, Place, SessionError, StopReason};
 use serde::{Deserialize, Serialize};
@@ -335,14 +336,13 @@ fn parts(
 ) -> Result<Measured, ProfilingError> {
     let attempt = session::new_uuid();
     let short = plan(request, request.short, Stage::Short, &attempt);
-    let measured =
-        session::measure(short, place, Options::default(), signals, &mut |run, e| watch(Event::Run(run, e)))?;
+    let measured = session::measure(short, place, Options::default(), signals, watch)?;
     if !matches!(measured.why, StopReason::Finished) {
         return Ok(Measured { why: measured.why, there: counted(measured.samples.len()), profile: None, kept: true });
     }
     let Some(shape) = request.long else { return Ok(measured_all(counted(measured.samples.len()))) };
     let long = plan(request, shape, Stage::Long, &attempt);
-    let measured = session::measure(long, place, Options::default(), signals, &mut |run, e| watch(Event::Run(run, e)))?;
+    let measured = session::measure(long, place, Options::default(), signals, watch)?;
     Ok(Measured { why: measured.why, there: counted(measured.samples.len()), profile: None, kept: true })
 }
 
@@ -484,7 +484,7 @@ fn rest_of(
         if run.status == Status::Finished {
             continue;
         }
-        let measured = session::resume(run.id, place, signals, &mut |run, e| watch(Event::Run(run, e)))?;
+        let measured = session::resume(run.id, place, signals, watch)?;
         there = measured.samples.len();
         if !matches!(measured.why, StopReason::Finished) {
             return Ok(Measured { why: measured.why, there: counted(there), profile: None, kept: true });
@@ -496,7 +496,7 @@ fn rest_of(
             place,
             Options::default(),
             signals,
-            &mut |run, e| watch(Event::Run(run, e)),
+            watch,
         )?;
         there = measured.samples.len();
         if !matches!(measured.why, StopReason::Finished) {

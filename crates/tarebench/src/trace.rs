@@ -1,6 +1,6 @@
 //! Activity traces: when a process that only reads the cycle counter had its CPU, and what had it else.
 
-use crate::documents::{Event, Watch};
+use crate::event::{Event, Watch};
 use tarebench_bpf::timeline::{ROOM as ROOM_OF_EVENTS, Recorded, Timeline};
 use tarebench_bpf::{KernelTypes, own_namespaces};
 use tarebench_core::base::reading::{Absent, Reading};

@@ -5,7 +5,7 @@ use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::{Show, StyleArgs};
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
-use crate::progress::Progress;
+use crate::progress::Display;
 use crate::run::command::finish;
 use crate::{profile, study};
 use clap::Args;
@@ -70,13 +70,13 @@ fn not_resumable(id: Id) -> Failure {
 
 fn run(args: &ResumeArgs, store: SqliteStore, id: i64, show: &Show) -> Result<Exit, Failure> {
     let stored = store.run(id)?;
-    let mut progress = Progress::new(show, &stored.plan);
+    let mut display = Display::new(show);
     let mut place = Place::Store(Box::new(store));
     let signals = Signals::install().map_err(Failure::system)?;
     args.tuning.compare(&stored.notes);
     let tuned = args.tuning.begin(&signals)?;
-    let measured = session::resume(id, &mut place, &signals, &mut |run, e| progress.on(run, &e));
-    drop(progress);
+    let measured = session::resume(id, &mut place, &signals, &mut |e| display.on(e));
+    drop(display);
     let restored = TuneAround::end(tuned);
     let exit = finish(measured?, show, &args.exports)?;
     restored.map(|()| exit)

@@ -5,7 +5,7 @@ use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::output::short;
-use crate::progress::Progress;
+use crate::progress::Display;
 use crate::run::args::RunArgs;
 use crate::run::plan::{self, Built};
 use crate::run::shell::ShellSyntax;
@@ -41,10 +41,10 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let tuned = args.tuning.begin(&signals)?;
     let mut notes: Vec<Note> = tuned.iter().map(|t| Note::Tuned(t.report().tuning())).collect();
     note_shells(&plan, &signals, &mut notes)?;
-    let mut progress = Progress::new(&show, &plan);
+    let mut display = Display::new(&show);
     let options = Options { pt_source: args.pt_source.map(Into::into), notes };
-    let measured = measure(plan, &mut place, options, &signals, &mut |run, e| progress.on(run, &e));
-    drop(progress);
+    let measured = measure(plan, &mut place, options, &signals, &mut |e| display.on(e));
+    drop(display);
     let restored = TuneAround::end(tuned);
     let exit = finish(measured?, &show, &args.exports)?;
     restored.map(|()| exit)

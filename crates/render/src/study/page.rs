@@ -19,12 +19,14 @@ pub fn study(head: &Head, plan: &StudyPlan, report: &StudyReport, zone: &TimeZon
     let done = format!("{} of {} cells, CPU {} of {}", report.measured, plan.parts(), plan.cpu, escape(&head.machine));
     let mut facts = vec![fact("Measured", done), fact("Started", date(head.created, zone))];
     facts.extend(described(head).iter().map(|m| fact("Machine", escape(m).into_owned())));
-    facts.extend(expected(report, true).map(|text| fact("Expected", text)));
     let missing = plan.parts().saturating_sub(report.measured);
     let remarks = (head.status != Status::Finished).then(|| Remark {
         warning: true,
         text: format!("The study is not finished: {missing} of {} cells are missing.", plan.parts()),
     });
+    // Too long for a fact.
+    let expected =
+        expected(report, true).map(|text| Remark { warning: false, text: format!("Expected CPU time: {text}.") });
     let (parts, tables) = match &report.results {
         Results::Kbest(found) => kbest(found),
         Results::IntervalCounting(found) => (intervals(found), Vec::new()),
@@ -40,7 +42,7 @@ pub fn study(head: &Head, plan: &StudyPlan, report: &StudyReport, zone: &TimeZon
         title: format!("Study{id}: {}", escape(&head.title)),
         subtitle: "An experiment of CS:APP chapter 9 on this machine".to_owned(),
         facts,
-        remarks: remarks.into_iter().collect(),
+        remarks: remarks.into_iter().chain(expected).collect(),
         overview: None,
         plots: Vec::new(),
         timeline: None,
@@ -236,7 +238,8 @@ mod tests {
         assert_eq!((curve.title.as_str(), curve.x.as_slice()), ("load 1", &[2e7, 4e7][..]));
         assert!((curve.y[0] + 0.5).abs() < 1e-9 && (curve.y[1] + 0.1).abs() < 1e-9, "{:?}", curve.y);
         assert!(page.parts.iter().all(|p| p.tables.len() == 1 && p.tables[0].rows.len() == 2));
-        assert_eq!((page.title.as_str(), page.remarks.len()), (r"Study s3: a\x1bstudy", 0));
+        assert_eq!((page.title.as_str(), page.remarks.len()), (r"Study s3: a\x1bstudy", 1));
+        assert!(!page.remarks[0].warning && page.remarks[0].text.contains("T(r) = m r + b"), "{:?}", page.remarks);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use crate::noise::error::NoiseError;
 use crate::noise::histogram;
 
 use crate::documents;
-use crate::documents::{Desk, DocumentError, Event, Options, Stopped, Watch};
+use crate::documents::{Desk, DocumentError, Options, Stopped};
+use crate::event::{Event, Watch};
 use crate::run::session::Place;
 use crate::trace::record;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! Measuring a plan, going on with a run, reading a report back.
 
+use crate::event::{Event, Watch};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use tarebench_bpf::KernelTypes;
@@ -22,7 +23,7 @@ use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::Runner;
-pub use tarebench_run::runner::{Event, FailedCleanup, StopReason};
+pub use tarebench_run::runner::{Event as RunEvent, FailedCleanup, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
 use tarebench_sys::signals::Signals;
@@ -211,7 +212,7 @@ pub fn measure(
     place: &mut Place,
     options: Options,
     signals: &Signals,
-    watch: &mut dyn FnMut(&Run, Event<'_>),
+    watch: Watch<'_>,
 ) -> Result<Measured, SessionError> {
     plan.check_order()?;
     // Where process times come from is known once the collectors are open.
@@ -288,12 +289,7 @@ pub(crate) fn begin(run: &mut Run, store: &mut SqliteStore) -> Result<Claimant, 
 ///
 /// # Errors
 /// If there is no such run, it is finished, another tare works on it, or it is of another machine.
-pub fn resume(
-    id: i64,
-    place: &mut Place,
-    signals: &Signals,
-    watch: &mut dyn FnMut(&Run, Event<'_>),
-) -> Result<Measured, SessionError> {
+pub fn resume(id: i64, place: &mut Place, signals: &Signals, watch: Watch<'_>) -> Result<Measured, SessionError> {
     let Some(store) = place.store() else {
         return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
     };
@@ -366,7 +362,7 @@ fn run_session(
     place: &mut Place,
     claim: &Claimant,
     (launcher, collectors, signals): (&mut ProcessLauncher, &mut Collectors, &Signals),
-    watch: &mut dyn FnMut(&Run, Event<'_>),
+    watch: Watch<'_>,
 ) -> Measured {
     let done = samples.clone();
     let plan = run.plan.clone();
@@ -386,12 +382,12 @@ fn run_session(
         let mut sampler = MachineSampler { plan: &plan, launcher, collectors, signals };
         let mut runner = Runner { plan: &plan, sampler: &mut sampler };
         runner.run(&done, &mut sink, &mut |e| {
-            if let Event::Starting { slot } = &e
+            if let RunEvent::Starting { slot } = &e
                 && readings.due(slot.series)
             {
                 let _ = readings.take(ReadingTime::BeforeProgram(slot.series + 1), id, &mut place.borrow_mut());
             }
-            watch(&shown, e);
+            watch(Event::Run(&shown, e));
         })
     };
     let place = place.into_inner();
@@ -409,7 +405,7 @@ fn run_session(
         if let Err(e) = marked
             && !matches!(ending.why, StopReason::NotKept(_))
         {
-            watch(&run, Event::Warning(format!("the run's end could not be recorded: {e}")));
+            watch(Event::Run(&run, RunEvent::Warning(format!("the run's end could not be recorded: {e}"))));
         }
     }
     Measured { run, samples, profile, why: ending.why, failed_cleanups: ending.failed_cleanups }

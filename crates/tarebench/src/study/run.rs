@@ -2,7 +2,8 @@
 //! can be interrupted and gone on with.
 
 use crate::documents;
-use crate::documents::{Desk, DocumentError, Event, Options, Stopped, Watch};
+use crate::documents::{Desk, DocumentError, Options, Stopped};
+use crate::event::{Event, Watch};
 use crate::run::session::Place;
 use crate::study::error::StudyError;
 use crate::study::measure::Bench;
