@@ -89,7 +89,8 @@ impl From<tarebench::documents::DocumentError> for Failure {
         match e {
             D::Store(e) => e.into(),
             D::Content { .. } => Failure::system(e),
-            D::Finished(_) | D::NoStore(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
+            D::Finished(id) => Failure::usage(e.to_string()).hint(format!("`tare show {id}` prints it")),
+            D::NoStore(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
         }
     }
 }
@@ -108,6 +109,11 @@ impl From<tarebench::run::session::SessionError> for Failure {
             S::Store(e) => e.into(),
             S::Required(_) => Failure { exit: Exit::Required, message: e.to_string(), hint: None }
                 .hint("`tare doctor` shows the factors; `tare profile` learns this machine's profile"),
+            S::Finished(id) => Failure::usage(e.to_string()).hint(format!("`tare show {id}` prints it")),
+            S::Recording { ref profile, .. } => {
+                let hint = format!("resume with: `tare profile resume {}`", shell_words::quote(profile));
+                Failure::usage(e.to_string()).hint(hint)
+            }
             S::NoProfile(_) | S::NotResumable(_) => Failure::usage(e.to_string()),
             S::DependentSetups(e) => e.into(),
             S::Run(e) => match e {

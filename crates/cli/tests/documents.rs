@@ -277,7 +277,8 @@ fn every_kind_is_handled_alike() {
     let page = dir.path().join("p.html");
     run(tare(&dir).args(["report", "p1", "-o"]).arg(&page), 0);
     assert!(std::fs::metadata(&page).unwrap().len() > 1000);
-    says(tare(&dir).args(["resume", "p1"]), 2, &["p1 is finished"]);
+    says(tare(&dir).args(["resume", "p1"]), 2, &["p1 is finished", "`tare show p1`"]);
+    says(tare(&dir).args(["resume", "1"]), 2, &["run 1 is finished", "`tare show 1`"]);
     says(tare(&dir).args(["rm", "p1", "p@2"]), 2, &["p@2"]);
     says(tare(&dir).args(["rm", "p", "n1"]), 0, &["removed 1 version of p", "removed n1"]);
     assert_eq!(entries(&[]), ["1"]);

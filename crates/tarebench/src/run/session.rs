@@ -44,7 +44,18 @@ pub enum SessionError {
     /// No such profile.
     #[error("there is no profile `{0}` in the store; leave --profile out, or say `none`")]
     NoProfile(String),
-    /// A run that cannot be gone on with.
+    /// There is nothing to resume.
+    #[error("run {0} is finished")]
+    Finished(i64),
+    /// It is resumed with its profile.
+    #[error("run {run} is a recording for the profile {profile}")]
+    Recording {
+        /// The run.
+        run: i64,
+        /// Name of the profile.
+        profile: String,
+    },
+    /// A run that cannot be resumed, for another reason.
     #[error("{0}")]
     NotResumable(String),
     /// Every series would time what the last setup made.
@@ -235,7 +246,7 @@ pub fn measure(
 pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: Kept) -> Result<(Run, Claimant), SessionError> {
     let mut run = store.run(id)?;
     if run.status == Status::Finished {
-        return Err(SessionError::NotResumable(format!("run {id} is finished; `tare show {id}` prints it")));
+        return Err(SessionError::Finished(id));
     }
     let now = tarebench_host::host::describe(Path::new("/"));
     if now.machine != run.host.machine {
@@ -285,7 +296,7 @@ pub(crate) fn begin(run: &mut Run, store: &mut SqliteStore) -> Result<Claimant, 
     Ok(claim)
 }
 
-/// Goes on with a stored run where it stopped.
+/// Resumes a stored run where it stopped.
 ///
 /// # Errors
 /// If there is no such run, it is finished, another tare works on it, or it is of another machine.
@@ -294,8 +305,7 @@ pub fn resume(id: i64, place: &mut Place, signals: &Signals, watch: Watch<'_>) -
         return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
     };
     if let Some(Purpose::Watch(w)) = store.run(id)?.plan.purpose {
-        let text = format!("run {id} is a recording; `tare profile resume {}` goes on with it", w.profile);
-        return Err(SessionError::NotResumable(text));
+        return Err(SessionError::Recording { run: id, profile: w.profile });
     }
     store.run(id)?.plan.check_order()?;
     let samples = store.samples(id)?;
