@@ -6,7 +6,7 @@
 export interface Page {
   format: "tare-page";
   version: 1;
-  kind: "run" | "profile" | "trace" | "noise";
+  kind: "run" | "profile" | "trace" | "noise" | "study" | "bench";
   title: string;
   subtitle: string;
   /** What was measured where: label and text. */
@@ -14,11 +14,11 @@ export interface Page {
   remarks: Remark[];
   /** The result of a run, shown first. */
   overview?: Overview;
-  /** A program of a run; the short and the long part of a profile; none of a trace or of noise. */
+  /** A program of a run; the short and the long part of a profile; none of the others. */
   plots: Plot[];
   /** Of a trace. */
   timeline?: Timeline;
-  /** Of noise: one for each grain. */
+  /** Of noise one for each grain, of a study for each way to measure, of benchmarks for each. */
   parts?: Part[];
   /** Of the whole: comparison, protocol, cutoffs, machine. */
   tables: Table[];

@@ -31,8 +31,9 @@ export class PageView {
     this.#tables = page.tables.map((t) => staticTable(t, null));
     const whole = h("section", { class: "whole tables" }, ...this.#tables.map((t) => t.element));
     const foot = h("footer", {}, h("p", {}, page.foot));
-    // A run opens with its result, a profile with its cutoffs, a trace with its timeline, noise with how much there is.
-    const early = page.kind === "profile" || page.kind === "noise";
+    // A run opens with its result, a profile with its cutoffs, a trace with its timeline, noise with how much there
+    // is, benchmarks with their times.
+    const early = ["profile", "noise", "bench"].includes(page.kind);
     const first = early ? whole : null;
     const last = early ? null : whole;
     const periods = this.timeline && h("div", { class: "tables" }, this.timeline.periods);
@@ -116,7 +117,9 @@ export class PageView {
     const { kind } = this.#page;
     const shown = this.#shown;
     if (shown.length < 2) return null;
-    const what = { run: "program", noise: "grain", profile: "part", trace: "part" }[kind] ?? "part";
+    const what =
+      { run: "program", noise: "grain", profile: "part", trace: "part", study: "method", bench: "benchmark" }[kind] ??
+      "part";
     return shown.length <= TABS
       ? this.#tabs(shown, `${what[0]!.toUpperCase()}${what.slice(1)}s`)
       : this.#list(shown, what);

@@ -62,6 +62,9 @@ impl From<tarebench::store::StoreError> for Failure {
             }
             S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),
             S::NoSuchDocument { .. } => Some("`tare list` shows what is stored"),
+            S::Older { .. } => Some(
+                "run `tare list` as a user who may write to the store's file and folder, which brings it up to date",
+            ),
             S::Missing { .. } => Some("`tare run` makes one; --db FILE or TARE_DB names another"),
             _ => None,
         };
@@ -86,7 +89,8 @@ impl From<tarebench::documents::DocumentError> for Failure {
         match e {
             D::Store(e) => e.into(),
             D::Content { .. } => Failure::system(e),
-            D::Finished(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
+            D::Finished(id) => Failure::usage(e.to_string()).hint(format!("`tare show {id}` prints it")),
+            D::NoStore(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
         }
     }
 }
@@ -107,6 +111,11 @@ impl From<tarebench::run::session::SessionError> for Failure {
                 .hint("`tare doctor` shows the factors; `tare profile` learns this machine's profile"),
             S::NoProfile(_) => Failure::usage(e.to_string())
                 .hint("`tare profile list` shows the profiles; leave out --profile, or use --profile none"),
+            S::Finished(id) => Failure::usage(e.to_string()).hint(format!("`tare show {id}` prints it")),
+            S::Recording { ref profile, .. } => {
+                let hint = format!("resume with: `tare profile resume {}`", shell_words::quote(profile));
+                Failure::usage(e.to_string()).hint(hint)
+            }
             S::NotResumable(_) => Failure::usage(e.to_string()),
             S::DependentSetups(e) => e.into(),
             S::Run(e) => match e {

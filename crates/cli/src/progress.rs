@@ -4,18 +4,22 @@ use crate::args::style::Show;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tarebench::core::base::units::Nanos;
+use tarebench::core::documents::head::Id;
+use tarebench::core::documents::progress::Progress as Step;
 use tarebench::core::run::data::Run;
-use tarebench::core::run::plan::{Plan, RunCount};
+use tarebench::core::run::plan::{Plan, Purpose, RunCount};
 use tarebench::core::sample::data::Phase;
+use tarebench::event::Event;
+use tarebench::render::documents::progress::line as step_line;
 use tarebench::render::kit::style::Style;
 use tarebench::render::run::progress::{Progress as Line, line};
-use tarebench::run::session::Event;
+use tarebench::run::session::RunEvent;
 
 /// Draws at most so often; short samples follow each other without it.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The progress of a run on standard error.
-pub struct Progress {
+struct Progress {
     style: Option<Style>,
     programs: Vec<String>,
     adaptive: bool,
@@ -32,13 +36,13 @@ pub struct Progress {
 
 impl Progress {
     /// Something else follows, which takes so long.
-    pub fn then(mut self, after: Nanos) -> Progress {
+    fn then(mut self, after: Nanos) -> Progress {
         self.after = after.as_f64();
         self
     }
 
     /// For a plan.
-    pub fn new(show: &Show, plan: &Plan) -> Progress {
+    fn new(show: &Show, plan: &Plan) -> Progress {
         let per_program = u64::from(plan.warmup) + u64::from(plan.max_runs());
         Progress {
             style: show.progress.then(|| show.progress_style.clone()),
@@ -55,10 +59,10 @@ impl Progress {
     }
 
     /// Takes note of an event.
-    pub fn on(&mut self, _run: &Run, event: &Event<'_>) {
+    fn on(&mut self, event: &RunEvent<'_>) {
         match event {
-            Event::Starting { slot } => self.draw(slot.series as usize, slot.phase == Phase::Warmup),
-            Event::Done { sample } => {
+            RunEvent::Starting { slot } => self.draw(slot.series as usize, slot.phase == Phase::Warmup),
+            RunEvent::Done { sample } => {
                 self.done += 1;
                 self.failures += u64::from(!sample.outcome.success());
                 if let Some((n, mean, m2)) = self.seen.get_mut(sample.series as usize) {
@@ -69,7 +73,7 @@ impl Progress {
                     *m2 += d * (x - *mean);
                 }
             }
-            Event::Warning(text) => {
+            RunEvent::Warning(text) => {
                 self.clear();
                 eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(text));
             }
@@ -115,6 +119,77 @@ impl Progress {
 }
 
 impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// The progress of any measurement on standard error.
+pub struct Display<'a> {
+    show: &'a Show,
+    /// The run that is measured now.
+    run: Option<(i64, Progress)>,
+    /// The document, once it has a number.
+    id: Option<Id>,
+    shown: bool,
+}
+
+impl<'a> Display<'a> {
+    pub fn new(show: &'a Show) -> Display<'a> {
+        Display { show, run: None, id: None, shown: false }
+    }
+
+    /// Number of the document, if it is kept.
+    pub fn id(&self) -> Option<Id> {
+        self.id.filter(|id| id.number > 0)
+    }
+
+    /// Takes note of an event.
+    pub fn on(&mut self, event: Event<'_>) {
+        match event {
+            Event::Run(run, event) => self.of_run(run).on(&event),
+            Event::Step(id, progress) => {
+                self.id = id.or(self.id);
+                self.step(&progress);
+            }
+        }
+    }
+
+    fn of_run(&mut self, run: &Run) -> &mut Progress {
+        if self.run.as_ref().is_some_and(|(id, _)| *id != run.id) {
+            self.run = None;
+        }
+        let new = || {
+            let then = match &run.plan.purpose {
+                Some(Purpose::Learn(l)) => l.then.map_or(0, |(length, n)| length.0.saturating_mul(i64::from(n))),
+                _ => 0,
+            };
+            (run.id, Progress::new(self.show, &run.plan).then(Nanos(then)))
+        };
+        &mut self.run.get_or_insert_with(new).1
+    }
+
+    fn step(&mut self, progress: &Step) {
+        if !self.show.progress {
+            return;
+        }
+        let text = step_line(self.id, progress, self.show.progress_style.unicode);
+        let mut err = std::io::stderr().lock();
+        let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
+        self.shown = true;
+    }
+
+    /// Removes the line.
+    pub fn clear(&mut self) {
+        self.run = None;
+        if std::mem::take(&mut self.shown) {
+            let mut err = std::io::stderr().lock();
+            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
+        }
+    }
+}
+
+impl Drop for Display<'_> {
     fn drop(&mut self) {
         self.clear();
     }

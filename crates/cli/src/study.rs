@@ -5,20 +5,20 @@ use crate::args::style::{PlainStyleArgs, Show};
 use crate::args::values::{duration, pair};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::progress::Display;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::{Id, Kind};
-use tarebench::core::study::data::{Plan, Preset, Study};
-use tarebench::core::study::report::build;
+use tarebench::core::study::data::{Preset, Study, StudyPlan};
 use tarebench::documents::{Options, Stopped};
-use tarebench::render::kit::number;
 use tarebench::render::kit::style::Style;
 use tarebench::render::study::terminal::{figures, json, terminal};
+use tarebench::run::session::Place;
 use tarebench::store::{DocumentFilter, SqliteStore, Store};
 use tarebench::study::error::StudyError;
 use tarebench::study::run as study;
-use tarebench::study::run::{Measured, Progress, Studied};
+use tarebench::study::run::{Measured, Studied};
 use tarebench::sys::signals::Signals;
 
 /// Repeat the experiments of CS:APP chapter 9 on this machine
@@ -103,7 +103,7 @@ enum PresetArg {
     Paper,
 }
 
-fn failure(e: StudyError) -> Failure {
+pub fn failure(e: StudyError) -> Failure {
     match e {
         StudyError::Cpu { .. } => Failure::usage(e.to_string()),
         StudyError::Document(e) => e.into(),
@@ -133,7 +133,7 @@ fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
         PresetArg::Paper => Preset::Paper,
     };
     let cpu = study::choose_cpu(args.cpu).map_err(failure)?;
-    let mut plan = Plan::new(which, preset, cpu);
+    let mut plan = StudyPlan::new(which, preset, cpu);
     plan.rounds = args.rounds.unwrap_or(plan.rounds);
     plan.longest = args.longest.map_or(plan.longest, Nanos::as_f64);
     if !args.loads.is_empty() {
@@ -148,9 +148,9 @@ fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
     let mut place = args.output.store.place()?;
     let options = Options { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut line = Line::new(&show);
-    let done = study::measure(&plan, &mut place, &options, &signals, &mut |id, p| line.draw(id, p));
-    ended(done, line, args.output.json, args.output.svg.as_deref(), &show)
+    let mut display = Display::new(&show);
+    let done = study::measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
+    ended(done, display, args.output.json, args.output.svg.as_deref(), &show)
 }
 
 fn resume(args: &Stored) -> Result<Exit, Failure> {
@@ -161,34 +161,29 @@ fn resume(args: &Stored) -> Result<Exit, Failure> {
 }
 
 /// Resumes a stored study.
-pub fn resume_stored(
-    mut store: SqliteStore,
-    id: Id,
-    json: bool,
-    svg: Option<&Path>,
-    show: &Show,
-) -> Result<Exit, Failure> {
+pub fn resume_stored(store: SqliteStore, id: Id, json: bool, svg: Option<&Path>, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut line = Line::new(show);
-    let done = study::resume(id, &mut store, &signals, &mut |id, p| line.draw(id, p));
-    ended(done, line, json, svg, show)
+    let mut place = Place::Store(Box::new(store));
+    let mut display = Display::new(show);
+    let done = study::resume(id, &mut place, &signals, &mut |e| display.on(e));
+    ended(done, display, json, svg, show)
 }
 
 fn ended(
     done: Result<Measured, StudyError>,
-    mut line: Line,
+    mut display: Display<'_>,
     json: bool,
     svg: Option<&Path>,
     show: &Show,
 ) -> Result<Exit, Failure> {
-    line.clear();
-    let measured = done.map_err(|e| match line.id.filter(|id| id.number > 0) {
+    display.clear();
+    let measured = done.map_err(|e| match display.id() {
         Some(id) => failure(e).hint(format!("the measurements so far are stored; resume with: `tare resume {id}`")),
         None => failure(e),
     })?;
     print_found(&measured.study, json, &show.style)?;
     if let Some(folder) = svg {
-        write(folder, &figures(&build(&measured.study.plan, &measured.study.parts)))?;
+        write(folder, &figures(&measured.report()))?;
     }
     match measured.stopped {
         Stopped::Finished => return Ok(Exit::Done),
@@ -215,7 +210,7 @@ fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
 fn present(store: &SqliteStore, id: Id, output: &OutputArgs) -> Result<(), Failure> {
     let found = print_study(store, id, output.json, &output.style.show()?.style)?;
     if let Some(folder) = &output.svg {
-        write(folder, &figures(&build(&found.plan, &found.parts)))?;
+        write(folder, &figures(&found.report()))?;
     }
     Ok(())
 }
@@ -228,7 +223,7 @@ pub fn print_study(store: &SqliteStore, id: Id, as_json: bool, style: &Style) ->
 }
 
 fn print_found(found: &Studied, as_json: bool, style: &Style) -> Result<(), Failure> {
-    let report = build(&found.plan, &found.parts);
+    let report = found.report();
     if as_json {
         print(&json(&found.head, &found.plan, &report, &found.parts).map_err(Failure::system)?);
     } else {
@@ -246,35 +241,4 @@ fn write(folder: &Path, figures: &[(String, String)]) -> Result<(), Failure> {
     }
     eprintln!("wrote {} figures to {}", figures.len(), folder.display());
     Ok(())
-}
-
-/// Progress on standard error, between measurements only.
-struct Line {
-    on: bool,
-    unicode: bool,
-    shown: bool,
-    id: Option<Id>,
-}
-
-impl Line {
-    fn new(show: &Show) -> Line {
-        Line { on: show.progress, unicode: show.progress_style.unicode, shown: false, id: None }
-    }
-
-    fn draw(&mut self, id: Id, p: Progress) {
-        self.id = Some(id);
-        if self.on {
-            let name = if id.number > 0 { format!("{id}: ") } else { String::new() };
-            let left = p.left.and_then(|l| number::time(l.as_f64(), None, self.unicode));
-            let left = left.map_or(String::new(), |l| format!(", about {l} left"));
-            eprint!("\r\x1b[K{name}{} of {}{left}", p.done, p.of);
-            self.shown = true;
-        }
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            eprint!("\r\x1b[K");
-        }
-    }
 }

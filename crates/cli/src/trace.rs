@@ -4,13 +4,14 @@ use crate::args::style::PlainStyleArgs;
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::progress::Display;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::trace::terminal::{json, summary, text};
 use tarebench::sys::clock;
-use tarebench::trace::{Request, TraceError, trace};
+use tarebench::trace::{TraceError, TracePlan, measure};
 
 /// Show when a computing process had its CPU, and what else ran on it
 ///
@@ -72,14 +73,17 @@ pub fn show(args: &TraceArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("--for must be more than 0 and at most 10 minutes")
             .hint("100ms covers 10 to 100 timer ticks"));
     }
-    let request = Request {
+    let plan = TracePlan {
         duration: args.duration,
         cpu: args.cpu,
         load: args.load,
         threshold: args.threshold,
         explain: !args.no_explain,
     };
-    let made = trace(&request)?;
+    let mut display = Display::new(&show);
+    let measured = measure(&plan, &mut |e| display.on(e));
+    drop(display);
+    let made = measured?.report();
     if args.json {
         print(&json(&made).map_err(Failure::system)?);
     } else {

@@ -199,15 +199,14 @@ fn what_is_refused_is_said_in_a_sentence() {
     assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
 }
 
-/// Commands that want a run say so, and what cannot be read is not shown as something else.
+/// What cannot be resumed is refused with a reason, and what cannot be read is not shown as something else.
 #[test]
 fn what_is_no_run_and_what_cannot_be_read() {
     let dir = folder();
     let path = file(&dir, serde_json::to_string(&bench()).unwrap());
     run(&mut import(&dir, &path), 0);
-    for args in [&["resume", "b1"][..], &["report", "b1"]] {
-        says(tare(&dir).args(args), 2, &["b1 is a result of benchmarks, expected a run", "`tare show b1`"]);
-    }
+    let refused = "b1 is a result of benchmarks, which cannot be resumed; runs, profiles and studies can";
+    says(tare(&dir).args(["resume", "b1"]), 2, &[refused, "`tare show b1`"]);
     let head = document::Head {
         kind: document::Kind::Study,
         number: 0,
@@ -228,10 +227,10 @@ fn what_is_no_run_and_what_cannot_be_read() {
     says(tare(&dir).arg("list"), 0, &["s1", "interrupted", "study", r"sort\x1b]0;x\x07"]);
     says(tare(&dir).args(["list", "--json"]), 0, &[r#""id": "s1""#, r"\u202e"]);
     // A study or a measurement of noise whose content is none is said to be so, also where a page is asked for.
-    says(tare(&dir).args(["show", "s1"]), 4, &["s1 cannot be read", "missing field"]);
-    for args in [&["show", "n1"][..], &["report", "n1"]] {
-        says(tare(&dir).args(args), 4, &["n1 cannot be read", "missing field"]);
+    for (command, id) in [("show", "n1"), ("report", "n1"), ("show", "s1"), ("report", "s1")] {
+        says(tare(&dir).args([command, id]), 4, &[&format!("{id} cannot be read"), "missing field"]);
     }
+    says(tare(&dir).args(["resume", "n1"]), 2, &["n1 is a measurement of noise, which cannot be resumed"]);
     let archive = json(tare(&dir).args(["export", "s1"]), 0);
     assert_eq!((&archive["format"], &archive["doc"]), (&"tare-document".into(), &serde_json::json!({"any": [1, 2.5]})));
     says(tare(&dir).args(["rm", "s1"]), 0, &["removed s1"]);
@@ -278,8 +277,67 @@ fn every_kind_is_handled_alike() {
     let page = dir.path().join("p.html");
     run(tare(&dir).args(["report", "p1", "-o"]).arg(&page), 0);
     assert!(std::fs::metadata(&page).unwrap().len() > 1000);
-    says(tare(&dir).args(["resume", "p1"]), 2, &["p1 is finished"]);
+    says(tare(&dir).args(["resume", "p1"]), 2, &["p1 is finished", "`tare show p1`"]);
+    says(tare(&dir).args(["resume", "1"]), 2, &["run 1 is finished", "`tare show 1`"]);
     says(tare(&dir).args(["rm", "p1", "p@2"]), 2, &["p@2"]);
     says(tare(&dir).args(["rm", "p", "n1"]), 0, &["removed 1 version of p", "removed n1"]);
     assert_eq!(entries(&[]), ["1"]);
+}
+
+/// Nothing is kept with `--db none`; the result is shown all the same.
+#[test]
+fn without_a_store_every_measurement_has_its_result() {
+    let _shared = shared();
+    let dir = folder();
+    let none = |args: &[&str]| {
+        let mut c = tare(&dir);
+        c.args(args).args(["--db", "none"]);
+        c
+    };
+    let study = ["study", "interval-counting", "--rounds", "1", "--loads", "1", "--longest", "5ms", "--json"];
+    let shown = json(&mut none(&study), 0);
+    assert_eq!((&shown["head"]["number"], shown["parts"].as_array().map(Vec::len)), (&0.into(), Some(1)));
+    let noise = ["noise", "--grain", "10us", "--phases", "50", "--calibrations", "10", "--no-explain", "--json"];
+    assert_eq!(json(&mut none(&noise), 0)["head"]["number"], 0);
+    let out = run(&mut none(&["profile", "--short", "5msx40"]), 0);
+    let (shown, said) = (text(&out.stdout), text(&out.stderr));
+    assert!(shown.contains("40 ") && said.contains("the profile is not kept (--db none)"), "{shown}{said}");
+    assert!(!said.contains("tare profile resume"), "{said}");
+    says(&mut none(&["profile", "resume"]), 2, &["there is no store to look into"]);
+    assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
+}
+
+/// A study says where it was made, and is not resumed on a machine that only has the same name.
+#[test]
+fn a_study_is_of_its_machine() {
+    let _shared = shared();
+    let dir = folder();
+    let study = ["study", "interval-counting", "--rounds", "1", "--loads", "1", "--longest", "5ms", "--json"];
+    let made = json(tare(&dir).args(study).args(["--tag", "a=b"]), 0);
+    let host = &made["head"]["conditions"]["host"];
+    let fingerprint = made["head"]["conditions"]["fingerprint"].as_str().unwrap();
+    says(tare(&dir).args(["show", "s1"]), 0, &[host["kernel"].as_str().unwrap(), fingerprint]);
+    says(tare(&dir).args(["list", "--tag", "a=b"]), 0, &["s1", "a=b"]);
+    says(tare(&dir).args(["resume", "s1"]), 2, &["s1 is finished"]);
+
+    let file = dir.path().join("s1.json");
+    run(tare(&dir).args(["export", "s1", "-o"]).arg(&file), 0);
+    let archive = std::fs::read_to_string(&file).unwrap();
+    let elsewhere = folder();
+    let moved = archive
+        .replace(host["machine"].as_str().unwrap(), &"0".repeat(16))
+        .replace("\"status\":\"finished\"", "\"status\":\"interrupted\"");
+    assert_ne!(moved, archive);
+    std::fs::write(&file, moved).unwrap();
+    says(&mut import(&elsewhere, &file), 0, &["stored as s1"]);
+    let refused = ["s1 was begun on another machine", host["name"].as_str().unwrap()];
+    says(tare(&elsewhere).args(["resume", "s1"]), 2, &refused);
+    says(tare(&elsewhere).args(["study", "resume"]), 2, &refused);
+    // On this machine it is resumed: nothing was left to measure.
+    let here = archive.replace("\"status\":\"finished\"", "\"status\":\"interrupted\"");
+    std::fs::write(&file, here).unwrap();
+    says(tare(&elsewhere).args(["rm", "s1"]), 0, &["removed s1"]);
+    says(&mut import(&elsewhere, &file), 0, &["stored as s2"]);
+    let shown = json(tare(&elsewhere).args(["resume", "s2", "--json"]), 0);
+    assert_eq!((&shown["head"]["status"], &shown["parts"]), (&"finished".into(), &made["parts"]));
 }

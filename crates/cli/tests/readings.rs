@@ -47,16 +47,17 @@ fn readings_survive_a_kill_and_are_added_to() {
     let script = format!("[ -e {0} ] || {{ touch {0}; kill -9 $PPID; }}", marker.display());
     let out = tare(&dir).args(["run", "-w0", "-r2", "--leave-running", "--", "sh", "-c", &script]).output();
     assert!(!out.expect("tare").status.success(), "tare was not killed");
+    // What was noted, and when factors were read.
     let when = |args: &[&str]| -> Vec<String> {
         let document = json(tare(&dir).args(args), 0);
-        let notes = document["report"]["run"]["notes"]["readings"].as_str().expect("readings");
-        let readings: Vec<(String, serde_json::Value)> = serde_json::from_str(notes).expect("pairs");
-        assert!(readings.iter().all(|(_, factors)| factors.as_array().is_some_and(|f| f.len() > 20)));
-        readings.into_iter().map(|(when, _)| when).collect()
+        let notes = document["report"]["run"]["notes"].as_array().expect("notes").clone();
+        let readings = || notes.iter().filter(|n| n["kind"] == "reading");
+        assert!(readings().all(|r| r["factors"].as_array().is_some_and(|f| f.len() > 20)));
+        let of_interest = notes.iter().filter(|n| n["kind"] != "changed");
+        of_interest.map(|n| n["when"].as_str().or(n["kind"].as_str()).expect("a text").to_owned()).collect()
     };
-    let before = "before the first sample";
-    assert_eq!(when(&["show", "--json"]), [before]);
+    assert_eq!(when(&["show", "--json"]), ["before_first"]);
     let all = when(&["resume", "--json"]);
-    assert_eq!(all, [before.to_owned(), format!("{before}, resumed"), "after the last sample, resumed".to_owned()]);
+    assert_eq!(all, ["before_first", "resumed", "before_first", "after_last"]);
     assert_eq!(when(&["show", "--json"]), all);
 }

@@ -64,12 +64,17 @@ fn the_start_of_the_shell_is_shown_and_not_subtracted() {
     let _beside = shared();
     let dir = folder();
     let with = measure(&dir, &["true; true"]);
-    let note = with["report"]["run"]["notes"]["shell"].as_str().expect("a note");
-    assert!(note.contains("/bin/sh -c :") && note.contains("median of"), "{note}");
-    let out = run(tare(&dir).args(["show", "--full"]), 0);
-    assert!(text(&out.stdout).contains("/bin/sh -c :"), "{}", text(&out.stdout));
+    let shell = |document: &serde_json::Value| {
+        let notes = document["report"]["run"]["notes"].as_array().expect("notes");
+        notes.iter().find(|n| n["kind"] == "shell").map(|n| n["starts"][0].clone())
+    };
+    let start = shell(&with).expect("a note");
+    assert_eq!(start["shell"], serde_json::json!(["/bin/sh"]));
+    assert!(start["elapsed"].as_array().is_some_and(|e| !e.is_empty()), "{start}");
+    let out = text(&run(tare(&dir).args(["show", "--full"]), 0).stdout);
+    assert!(out.contains("/bin/sh -c :") && out.contains("median of"), "{out}");
     let without = measure(&dir, &["true"]);
-    assert!(without["report"]["run"]["notes"].get("shell").is_none());
+    assert!(shell(&without).is_none());
 }
 
 #[test]

@@ -379,7 +379,9 @@ fn a_run_is_tuned_and_put_back_however_it_ends() {
     let document = common::json(c.args(["--", "true"]), 0);
     let all = document.to_string();
     assert!(all.contains("The machine was tuned for this run: 3 values set"), "{all}");
-    assert!(document["report"]["run"]["notes"]["tuned_values"].as_str().unwrap().contains("60 → 1"), "{all}");
+    let note = &document["report"]["run"]["notes"][0];
+    assert_eq!((&note["kind"], note["values"].as_array().map(Vec::len)), (&"tuned".into(), Some(3)), "{all}");
+    assert!(note["values"].as_array().unwrap().iter().any(|v| v["old"] == "60" && v["new"] == "1"), "{all}");
     // After SIGKILL the next one helps.
     let mut child = running(&m, &["sleep", "60"]);
     child.kill().unwrap();

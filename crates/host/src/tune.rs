@@ -10,10 +10,10 @@ use crate::restore::{Restored, restore_locked};
 use crate::setting::{Setting, Target};
 use crate::state::{Lock, Pending, State, TuneError};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 use tarebench_core::base::reading::Absent;
+use tarebench_core::run::notes::{TunedValue, Tuning};
 use tarebench_sys::guard::Guard;
 
 /// What is to be done.
@@ -106,13 +106,11 @@ impl Report {
         self.set() > 0 || self.freeze.as_ref().is_some_and(|f| f.processes > 0)
     }
 
-    /// For the run that is measured meanwhile: `tuned` in one sentence, `tuned_values` with each value.
-    pub fn notes(&self) -> BTreeMap<String, String> {
+    /// For the run that is measured meanwhile.
+    pub fn tuning(&self) -> Tuning {
         let set = |i: &&Item| matches!(i.stand, Stand::Set | Stand::SetAs { .. });
-        let value = |i: &Item| format!("{} {} → {}", i.label(), i.old.as_deref().unwrap_or_default(), i.wanted);
-        let values: Vec<String> = self.items.iter().filter(set).map(value).collect();
-        let notes = [("tuned", self.summary()), ("tuned_values", values.join("; "))];
-        notes.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+        let value = |i: &Item| TunedValue { name: i.label(), old: i.old.clone(), new: i.wanted.clone() };
+        Tuning { summary: self.summary(), values: self.items.iter().filter(set).map(value).collect() }
     }
 
     /// One sentence.

@@ -2,7 +2,7 @@
 
 use crate::documents::{Document, Part};
 use crate::error::StoreError;
-use crate::rows::is_uuid;
+use crate::rows::{is_uuid, typed_notes};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,20 +15,24 @@ use tarebench_core::kbest::bench::Bench;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::Chunk;
 use tarebench_core::run::data::Run;
+use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::Sample;
 
 /// [`Archive::format`] of every archive.
 pub const ARCHIVE_FORMAT: &str = "tare-run";
 
-/// The latest [`Archive::version`] that this version of tare reads. It writes 1, or 2 for a run with a recording.
-pub const ARCHIVE_VERSION: u32 = 2;
+/// The latest [`Archive::version`] that this version of tare reads, and the one that it writes. Before 3, notes of the run are texts by a name.
+pub const ARCHIVE_VERSION: u32 = 3;
+
+/// The first [`Archive::version`] with typed notes.
+const TYPED_NOTES: u32 = 3;
 
 /// A run with all its samples, as one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Archive {
     /// [`ARCHIVE_FORMAT`].
     pub format: String,
-    /// 1, or 2 with a recording.
+    /// [`ARCHIVE_VERSION`] when it was written.
     pub version: u32,
     /// The run; its `id` is 0, as a number means something in its own store only.
     pub run: Run,
@@ -130,8 +134,7 @@ impl Archive {
     /// A run with its samples, or with its recording.
     pub fn new(run: Run, samples: Vec<Sample>, recording: Vec<Chunk>) -> Archive {
         let run = Run { id: 0, ..run };
-        let version = if recording.is_empty() { 1 } else { 2 };
-        Archive { format: ARCHIVE_FORMAT.to_owned(), version, run, samples, recording }
+        Archive { format: ARCHIVE_FORMAT.to_owned(), version: ARCHIVE_VERSION, run, samples, recording }
     }
 
     /// Reads a document and checks it: known version, uuid well formed, each sample's place in the run its own and
@@ -140,8 +143,15 @@ impl Archive {
     /// # Errors
     /// [`StoreError::BadArchive`], also if reading fails; [`StoreError::NewerArchive`].
     pub fn read(reader: &mut dyn Read) -> Result<Archive, StoreError> {
-        let archive: Archive = RUN.read(reader)?;
+        let mut archive: Archive = RUN.read(reader)?;
         archive.check()?;
+        if archive.version < TYPED_NOTES {
+            let texts = archive.run.notes.drain(..).filter_map(|note| match note {
+                Note::Text { key, text } => Some((key, text)),
+                _ => None,
+            });
+            archive.run.notes = typed_notes(texts.collect());
+        }
         Ok(archive)
     }
 

@@ -15,6 +15,7 @@ use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::Chunk;
 use tarebench_core::run::data::Run;
+use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::Sample;
 
 /// The result of a store's operation.
@@ -76,11 +77,11 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`].
     fn set_status(&mut self, run: i64, status: Status) -> Result<()>;
 
-    /// Adds a note to a run, or replaces the one with this key.
+    /// Adds a note to a run, after those that are there.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`].
-    fn set_note(&mut self, run: i64, key: &str, value: &str) -> Result<()>;
+    fn add_note(&mut self, run: i64, note: &Note) -> Result<()>;
 
     /// Removes a run with its samples. Its number is not given again.
     ///

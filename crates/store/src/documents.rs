@@ -2,10 +2,8 @@
 
 use crate::claim::Claimant;
 use crate::error::{Fault, StoreError};
-use crate::open;
 use crate::rows;
 use crate::rows::Inner;
-use crate::schema::{WITH_CONDITIONS, WITH_DOCUMENTS};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -113,15 +111,10 @@ pub(crate) fn no_such(path: &Path, id: Id) -> StoreError {
     StoreError::NoSuchDocument { path: path.to_owned(), id }
 }
 
-/// Whether the store can have documents: one that is read only may be of an earlier version.
-fn has_documents(conn: &Connection) -> Inner<bool> {
-    Ok(open::version(conn)? >= WITH_DOCUMENTS)
-}
-
 /// Whether there is such a document.
 pub(crate) fn exists(conn: &Connection, id: Id) -> Inner<bool> {
     let sql = "SELECT 1 FROM document WHERE kind = ?1 AND id = ?2";
-    Ok(has_documents(conn)? && conn.prepare_cached(sql)?.exists(params![id.kind.name(), id.number])?)
+    Ok(conn.prepare_cached(sql)?.exists(params![id.kind.name(), id.number])?)
 }
 
 /// Fails if there is no such document.
@@ -213,16 +206,11 @@ fn read_kind(name: &str) -> Inner<Kind> {
     Kind::named(name).ok_or_else(bad)
 }
 
-/// The columns of a head, as the schema of this store has them.
-fn columns(conn: &Connection) -> Inner<String> {
-    let conditions = match open::version(conn)? >= WITH_CONDITIONS {
-        true => "(SELECT host.doc FROM host WHERE host.id = host_id), factors",
-        false => "NULL, NULL",
-    };
-    Ok(format!("kind, id, uuid, title, created_ns, status, tool, machine, {conditions}"))
-}
+/// The columns of a head.
+const COLUMNS: &str = "kind, id, uuid, title, created_ns, status, tool, machine,
+    (SELECT host.doc FROM host WHERE host.id = host_id), factors";
 
-/// From [`columns`], which come first; its tags are added.
+/// From [`COLUMNS`], which come first; its tags are added.
 fn head(conn: &Connection, r: &Row) -> Inner<Head> {
     let id = Id { kind: read_kind(&r.get::<_, String>(0)?)?, number: r.get(1)? };
     let of = |what: &str| format!("the {what} of {id}");
@@ -245,9 +233,6 @@ fn head(conn: &Connection, r: &Row) -> Inner<Head> {
 }
 
 fn tags(conn: &Connection, id: Id) -> Inner<BTreeMap<String, String>> {
-    if open::version(conn)? < WITH_CONDITIONS {
-        return Ok(BTreeMap::new());
-    }
     let mut statement = conn.prepare_cached("SELECT key, value FROM document_tag WHERE kind = ?1 AND id = ?2")?;
     let found = statement.query_map(params![id.kind.name(), id.number], |r| Ok((r.get(0)?, r.get(1)?)))?;
     Ok(found.collect::<Result<_, _>>()?)
@@ -256,8 +241,7 @@ fn tags(conn: &Connection, id: Id) -> Inner<BTreeMap<String, String>> {
 /// A document with its parts.
 pub(crate) fn select(conn: &Connection, path: &Path, id: Id) -> Inner<Document> {
     require(conn, path, id)?;
-    let columns = columns(conn)?;
-    let mut statement = conn.prepare(&format!("SELECT {columns}, doc FROM document WHERE kind = ?1 AND id = ?2"))?;
+    let mut statement = conn.prepare(&format!("SELECT {COLUMNS}, doc FROM document WHERE kind = ?1 AND id = ?2"))?;
     let mut found = statement.query(params![id.kind.name(), id.number])?;
     let r = found.next()?.ok_or_else(|| no_such(path, id))?;
     let doc = rows::parse(&r.get::<_, String>(10)?, || id.to_string())?;
@@ -279,16 +263,9 @@ fn parts(conn: &Connection, id: Id) -> Inner<Vec<Part>> {
 
 /// Those that the filter wants, the last one begun first.
 pub(crate) fn summaries(conn: &Connection, filter: &DocumentFilter) -> Inner<Vec<DocumentSummary>> {
-    if !has_documents(conn)? {
-        return Ok(Vec::new());
-    }
-    if !filter.tags.is_empty() && open::version(conn)? < WITH_CONDITIONS {
-        return Ok(Vec::new());
-    }
     let mut sql = format!(
-        "SELECT {}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id)
-         FROM document WHERE (? IS NULL OR kind = ?)",
-        columns(conn)?
+        "SELECT {COLUMNS}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id)
+         FROM document WHERE (? IS NULL OR kind = ?)"
     );
     for _ in &filter.tags {
         sql.push_str(
@@ -315,9 +292,6 @@ pub(crate) fn delete(tx: &Connection, id: Id) -> Inner<()> {
 }
 
 pub(crate) fn select_claimant(conn: &Connection, id: Id) -> Inner<Option<Claimant>> {
-    if !has_documents(conn)? {
-        return Ok(None);
-    }
     let sql = "SELECT pid, start_ns, boot, host FROM document_claim WHERE kind = ?1 AND id = ?2";
     let row = conn.query_row(sql, params![id.kind.name(), id.number], |r| {
         Ok(Claimant { pid: r.get(0)?, start: Nanos(r.get(1)?), boot: r.get(2)?, host: r.get(3)? })

@@ -36,8 +36,8 @@ pub enum StoreError {
         /// The latest one known here.
         known: i64,
     },
-    /// Opened for reading only, the schema is of an earlier version and cannot be brought up to date.
-    #[error("the store {} has schema version {found} and, opened for reading only, cannot be brought to {known}", .path.display())]
+    /// The schema is of an earlier version, and neither the file nor a copy of it can be brought up to date.
+    #[error("the store {} has schema version {found} and cannot be brought to {known}: {cause}", .path.display())]
     Older {
         /// The database.
         path: PathBuf,
@@ -45,6 +45,8 @@ pub enum StoreError {
         found: i64,
         /// The one wanted.
         known: i64,
+        /// Why not.
+        cause: String,
     },
     /// It may only be read: by its permissions, those of its folder, the file system, or how it was opened.
     #[error("cannot {doing}: the store {} can only be read: {cause}", .path.display())]

@@ -2,7 +2,8 @@
 
 use crate::error::BUSY_TIMEOUT;
 use crate::error::{Context, Fault, StoreError};
-use crate::schema::{APPLICATION_ID, KNOWN, READABLE, migrations};
+use crate::schema::{APPLICATION_ID, KNOWN, migrations};
+use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::ffi::OsStr;
@@ -106,7 +107,8 @@ fn retry(mut f: impl FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
 }
 
 /// Opens for reading only. Writes nothing but, beside the database and where it can, SQLite's index of the write-ahead
-/// log (`-shm`), by which it sees what others are writing.
+/// log (`-shm`), by which it sees what others are writing; and it brings an earlier schema up to date, in the file, or where
+/// that cannot be written to in a copy in memory.
 pub(crate) fn for_reading(path: &Path) -> Result<(Connection, PathBuf), StoreError> {
     let path = absolute(path)?;
     let at = Context { path: &path, doing: "open", writable: false };
@@ -131,12 +133,37 @@ pub(crate) fn for_reading(path: &Path) -> Result<(Connection, PathBuf), StoreErr
     let (owner, conn) = opened.map_err(|fault| at.complete(fault))?;
     match owner {
         Owner::Nobody => Err(StoreError::Missing { path }),
-        Owner::Tare(found) if found < READABLE => Err(StoreError::Older { path, found, known: KNOWN }),
+        Owner::Tare(found) if found < KNOWN => {
+            if let Ok((writable, _)) = for_writing(&path) {
+                drop(writable);
+                // Another process may have put an earlier one into its place meanwhile; that is not looked into again.
+                let conn = connect(&path, &Way::Usual).map_err(|fault| at.complete(fault))?;
+                if version(&conn).is_ok_and(|v| v == KNOWN) {
+                    return Ok((conn, path));
+                }
+            }
+            let older = |fault: Fault| match at.complete(fault) {
+                e @ (StoreError::Busy { .. } | StoreError::Io { .. }) => e,
+                e => StoreError::Older { path: path.clone(), found, known: KNOWN, cause: e.to_string() },
+            };
+            let conn = migrated_copy(&conn).map_err(older)?;
+            Ok((conn, path))
+        }
         owner => {
             accept(&path, Some(owner))?;
             Ok((conn, path))
         }
     }
+}
+
+/// A copy in memory of a store of an earlier schema, brought up to date.
+fn migrated_copy(of: &Connection) -> Result<Connection, Fault> {
+    let mut conn = Connection::open_in_memory()?;
+    Backup::new(of, &mut conn)?.run_to_completion(i32::MAX, Duration::ZERO, None)?;
+    conn.pragma_update(None, "trusted_schema", false)?;
+    migrate(&mut conn)?;
+    conn.pragma_update(None, "query_only", true)?;
+    Ok(conn)
 }
 
 /// How to read without writing.

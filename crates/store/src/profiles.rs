@@ -2,10 +2,8 @@
 
 use crate::documents;
 use crate::error::StoreError;
-use crate::open;
 use crate::rows;
 use crate::rows::Inner;
-use crate::schema::WITH_CONDITIONS;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,11 +34,8 @@ pub(crate) fn select(conn: &Connection, sql: &str, parameters: impl rusqlite::Pa
     Ok(out)
 }
 
-/// The document of `NAME@VERSION`, or of the latest version of `NAME`. A store of an earlier schema has no numbers for them.
+/// The document of `NAME@VERSION`, or of the latest version of `NAME`.
 pub(crate) fn number(conn: &Connection, label: &str) -> Inner<Option<Id>> {
-    if open::version(conn)? < WITH_CONDITIONS {
-        return Ok(None);
-    }
     let (name, version) = Profile::parse_label(label);
     let sql = "SELECT id FROM profile_version WHERE name = ?1 AND (?2 IS NULL OR version = ?2)
                ORDER BY version DESC LIMIT 1";

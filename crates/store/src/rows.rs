@@ -12,6 +12,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Factor, Host};
 use tarebench_core::profile::recording::Chunk;
 use tarebench_core::run::data::Run;
+use tarebench_core::run::notes::{Note, from_texts};
 use tarebench_core::run::plan::Plan;
 use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
 use tarebench_core::sample::data::{Phase, Sample};
@@ -117,9 +118,7 @@ pub(crate) fn insert_run(tx: &Connection, run: &Run) -> Inner<i64> {
     for (key, value) in &plan.tags {
         tag.execute(params![id, key, value])?;
     }
-    for (key, value) in notes {
-        upsert_note(tx, id, key, value)?;
-    }
+    notes.iter().try_for_each(|note| insert_note(tx, id, note))?;
     Ok(id)
 }
 
@@ -128,13 +127,44 @@ pub(crate) fn update_status(tx: &Connection, run: i64, status: Status) -> Inner<
     Ok(tx.execute("UPDATE run SET status = ?2 WHERE id = ?1", params![run, status_text(status)])?)
 }
 
-/// Adds or replaces a note.
-pub(crate) fn upsert_note(tx: &Connection, run: i64, key: &str, value: &str) -> Inner<()> {
+/// Adds a note.
+pub(crate) fn insert_note(tx: &Connection, run: i64, note: &Note) -> Inner<()> {
     tx.execute(
-        "INSERT INTO note (run_id, key, value) VALUES (?1, ?2, ?3)
-         ON CONFLICT (run_id, key) DO UPDATE SET value = excluded.value",
-        params![run, key, value],
+        "INSERT INTO run_note (run_id, seq, kind, doc)
+         SELECT ?1, coalesce(max(seq), -1) + 1, ?2, ?3 FROM run_note WHERE run_id = ?1",
+        params![run, note.kind(), exact("note", note)?],
     )?;
+    Ok(())
+}
+
+/// The notes of a run, in their order.
+fn select_notes(conn: &Connection, run: i64) -> Inner<Vec<Note>> {
+    let mut statement = conn.prepare_cached("SELECT seq, doc FROM run_note WHERE run_id = ?1 ORDER BY seq")?;
+    let rows = statement.query_map([run], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?)))?;
+    rows.map(|row| {
+        let (seq, doc) = row?;
+        parse(&doc, || format!("note {seq} of run {run}"))
+    })
+    .collect()
+}
+
+/// Notes that versions up to 0.1 kept as texts, in their typed form.
+pub(crate) fn typed_notes(texts: BTreeMap<String, String>) -> Vec<Note> {
+    from_texts(texts, |readings| serde_json::from_str(readings).ok())
+}
+
+/// The same for the whole store, whose schema is then of version 4.
+pub(crate) fn convert_notes(tx: &Connection) -> Inner<()> {
+    let mut statement = tx.prepare("SELECT run_id, key, value FROM note")?;
+    let rows = statement.query_map([], |r| Ok((r.get::<_, i64>(0)?, r.get(1)?, r.get(2)?)))?;
+    let mut by_run: BTreeMap<i64, BTreeMap<String, String>> = BTreeMap::new();
+    for row in rows {
+        let (run, key, text) = row?;
+        by_run.entry(run).or_default().insert(key, text);
+    }
+    for (run, texts) in by_run {
+        typed_notes(texts).iter().try_for_each(|note| insert_note(tx, run, note))?;
+    }
     Ok(())
 }
 
@@ -159,7 +189,7 @@ pub(crate) fn select_chunks(conn: &Connection, run: i64) -> Inner<Vec<Chunk>> {
     .collect()
 }
 
-/// Keys and values of a run, from `tag` or `note`.
+/// Keys and values of a run.
 pub(crate) fn pairs(conn: &Connection, sql: &str, run: i64) -> Inner<BTreeMap<String, String>> {
     let mut statement = conn.prepare_cached(sql)?;
     let rows = statement.query_map([run], |r| Ok((r.get(0)?, r.get(1)?)))?;
@@ -197,7 +227,7 @@ pub(crate) fn select_run(conn: &Connection, id: i64) -> Inner<Option<Run>> {
         pt_source_notes: rest.pt_source_notes,
         factors: rest.factors,
         status: status(&status_text)?,
-        notes: pairs(conn, "SELECT key, value FROM note WHERE run_id = ?1", id)?,
+        notes: select_notes(conn, id)?,
     }))
 }
 

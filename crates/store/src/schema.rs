@@ -1,28 +1,27 @@
 //! The schema and its migrations. A migration that was released is never changed; a later one is added after it.
 
-use rusqlite_migration::{M, Migrations};
+use crate::error::Fault;
+use crate::rows;
+use rusqlite::Transaction;
+use rusqlite_migration::{HookError, HookResult, M, Migrations};
 
 /// Marks a SQLite file as tare's (`PRAGMA application_id`): "tare" in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
 
 /// The latest schema version: the number of migrations.
-pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
-
-const MIGRATIONS: &[M<'static>] = &[M::up(V1), M::up(V2), M::up(V3), M::up(V4)];
-
-/// The earliest schema version that can be read without being brought up to date: V3 only adds documents, and V4 leaves what
-/// is read of runs and profiles where it was.
-pub(crate) const READABLE: i64 = 2;
-
-/// The first schema version with documents.
-pub(crate) const WITH_DOCUMENTS: i64 = 3;
-
-/// The first schema version with conditions and tags of documents, and with profiles among them.
-pub(crate) const WITH_CONDITIONS: i64 = 4;
+pub(crate) const KNOWN: i64 = 4;
 
 /// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
-    Migrations::from_slice(MIGRATIONS)
+    let typed = |tx: &Transaction| -> HookResult {
+        rows::convert_notes(tx).map_err(|fault| match fault {
+            Fault::Sql(e) => HookError::RusqliteError(e),
+            Fault::Bad { what, cause } => HookError::Hook(format!("{what}: {cause}")),
+            Fault::Store(e) => HookError::Hook(e.to_string()),
+        })?;
+        Ok(tx.execute_batch("DROP TABLE note")?)
+    };
+    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), M::up_with_hook(V4, typed)])
 }
 
 /// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tarebench-core; columns beside it
@@ -182,11 +181,20 @@ CREATE TABLE document_claim (
 
 /// Documents have the machine's description, its factors and tags, as runs have, and profiles are documents: `profile_version`
 /// numbers them within their names, and the view `profile` has the columns that the table had. A profile that was there gets the
-/// conditions of the first run that it rests on, if that is still stored.
+/// conditions of the first run that it rests on, if that is still stored. Notes of runs are typed ([`tarebench_core::run::notes`])
+/// and in their order; what the table `note` has is converted after this.
 const V4: &str = r#"
 ALTER TABLE document ADD COLUMN host_id INTEGER REFERENCES host (id);
 ALTER TABLE document ADD COLUMN factors TEXT;
 CREATE INDEX document_host ON document (host_id);
+
+CREATE TABLE run_note (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE document_tag (
     kind TEXT NOT NULL,
@@ -264,7 +272,7 @@ mod tests {
             migrations().to_latest(&mut conn).unwrap();
             assert_eq!(tables(&conn), 5);
             let version: i64 = conn.query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
-            assert_eq!((version, KNOWN), (4, 4));
+            assert_eq!(version, KNOWN);
             let samples: i64 = conn.query_row("SELECT count(*) FROM run, sample", [], |r| r.get(0)).unwrap();
             assert_eq!(samples, 1);
         }

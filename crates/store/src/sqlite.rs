@@ -26,6 +26,7 @@ use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::Chunk;
 use tarebench_core::run::data::Run;
+use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::Sample;
 
 /// The shortest beginning of a uuid that [`Store::resolve`] takes.
@@ -256,11 +257,11 @@ impl Store for SqliteStore {
         })
     }
 
-    fn set_note(&mut self, run: i64, key: &str, value: &str) -> Result<()> {
+    fn add_note(&mut self, run: i64, note: &Note) -> Result<()> {
         let path = self.path.clone();
         self.write("store the note", |tx| {
             require(tx, &path, run)?;
-            rows::upsert_note(tx, run, key, value)
+            rows::insert_note(tx, run, note)
         })
     }
 

@@ -27,6 +27,9 @@ pub enum DocumentError {
         /// What is wrong.
         cause: String,
     },
+    /// What is not kept cannot be resumed.
+    #[error("{0} can only be resumed from a store")]
+    NoStore(Id),
     /// There is nothing to go on with.
     #[error("{0} is finished")]
     Finished(Id),

@@ -4,6 +4,7 @@
 //!
 //! - [`run::session`]: measure a plan, resume a run, read a report back.
 //! - [`documents`]: stored results other than runs and profiles.
+//! - [`event`]: what the watcher of any measurement is told.
 //! - [`noise`]: what delays a fixed piece of work, and what that costs parallel jobs.
 //! - [`profile`]: learn which daemons disturb the machine, and their cutoffs.
 //! - [`kbest`]: the machine's timing mechanisms, and which to use.
@@ -13,6 +14,7 @@
 //! - [`inc::workload`]: INC and the papers' other reference programs.
 
 pub mod documents;
+pub mod event;
 pub mod inc;
 pub mod kbest;
 pub mod machine;

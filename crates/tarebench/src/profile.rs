@@ -5,13 +5,15 @@
 
 use crate::documents;
 use crate::documents::{DocumentError, Options as DocumentOptions};
+use crate::event::{Event, Watch};
 use crate::run::session;
-use crate::run::session::{Event, Options, Place, SessionError, StopReason};
+use crate::run::session::{Options, Place, SessionError, StopReason};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{Id, Kind, Status};
+use tarebench_core::documents::progress::Progress;
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::clusters::{FEWEST, TooFew};
 use tarebench_core::profile::data::{Method, Part, Profile};
@@ -19,6 +21,7 @@ use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::profiling::Learned;
 use tarebench_core::profile::recording::{Chunk, covered, virtual_samples};
 use tarebench_core::run::data::Run;
+use tarebench_core::run::notes::Kept;
 use tarebench_core::run::plan::{
     Command, IgnoreFailure, Input, Learning, Order, Output, Plan, ProfileChoice, Program, Purpose, RunCount, Stage,
     Watching,
@@ -42,9 +45,28 @@ pub struct Shape {
     pub samples: u32,
 }
 
-/// What a profile is to be learned from.
+/// How a profile is to be learned.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub enum ProfilePlan {
+    /// By running INC.
+    Active(ActivePlan),
+    /// By watching the machine at its usual work.
+    Passive(PassivePlan),
+}
+
+impl ProfilePlan {
+    /// Name of the profile.
+    pub fn name(&self) -> &str {
+        match self {
+            ProfilePlan::Active(plan) => &plan.name,
+            ProfilePlan::Passive(plan) => &plan.name,
+        }
+    }
+}
+
+/// What INC is to do.
+#[derive(Clone, Debug)]
+pub struct ActivePlan {
     /// Name of the profile.
     pub name: String,
     /// The short part.
@@ -57,13 +79,11 @@ pub struct Request {
     pub increments_per_second: f64,
     /// CPUs that it may use; empty: all.
     pub cpus: Vec<u32>,
-    /// The user's labels.
-    pub tags: BTreeMap<String, String>,
 }
 
 /// What a recording is to be.
 #[derive(Clone, Debug)]
-pub struct WatchRequest {
+pub struct PassivePlan {
     /// Name of the profile.
     pub name: String,
     /// How long.
@@ -72,8 +92,6 @@ pub struct WatchRequest {
     pub interval: Option<Nanos>,
     /// Task lengths of the virtual samples, short and long.
     pub lengths: (Nanos, Option<Nanos>),
-    /// The user's labels.
-    pub tags: BTreeMap<String, String>,
 }
 
 /// What ends the learning of a profile.
@@ -85,8 +103,8 @@ pub enum ProfilingError {
     /// The profile's document.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// A profile needs a store.
-    #[error("a profile is learned from stored runs, and none is used")]
+    /// What is not kept cannot be resumed.
+    #[error("a profile can only be resumed from a store")]
     NoStore,
     /// Nothing was begun under this name.
     #[error("nothing was measured for a profile `{0}`")]
@@ -110,16 +128,18 @@ impl From<tarebench_store::StoreError> for ProfilingError {
 
 /// How a session of learning ended.
 #[derive(Debug)]
-pub struct Progressed {
+pub struct Measured {
     /// Why it ended. The profile is made if all was measured.
     pub why: StopReason,
     /// What is there of the part that was being measured, or of the recording: `340 samples`, `52 s`.
     pub there: String,
-    /// The profile, stored.
+    /// The profile, stored unless nothing is kept.
     pub profile: Option<Profile>,
+    /// Whether the profile, or what there is of it, is kept in the user's store.
+    pub kept: bool,
 }
 
-impl Progressed {
+impl Measured {
     /// Every table of the profile, if it was made.
     ///
     /// # Errors
@@ -142,10 +162,9 @@ struct Beginning {
 }
 
 impl Begun {
-    fn new(store: &mut SqliteStore, name: &str, tags: &BTreeMap<String, String>) -> Result<Begun, ProfilingError> {
-        let options = DocumentOptions { tags: tags.clone() };
+    fn new(store: &mut SqliteStore, name: &str, options: &DocumentOptions) -> Result<Begun, ProfilingError> {
         let first = Beginning { name: name.to_owned() };
-        let (id, claim) = documents::begin(store, Kind::Profile, name, &first, &options)?;
+        let (id, claim) = documents::begin(store, Kind::Profile, name, &first, options)?;
         Ok(Begun { id, claim })
     }
 
@@ -160,7 +179,7 @@ impl Begun {
                 let (_, claim) = documents::claim_for_resume(store, id)?;
                 Ok(Begun { id, claim })
             }
-            None => Begun::new(store, name, &BTreeMap::new()),
+            None => Begun::new(store, name, &DocumentOptions::default()),
         }
     }
 
@@ -169,17 +188,17 @@ impl Begun {
         self,
         place: &mut Place,
         name: &str,
-        done: Result<Progressed, ProfilingError>,
-    ) -> Result<Progressed, ProfilingError> {
+        done: Result<Measured, ProfilingError>,
+    ) -> Result<Measured, ProfilingError> {
         let store = need_store(place)?;
-        let finished = |p: &Progressed| matches!(p.why, StopReason::Finished);
+        let finished = |p: &Measured| matches!(p.why, StopReason::Finished);
         match done {
             Ok(progressed) if finished(&progressed) => {
                 let completed = from_runs(store, name, None).and_then(|p| completed(store, p, Some(self.id)));
                 match completed {
                     Ok(profile) => {
                         store.release_document(self.id, &self.claim)?;
-                        Ok(Progressed { profile: Some(profile), ..progressed })
+                        Ok(Measured { profile: Some(profile), ..progressed })
                     }
                     Err(e) => {
                         store.remove_document(self.id)?;
@@ -253,7 +272,7 @@ fn label(length: Nanos) -> String {
     format!("INC of {} s", length.secs())
 }
 
-fn plan(request: &Request, shape: Shape, stage: Stage, attempt: &str) -> Plan {
+fn plan(request: &ActivePlan, shape: Shape, stage: Stage, attempt: &str) -> Plan {
     let count = (request.increments_per_second * shape.length.secs()).round().max(1.0) as u64;
     let mut words = request.inc.clone();
     words.push(Name::from(count.to_string().as_str()));
@@ -273,37 +292,58 @@ fn plan(request: &Request, shape: Shape, stage: Stage, attempt: &str) -> Plan {
     }
 }
 
-/// Learns a profile by running INC: the short part, then the long one.
+/// Learns a profile: by running INC, the short part, then the long one; or by watching the machine. Without a store, what is
+/// measured is held in memory, and nothing but the profile remains.
 ///
 /// # Errors
-/// What prevents the first sample, or the profile from being made of the last one.
-pub fn learn_active(
-    request: &Request,
+/// What prevents the first sample or the recording, or the profile from being made of it.
+pub fn measure(
+    plan: &ProfilePlan,
     place: &mut Place,
+    options: &DocumentOptions,
     signals: &Signals,
-    watch: &mut dyn FnMut(&Run, Event<'_>),
-) -> Result<Progressed, ProfilingError> {
-    let begun = Begun::new(need_store(place)?, &request.name, &request.tags)?;
-    let done = parts(request, place, signals, watch);
-    begun.end(place, &request.name, done)
+    watch: Watch<'_>,
+) -> Result<Measured, ProfilingError> {
+    if place.store().is_none() {
+        let mut memory = Place::Store(Box::new(SqliteStore::in_memory()?));
+        let measured = measure(plan, &mut memory, options, signals, watch)?;
+        return Ok(Measured { kept: false, ..measured });
+    }
+    let (begun, done) = match plan {
+        ProfilePlan::Active(plan) => {
+            let begun = Begun::new(need_store(place)?, &plan.name, options)?;
+            (begun, parts(plan, place, signals, watch))
+        }
+        ProfilePlan::Passive(plan) => {
+            let store = need_store(place)?;
+            let (mut run, watcher) = recording(plan)?;
+            let begun = Begun::new(store, &plan.name, options)?;
+            let done = match session::begin(&mut run, store) {
+                Ok(claim) => record(run, &claim, Nanos::ZERO, watcher, place, signals, watch),
+                Err(e) => Err(e.into()),
+            };
+            (begun, done)
+        }
+    };
+    begun.end(place, plan.name(), done)
 }
 
 fn parts(
-    request: &Request,
+    request: &ActivePlan,
     place: &mut Place,
     signals: &Signals,
-    watch: &mut dyn FnMut(&Run, Event<'_>),
-) -> Result<Progressed, ProfilingError> {
+    watch: Watch<'_>,
+) -> Result<Measured, ProfilingError> {
     let attempt = session::new_uuid();
     let short = plan(request, request.short, Stage::Short, &attempt);
     let measured = session::measure(short, place, Options::default(), signals, watch)?;
     if !matches!(measured.why, StopReason::Finished) {
-        return Ok(Progressed { why: measured.why, there: counted(measured.samples.len()), profile: None });
+        return Ok(Measured { why: measured.why, there: counted(measured.samples.len()), profile: None, kept: true });
     }
     let Some(shape) = request.long else { return Ok(measured_all(counted(measured.samples.len()))) };
     let long = plan(request, shape, Stage::Long, &attempt);
     let measured = session::measure(long, place, Options::default(), signals, watch)?;
-    Ok(Progressed { why: measured.why, there: counted(measured.samples.len()), profile: None })
+    Ok(Measured { why: measured.why, there: counted(measured.samples.len()), profile: None, kept: true })
 }
 
 fn seconds(t: Nanos) -> String {
@@ -315,8 +355,8 @@ fn counted(n: usize) -> String {
 }
 
 /// All was measured; the profile is made at the end.
-fn measured_all(there: String) -> Progressed {
-    Progressed { why: StopReason::Finished, there, profile: None }
+fn measured_all(there: String) -> Measured {
+    Measured { why: StopReason::Finished, there, profile: None, kept: true }
 }
 
 /// Stores a profile; returns it with its version.
@@ -420,17 +460,11 @@ pub fn unfinished(store: &SqliteStore) -> Result<Vec<String>, ProfilingError> {
 /// Goes on with the latest attempt at a profile, after an interruption, a kill or a reboot.
 ///
 /// # Errors
-/// If nothing was begun under this name, and as for [`learn_active`].
-pub fn resume(
-    name: &str,
-    place: &mut Place,
-    signals: &Signals,
-    watch: &mut dyn FnMut(&Run, Event<'_>),
-    recorded: &mut dyn FnMut(&Watching, Nanos),
-) -> Result<Progressed, ProfilingError> {
+/// If nothing was begun under this name, and as for [`measure`].
+pub fn resume(name: &str, place: &mut Place, signals: &Signals, watch: Watch<'_>) -> Result<Measured, ProfilingError> {
     let attempt = latest(need_store(place)?, name)?;
     let begun = Begun::again(need_store(place)?, name)?;
-    let done = rest_of(attempt, place, signals, watch, recorded);
+    let done = rest_of(attempt, place, signals, watch);
     begun.end(place, name, done)
 }
 
@@ -439,11 +473,10 @@ fn rest_of(
     attempt: Attempt,
     place: &mut Place,
     signals: &Signals,
-    watch: &mut dyn FnMut(&Run, Event<'_>),
-    recorded: &mut dyn FnMut(&Watching, Nanos),
-) -> Result<Progressed, ProfilingError> {
+    watch: Watch<'_>,
+) -> Result<Measured, ProfilingError> {
     if let Some((run, _)) = attempt.recording {
-        return resume_recording(run.id, place, signals, recorded);
+        return resume_recording(run.id, place, signals, watch);
     }
     let then = attempt.short.as_ref().and_then(|(run, l)| Some((run.plan.clone(), l.clone(), l.then?)));
     let mut there = 0;
@@ -454,7 +487,7 @@ fn rest_of(
         let measured = session::resume(run.id, place, signals, watch)?;
         there = measured.samples.len();
         if !matches!(measured.why, StopReason::Finished) {
-            return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
+            return Ok(Measured { why: measured.why, there: counted(there), profile: None, kept: true });
         }
     }
     if let (None, Some((short, learning, (length, samples)))) = (&attempt.long, then) {
@@ -467,7 +500,7 @@ fn rest_of(
         )?;
         there = measured.samples.len();
         if !matches!(measured.why, StopReason::Finished) {
-            return Ok(Progressed { why: measured.why, there: counted(there), profile: None });
+            return Ok(Measured { why: measured.why, there: counted(there), profile: None, kept: true });
         }
     }
     Ok(measured_all(counted(there)))
@@ -491,39 +524,24 @@ fn long_after(short: Plan, learning: Learning, shape: Shape) -> Plan {
     plan
 }
 
-/// Learns a profile by watching the machine.
-///
-/// # Errors
-/// What prevents the recording, or the profile from being made of it.
-pub fn learn_passive(
-    request: &WatchRequest,
-    place: &mut Place,
-    signals: &Signals,
-    recorded: &mut dyn FnMut(&Watching, Nanos),
-) -> Result<Progressed, ProfilingError> {
-    let store = need_store(place)?;
+/// The run of a recording, and what records.
+fn recording(plan: &PassivePlan) -> Result<(Run, Watcher), ProfilingError> {
     let mut watcher = Watcher::open().map_err(SessionError::from)?;
-    let interval = match request.interval {
+    let interval = match plan.interval {
         Some(given) => given,
         None => watcher.affordable().map_err(SessionError::from)?,
     };
-    let watching = Watching { profile: request.name.clone(), interval, total: request.total, lengths: request.lengths };
-    let plan = Plan { purpose: Some(Purpose::Watch(watching)), ..blank(&request.name) };
-    let mut run = session::new_run(plan, PtSource::ExitRecords, Vec::new());
-    let begun = Begun::new(store, &request.name, &request.tags)?;
-    let done = match session::begin(&mut run, store) {
-        Ok(claim) => record(run, &claim, Nanos::ZERO, watcher, place, signals, recorded),
-        Err(e) => Err(e.into()),
-    };
-    begun.end(place, &request.name, done)
+    let watching = Watching { profile: plan.name.clone(), interval, total: plan.total, lengths: plan.lengths };
+    let plan = Plan { purpose: Some(Purpose::Watch(watching)), ..blank(&plan.name) };
+    Ok((session::new_run(plan, PtSource::ExitRecords, Vec::new()), watcher))
 }
 
 fn resume_recording(
     id: i64,
     place: &mut Place,
     signals: &Signals,
-    recorded: &mut dyn FnMut(&Watching, Nanos),
-) -> Result<Progressed, ProfilingError> {
+    watch: Watch<'_>,
+) -> Result<Measured, ProfilingError> {
     let store = need_store(place)?;
     let chunks = store.chunks(id)?;
     let there = covered(&chunks);
@@ -531,9 +549,9 @@ fn resume_recording(
     if run.status == Status::Finished {
         return Ok(measured_all(seconds(there)));
     }
-    let (run, claim) = session::claim_for_resume(store, id, &seconds(there))?;
+    let (run, claim) = session::claim_for_resume(store, id, Kept::Recorded(there))?;
     let watcher = Watcher::open().map_err(SessionError::from)?;
-    record(run, &claim, there, watcher, place, signals, recorded)
+    record(run, &claim, there, watcher, place, signals, watch)
 }
 
 /// The part that a first and a later session of a recording share.
@@ -544,21 +562,24 @@ fn record(
     mut watcher: Watcher,
     place: &mut Place,
     signals: &Signals,
-    recorded: &mut dyn FnMut(&Watching, Nanos),
-) -> Result<Progressed, ProfilingError> {
+    watch: Watch<'_>,
+) -> Result<Measured, ProfilingError> {
     let Some(Purpose::Watch(watching)) = run.plan.purpose.clone() else {
         let text = format!("run {} is no recording", run.id);
         return Err(SessionError::NotResumable(text).into());
     };
     let store = need_store(place)?;
     let mut now = there;
-    recorded(&watching, now);
+    let mut recorded = |done: Nanos| {
+        watch(Event::Step(None, Progress::Recorded { done, total: watching.total, interval: watching.interval }));
+    };
+    recorded(now);
     let left = watching.total - there;
     let why = if left > Nanos::ZERO {
         let mut sink = |chunk: &Chunk| Ok(store.add_chunk(run.id, chunk)?);
         watcher.record(left, watching.interval, signals, &mut sink, &mut |n| {
             now = there + n;
-            recorded(&watching, now);
+            recorded(now);
         })
     } else {
         StopReason::Finished
@@ -570,7 +591,7 @@ fn record(
     };
     store.set_status(run.id, status)?;
     store.release(run.id, claim)?;
-    Ok(Progressed { why, there: seconds(now), profile: None })
+    Ok(Measured { why, there: seconds(now), profile: None, kept: true })
 }
 
 fn observations(samples: &[Sample]) -> Vec<Observation> {

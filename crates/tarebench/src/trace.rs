@@ -1,18 +1,20 @@
 //! Activity traces: when a process that only reads the cycle counter had its CPU, and what had it else.
 
+use crate::event::{Event, Watch};
 use tarebench_bpf::timeline::{ROOM as ROOM_OF_EVENTS, Recorded, Timeline};
 use tarebench_bpf::{KernelTypes, own_namespaces};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::progress::Progress;
 use tarebench_core::trace::activity::{BadTrace, Trace, threshold};
 use tarebench_core::trace::explained::{Explained, Recording, explain};
 use tarebench_render::trace::terminal::{Activity, Made};
-use tarebench_sys::activity::{Competitors, Watched, steps, watch};
+use tarebench_sys::activity::{Competitors, Watched, steps, watch as watch_counter};
 use tarebench_sys::{SysError, clock, counter, cpu, process};
 
 /// What to trace.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct TracePlan {
     /// For how long.
     pub duration: Nanos,
     /// On which CPU; the last one that may be used if `None`.
@@ -55,38 +57,55 @@ const STEPS: usize = 200_000;
 const EVENTS_A_SECOND: f64 = 10_000.0;
 const MOST_EVENTS: u32 = 1_000_000;
 
-/// Makes a trace. The calling thread, which must be the process's only one, is moved to the CPU meanwhile, and put back.
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    trace: Trace,
+    made: Made,
+    explained: Reading<Explained>,
+}
+
+impl Measured {
+    /// What it comes to.
+    pub fn report(&self) -> Activity {
+        Activity::new(self.trace.clone(), self.made.clone(), self.explained.clone())
+    }
+}
+
+/// Makes a trace; `watch` is called before it. A trace is not stored, and a signal ends the process, as nothing can look for one
+/// while the loop runs. The calling thread, which must be the process's only one, is moved to the CPU meanwhile, and put back.
 ///
 /// # Errors
 /// [`TraceError`]. That the kernel's record is not to be had is none: the result says why.
-pub fn trace(request: &Request) -> Result<Activity, TraceError> {
+pub fn measure(plan: &TracePlan, watch: Watch<'_>) -> Result<Measured, TraceError> {
     if !counter::PRESENT {
         return Err(TraceError::NoCounter);
     }
     let allowed = cpu::allowed()?;
-    let on = request.cpu.or(allowed.last().copied()).unwrap_or(0);
+    let on = plan.cpu.or(allowed.last().copied()).unwrap_or(0);
     if !allowed.contains(&on) {
         return Err(TraceError::Cpu { cpu: on, allowed });
     }
+    watch(Event::Step(None, Progress::Trace { duration: plan.duration }));
     cpu::confine(&[on])?;
-    let made = traced(request, on);
+    let made = traced(plan, on);
     cpu::confine(&allowed)?;
     made
 }
 
-fn traced(request: &Request, on: u32) -> Result<Activity, TraceError> {
+fn traced(plan: &TracePlan, on: u32) -> Result<Measured, TraceError> {
     let hz = clock::cycle_counter_hz(Nanos::from_millis(100))?;
-    let limit = request.threshold.or_else(|| threshold(&steps(STEPS))).unwrap_or(1_000);
-    let timeline = record(request.explain, request.duration, on);
-    let competitors = Competitors::start(request.load.saturating_sub(1), on)?;
-    let seen = watch((request.duration.secs() * hz) as u64, limit, ROOM, hz);
+    let limit = plan.threshold.or_else(|| threshold(&steps(STEPS))).unwrap_or(1_000);
+    let timeline = record(plan.explain, plan.duration, on);
+    let competitors = Competitors::start(plan.load.saturating_sub(1), on)?;
+    let seen = watch_counter((plan.duration.secs() * hz) as u64, limit, ROOM, hz);
     // First the record: that the competitors end is none of it.
     let recorded = timeline.and_then(|t| t.finish().map_err(|e| e.absent()));
     drop(competitors);
-    let made = Made { cpu: on, load: request.load.max(1), threshold: limit, full: seen.full };
+    let made = Made { cpu: on, load: plan.load.max(1), threshold: limit, full: seen.full };
     let trace = Trace::new(hz, seen.length, seen.gaps.clone())?;
     let explained = recorded.and_then(|r| explained(&trace, &seen, r));
-    Ok(Activity::new(trace, made, Reading::from(explained)))
+    Ok(Measured { trace, made, explained: Reading::from(explained) })
 }
 
 /// The kernel's record of a CPU, begun, for about so long.

@@ -4,7 +4,6 @@ use crate::exit::Failure;
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::path::{Path, PathBuf};
-use tarebench::core::documents::head::Id;
 use tarebench::run::session::{Place, store_path};
 use tarebench::store::{SqliteStore, Store, Stored};
 
@@ -54,12 +53,6 @@ impl StoreArgs {
     pub fn readable(&self) -> Result<SqliteStore, Failure> {
         Ok(SqliteStore::open_read_only(&self.path()?)?)
     }
-}
-
-/// A document where only a run will do.
-pub fn no_run(id: Id) -> Failure {
-    let text = format!("{id} is a {}, expected a run", id.kind.noun());
-    Failure::usage(text).hint(format!("`tare show {id}` prints it"))
 }
 
 /// Which run or other document is meant.

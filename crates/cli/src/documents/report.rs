@@ -1,32 +1,38 @@
-//! `tare report`: a run, a profile or a measurement of noise as a web page of one file, or as figures in SVG.
+//! `tare report`: a stored result of any kind as a self-contained web page, or as figures in SVG.
 
 use crate::args::hints::hints;
 use crate::args::store::StoreArgs;
 use crate::args::style::db_option;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{Id, Kind};
 use tarebench::core::profile::data::Profile;
 use tarebench::core::run::report::build::build;
 use tarebench::core::run::report::duals::duals;
+use tarebench::documents;
 use tarebench::profile as profiling;
+use tarebench::render::kbest::bench::Shown;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::kit::web::page::Page;
 use tarebench::run::session;
-use tarebench::store::{SqliteStore, Store, StoreError, Stored};
+use tarebench::store::{SqliteStore, Store, Stored};
 use tarebench::sys::clock;
 
-/// Write a run, a profile or noise as a self-contained HTML page
+/// Write a stored result of any kind as a self-contained HTML page
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare report last -o run.html
   tare report --profile -o profile.html
   tare report build7@2 --svg figures
-  tare report n1 -o noise.html")]
+  tare report n1 -o noise.html
+  tare report s1 --svg figures
+  tare report b1 -o benchmarks.html")]
 pub struct ReportArgs {
-    /// Number of a run, `last`, digits of its uuid; number of noise (`n1`) or of a profile (`p1`); or a profile's name
-    #[arg(value_name = "RUN|NOISE|PROFILE", default_value = "last", conflicts_with = "profile")]
+    /// Number of a run, `last`, or four or more first digits of its uuid; number of a profile (`p1`), noise (`n1`), a study
+    /// (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
+    #[arg(value_name = "RUN", default_value = "last", conflicts_with = "profile")]
     what: String,
     /// A profile, NAME or NAME@VERSION [default: the newest of this machine]
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "")]
@@ -43,27 +49,43 @@ pub struct ReportArgs {
 
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
-    let (page, stem) = page(args, &store)?;
+    let Report { page, figures, stem } = find(args, &store)?;
     if let Some(folder) = &args.svg {
-        write_figures(&page, folder)?;
+        write_figures(&figures, folder)?;
     }
-    let output = match (&args.output, &args.svg) {
+    let file = match (&args.output, &args.svg) {
         (Some(file), _) => file.clone(),
         (None, Some(_)) => return Ok(Exit::Done),
         (None, None) => PathBuf::from(format!("tare-{stem}.html")),
     };
     let text = web::html(&page).map_err(Failure::system)?;
-    if output.as_os_str() == "-" {
-        crate::output::print(&text);
+    if file.as_os_str() == "-" {
+        output::print(&text);
         return Ok(Exit::Done);
     }
-    std::fs::write(&output, text).map_err(|e| Failure::system(format!("write {}: {e}", output.display())))?;
-    eprintln!("wrote {}", output.display());
+    std::fs::write(&file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
+    eprintln!("wrote {}", file.display());
     Ok(Exit::Done)
 }
 
-/// The page, and the word that a file's name is made of.
-fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failure> {
+/// What is written.
+struct Report {
+    page: Page,
+    /// File name and SVG of each figure.
+    figures: Vec<(String, String)>,
+    /// What the page's file name is made of.
+    stem: String,
+}
+
+impl Report {
+    /// With the figures of its page.
+    fn new(page: Page, stem: String) -> Result<Report, Failure> {
+        let figures = tarebench::render::kit::svg::figures::figures(&page).map_err(Failure::system)?;
+        Ok(Report { page, figures, stem })
+    }
+}
+
+fn find(args: &ReportArgs, store: &SqliteStore) -> Result<Report, Failure> {
     if let Some(label) = &args.profile {
         let found = match label.as_str() {
             "" => store.newest_profile(&tarebench::machine::identity())?,
@@ -72,22 +94,20 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
         let none = || Failure::usage(format!("there is no profile {label}").trim_end()).hint("`tare profile list`");
         return of_profile(&found.ok_or_else(none)?, &args.store);
     }
-    match store.find(&args.what) {
-        Ok(Stored::Document(id)) if id.kind == Kind::Noise => return of_noise(store, id),
-        Ok(Stored::Document(id)) if id.kind == Kind::Profile => {
-            return of_profile(&crate::profile::result::stored(store, id)?, &args.store);
-        }
-        Ok(Stored::Document(id)) => return Err(crate::args::store::no_run(id)),
-        _ => {}
-    }
-    let id = match store.resolve(&args.what) {
-        Ok(id) => id,
-        Err(e @ StoreError::NoSuchRun { .. }) => match store.profile(&args.what)? {
-            Some(profile) => return of_profile(&profile, &args.store),
-            None => return Err(e.into()),
+    match store.find(&args.what)? {
+        Stored::Run(id) => of_run(store, id, args),
+        Stored::Document(id) => match id.kind {
+            // A run is not stored as a document.
+            Kind::Run => of_run(store, id.number, args),
+            Kind::Noise => of_noise(store, id),
+            Kind::Profile => of_profile(&crate::profile::result::stored(store, id)?, &args.store),
+            Kind::Study => of_study(store, id),
+            Kind::Bench => of_bench(store, id),
         },
-        Err(e) => return Err(e.into()),
-    };
+    }
+}
+
+fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Failure> {
     let (run, samples, profile) = session::load(store, id)?;
     if run.plan.programs.is_empty() {
         let text = format!("run {id} is a recording, which has no programs");
@@ -96,27 +116,34 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
     let report = build(&run, &samples, profile.as_ref());
     let found = duals(&run, &samples);
     let hints = hints(&db_option(args.store.named()));
-    let zone = tarebench::sys::clock::zone();
-    let page = tarebench::render::run::page::run(&report, &samples, &found, &hints, &zone, crate::output::foot());
-    Ok((page, format!("run-{id}")))
+    let page = tarebench::render::run::page::run(&report, &samples, &found, &hints, &clock::zone(), output::foot());
+    Report::new(page, format!("run-{id}"))
 }
 
-fn of_noise(store: &SqliteStore, id: Id) -> Result<(Page, String), Failure> {
+fn of_study(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+    let found = tarebench::study::run::load(store, id).map_err(crate::study::failure)?;
+    let report = found.report();
+    let page = tarebench::render::study::page::study(&found.head, &found.plan, &report, &clock::zone(), output::foot());
+    // The same files as those of `tare study --svg`.
+    let figures = tarebench::render::study::terminal::figures(&report);
+    Ok(Report { page, figures, stem: format!("study-{id}") })
+}
+
+fn of_bench(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+    let (head, bench) = documents::bench(store, id)?;
+    let report = tarebench::core::kbest::report::build(&bench);
+    let shown = Shown { head: &head, bench: &bench, report: &report };
+    Report::new(tarebench::render::kbest::page::bench(&shown, &clock::zone(), output::foot()), format!("bench-{id}"))
+}
+
+fn of_noise(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
     let (head, found) = tarebench::noise::measure::load(store, id)?;
     let grains = tarebench::noise::measure::reported(&found, &[]);
-    Ok((
-        tarebench::render::noise::page::noise(
-            &head,
-            &found,
-            &grains,
-            &tarebench::sys::clock::zone(),
-            crate::output::foot(),
-        ),
-        format!("noise-{id}"),
-    ))
+    let page = tarebench::render::noise::page::noise(&head, &found, &grains, &clock::zone(), output::foot());
+    Report::new(page, format!("noise-{id}"))
 }
 
-fn of_profile(profile: &Profile, store: &StoreArgs) -> Result<(Page, String), Failure> {
+fn of_profile(profile: &Profile, store: &StoreArgs) -> Result<Report, Failure> {
     let learned = profiling::learned(profile)?;
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = match profile.machine == host.machine {
@@ -125,24 +152,16 @@ fn of_profile(profile: &Profile, store: &StoreArgs) -> Result<(Page, String), Fa
         false => Vec::new(),
     };
     let stem: String = profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();
-    Ok((
-        tarebench::render::profile::page::profile(
-            profile,
-            &learned,
-            &doubts,
-            &hints(&db_option(store.named())),
-            &tarebench::sys::clock::zone(),
-            crate::output::foot(),
-        ),
-        format!("profile-{stem}"),
-    ))
+    let hints = hints(&db_option(store.named()));
+    let page =
+        tarebench::render::profile::page::profile(profile, &learned, &doubts, &hints, &clock::zone(), output::foot());
+    Report::new(page, format!("profile-{stem}"))
 }
 
-fn write_figures(page: &Page, folder: &std::path::Path) -> Result<(), Failure> {
+fn write_figures(figures: &[(String, String)], folder: &std::path::Path) -> Result<(), Failure> {
     let failed = |what: &std::path::Path, e: std::io::Error| Failure::system(format!("write {}: {e}", what.display()));
     std::fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
-    let figures = tarebench::render::kit::svg::figures::figures(page).map_err(Failure::system)?;
-    for (name, text) in &figures {
+    for (name, text) in figures {
         let file = folder.join(name);
         std::fs::write(&file, text).map_err(|e| failed(&file, e))?;
     }

@@ -1,11 +1,11 @@
 //! `tare resume`: resume what was interrupted or killed.
 
 use crate::args::exports::Exports;
-use crate::args::store::{StoreArgs, StoredId, no_run};
+use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::{Show, StyleArgs};
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
-use crate::progress::Progress;
+use crate::progress::Display;
 use crate::run::command::finish;
 use crate::{profile, study};
 use clap::Args;
@@ -59,19 +59,24 @@ fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Resul
             profile::learn::resume_named(head.title, Place::Store(Box::new(store)), &args.tuning, show)
         }
         Kind::Study => study::resume_stored(store, id, args.exports.json_only(id.kind)?, None, show),
-        _ => Err(no_run(id)),
+        Kind::Noise | Kind::Bench | Kind::Run => Err(not_resumable(id)),
     }
+}
+
+fn not_resumable(id: Id) -> Failure {
+    let text = format!("{id} is a {}, which cannot be resumed; runs, profiles and studies can", id.kind.noun());
+    Failure::usage(text).hint(format!("`tare show {id}` prints what was measured"))
 }
 
 fn run(args: &ResumeArgs, store: SqliteStore, id: i64, show: &Show) -> Result<Exit, Failure> {
     let stored = store.run(id)?;
-    let mut progress = Progress::new(show, &stored.plan);
+    let mut display = Display::new(show);
     let mut place = Place::Store(Box::new(store));
     let signals = Signals::install().map_err(Failure::system)?;
     args.tuning.compare(&stored.notes);
     let tuned = args.tuning.begin(&signals)?;
-    let measured = session::resume(id, &mut place, &signals, &mut |run, e| progress.on(run, &e));
-    drop(progress);
+    let measured = session::resume(id, &mut place, &signals, &mut |e| display.on(e));
+    drop(display);
     let restored = TuneAround::end(tuned);
     let exit = finish(measured?, show, &args.exports)?;
     restored.map(|()| exit)

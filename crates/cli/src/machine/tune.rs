@@ -3,9 +3,9 @@
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use clap::Args;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tarebench::core::run::notes::{Note, tuning};
 use tarebench::host::access::Access;
 use tarebench::host::factors;
 use tarebench::host::factors::Machine;
@@ -286,8 +286,8 @@ impl TuneAround {
     }
 
     /// Warns if a run is resumed under other conditions.
-    pub fn compare(&self, notes: &BTreeMap<String, String>) {
-        match (notes.contains_key("tuned"), self.tune) {
+    pub fn compare(&self, notes: &[Note]) {
+        match (tuning(notes).is_some(), self.tune) {
             (true, false) => eprintln!("tare: warning: the run started with --tune and is resumed without it"),
             (false, true) => eprintln!("tare: warning: the run started without --tune and is resumed with it"),
             _ => {}

@@ -6,15 +6,14 @@ use crate::args::values::{cpu_list, duration, pair};
 use crate::exit::{Exit, Failure};
 use crate::noise::result::{failure, print_noise, write};
 use crate::noise::{bsp, files};
+use crate::progress::Display;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use tarebench::core::base::units::Nanos;
-use tarebench::core::documents::head::Id;
 use tarebench::core::noise::data::Heuristic;
 use tarebench::core::noise::data::{NoisePlan, Sched, Source};
 use tarebench::documents::{Options, Stopped};
-use tarebench::noise::measure::{Measured, Step, choose_cpus, failed, measure, rate, tick};
-use tarebench::render::kit::number;
+use tarebench::noise::measure::{Measured, choose_cpus, failed, measure, rate, tick};
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::figures::figure;
 use tarebench::sys::noise::HIGHEST;
@@ -198,9 +197,9 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let mut place = args.store.place()?;
     let options = Options { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut line = Line { on: show.progress, unicode: show.progress_style.unicode, shown: false };
-    let done = measure(&plan, &mut place, &options, &signals, &mut |id, step| line.draw(id, step));
-    line.clear();
+    let mut display = Display::new(&show);
+    let done = measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
+    drop(display);
     let measured = done.map_err(failure)?;
     let grains = measured.report(&args.delays);
     let Measured { head, noise: found, stopped } = measured;
@@ -228,34 +227,5 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     match failed(&found) {
         Some(series) => Err(Failure::system(format!("the measurement on CPU {} ended early", series.cpu))),
         None => Ok(Exit::Done),
-    }
-}
-
-/// What is being measured, on standard error; nothing is drawn while phases run.
-struct Line {
-    on: bool,
-    unicode: bool,
-    shown: bool,
-}
-
-impl Line {
-    fn draw(&mut self, id: Id, step: Step) {
-        if !self.on {
-            return;
-        }
-        let time = |t: Nanos| number::time(t.as_f64(), None, self.unicode).unwrap_or_default();
-        let text = match step {
-            Step::Calibration => "calibrating".to_owned(),
-            Step::Phases { grain, expected } => format!("phases of {}, for about {}", time(grain), time(expected)),
-        };
-        let name = if id.number > 0 { format!("{id}: ") } else { String::new() };
-        eprint!("\r\x1b[K{name}{text}");
-        self.shown = true;
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            eprint!("\r\x1b[K");
-        }
     }
 }

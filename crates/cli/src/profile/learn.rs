@@ -6,21 +6,19 @@ use crate::args::values::{cpu_list, duration};
 use crate::exit::{Exit, Failure};
 use crate::inc::command::calibration;
 use crate::machine::tune::TuneAround;
-use crate::profile::result::{check_name, default_name, print_profile, shown};
-use crate::progress::Progress;
+use crate::profile::result::{check_name, default_name, print_profile, print_unkept, shown};
+use crate::progress::Display;
 use clap::{Args, ValueEnum};
-use std::io::Write;
 use std::path::Path;
 use tarebench::core::base::name::Name;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::profile::profiling::reach;
-use tarebench::core::run::data::Run;
-use tarebench::core::run::plan::{Purpose, Watching};
+use tarebench::documents::Options;
 use tarebench::profile as profiling;
-use tarebench::profile::{Progressed, Request, Shape, WatchRequest};
+use tarebench::profile::{ActivePlan, Measured, PassivePlan, ProfilePlan, Shape};
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal::{long_time, reach as reach_text};
-use tarebench::run::session::{Event, Place, StopReason};
+use tarebench::run::session::{Place, StopReason};
 use tarebench::sys::signals::Signals;
 
 /// How to learn a new profile.
@@ -137,8 +135,8 @@ pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let name = name_of(args.name.as_deref())?;
     let show = shown(&args.style, store)?;
     if args.watch {
-        let request = watch_request(args, name)?;
-        return watch(args, &request, store, &show);
+        let plan = passive_plan(args, name)?;
+        return watch(args, plan, store, &show);
     }
     let (short, long) = match (&args.short, &args.long) {
         (Some(s), long) => (shape(s)?, long.as_deref().map(shape).transpose()?),
@@ -156,27 +154,36 @@ pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let rate = calibration(std::env::var_os("TARE_CALIBRATION").as_deref().map(Path::new), false, false)?;
     let exe = std::env::current_exe().map_err(Failure::system)?;
     let words = [exe.as_os_str().as_encoded_bytes(), b"inc", b"--quiet", b"--count"];
-    let request = Request {
+    let plan = ActivePlan {
         name: name.clone(),
         short,
         long,
         inc: words.into_iter().map(Name::new).collect(),
         increments_per_second: rate.increments_per_second,
         cpus,
-        tags: args.tag.iter().cloned().collect(),
     };
-    announce(&name, &[Some(("short", short)), long.map(|l| ("long", l))], "INC", &show);
+    announce(&name, &[Some(("short", short)), long.map(|l| ("long", l))], "INC", is_kept(&place), &show);
+    measure(args, &ProfilePlan::Active(plan), place, &show)
+}
+
+/// Measures what the plan says, with the machine tuned if that is asked for.
+fn measure(args: &LearnArgs, plan: &ProfilePlan, mut place: Place, show: &Show) -> Result<Exit, Failure> {
+    let options = Options { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = args.tuning.begin(&signals)?;
-    let mut stages = Stages::new(&show);
-    let progressed = profiling::learn_active(&request, &mut place, &signals, &mut |run, e| stages.on(run, &e));
-    drop(stages);
+    let mut display = Display::new(show);
+    let measured = profiling::measure(plan, &mut place, &options, &signals, &mut |e| display.on(e));
+    drop(display);
     let restored = TuneAround::end(tuned);
-    let exit = finish(progressed?, &name, &show)?;
+    let exit = finish(measured?, plan.name(), show)?;
     restored.map(|()| exit)
 }
 
-fn watch_request(args: &LearnArgs, name: String) -> Result<WatchRequest, Failure> {
+fn is_kept(place: &Place) -> bool {
+    matches!(place, Place::Store(_))
+}
+
+fn passive_plan(args: &LearnArgs, name: String) -> Result<PassivePlan, Failure> {
     let total = args.total.unwrap_or_default();
     let length = |text: &Option<String>, default: i64| match text {
         Some(t) => duration(t).map_err(|e| Failure::usage(format!("{t}: with --watch a task length alone; {e}"))),
@@ -195,31 +202,17 @@ fn watch_request(args: &LearnArgs, name: String) -> Result<WatchRequest, Failure
         return Err(Failure::usage(text).hint(format!("watch for {need} or longer, or give a shorter --short")));
     }
     let long = long.filter(|l| samples(*l) >= profiling::fewest());
-    Ok(WatchRequest {
-        name,
-        total,
-        interval: args.interval,
-        lengths: (short, long),
-        tags: args.tag.iter().cloned().collect(),
-    })
+    Ok(PassivePlan { name, total, interval: args.interval, lengths: (short, long) })
 }
 
-fn watch(args: &LearnArgs, request: &WatchRequest, store: &StoreArgs, show: &Show) -> Result<Exit, Failure> {
+fn watch(args: &LearnArgs, plan: PassivePlan, store: &StoreArgs, show: &Show) -> Result<Exit, Failure> {
     let mut place = store.place()?;
-    refuse_second(&mut place, &request.name, show)?;
-    let shape =
-        |l: Nanos| Shape { length: l, samples: u32::try_from(request.total.0 / l.0.max(1)).unwrap_or(u32::MAX) };
-    let (short, long) = request.lengths;
+    refuse_second(&mut place, &plan.name, show)?;
+    let shape = |l: Nanos| Shape { length: l, samples: u32::try_from(plan.total.0 / l.0.max(1)).unwrap_or(u32::MAX) };
+    let (short, long) = plan.lengths;
     let parts = [Some(("short", shape(short))), long.map(|l| ("long", shape(l)))];
-    announce(&request.name, &parts, "virtual samples", show);
-    let signals = Signals::install().map_err(Failure::system)?;
-    let tuned = args.tuning.begin(&signals)?;
-    let mut line = Recording::new(show);
-    let progressed = profiling::learn_passive(request, &mut place, &signals, &mut |w, n| line.on(w, n));
-    drop(line);
-    let restored = TuneAround::end(tuned);
-    let exit = finish(progressed?, &request.name, show)?;
-    restored.map(|()| exit)
+    announce(&plan.name, &parts, "virtual samples", is_kept(&place), show);
+    measure(args, &ProfilePlan::Passive(plan), place, show)
 }
 
 /// A second attempt would hide an unfinished first one.
@@ -236,7 +229,7 @@ fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failu
 }
 
 /// Says how long it takes and what it can find.
-fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, show: &Show) {
+fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, kept: bool, show: &Show) {
     if show.is_quiet() {
         return;
     }
@@ -250,68 +243,9 @@ fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, show: &Show
         eprintln!("  {part} part: {} {times} {what} of {length}, {total} in all;", shape.samples);
         eprintln!("    it {}.", reach_text(&reach, unicode));
     }
-    eprintln!(
-        "  It can be interrupted at any time; `tare profile resume {}{}` goes on.",
-        clean(name),
-        show.db_option()
-    );
-}
-
-/// The progress of the parts, one after the other.
-struct Stages<'a> {
-    show: &'a Show,
-    current: Option<(i64, Progress)>,
-}
-
-impl<'a> Stages<'a> {
-    fn new(show: &'a Show) -> Stages<'a> {
-        Stages { show, current: None }
-    }
-
-    fn on(&mut self, run: &Run, event: &Event<'_>) {
-        if self.current.as_ref().is_none_or(|(id, _)| *id != run.id) {
-            let then = match &run.plan.purpose {
-                Some(Purpose::Learn(l)) => l.then.map_or(0, |(length, n)| length.0.saturating_mul(i64::from(n))),
-                _ => 0,
-            };
-            self.current = Some((run.id, Progress::new(self.show, &run.plan).then(Nanos(then))));
-        }
-        if let Some((_, progress)) = &mut self.current {
-            progress.on(run, event);
-        }
-    }
-}
-
-/// The progress of a recording.
-struct Recording<'a> {
-    show: &'a Show,
-    drawn: bool,
-}
-
-impl<'a> Recording<'a> {
-    fn new(show: &'a Show) -> Recording<'a> {
-        Recording { show, drawn: false }
-    }
-
-    fn on(&mut self, watching: &Watching, recorded: Nanos) {
-        if !self.show.progress {
-            return;
-        }
-        let u = self.show.progress_style.unicode;
-        let (done, left) = (long_time(recorded, u), long_time(watching.total - recorded, u));
-        let every = long_time(watching.interval, u);
-        let mut err = std::io::stderr().lock();
-        let _ = write!(err, "\rrecorded {done}, {left} left (an image every {every})\x1b[K").and_then(|()| err.flush());
-        self.drawn = true;
-    }
-}
-
-impl Drop for Recording<'_> {
-    fn drop(&mut self) {
-        if self.drawn {
-            let mut err = std::io::stderr().lock();
-            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
-        }
+    if kept {
+        let (name, db) = (clean(name), show.db_option());
+        eprintln!("  It can be interrupted at any time; resume with: `tare profile resume {name}{db}`.");
     }
 }
 
@@ -334,12 +268,11 @@ pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
 pub fn resume_named(name: String, mut place: Place, tuning: &TuneAround, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = tuning.begin(&signals)?;
-    let (mut stages, mut line) = (Stages::new(show), Recording::new(show));
-    let progressed =
-        profiling::resume(&name, &mut place, &signals, &mut |run, e| stages.on(run, &e), &mut |w, n| line.on(w, n));
-    drop((stages, line));
+    let mut display = Display::new(show);
+    let measured = profiling::resume(&name, &mut place, &signals, &mut |e| display.on(e));
+    drop(display);
     let restored = TuneAround::end(tuned);
-    let exit = finish(progressed?, &name, show)?;
+    let exit = finish(measured?, &name, show)?;
     restored.map(|()| exit)
 }
 
@@ -356,22 +289,33 @@ pub fn so_far(args: &SoFarArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn finish(progressed: Progressed, name: &str, show: &Show) -> Result<Exit, Failure> {
-    if let Some(profile) = &progressed.profile {
-        if !show.is_quiet() {
-            print_profile(profile, show)?;
+fn finish(measured: Measured, name: &str, show: &Show) -> Result<Exit, Failure> {
+    if let Some(profile) = &measured.profile {
+        match (show.is_quiet(), measured.kept) {
+            (true, _) => {}
+            (false, true) => print_profile(profile, show)?,
+            (false, false) => print_unkept(profile, show)?,
+        }
+        if !measured.kept {
+            eprintln!("tare: the profile is not kept (--db none)");
         }
         return Ok(Exit::Done);
     }
     let db = show.db_option();
-    let hint = format!(
-        "`tare profile resume {name}{db}` goes on; `tare profile learn {name}{db}` makes a profile of what is there"
-    );
-    let there = progressed.there;
-    Err(match progressed.why {
+    let hint = match measured.kept {
+        true => format!(
+            "resume with: `tare profile resume {name}{db}`; `tare profile learn {name}{db}` makes a profile of what is there"
+        ),
+        false => "nothing is kept (--db none)".to_owned(),
+    };
+    let there = measured.there;
+    Err(match measured.why {
         StopReason::Interrupted(signal) => Failure {
             exit: Exit::Interrupted,
-            message: format!("interrupted by signal {signal}; {there} are kept"),
+            message: match measured.kept {
+                true => format!("interrupted by signal {signal}; {there} are kept"),
+                false => format!("interrupted by signal {signal}"),
+            },
             hint: Some(hint),
         },
         StopReason::NotKept(e) => Failure::system(format!("the last sample could not be stored: {e}")).hint(hint),

@@ -9,6 +9,7 @@ use crate::stored::unfinished;
 use tarebench::core::documents::head::Id;
 use tarebench::core::profile::data::Profile;
 use tarebench::profile as profiling;
+use tarebench::render::kit::style::Style;
 use tarebench::render::profile::terminal::terminal;
 use tarebench::store::SqliteStore;
 use tarebench::sys::clock;
@@ -29,13 +30,22 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a profile's tables.
+/// Prints a stored profile's tables.
 pub fn print_profile(profile: &Profile, show: &Show) -> Result<(), Failure> {
+    print_tables(profile, &show.style, show)
+}
+
+/// Prints a profile that is not kept: all of it, as it cannot be shown again.
+pub fn print_unkept(profile: &Profile, show: &Show) -> Result<(), Failure> {
+    print_tables(profile, &Style { full: true, ..show.style.clone() }, show)
+}
+
+fn print_tables(profile: &Profile, style: &Style, show: &Show) -> Result<(), Failure> {
     let learned = profiling::learned(profile)?;
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus);
     let more = format!("tare profile show {} --full{}", profile.label(), show.db_option());
-    print(&terminal(profile, &learned, &doubts, &more, &show.style));
+    print(&terminal(profile, &learned, &doubts, &more, style));
     Ok(())
 }
 

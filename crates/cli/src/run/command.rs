@@ -5,19 +5,18 @@ use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::output::short;
-use crate::progress::Progress;
+use crate::progress::Display;
 use crate::run::args::RunArgs;
 use crate::run::plan::{self, Built};
 use crate::run::shell::ShellSyntax;
 use crate::run::{self_check, startable};
-use std::collections::BTreeMap;
+use tarebench::core::run::notes::Note;
 use tarebench::core::run::plan::{Command, Plan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
-use tarebench::render::kit::number;
 use tarebench::render::run::terminal::failed::failed;
 use tarebench::run::session::{Measured, Options, StopReason, measure};
-use tarebench::run::shell_start::{ShellStart, shell_starts};
+use tarebench::run::shell_start::shell_starts;
 use tarebench::sys::signals::Signals;
 
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
@@ -40,12 +39,12 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let mut place = args.store.place()?;
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = args.tuning.begin(&signals)?;
-    let mut notes = tuned.as_ref().map(|t| t.report().notes()).unwrap_or_default();
+    let mut notes: Vec<Note> = tuned.iter().map(|t| Note::Tuned(t.report().tuning())).collect();
     note_shells(&plan, &signals, &mut notes)?;
-    let mut progress = Progress::new(&show, &plan);
+    let mut display = Display::new(&show);
     let options = Options { pt_source: args.pt_source.map(Into::into), notes };
-    let measured = measure(plan, &mut place, options, &signals, &mut |run, e| progress.on(run, &e));
-    drop(progress);
+    let measured = measure(plan, &mut place, options, &signals, &mut |e| display.on(e));
+    drop(display);
     let restored = TuneAround::end(tuned);
     let exit = finish(measured?, &show, &args.exports)?;
     restored.map(|()| exit)
@@ -67,15 +66,10 @@ fn say_shell(by_shell: &[(String, ShellSyntax)]) {
 }
 
 /// Measures the shells' own starts, and keeps them with the run. They are part of each sample, and never subtracted.
-fn note_shells(plan: &Plan, signals: &Signals, notes: &mut BTreeMap<String, String>) -> Result<(), Failure> {
-    let sentence = |s: &ShellStart| {
-        let words: Vec<String> = s.shell.iter().map(ToString::to_string).collect();
-        let time = number::time(s.median().as_f64(), None, true).unwrap_or_default();
-        format!("`{} -c :` takes {time} (median of {} starts)", words.join(" "), s.elapsed.len())
-    };
+fn note_shells(plan: &Plan, signals: &Signals, notes: &mut Vec<Note>) -> Result<(), Failure> {
     let starts = shell_starts(plan, signals).map_err(tarebench::run::session::SessionError::Run)?;
     if !starts.is_empty() {
-        notes.insert("shell".to_owned(), starts.iter().map(sentence).collect::<Vec<_>>().join("; "));
+        notes.push(Note::Shell { starts });
     }
     Ok(())
 }

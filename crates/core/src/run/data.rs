@@ -5,10 +5,11 @@ use crate::documents::head::{Head, Kind, Status};
 use crate::machine::conditions::Conditions;
 use crate::machine::data::Factor;
 use crate::machine::data::Host;
+use crate::run::notes;
+use crate::run::notes::Note;
 use crate::run::plan::Plan;
 use crate::sample::process_time::PtSource;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// A run, without its samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,8 +34,9 @@ pub struct Run {
     pub factors: Vec<Factor>,
     /// Where it stands.
     pub status: Status,
-    /// Facts for later readers (e.g. `resumed`, `reboot`), with times.
-    pub notes: BTreeMap<String, String>,
+    /// What happened to it beside its samples, in its order.
+    #[serde(deserialize_with = "notes::read")]
+    pub notes: Vec<Note>,
 }
 
 impl Run {

@@ -109,7 +109,7 @@ pub enum Seen {
 
 /// A study, as it is stored; its parts are stored one by one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct StudyPlan {
     /// Which.
     pub study: Study,
     /// How much of it.
@@ -154,9 +154,9 @@ impl Preset {
     }
 }
 
-impl Plan {
+impl StudyPlan {
     /// As the preset has it.
-    pub fn new(study: Study, preset: Preset, cpu: u32) -> Plan {
+    pub fn new(study: Study, preset: Preset, cpu: u32) -> StudyPlan {
         let (rounds, longest) = match (preset, study) {
             (Preset::Minutes, Study::Kbest) => (5, 10e6),
             (Preset::Minutes, Study::IntervalCounting) => (3, 200e6),
@@ -169,7 +169,7 @@ impl Plan {
             Study::IntervalCounting => vec![1, 11],
             Study::Caching => vec![1, 4],
         };
-        Plan { study, preset, cpu, rounds, loads, longest }
+        StudyPlan { study, preset, cpu, rounds, loads, longest }
     }
 
     /// The cells of one round, in their order.
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_part_of_it() {
-        let mut plan = Plan::new(Study::Kbest, Preset::Minutes, 0);
+        let mut plan = StudyPlan::new(Study::Kbest, Preset::Minutes, 0);
         assert_eq!(plan.cells().len(), 40);
         (plan.rounds, plan.loads, plan.longest) = (2, vec![3], 20e3);
         let cell = |length| Cell::Kbest { load: 3, length };
@@ -229,7 +229,7 @@ mod tests {
     fn every_cell_in_every_round() {
         for study in [Study::IntervalCounting, Study::Kbest, Study::Caching] {
             for preset in [Preset::Minutes, Preset::Paper] {
-                let plan = Plan::new(study, preset, 0);
+                let plan = StudyPlan::new(study, preset, 0);
                 let all: Vec<_> = (0..).map_while(|n| plan.part(n)).collect();
                 assert_eq!(all.len(), plan.parts());
                 for cell in plan.cells() {

@@ -5,7 +5,7 @@ use crate::kbest::clocks::Kind;
 use crate::kbest::scheme::{KBest, Parameters};
 use crate::kbest::timing::{Standing, Timing};
 use crate::statistics::series::{median_of, median_of_sorted};
-use crate::study::data::{Cell, M, MOST_K, PATIENT, Part, Plan, Seen, Study};
+use crate::study::data::{Cell, M, MOST_K, PATIENT, Part, Seen, Study, StudyPlan};
 use serde::{Deserialize, Serialize};
 
 /// Errors of measurements that ought to give the same, as shares of what the fit says.
@@ -358,7 +358,7 @@ pub struct IntervalResult {
 }
 
 /// Computes all that is shown of a study.
-pub fn build(plan: &Plan, parts: &[Part]) -> StudyReport {
+pub fn build(plan: &StudyPlan, parts: &[Part]) -> StudyReport {
     let interval = |counted| IntervalResult {
         counted,
         expected: interval_errors(parts, counted, Against::Expected),
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn a_study_is_looked_at_in_every_way() {
-        let plan = Plan::new(Study::Kbest, crate::study::data::Preset::Minutes, 1);
+        let plan = StudyPlan::new(Study::Kbest, crate::study::data::Preset::Minutes, 1);
         let parts = [part(4, &[17_000_000; 3], 5_000_000), part(4, &[5_000_000; 3], 5_000_000)];
         let report = build(&plan, &parts);
         assert_eq!((report.measured, report.line_error), (2, Some(LineError { median: 0.0, most: 0.0 })));

@@ -96,7 +96,7 @@ pub fn run(programs: usize) -> Run {
         pt_source_notes: vec![],
         factors: (1..=4).map(factor).collect(),
         status: Status::Finished,
-        notes: BTreeMap::new(),
+        notes: Vec::new(),
     }
 }
 

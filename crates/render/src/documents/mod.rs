@@ -1,2 +1,3 @@
 pub mod list;
 pub mod machine;
+pub mod progress;

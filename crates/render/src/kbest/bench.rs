@@ -61,7 +61,7 @@ fn standing_name(s: Standing) -> &'static str {
     }
 }
 
-fn cache(c: Cache) -> String {
+pub(crate) fn cache(c: Cache) -> String {
     match c {
         Cache::Warm => "warm".to_owned(),
         Cache::Cold { bytes } => format!("cold, {}", number::bytes(bytes)),
@@ -74,7 +74,7 @@ fn common<T: PartialEq>(rows: &[BenchRow], f: impl Fn(&BenchRow) -> T) -> Option
     rows.iter().all(|r| f(r) == first).then_some(first)
 }
 
-fn clock(kind: Kind, hz: f64) -> String {
+pub(crate) fn clock(kind: Kind, hz: f64) -> String {
     match number::fixed(hz / 1e9, 3) {
         Some(ghz) if matches!(kind, Kind::Counter | Kind::CounterUnfenced | Kind::CounterAfter | Kind::Rdpmc) => {
             format!("{}, {ghz} GHz", clocks::name(kind))
@@ -95,7 +95,7 @@ fn short_name(kind: Kind) -> &'static str {
 }
 
 /// Which columns there are: what all benchmarks have in common is said once above the table, what has no room below it.
-struct Layout {
+pub(crate) struct Layout {
     counts: bool,
     caches: bool,
     clocks: bool,
@@ -109,7 +109,7 @@ const COUNTS: usize = 84;
 const WIDE: usize = 113;
 
 impl Layout {
-    fn of(rows: &[BenchRow], width: usize) -> Layout {
+    pub(crate) fn of(rows: &[BenchRow], width: usize) -> Layout {
         let wide = width >= WIDE;
         let caches = common(rows, |r| r.cache).is_none();
         let clocks = common(rows, |r| (r.clock, r.hz)).is_none();
@@ -164,7 +164,7 @@ impl Layout {
 const NAME: usize = 12;
 
 /// The rows, their names cut before anything else is.
-fn table(rows: &[BenchRow], layout: &Layout, width: usize, style: &Style) -> Table {
+pub(crate) fn table(rows: &[BenchRow], layout: &Layout, width: usize, style: &Style) -> Table {
     let mut table = Table::new("Benchmarks", "Time: of one execution, of the fastest trial.", &layout.columns());
     let cells: Vec<Vec<String>> = rows.iter().map(|r| layout.cells(r, style)).collect();
     let widths = table.columns.iter().skip(1).enumerate().map(|(i, column)| {
@@ -179,24 +179,29 @@ fn table(rows: &[BenchRow], layout: &Layout, width: usize, style: &Style) -> Tab
     table
 }
 
-fn heading(page: &mut Page<'_>, s: &Shown<'_>, created: &str) {
-    let (style, rows, m) = (page.style, &s.report.rows, &s.bench.machine);
-    page.title(&format!("{}  {}", s.head.id(), style.show(&s.bench.name)));
+/// Label and text of what all benchmarks have in common; the machine's own texts are not escaped.
+pub(crate) fn facts(s: &Shown<'_>, created: &str) -> Vec<(&'static str, String)> {
+    let (rows, m) = (&s.report.rows, &s.bench.machine);
     let cpu = match &m.cpu {
         Reading::Value(cpu) => cpu.clone(),
         Reading::Absent(why) => format!("CPU {why}"),
     };
     let cpus = if m.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", m.cpus) };
-    page.field("began", &style.prose(&format!("{created}, version {} of the library", s.bench.tool)));
-    page.field("machine", &style.prose(&format!("{}: {cpu}, {cpus}, {}, Linux {}", m.name, m.architecture, m.kernel)));
-    if let Some((kind, hz)) = common(rows, |r| (r.clock, r.hz)) {
-        page.field("clock", &style.prose(&clock(kind, hz)));
-    }
-    if let Some(c) = common(rows, |r| r.cache) {
-        page.field("caches", &style.prose(&cache(c)));
-    }
-    if let Some((k, epsilon)) = common(rows, |r| (r.k, r.epsilon)) {
-        page.field("K-best", &style.prose(&agreement(k, epsilon)));
+    let mut facts = vec![
+        ("began", format!("{created}, version {} of the library", s.bench.tool)),
+        ("machine", format!("{}: {cpu}, {cpus}, {}, Linux {}", m.name, m.architecture, m.kernel)),
+    ];
+    facts.extend(common(rows, |r| (r.clock, r.hz)).map(|(kind, hz)| ("clock", clock(kind, hz))));
+    facts.extend(common(rows, |r| r.cache).map(|c| ("caches", cache(c))));
+    facts.extend(common(rows, |r| (r.k, r.epsilon)).map(|(k, epsilon)| ("K-best", agreement(k, epsilon))));
+    facts
+}
+
+fn heading(page: &mut Page<'_>, s: &Shown<'_>, created: &str) {
+    let style = page.style;
+    page.title(&format!("{}  {}", s.head.id(), style.show(&s.bench.name)));
+    for (name, text) in facts(s, created) {
+        page.field(name, &style.prose(&text));
     }
 }
 
@@ -217,7 +222,7 @@ pub fn terminal(s: &Shown<'_>, created: &str, style: &Style) -> String {
     page.finish()
 }
 
-fn agreement(k: u32, epsilon: f64) -> String {
+pub(crate) fn agreement(k: u32, epsilon: f64) -> String {
     let within = number::percent(epsilon).unwrap_or_default();
     if k == 1 { "the fastest trial".to_owned() } else { format!("the {k} fastest trials are to agree within {within}") }
 }

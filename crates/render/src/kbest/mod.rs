@@ -1,3 +1,4 @@
 pub mod bench;
 pub mod clocks;
 pub mod markup;
+pub mod page;

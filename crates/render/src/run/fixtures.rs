@@ -10,6 +10,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::discards::DiscardReason;
+use tarebench_core::run::notes::FactorChange;
 use tarebench_core::run::plan::{Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount};
 use tarebench_core::run::protocol::{CheckOne, FactorFinding, Finding, NoCheckOne, ProtocolReport, Step};
 use tarebench_core::run::report::account::AccountEntry;
@@ -228,7 +229,7 @@ pub fn report(series: Vec<SeriesReport>) -> RunReport {
             pt_source_notes: vec!["cgroup v2: needs a delegated cgroup (systemd-run --user --scope)".into()],
             factors: Vec::new(),
             status: Status::Finished,
-            notes: BTreeMap::new(),
+            notes: Vec::new(),
         },
         series,
         comparisons: Vec::new(),
@@ -441,7 +442,8 @@ pub fn hostile() -> RunReport {
     if let Finding::ProcessTime { factors, .. } = &mut r.protocol.steps[0].finding {
         factors[0].finding = "f\x1b\u{200f}".into();
     }
-    r.remarks = vec![Remark { series: Some(0), kind: RemarkKind::Changed { what: "r\x1b[1m\n\u{2028}".into() } }];
+    r.remarks =
+        vec![Remark { series: Some(0), kind: RemarkKind::Changed { changes: vec![change("r\x1b[1m\n\u{2028}")] } }];
     r
 }
 
@@ -530,7 +532,7 @@ pub fn two() -> RunReport {
     r.remarks = vec![
         Remark {
             series: None,
-            kind: RemarkKind::Changed { what: "steal: 30 ms of CPU time were stolen by the host".into() },
+            kind: RemarkKind::Changed { changes: vec![change("steal: 30 ms of CPU time were stolen by the host")] },
         },
         Remark { series: Some(1), kind: RemarkKind::Source { source: PtSource::Wait4, notes: Vec::new() } },
     ];
@@ -601,4 +603,8 @@ pub fn ten() -> RunReport {
     }
     r.remarks = (0..10).map(|i| Remark { series: Some(i), kind: RemarkKind::Steal { share: 0.02 } }).collect();
     r
+}
+
+fn change(what: &str) -> FactorChange {
+    FactorChange { what: what.to_owned(), between: None }
 }

@@ -6,6 +6,7 @@ use crate::profile::doubts;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::documents::head::Status;
+use tarebench_core::run::notes::{FactorChange, ReadingTime, ShellStart};
 use tarebench_core::run::report::data::Measure;
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
 use tarebench_core::sample::data::Outcome;
@@ -19,7 +20,10 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::Incomplete { status, run, counted } => incomplete(*status, *run, *counted, hints),
         Kind::Source { source, notes } => process_time_source(*source, notes),
         Kind::Tuned { what } => format!("The machine was tuned for this run: {what}."),
-        Kind::Changed { what } => format!("The machine changed while it was measured: {what}."),
+        Kind::Changed { changes } => {
+            let all: Vec<String> = changes.iter().map(change).collect();
+            format!("The machine changed while it was measured: {}.", all.join("; "))
+        }
         Kind::Profile { profile, doubt } => doubts::sentence(profile, doubt, hints),
         Kind::Sequential => {
             let what =
@@ -31,7 +35,10 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
                         another's: a drift of the machine looks like a difference between them.";
             format!("{what}{}", hints.sentence(&Hint::IndependentSetups))
         }
-        Kind::Shell { what } => format!("A shell starts in each sample, as part of its time: {what}."),
+        Kind::Shell { starts, words } => {
+            let all: Vec<String> = starts.iter().map(shell_start).chain(words.iter().cloned()).collect();
+            format!("A shell starts in each sample, as part of its time: {}.", all.join("; "))
+        }
         Kind::NotComparable => "It cannot be compared: no round has a retained sample of both programs.".to_owned(),
         Kind::ByElapsed { reference, ratio, interval, elapsed, process } => {
             by_elapsed(*reference, *ratio, interval, [*elapsed, *process])
@@ -101,6 +108,26 @@ fn incomplete(status: Status, run: i64, counted: u64, hints: &Hints) -> String {
             format!("The run {what}; {counted} counted samples are stored.{resume}")
         }
     }
+}
+
+/// A change of the machine, and between which readings it was seen if the run had more than two of them.
+fn change(change: &FactorChange) -> String {
+    use ReadingTime as T;
+    let when = |t: T| match t {
+        T::BeforeFirst => "before the first sample".to_owned(),
+        T::BeforeProgram(n) => format!("before program {n}"),
+        T::AfterLast => "after the last sample".to_owned(),
+    };
+    match change.between {
+        None | Some((T::BeforeFirst, T::AfterLast)) => change.what.clone(),
+        Some((from, to)) => format!("{} (from {} to {})", change.what, when(from), when(to)),
+    }
+}
+
+fn shell_start(start: &ShellStart) -> String {
+    let words: Vec<String> = start.shell.iter().map(ToString::to_string).collect();
+    let time = number::time(start.median().as_f64(), None, true).unwrap_or_default();
+    format!("`{} -c :` takes {time} (median of {} starts)", words.join(" "), start.elapsed.len())
 }
 
 fn process_time_source(source: PtSource, notes: &[String]) -> String {

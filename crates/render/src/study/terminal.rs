@@ -9,15 +9,15 @@ use crate::kit::svg::lines::{Lines, figure};
 use crate::kit::table::{Table, draw};
 use serde::Serialize;
 use tarebench_core::documents::head::Head;
-use tarebench_core::study::data::{Part, Plan};
+use tarebench_core::study::data::{Part, StudyPlan};
 use tarebench_core::study::report::{
     Counted, EqualCalls, Errors, Executions, IntervalResult, KbestResults, Results, StudyReport,
 };
 
 /// The error that the book's figures do not go below.
-const FLOOR: f64 = 0.001;
+pub(crate) const FLOOR: f64 = 0.001;
 
-fn time(ns: f64, unicode: bool) -> String {
+pub(crate) fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
 }
 
@@ -44,7 +44,7 @@ fn by_load(title: &str, note: &str, errors: &[Errors], unicode: bool) -> Table {
     table
 }
 
-fn loads_of(errors: &[Errors]) -> Vec<u32> {
+pub(crate) fn loads_of(errors: &[Errors]) -> Vec<u32> {
     let mut all: Vec<u32> = errors.iter().map(|e| e.load).collect();
     all.sort_unstable();
     all.dedup();
@@ -68,7 +68,7 @@ fn lengths(errors: &[Errors]) -> Vec<f64> {
     all
 }
 
-fn kbest_tables(found: &KbestResults, u: bool) -> Vec<Table> {
+pub(crate) fn kbest_tables(found: &KbestResults, u: bool) -> Vec<Table> {
     let mut all = vec![
         by_load(
             "Error of K-best as the book's library has it (figure 9.14)",
@@ -140,7 +140,7 @@ fn by_k(errors: &[(u32, Vec<Errors>)], u: bool) -> Table {
     table
 }
 
-fn counted(c: Counted) -> &'static str {
+pub(crate) fn counted(c: Counted) -> &'static str {
     match c {
         Counted::Ticks => "interval counting (/proc/stat)",
         Counted::Times => "times(2)",
@@ -149,7 +149,7 @@ fn counted(c: Counted) -> &'static str {
     }
 }
 
-fn interval_tables(found: &[IntervalResult], u: bool) -> Vec<Table> {
+pub(crate) fn interval_tables(found: &[IntervalResult], u: bool) -> Vec<Table> {
     let table_of = |result: &IntervalResult| {
         let c = result.counted;
         let note = match c {
@@ -187,7 +187,7 @@ const CALLS: [(&str, &str); 6] = [
     ("procB(b2)", "all cached"),
 ];
 
-fn caching_tables(executions: &[Executions], equal: Option<&EqualCalls>, u: bool) -> Vec<Table> {
+pub(crate) fn caching_tables(executions: &[Executions], equal: Option<&EqualCalls>, u: bool) -> Vec<Table> {
     let mut t = Table::new(
         "Executions of a procedure (figures 9.11, 9.12)",
         "The sum of an array, again and again. Near: at most a tenth above the shortest of any load.",
@@ -249,8 +249,20 @@ fn tables(report: &StudyReport, unicode: bool) -> Vec<Table> {
     }
 }
 
+/// What the expected times are; `None` if the study has none.
+pub(crate) fn expected(report: &StudyReport, unicode: bool) -> Option<String> {
+    let error = report.line_error?;
+    Some(format!(
+        "T(r) = m r + b through 1 to 10 repetitions of some 10 {}s, 100 measurements each and more, \
+         which take turns with what is compared with it; off by {} in the median, {} at most",
+        if unicode { "µ" } else { "u" },
+        number::percent(error.median).unwrap_or_default(),
+        number::percent(error.most).unwrap_or_default()
+    ))
+}
+
 /// A study's head and its tables.
-pub fn terminal(head: &Head, plan: &Plan, report: &StudyReport, style: &Style) -> String {
+pub fn terminal(head: &Head, plan: &StudyPlan, report: &StudyReport, style: &Style) -> String {
     let full = Style { full: true, ..style.clone() };
     let mut page = Page::new(&full);
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
@@ -261,14 +273,7 @@ pub fn terminal(head: &Head, plan: &Plan, report: &StudyReport, style: &Style) -
     if let Some(machine) = described(head) {
         page.field("machine", &style.show(&machine));
     }
-    if let Some(error) = report.line_error {
-        let text = format!(
-            "T(r) = m r + b through 1 to 10 repetitions of some 10 {}s, 100 measurements each and more, \
-             which take turns with what is compared with it; off by {} in the median, {} at most",
-            if style.unicode { "µ" } else { "u" },
-            number::percent(error.median).unwrap_or_default(),
-            number::percent(error.most).unwrap_or_default()
-        );
+    if let Some(text) = expected(report, style.unicode) {
         page.field("expected", &text);
     }
     for table in tables(report, style.unicode) {
@@ -282,7 +287,7 @@ struct Document<'a> {
     format: &'static str,
     version: u32,
     head: &'a Head,
-    plan: &'a Plan,
+    plan: &'a StudyPlan,
     tables: Vec<Table>,
     parts: &'a [Part],
 }
@@ -291,7 +296,7 @@ struct Document<'a> {
 ///
 /// # Errors
 /// [`RenderError`].
-pub fn json(head: &Head, plan: &Plan, report: &StudyReport, parts: &[Part]) -> Result<String, RenderError> {
+pub fn json(head: &Head, plan: &StudyPlan, report: &StudyReport, parts: &[Part]) -> Result<String, RenderError> {
     let tables = tables(report, true);
     let document = Document { format: "tare-study", version: 1, head, plan, tables, parts };
     Ok(serde_json::to_string(&document)? + "\n")
@@ -419,7 +424,7 @@ mod tests {
     use tarebench_core::kbest::scheme::Parameters;
     use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
     use tarebench_core::statistics::fit::Fit;
-    use tarebench_core::study::data::{Cell, Part, Plan, Preset, Seen, Study};
+    use tarebench_core::study::data::{Cell, Part, Preset, Seen, Study, StudyPlan};
     use tarebench_core::study::report::build;
 
     fn head(title: &str) -> Head {
@@ -441,8 +446,8 @@ mod tests {
         Style::default()
     }
 
-    fn plan(study: Study) -> Plan {
-        Plan::new(study, Preset::Minutes, 1)
+    fn plan(study: Study) -> StudyPlan {
+        StudyPlan::new(study, Preset::Minutes, 1)
     }
 
     fn kbest(load: u32, ms: f64, counts: &[f64]) -> Part {

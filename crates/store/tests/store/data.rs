@@ -19,6 +19,7 @@ use tarebench_core::machine::data::Host;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::profile::data::{Cutoff, Profile};
 use tarebench_core::run::data::*;
+use tarebench_core::run::notes::{Note, from_texts};
 use tarebench_core::run::plan::*;
 use tarebench_core::sample::account::{Account, Counters, Estimate, Ledger, Preemptor, Share};
 use tarebench_core::sample::daemons::Daemon;
@@ -108,7 +109,7 @@ pub fn run(n: u128) -> Run {
         pt_source_notes: vec!["a \0 in a note".to_owned()],
         factors: vec![Factor::new(1, "ntp", Standing::Held, "on")],
         status: Status::Unfinished,
-        notes: [("resumed".to_owned(), "never".to_owned())].into(),
+        notes: vec![Note::Text { key: "resumed".to_owned(), text: "never".to_owned() }],
     }
 }
 
@@ -453,7 +454,9 @@ pub fn any_run() -> impl Strategy<Value = Run> {
     (first, second).prop_map(
         |((id, created, tool, status, notes, tags, pt_source_notes), (sigma, precision, env, cwd, cpu, hz, source))| {
             let mut run = run(id);
-            (run.created, run.tool, run.status, run.notes) = (created, tool, status, notes);
+            (run.created, run.tool, run.status) = (created, tool, status);
+            // Some of them as earlier versions wrote them.
+            run.notes = from_texts(notes, |_| None);
             (run.pt_source, run.pt_source_notes) = (source, pt_source_notes);
             (run.plan.sigma, run.plan.env, run.plan.cwd, run.plan.tags) = (sigma, env, cwd, tags);
             run.plan.runs = RunCount::Adaptive { precision, min: 1, max: u32::MAX };

@@ -3,10 +3,13 @@
 
 use crate::children::{asked, wrapped};
 use crate::data::{place, run, sample};
+use crate::migration::v3;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tarebench_store::{SqliteStore, Store, StoreError};
+use tarebench_core::documents::head::Status;
+use tarebench_core::run::notes::readings;
+use tarebench_store::{DocumentFilter, SqliteStore, Store, StoreError};
 
 const UNSHARE: &[&str] = &["unshare", "--mount", "--propagation", "private"];
 
@@ -123,12 +126,16 @@ fn child_read_only() {
     }
     std::fs::write(folder.join("both/tare.db-shm"), vec![0; 32 * 1024]).unwrap();
 
+    let old = in_folder("old");
+    drop(v3(&old));
+
     mount(&["-o", "remount,ro"], &folder);
+    reads_an_old_store(&old);
     for path in [&clean, &logged, &both] {
         let mut store = SqliteStore::open_read_only(path).unwrap();
         assert_eq!(store.samples(id).unwrap(), [sample(0, 3), sample(1, 3)], "{}", path.display());
         assert_eq!(store.export(id).unwrap().samples.len(), 2);
-        assert!(matches!(store.set_note(id, "a", "b"), Err(StoreError::ReadOnly { .. })));
+        assert!(matches!(store.set_status(id, Status::Finished), Err(StoreError::ReadOnly { .. })));
         drop(store);
         let e = SqliteStore::open(path).unwrap_err();
         assert!(matches!(e, StoreError::ReadOnly { .. }), "{}: {e:?}", path.display());
@@ -137,6 +144,18 @@ fn child_read_only() {
         let e = SqliteStore::open(&folder.join(new)).unwrap_err();
         assert!(matches!(e, StoreError::ReadOnly { .. }), "{new}: {e:?}");
     }
+}
+
+/// What an earlier version wrote is read as if it had been brought up to date, and stays as it is.
+fn reads_an_old_store(path: &Path) {
+    let before = std::fs::read(path).unwrap();
+    let mut store = SqliteStore::open_read_only(path).unwrap();
+    let p1 = store.document("p1".parse().unwrap()).unwrap();
+    assert_eq!((p1.head.title.as_str(), store.documents(&DocumentFilter::default()).unwrap().len()), ("p@1", 4));
+    assert_eq!(readings(&store.run(1).unwrap().notes).count(), 2);
+    assert!(matches!(store.set_status(1, Status::Finished), Err(StoreError::ReadOnly { .. })));
+    drop(store);
+    assert!(std::fs::read(path).unwrap() == before, "reading has changed it");
 }
 
 /// Permission bits do not bind root, so this is done as nobody.
@@ -156,7 +175,9 @@ fn not_permitted() {
     std::fs::copy(&path, &hidden).unwrap();
     let exe = dir.path().join("child");
     std::fs::copy(std::env::current_exe().unwrap(), &exe).unwrap();
-    for (path, mode) in [(dir.path(), 0o755), (&path, 0o644), (&hidden, 0o600)] {
+    let old = dir.path().join("old.db");
+    drop(v3(&old));
+    for (path, mode) in [(dir.path(), 0o755), (&path, 0o644), (&old, 0o644), (&hidden, 0o600)] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
     let out = wrapped(&setpriv, &exe, "disks::child_not_permitted", dir.path()).output().unwrap();
@@ -169,6 +190,7 @@ fn child_not_permitted() {
     let Some((folder, _)) = asked() else { return };
     let path = folder.join("tare.db");
     assert_eq!(SqliteStore::open_read_only(&path).unwrap().samples(1).unwrap(), [sample(0, 3)]);
+    reads_an_old_store(&folder.join("old.db"));
     for path in [path, folder.join("new.db"), folder.join("new/tare.db")] {
         let e = SqliteStore::open(&path).unwrap_err();
         assert!(matches!(e, StoreError::ReadOnly { .. }), "{}: {e:?}", path.display());

@@ -3,15 +3,18 @@
 use crate::data::{assert_sound, place};
 use rusqlite::Connection;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
+use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{Id, Kind, Status};
 use tarebench_core::profile::data::Profile;
+use tarebench_core::run::notes::{Kept, Note, ReadingTime, readings};
 use tarebench_store::{Claimant, DocumentFilter, Part, RunFilter, SqliteStore, Store, StoreError, Stored, import};
 
 /// How it was made is said in the file.
-const V3: &str = include_str!("data/v3.sql");
+pub const V3: &str = include_str!("data/v3.sql");
 
-fn v3(path: &Path) -> Connection {
+pub fn v3(path: &Path) -> Connection {
     let conn = Connection::open(path).unwrap();
     conn.execute_batch(V3).unwrap();
     conn
@@ -45,26 +48,25 @@ fn a_store_of_version_3_keeps_what_it_holds() {
             conn.query_row(sql, [kind], |r| r.get::<_, i64>(0)).unwrap()
         })
         .to_vec();
+    let texts = [1, 2].map(|run| texts(&conn, run));
+    assert!(texts.iter().all(|t| t.contains_key("readings")));
     drop(conn);
 
-    // Read as it is, without a change.
-    let before = std::fs::read(&path).unwrap();
+    // Opened for reading only, it is brought up to date as well.
     let old = SqliteStore::open_read_only(&path).unwrap();
     let runs: Vec<_> = [1, 2].map(|n| (old.run(n).unwrap(), old.samples(n).unwrap())).to_vec();
     let documents = DOCUMENTS.map(|n| old.document(id(n)).unwrap());
-    assert_eq!(serde_json::to_value(old.profile("p").unwrap().unwrap()).unwrap(), parsed(&profile));
-    assert_eq!(old.documents(&DocumentFilter::default()).unwrap().len(), 3);
-    let tagged = DocumentFilter { tags: [("a".to_owned(), "b".to_owned())].into(), ..DocumentFilter::default() };
-    assert_eq!(old.documents(&tagged).unwrap(), []);
-    assert!(matches!(old.find("p"), Err(StoreError::NoSuchRun { .. })), "it has no number there");
-    assert!(matches!(old.find("p1"), Err(StoreError::NoSuchDocument { .. })));
+    assert_eq!(old.documents(&DocumentFilter::default()).unwrap().len(), 4);
+    assert_eq!(old.find("p").unwrap(), Stored::Document(id("p1")));
     drop(old);
-    assert!(std::fs::read(&path).unwrap() == before, "reading has changed it");
 
     let mut store = SqliteStore::open(&path).unwrap();
-    for (n, (run, samples)) in (1..).zip(&runs) {
+    for (n, (run, samples)) in (1_i64..).zip(&runs) {
         assert_eq!((&store.run(n).unwrap(), &store.samples(n).unwrap()), (run, samples));
-        assert!(run.notes.contains_key("readings"));
+        assert!(run.notes.iter().all(|note| matches!(note, Note::Reading(_))), "{:?}", run.notes);
+        let when: Vec<ReadingTime> = readings(&run.notes).map(|r| r.when).collect();
+        assert_eq!(when, [ReadingTime::BeforeFirst, ReadingTime::AfterLast]);
+        assert!(readings(&run.notes).all(|r| r.factors.len() > 20));
     }
     assert_eq!([runs[0].0.status, runs[1].0.status], [Status::Finished, Status::Interrupted]);
     assert_eq!((runs[0].1.len(), runs[1].1.is_empty()), (2, false));
@@ -96,7 +98,7 @@ fn a_store_of_version_3_keeps_what_it_holds() {
         assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), Stored::Run(n));
         assert_eq!(other.samples(n).unwrap(), store.samples(n).unwrap());
     }
-    let by = Claimant { pid: 1, start: tarebench_core::base::units::Nanos(1), boot: "b".into(), host: "h".into() };
+    let by = Claimant { pid: 1, start: Nanos(1), boot: "b".into(), host: "h".into() };
     store.claim_document(id("s1"), &by, &|_| true).unwrap();
     store.append_part(id("s1"), &Part { doc: Value::Null, blob: None }).unwrap();
     let saved =
@@ -104,6 +106,66 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     assert_eq!((saved.id, saved.version), (Id { kind: Kind::Profile, number: 2 }, 2));
     drop(store);
     assert_sound(&path);
+}
+
+/// The notes of a run, as they were stored then.
+fn texts(conn: &Connection, run: i64) -> BTreeMap<String, String> {
+    let mut statement = conn.prepare("SELECT key, value FROM note WHERE run_id = ?1").unwrap();
+    statement.query_map([run], |r| Ok((r.get(0)?, r.get(1)?))).unwrap().map(Result::unwrap).collect()
+}
+
+/// Every text that a released version noted is there afterwards: typed if it is as that version wrote it, else as it is.
+#[test]
+fn notes_become_typed_and_none_is_lost() {
+    let (_dir, path) = place();
+    let conn = v3(&path);
+    conn.execute_batch(
+        r#"INSERT INTO note VALUES (1, 'resumed', 'with 1 samples there, at 1700000000 s since 1970');
+         INSERT INTO note VALUES (1, 'reboot', 'resumed after a reboot, with 1 samples there; kernel 6.9');
+         INSERT INTO note VALUES (1, 'changed', 'ntp: on before, off after');
+         INSERT INTO note VALUES (1, 'tuned', '1 value set');
+         INSERT INTO note VALUES (1, 'tuned_values', 'turbo 0 → 1');
+         INSERT INTO note VALUES (1, 'mine', '{not JSON');
+         UPDATE note SET value = '[["now"]]' WHERE run_id = 2"#,
+    )
+    .unwrap();
+    drop(conn);
+    let mut store = SqliteStore::open(&path).unwrap();
+    let text = |key: &str, text: &str| Note::Text { key: key.to_owned(), text: text.to_owned() };
+    let notes = store.run(1).unwrap().notes;
+    let kinds: Vec<&str> = notes.iter().map(Note::kind).collect();
+    assert_eq!(kinds, ["tuned", "text", "text", "reading", "reading", "changed", "rebooted", "resumed"]);
+    assert_eq!(&notes[1..3], [text("mine", "{not JSON"), text("tuned_values", "turbo 0 → 1")]);
+    assert_eq!(notes[7], Note::Resumed { at: Some(Nanos(1_700_000_000_000_000_000)), there: Kept::Samples(1) });
+    assert_eq!(store.run(2).unwrap().notes, [text("readings", r#"[["now"]]"#)]);
+    // New ones come after them.
+    store.add_note(1, &text("new", "")).unwrap();
+    assert_eq!(store.run(1).unwrap().notes, [notes, vec![text("new", "")]].concat());
+    drop(store);
+    assert_sound(&path);
+}
+
+/// An archive of version 1 has notes as texts; one that is written today has them typed, and is read back the same.
+#[test]
+fn an_archive_of_a_released_version_gets_typed_notes() {
+    let old = include_bytes!("../../../../fuzz/seeds/archive_json/run1.json");
+    let text = String::from_utf8_lossy(old);
+    assert!(text.contains(r#""version":1"#) && text.contains(r#""notes":{"#), "{text:.200}");
+    let mut store = SqliteStore::in_memory().unwrap();
+    let more = r#""notes":{"mine":"x","resumed":"with 2 samples there, at 5 s since 1970","#;
+    let with_notes = text.replacen(r#""notes":{"#, more, 1);
+    let run = store.import(&mut with_notes.as_bytes()).unwrap();
+    let notes = store.run(run).unwrap().notes;
+    assert!(readings(&notes).count() > 0, "{notes:?}");
+    assert!(notes.contains(&Note::Text { key: "mine".to_owned(), text: "x".to_owned() }), "{notes:?}");
+    assert!(notes.contains(&Note::Resumed { at: Some(Nanos(5_000_000_000)), there: Kept::Samples(2) }), "{notes:?}");
+    let mut text = Vec::new();
+    store.export(run).unwrap().write(&mut text).unwrap();
+    let written: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!((&written["version"], written["run"]["notes"].is_array()), (&3.into(), true));
+    let mut other = SqliteStore::in_memory().unwrap();
+    let there = other.import(&mut text.as_slice()).unwrap();
+    assert_eq!(other.run(there).unwrap().notes, notes);
 }
 
 fn parsed(text: &str) -> Value {

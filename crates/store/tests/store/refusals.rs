@@ -52,6 +52,11 @@ fn to_version(path: &Path, version: i64) {
          CREATE TABLE profile (name TEXT, version INTEGER, created_ns INTEGER, machine TEXT, doc TEXT)",
     )
     .unwrap();
+    conn.execute_batch(
+        "DROP TABLE run_note;
+         CREATE TABLE note (run_id INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run_id, key))",
+    )
+    .unwrap();
     for table in ["profile_version", "document_tag", "document_claim", "document_part", "document", "document_number"] {
         conn.execute_batch(&format!("DROP TABLE {table}")).unwrap();
     }
@@ -61,37 +66,43 @@ fn to_version(path: &Path, version: i64) {
     conn.pragma_update(None, "user_version", version).unwrap();
 }
 
-/// It is read as it is, and brought up to date when it is written to.
+/// It is brought up to date, also when it is opened for reading only.
 #[test]
 fn an_earlier_schema() {
+    for version in [1, 2] {
+        let (_dir, path) = place();
+        store_with_run(&path);
+        to_version(&path, version);
+        let reader = SqliteStore::open_read_only(&path).unwrap();
+        assert_eq!(reader.samples(1).unwrap(), [sample(0, 5)]);
+        assert_eq!(reader.documents(&DocumentFilter::default()).unwrap(), []);
+        let b1 = Id { kind: Kind::Bench, number: 1 };
+        assert!(matches!(reader.document(b1), Err(StoreError::NoSuchDocument { .. })));
+        assert!(matches!(reader.find("b1"), Err(StoreError::NoSuchDocument { .. })));
+        assert_eq!(reader.find("1").unwrap(), Stored::Run(1));
+        assert_eq!(reader.document_claimant(b1).unwrap(), None);
+        let mut store = SqliteStore::open(&path).unwrap();
+        assert_eq!(store.samples(1).unwrap(), [sample(0, 5)]);
+        let id = store.create_document(&head(1), &serde_json::json!(1)).unwrap();
+        // Who has had it open for reading sees it, too.
+        assert_eq!(reader.document(id).unwrap(), store.document(id).unwrap());
+        drop((store, reader));
+        crate::data::assert_sound(&path);
+    }
+}
+
+/// What cannot be brought up to date is refused with the reason, and not changed.
+#[test]
+fn an_earlier_schema_that_cannot_be_brought_up_to_date() {
     let (_dir, path) = place();
     store_with_run(&path);
     to_version(&path, 2);
-    let before = std::fs::read(&path).unwrap();
-    let store = SqliteStore::open_read_only(&path).unwrap();
-    assert_eq!(store.samples(1).unwrap(), [sample(0, 5)]);
-    assert_eq!(store.documents(&DocumentFilter::default()).unwrap(), []);
-    let b1 = Id { kind: Kind::Bench, number: 1 };
-    assert!(matches!(store.document(b1), Err(StoreError::NoSuchDocument { .. })));
-    assert!(matches!(store.find("b1"), Err(StoreError::NoSuchDocument { .. })));
-    assert_eq!(store.find("1").unwrap(), Stored::Run(1));
-    assert_eq!(store.document_claimant(b1).unwrap(), None);
-    drop(store);
-    assert!(std::fs::read(&path).unwrap() == before, "reading has changed it");
-
-    let reader = SqliteStore::open_read_only(&path).unwrap();
-    let mut store = SqliteStore::open(&path).unwrap();
-    assert_eq!(store.samples(1).unwrap(), [sample(0, 5)]);
-    let id = store.create_document(&head(1), &serde_json::json!(1)).unwrap();
-    // Who has had it open for reading sees it, too.
-    assert_eq!(reader.document(id).unwrap(), store.document(id).unwrap());
-    drop((store, reader));
-    crate::data::assert_sound(&path);
-
-    let (_dir, path) = place();
-    store_with_run(&path);
-    to_version(&path, 1);
-    assert!(matches!(SqliteStore::open_read_only(&path), Err(StoreError::Older { found: 1, known: 4, .. })));
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE run_note (mine TEXT)").unwrap();
+    let Err(e) = SqliteStore::open_read_only(&path) else { panic!("it was opened") };
+    assert!(matches!(e, StoreError::Older { found: 2, known: 4, .. }), "{e:?}");
+    assert!(e.to_string().contains("run_note already exists"), "{e}");
+    let version: i64 = Connection::open(&path).unwrap().query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
+    assert_eq!(version, 2);
 }
 
 /// The same while the version is still in the log only, as a killed process leaves it.

@@ -9,6 +9,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::{Chunk, Slice, Task};
+use tarebench_core::run::notes::{Kept, Note};
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_store::{ProfileArchive, RunFilter, SqliteStore, Store, StoreError, default_path};
 
@@ -70,22 +71,28 @@ fn a_run_is_found_by_what_a_user_says() {
     }
 }
 
+fn note(key: &str, text: &str) -> Note {
+    Note::Text { key: key.to_owned(), text: text.to_owned() }
+}
+
 #[test]
 fn changes_need_their_run() {
     let mut store = SqliteStore::in_memory().unwrap();
     no_such_run(store.add_sample(1, &sample(0, 1)));
     no_such_run(store.set_status(1, Status::Finished));
-    no_such_run(store.set_note(1, "a", "b"));
+    no_such_run(store.add_note(1, &note("a", "b")));
     no_such_run(store.remove(1));
     no_such_run(store.run(1));
     no_such_run(store.samples(1));
     no_such_run(store.export(1));
 
     let id = store.begin_run(&run(1)).unwrap();
-    store.set_note(id, "resumed", "once").unwrap();
-    store.set_note(id, "reboot", "").unwrap();
-    let notes = store.run(id).unwrap().notes;
-    assert_eq!(notes, [("reboot", ""), ("resumed", "once")].map(|(k, v)| (k.to_owned(), v.to_owned())).into());
+    let notes =
+        [note("b", ""), Note::Resumed { at: Some(Nanos(1)), there: Kept::Samples(3) }, note("a", "x"), note("b", "")];
+    for n in &notes {
+        store.add_note(id, n).unwrap();
+    }
+    assert_eq!(store.run(id).unwrap().notes, notes, "in their order");
 
     store.add_sample(id, &sample(0, 1)).unwrap();
     assert!(matches!(store.add_sample(id, &sample(0, 2)), Err(StoreError::DuplicateSample { run: 1, seq: 0 })));

@@ -6,6 +6,7 @@ use crate::noise::histogram;
 
 use crate::documents;
 use crate::documents::{Desk, DocumentError, Options, Stopped};
+use crate::event::{Event, Watch};
 use crate::run::session::Place;
 use crate::trace::record;
 use std::path::Path;
@@ -14,6 +15,7 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::documents::progress::Progress;
 use tarebench_core::noise::blob;
 use tarebench_core::noise::data::Calibration;
 use tarebench_core::noise::data::{
@@ -21,7 +23,7 @@ use tarebench_core::noise::data::{
 };
 use tarebench_core::noise::report::{DELAYS, Grain, report};
 use tarebench_core::statistics::series::Values;
-use tarebench_core::trace::timeline::Event;
+use tarebench_core::trace::timeline::Event as KernelEvent;
 use tarebench_store::{SqliteStore, Store, content};
 use tarebench_sys::noise::{GRACE, Measured as Timed, Setup, Team};
 use tarebench_sys::perf;
@@ -38,20 +40,6 @@ const READINGS: usize = 10_000;
 const RATE: Nanos = Nanos::from_millis(200);
 /// Phases may be shorter than they are calibrated: room for so many times as many as fit into the time.
 const ROOM: f64 = 1.25;
-
-/// How far a measurement is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
-    /// Its calibration is next.
-    Calibration,
-    /// These phases are next, for about so long.
-    Phases {
-        /// Of which grain.
-        grain: Nanos,
-        /// How long they should take.
-        expected: Nanos,
-    },
-}
 
 /// The CPUs of a measurement, checked; the last that may be used if none is asked for.
 ///
@@ -118,7 +106,7 @@ pub fn reported(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
     report(noise, if delays.is_empty() { &DELAYS } else { delays }, SEED)
 }
 
-/// Measures what the plan says; `watch` is called before each step, with the document's number. The process must have one
+/// Measures what the plan says; `watch` is called before each step. The process must have one
 /// thread only.
 ///
 /// # Errors
@@ -128,12 +116,12 @@ pub fn measure(
     place: &mut Place,
     options: &Options,
     signals: &Signals,
-    watch: &mut dyn FnMut(Id, Step),
+    watch: Watch<'_>,
 ) -> Result<Measured, NoiseError> {
     let mut desk = Desk::at(place)?;
     let (id, claim) = documents::begin(desk.store(), Kind::Noise, &title(plan), plan, options)?;
     let named = desk.number(id);
-    let done = steps(desk.store(), id, plan, signals, &mut |step| watch(named, step));
+    let done = steps(desk.store(), id, plan, signals, &mut |step| watch(Event::Step(Some(named), step)));
     let status = if matches!(done, Ok(None)) { Status::Finished } else { Status::Interrupted };
     let marked = documents::end(desk.store(), id, status, &claim);
     let stopped = done?.map_or(Stopped::Finished, Stopped::Interrupted);
@@ -188,9 +176,9 @@ fn steps(
     id: Id,
     plan: &NoisePlan,
     signals: &Signals,
-    watch: &mut dyn FnMut(Step),
+    watch: &mut dyn FnMut(Progress),
 ) -> Result<Option<i32>, NoiseError> {
-    watch(Step::Calibration);
+    watch(Progress::Calibration);
     let (calibrated, timings, signal) = calibrate(plan, signals)?;
     if let Some(signal) = signal {
         return Ok(Some(signal));
@@ -199,7 +187,7 @@ fn steps(
     store.append_part(id, &tarebench_store::Part { doc: content(&Part::Calibration(calibrated.clone()))?, blob })?;
     for grain in &plan.grains {
         let (_, expected) = size(plan, *grain);
-        watch(Step::Phases { grain: *grain, expected });
+        watch(Progress::Phases { grain: *grain, expected });
         let (all, signal) = phases(plan, &calibrated, *grain, signals)?;
         for p in all {
             let cpu = p.series.cpu;
@@ -363,7 +351,7 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError>
                 }
             }
             Part::Kernel(record) => {
-                let events: Vec<Event> = blob::read_events(&record.whats, &bytes).map_err(|e| wrong(&e))?;
+                let events: Vec<KernelEvent> = blob::read_events(&record.whats, &bytes).map_err(|e| wrong(&e))?;
                 let of =
                     noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (record.grain, record.cpu));
                 of.ok_or_else(|| wrong(&"a kernel's record of no phases"))?.kernel =
@@ -412,8 +400,15 @@ mod tests {
         let signals = Signals::install().unwrap();
         let (plan, mut seen) = (plan(), Vec::new());
         let options = Options { tags: [("a".to_owned(), "b".to_owned())].into() };
-        let measured = measure(&plan, &mut place, &options, &signals, &mut |_, step| seen.push(step)).unwrap();
-        assert_eq!((measured.stopped, seen.len()), (Stopped::Finished, 3));
+        let measured = measure(&plan, &mut place, &options, &signals, &mut |e| {
+            let Event::Step(Some(id), step) = e else { panic!("another event") };
+            seen.push((id, step));
+        });
+        let measured = measured.unwrap();
+        let steps = |grain| Progress::Phases { grain, expected: size(&plan, grain).1 };
+        let expected = [Progress::Calibration, steps(plan.grains[0]), steps(plan.grains[1])];
+        assert_eq!(seen, expected.map(|step| (measured.head.id(), step)));
+        assert_eq!(measured.stopped, Stopped::Finished);
         assert_eq!(measured.report(&[]).len(), 2);
         let id = measured.head.id();
         let store = place.store().unwrap();
@@ -446,8 +441,8 @@ mod tests {
     fn without_a_store_it_has_no_number() {
         let signals = Signals::install().unwrap();
         let plan = NoisePlan { grains: vec![Nanos(2_000)], phases: 100, explain: false, ..plan() };
-        let measured = measure(&plan, &mut Place::Nowhere, &Options::default(), &signals, &mut |id, _| {
-            assert_eq!(id.number, 0);
+        let measured = measure(&plan, &mut Place::Nowhere, &Options::default(), &signals, &mut |e| {
+            assert!(matches!(e, Event::Step(Some(Id { number: 0, .. }), _)));
         });
         let measured = measured.unwrap();
         assert_eq!((measured.head.number, measured.noise.plan.grains.len()), (0, 1));

@@ -1,15 +1,16 @@
 //! Measuring a plan, going on with a run, reading a report back.
 
+use crate::event::{Event, Watch};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tarebench_bpf::KernelTypes;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::machine::data::{Factor, Host, Standing};
+use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::data::Run;
+use tarebench_core::run::notes::{FactorChange, FactorReading, Kept, Note, ReadingTime};
 use tarebench_core::run::plan::{DependentSetups, Order, Plan, ProfileChoice, Purpose, RunCount};
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::data::RunReport;
@@ -22,7 +23,7 @@ use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::Runner;
-pub use tarebench_run::runner::{Event, FailedCleanup, StopReason};
+pub use tarebench_run::runner::{Event as RunEvent, FailedCleanup, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
 use tarebench_sys::signals::Signals;
@@ -43,7 +44,18 @@ pub enum SessionError {
     /// No such profile.
     #[error("there is no profile `{0}` in the store")]
     NoProfile(String),
-    /// A run that cannot be gone on with.
+    /// There is nothing to resume.
+    #[error("run {0} is finished")]
+    Finished(i64),
+    /// It is resumed with its profile.
+    #[error("run {run} is a recording for the profile {profile}")]
+    Recording {
+        /// The run.
+        run: i64,
+        /// Name of the profile.
+        profile: String,
+    },
+    /// A run that cannot be resumed, for another reason.
     #[error("{0}")]
     NotResumable(String),
     /// Every series would time what the last setup made.
@@ -198,8 +210,8 @@ fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, Session
 pub struct Options {
     /// Use no better source of process time than this one.
     pub pt_source: Option<PtSource>,
-    /// Facts to keep with the run, e.g. `tuned`.
-    pub notes: BTreeMap<String, String>,
+    /// What is noted of the run before it begins, e.g. that the machine was tuned.
+    pub notes: Vec<Note>,
 }
 
 /// Measures a plan.
@@ -211,7 +223,7 @@ pub fn measure(
     place: &mut Place,
     options: Options,
     signals: &Signals,
-    watch: &mut dyn FnMut(&Run, Event<'_>),
+    watch: Watch<'_>,
 ) -> Result<Measured, SessionError> {
     plan.check_order()?;
     // Where process times come from is known once the collectors are open.
@@ -230,11 +242,11 @@ pub fn measure(
     Ok(run_session(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
-/// Claims a stored run that has not ended, to go on with it, and notes when and, after a reboot, that. `there` says what it has.
-pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: &str) -> Result<(Run, Claimant), SessionError> {
+/// Claims a stored run that has not ended, to go on with it, and notes when and, after a reboot, that. `there` is what it has.
+pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: Kept) -> Result<(Run, Claimant), SessionError> {
     let mut run = store.run(id)?;
     if run.status == Status::Finished {
-        return Err(SessionError::NotResumable(format!("run {id} is finished; `tare show {id}` prints it")));
+        return Err(SessionError::Finished(id));
     }
     let now = tarebench_host::host::describe(Path::new("/"));
     if now.machine != run.host.machine {
@@ -246,14 +258,13 @@ pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: &str) ->
     }
     let claim = claimant(&now);
     store.claim(id, &claim, &is_alive)?;
+    let mut notes = Vec::new();
     if now.boot != run.host.boot || now.kernel != run.host.kernel {
-        let note = format!("resumed after a reboot, with {there} there; kernel {}", now.kernel);
-        store.set_note(id, "reboot", &note)?;
-        run.notes.insert("reboot".into(), note);
+        notes.push(Note::Rebooted { kernel: now.kernel, there });
     }
-    let note = format!("with {there} there, at {} s since 1970", clock::realtime().0 / 1_000_000_000);
-    store.set_note(id, "resumed", &note)?;
-    run.notes.insert("resumed".into(), note);
+    notes.push(Note::Resumed { at: Some(clock::realtime()), there });
+    notes.iter().try_for_each(|note| store.add_note(id, note))?;
+    run.notes.extend(notes);
     store.set_status(id, Status::Unfinished)?;
     run.status = Status::Unfinished;
     Ok((run, claim))
@@ -273,7 +284,7 @@ pub(crate) fn new_run(plan: Plan, pt_source: PtSource, pt_source_notes: Vec<Stri
         host: tarebench_host::host::describe(root),
         factors: tarebench_host::factors::read(root),
         status: Status::Unfinished,
-        notes: BTreeMap::new(),
+        notes: Vec::new(),
     }
 }
 
@@ -285,26 +296,20 @@ pub(crate) fn begin(run: &mut Run, store: &mut SqliteStore) -> Result<Claimant, 
     Ok(claim)
 }
 
-/// Goes on with a stored run where it stopped.
+/// Resumes a stored run where it stopped.
 ///
 /// # Errors
 /// If there is no such run, it is finished, another tare works on it, or it is of another machine.
-pub fn resume(
-    id: i64,
-    place: &mut Place,
-    signals: &Signals,
-    watch: &mut dyn FnMut(&Run, Event<'_>),
-) -> Result<Measured, SessionError> {
+pub fn resume(id: i64, place: &mut Place, signals: &Signals, watch: Watch<'_>) -> Result<Measured, SessionError> {
     let Some(store) = place.store() else {
         return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
     };
     if let Some(Purpose::Watch(w)) = store.run(id)?.plan.purpose {
-        let text = format!("run {id} is a recording; `tare profile resume {}` goes on with it", w.profile);
-        return Err(SessionError::NotResumable(text));
+        return Err(SessionError::Recording { run: id, profile: w.profile });
     }
     store.run(id)?.plan.check_order()?;
     let samples = store.samples(id)?;
-    let (run, claim) = claim_for_resume(store, id, &format!("{} samples", samples.len()))?;
+    let (run, claim) = claim_for_resume(store, id, Kept::Samples(samples.len() as u64))?;
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
     let mut collectors = collectors(&run.plan, Some(run.pt_source))?;
@@ -318,34 +323,19 @@ pub fn resume(
     Ok(run_session(run, samples, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
-/// The machine's factors before and after every series, kept as they are taken. In rounds the series lie in each
+/// The machine's factors before and after every series, kept as they are read. In rounds the series lie in each
 /// other, so that they share the readings before the first sample and after the last one.
 struct Readings {
     sequential: bool,
     series: Option<u32>,
-    /// When, in words, and what was read; those of earlier sessions of this run first.
-    taken: Vec<(String, Vec<Factor>)>,
-    /// How many of them are of earlier sessions, and what changed in those.
-    earlier: usize,
-    earlier_changes: Option<String>,
+    last: Option<FactorReading>,
+    /// Those of this session, and what changed from one to the next.
+    notes: Vec<Note>,
 }
 
 impl Readings {
-    fn of(run: &Run) -> Readings {
-        let earlier = run.notes.get("readings").and_then(|text| serde_json::from_str(text).ok());
-        let taken: Vec<_> = earlier.unwrap_or_default();
-        Readings {
-            sequential: run.plan.order == Order::Sequential,
-            series: None,
-            earlier: taken.len(),
-            earlier_changes: run.notes.get("changed").cloned(),
-            taken,
-        }
-    }
-
-    fn take(&mut self, when: String) {
-        let when = if self.earlier > 0 { format!("{when}, resumed") } else { when };
-        self.taken.push((when, tarebench_host::factors::read(Path::new("/"))));
+    fn new(plan: &Plan) -> Readings {
+        Readings { sequential: plan.order == Order::Sequential, series: None, last: None, notes: Vec::new() }
     }
 
     /// Whether a reading is due before a sample of this series.
@@ -354,29 +344,23 @@ impl Readings {
         self.sequential && before.is_some_and(|b| b != series)
     }
 
-    /// The notes of a run: all readings, and in words what changed from one to the next within a session.
-    fn notes(&self) -> BTreeMap<String, String> {
-        let mut notes = BTreeMap::new();
-        let session = self.taken.get(self.earlier..).unwrap_or_default();
-        let pairs = session.iter().zip(session.iter().skip(1));
-        let changes = pairs.flat_map(|((from, a), (to, b))| {
-            let place = if session.len() > 2 { format!(" (from {from} to {to})") } else { String::new() };
-            tarebench_host::factors::changes(a, b).into_iter().map(move |c| format!("{c}{place}"))
+    /// Reads the factors, and keeps with the run what was read and what has changed.
+    fn take(&mut self, when: ReadingTime, run: i64, place: &mut Place) -> Result<(), StoreError> {
+        let factors = tarebench_host::factors::read(Path::new("/"));
+        let changes = self.last.as_ref().map_or_else(Vec::new, |last| {
+            let found = tarebench_host::factors::changes(&last.factors, &factors).into_iter();
+            found.map(|what| FactorChange { what, between: Some((last.when, when)) }).collect()
         });
-        let changed: Vec<String> = self.earlier_changes.iter().cloned().chain(changes).collect();
-        if !changed.is_empty() {
-            notes.insert("changed".to_owned(), changed.join("; "));
-        }
-        if let Ok(text) = serde_json::to_string(&self.taken) {
-            notes.insert("readings".to_owned(), text);
-        }
-        notes
-    }
-
-    /// Keeps what was taken so far with the run. If that fails, the store refuses the next sample, too, and says why.
-    fn keep(&self, run: i64, place: &mut Place) -> Result<(), StoreError> {
-        let Some(store) = place.store() else { return Ok(()) };
-        self.notes().iter().try_for_each(|(key, value)| store.set_note(run, key, value))
+        let reading = FactorReading { when, factors };
+        self.last = Some(reading.clone());
+        let changed = Some(changes).filter(|c| !c.is_empty()).map(|changes| Note::Changed { changes });
+        let new: Vec<Note> = [Some(Note::Reading(reading)), changed].into_iter().flatten().collect();
+        let kept = match place.store() {
+            Some(store) => new.iter().try_for_each(|note| store.add_note(run, note)),
+            None => Ok(()),
+        };
+        self.notes.extend(new);
+        kept
     }
 }
 
@@ -388,14 +372,14 @@ fn run_session(
     place: &mut Place,
     claim: &Claimant,
     (launcher, collectors, signals): (&mut ProcessLauncher, &mut Collectors, &Signals),
-    watch: &mut dyn FnMut(&Run, Event<'_>),
+    watch: Watch<'_>,
 ) -> Measured {
     let done = samples.clone();
     let plan = run.plan.clone();
     let (id, shown) = (run.id, run.clone());
-    let mut readings = Readings::of(&run);
-    readings.take("before the first sample".to_owned());
-    let _ = readings.keep(id, place);
+    let mut readings = Readings::new(&plan);
+    // If this fails, the store refuses the first sample, too, and says why.
+    let _ = readings.take(ReadingTime::BeforeFirst, id, place);
     let place = RefCell::new(place);
     let ending = {
         let mut sink = |sample: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -408,18 +392,17 @@ fn run_session(
         let mut sampler = MachineSampler { plan: &plan, launcher, collectors, signals };
         let mut runner = Runner { plan: &plan, sampler: &mut sampler };
         runner.run(&done, &mut sink, &mut |e| {
-            if let Event::Starting { slot } = &e
+            if let RunEvent::Starting { slot } = &e
                 && readings.due(slot.series)
             {
-                readings.take(format!("before program {}", slot.series + 1));
-                let _ = readings.keep(id, &mut place.borrow_mut());
+                let _ = readings.take(ReadingTime::BeforeProgram(slot.series + 1), id, &mut place.borrow_mut());
             }
-            watch(&shown, e);
+            watch(Event::Run(&shown, e));
         })
     };
     let place = place.into_inner();
-    readings.take("after the last sample".to_owned());
-    run.notes.extend(readings.notes());
+    let noted = readings.take(ReadingTime::AfterLast, id, place);
+    run.notes.extend(readings.notes);
     run.status = match &ending.why {
         StopReason::Finished => Status::Finished,
         StopReason::Interrupted(_) => Status::Interrupted,
@@ -427,14 +410,12 @@ fn run_session(
     };
     if let Some(store) = place.store() {
         // If this fails, the run merely stays marked unfinished, which is what it looks like after a kill, too.
-        let mut readings = ["readings", "changed"].into_iter().filter_map(|k| Some((k, run.notes.get(k)?)));
-        let noted = readings.try_for_each(|(k, v)| store.set_note(id, k, v));
         let marked = noted.and_then(|()| store.set_status(id, run.status)).and_then(|()| store.release(id, claim));
         // What a store that takes no sample says of a note is not worth a second sentence.
         if let Err(e) = marked
             && !matches!(ending.why, StopReason::NotKept(_))
         {
-            watch(&run, Event::Warning(format!("the run's end could not be recorded: {e}")));
+            watch(Event::Run(&run, RunEvent::Warning(format!("the run's end could not be recorded: {e}"))));
         }
     }
     Measured { run, samples, profile, why: ending.why, failed_cleanups: ending.failed_cleanups }

@@ -2,6 +2,7 @@
 
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
+use tarebench_core::run::notes::ShellStart;
 use tarebench_core::run::plan::{Command, Output, Plan};
 use tarebench_run::RunError;
 use tarebench_run::launch::ProcessLauncher;
@@ -14,22 +15,6 @@ const STARTS: usize = 11;
 const BUDGET: Nanos = Nanos::from_millis(150);
 /// Ends one that takes longer.
 const LIMIT: Nanos = Nanos::from_millis(5_000);
-
-/// The starts of a shell with an empty script (`sh -c :`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShellStart {
-    /// The shell's words.
-    pub shell: Vec<Name>,
-    /// Elapsed times in ascending order; never empty.
-    pub elapsed: Vec<Nanos>,
-}
-
-impl ShellStart {
-    /// Median of the elapsed times; of two middle ones the lower.
-    pub fn median(&self) -> Nanos {
-        self.elapsed.get((self.elapsed.len() - 1) / 2).copied().unwrap_or(Nanos::ZERO)
-    }
-}
 
 /// Measures the starts of each shell of the plan, as its programs are started: same environment, CPUs, scheduling and user.
 ///
@@ -79,15 +64,4 @@ fn starts(plan: &Plan, signals: &Signals) -> Result<Vec<Nanos>, RunError> {
 fn end(pid: i32) {
     const SIGKILL: i32 = 9;
     let _ = tarebench_sys::process::kill(pid, SIGKILL);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_one_of_the_starts() {
-        let start = |ns: &[i64]| ShellStart { shell: Vec::new(), elapsed: ns.iter().map(|n| Nanos(*n)).collect() };
-        assert_eq!((start(&[1, 5, 9]).median(), start(&[1, 5, 6, 9]).median()), (Nanos(5), Nanos(5)));
-    }
 }

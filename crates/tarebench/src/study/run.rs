@@ -3,27 +3,19 @@
 
 use crate::documents;
 use crate::documents::{Desk, DocumentError, Options, Stopped};
+use crate::event::{Event, Watch};
 use crate::run::session::Place;
 use crate::study::error::StudyError;
 use crate::study::measure::Bench;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Id, Kind};
-use tarebench_core::study::data::{Part, Plan};
+use tarebench_core::documents::progress::Progress;
+use tarebench_core::study::data::{Part, StudyPlan};
+use tarebench_core::study::report::{StudyReport, build};
 use tarebench_store::{SqliteStore, Store, content};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{clock, cpu};
-
-/// How far a study is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Cells that are measured.
-    pub done: usize,
-    /// All cells.
-    pub of: usize,
-    /// Time left, as those of the round before took it; `None` in the first round.
-    pub left: Option<Nanos>,
-}
 
 /// A stored study.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,9 +23,16 @@ pub struct Studied {
     /// What it is.
     pub head: Head,
     /// What was asked for.
-    pub plan: Plan,
+    pub plan: StudyPlan,
     /// What is there of it.
     pub parts: Vec<Part>,
+}
+
+impl Studied {
+    /// What it comes to.
+    pub fn report(&self) -> StudyReport {
+        build(&self.plan, &self.parts)
+    }
 }
 
 /// The CPU that a study is on unless one is asked for: the last that may be used.
@@ -57,22 +56,29 @@ pub struct Measured {
     pub stopped: Stopped,
 }
 
-/// Measures what the plan says; `watch` is called before each cell, with the study's number.
+impl Measured {
+    /// What it comes to.
+    pub fn report(&self) -> StudyReport {
+        self.study.report()
+    }
+}
+
+/// Measures what the plan says; `watch` is called before each cell.
 ///
 /// # Errors
 /// [`StudyError`]; the cells that were measured are kept.
 pub fn measure(
-    plan: &Plan,
+    plan: &StudyPlan,
     place: &mut Place,
     options: &Options,
     signals: &Signals,
-    watch: &mut dyn FnMut(Id, Progress),
+    watch: Watch<'_>,
 ) -> Result<Measured, StudyError> {
     let mut desk = Desk::at(place)?;
     let title = format!("{} ({})", plan.study.name(), plan.preset.name());
     let (id, claim) = documents::begin(desk.store(), Kind::Study, &title, plan, options)?;
     let named = desk.number(id);
-    let done = session(desk.store(), id, plan, 0, signals, &mut |p| watch(named, p));
+    let done = session(desk.store(), id, plan, 0, signals, &mut |p| watch(Event::Step(Some(named), p)));
     let mut measured = finished(desk.store(), id, &claim, done)?;
     measured.study.head.number = named.number;
     Ok(measured)
@@ -82,15 +88,11 @@ pub fn measure(
 ///
 /// # Errors
 /// [`StudyError`]; also if it is finished, of another machine, or another process measures it.
-pub fn resume(
-    id: Id,
-    store: &mut SqliteStore,
-    signals: &Signals,
-    watch: &mut dyn FnMut(Id, Progress),
-) -> Result<Measured, StudyError> {
+pub fn resume(id: Id, place: &mut Place, signals: &Signals, watch: Watch<'_>) -> Result<Measured, StudyError> {
+    let store = place.store().ok_or(DocumentError::NoStore(id))?;
     let (document, claim) = documents::claim_for_resume(store, id)?;
     let done = match read_plan(id, document.doc) {
-        Ok(plan) => session(store, id, &plan, document.parts.len(), signals, &mut |p| watch(id, p)),
+        Ok(plan) => session(store, id, &plan, document.parts.len(), signals, &mut |p| watch(Event::Step(Some(id), p))),
         Err(e) => Err(e),
     };
     finished(store, id, &claim, done)
@@ -112,7 +114,7 @@ fn finished(
 fn session(
     store: &mut SqliteStore,
     id: Id,
-    plan: &Plan,
+    plan: &StudyPlan,
     from: usize,
     signals: &Signals,
     watch: &mut dyn FnMut(Progress),
@@ -128,7 +130,7 @@ fn session(
 fn cells(
     store: &mut SqliteStore,
     id: Id,
-    plan: &Plan,
+    plan: &StudyPlan,
     from: usize,
     signals: &Signals,
     watch: &mut dyn FnMut(Progress),
@@ -143,16 +145,16 @@ fn cells(
         // A whole round has all loads and lengths in it.
         let last = ends.last().zip(ends.len().checked_sub(round + 1).and_then(|i| ends.get(i)));
         let left = last.map(|(now, then)| Nanos(((*now - *then).as_f64() / round as f64 * (of - n) as f64) as i64));
-        watch(Progress { done: n, of, left });
+        watch(Progress::Cells { done: n, of, left });
         let part = bench.measure(cell, at)?;
         store.append_part(id, &tarebench_store::Part { doc: content(&part)?, blob: None })?;
         ends.push(clock::monotonic());
     }
-    watch(Progress { done: of, of, left: None });
+    watch(Progress::Cells { done: of, of, left: None });
     Ok(Stopped::Finished)
 }
 
-fn read_plan(id: Id, doc: serde_json::Value) -> Result<Plan, StudyError> {
+fn read_plan(id: Id, doc: serde_json::Value) -> Result<StudyPlan, StudyError> {
     serde_json::from_value(doc).map_err(|e| DocumentError::Content { id, cause: e.to_string() }.into())
 }
 

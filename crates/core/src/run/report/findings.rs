@@ -4,6 +4,7 @@ use crate::base::reading::{Absent, Reading};
 use crate::compare::ratio::Verdict;
 use crate::documents::head::Status;
 use crate::profile::data::Doubt;
+use crate::run::notes::{FactorChange, ShellStart};
 use crate::run::report::measure::Measure;
 use crate::sample::data::Outcome;
 use crate::sample::process_time::PtSource;
@@ -62,7 +63,7 @@ pub enum RemarkKind {
     /// The machine changed while it was measured.
     Changed {
         /// What changed.
-        what: String,
+        changes: Vec<FactorChange>,
     },
     /// The profile of check 1 may not fit.
     Profile {
@@ -77,8 +78,10 @@ pub enum RemarkKind {
     SequentialForSetups,
     /// A shell starts in each sample, as part of its time.
     Shell {
-        /// Which, and how long its start takes.
-        what: String,
+        /// Which, and how long their starts take.
+        starts: Vec<ShellStart>,
+        /// The same as earlier versions kept it, in words.
+        words: Vec<String>,
     },
     /// No round has a retained sample of both programs.
     NotComparable,

@@ -6,6 +6,8 @@ use crate::compare::ratio::Verdict;
 use crate::documents::head::Status;
 use crate::profile::data::Profile;
 use crate::run::data::Run;
+use crate::run::notes;
+use crate::run::notes::Note;
 use crate::run::plan::{Order, RunCount};
 use crate::run::report::account::EntryKind;
 use crate::run::report::data::{Comparison, Measure, SeriesReport, SurvivorSummary};
@@ -51,7 +53,7 @@ pub(crate) fn all(c: &Context) -> Vec<Remark> {
     let mut builder = RemarkBuilder { series: None, remarks: Vec::new() };
     completeness(c, &mut builder);
     process_time_source(c.run, &mut builder);
-    tuning(c.run, &mut builder);
+    noted(c.run, &mut builder);
     profile(c, &mut builder);
     comparison(c, &mut builder);
     for (group, report) in c.grouped.series.iter().zip(c.series) {
@@ -85,15 +87,25 @@ fn process_time_source(run: &Run, builder: &mut RemarkBuilder) {
     }
 }
 
-fn tuning(run: &Run, builder: &mut RemarkBuilder) {
-    if let Some(what) = run.notes.get("tuned") {
-        builder.add(RemarkKind::Tuned { what: what.clone() });
+/// What was noted of the machine and of the shells.
+fn noted(run: &Run, builder: &mut RemarkBuilder) {
+    if let Some(tuning) = notes::tuning(&run.notes) {
+        builder.add(RemarkKind::Tuned { what: tuning.summary.clone() });
     }
-    if let Some(what) = run.notes.get("shell") {
-        builder.add(RemarkKind::Shell { what: what.clone() });
+    let (mut starts, mut words, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+    for note in &run.notes {
+        match note {
+            Note::Shell { starts: more } => starts.extend(more.iter().cloned()),
+            Note::Text { key, text } if key == "shell" => words.push(text.clone()),
+            Note::Changed { changes: more } => changes.extend(more.iter().cloned()),
+            _ => {}
+        }
     }
-    if let Some(what) = run.notes.get("changed") {
-        builder.add(RemarkKind::Changed { what: what.clone() });
+    if !starts.is_empty() || !words.is_empty() {
+        builder.add(RemarkKind::Shell { starts, words });
+    }
+    if !changes.is_empty() {
+        builder.add(RemarkKind::Changed { changes });
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Page {
     /// Of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
-    /// Of noise: one for each grain.
+    /// Of noise one for each grain, of a study for each way to measure, of benchmarks for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// Of the whole.
@@ -49,6 +49,10 @@ pub enum Kind {
     Trace,
     /// A measurement of noise.
     Noise,
+    /// A study.
+    Study,
+    /// Results of benchmarks.
+    Bench,
 }
 
 /// A remark.
