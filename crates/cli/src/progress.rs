@@ -1,4 +1,6 @@
-//! A line of progress, drawn between samples only: nothing wakes tare while a program runs.
+//! The progress of any measurement, as one line on standard error.
+//!
+//! It is drawn between samples only: nothing wakes tare while a program runs.
 
 use crate::args::style::Show;
 use std::io::Write;
@@ -7,16 +9,58 @@ use tarebench::core::base::units::Nanos;
 use tarebench::core::run::data::Run;
 use tarebench::core::run::plan::{Plan, RunCount};
 use tarebench::core::sample::data::Phase;
+use tarebench::render::kit::progress::{Done, Progress, line};
 use tarebench::render::kit::style::Style;
-use tarebench::render::run::progress::{Progress as Line, line};
 use tarebench::run::session::Event;
 
 /// Draws at most so often; short samples follow each other without it.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The progress of a run on standard error.
-pub struct Progress {
+/// The line; it is removed when this is dropped.
+pub struct ProgressLine {
     style: Option<Style>,
+    drawn: Option<Instant>,
+    shown: bool,
+}
+
+impl ProgressLine {
+    pub fn new(show: &Show) -> ProgressLine {
+        ProgressLine { style: show.progress.then(|| show.progress_style.clone()), drawn: None, shown: false }
+    }
+
+    /// Whether a line would be drawn now.
+    fn due(&self) -> bool {
+        self.style.is_some() && self.drawn.is_none_or(|d| d.elapsed() >= INTERVAL)
+    }
+
+    /// Draws the line anew.
+    pub fn draw(&mut self, progress: &Progress<'_>) {
+        let Some(style) = &self.style else { return };
+        let text = line(progress, style);
+        let mut err = std::io::stderr().lock();
+        let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
+        self.drawn = Some(Instant::now());
+        self.shown = true;
+    }
+
+    /// Removes it, so that something else can be written.
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let mut err = std::io::stderr().lock();
+            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
+        }
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// The progress of a run.
+pub struct RunProgress {
+    line: ProgressLine,
     programs: Vec<String>,
     adaptive: bool,
     total: u64,
@@ -24,32 +68,28 @@ pub struct Progress {
     failures: u64,
     /// Elapsed times of the samples so far, by program: count, mean, sum of squared differences (Welford).
     seen: Vec<(f64, f64, f64)>,
-    drawn: Option<Instant>,
-    shown: bool,
     /// What comes after the plan, ns.
     after: f64,
 }
 
-impl Progress {
+impl RunProgress {
     /// Something else follows, which takes so long.
-    pub fn then(mut self, after: Nanos) -> Progress {
+    pub fn then(mut self, after: Nanos) -> RunProgress {
         self.after = after.as_f64();
         self
     }
 
     /// For a plan.
-    pub fn new(show: &Show, plan: &Plan) -> Progress {
+    pub fn new(show: &Show, plan: &Plan) -> RunProgress {
         let per_program = u64::from(plan.warmup) + u64::from(plan.max_runs());
-        Progress {
-            style: show.progress.then(|| show.progress_style.clone()),
+        RunProgress {
+            line: ProgressLine::new(show),
             programs: plan.programs.iter().map(|p| p.label.clone()).collect(),
             adaptive: matches!(plan.runs, RunCount::Adaptive { .. }),
             total: per_program * plan.programs.len() as u64,
             done: 0,
             failures: 0,
             seen: vec![(0.0, 0.0, 0.0); plan.programs.len()],
-            drawn: None,
-            shown: false,
             after: 0.0,
         }
     }
@@ -70,15 +110,14 @@ impl Progress {
                 }
             }
             Event::Warning(text) => {
-                self.clear();
+                self.line.clear();
                 eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(text));
             }
         }
     }
 
     fn draw(&mut self, series: usize, warmup: bool) {
-        let Some(style) = &self.style else { return };
-        if self.drawn.is_some_and(|d| d.elapsed() < INTERVAL) {
+        if !self.line.due() {
             return;
         }
         let Some((n, mean, m2)) = self.seen.get(series).copied() else { return };
@@ -87,35 +126,14 @@ impl Progress {
         let per_sample = known.iter().sum::<f64>() / known.len().max(1) as f64;
         let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64 + self.after);
         let label = self.programs.get(series).map_or("", String::as_str);
-        let text = line(
-            &Line {
-                label,
-                warmup,
-                done: self.done,
-                total: self.total,
-                adaptive: self.adaptive,
-                estimate: (n > 0.0).then(|| (mean, (n > 1.0).then(|| (m2 / (n - 1.0)).sqrt()))),
-                remaining: left,
-                failures: self.failures,
-            },
-            style,
-        );
-        let mut err = std::io::stderr().lock();
-        let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
-        self.drawn = Some(Instant::now());
-        self.shown = true;
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let mut err = std::io::stderr().lock();
-            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.clear();
+        let next = if warmup { format!("warm-up of {label}") } else { label.to_owned() };
+        self.line.draw(&Progress {
+            id: None,
+            done: Some(Done::Count { done: self.done, total: self.total, adaptive: self.adaptive }),
+            estimate: (n > 0.0).then(|| (mean, (n > 1.0).then(|| (m2 / (n - 1.0)).sqrt()))),
+            failures: self.failures,
+            remaining: left,
+            next: &next,
+        });
     }
 }

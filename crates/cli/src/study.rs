@@ -5,6 +5,7 @@ use crate::args::style::{PlainStyleArgs, Show};
 use crate::args::values::{duration, pair};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::progress::ProgressLine;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
@@ -12,13 +13,13 @@ use tarebench::core::documents::head::{Id, Kind};
 use tarebench::core::study::data::{Plan, Preset, Study};
 use tarebench::core::study::report::build;
 use tarebench::documents::{Options, Stopped};
-use tarebench::render::kit::number;
+use tarebench::render::kit::progress::{Done, Progress};
 use tarebench::render::kit::style::Style;
 use tarebench::render::study::terminal::{figures, json, terminal};
 use tarebench::store::{DocumentFilter, SqliteStore, Store};
 use tarebench::study::error::StudyError;
 use tarebench::study::run as study;
-use tarebench::study::run::{Measured, Progress, Studied};
+use tarebench::study::run::{Measured, Studied};
 use tarebench::sys::signals::Signals;
 
 /// Repeat the experiments of CS:APP chapter 9 on this machine
@@ -148,9 +149,10 @@ fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
     let mut place = args.output.store.place()?;
     let options = Options { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut line = Line::new(&show);
-    let done = study::measure(&plan, &mut place, &options, &signals, &mut |id, p| line.draw(id, p));
-    ended(done, line, args.output.json, args.output.svg.as_deref(), &show)
+    let (mut line, mut began) = (ProgressLine::new(&show), None);
+    let done = study::measure(&plan, &mut place, &options, &signals, &mut |id, p| draw(&mut line, &mut began, id, p));
+    drop(line);
+    ended(done, began, args.output.json, args.output.svg.as_deref(), &show)
 }
 
 fn resume(args: &Stored) -> Result<Exit, Failure> {
@@ -169,20 +171,20 @@ pub fn resume_stored(
     show: &Show,
 ) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut line = Line::new(show);
-    let done = study::resume(id, &mut store, &signals, &mut |id, p| line.draw(id, p));
-    ended(done, line, json, svg, show)
+    let (mut line, mut began) = (ProgressLine::new(show), None);
+    let done = study::resume(id, &mut store, &signals, &mut |id, p| draw(&mut line, &mut began, id, p));
+    drop(line);
+    ended(done, began, json, svg, show)
 }
 
 fn ended(
     done: Result<Measured, StudyError>,
-    mut line: Line,
+    began: Option<Id>,
     json: bool,
     svg: Option<&Path>,
     show: &Show,
 ) -> Result<Exit, Failure> {
-    line.clear();
-    let measured = done.map_err(|e| match line.id.filter(|id| id.number > 0) {
+    let measured = done.map_err(|e| match began.filter(|id| id.number > 0) {
         Some(id) => failure(e).hint(format!("the measurements so far are stored; resume with: `tare resume {id}`")),
         None => failure(e),
     })?;
@@ -248,33 +250,13 @@ fn write(folder: &Path, figures: &[(String, String)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Progress on standard error, between measurements only.
-struct Line {
-    on: bool,
-    unicode: bool,
-    shown: bool,
-    id: Option<Id>,
-}
-
-impl Line {
-    fn new(show: &Show) -> Line {
-        Line { on: show.progress, unicode: show.progress_style.unicode, shown: false, id: None }
-    }
-
-    fn draw(&mut self, id: Id, p: Progress) {
-        self.id = Some(id);
-        if self.on {
-            let name = if id.number > 0 { format!("{id}: ") } else { String::new() };
-            let left = p.left.and_then(|l| number::time(l.as_f64(), None, self.unicode));
-            let left = left.map_or(String::new(), |l| format!(", about {l} left"));
-            eprint!("\r\x1b[K{name}{} of {}{left}", p.done, p.of);
-            self.shown = true;
-        }
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            eprint!("\r\x1b[K");
-        }
-    }
+/// Draws how far a study is, and notes its number.
+fn draw(line: &mut ProgressLine, began: &mut Option<Id>, id: Id, p: study::Progress) {
+    *began = Some(id);
+    line.draw(&Progress {
+        id: Some(id),
+        done: Some(Done::Count { done: p.done as u64, total: p.of as u64, adaptive: false }),
+        remaining: p.left.map(Nanos::as_f64),
+        ..Progress::default()
+    });
 }

@@ -7,6 +7,7 @@ pub mod account;
 pub mod daemons;
 pub mod exits;
 pub mod hooks;
+mod last_words;
 pub mod launch;
 pub mod machine;
 pub mod process_time;

@@ -15,7 +15,7 @@ fn words(hint: &Hint, db: &str) -> String {
         Hint::IndependentSetups => {
             "if the setups are independent, use `--independent-setup`, and the programs run interleaved".to_owned()
         }
-        Hint::Failures => "see what it prints with `--output inherit`; accept failures with `-i`".to_owned(),
+        Hint::Failures => "see what it prints with `--show-output`; accept failures with `-i`".to_owned(),
         Hint::QuietMachine => "quiet the machine (`tare doctor`, `tare tune`) and measure again, or take more samples \
                                (`--runs`)"
             .to_owned(),

@@ -5,7 +5,7 @@ use crate::args::store::{StoreArgs, StoredId, no_run};
 use crate::args::style::{Show, StyleArgs};
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
-use crate::progress::Progress;
+use crate::progress::RunProgress;
 use crate::run::command::finish;
 use crate::{profile, study};
 use clap::Args;
@@ -65,7 +65,7 @@ fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Resul
 
 fn run(args: &ResumeArgs, store: SqliteStore, id: i64, show: &Show) -> Result<Exit, Failure> {
     let stored = store.run(id)?;
-    let mut progress = Progress::new(show, &stored.plan);
+    let mut progress = RunProgress::new(show, &stored.plan);
     let mut place = Place::Store(Box::new(store));
     let signals = Signals::install().map_err(Failure::system)?;
     args.tuning.compare(&stored.notes);

@@ -6,6 +6,7 @@ use crate::args::values::{cpu_list, duration, pair};
 use crate::exit::{Exit, Failure};
 use crate::noise::result::{failure, print_noise, write};
 use crate::noise::{bsp, files};
+use crate::progress::ProgressLine;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use tarebench::core::base::units::Nanos;
@@ -15,6 +16,7 @@ use tarebench::core::noise::data::{NoisePlan, Sched, Source};
 use tarebench::documents::{Options, Stopped};
 use tarebench::noise::measure::{Measured, Step, choose_cpus, failed, measure, rate, tick};
 use tarebench::render::kit::number;
+use tarebench::render::kit::progress::Progress;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::figures::figure;
 use tarebench::sys::noise::HIGHEST;
@@ -198,9 +200,10 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let mut place = args.store.place()?;
     let options = Options { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut line = Line { on: show.progress, unicode: show.progress_style.unicode, shown: false };
-    let done = measure(&plan, &mut place, &options, &signals, &mut |id, step| line.draw(id, step));
-    line.clear();
+    let mut line = ProgressLine::new(&show);
+    let unicode = show.progress_style.unicode;
+    let done = measure(&plan, &mut place, &options, &signals, &mut |id, step| draw(&mut line, id, step, unicode));
+    drop(line);
     let measured = done.map_err(failure)?;
     let grains = measured.report(&args.delays);
     let Measured { head, noise: found, stopped } = measured;
@@ -231,31 +234,14 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// What is being measured, on standard error; nothing is drawn while phases run.
-struct Line {
-    on: bool,
-    unicode: bool,
-    shown: bool,
-}
-
-impl Line {
-    fn draw(&mut self, id: Id, step: Step) {
-        if !self.on {
-            return;
+/// Draws what is measured next.
+fn draw(line: &mut ProgressLine, id: Id, step: Step, unicode: bool) {
+    let (next, remaining) = match step {
+        Step::Calibration => ("calibration".to_owned(), None),
+        Step::Phases { grain, expected } => {
+            let grain = number::time(grain.as_f64(), None, unicode).unwrap_or_default();
+            (format!("phases of {grain}"), Some(expected.as_f64()))
         }
-        let time = |t: Nanos| number::time(t.as_f64(), None, self.unicode).unwrap_or_default();
-        let text = match step {
-            Step::Calibration => "calibrating".to_owned(),
-            Step::Phases { grain, expected } => format!("phases of {}, for about {}", time(grain), time(expected)),
-        };
-        let name = if id.number > 0 { format!("{id}: ") } else { String::new() };
-        eprint!("\r\x1b[K{name}{text}");
-        self.shown = true;
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            eprint!("\r\x1b[K");
-        }
-    }
+    };
+    line.draw(&Progress { id: Some(id), remaining, next: &next, ..Progress::default() });
 }

@@ -7,9 +7,8 @@ use crate::exit::{Exit, Failure};
 use crate::inc::command::calibration;
 use crate::machine::tune::TuneAround;
 use crate::profile::result::{check_name, default_name, print_profile, shown};
-use crate::progress::Progress;
+use crate::progress::{ProgressLine, RunProgress};
 use clap::{Args, ValueEnum};
-use std::io::Write;
 use std::path::Path;
 use tarebench::core::base::name::Name;
 use tarebench::core::base::units::Nanos;
@@ -18,8 +17,10 @@ use tarebench::core::run::data::Run;
 use tarebench::core::run::plan::{Purpose, Watching};
 use tarebench::profile as profiling;
 use tarebench::profile::{Progressed, Request, Shape, WatchRequest};
+use tarebench::render::kit::number::long_time;
+use tarebench::render::kit::progress::{Done, Progress as Line};
 use tarebench::render::kit::text::escape as clean;
-use tarebench::render::profile::terminal::{long_time, reach as reach_text};
+use tarebench::render::profile::terminal::reach as reach_text;
 use tarebench::run::session::{Event, Place, StopReason};
 use tarebench::sys::signals::Signals;
 
@@ -214,8 +215,9 @@ fn watch(args: &LearnArgs, request: &WatchRequest, store: &StoreArgs, show: &Sho
     announce(&request.name, &parts, "virtual samples", show);
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = args.tuning.begin(&signals)?;
-    let mut line = Recording::new(show);
-    let progressed = profiling::learn_passive(request, &mut place, &signals, &mut |w, n| line.on(w, n));
+    let (mut line, unicode) = (ProgressLine::new(show), show.progress_style.unicode);
+    let progressed =
+        profiling::learn_passive(request, &mut place, &signals, &mut |w, n| recorded(&mut line, w, n, unicode));
     drop(line);
     let restored = TuneAround::end(tuned);
     let exit = finish(progressed?, &request.name, show)?;
@@ -260,7 +262,7 @@ fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, show: &Show
 /// The progress of the parts, one after the other.
 struct Stages<'a> {
     show: &'a Show,
-    current: Option<(i64, Progress)>,
+    current: Option<(i64, RunProgress)>,
 }
 
 impl<'a> Stages<'a> {
@@ -274,7 +276,7 @@ impl<'a> Stages<'a> {
                 Some(Purpose::Learn(l)) => l.then.map_or(0, |(length, n)| length.0.saturating_mul(i64::from(n))),
                 _ => 0,
             };
-            self.current = Some((run.id, Progress::new(self.show, &run.plan).then(Nanos(then))));
+            self.current = Some((run.id, RunProgress::new(self.show, &run.plan).then(Nanos(then))));
         }
         if let Some((_, progress)) = &mut self.current {
             progress.on(run, event);
@@ -282,37 +284,15 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// The progress of a recording.
-struct Recording<'a> {
-    show: &'a Show,
-    drawn: bool,
-}
-
-impl<'a> Recording<'a> {
-    fn new(show: &'a Show) -> Recording<'a> {
-        Recording { show, drawn: false }
-    }
-
-    fn on(&mut self, watching: &Watching, recorded: Nanos) {
-        if !self.show.progress {
-            return;
-        }
-        let u = self.show.progress_style.unicode;
-        let (done, left) = (long_time(recorded, u), long_time(watching.total - recorded, u));
-        let every = long_time(watching.interval, u);
-        let mut err = std::io::stderr().lock();
-        let _ = write!(err, "\rrecorded {done}, {left} left (an image every {every})\x1b[K").and_then(|()| err.flush());
-        self.drawn = true;
-    }
-}
-
-impl Drop for Recording<'_> {
-    fn drop(&mut self) {
-        if self.drawn {
-            let mut err = std::io::stderr().lock();
-            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
-        }
-    }
+/// Draws how far a recording is.
+fn recorded(line: &mut ProgressLine, watching: &Watching, done: Nanos, unicode: bool) {
+    let every = format!("a snapshot every {}", long_time(watching.interval, unicode));
+    line.draw(&Line {
+        done: Some(Done::Time { done, total: watching.total }),
+        remaining: Some((watching.total - done).as_f64()),
+        next: &every,
+        ..Line::default()
+    });
 }
 
 pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
@@ -334,9 +314,11 @@ pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
 pub fn resume_named(name: String, mut place: Place, tuning: &TuneAround, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = tuning.begin(&signals)?;
-    let (mut stages, mut line) = (Stages::new(show), Recording::new(show));
-    let progressed =
-        profiling::resume(&name, &mut place, &signals, &mut |run, e| stages.on(run, &e), &mut |w, n| line.on(w, n));
+    let (mut stages, mut line) = (Stages::new(show), ProgressLine::new(show));
+    let unicode = show.progress_style.unicode;
+    let progressed = profiling::resume(&name, &mut place, &signals, &mut |run, e| stages.on(run, &e), &mut |w, n| {
+        recorded(&mut line, w, n, unicode)
+    });
     drop((stages, line));
     let restored = TuneAround::end(tuned);
     let exit = finish(progressed?, &name, show)?;

@@ -5,12 +5,13 @@ use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::output::short;
-use crate::progress::Progress;
+use crate::progress::RunProgress;
 use crate::run::args::RunArgs;
 use crate::run::plan::{self, Built};
 use crate::run::shell::ShellSyntax;
 use crate::run::{self_check, startable};
 use std::collections::BTreeMap;
+use tarebench::core::run::last_words::LastWords;
 use tarebench::core::run::plan::{Command, Plan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
@@ -42,7 +43,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let tuned = args.tuning.begin(&signals)?;
     let mut notes = tuned.as_ref().map(|t| t.report().notes()).unwrap_or_default();
     note_shells(&plan, &signals, &mut notes)?;
-    let mut progress = Progress::new(&show, &plan);
+    let mut progress = RunProgress::new(&show, &plan);
     let options = Options { pt_source: args.pt_source.map(Into::into), notes };
     let measured = measure(plan, &mut place, options, &signals, &mut |run, e| progress.on(run, &e));
     drop(progress);
@@ -95,7 +96,7 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
         None => f,
     };
     match measured.why {
-        StopReason::Finished => match ended(&report, show) {
+        StopReason::Finished => match ended(&report, &measured.last_words, show) {
             Exit::Done if !measured.failed_cleanups.is_empty() => Ok(Exit::ProgramFailed),
             exit => Ok(exit),
         },
@@ -114,9 +115,9 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
 
 /// How a finished run ends: with the first failure that was not accepted, if there is one. The first of each program is one line on
 /// standard error.
-fn ended(report: &RunReport, show: &Show) -> Exit {
+fn ended(report: &RunReport, last_words: &[LastWords], show: &Show) -> Exit {
     let mut exit = Exit::Done;
-    for failure in failed(report, &show.progress_style) {
+    for failure in failed(report, last_words, &show.progress_style) {
         let Some(series) = report.series.get(failure.series) else { continue };
         let (code, hint) = cure(series, &failure.outcome, failure.at_once);
         eprintln!("tare: {}; {hint}", failure.text);
@@ -141,6 +142,6 @@ fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool) -> (Exit, &'sta
             (Exit::ProgramFailed, "the shell has no such command: check its spelling, or name another shell with -S")
         }
         Outcome::TimedOut { .. } => (Exit::ProgramFailed, "--timeout sets how long an execution may take"),
-        _ => (Exit::ProgramFailed, "see its output with --output inherit, accept failures with -i"),
+        _ => (Exit::ProgramFailed, "see its output with --show-output, accept failures with -i"),
     }
 }

@@ -42,11 +42,11 @@ fn list(factors: &[FactorFinding]) -> String {
     if factors.is_empty() {
         return "not checked".to_owned();
     }
-    let one = |f: &FactorFinding| {
+    let sentence = |f: &FactorFinding| {
         let fix = f.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"));
         format!("{}: {}{fix}", f.names.join(", "), f.finding)
     };
-    factors.iter().map(one).collect::<Vec<_>>().join("; ")
+    factors.iter().map(sentence).collect::<Vec<_>>().join("; ")
 }
 
 fn first(check: &CheckOne, hints: &Hints) -> String {

@@ -65,7 +65,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         }
         Kind::Unattributed { time, share } => unattributed(*time, *share),
         Kind::Waiting { ratio, accounted, daemons, steal } => waiting(*ratio, *accounted, daemons, steal),
-        Kind::Steal { share } => steal_of(*share),
+        Kind::Steal { time, share } => steal_of(*time, *share),
     }
 }
 
@@ -133,12 +133,12 @@ fn by_elapsed(
     )
 }
 
-fn failures(failed: u64, accepted: u64, of: u64, first: &Outcome, hints: &Hints) -> String {
+fn failures(failed: u64, accepted: u64, samples: u64, first: &Outcome, hints: &Hints) -> String {
     match failed.saturating_sub(accepted) {
-        0 => format!("{failed} of {of} samples failed and count, as asked (first: {first})."),
+        0 => format!("{failed} of {samples} samples failed and count, as asked (first: {first})."),
         not => {
             let hint = hints.sentence(&Hint::Failures);
-            format!("{not} of {of} samples failed and do not count (first: {first}).{hint}")
+            format!("{not} of {samples} samples failed and do not count (first: {first}).{hint}")
         }
     }
 }
@@ -193,10 +193,11 @@ fn waiting(ratio: f64, accounted: bool, daemons: &Reading<f64>, steal: &Reading<
     )
 }
 
-fn steal_of(share: f64) -> String {
+fn steal_of(stolen: f64, share: f64) -> String {
     format!(
-        "The hypervisor took {} of the CPUs' time during the samples: other guests of this host share them. Compare only \
+        "The hypervisor took {} during the samples, {} of the CPUs' time: other guests of this host share them. Compare only \
          samples of the same rounds, and repeat at another hour or on a dedicated host.",
+        time(stolen),
         percent(share)
     )
 }
