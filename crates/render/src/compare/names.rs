@@ -28,6 +28,11 @@ pub(crate) fn is_named(page: &Page<'_>, s: &SeriesReport) -> bool {
     !same_words(&words_of(page, s), &page.style.show(&s.program.label))
 }
 
+/// The command as typed, where the label is that; else its words.
+pub(crate) fn command(page: &Page<'_>, s: &SeriesReport) -> String {
+    if is_named(page, s) { words_of(page, s) } else { page.style.show(&s.program.label) }
+}
+
 /// The name that the user gave; else the program's file name; else the whole command.
 fn short(page: &Page<'_>, s: &SeriesReport) -> String {
     let label = page.style.show(&s.program.label);

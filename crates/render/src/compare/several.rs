@@ -1,6 +1,6 @@
 //! Three programs or more: a row for each.
 
-use crate::compare::names::{is_named, is_scan};
+use crate::compare::names::{command, is_named, is_scan};
 use crate::compare::rows;
 use crate::compare::rows::{by_measure, main};
 use crate::compare::sentence::{short, spelled};
@@ -10,7 +10,6 @@ use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
 use crate::kit::text;
-use crate::kit::words::words_of;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
@@ -212,7 +211,7 @@ fn samples(report: &RunReport, order: &[usize]) -> Column {
 /// The commands, where names stand for them and there is room for enough of each.
 fn commands(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[String], columns: &mut Vec<Column>) {
     let cell = |&i: &usize| {
-        let command = words_of(page, &report.series[i]);
+        let command = command(page, &report.series[i]);
         let other = is_named(page, &report.series[i]) || names.get(i) != Some(&command);
         Cell::new(if other { command } else { String::new() }).paint(Paint::Dim)
     };

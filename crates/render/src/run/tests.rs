@@ -116,7 +116,7 @@ fn failures_are_one_line_each() {
     assert!(hostile.iter().all(|f| !f.text.chars().any(crate::kit::text::hidden)), "{hostile:?}");
     assert_eq!(failed(&fixtures::one(), &[], &style(100)), []);
     let words = |index, text: &str| LastWords { series: 0, warmup: true, index, text: text.to_owned() };
-    let said = failed(&fixtures::troubled(), &[words(1, "of another"), words(0, "no \x1b[2J such file")], &style(100));
+    let said = failed(&fixtures::troubled(), &[words(1, "of another"), words(0, "no \x1b[2J such file.")], &style(100));
     let expected = "`flaky --server` failed in warm-up 1: exit status 1 (and 3 more failures): no \\x1b[2J such file";
     assert_eq!(said[0].text, expected);
 }

@@ -42,7 +42,7 @@ pub fn failed(report: &RunReport, last_words: &[LastWords], style: &Style) -> Ve
             (w.series as usize, w.warmup, w.index) == (series, first.warmup, first.index)
                 && matches!(first.outcome, Outcome::Exited { .. } | Outcome::Signaled { .. })
         });
-        let words = words.map_or_else(String::new, |w| format!(": {}", style.prose(&w.text)));
+        let words = words.map_or_else(String::new, |w| format!(": {}", style.prose(w.text.trim_end_matches('.'))));
         let at_once = first.index == 0 && (first.warmup || report.run.plan.warmup == 0);
         let text = format!("`{name}` failed in {execution} {number}: {outcome}{more}{words}");
         Some(Failed { series, text, outcome: first.outcome.clone(), at_once })

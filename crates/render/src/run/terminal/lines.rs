@@ -1,11 +1,11 @@
 //! One program in four lines: what it is, elapsed time, CPU time, net time.
 
-use crate::compare::names::is_named;
+use crate::compare::names::{command as command_of, is_named};
 use crate::compare::rows::main;
 use crate::kit::screen::{Page, Span};
 use crate::kit::style::Paint;
 use crate::kit::text;
-use crate::kit::words::{interval, plural, scale, value, words_of};
+use crate::kit::words::{interval, plural, scale, value};
 use crate::run::terminal::added;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{MeasureReport, RunReport, SeriesReport};
@@ -166,7 +166,7 @@ fn measured(page: &Page<'_>, s: &SeriesReport, room: Room, whole: usize) -> Vec<
 
 fn header(page: &mut Page<'_>, report: &RunReport, index: usize, names: &[String]) {
     let Some(s) = report.series.get(index) else { return };
-    let command = words_of(page, s);
+    let command = command_of(page, s);
     let named = report.series.len() > 1 || is_named(page, s);
     let name = names.get(index).filter(|n| named && !text_is_same(n, &command));
     let wide = names.iter().map(|n| text::columns(n)).max().unwrap_or(0).max(GUTTER - 2);
@@ -181,7 +181,7 @@ fn header(page: &mut Page<'_>, report: &RunReport, index: usize, names: &[String
     let note = notes.iter().find(|n| left(n) >= enough).or(notes.last()).cloned().unwrap_or_default();
     let command = text::cut_middle(&command, left(&note).max(6), page.g.dots).into_owned();
     // The notes of several programs stand below each other where there is room.
-    let longest = report.series.iter().map(|s| text::columns(&words_of(page, s))).max().unwrap_or(0);
+    let longest = report.series.iter().map(|s| text::columns(&command_of(page, s))).max().unwrap_or(0);
     let column = longest.min(left(&note)).max(text::columns(&command));
     let pad = " ".repeat(column - text::columns(&command) + 2);
     let paint = match main(s) {

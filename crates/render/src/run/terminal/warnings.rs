@@ -1,5 +1,6 @@
 //! The warnings of the default output: one line each kind, with the programs that it is about.
 
+use crate::compare::rows::reference;
 use crate::kit::number;
 use crate::kit::number::{Scale, Unit};
 use crate::kit::screen::Page;
@@ -42,9 +43,18 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String],
 fn warnings(page: &Page<'_>, report: &RunReport, names: &[String], said: bool) -> Vec<Warning> {
     let several = report.series.len() > 1;
     let stolen_by_program = report.remarks.iter().any(|r| matches!(r.kind, Kind::Steal { .. }));
+    let missing = reference(report).filter(|i| report.series.get(*i).is_some_and(|s| s.et.value().is_none()));
+    let missing = missing.and_then(|i| names.get(i));
     let mut found: Vec<Warning> = Vec::new();
     for remark in report.remarks.iter().filter(|r| r.warning()) {
         if said && remark.kind == Kind::NoSamples {
+            continue;
+        }
+        if let (Kind::NotComparable, Some(reference)) = (&remark.kind, missing) {
+            let text = format!("Nothing to compare with: the reference {reference} has no sample that counts.");
+            if found.iter().all(|w| w.text != text) {
+                found.push(Warning { text, programs: Vec::new() });
+            }
             continue;
         }
         if let Kind::Changed { what } = &remark.kind {
@@ -195,6 +205,7 @@ mod tests {
     use super::*;
     use crate::kit::style::Style;
     use crate::run::fixtures;
+    use tarebench_core::base::reading::{Absent, Reading};
 
     fn said(programs: &[&str], remarks: &[(Option<u32>, Kind)], width: usize) -> Vec<String> {
         let m = || fixtures::measure(1e6, 1e4, 10, 0, 0);
@@ -234,6 +245,25 @@ mod tests {
                 "! The machine changed while it was measured: governor: now powersave."
             ]
         );
+    }
+
+    #[test]
+    fn a_reference_without_samples_is_said_once() {
+        let m = || fixtures::measure(1e6, 1e4, 10, 0, 0);
+        let mut r = fixtures::report(["a", "b", "c"].iter().map(|p| fixtures::series(p, m(), m())).collect());
+        r.series[0].program.reference = true;
+        r.series[0].et = Reading::Absent(Absent::Failed("x".to_owned()));
+        r.remarks = vec![
+            Remark { series: Some(1), kind: Kind::NotComparable },
+            Remark { series: Some(2), kind: Kind::NotComparable },
+            Remark { series: Some(0), kind: Kind::NoSamples },
+        ];
+        let style = Style { width: 100, ..Style::default() };
+        let mut page = Page::new(&style);
+        section(&mut page, &r, &["a".to_owned(), "b".to_owned(), "c".to_owned()], false);
+        let expected =
+            "! Nothing to compare with: the reference a has no sample that counts.\n! No counted sample: a.\n";
+        assert_eq!(page.finish(), expected);
     }
 
     #[test]
