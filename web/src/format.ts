@@ -1,4 +1,5 @@
-// Numbers for people. Times come in nanoseconds.
+// Numbers for people. Times come in nanoseconds. The same number has the same text as in the parts of the page that the
+// report writes: crates/render/tests/numbers.json has cases that both must pass.
 
 export interface Unit {
   sign: string;
@@ -16,12 +17,12 @@ const S: Unit = { sign: "s", nanos: 1e9, finest: 9 };
 const THIN = "\u202f";
 export const MINUS = "\u2212";
 
-/** The unit in which a time has one to three digits before its point; what four digits round to 1000 is the next one's. */
+/** The unit in which a time has one to three digits before its point; what is rounded to 1000 of a unit belongs to the next one. */
 export function unitOf(ns: number): Unit {
   const x = Math.abs(ns);
-  if (x < 999.95) return NS;
-  if (x < 999.95e3) return US;
-  if (x < 999.95e6) return MS;
+  if (x < 999.5) return NS;
+  if (x < 999.5e3) return US;
+  if (x < 999.5e6) return MS;
   return S;
 }
 
@@ -34,19 +35,27 @@ export function decimalsFor(value: number, digits: number): number {
 
 /** A fixed number of decimals, with a real minus sign, and no minus zero. */
 export function fixed(value: number, decimals: number): string {
-  const text = Math.abs(value).toFixed(Math.min(decimals, 20));
+  const text = rounded(Math.abs(value), Math.min(decimals, 20));
   return value < 0 && /[1-9]/.test(text) ? MINUS + text : text;
 }
 
-/** A time with its unit and four significant digits: `12.34 ms`. */
-export function time(ns: number): string {
-  const unit = unitOf(ns);
-  return `${inUnit(ns, unit)} ${unit.sign}`;
+/** Halves go to the even digit, as in the report's other tables; `toFixed` rounds them up. */
+function rounded(value: number, decimals: number): string {
+  const up = value.toFixed(decimals);
+  if (!(value < 1e15) || !/[13579]$/.test(up)) return up;
+  // A double has no more than 52 digits after the point of its binary fraction, and as many in decimals.
+  const exact = value.toFixed(Math.min(100, decimals + 60));
+  const rest = exact.slice(exact.indexOf(".") + 1 + decimals);
+  if (!/^50*$/.test(rest)) return up;
+  return exact.slice(0, exact.indexOf(".") + (decimals > 0 ? 1 + decimals : 0));
 }
 
-function inUnit(ns: number, unit: Unit): string {
+/** A time with its unit and three significant digits: `12.3 ms`; no time at all is `0`. */
+export function time(ns: number): string {
+  if (ns === 0) return "0";
+  const unit = unitOf(ns);
   const value = ns / unit.nanos;
-  return fixed(value, Math.min(unit.finest, decimalsFor(value, 4)));
+  return `${fixed(value, Math.min(unit.finest, decimalsFor(value, 3)))} ${unit.sign}`;
 }
 
 /** All digits: `12 345 678 ns`. */
@@ -74,17 +83,17 @@ export function counted(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** A share in per cent with two significant digits, three from 10 % on. */
+/** A share in per cent with two significant digits. */
 export function percent(fraction: number): string {
   const value = fraction * 100;
-  return `${fixed(value, Math.min(4, decimalsFor(value, Math.abs(value) < 10 ? 2 : 3)))} %`;
+  return `${fixed(value, Math.min(4, decimalsFor(value, 2)))} %`;
 }
 
 /** A probability: in per cent, a power of ten if it is small, and with all the nines that it has if it is nearly 1. */
 export function share(p: number): string {
   if (p === 0) return "0";
   if (p < 1e-4) return p.toExponential(1).replace("-", MINUS);
-  if (p <= 0.99 || p >= 1) return percent(p);
+  if (p <= 0.9 || p >= 1) return percent(p);
   return `${fixed(p * 100, Math.min(12, Math.ceil(-Math.log10((1 - p) * 100) - 1e-6) + 1))} %`;
 }
 

@@ -1,26 +1,69 @@
-//! A line of progress, drawn between samples only: nothing wakes tare while a program runs.
+//! The progress of any measurement, as one line on standard error.
+//!
+//! It is drawn between samples only: nothing wakes tare while a program runs.
 
 use crate::args::style::Show;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Id;
-use tarebench::core::documents::progress::Progress as Step;
 use tarebench::core::run::data::Run;
 use tarebench::core::run::plan::{Plan, Purpose, RunCount};
 use tarebench::core::sample::data::Phase;
 use tarebench::event::Event;
 use tarebench::render::documents::progress::line as step_line;
+use tarebench::render::kit::progress::{Done, Progress, line};
 use tarebench::render::kit::style::Style;
-use tarebench::render::run::progress::{Progress as Line, line};
 use tarebench::run::session::RunEvent;
 
 /// Draws at most so often; short samples follow each other without it.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The progress of a run on standard error.
-struct Progress {
+/// The line; it is removed when this is dropped.
+struct ProgressLine {
     style: Option<Style>,
+    drawn: Option<Instant>,
+    shown: bool,
+}
+
+impl ProgressLine {
+    fn new(show: &Show) -> ProgressLine {
+        ProgressLine { style: show.progress.then(|| show.progress_style.clone()), drawn: None, shown: false }
+    }
+
+    /// Whether a line would be drawn now.
+    fn due(&self) -> bool {
+        self.style.is_some() && self.drawn.is_none_or(|d| d.elapsed() >= INTERVAL)
+    }
+
+    /// Draws the line, which its argument words, again.
+    fn draw(&mut self, text: impl FnOnce(&Style) -> String) {
+        let Some(style) = &self.style else { return };
+        let text = text(style);
+        let mut err = std::io::stderr().lock();
+        let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
+        self.drawn = Some(Instant::now());
+        self.shown = true;
+    }
+
+    /// Removes it, so that something else can be written.
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let mut err = std::io::stderr().lock();
+            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
+        }
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// The progress of a run.
+struct RunProgress {
+    line: ProgressLine,
     programs: Vec<String>,
     adaptive: bool,
     total: u64,
@@ -28,32 +71,28 @@ struct Progress {
     failures: u64,
     /// Elapsed times of the samples so far, by program: count, mean, sum of squared differences (Welford).
     seen: Vec<(f64, f64, f64)>,
-    drawn: Option<Instant>,
-    shown: bool,
     /// What comes after the plan, ns.
     after: f64,
 }
 
-impl Progress {
+impl RunProgress {
     /// Something else follows, which takes so long.
-    fn then(mut self, after: Nanos) -> Progress {
+    fn then(mut self, after: Nanos) -> RunProgress {
         self.after = after.as_f64();
         self
     }
 
     /// For a plan.
-    fn new(show: &Show, plan: &Plan) -> Progress {
+    fn new(show: &Show, plan: &Plan) -> RunProgress {
         let per_program = u64::from(plan.warmup) + u64::from(plan.max_runs());
-        Progress {
-            style: show.progress.then(|| show.progress_style.clone()),
+        RunProgress {
+            line: ProgressLine::new(show),
             programs: plan.programs.iter().map(|p| p.label.clone()).collect(),
             adaptive: matches!(plan.runs, RunCount::Adaptive { .. }),
             total: per_program * plan.programs.len() as u64,
             done: 0,
             failures: 0,
             seen: vec![(0.0, 0.0, 0.0); plan.programs.len()],
-            drawn: None,
-            shown: false,
             after: 0.0,
         }
     }
@@ -74,15 +113,14 @@ impl Progress {
                 }
             }
             RunEvent::Warning(text) => {
-                self.clear();
+                self.line.clear();
                 eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(text));
             }
         }
     }
 
     fn draw(&mut self, series: usize, warmup: bool) {
-        let Some(style) = &self.style else { return };
-        if self.drawn.is_some_and(|d| d.elapsed() < INTERVAL) {
+        if !self.line.due() {
             return;
         }
         let Some((n, mean, m2)) = self.seen.get(series).copied() else { return };
@@ -91,52 +129,32 @@ impl Progress {
         let per_sample = known.iter().sum::<f64>() / known.len().max(1) as f64;
         let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64 + self.after);
         let label = self.programs.get(series).map_or("", String::as_str);
-        let text = line(
-            &Line {
-                label,
-                warmup,
-                done: self.done,
-                total: self.total,
-                adaptive: self.adaptive,
-                estimate: (n > 0.0).then(|| (mean, (n > 1.0).then(|| (m2 / (n - 1.0)).sqrt()))),
-                remaining: left,
-                failures: self.failures,
-            },
-            style,
-        );
-        let mut err = std::io::stderr().lock();
-        let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
-        self.drawn = Some(Instant::now());
-        self.shown = true;
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let mut err = std::io::stderr().lock();
-            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
-        }
+        let next = if warmup { format!("warm-up of {label}") } else { label.to_owned() };
+        let progress = Progress {
+            id: None,
+            done: Some(Done::Count { done: self.done, total: self.total, adaptive: self.adaptive }),
+            estimate: (n > 0.0).then(|| (mean, (n > 1.0).then(|| (m2 / (n - 1.0)).sqrt()))),
+            failures: self.failures,
+            remaining: left,
+            next: &next,
+        };
+        self.line.draw(|style| line(&progress, style));
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
-/// The progress of any measurement on standard error.
+/// The progress of any measurement.
 pub struct Display<'a> {
     show: &'a Show,
     /// The run that is measured now.
-    run: Option<(i64, Progress)>,
-    /// The document, once it has a number.
+    run: Option<(i64, RunProgress)>,
+    /// The number of the document, once it has one.
     id: Option<Id>,
-    shown: bool,
+    line: ProgressLine,
 }
 
 impl<'a> Display<'a> {
     pub fn new(show: &'a Show) -> Display<'a> {
-        Display { show, run: None, id: None, shown: false }
+        Display { show, run: None, id: None, line: ProgressLine::new(show) }
     }
 
     /// Number of the document, if it is kept.
@@ -148,14 +166,15 @@ impl<'a> Display<'a> {
     pub fn on(&mut self, event: Event<'_>) {
         match event {
             Event::Run(run, event) => self.of_run(run).on(&event),
-            Event::Step(id, progress) => {
+            Event::Step(id, step) => {
                 self.id = id.or(self.id);
-                self.step(&progress);
+                let id = self.id;
+                self.line.draw(|style| step_line(id, &step, style));
             }
         }
     }
 
-    fn of_run(&mut self, run: &Run) -> &mut Progress {
+    fn of_run(&mut self, run: &Run) -> &mut RunProgress {
         if self.run.as_ref().is_some_and(|(id, _)| *id != run.id) {
             self.run = None;
         }
@@ -164,33 +183,14 @@ impl<'a> Display<'a> {
                 Some(Purpose::Learn(l)) => l.then.map_or(0, |(length, n)| length.0.saturating_mul(i64::from(n))),
                 _ => 0,
             };
-            (run.id, Progress::new(self.show, &run.plan).then(Nanos(then)))
+            (run.id, RunProgress::new(self.show, &run.plan).then(Nanos(then)))
         };
         &mut self.run.get_or_insert_with(new).1
-    }
-
-    fn step(&mut self, progress: &Step) {
-        if !self.show.progress {
-            return;
-        }
-        let text = step_line(self.id, progress, self.show.progress_style.unicode);
-        let mut err = std::io::stderr().lock();
-        let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
-        self.shown = true;
     }
 
     /// Removes the line.
     pub fn clear(&mut self) {
         self.run = None;
-        if std::mem::take(&mut self.shown) {
-            let mut err = std::io::stderr().lock();
-            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
-        }
-    }
-}
-
-impl Drop for Display<'_> {
-    fn drop(&mut self) {
-        self.clear();
+        self.line.clear();
     }
 }

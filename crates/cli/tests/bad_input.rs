@@ -162,7 +162,7 @@ fn failures_are_one_line_with_a_hint() {
             said.contains(which)
                 && said.lines().count() == 1
                 && said.contains("with -i")
-                && said.contains("--output inherit"),
+                && said.contains("--show-output"),
             "{args:?}: {said}"
         );
     }

@@ -46,10 +46,49 @@ fn a_program_that_fails_is_one_line_on_standard_error() {
     let said = text(&out.stderr);
     let lines: Vec<&str> = said.lines().filter(|l| l.contains("exit status 3")).collect();
     assert_eq!(lines.len(), 1, "{said}");
-    assert!(
-        lines[0].contains("sample 1") && lines[0].contains("--output inherit") && lines[0].contains("-i"),
-        "{said}"
-    );
+    assert!(lines[0].contains("sample 1") && lines[0].contains("--show-output") && lines[0].contains("-i"), "{said}");
     let out = run(tare(&dir).args(["run", "-w0", "-r2", "--style", "none", "-i", "sh -c 'exit 3'"]), 0);
     assert!(!text(&out.stderr).contains("exit status"), "{}", text(&out.stderr));
+}
+
+/// In a warm-up, and wherever the output goes to a pipe; a sample's standard error is /dev/null.
+#[test]
+fn a_failing_program_has_its_last_words() {
+    let _lock = shared();
+    let dir = folder();
+    let said = |options: &[&str], program: &str| {
+        let out = run(tare(&dir).args(["run", "-r2", "--style", "none"]).args(options).arg(program), 1);
+        let said = text(&out.stderr);
+        let lines: Vec<String> = said.lines().filter(|l| l.contains(" failed in ")).map(str::to_owned).collect();
+        assert_eq!(lines.len(), 1, "{said}");
+        lines[0].clone()
+    };
+    let program = "sh -c 'echo read the grid >&2; echo no such grid >&2; exit 3'";
+    let words = "exit status 3: read the grid / no such grid; see its output with --show-output";
+    let line = said(&["-w1"], program);
+    assert!(line.contains("failed in warm-up 1: ") && line.contains(words), "{line}");
+    let line = said(&["-w0"], program);
+    assert!(line.contains("failed in sample 1: exit status 3; see its output"), "{line}");
+    let line = said(&["-w0", "--output", "pipe"], program);
+    assert!(line.contains("failed in sample 1: ") && line.contains(words), "{line}");
+    let file = dir.path().join("out");
+    let line = said(&["-w1", "--output", &file.display().to_string()], program);
+    assert!(line.contains(words), "{line}");
+    // A leftover process that keeps the pipe is ended first; a signal is a failure, too.
+    let line = said(&["-w1"], "sh -c 'sleep 100 & echo boom >&2; kill -9 $$'");
+    assert!(line.contains("signal 9: boom;"), "{line}");
+    // More than a pipe or a small file holds.
+    let line = said(&["-w1"], "sh -c 'head -c 50000000 /dev/zero >&2; echo; echo the end >&2; exit 5'");
+    assert!(line.contains("exit status 5") && line.contains("the end;"), "{line}");
+}
+
+/// A program of which nothing is known is not announced three times.
+#[test]
+fn a_program_without_a_sample_says_why() {
+    let _lock = shared();
+    let dir = folder();
+    let out = run(tare(&dir).args(["run", "-r2", "sh -c 'exit 3'"]), 1);
+    let said = text(&out.stdout);
+    assert!(said.contains("  failed in warm-up 1: exit status 3\n"), "{said}");
+    assert!(!said.contains("There is no counted sample"), "{said}");
 }

@@ -413,7 +413,7 @@ fn remarks() {
         assert_eq!(found.map(|r| (r.series, r.warning())), Some((series, warning)), "{kind:?}: {:#?}", report.remarks);
     }
     assert!(remarked!(report, Kind::Waiting { ratio, accounted: false, .. } if (ratio - 3.0).abs() < 0.01));
-    assert!(remarked!(report, Kind::Steal { share } if (share - 0.025).abs() < 1e-9));
+    assert!(remarked!(report, Kind::Steal { share, .. } if (share - 0.025).abs() < 1e-9));
     let precision = |report: &RunReport| {
         let found = report.remarks.iter().find(|r| matches!(r.kind, Kind::Precision { samples: 10, .. }));
         found.map(Remark::warning)

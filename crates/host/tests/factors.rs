@@ -268,7 +268,7 @@ fn the_table_is_complete() {
 fn changes_between_two_readings_of_a_machine() {
     let (dir, m) = laid_out(machines::intel_laptop);
     let before = factors::read_all(&m);
-    assert_eq!(factors::changes(&before, &before), Vec::<String>::new());
+    assert_eq!(factors::changes(&before, &before), []);
     let r = Root(dir.path());
     r.put("sys/devices/system/cpu/cpufreq/policy3/scaling_governor", "performance");
     r.put("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "15");
@@ -277,11 +277,12 @@ fn changes_between_two_readings_of_a_machine() {
     later.epoch = Reading::Value(Nanos(1_700_000_000_250_000_000));
     let told = factors::changes(&before, &factors::read_all(&later));
     assert_eq!(
-        told.iter().map(|t| t.split(':').next().unwrap()).collect::<Vec<_>>(),
+        told.iter().map(|t| t.factor.as_str()).collect::<Vec<_>>(),
         ["clock-step", "governor", "frequency", "throttling", "swap"]
     );
-    assert_eq!(told[0], "clock-step: the clock was stepped by +0.250 s");
-    assert_eq!(told[3], "throttling: 3 more times slowed down for heat");
+    assert_eq!(told[0].what, "clock-step: the clock was stepped by +0.250 s");
+    assert_eq!(told[3].what, "throttling: 3 more times slowed down for heat");
+    assert_eq!(told[3].count, Some(3));
 }
 
 /// The quick reading comes before every run; it does not wait.

@@ -10,7 +10,7 @@ use tarebench_render::kbest::clocks::{Asked, json, sentences, terminal};
 use tarebench_render::kit::style::Style;
 
 fn clocks() -> Clocks {
-    let one = |kind, way, resolution, latency, went_back| Mechanism {
+    let mechanism = |kind, way, resolution, latency, went_back| Mechanism {
         kind,
         measured: Reading::Value(Measured { way, resolution, latency, went_back }),
     };
@@ -20,13 +20,13 @@ fn clocks() -> Clocks {
         constant: Reading::Value(true),
         apart: Reading::Value(37.0),
         mechanisms: vec![
-            one(Kind::Counter, Way::Instruction, Some(9.6), 14.2, false),
-            one(Kind::Monotonic, Way::Vdso, Some(21.0), 24.1, false),
-            one(Kind::MonotonicCoarse, Way::Vdso, Some(4e6), 3.9, false),
-            one(Kind::Realtime, Way::Vdso, Some(20.0), 24.4, true),
-            one(Kind::ThreadCpu, Way::Call, Some(150.0), 181.0, false),
-            one(Kind::Times, Way::Call, Some(1e7), 402.0, false),
-            one(Kind::Stat, Way::File, None, 9_800.0, false),
+            mechanism(Kind::Counter, Way::Instruction, Some(9.6), 14.2, false),
+            mechanism(Kind::Monotonic, Way::Vdso, Some(21.0), 24.1, false),
+            mechanism(Kind::MonotonicCoarse, Way::Vdso, Some(4e6), 3.9, false),
+            mechanism(Kind::Realtime, Way::Vdso, Some(20.0), 24.4, true),
+            mechanism(Kind::ThreadCpu, Way::Call, Some(150.0), 181.0, false),
+            mechanism(Kind::Times, Way::Call, Some(1e7), 402.0, false),
+            mechanism(Kind::Stat, Way::File, None, 9_800.0, false),
             Mechanism { kind: Kind::Rdpmc, measured: Reading::Absent(Absent::NotSupported("no PMU".to_owned())) },
         ],
     }

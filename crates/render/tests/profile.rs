@@ -17,7 +17,7 @@ const MS: i64 = 1_000_000;
 
 /// 60 samples of a second, of which every 14th meets a check of 90 ms; the clock wanders.
 fn part(name: &str, length_ms: i64) -> Part {
-    let one = |i: u32| {
+    let observation = |i: u32| {
         let n = i64::from(i);
         let noise = (n * 7919 % 1000 - 500) * 2_000;
         let mut executions = Executions::from([
@@ -38,7 +38,11 @@ fn part(name: &str, length_ms: i64) -> Part {
             incomplete: i == 3,
         }
     };
-    Part { length: Nanos(length_ms * MS), runs: vec!["ab".repeat(16)], observations: (0..60).map(one).collect() }
+    Part {
+        length: Nanos(length_ms * MS),
+        runs: vec!["ab".repeat(16)],
+        observations: (0..60).map(observation).collect(),
+    }
 }
 
 fn example(daemon: &str) -> Profile {

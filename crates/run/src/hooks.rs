@@ -1,5 +1,6 @@
 //! Hooks: shell commands around samples, not timed, whose failure names its cause.
 
+use crate::last_words::{KEPT, last_lines};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
@@ -113,14 +114,10 @@ fn standard_error() -> std::io::Result<OwnedFd> {
     std::io::stderr().as_fd().try_clone_to_owned()
 }
 
-/// The last line or two of what a command wrote, for a message.
+/// The last lines of what a command wrote, for a message.
 fn last_words(mut file: File) -> String {
-    const MOST: u64 = 600;
     let mut text = Vec::new();
     let len = file.metadata().map_or(0, |m| m.len());
-    let read = file.seek(SeekFrom::Start(len.saturating_sub(MOST))).and_then(|_| file.read_to_end(&mut text));
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    let tail = lines.iter().rev().take(2).rev().copied().collect::<Vec<_>>().join(" / ");
-    if read.is_err() || tail.is_empty() { String::new() } else { format!(": {tail}") }
+    let read = file.seek(SeekFrom::Start(len.saturating_sub(KEPT))).and_then(|_| file.read_to_end(&mut text));
+    read.ok().and_then(|_| last_lines(&text)).map_or_else(String::new, |lines| format!(": {lines}"))
 }

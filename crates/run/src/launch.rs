@@ -1,5 +1,6 @@
 //! Starting the programs of a plan, one sample at a time.
 
+use crate::last_words::Listener;
 use crate::{RunError, identity};
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::process::{Child as StdChild, Command as StdCommand, Stdio};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::plan::{Input, Output, Plan, Program, Sched};
-use tarebench_core::sample::data::{Outcome, OwnUse, Stamp, Usage};
+use tarebench_core::sample::data::{Outcome, OwnUse, Phase, Stamp, Usage};
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cpu::CpuSet;
 use tarebench_sys::signals::Signals;
@@ -56,6 +57,9 @@ pub struct ProcessLauncher {
     own_before: Option<Vec<u32>>,
     drain: Option<Drain>,
     drain_pipe: Option<OwnedFd>,
+    /// Reads the standard error of the next execution.
+    listener: Option<Listener>,
+    last_words: Option<String>,
 }
 
 /// How long a tree may take to end by itself after SIGTERM.
@@ -96,6 +100,8 @@ impl ProcessLauncher {
             own_before,
             drain,
             drain_pipe,
+            listener: None,
+            last_words: None,
         })
     }
 
@@ -161,7 +167,42 @@ impl ProcessLauncher {
                 }
             }
         }
+        if let Some(listener) = &self.listener {
+            launch.stdio(2, listener.pipe().map_err(|e| SysError::io("copy the pipe", e))?);
+        }
         Ok(())
+    }
+
+    /// Makes the next execution's standard error a pipe whose end is kept, where that costs no sample anything: in warm-ups, and
+    /// where the output goes to a pipe anyway. What outlives the program must not be left with a pipe that nobody reads.
+    ///
+    /// # Errors
+    /// If the process that reads it cannot be started.
+    pub fn listen(&mut self, series: usize, phase: Phase) -> Result<(), RunError> {
+        self.last_words = None;
+        let Some(program) = self.plan.programs.get(series) else { return Ok(()) };
+        let listens = match self.plan.output_of(program) {
+            Output::Inherit => false,
+            Output::Pipe => true,
+            Output::Null | Output::File(_) => phase == Phase::Warmup,
+        };
+        self.listener = (listens && !self.plan.leave_running).then(Listener::start).transpose()?;
+        Ok(())
+    }
+
+    /// Stops listening; what a failed execution wrote last is kept for [`Self::last_words`].
+    pub fn heard(&mut self, failed: bool) {
+        let Some(listener) = self.listener.take() else { return };
+        if failed {
+            self.last_words = listener.finish();
+        } else {
+            listener.dismiss();
+        }
+    }
+
+    /// The last words of the last execution, if it failed and they are known.
+    pub fn last_words(&mut self) -> Option<String> {
+        self.last_words.take()
     }
 }
 
@@ -216,7 +257,8 @@ impl Drop for ProcessLauncher {
 impl ProcessLauncher {
     /// Processes that help tare, which are no daemons.
     pub fn helpers(&self) -> Vec<i32> {
-        self.drain.iter().map(|d| d.child.id() as i32).collect()
+        let listener = self.listener.iter().map(Listener::pid);
+        self.drain.iter().map(|d| d.child.id() as i32).chain(listener).collect()
     }
 
     /// Executes program `series` once. `environment` holds the variables of this sample, `KEY=value`.

@@ -8,6 +8,7 @@ pub mod daemons;
 pub mod exits;
 pub mod hooks;
 pub mod identity;
+mod last_words;
 pub mod launch;
 pub mod machine;
 pub mod process_time;

@@ -26,7 +26,14 @@ pub struct MachineSampler<'a> {
 
 impl Sampler for MachineSampler<'_> {
     fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError> {
-        take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals)
+        self.launcher.listen(request.slot.series as usize, request.slot.phase)?;
+        let taken = take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals);
+        self.launcher.heard(matches!(&taken, Ok((sample, None)) if !sample.outcome.success()));
+        taken
+    }
+
+    fn last_words(&mut self) -> Option<String> {
+        self.launcher.last_words()
     }
 
     fn hook(&mut self, hook: &Hook<'_>) -> Result<(), HookError> {

@@ -5,6 +5,7 @@ use crate::hooks::HookError;
 use crate::sample::not_taken;
 use crate::sampler::{Hook, HookKind, Request, Sampler};
 use tarebench_core::base::units::Nanos;
+use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{Order, Plan, RunCount};
 use tarebench_core::run::schedule::{Slot, environment_padding, remaining};
 use tarebench_core::run::stopping::{Decision, decide};
@@ -56,6 +57,8 @@ pub struct Ending {
     pub why: StopReason,
     /// The cleanup commands that failed.
     pub failed_cleanups: Vec<FailedCleanup>,
+    /// What programs wrote before they failed, as far as it is known: of the first failure of each.
+    pub last_words: Vec<LastWords>,
 }
 
 /// Keeps a sample durably.
@@ -95,6 +98,7 @@ impl Runner<'_> {
             sampler: self.sampler,
             progress: vec![Progress::default(); self.plan.programs.len()],
             failed_cleanups: Vec::new(),
+            last_words: Vec::new(),
             sink,
             watch,
         };
@@ -105,7 +109,7 @@ impl Runner<'_> {
         for series in 0..self.plan.programs.len() as u32 {
             session.clean_up(series);
         }
-        Ending { why, failed_cleanups: session.failed_cleanups }
+        Ending { why, failed_cleanups: session.failed_cleanups, last_words: session.last_words }
     }
 }
 
@@ -115,6 +119,7 @@ struct Session<'r, 'k> {
     sampler: &'r mut dyn Sampler,
     progress: Vec<Progress>,
     failed_cleanups: Vec<FailedCleanup>,
+    last_words: Vec<LastWords>,
     sink: &'r mut Sink<'k>,
     watch: &'r mut dyn FnMut(Event<'_>),
 }
@@ -212,6 +217,7 @@ impl Session<'_, '_> {
                     return Flow::Stop(StopReason::Interrupted(signal));
                 }
                 Ok((mut sample, None)) => {
+                    self.keep_last_words(&sample);
                     if let Err(HookError::Failed(error)) = self.conclude(slot, &environment) {
                         sample.outcome = Outcome::HookFailed { error };
                     }
@@ -225,6 +231,14 @@ impl Session<'_, '_> {
         self.note(&sample);
         (self.watch)(Event::Done { sample: &sample });
         Flow::Next
+    }
+
+    fn keep_last_words(&mut self, sample: &Sample) {
+        let Some(text) = self.sampler.last_words() else { return };
+        if self.last_words.iter().all(|w| w.series != sample.series) {
+            let warmup = sample.phase == Phase::Warmup;
+            self.last_words.push(LastWords { series: sample.series, warmup, index: sample.index, text });
+        }
     }
 
     /// The hooks before a sample, up to the first that fails.

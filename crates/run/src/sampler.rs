@@ -64,6 +64,11 @@ pub trait Sampler {
     /// Only what makes further measuring senseless; a program that fails is an outcome.
     fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError>;
 
+    /// What the execution of the last sample wrote last to its standard error, if it failed and that is known.
+    fn last_words(&mut self) -> Option<String> {
+        None
+    }
+
     /// Runs a hook and waits for it.
     ///
     /// # Errors

@@ -124,7 +124,7 @@ describe("a trace", () => {
     const card = page.locator(".tooltip");
     expect(await card.isVisible()).toBe(true);
     expect(await card.textContent()).toContain(HOSTILE[1]!);
-    expect(await card.textContent()).toContain("3.000 ms");
+    expect(await card.textContent()).toContain("3.00 ms");
     // The lane of the other tasks.
     await page.mouse.move(at.x, at.y + 50);
     await frames(page);

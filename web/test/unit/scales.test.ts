@@ -55,12 +55,12 @@ describe("scale", () => {
 
 describe("saying", () => {
   it("tells nearly all from all", () => {
-    expect([0, 3.2e-7, 0.012, 0.5, 1].map(share)).toEqual(["0", "3.2e−7", "1.2 %", "50.0 %", "100 %"]);
+    expect([0, 3.2e-7, 0.012, 0.5, 1].map(share)).toEqual(["0", "3.2e−7", "1.2 %", "50 %", "100 %"]);
     expect(share(0.99999)).toBe("99.9990 %");
     expect(share(0.9999996)).toBe("99.999960 %");
     const says = (value: number, quantity: Axis["quantity"], scales: ScaleName[]): string =>
       saying(value, { ...axis(quantity), scales });
-    expect(says(1_000_234, "time", ["log"])).toBe("1.000 ms");
+    expect(says(1_000_234, "time", ["log"])).toBe("1.00 ms");
     expect(says(1_000_234, "time", ["linear", "log"])).toBe("1.000234 ms");
     expect([says(100_000, "count", ["log"]), says(1.00012, "ratio", ["linear"])]).toEqual(["100\u202f000", "1.0001"]);
   });

@@ -15,7 +15,7 @@ fn words(hint: &Hint, db: &str) -> String {
         Hint::IndependentSetups => {
             "if the setups are independent, use `--independent-setup`, and the programs run interleaved".to_owned()
         }
-        Hint::Failures => "see what it prints with `--output inherit`; accept failures with `-i`".to_owned(),
+        Hint::Failures => "see what it prints with `--show-output`; accept failures with `-i`".to_owned(),
         Hint::QuietMachine => "quiet the machine (`tare doctor`, `tare tune`) and measure again, or take more samples \
                                (`--runs`)"
             .to_owned(),
@@ -33,7 +33,6 @@ fn words(hint: &Hint, db: &str) -> String {
         Hint::ExplainFactors => {
             "`tare doctor --explain` shows what is recommended, why, and how to change it".to_owned()
         }
-        Hint::WholeAccount => "`--account` shows all".to_owned(),
         Hint::Threshold => "raise the threshold with `--threshold`".to_owned(),
         Hint::Sigma => "set `--sigma` to 2 or 5".to_owned(),
     }

@@ -149,10 +149,10 @@ mod tests {
 
     #[test]
     fn the_launcher_is_as_asked_for_or_fits_the_place() {
-        let of = |asked, slurm| launcher(asked, slurm).unwrap().join("|");
-        assert_eq!(of(None, false), "mpirun|--bind-to|core");
-        assert_eq!(of(None, true), "srun|--mpi=pmix|--cpu-bind=cores");
-        assert_eq!(of(Some("mpirun -n 2 --host 'a b'"), true), "mpirun|-n|2|--host|a b");
+        let words = |asked, slurm| launcher(asked, slurm).unwrap().join("|");
+        assert_eq!(words(None, false), "mpirun|--bind-to|core");
+        assert_eq!(words(None, true), "srun|--mpi=pmix|--cpu-bind=cores");
+        assert_eq!(words(Some("mpirun -n 2 --host 'a b'"), true), "mpirun|-n|2|--host|a b");
         assert!(launcher(Some("mpirun 'x"), false).is_err());
     }
 }

@@ -128,14 +128,14 @@ pub fn list(args: &ListArgs, store: &StoreArgs) -> Result<Exit, Failure> {
         Err(e) => return Err(e.into()),
     };
     if args.json {
-        let one = |p: &Profile| {
+        let document = |p: &Profile| {
             serde_json::json!({
                 "name": p.name, "version": p.version, "created": p.created, "machine": p.machine, "host": p.host,
                 "kernel": p.kernel, "cpus": p.cpus, "tool": p.tool, "method": p.method, "cutoffs": p.cutoffs,
                 "samples": { "short": p.short.observations.len(), "long": p.long.as_ref().map(|l| l.observations.len()) },
             })
         };
-        let all: Vec<_> = profiles.iter().map(one).collect();
+        let all: Vec<_> = profiles.iter().map(document).collect();
         print(&(serde_json::to_string_pretty(&all).map_err(Failure::system)? + "\n"));
         return Ok(Exit::Done);
     }

@@ -16,8 +16,9 @@ use tarebench::core::profile::profiling::reach;
 use tarebench::documents::Options;
 use tarebench::profile as profiling;
 use tarebench::profile::{ActivePlan, Measured, PassivePlan, ProfilePlan, Shape};
+use tarebench::render::kit::number::long_time;
 use tarebench::render::kit::text::escape as clean;
-use tarebench::render::profile::terminal::{long_time, reach as reach_text};
+use tarebench::render::profile::terminal::reach as reach_text;
 use tarebench::run::session::{Place, StopReason};
 use tarebench::sys::signals::Signals;
 

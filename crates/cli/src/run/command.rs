@@ -10,6 +10,7 @@ use crate::run::args::RunArgs;
 use crate::run::plan::{self, Built};
 use crate::run::shell::ShellSyntax;
 use crate::run::{self_check, startable};
+use tarebench::core::run::last_words::LastWords;
 use tarebench::core::run::notes::Note;
 use tarebench::core::run::plan::{Command, Plan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
@@ -89,7 +90,7 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
         None => f,
     };
     match measured.why {
-        StopReason::Finished => match ended(&report, show) {
+        StopReason::Finished => match ended(&report, &measured.last_words, show) {
             Exit::Done if !measured.failed_cleanups.is_empty() => Ok(Exit::ProgramFailed),
             exit => Ok(exit),
         },
@@ -108,9 +109,9 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
 
 /// How a finished run ends: with the first failure that was not accepted, if there is one. The first of each program is one line on
 /// standard error.
-fn ended(report: &RunReport, show: &Show) -> Exit {
+fn ended(report: &RunReport, last_words: &[LastWords], show: &Show) -> Exit {
     let mut exit = Exit::Done;
-    for failure in failed(report, &show.progress_style) {
+    for failure in failed(report, last_words, &show.progress_style) {
         let Some(series) = report.series.get(failure.series) else { continue };
         let (code, hint) = cure(series, &failure.outcome, failure.at_once);
         eprintln!("tare: {}; {hint}", failure.text);
@@ -135,6 +136,6 @@ fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool) -> (Exit, &'sta
             (Exit::ProgramFailed, "the shell has no such command: check its spelling, or name another shell with -S")
         }
         Outcome::TimedOut { .. } => (Exit::ProgramFailed, "--timeout sets how long an execution may take"),
-        _ => (Exit::ProgramFailed, "see its output with --output inherit, accept failures with -i"),
+        _ => (Exit::ProgramFailed, "see its output with --show-output, accept failures with -i"),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod data;
 pub mod discards;
+pub mod last_words;
 pub mod notes;
 pub mod plan;
 pub mod protocol;

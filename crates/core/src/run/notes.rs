@@ -123,10 +123,23 @@ pub enum ReadingTime {
 /// A factor that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactorChange {
+    /// Name of the factor; empty if an earlier version did not store it by itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub factor: String,
     /// The factor with both values, or with what was counted, in words.
     pub what: String,
+    /// How much was counted between the readings, of a factor that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<i64>,
     /// The two readings; `None` if an earlier version did not keep them.
     pub between: Option<(ReadingTime, ReadingTime)>,
+}
+
+impl FactorChange {
+    /// A change that is only known in words.
+    pub fn of_text(what: String) -> FactorChange {
+        FactorChange { factor: String::new(), what, count: None, between: None }
+    }
 }
 
 /// What there was of a run when it was resumed.
@@ -177,7 +190,7 @@ pub fn from_texts(texts: BTreeMap<String, String>, readings: impl Fn(&str) -> Op
 fn from_text(key: String, text: String, readings: &impl Fn(&str) -> Option<Vec<OldReading>>) -> Vec<Note> {
     let known = match key.as_str() {
         "tuned" => Some(vec![Note::Tuned(Tuning { summary: text.clone(), values: Vec::new() })]),
-        "changed" => Some(vec![Note::Changed { changes: vec![FactorChange { what: text.clone(), between: None }] }]),
+        "changed" => Some(vec![Note::Changed { changes: vec![FactorChange::of_text(text.clone())] }]),
         "readings" => readings(&text).and_then(old_readings),
         "resumed" => old_resumed(&text).map(|n| vec![n]),
         "reboot" => old_reboot(&text).map(|n| vec![n]),
@@ -260,7 +273,7 @@ mod tests {
         ]);
         let reading =
             |when, name| Note::Reading(FactorReading { when, factors: vec![Factor::new(1, name, Standing::Held, "")] });
-        let change = FactorChange { what: "ntp: on before, off after".to_owned(), between: None };
+        let change = FactorChange::of_text("ntp: on before, off after".to_owned());
         let expected = [
             Note::Tuned(Tuning { summary: "2 values set".to_owned(), values: Vec::new() }),
             reading(ReadingTime::BeforeFirst, "a"),

@@ -3,10 +3,11 @@
 use crate::factors::spec::Compare;
 use crate::factors::table::find;
 use tarebench_core::machine::data::Factor;
+use tarebench_core::run::notes::FactorChange;
 
 /// What changed from one reading of the factors to a later one, a sentence each, in the table's order: a governor, a
 /// throttle count, swapping, a step of the clock, stolen time. Factors without a value in both are left out.
-pub fn changes(before: &[Factor], after: &[Factor]) -> Vec<String> {
+pub fn changes(before: &[Factor], after: &[Factor]) -> Vec<FactorChange> {
     let pair = |a: &Factor| {
         let b = before.iter().find(|b| b.name == a.name)?;
         change(&a.name, b.value.as_deref()?, a.value.as_deref()?)
@@ -14,22 +15,29 @@ pub fn changes(before: &[Factor], after: &[Factor]) -> Vec<String> {
     after.iter().filter_map(pair).collect()
 }
 
-fn change(name: &str, before: &str, after: &str) -> Option<String> {
+fn change(name: &str, before: &str, after: &str) -> Option<FactorChange> {
+    let (what, count) = words(name, before, after)?;
+    Some(FactorChange { factor: name.to_owned(), what, count, between: None })
+}
+
+/// What changed, with how much was counted.
+fn words(name: &str, before: &str, after: &str) -> Option<(String, Option<i64>)> {
     let rule = find(name).map_or(Compare::Exact, |f| f.compare);
     let numbers = || Some((before.parse::<i64>().ok()?, after.parse::<i64>().ok()?));
     match rule {
         Compare::Never => None,
         Compare::Exact if before == after => None,
-        Compare::Exact => Some(format!("{name}: {} before, {} after", shown(before), shown(after))),
+        Compare::Exact => Some((format!("{name}: {} before, {} after", shown(before), shown(after)), None)),
         Compare::Count(what) => {
             let (b, a) = numbers()?;
-            (a > b).then(|| format!("{name}: {} {what}", a.saturating_sub(b)))
+            let n = a.saturating_sub(b);
+            (n > 0).then(|| (format!("{name}: {n} {what}"), Some(n)))
         }
         Compare::Span(what, limit) => {
             let (b, a) = numbers()?;
             let d = a.saturating_sub(b);
             let over = d.unsigned_abs() > limit.unsigned_abs();
-            over.then(|| format!("{name}: {what} by {:+.3} s", d as f64 / 1e9))
+            over.then(|| (format!("{name}: {what} by {:+.3} s", d as f64 / 1e9), None))
         }
     }
 }
@@ -79,7 +87,9 @@ mod tests {
             "steal: 1 ms of CPU time were stolen by the host",
             "daemons: none before, cron after",
         ];
-        assert_eq!(changes(&before, &after), expected);
+        let found = changes(&before, &after);
+        assert_eq!(found.iter().map(|c| c.what.as_str()).collect::<Vec<_>>(), expected);
+        assert_eq!(found.iter().map(|c| c.count).collect::<Vec<_>>(), [None, Some(2), Some(2), None, Some(1), None]);
     }
 
     #[test]

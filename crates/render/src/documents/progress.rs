@@ -1,29 +1,30 @@
-//! The line that says how far a measurement is; drawn between its steps.
+//! The line that says how far a measurement is, for the steps of any stored result.
 
 use crate::kit::number;
-use crate::profile::terminal::long_time;
+use crate::kit::progress;
+use crate::kit::progress::Done;
+use crate::kit::style::Style;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Id;
 use tarebench_core::documents::progress::Progress;
 
 /// One line without its newline, with the document's number if it is kept.
-pub fn line(id: Option<Id>, progress: &Progress, unicode: bool) -> String {
-    let name = id.filter(|id| id.number > 0).map(|id| format!("{id}: ")).unwrap_or_default();
-    let time = |t: Nanos| number::time(t.as_f64(), None, unicode).unwrap_or_default();
-    let text = match *progress {
-        Progress::Calibration => "calibrating".to_owned(),
-        Progress::Phases { grain, expected } => format!("phases of {}, for about {}", time(grain), time(expected)),
+pub fn line(id: Option<Id>, step: &Progress, style: &Style) -> String {
+    let time = |t: Nanos| number::time(t.as_f64(), None, style.unicode).unwrap_or_default();
+    let (done, remaining, next) = match *step {
+        Progress::Calibration => (None, None, "calibration".to_owned()),
+        Progress::Phases { grain, expected } => (None, Some(expected), format!("phases of {}", time(grain))),
         Progress::Cells { done, of, left } => {
-            let left = left.map(|l| format!(", about {} left", time(l))).unwrap_or_default();
-            format!("{done} of {of}{left}")
+            (Some(Done::Count { done: done as u64, total: of as u64, adaptive: false }), left, String::new())
         }
         Progress::Recorded { done, total, interval } => {
-            let [done, left, interval] = [done, total - done, interval].map(|t| long_time(t, unicode));
-            format!("recorded {done}, {left} left (a snapshot every {interval})")
+            let every = format!("a snapshot every {}", number::long_time(interval, style.unicode));
+            (Some(Done::Time { done, total }), Some(total - done), every)
         }
-        Progress::Trace { duration } => format!("tracing for {}", time(duration)),
+        Progress::Trace { duration } => (None, Some(duration), "trace".to_owned()),
     };
-    name + &text
+    let remaining = remaining.map(Nanos::as_f64);
+    progress::line(&progress::Progress { id, done, remaining, next: &next, ..progress::Progress::default() }, style)
 }
 
 #[cfg(test)]
@@ -35,14 +36,15 @@ mod tests {
     fn every_step_has_a_line() {
         let s = |seconds: i64| Nanos::from_millis(1000 * seconds);
         let study = |number| Some(Id { kind: Kind::Study, number });
+        let at = |id, step: Progress| line(id, &step, &Style { width: 80, ..Style::default() });
         let cells = Progress::Cells { done: 3, of: 10, left: Some(s(4)) };
-        assert_eq!(line(study(2), &cells, true), "s2: 3 of 10, about 4.00 s left");
-        assert_eq!(line(study(0), &Progress::Cells { done: 0, of: 10, left: None }, true), "0 of 10");
-        assert_eq!(line(None, &Progress::Calibration, true), "calibrating");
+        assert_eq!(at(study(2), cells), "s2  ━━━━──────────── 3/10  4 s left");
+        assert_eq!(at(study(0), Progress::Cells { done: 0, of: 10, left: None }), "──────────────── 0/10");
+        assert_eq!(at(None, Progress::Calibration), "calibration");
         let phases = Progress::Phases { grain: Nanos::from_micros(100), expected: s(10) };
-        assert_eq!(line(None, &phases, false), "phases of 100 us, for about 10.0 s");
+        assert_eq!(at(None, phases), "10 s left  phases of 100 µs");
         let recorded = Progress::Recorded { done: s(7200), total: s(10_800), interval: s(1) };
-        assert_eq!(line(None, &recorded, true), "recorded 2.0 h, 1.0 h left (a snapshot every 1.00 s)");
-        assert_eq!(line(None, &Progress::Trace { duration: Nanos::from_millis(90) }, true), "tracing for 90.0 ms");
+        assert_eq!(at(None, recorded), "━━━━━━━━━━────── 2.0 h of 3.0 h  60 min left  a snapshot every 1.00 s");
+        assert_eq!(at(None, Progress::Trace { duration: s(9) }), "9 s left  trace");
     }
 }

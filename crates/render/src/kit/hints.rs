@@ -36,8 +36,6 @@ pub enum Hint {
     SetFactors,
     /// See what is recommended of each factor, and why.
     ExplainFactors,
-    /// Show all entries of the account.
-    WholeAccount,
     /// Leave out shorter periods of a trace.
     Threshold,
 }

@@ -1,6 +1,7 @@
 //! Numbers for people: one unit, and no more digits than the spread justifies.
 
 use std::fmt;
+use tarebench_core::base::units::Nanos;
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,6 +130,32 @@ pub fn time(ns: f64, unit: Option<Unit>, unicode: bool) -> Option<String> {
     Some(format!("{} {}", scale.value(ns)?, scale.unit.sign(unicode)))
 }
 
+/// A long time: `3.2 h`, `4.0 min`, `12.3 s`.
+pub fn long_time(t: Nanos, unicode: bool) -> String {
+    let s = t.secs();
+    let shown =
+        |value: f64, unit: &str| format!("{} {unit}", fixed(value, decimals_for(value, 3).min(1)).unwrap_or_default());
+    match s.abs() {
+        x if x >= 48.0 * 3600.0 => shown(s / 86_400.0, "d"),
+        x if x >= 3600.0 => shown(s / 3600.0, "h"),
+        x if x >= 120.0 => shown(s / 60.0, "min"),
+        _ => time(t.as_f64(), None, unicode).unwrap_or_default(),
+    }
+}
+
+/// The time that something still takes, in whole seconds: `8 s`, `3 min 20 s`, `2 h 05 min`.
+pub fn time_left(ns: f64) -> Option<String> {
+    if !ns.is_finite() || ns < 0.0 {
+        return None;
+    }
+    let secs = (ns / 1e9).ceil();
+    Some(match secs {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min {:02.0} s", (s / 60.0).floor(), s % 60.0),
+        s => format!("{:.0} h {:02.0} min", (s / 3600.0).floor(), ((s % 3600.0) / 60.0).floor()),
+    })
+}
+
 /// A relative figure in per cent with two significant digits: `0.38 %`.
 pub fn percent(fraction: f64) -> Option<String> {
     let value = fraction * 100.0;
@@ -208,6 +235,27 @@ mod tests {
         assert_eq!(s.value(812.4e3).as_deref(), Some("0.0008124"));
     }
 
+    /// The page's own script passes the same cases. There and on a terminal, a minus sign is U+2212.
+    #[test]
+    fn the_page_writes_the_same() {
+        let cases: serde_json::Value = serde_json::from_str(include_str!("../../tests/numbers.json")).unwrap();
+        let mut seen = 0;
+        let mut check = |kind: &str, text: &dyn Fn(f64, usize) -> Option<String>| {
+            for case in cases[kind].as_array().unwrap() {
+                let case = case.as_array().unwrap();
+                let digits = case[1].as_u64().unwrap_or_default() as usize;
+                let text = text(case[0].as_f64().unwrap(), digits).map(|t| t.replacen('-', "−", 1));
+                assert_eq!(text.as_deref(), case[case.len() - 1].as_str(), "{kind} {case:?}");
+                seen += 1;
+            }
+        };
+        check("time", &|ns, _| time(ns, None, true));
+        check("percent", &|share, _| percent(share));
+        check("fixed", &fixed);
+        check("digits", &|value, digits| fixed(value, decimals_for(value, digits as i32)));
+        assert!(seen > 40, "{seen}");
+    }
+
     #[test]
     fn what_is_no_number_is_absent() {
         assert_eq!(fixed(f64::NAN, 2), None);
@@ -227,6 +275,9 @@ mod tests {
         assert_eq!(bytes(0), "0 B");
         assert_eq!(bytes(12_900_000), "12.3 MiB");
         assert_eq!(bytes(1_048_575), "1.00 MiB");
+        assert_eq!(time_left(200.5e9).as_deref(), Some("3 min 21 s"));
+        assert_eq!(time_left(7500e9).as_deref(), Some("2 h 05 min"));
+        assert_eq!(time_left(f64::NAN), None);
         assert_eq!(count(3.0).as_deref(), Some("3"));
         assert_eq!(count(3.125).as_deref(), Some("3.1"));
         assert_eq!(count(314.159).as_deref(), Some("314"));

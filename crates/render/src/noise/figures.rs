@@ -84,7 +84,7 @@ fn curve(title: String, look: usize, join: Join, points: impl Iterator<Item = (f
 /// Figure 3, left: head and body.
 fn distribution(g: &Grain) -> Option<Figure> {
     let rows = drawn(&g.rows);
-    let one = |(look, row): (usize, &&Row)| {
+    let distribution = |(look, row): (usize, &&Row)| {
         curve(place(row), look, Join::Before, row.cdf.iter().map(|p| (p.duration, p.at_most)))
     };
     let shortest = rows.iter().map(|r| r.min).fold(f64::INFINITY, f64::min);
@@ -104,7 +104,7 @@ fn distribution(g: &Grain) -> Option<Figure> {
         note: note.to_owned() + &left_out(&g.rows),
         x,
         y,
-        curves: rows.iter().enumerate().map(one).collect(),
+        curves: rows.iter().enumerate().map(distribution).collect(),
     })
 }
 

@@ -1,10 +1,11 @@
 //! The page of a profile: a plot for each part.
 
 use crate::kit::hints::Hints;
+use crate::kit::number::long_time;
 use crate::kit::web::html::measure;
 use crate::kit::web::page::{Class, Dual, DualOrWhy, Kind, Level, Page, Plot, Remark, Role, Samples, Symbol};
 use crate::profile::doubts::sentence;
-use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, long_time, part, shape};
+use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, part, shape};
 use std::collections::BTreeMap;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::profile::clusters::{ClusterPlace, Clusters};

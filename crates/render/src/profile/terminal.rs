@@ -2,6 +2,7 @@
 
 use crate::kit::error::RenderError;
 use crate::kit::number;
+use crate::kit::number::long_time;
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
@@ -24,20 +25,6 @@ pub(crate) const NO_CUTOFFS: &str =
 
 fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
-}
-
-/// A long time: `3.2 h`, `4.0 min`, `12.3 s`.
-pub fn long_time(t: Nanos, unicode: bool) -> String {
-    let s = t.secs();
-    let shown = |value: f64, unit: &str| {
-        format!("{} {unit}", number::fixed(value, number::decimals_for(value, 3).min(1)).unwrap_or_default())
-    };
-    match s.abs() {
-        x if x >= 48.0 * 3600.0 => shown(s / 86_400.0, "d"),
-        x if x >= 3600.0 => shown(s / 3600.0, "h"),
-        x if x >= 120.0 => shown(s / 60.0, "min"),
-        _ => time(t.as_f64(), unicode),
-    }
 }
 
 /// A period with its spread, or why there is none.

@@ -589,22 +589,25 @@ pub fn waits() -> RunReport {
 /// Ten programs against the first.
 pub fn ten() -> RunReport {
     let tools = ["gzip -6", "xz -0", "bzip2 -9", "zstd -3", "lz4", "brotli -q 5", "pigz", "lzop", "7z a", "compress"];
-    let one = |(i, tool): (u32, &&str)| {
+    let compressed = |(i, tool): (u32, &&str)| {
         let mean = 100e6 * (1.0 + f64::from(i * 7 % 10) * 0.35);
         let label = format!("{tool} -k -c numbers.txt");
         series(&label, measure(mean, mean * 0.01, 10, 0, i % 3), measure(mean * 1.04, mean * 0.02, 10, 0, 0))
     };
-    let mut r = report((0..).zip(&tools).map(one).collect());
+    let mut r = report((0..).zip(&tools).map(compressed).collect());
     for i in 1..10 {
         let by = 1.0 + f64::from(i * 7 % 10) * 0.35;
         let mut c = comparison(i, by, by * 0.99, by * 1.01, Verdict::Slower);
         c.ratios.insert(0, ratio(Measure::Et, by, by * 0.98, by * 1.02, Verdict::Slower));
         r.comparisons.push(c);
     }
-    r.remarks = (0..10).map(|i| Remark { series: Some(i), kind: RemarkKind::Steal { share: 0.02 } }).collect();
+    r.remarks =
+        (0..10).map(|i| Remark { series: Some(i), kind: RemarkKind::Steal { time: 20e6, share: 0.02 } }).collect();
     r
 }
 
-fn change(what: &str) -> FactorChange {
-    FactorChange { what: what.to_owned(), between: None }
+pub(crate) fn change(what: &str) -> FactorChange {
+    let count = what.strip_prefix("steal: ").and_then(|n| n.split_once(' ')?.0.parse().ok());
+    let factor = what.split(':').next().unwrap_or_default().to_owned();
+    FactorChange { factor, what: what.to_owned(), count, between: None }
 }

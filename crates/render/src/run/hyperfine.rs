@@ -58,8 +58,8 @@ fn executed(s: &Sample) -> bool {
         && !matches!(s.outcome, Outcome::NotStarted { .. } | Outcome::HookFailed { .. } | Outcome::Interrupted)
 }
 
-fn summary<'a>(command: &'a str, parameters: &'a BTreeMap<String, String>, of: &[&Sample]) -> Option<Entry<'a>> {
-    let times: Vec<f64> = of.iter().map(|s| s.elapsed().secs()).collect();
+fn summary<'a>(command: &'a str, parameters: &'a BTreeMap<String, String>, samples: &[&Sample]) -> Option<Entry<'a>> {
+    let times: Vec<f64> = samples.iter().map(|s| s.elapsed().secs()).collect();
     let mut sorted = times.clone();
     sorted.sort_by(f64::total_cmp);
     let (min, max) = (*sorted.first()?, *sorted.last()?);
@@ -68,7 +68,7 @@ fn summary<'a>(command: &'a str, parameters: &'a BTreeMap<String, String>, of: &
     let median = if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) };
     let squares: f64 = times.iter().map(|t| (t - mean).powi(2)).sum();
     let stddev = (times.len() > 1).then(|| (squares / (times.len() - 1) as f64).sqrt());
-    let split: Option<Vec<(f64, f64)>> = of
+    let split: Option<Vec<(f64, f64)>> = samples
         .iter()
         .map(|s| {
             let cpu = s.process_times.value().and_then(|p| p.split())?;
@@ -87,8 +87,8 @@ fn summary<'a>(command: &'a str, parameters: &'a BTreeMap<String, String>, of: &
         min,
         max,
         times,
-        memory_usage_byte: of.iter().map(|s| s.peak_memory.value().copied()).collect(),
-        exit_codes: of.iter().map(|s| s.outcome.shell_code()).collect(),
+        memory_usage_byte: samples.iter().map(|s| s.peak_memory.value().copied()).collect(),
+        exit_codes: samples.iter().map(|s| s.outcome.shell_code()).collect(),
         parameters,
     })
 }

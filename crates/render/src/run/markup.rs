@@ -1,11 +1,11 @@
 //! A run's table for documents: Markdown, AsciiDoc, Org mode.
 
+use crate::compare::rows::order as row_order;
 use crate::kit::markup::{ABSENT, Markup, Table};
 use crate::kit::number;
 use crate::kit::number::unit as middle_unit;
 use crate::kit::number::{Scale, Unit};
 use crate::kit::style::Sort;
-use crate::run::terminal::compare::order as row_order;
 use tarebench_core::run::report::data::{Measure, MeasureReport, RunReport, SeriesReport};
 
 /// A GitHub-flavoured Markdown table with hyperfine's columns, PT and net time: elapsed time, process time, net time, ratio.
@@ -28,16 +28,16 @@ pub fn orgmode(report: &RunReport, unit: Option<Unit>, sort: Sort) -> String {
 fn cells(report: &RunReport, s: &SeriesReport, index: usize, unit: Unit) -> Vec<String> {
     let absent = || ABSENT.to_owned();
     let scale = |m: &MeasureReport| Scale::of(m.mean, m.std_dev, Some(unit));
-    let one = |m: &MeasureReport, v: f64| scale(m).value(v).unwrap_or_else(absent);
+    let value = |m: &MeasureReport, v: f64| scale(m).value(v).unwrap_or_else(absent);
     let mean = |m: &MeasureReport| match m.std_dev {
-        Some(d) => format!("{} ± {}", one(m, m.mean), one(m, d)),
-        None => one(m, m.mean),
+        Some(d) => format!("{} ± {}", value(m, m.mean), value(m, d)),
+        None => value(m, m.mean),
     };
     let (et, pt) = (s.et.value(), s.pt.value());
     vec![
         et.map_or_else(absent, mean),
-        et.map_or_else(absent, |m| one(m, m.min)),
-        et.map_or_else(absent, |m| one(m, m.max)),
+        et.map_or_else(absent, |m| value(m, m.min)),
+        et.map_or_else(absent, |m| value(m, m.max)),
         pt.map_or_else(absent, mean),
         s.net.value().map_or_else(absent, mean),
         relative(report, index).unwrap_or_else(absent),

@@ -1,12 +1,10 @@
 pub mod csv;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 pub mod hyperfine;
 pub mod json;
 pub mod markup;
-pub mod overview;
 pub mod page;
-pub mod progress;
 pub mod protocol;
 pub mod remarks;
 pub mod self_check;

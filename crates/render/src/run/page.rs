@@ -1,5 +1,7 @@
 //! The page of a run: a plot for each program.
 
+use crate::compare::overview::{overview, plot_id};
+use crate::compare::page::comparison;
 use crate::kit::hints::Hints;
 use crate::kit::number;
 use crate::kit::style::Style;
@@ -9,14 +11,12 @@ use crate::kit::web::page::{
     Account, Class, Dual, DualOrWhy, Entry, Kind, Line, Page, Plot, Remark, Role, Samples, Symbol,
 };
 use crate::profile::page::{Names, dual};
-use crate::run::overview::{overview, plot_id};
 use crate::run::protocol::{asks, finding, no_check_one};
 use crate::run::remarks;
 use crate::run::terminal::account::label;
 use std::collections::BTreeMap;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::profile::clusters::{Clusters, TooFew};
 use tarebench_core::run::discards::DiscardReason;
@@ -108,16 +108,16 @@ fn fate(s: &Sample, report: &RunReport, discards: &BTreeMap<u32, Vec<&Discard>>)
         return (4, Some(s.outcome.to_string()));
     }
     let none = Vec::new();
-    let of = discards.get(&s.index).unwrap_or(&none);
-    let Some(first) = of.first() else { return (0, None) };
+    let reasons = discards.get(&s.index).unwrap_or(&none);
+    let Some(first) = reasons.first() else { return (0, None) };
     let class = |d: &Discard| match (&d.reason, d.measure) {
         (DiscardReason::Cutoff { .. }, _) => 1,
         (DiscardReason::Sigma { .. }, Measure::Pt) => 2,
         (DiscardReason::Sigma { .. }, _) => 3,
     };
-    let worst = of.iter().map(|d| class(d)).min().unwrap_or_else(|| class(first));
+    let worst = reasons.iter().map(|d| class(d)).min().unwrap_or_else(|| class(first));
     let mut texts: Vec<String> = Vec::new();
-    for d in of {
+    for d in reasons {
         let text = match &d.reason {
             DiscardReason::Cutoff { daemon, cpu, cutoff } => {
                 format!("{daemon} ran {}, its cutoff is {}", time(cpu.as_f64()), time(*cutoff))
@@ -247,12 +247,12 @@ fn plot(
 }
 
 fn note(s: &SeriesReport) -> String {
-    let of = |name: &str, m: &MeasureReport| {
+    let mean = |name: &str, m: &MeasureReport| {
         let sd = m.std_dev.map_or(String::new(), |sd| format!(" ± {}", time(sd)));
         format!("{name} {}{sd} (n = {}, {} discarded)", time(m.mean), m.retained, m.samples - m.retained.min(m.samples))
     };
     let all = [("PT", &s.pt), ("ET", &s.et), ("net", &s.net)];
-    all.iter().filter_map(|(name, m)| Some(of(name, m.value()?))).collect::<Vec<_>>().join(" · ")
+    all.iter().filter_map(|(name, m)| Some(mean(name, m.value()?))).collect::<Vec<_>>().join(" · ")
 }
 
 fn duals(all: &[&Sample], report: &RunReport, found: Option<&Result<Clusters, TooFew>>) -> DualOrWhy {
@@ -376,34 +376,6 @@ fn account_table(s: &SeriesReport) -> Option<Table> {
         t.values(vec![None, Some(e.time), (a.gross > 0.0).then_some(e.time / a.gross), e.count]);
     }
     Some(t)
-}
-
-fn comparison(report: &RunReport) -> Option<Table> {
-    let name = |i: u32| report.series.get(i as usize).map_or("", |s| s.program.label.as_str());
-    let mut t = Table::new(
-        "Comparison",
-        "Median of the ratios of samples of the same round, with its 95% interval.",
-        &["program", "against", "measure", ">ratio", ">interval", "verdict"],
-    );
-    for c in &report.comparisons {
-        let places = number::ratio_decimals(c.ratio, c.interval.as_ref().ok().map(|i| i.half_width()));
-        let ratio = |r: f64| number::fixed(r, places).unwrap_or_default();
-        let interval = match &c.interval {
-            Ok(i) => format!("{} to {}", ratio(i.low), ratio(i.high)),
-            Err(why) => why.to_string(),
-        };
-        let verdict = match c.verdict {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Undecided => "undecided",
-        };
-        let measure = if c.measure == Measure::Pt { "PT" } else { "ET" };
-        let cells = [name(c.series), name(c.reference), measure, &ratio(c.ratio), &interval, verdict];
-        t.row(cells.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
-        let low = c.interval.as_ref().ok().map(|i| i.low);
-        t.values(vec![None, None, None, Some(c.ratio), low, None]);
-    }
-    Some(t).filter(|t| !t.rows.is_empty())
 }
 
 fn protocol(report: &RunReport, hints: &Hints) -> Table {

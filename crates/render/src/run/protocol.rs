@@ -42,12 +42,12 @@ fn list(factors: &[FactorFinding], hints: &Hints) -> String {
     if factors.is_empty() {
         return "not checked".to_owned();
     }
-    let one = |f: &FactorFinding| {
+    let sentence = |f: &FactorFinding| {
         let tune = f.names.first().filter(|_| f.settable).and_then(|n| hints.phrase(&Hint::SetFactor(n.clone())));
         let fix = tune.as_ref().or(f.fix.as_ref()).map_or_else(String::new, |fix| format!(" ({fix})"));
         format!("{}: {}{fix}", f.names.join(", "), f.finding)
     };
-    factors.iter().map(one).collect::<Vec<_>>().join("; ")
+    factors.iter().map(sentence).collect::<Vec<_>>().join("; ")
 }
 
 fn first(check: &CheckOne, hints: &Hints) -> String {

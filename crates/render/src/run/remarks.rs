@@ -21,8 +21,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::Source { source, notes } => process_time_source(*source, notes),
         Kind::Tuned { what } => format!("The machine was tuned for this run: {what}."),
         Kind::Changed { changes } => {
-            let all: Vec<String> = changes.iter().map(change).collect();
-            format!("The machine changed while it was measured: {}.", all.join("; "))
+            format!("The machine changed while it was measured: {}.", self::changes(changes))
         }
         Kind::Profile { profile, doubt } => doubts::sentence(profile, doubt, hints),
         Kind::Sequential => {
@@ -72,7 +71,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         }
         Kind::Unattributed { time, share } => unattributed(*time, *share),
         Kind::Waiting { ratio, accounted, daemons, steal } => waiting(*ratio, *accounted, daemons, steal),
-        Kind::Steal { share } => steal_of(*share),
+        Kind::Steal { time, share } => steal_of(*time, *share),
     }
 }
 
@@ -111,6 +110,11 @@ fn incomplete(status: Status, run: i64, counted: u64, hints: &Hints) -> String {
 }
 
 /// A change of the machine, and between which readings it was seen if the run had more than two of them.
+/// Changes of factors, with the readings that they were seen between.
+pub(crate) fn changes<'a>(changes: impl IntoIterator<Item = &'a FactorChange>) -> String {
+    changes.into_iter().map(change).collect::<Vec<_>>().join("; ")
+}
+
 fn change(change: &FactorChange) -> String {
     use ReadingTime as T;
     let when = |t: T| match t {
@@ -160,12 +164,12 @@ fn by_elapsed(
     )
 }
 
-fn failures(failed: u64, accepted: u64, of: u64, first: &Outcome, hints: &Hints) -> String {
+fn failures(failed: u64, accepted: u64, samples: u64, first: &Outcome, hints: &Hints) -> String {
     match failed.saturating_sub(accepted) {
-        0 => format!("{failed} of {of} samples failed and count, as asked (first: {first})."),
+        0 => format!("{failed} of {samples} samples failed and count, as asked (first: {first})."),
         not => {
             let hint = hints.sentence(&Hint::Failures);
-            format!("{not} of {of} samples failed and do not count (first: {first}).{hint}")
+            format!("{not} of {samples} samples failed and do not count (first: {first}).{hint}")
         }
     }
 }
@@ -220,10 +224,11 @@ fn waiting(ratio: f64, accounted: bool, daemons: &Reading<f64>, steal: &Reading<
     )
 }
 
-fn steal_of(share: f64) -> String {
+fn steal_of(stolen: f64, share: f64) -> String {
     format!(
-        "The hypervisor took {} of the CPUs' time during the samples: other guests of this host share them. Compare only \
+        "The hypervisor took {} during the samples, {} of the CPUs' time: other guests of this host share them. Compare only \
          samples of the same rounds, and repeat at another hour or on a dedicated host.",
+        time(stolen),
         percent(share)
     )
 }

@@ -73,12 +73,12 @@ pub fn table(rows: &[Row], style: &Style) -> String {
         let col = |head: &str, align, cells: Vec<String>| {
             Column::new(head, align, cells.into_iter().map(|c| Cell::new(c).paint(Paint::Plain)).collect())
         };
-        let of = |f: &dyn Fn(&ProgramCost) -> String| r.programs.iter().map(f).collect::<Vec<_>>();
+        let cells = |f: &dyn Fn(&ProgramCost) -> String| r.programs.iter().map(f).collect::<Vec<_>>();
         let columns = [
-            col("kernel program", Align::Left, of(&|p| style.show(&p.name))),
-            col("runs", Align::Right, of(&|p| p.runs.to_string())),
-            col("ns each", Align::Right, of(&|p| fixed(p.each, 0))),
-            col("missed", Align::Right, of(&|p| p.missed.to_string())),
+            col("kernel program", Align::Left, cells(&|p| style.show(&p.name))),
+            col("runs", Align::Right, cells(&|p| p.runs.to_string())),
+            col("ns each", Align::Right, cells(&|p| fixed(p.each, 0))),
+            col("missed", Align::Right, cells(&|p| p.missed.to_string())),
         ];
         grid::draw(&mut page, &columns, 2, 2);
     }

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::documents::head::{Id, Kind, Status};
+use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::report::data::{Measure, RunReport};
 
 fn style(width: usize) -> Style {
@@ -106,14 +107,18 @@ fn measures_that_disagree_are_both_shown() {
 #[test]
 fn failures_are_one_line_each() {
     use crate::run::terminal::failed::failed;
-    let said = failed(&fixtures::troubled(), &style(100));
+    let said = failed(&fixtures::troubled(), &[], &style(100));
     assert_eq!(said.len(), 1);
     assert_eq!(said[0].text, "`flaky --server` failed in warm-up 1: exit status 1 (and 3 more failures)");
     assert_eq!((said[0].series, said[0].at_once), (0, true));
-    let hostile = failed(&fixtures::hostile(), &style(100));
+    let hostile = failed(&fixtures::hostile(), &[], &style(100));
     assert_eq!(hostile.len(), 4);
     assert!(hostile.iter().all(|f| !f.text.chars().any(crate::kit::text::hidden)), "{hostile:?}");
-    assert_eq!(failed(&fixtures::one(), &style(100)), []);
+    assert_eq!(failed(&fixtures::one(), &[], &style(100)), []);
+    let words = |index, text: &str| LastWords { series: 0, warmup: true, index, text: text.to_owned() };
+    let said = failed(&fixtures::troubled(), &[words(1, "of another"), words(0, "no \x1b[2J such file.")], &style(100));
+    let expected = "`flaky --server` failed in warm-up 1: exit status 1 (and 3 more failures): no \\x1b[2J such file";
+    assert_eq!(said[0].text, expected);
 }
 
 #[test]

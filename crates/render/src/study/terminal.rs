@@ -5,8 +5,10 @@ use crate::kit::error::RenderError;
 use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::Style;
-use crate::kit::svg::lines::{Lines, figure};
+use crate::kit::svg::curves;
 use crate::kit::table::{Table, draw};
+use crate::kit::web::page;
+use crate::kit::web::page::{Curve, Join, Quantity, Scale};
 use serde::Serialize;
 use tarebench_core::documents::head::Head;
 use tarebench_core::study::data::{Part, StudyPlan};
@@ -302,19 +304,53 @@ pub fn json(head: &Head, plan: &StudyPlan, report: &StudyReport, parts: &[Part])
     Ok(serde_json::to_string(&document)? + "\n")
 }
 
-fn drawn(heading: &str, below: &str, floor: Option<f64>, series: Vec<(String, Vec<(f64, f64)>)>) -> Option<String> {
-    let x = "Expected CPU time T(r)".to_owned();
-    let y = "Error".to_owned();
-    figure(&Lines { heading: heading.to_owned(), below: below.to_owned(), x, times: true, y, floor, series })
+/// Name and points of a curve.
+type Series = (String, Vec<(f64, f64)>);
+
+/// Shares over a quantity; those below `floor` are drawn there.
+fn shares(
+    heading: &str,
+    below: &str,
+    x: (&str, Quantity),
+    y: &str,
+    floor: Option<f64>,
+    all: Vec<Series>,
+) -> Option<String> {
+    let spread = |log| vec![if log { Scale::Log } else { Scale::Linear }];
+    let highest = all.iter().flat_map(|s| &s.1).map(|p| p.1).filter(|y| y.is_finite()).fold(0.0, f64::max);
+    let axis = |title: &str, quantity, log, floor, shown| page::Axis {
+        title: title.to_owned(),
+        quantity,
+        scales: spread(log),
+        floor,
+        shown,
+    };
+    let curve = |(look, (title, points)): (usize, Series)| {
+        let (x, y) = points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite()).unzip();
+        Curve { title, look, thin: false, join: Join::Straight, x, y, band: None }
+    };
+    let figure = page::Figure {
+        id: String::new(),
+        title: heading.to_owned(),
+        note: String::new(),
+        x: axis(x.0, x.1, x.1 == Quantity::Time, None, None),
+        y: axis(y, Quantity::Share, floor.is_some(), floor, floor.map(|f| (f, highest.max(10.0 * f)))),
+        curves: all.into_iter().enumerate().map(curve).collect(),
+    };
+    curves::figure(&figure, below, 0)
+}
+
+fn drawn(heading: &str, below: &str, floor: Option<f64>, series: Vec<Series>) -> Option<String> {
+    shares(heading, below, ("Expected CPU time T(r)", Quantity::Time), "Error", floor, series)
 }
 
 /// Medians by length, a series for each load.
-fn loads(errors: &[Errors]) -> Vec<(String, Vec<(f64, f64)>)> {
-    let of = |load: u32| {
+fn loads(errors: &[Errors]) -> Vec<Series> {
+    let medians = |load: u32| {
         let points = errors.iter().filter(|e| e.load == load).filter_map(|e| Some((e.length, e.median?)));
         (format!("load {load}"), points.collect::<Vec<_>>())
     };
-    loads_of(errors).into_iter().map(of).filter(|s| !s.1.is_empty()).collect()
+    loads_of(errors).into_iter().map(medians).filter(|s| !s.1.is_empty()).collect()
 }
 
 /// The figures: file name and SVG of each that has something in it.
@@ -354,9 +390,9 @@ fn kbest_figures(found: &KbestResults) -> Vec<Figure> {
 }
 
 fn interval_figures(found: &[IntervalResult]) -> Vec<Figure> {
-    let of = |counted| found.iter().find(|r| r.counted == counted);
-    let exact = |counted| of(counted).map_or(&[][..], |r| &r.exact);
-    let expected = of(Counted::Cpu).map_or(&[][..], |r| &r.expected);
+    let result = |counted| found.iter().find(|r| r.counted == counted);
+    let exact = |counted| result(counted).map_or(&[][..], |r| &r.exact);
+    let expected = result(Counted::Cpu).map_or(&[][..], |r| &r.expected);
     let plot = |heading: &str, below: &str, errors| drawn(heading, below, None, loads(errors));
     vec![
         (
@@ -385,7 +421,7 @@ fn interval_figures(found: &[IntervalResult]) -> Vec<Figure> {
 /// Executions in their order, over the shortest.
 fn sequences(all: &[Executions]) -> Vec<Figure> {
     let long = all.iter().map(|e| e.length).fold(0.0, f64::max);
-    let of = |is_long: bool| {
+    let executions = |is_long: bool| {
         let mine = all.iter().filter(|e| (e.length == long) == is_long);
         let series = mine.map(|e| {
             // Eighteen, as in the book.
@@ -395,19 +431,12 @@ fn sequences(all: &[Executions]) -> Vec<Figure> {
         series.collect::<Vec<_>>()
     };
     let plot = |heading: &str, series| {
-        figure(&Lines {
-            heading: heading.to_owned(),
-            below: "Each execution's time above the shortest of all.".to_owned(),
-            x: "Execution".to_owned(),
-            times: false,
-            y: "Above the shortest".to_owned(),
-            floor: None,
-            series,
-        })
+        let below = "Each execution's time above the shortest of all.";
+        shares(heading, below, ("Execution", Quantity::Count), "Above the shortest", None, series)
     };
     vec![
-        ("caching-long.svg", plot("A long procedure (CS:APP figure 9.11)", of(true))),
-        ("caching-short.svg", plot("A short procedure (CS:APP figure 9.12)", of(false))),
+        ("caching-long.svg", plot("A long procedure (CS:APP figure 9.11)", executions(true))),
+        ("caching-short.svg", plot("A short procedure (CS:APP figure 9.12)", executions(false))),
     ]
 }
 
@@ -529,7 +558,13 @@ mod tests {
         let report = build(&plan(Study::Caching), &parts);
         let second = terminal(&head, &plan(Study::Caching), &report, &style());
         insta::assert_snapshot!(format!("{first}\n{second}"));
-        assert_eq!(figures(&report).len(), 1);
+        let found = figures(&report);
+        assert_eq!(found.len(), 1);
+        let svg = roxmltree::Document::parse(&found[0].1).unwrap();
+        let said: Vec<&str> = svg.descendants().filter_map(|n| n.text()).map(str::trim).collect();
+        for expected in ["load 1", "load 4", "Execution", "Above the shortest", "1", "2"] {
+            assert!(said.contains(&expected), "{expected} of {said:?}");
+        }
         let text = json(&head, &plan(Study::Caching), &report, &parts).unwrap();
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!((document["format"].as_str(), document["parts"].as_array().unwrap().len()), (Some("tare-study"), 3));

@@ -108,14 +108,14 @@ pub(crate) fn timeline(a: &Activity) -> Timeline {
 }
 
 fn explained(a: &Activity, e: &Explained) -> (Vec<Cause>, Vec<usize>) {
-    let one = |s: &tarebench_core::trace::explained::Share| Cause {
+    let cause = |s: &tarebench_core::trace::explained::Share| Cause {
         title: reason(&s.reason),
         class: class(&s.reason),
         gaps: s.gaps,
         time: a.ns(s.cycles as f64),
         share: s.share,
     };
-    (e.causes.iter().map(one).collect(), e.gaps.iter().map(|g| g.cause).collect())
+    (e.causes.iter().map(cause).collect(), e.gaps.iter().map(|g| g.cause).collect())
 }
 
 /// By period and length.

@@ -98,7 +98,7 @@ pub fn clusters(n: usize) -> Plot {
 }
 
 pub fn levels(plot: &Plot, odd: &[usize], even: &[usize], level: &[u32]) -> Vec<Level> {
-    let of = |zoom: u32, title: &str| {
+    let dual = |zoom: u32, title: &str| {
         let range = |half: &[usize]| {
             let values =
                 || half.iter().zip(level).filter(|(_, l)| **l >= zoom).map(|(i, _)| plot.measures[0].values[*i]);
@@ -107,7 +107,7 @@ pub fn levels(plot: &Plot, odd: &[usize], even: &[usize], level: &[u32]) -> Vec<
         let members = level.iter().filter(|l| **l >= zoom).count() as u32;
         Level { title: title.to_owned(), members, x: range(odd), y: range(even) }
     };
-    vec![of(0, "all"), of(1, "central cluster")]
+    vec![dual(0, "all"), dual(1, "central cluster")]
 }
 
 pub fn with_account(mut plot: Plot) -> Plot {
@@ -116,8 +116,8 @@ pub fn with_account(mut plot: Plot) -> Plot {
     let entries = titles.map(|title| Entry { title, role: if title == "net" { "net" } else { "tare" } }).to_vec();
     let shares = [0.9, 0.03, 0.05, 0.0, 0.015, 0.005];
     let each = &plot.measures[0].values;
-    let of = |share: f64| each.iter().map(|v| v.map(|v| (v as f64 * share) as i64)).collect();
-    let values = shares.map(of).to_vec();
+    let scaled = |share: f64| each.iter().map(|v| v.map(|v| (v as f64 * share) as i64)).collect();
+    let values = shares.map(scaled).to_vec();
     let good = |i: &usize| plot.samples.class.get(*i) == Some(&0);
     let retained = (0..plot.samples.class.len()).filter(good).collect();
     plot.samples.account = Some(Account { entries, values, retained });

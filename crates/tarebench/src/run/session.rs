@@ -10,6 +10,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::data::Run;
+use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::notes::{FactorChange, FactorReading, Kept, Note, ReadingTime};
 use tarebench_core::run::plan::{DependentSetups, Order, Plan, ProfileChoice, Purpose, RunCount};
 use tarebench_core::run::report::build::build;
@@ -22,7 +23,7 @@ use tarebench_run::daemons::DaemonCollector;
 use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
-use tarebench_run::runner::Runner;
+use tarebench_run::runner::{Ending, Runner};
 pub use tarebench_run::runner::{Event as RunEvent, FailedCleanup, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
@@ -76,6 +77,8 @@ pub struct Measured {
     pub why: StopReason,
     /// The cleanup commands that failed, of this session.
     pub failed_cleanups: Vec<FailedCleanup>,
+    /// What programs wrote before they failed, as far as it is known, of this session.
+    pub last_words: Vec<LastWords>,
 }
 
 impl Measured {
@@ -349,7 +352,7 @@ impl Readings {
         let factors = tarebench_host::factors::read(Path::new("/"));
         let changes = self.last.as_ref().map_or_else(Vec::new, |last| {
             let found = tarebench_host::factors::changes(&last.factors, &factors).into_iter();
-            found.map(|what| FactorChange { what, between: Some((last.when, when)) }).collect()
+            found.map(|change| FactorChange { between: Some((last.when, when)), ..change }).collect()
         });
         let reading = FactorReading { when, factors };
         self.last = Some(reading.clone());
@@ -418,7 +421,8 @@ fn run_session(
             watch(Event::Run(&run, RunEvent::Warning(format!("the run's end could not be recorded: {e}"))));
         }
     }
-    Measured { run, samples, profile, why: ending.why, failed_cleanups: ending.failed_cleanups }
+    let Ending { why, failed_cleanups, last_words } = ending;
+    Measured { run, samples, profile, why, failed_cleanups, last_words }
 }
 
 /// A stored run, with the profile that fits it.

@@ -207,6 +207,8 @@ pub enum RemarkKind {
     },
     /// The hypervisor took much of the CPUs' time.
     Steal {
+        /// How much, from all CPUs, during all samples.
+        time: f64,
         /// Of all CPUs' time during the samples.
         share: f64,
     },

@@ -267,6 +267,6 @@ fn steal(run: &Run, group: &Group, builder: &mut RemarkBuilder) {
     let (et, stolen) = known.fold((Nanos::ZERO, Nanos::ZERO), |(e, t), (et, steal)| (e + et, t + *steal));
     let capacity = et.as_f64() * f64::from(run.host.cpus.max(1));
     if capacity > 0.0 && stolen.as_f64() > STEAL_SHARE * capacity {
-        builder.add(RemarkKind::Steal { share: stolen.as_f64() / capacity });
+        builder.add(RemarkKind::Steal { time: stolen.as_f64(), share: stolen.as_f64() / capacity });
     }
 }

@@ -5,7 +5,6 @@ use crate::kit::number::Unit;
 use crate::kit::svg::axis::{Axis, Quantity as Of, Range, Tick, count_across, ticks};
 use crate::kit::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, escaped, fitted, push_px, px, text_width};
 use crate::kit::svg::frame::Frame;
-use crate::kit::svg::lines::{INDENT, ROW, decades, glyph, linear_step, look};
 use crate::kit::web::page;
 use crate::kit::web::page::{Curve, Figure, Join, Quantity, Scale};
 
@@ -15,6 +14,46 @@ const HEIGHT: f64 = 360.0;
 const MARKED: usize = 20;
 /// No axis by odds has more nines than a share has digits.
 const NINES: i32 = 12;
+
+/// Okabe and Ito's colours, with a dash and a symbol each, so that they are told apart in print, too.
+const LOOKS: [(&str, &str); 8] = [
+    ("#0072b2", ""),
+    ("#d55e00", "7 4"),
+    ("#009e73", "2 3"),
+    ("#cc79a7", "9 3 2 3"),
+    ("#000000", "14 5"),
+    ("#56b4e9", "4 2"),
+    ("#e69f00", "1 2 6 2"),
+    ("#7f7f7f", "3 6"),
+];
+const ROW: f64 = 19.0;
+const INDENT: f64 = 34.0;
+
+fn look(index: usize) -> (&'static str, &'static str) {
+    LOOKS.get(index % LOOKS.len()).copied().unwrap_or(("#000000", ""))
+}
+
+/// A symbol around the point where the pen is.
+fn glyph(index: usize) -> &'static str {
+    match index % 4 {
+        0 => "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
+        1 => "m-3.2 -3.2h6.4v6.4h-6.4z",
+        2 => "m0 -4.5l4.2 7.4h-8.4z",
+        _ => "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z",
+    }
+}
+
+/// Ticks at 1, 2, 5 times the powers of ten; fewer where they are many.
+fn decades(range: Range, label: impl Fn(f64) -> String) -> Vec<Tick> {
+    let all = |steps: &[f64]| {
+        let powers = range.low.floor() as i32..=range.high.ceil() as i32;
+        let values = powers.flat_map(|p| steps.iter().map(move |s| s * 10_f64.powi(p)));
+        let inside = values.filter(|v| (range.low - 1e-9..=range.high + 1e-9).contains(&v.log10()));
+        inside.map(|v| Tick { value: v.log10(), label: label(v) }).collect::<Vec<_>>()
+    };
+    let few = all(&[1.0, 2.0, 5.0]);
+    if few.len() <= 10 { few } else { all(&[1.0]) }
+}
 
 /// How an axis places its values.
 struct Spread<'a> {
@@ -125,6 +164,10 @@ pub(crate) fn figure(of: &Figure, below: &str, scale: usize) -> Option<String> {
     let y_axis = y.axis(seen().map(|(_, y)| *y).chain(bounds), HEIGHT, false)?;
     let frame = Frame::new(&d, x_axis, y_axis, Some(HEIGHT));
     let bottom = frame.draw(&mut d);
+    if y.scale == Scale::Linear && frame.y.range.low < 0.0 {
+        let (from, to) = (frame.place(frame.x.range.low, 0.0), frame.place(frame.x.range.high, 0.0));
+        d.line(from, to, INK, " stroke-width=\"0.8\"");
+    }
     for curve in &of.curves {
         band(&mut d, &frame, curve, &x, &y);
     }
@@ -274,4 +317,34 @@ fn note(d: &mut Drawing, text: &str, top: f64) -> f64 {
         put(&line, &mut y);
     }
     y
+}
+
+/// A round step that gives about six ticks.
+fn linear_step(span: f64) -> f64 {
+    let rough = span.max(1e-9) / 6.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|k| k * power).find(|step| *step >= rough).unwrap_or(rough)
+}
+
+impl Range {
+    /// With a share of the span more at each end.
+    fn with_margin_each(self, share: f64) -> Range {
+        let more = self.span() * share;
+        Range { low: self.low - more, high: self.high + more }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decades_have_round_ticks() {
+        let labels = |low: f64, high: f64| {
+            let ticks = decades(Range { low: low.log10(), high: high.log10() }, |v| format!("{v}"));
+            ticks.into_iter().map(|t| t.label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(1.0, 20.0), ["1", "2", "5", "10", "20"]);
+        assert_eq!(labels(1.0, 1e5), ["1", "10", "100", "1000", "10000", "100000"]);
+    }
 }

@@ -6,7 +6,6 @@ pub mod drawing;
 pub mod figures;
 pub mod frame;
 pub mod histogram;
-pub mod lines;
 pub mod marks;
 pub mod scatter;
 pub mod sequence;

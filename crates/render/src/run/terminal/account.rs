@@ -1,35 +1,29 @@
 //! Gross = net + tare: where the elapsed time of a program went.
 
-use crate::kit::hints::Hint;
 use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
 use crate::kit::text;
-use crate::run::terminal::words::{Reasons, plural, time};
+use crate::kit::words::{Reasons, plural, time};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::account::{AccountEntry, AccountReport, EntryKind, EstimateReport};
 use tarebench_core::run::report::data::SeriesReport;
 use tarebench_core::sample::daemons::TaskKind;
 
-/// Entries of the tare that are shown unless all are asked for, and the share of the gross that one must have.
-const LARGEST: usize = 5;
-const LEAST: f64 = 0.0001;
-
-/// Draws the account, or what can be said without; true if nothing was left out.
-pub(crate) fn field(page: &mut Page<'_>, s: &SeriesReport) -> bool {
-    let complete = match &s.account {
+/// Draws the account, or what can be said without.
+pub(crate) fn field(page: &mut Page<'_>, s: &SeriesReport) {
+    match &s.account {
         Reading::Value(a) => traced(page, a),
         Reading::Absent(why) => {
             let why = page.style.prose(&why.to_string());
             page.painted_field("account", Paint::Dim, &why);
-            estimate(page, s.estimate.value())
+            estimate(page, s.estimate.value());
         }
-    };
+    }
     counters(page, s);
-    complete
 }
 
-fn traced(page: &mut Page<'_>, a: &AccountReport) -> bool {
+fn traced(page: &mut Page<'_>, a: &AccountReport) {
     let net = a.elapsed.iter().find(|e| e.kind == EntryKind::Net).map_or(0.0, |e| e.time);
     let tare = a.gross - net;
     let share = number::percent(tare / a.gross).map_or_else(String::new, |p| format!(", {p} of it"));
@@ -40,16 +34,15 @@ fn traced(page: &mut Page<'_>, a: &AccountReport) -> bool {
         format!("gross {} = net {} + tare {}{share}", time(page, a.gross), time(page, net), time(page, tare))
     };
     page.painted_field("account", Paint::Strong, &sum);
-    let mut complete = entries(page, &a.elapsed, a.gross);
+    entries(page, &a.elapsed, a.gross);
     if a.other_tasks > 0.0 {
         let total: f64 = a.others.iter().map(|e| e.time).sum();
         let tasks = number::count(a.other_tasks).unwrap_or_default();
         let verb = if a.other_tasks == 1.0 { "task" } else { "tasks" };
         page.field("", &format!("its {tasks} other {verb}, summed over them: {}", time(page, total)));
-        complete &= entries(page, &a.others, total);
+        entries(page, &a.others, total);
     }
     remarks(page, a);
-    complete
 }
 
 fn remarks(page: &mut Page<'_>, a: &AccountReport) {
@@ -96,18 +89,9 @@ pub(crate) fn label(page: &Page<'_>, e: &AccountEntry) -> String {
     }
 }
 
-/// The entries in columns; true if all are shown.
-fn entries(page: &mut Page<'_>, entries: &[AccountEntry], whole: f64) -> bool {
-    let all = page.style.account || page.style.full;
-    let always = |e: &AccountEntry| matches!(e.kind, EntryKind::Net | EntryKind::Unattributed);
-    let mut left = LARGEST;
-    let mut shown = |e: &&AccountEntry| {
-        let large = e.time >= LEAST * whole && left > 0;
-        left -= usize::from(large && !always(e));
-        all || large || (always(e) && e.time != 0.0)
-    };
-    let (some, rest): (Vec<&AccountEntry>, Vec<&AccountEntry>) = entries.iter().partition(|e| shown(e));
-    let rows: Vec<[String; 4]> = some
+/// The entries in columns.
+fn entries(page: &mut Page<'_>, entries: &[AccountEntry], whole: f64) {
+    let rows: Vec<[String; 4]> = entries
         .iter()
         .map(|e| {
             let percent = if whole > 0.0 { number::percent(e.time / whole) } else { None };
@@ -116,13 +100,6 @@ fn entries(page: &mut Page<'_>, entries: &[AccountEntry], whole: f64) -> bool {
         })
         .collect();
     draw(page, &rows);
-    if !rest.is_empty() {
-        let sum: f64 = rest.iter().map(|e| e.time).sum();
-        let all = page.style.hints.aside(&Hint::WholeAccount);
-        let text = format!("{} and {} more, together {}{all}", page.g.dots, rest.len(), time(page, sum));
-        page.painted_field("", Paint::Dim, &text);
-    }
-    rest.is_empty()
 }
 
 fn draw(page: &mut Page<'_>, rows: &[[String; 4]]) {
@@ -141,9 +118,9 @@ fn draw(page: &mut Page<'_>, rows: &[[String; 4]]) {
     }
 }
 
-/// What can be said without tracing; true if nothing was left out.
-fn estimate(page: &mut Page<'_>, e: Option<&EstimateReport>) -> bool {
-    let Some(e) = e else { return true };
+/// What can be said without tracing.
+fn estimate(page: &mut Page<'_>, e: Option<&EstimateReport>) {
+    let Some(e) = e else { return };
     let mut reasons = Reasons::default();
     match &e.waited {
         Reading::Value(w) => {
@@ -151,20 +128,17 @@ fn estimate(page: &mut Page<'_>, e: Option<&EstimateReport>) -> bool {
         }
         Reading::Absent(why) => reasons.add("waiting", why),
     }
-    let mut complete = true;
     match &e.interrupts {
         Reading::Value(counts) => {
             let mut all: Vec<(&String, f64)> = counts.iter().map(|(n, c)| (n, *c)).collect();
             all.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-            let limit = if page.style.full || page.style.account { usize::MAX } else { 3 };
-            let one = |(name, count): &(&String, f64)| {
+            let counted = |(name, count): &(&String, f64)| {
                 format!("{} {}", number::count(*count).unwrap_or_default(), page.style.show(name))
             };
-            let mut items: Vec<String> = all.iter().take(limit).map(one).collect();
+            let mut items: Vec<String> = all.iter().map(counted).collect();
             if items.is_empty() {
                 items.push("none".to_owned());
             }
-            complete = all.len() <= limit;
             if let Some(first) = items.first_mut() {
                 *first = format!("interrupts on all CPUs, how many: {first}");
             }
@@ -174,7 +148,6 @@ fn estimate(page: &mut Page<'_>, e: Option<&EstimateReport>) -> bool {
     }
     let lines = reasons.lines(page);
     page.field_lines("", &lines);
-    complete
 }
 
 fn counters(page: &mut Page<'_>, s: &SeriesReport) {
@@ -192,10 +165,9 @@ fn counters(page: &mut Page<'_>, s: &SeriesReport) {
             }
             page.field_items("counters", &items);
         }
-        Reading::Absent(why) if page.style.account || page.style.full => {
+        Reading::Absent(why) => {
             let why = page.style.prose(&why.to_string());
             page.painted_field("counters", Paint::Dim, &why);
         }
-        Reading::Absent(_) => {}
     }
 }

@@ -4,7 +4,7 @@ use crate::kit::number;
 use crate::kit::number::{Scale, Unit};
 use crate::kit::screen::Page;
 use crate::kit::text;
-use crate::run::terminal::words::{plural, time};
+use crate::kit::words::{plural, time};
 use std::collections::BTreeMap;
 use tarebench_core::run::report::account::{AccountEntry, AccountReport, EntryKind};
 use tarebench_core::run::report::data::SeriesReport;

@@ -1,20 +1,17 @@
 //! The default output: the programs, the answer, what matters, and where the rest is.
 
+use crate::compare::names::names;
+use crate::compare::{answer, several};
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
 use crate::kit::text;
-use crate::run::remarks;
-use crate::run::terminal::names::names;
-use crate::run::terminal::words::plural;
-use crate::run::terminal::{account, answer, lines, several};
+use crate::run::terminal::{account, lines, warnings};
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::run::report::data::RunReport;
 
 /// With more programs than this, each has a row instead of four lines.
 const SECTIONS: usize = 2;
-/// Warnings shown.
-const WARNINGS: usize = 4;
 
 /// Draws the default output.
 pub(crate) fn draw(page: &mut Page<'_>, report: &RunReport) {
@@ -27,7 +24,8 @@ pub(crate) fn draw(page: &mut Page<'_>, report: &RunReport) {
         answer::section(page, report, &names);
     }
     accounts(page, report, &names);
-    warnings(page, report, &names);
+    // The lines of a program say why it has no sample; a row of the table does not.
+    warnings::section(page, report, &names, count <= SECTIONS);
     status(page, report);
 }
 
@@ -44,40 +42,6 @@ fn accounts(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
         account::field(page, s);
     }
     page.gap();
-}
-
-/// What a remark says, by its first sentence: the full output has what to do about it.
-fn first_sentence(text: &str) -> &str {
-    let ends = text.match_indices(". ").map(|(at, _)| at);
-    let sentence = |at: &usize| text[at + 2..].chars().next().is_some_and(char::is_uppercase);
-    ends.into_iter().find(sentence).map_or(text, |at| &text[..=at])
-}
-
-/// Warnings, those that several programs share said once.
-fn warnings(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
-    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    for r in report.remarks.iter().filter(|r| r.warning()) {
-        let text = page.style.prose(&remarks::text(r, &page.style.hints));
-        let text = first_sentence(&text).to_owned();
-        let whose = r.series.and_then(|i| names.get(i as usize)).filter(|_| report.series.len() > 1);
-        match found.iter_mut().find(|(t, _)| *t == text) {
-            Some((_, list)) => list.extend(whose.map(String::as_str)),
-            None => found.push((text, whose.map(String::as_str).into_iter().collect())),
-        }
-    }
-    for (text, whose) in found.iter().take(WARNINGS) {
-        let whose = match whose.as_slice() {
-            [] => String::new(),
-            list if list.len() > 3 => format!("{} programs: ", list.len()),
-            list => format!("{}: ", list.join(", ")),
-        };
-        let mark = (Paint::Warn, format!("{} ", page.g.warning));
-        page.hang(&[mark], Paint::Warn, &format!("{whose}{text}"));
-    }
-    if let Some(rest) = found.len().checked_sub(WARNINGS).filter(|n| *n > 0) {
-        let text = format!("{} and {}", page.g.dots, plural(rest as u64, "more warning"));
-        page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Warn, &text);
-    }
 }
 
 /// One line: which run, which protocol, where the details are.

@@ -2,8 +2,9 @@
 
 use crate::kit::style::Style;
 use crate::kit::text;
-use crate::run::terminal::words::plural;
-use tarebench_core::run::report::data::RunReport;
+use crate::kit::words::plural;
+use tarebench_core::run::last_words::LastWords;
+use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::sample::data::Outcome;
 
 /// Widest name of a program.
@@ -22,9 +23,10 @@ pub struct Failed {
     pub at_once: bool,
 }
 
-/// The programs with failures that were not accepted; what the user interrupted did not fail.
-pub fn failed(report: &RunReport, style: &Style) -> Vec<Failed> {
-    let failure = |(series, s): (usize, &tarebench_core::run::report::data::SeriesReport)| {
+/// The programs with failures that were not accepted, with what is known of their `last_words`; what the user interrupted did not
+/// fail.
+pub fn failed(report: &RunReport, last_words: &[LastWords], style: &Style) -> Vec<Failed> {
+    let failure = |(series, s): (usize, &SeriesReport)| {
         let mut all = s.failures.iter().filter(|f| !f.ignored && f.outcome != Outcome::Interrupted);
         let first = all.next()?;
         let label = style.show(&s.program.label);
@@ -36,8 +38,13 @@ pub fn failed(report: &RunReport, style: &Style) -> Vec<Failed> {
             0 => String::new(),
             n => format!(" (and {})", plural(n as u64, "more failure")),
         };
+        let words = last_words.iter().find(|w| {
+            (w.series as usize, w.warmup, w.index) == (series, first.warmup, first.index)
+                && matches!(first.outcome, Outcome::Exited { .. } | Outcome::Signaled { .. })
+        });
+        let words = words.map_or_else(String::new, |w| format!(": {}", style.prose(w.text.trim_end_matches('.'))));
         let at_once = first.index == 0 && (first.warmup || report.run.plan.warmup == 0);
-        let text = format!("`{name}` failed in {execution} {number}: {outcome}{more}");
+        let text = format!("`{name}` failed in {execution} {number}: {outcome}{more}{words}");
         Some(Failed { series, text, outcome: first.outcome.clone(), at_once })
     };
     report.series.iter().enumerate().filter_map(failure).collect()

@@ -1,12 +1,12 @@
 //! One program in four lines: what it is, elapsed time, CPU time, net time.
 
+use crate::compare::names::{command as command_of, is_named};
+use crate::compare::rows::main;
 use crate::kit::screen::{Page, Span};
 use crate::kit::style::Paint;
 use crate::kit::text;
+use crate::kit::words::{interval, plural, scale, value};
 use crate::run::terminal::added;
-use crate::run::terminal::names::is_named;
-use crate::run::terminal::program::words_of;
-use crate::run::terminal::words::{interval, plural, scale, value};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::data::Outcome;
@@ -48,7 +48,8 @@ pub(crate) fn sections(page: &mut Page<'_>, report: &RunReport, names: &[String]
     for (i, (s, lines)) in all.iter().zip(&lines).enumerate() {
         header(page, report, i, names);
         if s.counted == 0 {
-            page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Warn, "no sample was taken");
+            let why = failed(page, s).unwrap_or_else(|| "no sample was taken".to_owned());
+            page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Warn, &why);
             continue;
         }
         if let Some(why) = s.et.absent() {
@@ -68,6 +69,14 @@ pub(crate) fn sections(page: &mut Page<'_>, report: &RunReport, names: &[String]
             }
         }
     }
+}
+
+/// How the first failure of a program ended: `failed in warm-up 1: exit status 2`.
+fn failed(page: &Page<'_>, s: &SeriesReport) -> Option<String> {
+    let first = s.failures.iter().find(|f| !f.ignored && f.outcome != Outcome::Interrupted)?;
+    let execution = if first.warmup { "warm-up" } else { "sample" };
+    let outcome = page.style.prose(&first.outcome.to_string());
+    Some(format!("failed in {execution} {}: {outcome}", u64::from(first.index) + 1))
 }
 
 fn gutter(name: &str) -> Span {
@@ -157,7 +166,7 @@ fn measured(page: &Page<'_>, s: &SeriesReport, room: Room, whole: usize) -> Vec<
 
 fn header(page: &mut Page<'_>, report: &RunReport, index: usize, names: &[String]) {
     let Some(s) = report.series.get(index) else { return };
-    let command = words_of(page, s);
+    let command = command_of(page, s);
     let named = report.series.len() > 1 || is_named(page, s);
     let name = names.get(index).filter(|n| named && !text_is_same(n, &command));
     let wide = names.iter().map(|n| text::columns(n)).max().unwrap_or(0).max(GUTTER - 2);
@@ -172,7 +181,7 @@ fn header(page: &mut Page<'_>, report: &RunReport, index: usize, names: &[String
     let note = notes.iter().find(|n| left(n) >= enough).or(notes.last()).cloned().unwrap_or_default();
     let command = text::cut_middle(&command, left(&note).max(6), page.g.dots).into_owned();
     // The notes of several programs stand below each other where there is room.
-    let longest = report.series.iter().map(|s| text::columns(&words_of(page, s))).max().unwrap_or(0);
+    let longest = report.series.iter().map(|s| text::columns(&command_of(page, s))).max().unwrap_or(0);
     let column = longest.min(left(&note)).max(text::columns(&command));
     let pad = " ".repeat(column - text::columns(&command) + 2);
     let paint = match main(s) {
@@ -185,11 +194,6 @@ fn header(page: &mut Page<'_>, report: &RunReport, index: usize, names: &[String
 
 fn text_is_same(a: &str, b: &str) -> bool {
     a.trim() == b.trim()
-}
-
-/// Process time, or elapsed time where there is none.
-pub(crate) fn main(s: &SeriesReport) -> Option<&MeasureReport> {
-    s.pt.value().or(s.et.value())
 }
 
 /// How many samples count and why others don't, the longest wording first.

@@ -1,14 +1,10 @@
 pub mod account;
 pub mod added;
-pub mod answer;
 pub mod brief;
-pub mod compare;
 pub mod conditions;
 pub mod discards;
 pub mod failed;
 pub mod lines;
-pub mod names;
 pub mod program;
 pub mod report;
-pub mod several;
-pub mod words;
+pub(crate) mod warnings;

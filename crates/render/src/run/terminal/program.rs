@@ -1,26 +1,22 @@
 //! The section of one program.
 
+use crate::compare::names::same_words;
+use crate::compare::rows::{parameters, reference};
 use crate::kit::grid;
 use crate::kit::grid::{Align, Cell, Column};
 use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
 use crate::kit::text;
-use crate::run::terminal::words;
-use crate::run::terminal::words::{Reasons, interval, plural, scale, time, value};
-use crate::run::terminal::{account, compare, discards};
+use crate::kit::words::{Reasons, interval, numbers, plural, scale, time, value, words_of};
+use crate::run::terminal::{account, discards};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::run::report::data::{DaemonSummary, MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::daemons::TaskKind;
 
-/// Daemons shown unless all are asked for.
-const DAEMONS: usize = 5;
-
-/// Draws one program; true if nothing was left out.
-pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, index: usize) -> bool {
-    let Some(s) = report.series.get(index) else {
-        return true;
-    };
+/// Draws one program.
+pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, index: usize) {
+    let Some(s) = report.series.get(index) else { return };
     page.gap();
     heading(page, report, s, index);
     if s.counted == 0 {
@@ -30,57 +26,41 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, index: usize) -> 
         intervals(page, s);
         trust(page, s);
     }
-    let mut complete = true;
     if s.counted > 0 {
-        complete &= account::field(page, s);
+        account::field(page, s);
         difference(page, s);
     }
-    complete &= daemons(page, s);
+    daemons(page, s);
     resources(page, s);
-    complete &= discards::field(page, s);
-    let limit = if page.style.full { usize::MAX } else { 5 };
-    for (i, l) in words::failures(page, s, limit).iter().enumerate() {
+    discards::field(page, s);
+    for (i, l) in failures(page, s).iter().enumerate() {
         page.painted_field(if i == 0 { "failures" } else { "" }, Paint::Bad, l);
     }
     survivors(page, s);
-    complete
 }
 
 fn heading(page: &mut Page<'_>, report: &RunReport, s: &SeriesReport, index: usize) {
     let label = page.style.show(&s.program.label);
     let several = report.series.len() > 1;
-    let reference = several && compare::reference(report) == Some(index);
+    let is_reference = several && reference(report) == Some(index);
     let before = if several { format!("{}  ", index + 1) } else { String::new() };
-    let after = if reference { "  (reference)" } else { "" };
+    let after = if is_reference { "  (reference)" } else { "" };
     let room = page.width() - text::columns(&before) - after.len();
-    if page.style.full && text::columns(&label) > room {
+    if text::columns(&label) > room {
         for (i, l) in text::break_anywhere(&label, room).iter().enumerate() {
             let b = if i == 0 { before.clone() } else { " ".repeat(text::columns(&before)) };
             page.title(&format!("{b}{l}"));
         }
     } else {
-        let label = text::cut_middle(&label, room, page.g.dots);
         let title = format!("{before}{label}");
         page.line(&[(Paint::Title, title), (Paint::Dim, after.to_owned())]);
     }
     let command = words_of(page, s);
-    if command != label && !compare::same_words(&command, &s.program.label) {
+    if command != label && !same_words(&command, &s.program.label) {
         page.field("command", &command);
     }
-    if !s.program.parameters.is_empty() && (page.style.full || several) {
-        page.field("parameters", &compare::parameters(page, s));
-    }
-}
-
-/// The command as a user would read it.
-pub(crate) fn words_of(page: &Page<'_>, s: &SeriesReport) -> String {
-    use tarebench_core::run::plan::Command;
-    match &s.program.command {
-        Command::Argv(words) => {
-            let words: Vec<String> = words.iter().map(|w| page.style.show_name(w)).collect();
-            words.join(" ")
-        }
-        Command::Shell { script, .. } => page.style.show_name(script),
+    if !s.program.parameters.is_empty() {
+        page.field("parameters", &parameters(page, s));
     }
 }
 
@@ -232,16 +212,16 @@ fn difference(page: &mut Page<'_>, s: &SeriesReport) {
     let means = (s.pt.value().map(|m| m.mean), s.et.value().map(|m| m.mean));
     let mut items = Vec::new();
     if let Reading::Value(v) = &d.gross_less_pt {
-        let of = match means {
+        let relative = match means {
             (Some(pt), Some(et)) if *v < 0.0 && et > 0.0 => {
-                format!(" ({:.1} CPUs busy on average)", pt / et)
+                format!(" ({} CPUs busy on average)", number::fixed(pt / et, 1).unwrap_or_default())
             }
             (_, Some(et)) if *v >= 0.0 && et > 0.0 => {
                 number::percent(v / et).map_or_else(String::new, |p| format!(" ({p} of ET)"))
             }
             _ => String::new(),
         };
-        items.push(format!("{}{of}", time(page, *v)));
+        items.push(format!("{}{relative}", time(page, *v)));
     } else {
         items.push(page.g.absent.to_owned());
     }
@@ -275,19 +255,17 @@ fn daemon_name(page: &Page<'_>, d: &DaemonSummary) -> String {
     format!("{}{kind}", text::cut_middle(&name, room, page.g.dots))
 }
 
-/// The largest daemons; true if all are shown.
-fn daemons(page: &mut Page<'_>, s: &SeriesReport) -> bool {
+fn daemons(page: &mut Page<'_>, s: &SeriesReport) {
     if let Some(why) = s.difference.daemons.absent().filter(|_| s.daemons.is_empty()) {
         let why = page.style.prose(&why.to_string());
         page.painted_field("daemons", Paint::Warn, &why);
-        return true;
+        return;
     }
-    let limit = if page.style.full { usize::MAX } else { DAEMONS };
-    let top: Vec<&DaemonSummary> = s.daemons.iter().take(limit).collect();
-    if top.is_empty() && s.counted > 0 {
+    if s.daemons.is_empty() && s.counted > 0 {
         page.field("daemons", "none ran");
     }
-    let rows: Vec<[String; 4]> = top
+    let rows: Vec<[String; 4]> = s
+        .daemons
         .iter()
         .map(|d| {
             let started = if d.born > 0 { format!(", {} started", d.born) } else { String::new() };
@@ -300,18 +278,11 @@ fn daemons(page: &mut Page<'_>, s: &SeriesReport) -> bool {
         })
         .collect();
     daemon_rows(page, &rows);
-    let rest = s.daemons.len() - top.len();
-    if rest > 0 {
-        let sum: f64 = s.daemons.iter().skip(limit).map(|d| d.mean).sum();
-        let text = format!("{} and {rest} more, together mean {}", page.g.dots, time(page, sum));
-        page.painted_field("", Paint::Dim, &text);
-    }
     if let Some((n, why)) = &s.daemons_incomplete {
         let why = page.style.prose(why);
         let text = format!("incomplete in {n} of {}: {why}", plural(s.counted, "sample"));
         page.painted_field(if rows.is_empty() { "daemons" } else { "" }, Paint::Warn, &text);
     }
-    rest == 0
 }
 
 /// Names and means, and as many of the other figures as there is room for.
@@ -365,23 +336,20 @@ fn resources(page: &mut Page<'_>, s: &SeriesReport) {
     let waiting = counted("switches", &r.voluntary_switches);
     let preempted = counted("switches", &r.involuntary_switches);
     let faults = counted("major faults", &r.major_faults);
-    let mut items = vec![
+    let items = vec![
         format!("user {user}"),
         format!("system {system}"),
         format!("peak memory {peak}"),
         format!("switches: {waiting} by waiting, {preempted} by preemption"),
+        format!("major faults {faults}"),
     ];
-    if r.major_faults.value() != Some(&0.0) || page.style.full {
-        items.push(format!("major faults {faults}"));
-    }
     page.field_items("resources", &items);
     let lines = reasons.lines(page);
     page.field_lines("", &lines);
 }
 
 fn survivors(page: &mut Page<'_>, s: &SeriesReport) {
-    let limit = if page.style.full { usize::MAX } else { 5 };
-    for (i, v) in s.survivors.iter().take(limit).enumerate() {
+    for (i, v) in s.survivors.iter().enumerate() {
         let ended = v.count.saturating_sub(v.left).saturating_sub(v.not_ended);
         let mut fates = Vec::new();
         if ended > 0 {
@@ -400,12 +368,33 @@ fn survivors(page: &mut Page<'_>, s: &SeriesReport) {
         let text = format!("{name} outlived the program {}: {}", times(v.count), fates.join(", "));
         page.painted_field(if i == 0 { "survivors" } else { "" }, paint, &text);
     }
-    let rest = s.survivors.len().saturating_sub(limit);
-    if rest > 0 {
-        page.field("", &format!("{} and {rest} more", page.g.dots));
-    }
 }
 
 fn times(n: u32) -> String {
     if n == 1 { "once".to_owned() } else { format!("{n} times") }
+}
+
+/// The failures of a series, grouped, one line each.
+fn failures(page: &Page<'_>, s: &SeriesReport) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
+    for f in &s.failures {
+        let what = page.style.prose(&f.outcome.to_string());
+        let accepted = match (f.ignored, f.warmup) {
+            (true, false) => " (accepted: it counts)",
+            (true, true) => " (accepted)",
+            (false, _) => "",
+        };
+        let phase = if f.warmup { "warm-up" } else { "sample" };
+        let key = format!("{phase}\u{0}{what}{accepted}");
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, list)) => list.push(f.index),
+            None => groups.push((key, vec![f.index])),
+        }
+    }
+    let line = |(key, list): &(String, Vec<u32>)| {
+        let (phase, what) = key.split_once('\u{0}').unwrap_or(("", key));
+        let s = if list.len() > 1 { "s" } else { "" };
+        format!("{phase}{s} {}: {what}", numbers(list, 8))
+    };
+    groups.iter().map(line).collect()
 }

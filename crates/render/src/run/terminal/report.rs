@@ -1,9 +1,10 @@
 //! The report on a terminal: each program, how they compare, under which conditions, and what must be said.
 
+use crate::compare::table;
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
 use crate::run::remarks;
-use crate::run::terminal::{brief, compare, conditions, program};
+use crate::run::terminal::{brief, conditions, program};
 use tarebench_core::run::report::data::RunReport;
 
 /// Draws a run for a terminal. Ends with a newline; no line is wider than `style.width` (at least 40).
@@ -24,7 +25,7 @@ fn full(page: &mut Page<'_>, report: &RunReport) {
         program::section(page, report, i);
     }
     if count > 1 {
-        compare::section(page, report);
+        table::section(page, report);
     }
     conditions::section(page, report);
     remarks(page, report);

@@ -1,17 +1,16 @@
 //! Three programs or more: a row for each.
 
+use crate::compare::names::{command, is_named, is_scan};
+use crate::compare::rows;
+use crate::compare::rows::{by_measure, main};
+use crate::compare::sentence::{short, spelled};
 use crate::kit::grid;
 use crate::kit::grid::{Align, Cell, Column};
 use crate::kit::number;
 use crate::kit::screen::Page;
 use crate::kit::style::Paint;
 use crate::kit::text;
-use crate::run::terminal::answer::spelled;
-use crate::run::terminal::compare;
-use crate::run::terminal::compare::by_measure;
-use crate::run::terminal::lines::main;
-use crate::run::terminal::names::{is_named, is_scan};
-use crate::run::terminal::program::words_of;
+use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
 
@@ -19,14 +18,6 @@ use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RunRe
 const GAP: usize = 2;
 /// Narrowest column of names.
 const NAME: usize = 10;
-
-fn head(m: Measure) -> &'static str {
-    match m {
-        Measure::Pt => "CPU",
-        Measure::Et => "elapsed",
-        Measure::Net => "net",
-    }
-}
 
 /// The measure that the table is about, and the one beside it.
 fn measures(report: &RunReport) -> (Measure, Measure) {
@@ -38,7 +29,7 @@ fn measures(report: &RunReport) -> (Measure, Measure) {
 
 /// Draws the table and how to read it.
 pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
-    let order = compare::order(report, page.style.sort);
+    let order = rows::order(report, page.style.sort);
     let (first, second) = measures(report);
     let disagree = report.comparisons.iter().any(|c| c.disagreeing().is_some());
     let mut columns = vec![name_column(page, report, &order, names), time_column(page, report, &order, first)];
@@ -70,10 +61,15 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String])
 /// Leaves out the last columns, then shortens names, until the table fits.
 fn fit(page: &Page<'_>, columns: &mut Vec<Column>) {
     let over = |columns: &[Column]| grid::total(columns, GAP).saturating_sub(page.width());
-    while columns.len() > 3 && over(columns) > columns[0].width().saturating_sub(NAME) {
+    let room = |columns: &[Column]| columns[0].width().saturating_sub(over(columns));
+    let readable = |columns: &[Column]| {
+        let room = room(columns);
+        room >= columns[0].width().min(NAME) && shortened(page, &columns[0], room).1
+    };
+    while columns.len() > 3 && !readable(columns) {
         columns.pop();
     }
-    if over(columns) > columns[0].width().saturating_sub(NAME) && columns.len() > 2 {
+    if !readable(columns) && columns.len() > 2 {
         // The interval goes before the ratio does.
         for cell in &mut columns[2].cells {
             let end = cell.text.find(" [").unwrap_or(cell.text.len());
@@ -81,8 +77,27 @@ fn fit(page: &Page<'_>, columns: &mut Vec<Column>) {
         }
         columns[2].head = "ratio".to_owned();
     }
-    let width = columns[0].width().saturating_sub(over(columns)).max(4);
-    grid::shrink(&mut columns[0], width, page.g.dots);
+    let (cells, _) = shortened(page, &columns[0], room(columns).max(4));
+    for (cell, text) in columns[0].cells.iter_mut().zip(cells) {
+        cell.text = text;
+    }
+}
+
+/// The cells of a column of names cut to a width, and whether names that differ still do: commands that differ in the middle are
+/// cut at their ends.
+fn shortened(page: &Page<'_>, names: &Column, width: usize) -> (Vec<String>, bool) {
+    let distinct = |cells: &[String]| cells.iter().collect::<BTreeSet<_>>().len();
+    let all: Vec<String> = names.cells.iter().map(|c| c.text.clone()).collect();
+    let cut = |how: fn(&str, usize, &str) -> String| -> Vec<String> {
+        all.iter().map(|t| how(t, width, page.g.dots)).collect()
+    };
+    let middle = cut(|t, width, mark| text::cut_middle(t, width, mark).into_owned());
+    if distinct(&middle) == distinct(&all) {
+        return (middle, true);
+    }
+    let end = cut(|t, width, mark| text::cut(t, width, mark).into_owned());
+    let kept = distinct(&end) == distinct(&all);
+    (if kept { end } else { middle }, kept)
 }
 
 fn name_column(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[String]) -> Column {
@@ -96,8 +111,8 @@ fn name_column(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[St
 
 fn time_column(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
     let rows: Vec<&SeriesReport> = order.iter().map(|&i| &report.series[i]).collect();
-    let (unit, cells) = compare::times(page, &rows, m, true);
-    let head = format!("{} [{}]", head(m), unit.sign(page.style.unicode));
+    let (unit, cells) = rows::times(page, &rows, m, true);
+    let head = format!("{} [{}]", short(m), unit.sign(page.style.unicode));
     Column::new(head, Align::Right, cells.into_iter().map(Cell::new).collect())
 }
 
@@ -106,7 +121,7 @@ fn found(report: &RunReport, series: usize) -> Option<&Comparison> {
 }
 
 fn is_reference(report: &RunReport, series: usize) -> bool {
-    compare::reference(report) == Some(series)
+    rows::reference(report) == Some(series)
 }
 
 /// Ratio and interval by a measure; the comparison's own where that is its measure.
@@ -144,7 +159,7 @@ fn ratios(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> C
         }
         None => Cell::new(text),
     };
-    Column::new(format!("{} ratio [95%]", head(m)), Align::Left, set.into_iter().zip(&found).map(cell).collect())
+    Column::new(format!("{} ratio [95%]", short(m)), Align::Left, set.into_iter().zip(&found).map(cell).collect())
 }
 
 fn verdicts(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
@@ -195,12 +210,12 @@ fn samples(report: &RunReport, order: &[usize]) -> Column {
 
 /// The commands, where names stand for them and there is room for enough of each.
 fn commands(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[String], columns: &mut Vec<Column>) {
-    let of = |&i: &usize| {
-        let command = words_of(page, &report.series[i]);
+    let cell = |&i: &usize| {
+        let command = command(page, &report.series[i]);
         let other = is_named(page, &report.series[i]) || names.get(i) != Some(&command);
         Cell::new(if other { command } else { String::new() }).paint(Paint::Dim)
     };
-    let mut column = Column::new("command", Align::Left, order.iter().map(of).collect());
+    let mut column = Column::new("command", Align::Left, order.iter().map(cell).collect());
     let room = page.width().saturating_sub(grid::total(columns, GAP) + GAP);
     if room < column.width().min(24) || column.cells.iter().all(|c| c.text.is_empty()) {
         return;

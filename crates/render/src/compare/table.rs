@@ -1,94 +1,18 @@
 //! The table that sets programs side by side.
 
+use crate::compare::rows::{order, parameters, reference, times};
 use crate::kit::grid;
 use crate::kit::grid::{Align, Cell, Column};
 use crate::kit::hints::Hint;
 use crate::kit::number;
-use crate::kit::number::unit;
-use crate::kit::number::{Scale, Unit};
+use crate::kit::number::Unit;
 use crate::kit::screen::Page;
-use crate::kit::style::{Paint, Sort};
+use crate::kit::style::Paint;
 use crate::kit::text;
-use crate::run::terminal::words::{Reasons, measure};
-use tarebench_core::base::reading::Reading;
+use crate::kit::words::{Reasons, measure};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::Order;
-use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RunReport, SeriesReport};
-
-/// Index of the program that others are compared with.
-pub(crate) fn reference(report: &RunReport) -> Option<usize> {
-    let by_comparison = report.comparisons.first().map(|c| c.reference as usize);
-    by_comparison.or_else(|| report.series.iter().position(|s| s.program.reference))
-}
-
-/// Whether two texts are the same but for quotes and white space.
-pub(crate) fn same_words(a: &str, b: &str) -> bool {
-    let bare =
-        |s: &str| -> String { s.chars().filter(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\')).collect() };
-    bare(a) == bare(b)
-}
-
-/// `n=1 m=2`.
-pub(crate) fn parameters(page: &Page<'_>, s: &SeriesReport) -> String {
-    let one = |(k, v): (&String, &String)| format!("{}={}", page.style.show(k), page.style.show(v));
-    let all: Vec<String> = s.program.parameters.iter().map(one).collect();
-    all.join(" ")
-}
-
-/// The measure that orders: that of the comparisons, else PT, where all programs have it; else ET.
-fn ordering(report: &RunReport) -> Measure {
-    let chosen = report.comparisons.first().map_or(Measure::Pt, |c| c.measure);
-    let mut measured = report.series.iter().filter(|s| s.et.value().is_some());
-    if measured.all(|s| by_measure(s, chosen).value().is_some()) { chosen } else { Measure::Et }
-}
-
-/// What is known of a measure.
-pub(crate) fn by_measure(s: &SeriesReport, m: Measure) -> &Reading<MeasureReport> {
-    match m {
-        Measure::Pt => &s.pt,
-        Measure::Et => &s.et,
-        Measure::Net => &s.net,
-    }
-}
-
-/// Indices of the series in the order of the table's rows.
-pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
-    let mut rows: Vec<usize> = (0..report.series.len()).collect();
-    let scan = report.series.iter().any(|s| !s.program.parameters.is_empty());
-    let by_mean = match sort {
-        Sort::Auto => !scan,
-        Sort::Command => false,
-        Sort::MeanTime => true,
-    };
-    if by_mean {
-        let measure = ordering(report);
-        let mean = |i: &usize| by_measure(&report.series[*i], measure).value().map_or(f64::INFINITY, |m| m.mean);
-        rows.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
-    }
-    rows
-}
-
-/// Mean and deviation, points below each other.
-pub(crate) fn times(page: &Page<'_>, rows: &[&SeriesReport], measure: Measure, deviation: bool) -> (Unit, Vec<String>) {
-    let found: Vec<Option<&MeasureReport>> = rows.iter().map(|s| by_measure(s, measure).value()).collect();
-    let unit = unit(found.iter().flatten().map(|m| m.mean), page.style.unit);
-    let scale = |m: &MeasureReport| Scale::of(m.mean, m.std_dev, Some(unit));
-    let means: Vec<Option<String>> = found.iter().map(|m| m.and_then(|m| scale(m).value(m.mean))).collect();
-    let mut cells = grid::at_point(&means, page.g.absent);
-    if deviation {
-        let deviations: Vec<Option<String>> =
-            found.iter().map(|m| m.and_then(|m| m.std_dev.and_then(|d| scale(m).value(d)))).collect();
-        if deviations.iter().any(Option::is_some) {
-            let set = grid::at_point(&deviations, "");
-            for ((cell, d), text) in cells.iter_mut().zip(&deviations).zip(set) {
-                let sign = if d.is_some() { page.g.plus_minus } else { "" };
-                let pad = " ".repeat(text::columns(page.g.plus_minus) - text::columns(sign));
-                cell.push_str(&format!(" {sign}{pad} {text}"));
-            }
-        }
-    }
-    (unit, cells)
-}
+use tarebench_core::run::report::data::{Comparison, Measure, RunReport, SeriesReport};
 
 fn ratio(page: &Page<'_>, c: &Comparison) -> String {
     let half = c.interval.as_ref().ok().map(|i| (i.high - i.low) / 2.0);

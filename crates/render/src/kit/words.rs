@@ -1,9 +1,10 @@
-//! Words and figures that several parts of the report share.
+//! Words and figures that the reports of runs and of comparisons share.
 
 use crate::kit::number;
 use crate::kit::number::Scale;
 use crate::kit::screen::Page;
 use std::fmt::Display;
+use tarebench_core::run::plan::Command;
 use tarebench_core::run::report::data::{Measure, MeasureReport, SeriesReport};
 use tarebench_core::statistics::intervals::Interval;
 
@@ -93,32 +94,13 @@ impl Reasons {
     }
 }
 
-/// The failures of a series, grouped, one line each.
-pub(crate) fn failures(page: &Page<'_>, s: &SeriesReport, limit: usize) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
-    for f in &s.failures {
-        let what = page.style.prose(&f.outcome.to_string());
-        let accepted = match (f.ignored, f.warmup) {
-            (true, false) => " (accepted: it counts)",
-            (true, true) => " (accepted)",
-            (false, _) => "",
-        };
-        let phase = if f.warmup { "warm-up" } else { "sample" };
-        let key = format!("{phase}\u{0}{what}{accepted}");
-        match groups.iter_mut().find(|(k, _)| *k == key) {
-            Some((_, list)) => list.push(f.index),
-            None => groups.push((key, vec![f.index])),
+/// The command as a user would read it.
+pub(crate) fn words_of(page: &Page<'_>, s: &SeriesReport) -> String {
+    match &s.program.command {
+        Command::Argv(words) => {
+            let words: Vec<String> = words.iter().map(|w| page.style.show_name(w)).collect();
+            words.join(" ")
         }
+        Command::Shell { script, .. } => page.style.show_name(script),
     }
-    let rest = groups.len().saturating_sub(limit);
-    let mut lines: Vec<String> = Vec::new();
-    for (key, list) in groups.iter().take(limit) {
-        let (phase, what) = key.split_once('\u{0}').unwrap_or(("", key));
-        let s = if list.len() > 1 { "s" } else { "" };
-        lines.push(format!("{phase}{s} {}: {what}", numbers(list, 8)));
-    }
-    if rest > 0 {
-        lines.push(format!("{} and {rest} more kinds of failure", page.g.dots));
-    }
-    lines
 }

@@ -1,15 +1,22 @@
 //! Short names for the programs of a run, no two alike.
 
+use crate::compare::rows::parameters;
 use crate::kit::screen::Page;
 use crate::kit::text;
-use crate::run::terminal::compare;
-use crate::run::terminal::program::words_of;
+use crate::kit::words::words_of;
 use std::collections::BTreeSet;
 use tarebench_core::run::plan::Command;
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
 
 /// Widest name.
 const WIDEST: usize = 32;
+
+/// Whether two texts are the same but for quotes and white space.
+pub(crate) fn same_words(a: &str, b: &str) -> bool {
+    let bare =
+        |s: &str| -> String { s.chars().filter(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '\\')).collect() };
+    bare(a) == bare(b)
+}
 
 /// Whether the programs differ by parameters (`-L`, `-P`).
 pub(crate) fn is_scan(report: &RunReport) -> bool {
@@ -18,7 +25,12 @@ pub(crate) fn is_scan(report: &RunReport) -> bool {
 
 /// Whether the label is the user's, not the command as typed.
 pub(crate) fn is_named(page: &Page<'_>, s: &SeriesReport) -> bool {
-    !compare::same_words(&words_of(page, s), &page.style.show(&s.program.label))
+    !same_words(&words_of(page, s), &page.style.show(&s.program.label))
+}
+
+/// The command as typed, where the label is that; else its words.
+pub(crate) fn command(page: &Page<'_>, s: &SeriesReport) -> String {
+    if is_named(page, s) { words_of(page, s) } else { page.style.show(&s.program.label) }
 }
 
 /// The name that the user gave; else the program's file name; else the whole command.
@@ -46,7 +58,7 @@ pub(crate) fn names(page: &Page<'_>, report: &RunReport) -> Vec<String> {
     };
     let mut kinds = Vec::new();
     if is_scan(report) {
-        kinds.push(all(&|s| compare::parameters(page, s)));
+        kinds.push(all(&|s| parameters(page, s)));
     }
     kinds.push(all(&|s| short(page, s)));
     kinds.push(all(&|s| page.style.show(&s.program.label)));

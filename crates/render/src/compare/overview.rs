@@ -1,5 +1,8 @@
 //! The first view of a run's page: who is faster, by how much, and where the time went.
 
+use crate::compare::rows::by_measure;
+use crate::compare::sentence::{Answer, Sentence, answer, spelled};
+use crate::kit::markup::ABSENT;
 use crate::kit::number;
 use crate::kit::number::Scale;
 use crate::kit::text::escape;
@@ -58,19 +61,13 @@ fn name(measure: Measure) -> &'static str {
     }
 }
 
-fn of(s: &SeriesReport, measure: Measure) -> Option<&MeasureReport> {
-    match measure {
-        Measure::Pt => s.pt.value(),
-        Measure::Et => s.et.value(),
-        Measure::Net => s.net.value(),
-    }
-}
-
 /// Programs by their means; those of a scan in the order of its parameters.
 fn order(report: &RunReport, measure: Measure) -> Vec<usize> {
     let mut order: Vec<usize> = (0..report.series.len()).collect();
     if report.series.iter().all(|s| s.program.parameters.is_empty()) {
-        let mean = |i: &usize| report.series.get(*i).and_then(|s| of(s, measure)).map_or(f64::INFINITY, |m| m.mean);
+        let mean = |i: &usize| {
+            report.series.get(*i).and_then(|s| by_measure(s, measure).value()).map_or(f64::INFINITY, |m| m.mean)
+        };
         order.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     }
     order
@@ -132,7 +129,7 @@ fn program(report: &RunReport, i: usize, s: &SeriesReport, measure: Measure) -> 
         }),
         None => reference.then_some(OverviewVerdict::Reference),
     };
-    let m = of(s, measure);
+    let m = by_measure(s, measure).value();
     OverviewRow {
         title: s.program.label.clone(),
         plot: plot_id(i),
@@ -150,7 +147,7 @@ fn missing(s: &SeriesReport) -> String {
 /// The measures of a single program.
 fn measures(s: &SeriesReport) -> Vec<OverviewRow> {
     let all = [Measure::Et, Measure::Pt, Measure::Net].into_iter().filter_map(|measure| {
-        let m = of(s, measure)?;
+        let m = by_measure(s, measure).value()?;
         Some(OverviewRow {
             title: name(measure).to_owned(),
             plot: plot_id(0),
@@ -182,48 +179,27 @@ fn alone(s: &SeriesReport) -> String {
     }
 }
 
-/// Where elapsed and CPU time disagree, the second sentence says so.
+/// The sentences of a comparison, as on the terminal.
 fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
-    let (program, reference) = (label(report, c.series as usize), label(report, c.reference as usize));
-    let pairs = if c.pairs == 1 { "1 pair".to_owned() } else { format!("{} pairs", c.pairs) };
-    let by = format!("{}, {pairs}", name(c.measure));
-    let main = sentence(&program, &reference, c.ratio, &c.interval, c.verdict, &by);
-    let other_measure = if c.measure == Measure::Et { Measure::Pt } else { Measure::Et };
-    let other = c.by(other_measure).map(|e| {
-        let text = sentence(&program, &reference, e.ratio, &e.interval, e.verdict, name(other_measure));
-        if e.verdict == c.verdict { text } else { format!("The two measures disagree: {text}") }
-    });
-    std::iter::once(main).chain(other).collect()
-}
-
-fn sentence(
-    program: &str,
-    reference: &str,
-    value: f64,
-    interval: &Result<Interval, NoInterval>,
-    verdict: Verdict,
-    by: &str,
-) -> String {
-    let direct = ratio(value, interval);
-    match verdict {
-        Verdict::Faster => {
-            let inverse = interval.as_ref().map(|i| Interval { low: i.high.recip(), high: i.low.recip(), ..*i });
-            let inverse = ratio(value.recip(), &inverse.map_err(Clone::clone));
-            format!("{program} is {} times as fast as {reference} {}: {by}.", inverse.text, inverse.interval)
+    let names: Vec<String> = (0..report.series.len()).map(|i| label(report, i)).collect();
+    let figures = |s: &Sentence| s.interval.as_ref().map_or_else(|| s.text.clone(), |i| format!("{} {i}", s.text));
+    match answer(c, &names, ABSENT) {
+        Answer::Agreed(s, beside) => {
+            let mut text = format!("{}: {}, {}", figures(&s), spelled(s.measure), s.pairs);
+            for other in beside {
+                let interval = other.interval.map_or_else(String::new, |i| format!(" {i}"));
+                text.push_str(&format!("; {}: {}{interval}", spelled(other.measure), other.ratio));
+            }
+            vec![format!("{text}.")]
         }
-        Verdict::Slower => {
-            format!("{program} takes {} times as long as {reference} {}: {by}.", direct.text, direct.interval)
-        }
-        Verdict::Undecided => {
-            let (text, interval) = (&direct.text, &direct.interval);
-            let interval = if direct.low.is_some() { interval.clone() } else { format!("({interval})") };
-            format!("{program} and {reference} do not differ measurably: ratio {text} {interval}, {by}.")
+        Answer::Disagreed(sentences) => {
+            sentences.map(|s| format!("By {}: {}, {}.", spelled(s.measure), figures(&s), s.pairs)).to_vec()
         }
     }
 }
 
 fn several(report: &RunReport, first: usize, measure: Measure) -> Vec<String> {
-    let mean = |i: &usize| report.series.get(*i).and_then(|s| of(s, measure)).map(|m| m.mean);
+    let mean = |i: &usize| report.series.get(*i).and_then(|s| by_measure(s, measure).value()).map(|m| m.mean);
     let fastest = (0..report.series.len())
         .filter(|i| mean(i).is_some())
         .min_by(|a, b| mean(a).unwrap_or(f64::INFINITY).total_cmp(&mean(b).unwrap_or(f64::INFINITY)));
@@ -302,15 +278,16 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_gives_the_ratio_the_way_it_is_read() {
-        let interval = Ok(fixtures::interval(0.37, 0.40));
-        let text = sentence("xz", "gzip", 0.3876, &interval, Verdict::Faster, "CPU time (PT), 10 pairs");
-        assert_eq!(text, "xz is 2.58 times as fast as gzip [2.50, 2.70]: CPU time (PT), 10 pairs.");
-        let interval = Ok(fixtures::interval(1.9, 2.1));
-        let text = sentence("xz", "gzip", 2.0, &interval, Verdict::Slower, "elapsed time (ET)");
-        assert_eq!(text, "xz takes 2.00 times as long as gzip [1.90, 2.10]: elapsed time (ET).");
-        let text = sentence("a", "b", 1.01, &Err(fixtures::no_interval()), Verdict::Undecided, "net time");
-        assert!(text.starts_with("a and b do not differ measurably: ratio 1.01 "), "{text}");
+    fn the_page_says_what_the_terminal_says() {
+        let said = |r: &RunReport| overview(r).unwrap().answers;
+        let expected = "xz -0 -k -c numbers.txt is 2.58 times as fast as gzip -6 -k -c numbers.txt [2.50, 2.70]: CPU time, \
+                        10 pairs; elapsed time: 2.44 [2.20, 2.60].";
+        assert_eq!(said(&fixtures::two()), [expected]);
+        let expected = [
+            "By CPU time: sleep 0.05 is 48.7 times as fast as factor 1234567 [46.2, 50.1], 10 pairs.",
+            "By elapsed time: factor 1234567 is 1.675 times as fast as sleep 0.05 [1.656, 1.698], 10 pairs.",
+        ];
+        assert_eq!(said(&fixtures::waits()), expected);
     }
 
     #[test]
