@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::plan::{Output, Plan};
 use tarebench_core::sample::data::Sample;
-use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
+use tarebench_sys::{clock, guard};
 
 /// Takes samples of real programs.
 pub struct MachineSampler<'a> {
@@ -26,6 +26,8 @@ pub struct MachineSampler<'a> {
 
 impl Sampler for MachineSampler<'_> {
     fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError> {
+        // What is frozen for the measurement may stay so as long as the sample lasts.
+        let _sample = guard::Sample::begin();
         take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals)
     }
 
