@@ -97,11 +97,14 @@ fn all_that_is_frozen_runs_again() {
     // A sample may last longer than the limit.
     let run = |seconds: &str, limit: &str| {
         let mut c = m.command(&["run", "--tune", "--freeze", &frozen.only(), "--freeze-limit", limit]);
-        c.args(["-r1", "-w0", "--style", "none", "--", "sleep", seconds]).stderr(Stdio::null()).spawn().unwrap()
+        c.args(["-r1", "-w0", "--style", "none", "--no-account", "--no-images", "--", "sleep", seconds])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
     };
-    let mut child = run("3", "1");
+    let mut child = run("7", "5");
     until("it is frozen", || frozen.is_frozen());
-    std::thread::sleep(std::time::Duration::from_millis(2_300));
+    std::thread::sleep(std::time::Duration::from_millis(6_000));
     assert!(frozen.is_frozen(), "the sample lasts");
     assert!(child.wait().unwrap().success());
     assert!(!frozen.is_frozen());
@@ -133,7 +136,9 @@ fn all_that_is_frozen_runs_again() {
         until("the guard has thawed it", || !frozen.is_frozen());
         m.tare(&["restore"], 0);
     }
-    let _ = std::fs::read_dir(&own).unwrap().flatten().map(|e| std::fs::remove_dir(e.path())).count();
+    for entry in std::fs::read_dir(&own).unwrap().flatten() {
+        let _ = std::fs::remove_dir(entry.path());
+    }
     until("its cgroup is gone", || std::fs::remove_dir(&own).is_ok());
     until("no guard is left", || guards(&mount) == before);
 }

@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::plan::{Output, Plan};
 use tarebench_core::sample::data::Sample;
-use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
+use tarebench_sys::{clock, guard};
 
 /// Takes samples of real programs.
 pub struct MachineSampler<'a> {
@@ -27,7 +27,10 @@ pub struct MachineSampler<'a> {
 impl Sampler for MachineSampler<'_> {
     fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError> {
         self.launcher.listen(request.slot.series as usize, request.slot.phase)?;
+        // What is frozen for the measurement may stay so as long as the sample lasts.
+        let sample = guard::Sample::begin();
         let taken = take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals);
+        drop(sample);
         self.launcher.heard(matches!(&taken, Ok((sample, None)) if !sample.outcome.success()));
         taken
     }

@@ -20,7 +20,7 @@ use tarebench_sys::cgroup::Leaf;
 use tarebench_sys::procfs::{parse_steal, read_below};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Launch, spawn};
-use tarebench_sys::{SysError, clock, guard, pidfd, process, wait};
+use tarebench_sys::{SysError, clock, pidfd, process, wait};
 
 /// Everything that observes a sample.
 pub struct Collectors {
@@ -44,8 +44,6 @@ pub fn take(
     leave_running: bool,
     signals: &Signals,
 ) -> Result<(Sample, Option<i32>), RunError> {
-    // What is frozen for the measurement may stay so as long as the sample lasts.
-    let _sample = guard::Sample::begin();
     let mut tree = Tree::before(launcher.helpers());
     if let Reading::Value(daemons) = &mut collectors.daemons {
         daemons.arm()?;

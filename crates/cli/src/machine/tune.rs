@@ -50,7 +50,7 @@ pub struct WhatToTune {
     /// Also freeze processes of other users and sessions, except those that the machine needs
     #[arg(long)]
     freeze: bool,
-    /// Thaw what is frozen after SECONDS, restored or not
+    /// With --freeze, thaw after SECONDS even if nothing was restored
     #[arg(long, value_name = "SECONDS", default_value_t = Choice::LIMIT.as_secs(), requires = "freeze",
           value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     freeze_limit: u64,
@@ -157,7 +157,7 @@ pub fn tune(args: &TuneArgs) -> Result<Exit, Failure> {
         let text = serde_json::to_string_pretty(&report).map_err(Failure::system)?;
         print(&format!("{text}\n"));
     } else {
-        print(&table(&report, args.dry_run, request.settings.len() > 40));
+        print(&table(&report, &args.what, args.dry_run, request.settings.len() > 40));
     }
     Ok(exit(&report, &args.what))
 }
@@ -170,12 +170,12 @@ fn exit(report: &Report, what: &WhatToTune) -> Exit {
 }
 
 /// A line for each setting; of long lists, those that are as recommended are only counted.
-fn table(report: &Report, dry_run: bool, short: bool) -> String {
+fn table(report: &Report, what: &WhatToTune, dry_run: bool, short: bool) -> String {
     let visible = |i: &&Item| !short || i.stand != Stand::AsWanted;
     let rows: Vec<[String; 4]> = report.items.iter().filter(visible).map(|i| row(i, dry_run)).collect();
     let mut text = columns(&rows);
     if let Some(f) = &report.freeze {
-        text += &frozen(f, dry_run);
+        text += &frozen(f, what.freeze_limit, dry_run);
     }
     let summary = if dry_run {
         let n = report.items.iter().filter(|i| i.stand == Stand::Planned).count();
@@ -227,9 +227,10 @@ pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     rows.iter().map(line).collect()
 }
 
-fn frozen(f: &freeze::Report, dry_run: bool) -> String {
+fn frozen(f: &freeze::Report, limit: u64, dry_run: bool) -> String {
     let verb = if dry_run { "would freeze" } else { "frozen" };
-    let mut text = format!("{verb}: {} processes: {}\n", f.processes, escape(&f.names.join(", ")));
+    let names = escape(&f.names.join(", ")).into_owned();
+    let mut text = format!("{verb} for at most {limit} s (--freeze-limit): {} processes: {names}\n", f.processes);
     for why in &f.refused {
         text += &format!("refused: {}\n", escape(why));
     }
