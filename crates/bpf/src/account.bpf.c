@@ -333,12 +333,8 @@ static __always_inline void enter(struct control *ctl, struct cpu *c, struct tas
 }
 
 // Ends whatever a task was in before it got a CPU.
-__noinline int end_state(struct task *t, __u64 now)
+static __always_inline void end_state(struct control *ctl, struct cpu *c, struct task *t, __u64 now)
 {
-	struct control *ctl = armed();
-	struct cpu *c = this_cpu();
-	if (!t || !ctl || !c)
-		return 0;
 	__u64 was = t->words[TASK_STATE];
 	if (was == STATE_BLOCKED)
 		// Its wake-up was not seen.
@@ -346,7 +342,6 @@ __noinline int end_state(struct task *t, __u64 now)
 	else if (was != STATE_RUNNING)
 		end_wait(ctl, c, t, now);
 	t->words[TASK_STATE] = STATE_RUNNING;
-	return 0;
 }
 
 // Enters a task that has got this CPU without a word. It did so when the scheduler's account of its present stint began:
@@ -378,7 +373,7 @@ __noinline int enter_late(void)
 		if (began > c->words[WORD_CHARGED])
 			charge(&who, began);
 	}
-	end_state(t, began);
+	end_state(ctl, c, t, began);
 	__u64 steal = t->words[TASK_STEAL];
 	if (steal == STEAL_NOT_KNOWN)
 		steal = steal_copied(rq);
@@ -425,13 +420,9 @@ static __always_inline void leave(struct cpu *c, struct task_struct *t, __u64 st
 }
 
 // The task that leaves its CPU: closes its stint, and opens what comes next for it.
-__noinline int depart(struct preemptor *next, struct queue *queue, int preempt, __u64 now)
+static __always_inline void depart(struct control *ctl, struct cpu *c, struct task_struct *prev, struct queue *queue,
+				   struct preemptor *next, bool preempt, __u64 now)
 {
-	struct task_struct *prev = (void *)bpf_get_current_task_btf();
-	struct control *ctl = armed();
-	struct cpu *c = this_cpu();
-	if (!next || !queue || !ctl || !c)
-		return 0;
 	__u64 key = key_of(prev);
 	unsigned int state = state_of(prev);
 	struct task *t = task_of(ctl, prev);
@@ -440,23 +431,23 @@ __noinline int depart(struct preemptor *next, struct queue *queue, int preempt, 
 		// But for a first thread that made room for another one's exec.
 		if (!(state & TASK_DEAD))
 			lost(c);
-		return 0;
+		return;
 	}
 	t->words[TASK_RUNTIME] = prev->se.sum_exec_runtime;
 	t->words[TASK_OFFSET] = queue->clock ? now - queue->clock : 0;
 	if (state & TASK_DEAD && key != ctl->words[CONTROL_LEADER]) {
 		bpf_map_delete_elem(&tasks, &key);
-		return 0;
+		return;
 	}
 	if (!(state & TASK_DEAD) && (preempt || !state)) {
 		begin_wait(ctl, t, bpf_get_smp_processor_id(), STATE_PREEMPTED, now);
 		t->words[TASK_STEAL] = queue->steal;
 		if (t->words[TASK_CLASS] != CLASS_MAIN && t->words[TASK_CLASS] != CLASS_OTHERS)
-			return 0;
+			return;
 		struct cost *cost = next->kind == PREEMPTOR_NOBODY ? NULL : cost_of(c, next);
 		if (cost)
 			__sync_fetch_and_add(&cost->words[t->words[TASK_CLASS] == CLASS_MAIN ? 1 : 3], 1);
-		return 0;
+		return;
 	}
 	t->words[TASK_STEAL] = STEAL_NOT_KNOWN;
 	t->words[TASK_SINCE] = now;
@@ -468,7 +459,6 @@ __noinline int depart(struct preemptor *next, struct queue *queue, int preempt, 
 	} else {
 		t->words[TASK_CALL] = call_of(prev, state);
 	}
-	return 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -503,9 +493,9 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 	}
 	identify(ctl, &who, next, new != NULL);
 	if (ours)
-		depart(&who, &queue, preempt, now);
+		depart(ctl, c, prev, &queue, &who, preempt, now);
 	if (new) {
-		end_state(new, now);
+		end_state(ctl, c, new, now);
 		enter(ctl, c, next, queue.steal, new->words[TASK_CLASS], now);
 	}
 	// For those who wait, if the switch away from it is not seen.
@@ -518,13 +508,13 @@ static __always_inline int woken(struct control *ctl, struct cpu *c, struct task
 	if (t->words[TASK_STATE] != STATE_BLOCKED)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
+	// The one that it waits in from now on, which has just looked at its clock.
+	struct rq *rq = run_queue_of(p);
 	__u64 began = t->words[TASK_SINCE];
 	add(c, t->words[TASK_CLASS], SLOT_BLOCKED + t->words[TASK_CALL], between(began, now), 1);
 	begin_wait(ctl, t, cpu_of(p), STATE_WOKEN, now);
-	// Its run queue is the one that it waits in, and has just looked at its clock.
-	struct rq *rq = run_queue_copied(p);
-	t->words[TASK_OFFSET] = rq ? now - BPF_CORE_READ(rq, clock) : 0;
-	t->words[TASK_STEAL] = steal_copied(rq);
+	t->words[TASK_OFFSET] = rq ? now - rq->clock : 0;
+	t->words[TASK_STEAL] = steal_of(rq);
 	return 0;
 }
 
@@ -680,7 +670,7 @@ int BPF_PROG(account_waking, struct task_struct *p)
 	if (running)
 		leave(c, current, steal, now);
 	else
-		end_state(t, now);
+		end_state(ctl, c, t, now);
 	t->words[TASK_CLASS] = CLASS_OUTSIDE;
 	t->words[TASK_SINCE] = now;
 	if (running)

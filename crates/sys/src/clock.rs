@@ -111,32 +111,47 @@ pub fn stamp_after() -> Stamp {
     Stamp { monotonic, cycles, monotonic_raw: monotonic_raw() }
 }
 
+/// A first reading of the cycle counter and of CLOCK_MONOTONIC_RAW, from which its frequency is known some time later.
+#[derive(Clone, Copy, Debug)]
+pub struct CounterRate(Option<(Nanos, Cycles)>);
+
+impl CounterRate {
+    /// Reads both.
+    pub fn begin() -> CounterRate {
+        // The pair with the least time around the counter's reading, of five: an interrupt between the two is left out.
+        let pair = |_| {
+            let a = monotonic_raw();
+            let c = cycles()?;
+            let b = monotonic_raw();
+            Some((b - a, (Nanos((a.0 + b.0) / 2), c)))
+        };
+        CounterRate((0..5).filter_map(pair).min_by_key(|r| r.0).map(|r| r.1))
+    }
+
+    /// Frequency in Hz, from a second reading. If `span` has not passed since the first one, waits for the rest of it.
+    ///
+    /// # Errors
+    /// If there is no cycle counter, or it did not advance.
+    pub fn hz(self, span: Nanos) -> SysResult<f64> {
+        let none = || SysError::format("cycle counter", "a counter that advances", b"none");
+        let (t0, c0) = self.0.ok_or_else(none)?;
+        while monotonic_raw() - t0 < span {
+            std::hint::spin_loop();
+        }
+        let (t1, c1) = CounterRate::begin().0.ok_or_else(none)?;
+        if c1 <= c0 || t1 <= t0 {
+            return Err(none());
+        }
+        Ok((c1.0 - c0.0) as f64 / (t1 - t0).secs())
+    }
+}
+
 /// Frequency of the cycle counter in Hz against CLOCK_MONOTONIC_RAW, from two readings about `span` apart.
 ///
 /// # Errors
 /// If there is no cycle counter, or it did not advance.
 pub fn cycle_counter_hz(span: Nanos) -> SysResult<f64> {
-    let read = || {
-        // The pair with the least time around the counter's reading, of five: an interrupt between the two is left out.
-        (0..5)
-            .filter_map(|_| {
-                let a = monotonic_raw();
-                let c = cycles()?;
-                let b = monotonic_raw();
-                Some((b - a, Nanos((a.0 + b.0) / 2), c))
-            })
-            .min_by_key(|r| r.0)
-    };
-    let none = || SysError::format("cycle counter", "a counter that advances", b"none");
-    let (_, t0, c0) = read().ok_or_else(none)?;
-    while monotonic_raw() - t0 < span {
-        std::hint::spin_loop();
-    }
-    let (_, t1, c1) = read().ok_or_else(none)?;
-    if c1 <= c0 || t1 <= t0 {
-        return Err(none());
-    }
-    Ok((c1.0 - c0.0) as f64 / (t1 - t0).secs())
+    CounterRate::begin().hz(span)
 }
 
 /// What one reading of each clock costs, in ns: the best of five batches of 200, so that an interrupt does not count.
@@ -241,5 +256,14 @@ mod tests {
         let a = cycle_counter_hz(Nanos::from_millis(5)).unwrap();
         let b = cycle_counter_hz(Nanos::from_millis(5)).unwrap();
         assert!((a / b - 1.0).abs() < 0.02, "{a} {b}");
+    }
+
+    #[test]
+    fn a_span_that_has_passed_is_not_waited_for() {
+        let now = CounterRate::begin();
+        let rate = now.hz(Nanos::from_millis(20)).unwrap();
+        // As begun an hour before; if the rest were waited for, this would take an hour.
+        let begun = CounterRate(now.0.map(|(t, c)| (t - Nanos::from_millis(3_600_000), c)));
+        assert!(begun.hz(Nanos::from_millis(3_600_000)).unwrap() < rate / 2.0);
     }
 }

@@ -1,7 +1,7 @@
 //! Measuring a plan, going on with a run, reading a report back.
 
 use crate::event::{Event, Watch};
-use std::cell::RefCell;
+use std::cell::{LazyCell, RefCell};
 use std::path::{Path, PathBuf};
 use tarebench_bpf::KernelTypes;
 use tarebench_core::base::reading::{Absent, Reading};
@@ -27,8 +27,9 @@ use tarebench_run::runner::{Ending, Runner};
 pub use tarebench_run::runner::{Event as RunEvent, FailedCleanup, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
+use tarebench_sys::clock::{self, CounterRate};
+use tarebench_sys::process;
 use tarebench_sys::signals::Signals;
-use tarebench_sys::{clock, process};
 
 /// What ends a session before or beside its samples.
 #[derive(Debug, thiserror::Error)]
@@ -192,8 +193,8 @@ pub(crate) fn is_alive(c: &Claimant) -> bool {
 /// Opens the collectors that the plan and this machine allow.
 fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, SessionError> {
     process::become_subreaper().map_err(RunError::from)?;
-    // Read once for both, and dropped before the first sample.
-    let types = KernelTypes::read();
+    // Read once for both, if at all, and dropped before the first sample.
+    let types = LazyCell::new(KernelTypes::read);
     let daemons = if plan.images {
         Reading::Value(DaemonCollector::open(&types).map_err(RunError::from)?)
     } else {
@@ -230,7 +231,9 @@ pub fn measure(
 ) -> Result<Measured, SessionError> {
     plan.check_order()?;
     // Where process times come from is known once the collectors are open.
-    let mut run = new_run(plan, PtSource::Wait4, Vec::new());
+    let rate = CounterRate::begin();
+    let host = tarebench_host::host::describe_at_once(Path::new("/"));
+    let mut run = new_run_on(host, plan, PtSource::Wait4, Vec::new());
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     check_required(&run.plan, &run.factors, profile.as_ref())?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
@@ -238,6 +241,8 @@ pub fn measure(
     run.pt_source = collectors.pt.source();
     run.pt_source_notes = collectors.pt.notes().to_vec();
     run.notes = options.notes;
+    // What came before is part of the time that it takes.
+    run.host.cycle_counter_hz = tarebench_host::host::counter_hz(rate);
     let claim = match place.store() {
         Some(store) => begin(&mut run, store)?,
         None => claimant(&run.host),
@@ -275,7 +280,10 @@ pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: Kept) ->
 
 /// A new run of a plan, as it begins.
 pub(crate) fn new_run(plan: Plan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
-    let root = Path::new("/");
+    new_run_on(tarebench_host::host::describe(Path::new("/")), plan, pt_source, pt_source_notes)
+}
+
+fn new_run_on(host: Host, plan: Plan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
     Run {
         id: 0,
         uuid: new_uuid(),
@@ -284,8 +292,8 @@ pub(crate) fn new_run(plan: Plan, pt_source: PtSource, pt_source_notes: Vec<Stri
         pt_source,
         pt_source_notes,
         plan,
-        host: tarebench_host::host::describe(root),
-        factors: tarebench_host::factors::read(root),
+        host,
+        factors: tarebench_host::factors::read(Path::new("/")),
         status: Status::Unfinished,
         notes: Vec::new(),
     }
