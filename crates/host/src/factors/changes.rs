@@ -5,7 +5,7 @@ use crate::factors::table::find;
 use tarebench_core::machine::data::Factor;
 
 /// What changed from one reading of the factors to a later one, a sentence each, in the table's order: a governor, a
-/// throttle count, swapping, a step of the clock, stolen time. Factors without a value in both are left out.
+/// throttle count, swapping, a step of the clock, stolen time. Factors without a value in both are omitted.
 pub fn changes(before: &[Factor], after: &[Factor]) -> Vec<String> {
     let pair = |a: &Factor| {
         let b = before.iter().find(|b| b.name == a.name)?;
@@ -76,7 +76,7 @@ mod tests {
             "throttling: 2 more times slowed down for heat",
             "swap: 2 pages were swapped",
             "clock-step: the clock was stepped by +0.500 s",
-            "steal: 1 ms of CPU time were stolen by the host",
+            "steal: 1 ms of CPU time were stolen by the hypervisor",
             "daemons: none before, cron after",
         ];
         assert_eq!(changes(&before, &after), expected);
@@ -87,7 +87,7 @@ mod tests {
         let odd = [factor("throttling", "x"), factor("swap", "7")];
         let later = [factor("throttling", "9"), Factor::new(0, "swap", Standing::Held, "")];
         assert!(changes(&odd, &later).is_empty());
-        // A slew that two readings cannot tell from their own distance.
+        // A slew that two readings cannot distinguish from the time between them.
         assert!(changes(&[factor("clock-step", "5")], &[factor("clock-step", "900000")]).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! What the readers of factors read from: files below a root, and what only calls and waiting tell.
+//! What the readers of factors read from: files below a root, and what only calls and waiting show.
 
 use crate::setting::{Setting, Target};
 use std::cell::OnceCell;
@@ -31,7 +31,7 @@ pub struct Busy {
     pub pid: i32,
     /// Its name.
     pub comm: String,
-    /// Its user, if that could be told.
+    /// Its user, if known.
     pub uid: Option<u32>,
     /// Share of one CPU, 1 for all of it.
     pub share: f64,
@@ -86,7 +86,7 @@ impl Machine {
             hardware_counters: Reading::Absent(none()),
             steal: Reading::Absent(not_sampled()),
             busy: Reading::Absent(not_sampled()),
-            units: Reading::Absent(Absent::NotAsked("systemd was not asked".into())),
+            units: Reading::Absent(Absent::NotAsked("systemd was not queried".into())),
             cpus: None,
             processes: OnceCell::new(),
         }
@@ -140,14 +140,14 @@ impl Machine {
     /// A file's number.
     pub(crate) fn number(&self, path: &str) -> Result<i64, Absent> {
         let text = self.text(path)?;
-        text.parse().map_err(|_| Absent::Failed(format!("/{path} holds `{}`, no number", head(&text))))
+        text.parse().map_err(|_| Absent::Failed(format!("/{path} is `{}`, not a number", head(&text))))
     }
 
     /// The chosen word of a file such as `always [madvise] never`.
     pub(crate) fn choice(&self, path: &str) -> Result<String, Absent> {
         let text = self.text(path)?;
         let chosen = text.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']').map(str::to_owned));
-        chosen.ok_or_else(|| Absent::Failed(format!("/{path} holds `{}`, of which none is chosen", head(&text))))
+        chosen.ok_or_else(|| Absent::Failed(format!("/{path} is `{}`; no value is selected", head(&text))))
     }
 
     /// Whether there is such a file or folder.
@@ -197,7 +197,8 @@ impl Machine {
     pub(crate) fn cpu_flags(&self) -> Result<Vec<String>, Absent> {
         let info = self.text("proc/cpuinfo")?;
         let line = info.lines().find(|l| l.starts_with("flags"));
-        let line = line.ok_or_else(|| Absent::NotSupported("this kind of CPU shows no flags".into()))?;
+        let line =
+            line.ok_or_else(|| Absent::NotSupported("/proc/cpuinfo has no flags on this architecture".into()))?;
         Ok(line.split_whitespace().skip(1).filter(|w| *w != ":").map(str::to_owned).collect())
     }
 
@@ -215,7 +216,7 @@ impl Machine {
         list.as_result().map(Vec::as_slice).map_err(Clone::clone)
     }
 
-    /// Names of the processes among these, sorted, each once; kernel threads are left out.
+    /// Names of the processes among these, sorted, each once; kernel threads are omitted.
     pub(crate) fn running_of(&self, names: &[&str]) -> Result<Vec<String>, Absent> {
         let all = self.processes()?.iter().filter(|p| !p.kernel_thread && names.contains(&p.comm.as_str()));
         let mut found: Vec<String> = all.map(|p| p.comm.clone()).collect();
@@ -254,7 +255,7 @@ fn head(text: &str) -> String {
 fn text_of(root: &Path, path: &str) -> Result<String, Absent> {
     let data = read_below(root, path).map_err(|e| match e.errno() {
         Some(libc::ENOENT | libc::ENOTDIR) => Absent::NotSupported(format!("this machine has no /{path}")),
-        _ => e.absent(&format!("the right to read /{path}")),
+        _ => e.absent(&format!("permission to read /{path}")),
     })?;
     Ok(String::from_utf8_lossy(&data).trim().to_owned())
 }
@@ -275,7 +276,7 @@ fn list_processes(root: &Path) -> Result<Vec<Process>, Absent> {
     Ok(found)
 }
 
-/// Processes that used more than a hundredth of a CPU between two images, other than this one; the busiest first.
+/// Processes that used more than a hundredth of a CPU between two snapshots, other than this one; the busiest first.
 fn busy_between(before: &Snapshot, after: &Snapshot, took: Nanos) -> Vec<Busy> {
     let own = process::own_pid();
     let mut busy: Vec<Busy> = Vec::new();

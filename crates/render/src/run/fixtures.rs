@@ -530,7 +530,7 @@ pub fn two() -> RunReport {
     r.remarks = vec![
         Remark {
             series: None,
-            kind: RemarkKind::Changed { what: "steal: 30 ms of CPU time were stolen by the host".into() },
+            kind: RemarkKind::Changed { what: "steal: 30 ms of CPU time were stolen by the hypervisor".into() },
         },
         Remark { series: Some(1), kind: RemarkKind::Source { source: PtSource::Wait4, notes: Vec::new() } },
     ];
