@@ -112,7 +112,7 @@ int main(void)
     s.k = 3, s.clock = 99;
     CHECK(tare_fcyc_full(spin, &n, &s) == NULL && strstr(tare_error(), "clock 99"));
     s.clock = 0, s.cache_bytes = UINT64_MAX;
-    CHECK(tare_fcyc_full(spin, &n, &s) == NULL && strstr(tare_error(), "no memory"));
+    CHECK(tare_fcyc_full(spin, &n, &s) == NULL && strstr(tare_error(), "cannot allocate"));
     CHECK(isnan(tare_fcyc(NULL, NULL)) && strstr(tare_error(), "no function"));
     CHECK(tare_auto(NULL, NULL, 0) == NULL);
     set_fcyc_k(-1);

@@ -78,7 +78,7 @@ pub fn own_namespaces() -> Result<(), Absent> {
     for (name, initial) in [("pid", "pid:[4026531836]"), ("time", "time:[4026531834]")] {
         let found = std::fs::read_link(format!("/proc/self/ns/{name}"));
         if found.is_ok_and(|n| n.as_os_str() != initial) {
-            let why = format!("tare is in a {name} namespace of its own (a container); on the host it can be traced");
+            let why = format!("tare runs in a separate {name} namespace (a container); tracing works on the host");
             return Err(Absent::NotSupported(why));
         }
     }

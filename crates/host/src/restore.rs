@@ -93,7 +93,7 @@ impl Restored {
     /// One sentence.
     pub fn summary(&self) -> String {
         if self.nothing {
-            return "nothing to put back".to_owned();
+            return "nothing to restore".to_owned();
         }
         let mut parts = Vec::new();
         let mut part = |n: usize, text: &str| {
@@ -101,13 +101,13 @@ impl Restored {
                 parts.push(format!("{n} {text}"));
             }
         };
-        part(self.count(|o| *o == Outcome::PutBack), "put back");
-        part(self.count(|o| *o == Outcome::Planned), "to put back");
+        part(self.count(|o| *o == Outcome::PutBack), "restored");
+        part(self.count(|o| *o == Outcome::Planned), "to restore");
         part(self.count(|o| *o == Outcome::AsBefore), "as before already");
-        part(self.count(|o| matches!(o, Outcome::Changed { .. })), "changed by somebody else and kept");
+        part(self.count(|o| matches!(o, Outcome::Changed { .. })), "changed by another process and kept");
         part(self.count(|o| matches!(o, Outcome::Refused { .. })), "refused");
         part(self.count(|o| *o == Outcome::Gone), "no longer there");
-        part(self.count(|o| *o == Outcome::Rebooted), "set anew by the reboot");
+        part(self.count(|o| *o == Outcome::Rebooted), "reset by the reboot");
         if parts.is_empty() {
             return "nothing had been changed".to_owned();
         }
@@ -153,8 +153,8 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
         done.items = ways.iter().map(item).collect();
         return Ok(done);
     }
-    // So that a restore that is killed is known to have begun; without it (a full disk), only values that changed
-    // along with others could be mistaken for somebody else's.
+    // So that a restore that is killed is known to have started; without it (a full disk), only values that changed
+    // along with others could be mistaken for another process's.
     if let Ok(mut journal) = Journal::open(state, &boot) {
         let _ = journal.add(&Record::Restoring, &access.steps);
     }
@@ -168,7 +168,8 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
     done.notes.extend(freeze::undo(access, &loaded.changes, &boot));
     done.items = ways.iter().map(item).collect();
     if ways.iter().any(|w| w.outcome == Outcome::Rebooted) {
-        done.notes.push("the machine was restarted since it was tuned; what a restart resets was dropped".to_owned());
+        done.notes
+            .push("the machine was rebooted since it was tuned; entries that a reboot resets were dropped".to_owned());
     }
     let left = |w: &&Way| match w.outcome {
         Outcome::Changed { .. } => !how.forget,
@@ -264,7 +265,7 @@ fn put_back_one(access: &Access, w: &Way) -> Outcome {
     }
 }
 
-/// Removes the journal, or keeps what is left in it. A damaged one is put aside.
+/// Removes the journal, or keeps its remaining entries. A damaged one is set aside.
 fn finish(
     access: &Access,
     state: &State,
@@ -279,7 +280,8 @@ fn finish(
         let aside = journal::set_aside(state, steps).map_err(failed)?;
         let lines: Vec<String> = loaded.damaged.iter().map(usize::to_string).collect();
         done.notes.push(format!(
-            "the journal is damaged (line {}): the values on damaged lines were not put back; the journal is kept as {}",
+            "the journal is damaged (line {}): the values on damaged lines were not restored; the journal is kept as \
+             {}",
             lines.join(", "),
             aside.display()
         ));

@@ -32,7 +32,7 @@ pub struct Setting {
 #[derive(Debug, thiserror::Error)]
 pub enum ValueError {
     /// This kernel, or this machine, does not have it.
-    #[error("{0} is not there")]
+    #[error("{0} does not exist")]
     Missing(String),
     /// The system refused.
     #[error("{what}: {cause}")]
@@ -52,7 +52,7 @@ pub enum ValueError {
         found: String,
     },
     /// A unit or a path that is never changed.
-    #[error("{what} is never changed: {why}")]
+    #[error("{what} is not changed: {why}")]
     Protected {
         /// Which.
         what: String,

@@ -57,7 +57,7 @@ pub enum TuneError {
         cause: io::Error,
     },
     /// Another tare is at it.
-    #[error("another tare tunes or restores this machine now: {holder} (lock {path})")]
+    #[error("another tare process is tuning or restoring this machine: {holder} (lock {path})")]
     Held {
         /// Who, as far as it is known.
         holder: String,
@@ -71,7 +71,7 @@ pub enum TuneError {
         pending: Box<Pending>,
     },
     /// A later tare wrote the journal.
-    #[error("the journal {path} is of version {found}; expected at most version {known}: use the tare that wrote it")]
+    #[error("the journal {path} has version {found}, expected at most {known}: use the version of tare that wrote it")]
     Newer {
         /// Which file.
         path: PathBuf,
@@ -198,9 +198,8 @@ impl State {
         let file = folder.private(LOCK).map_err(failed)?;
         let taken = lock::try_exclusive(&file).map_err(|e| failed(io::Error::other(e.to_string())))?;
         if !taken {
-            let holder = self
-                .holder()
-                .map_or_else(|| "a process that has not written its name yet".to_owned(), |h| h.to_string());
+            let holder =
+                self.holder().map_or_else(|| "a process that has not written its id yet".to_owned(), |h| h.to_string());
             return Err(TuneError::Held { holder, path });
         }
         let pid = process::own_pid();
@@ -239,13 +238,13 @@ impl std::fmt::Display for Pending {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = self.path.display();
         if let Some(holder) = &self.holder {
-            return write!(f, "{holder} works on it ({path})");
+            return write!(f, "{holder} is using it ({path})");
         }
         match self.what {
-            None => write!(f, "{path} is there, though it cannot be read"),
+            None => write!(f, "{path} exists, but cannot be read"),
             Some((since, n)) => {
                 let how = if self.complete { "tuned" } else { "being tuned when tare was killed" };
-                write!(f, "{how} at {}, {n} values to put back ({path})", clock::local_time(since))
+                write!(f, "{how} at {}, {n} values to restore ({path})", clock::local_time(since))
             }
         }
     }

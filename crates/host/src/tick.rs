@@ -37,7 +37,7 @@ fn idle(root: &Path) -> Reading<bool> {
     match text("proc/cmdline") {
         Ok(line) if line.split_whitespace().any(|w| w == "nohz=off") => Reading::Value(false),
         _ => Reading::Absent(match timers {
-            Ok(_) => Absent::NotSupported("/proc/timer_list does not tell".to_owned()),
+            Ok(_) => Absent::NotSupported("/proc/timer_list does not show it".to_owned()),
             Err(e) => e.absent("root, for /proc/timer_list"),
         }),
     }

@@ -391,7 +391,7 @@ fn set(access: &Access, item: &Item) -> Stand {
         (_, Ok(v)) if same(&item.target, &v, &item.wanted) => Stand::Set,
         (Err(e), Ok(v)) if same(&item.target, &v, old) => Stand::Refused { why: e.to_string() },
         (Ok(()), Ok(v)) if same(&item.target, &v, old) => {
-            Stand::Refused { why: format!("{} took no notice and still is {v}", item.label()) }
+            Stand::Refused { why: format!("{} did not change and still is {v}", item.label()) }
         }
         (_, Ok(value)) => Stand::SetAs { value },
         // Whether it was set is not known; it stays in the journal as if it was.

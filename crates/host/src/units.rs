@@ -43,7 +43,7 @@ impl Systemd {
     /// The reason why there is none.
     pub fn connect(bus: &Bus, root: &Path) -> Result<Systemd, Absent> {
         let builder = match bus {
-            Bus::None => return Err(Absent::NotSupported("no bus of this root folder was given".into())),
+            Bus::None => return Err(Absent::NotSupported("no D-Bus for this root folder".into())),
             // sd_booted(3)
             Bus::System if !root.join("run/systemd/system").is_dir() => {
                 return Err(Absent::NotSupported("this machine was not started by systemd".into()));

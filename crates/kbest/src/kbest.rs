@@ -225,7 +225,7 @@ impl Measurement {
         let compensation = match counted {
             Reading::Value(()) => scaled(ticks::cost(counter_hz), hz / counter_hz),
             Reading::Absent(_) if settings.compensate && !elapsed => {
-                let why = "CPU time: of which interrupts it contains is not known";
+                let why = "with CPU time, the number of interrupts is unknown";
                 Reading::Absent(Absent::NotSupported(why.to_owned()))
             }
             Reading::Absent(why) => Reading::Absent(why),

@@ -106,7 +106,7 @@ impl AccountCollector {
             }
         };
         if record.main.is_some() && record.main != main {
-            return Reading::Absent(Absent::Lost("another process was traced than the program".into()));
+            return Reading::Absent(Absent::Lost("a process other than the program was traced".into()));
         }
         let names = InterruptNames::read().unwrap_or_default();
         account(&record, &self.architecture, &names).into()
@@ -133,7 +133,7 @@ impl AccountCollector {
             return Reading::Absent(absent.clone());
         }
         let failed = |e: SysError| Absent::Failed(e.to_string());
-        let never = || Absent::Lost("the counters were in use by others all the time".into());
+        let never = || Absent::Lost("the hardware counters were in use by other processes".into());
         let read = self.running.as_mut().map(|c| c.read().map_err(failed)).unwrap_or_else(|| Err(never()));
         let all = |counts: [Option<u64>; 4]| match counts {
             [Some(cycles_user), Some(cycles_kernel), Some(instructions_user), Some(instructions_kernel)] => {
@@ -170,7 +170,7 @@ fn interrupt_name(i: &InterruptLine) -> String {
 /// If the program was not started, or its exec failed.
 fn account(r: &Record, architecture: &str, names: &InterruptNames) -> Result<Account, Absent> {
     let not_started = || Absent::NotAsked("the program was not started".into());
-    let unseen = || Absent::Lost("the program's end was not seen by the tracing".into());
+    let unseen = || Absent::Lost("the tracing did not record the program's end".into());
     let exec = r.exec.ok_or_else(not_started)?;
     let end = r.end.or(r.left).ok_or_else(unseen)?;
     let of = |class: usize| ledger(r, class, architecture, names);

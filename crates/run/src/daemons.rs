@@ -261,7 +261,7 @@ impl DaemonCollector {
         let (exits, unseen) = self.exits.exits(roles.cgroup);
         let offset = clock::realtime() - clock::boottime();
         let mut diff = difference(&self.before, &after, &exits, roles, own_cpu, offset);
-        let hidden = || Absent::NoPermission("root, as /proc hides other users' processes".into());
+        let hidden = || Absent::NoPermission("root, because /proc hides other users' processes".into());
         let daemons = Daemons {
             list: std::mem::take(&mut diff.daemons),
             incomplete: unseen.or_else(|| (!self.reader.sees_all()).then(hidden)),

@@ -187,7 +187,7 @@ struct Drain {
 
 fn start_drain() -> Result<(Drain, OwnedFd), RunError> {
     let plan = |e: std::io::Error| {
-        RunError::Plan(format!("the process that empties the program's output could not be started: {e}"))
+        RunError::Plan(format!("the process that reads the program's output could not be started: {e}"))
     };
     let (reader, writer) = std::io::pipe().map_err(plan)?;
     let mut command = StdCommand::new("/bin/cat");
@@ -270,7 +270,7 @@ impl ProcessLauncher {
         };
         let schedstat = process::schedstat(child.pid).map_err(|e| e.absent("a readable /proc"));
         let reaped = reap(child.pid, true)?;
-        let lost = || Absent::Failed("the program was reaped by somebody else".into());
+        let lost = || Absent::Failed("another process has reaped the program".into());
         let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
             Some(Ended::Signaled(signal)) => Outcome::Signaled { signal },
             Some(Ended::Exited(code)) => Outcome::Exited { code },

@@ -124,7 +124,8 @@ impl PtCollector {
     }
 }
 
-const CGROUP_NEEDS: &str = "the right to make a cgroup v2 folder (root, or systemd-run --user --scope -p Delegate=yes)";
+const CGROUP_NEEDS: &str = "permission to create a cgroup v2 folder (root, or systemd-run --user --scope -p \
+                            Delegate=yes)";
 const PERF_NEEDS: &str = "kernel.perf_event_paranoid of 2 or less";
 
 /// Reads `cpu.stat` until it does not change: a task that has just ended is charged for its last steps a moment later.

@@ -224,9 +224,12 @@ fn peak_memory(by_exits: Reading<u64>, usage: &Reading<Usage>, own_peak: u64) ->
         (Reading::Value(bytes), _) => Reading::Value(bytes),
         (_, Reading::Value(u)) if u.max_rss > own_peak => Reading::Value(u.max_rss),
         (Reading::Absent(why), Reading::Value(_)) => {
-            let bound = format!("it is below {} MiB, tare's own, which wait4 counts in", own_peak.div_ceil(1 << 20));
+            let bound = format!(
+                "it is below {} MiB, the memory of tare, which the value of wait4 includes",
+                own_peak.div_ceil(1 << 20)
+            );
             Reading::Absent(match why {
-                Absent::NotAsked(_) => Absent::NotAsked(format!("exit records come with images only; {bound}")),
+                Absent::NotAsked(_) => Absent::NotAsked(format!("exit records are read with snapshots only; {bound}")),
                 _ => Absent::NoPermission(format!("CAP_NET_ADMIN (run as root); {bound}")),
             })
         }

@@ -155,7 +155,7 @@ impl Leaf {
         let left = self.processes()?;
         Err(SysError::format(
             format!("end all processes of {}", self.path.display()),
-            "none left after 2 s",
+            "no processes after 2 s",
             format!("{left:?}").as_bytes(),
         ))
     }

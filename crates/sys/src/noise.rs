@@ -298,7 +298,7 @@ pub struct Team {
 }
 
 const STEPS: [&str; 5] =
-    ["start", "tie to tare the life of", "set the CPU of", "limit the real-time CPU time of", "give"];
+    ["start", "set the parent-death signal of", "set the CPU of", "limit the real-time CPU time of", "give"];
 
 impl Team {
     /// Starts a process for each CPU and waits until they are ready. To be called from a process with one thread.

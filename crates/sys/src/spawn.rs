@@ -293,7 +293,7 @@ const STEPS: [&str; 10] = [
     "change the user of",
     "reset the signals of",
     "execute",
-    "tie to tare the life of",
+    "set the parent-death signal of",
 ];
 
 #[repr(C)]

@@ -76,10 +76,11 @@ pub struct Id {
     pub number: i64,
 }
 
-/// A text that is no document's number.
+/// A text that is not the number of a stored result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no document's number, expected a letter and digits: p1 (a profile), n1 (noise), s1 (a study), b1 (benchmarks), or the digits of a run's number"
+    "{0:?} is not the number of a stored result, expected a letter and digits: p1 (a profile), n1 (noise), s1 (a \
+     study), b1 (benchmarks), or the digits of a run's number"
 )]
 pub struct BadId(pub String);
 

@@ -60,10 +60,10 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBench {
     /// Something else.
-    #[error("it says it is {0:?}, expected \"{FORMAT}\"")]
+    #[error("its format is {0:?}, expected \"{FORMAT}\"")]
     Format(String),
     /// From a later library.
-    #[error("its version is {0}, expected {VERSION} at most: a later tare reads it")]
+    #[error("its version is {0}, expected at most {VERSION}: use a newer tare")]
     Version(u32),
     /// Nothing was measured.
     #[error("it has no benchmarks, expected at least one")]

@@ -92,7 +92,7 @@ fn spread(t: &Timing) -> Reading<f64> {
     let k = t.parameters.k();
     match t.outcome() {
         None => not("no trial was made".to_owned()),
-        Some(_) if k == 1 => not("one trial alone was to be kept (K = 1)".to_owned()),
+        Some(_) if k == 1 => not("only one trial is compared (K = 1)".to_owned()),
         Some(o) if o.best.len() < k as usize => {
             not(format!("{} made, but {k} are to be compared", trials(o.best.len())))
         }

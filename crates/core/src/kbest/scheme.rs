@@ -38,13 +38,13 @@ impl TryFrom<Unchecked> for Parameters {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadParameters {
     /// No trial would be kept.
-    #[error("K is 0, expected at least 1: of no trial there is no fastest one")]
+    #[error("K is 0, expected at least 1")]
     K,
     /// Not a tolerance.
-    #[error("epsilon is {0}, expected a finite number from 0 on: the share by which the K fastest may differ")]
+    #[error("epsilon is {0}, expected a finite number of at least 0: the share by which the K fastest may differ")]
     Epsilon(f64),
     /// It could never converge, or never end.
-    #[error("at most {most} trials, expected at least {need}: as many as must agree, and as many as must be made")]
+    #[error("at most {most} trials, expected at least {need}: no fewer than K and than the minimum number of trials")]
     Most {
         /// The limit that was asked for.
         most: u32,

@@ -31,10 +31,10 @@ pub enum BadBlob {
     #[error("a number has more than 64 bits")]
     Number,
     /// There is more behind the end.
-    #[error("{0} bytes are left at its end")]
+    #[error("it has {0} bytes too many at its end")]
     Left(usize),
     /// An event is of nothing that is named.
-    #[error("an event is of number {0}, which has no name")]
+    #[error("event number {0} has no name")]
     Unnamed(u64),
 }
 

@@ -80,8 +80,8 @@ pub enum BadBsp {
         /// What it is, its beginning.
         found: String,
     },
-    /// The job did not come to its end, or the file was cut.
-    #[error("line {line}: the file ends before, expected {expected}: it was cut, or the job did not come to its end")]
+    /// The job did not finish, or the file was truncated.
+    #[error("line {line}: the file is incomplete, expected {expected}: it was truncated, or the job did not finish")]
     Ends {
         /// The first that is missing, from 1.
         line: u64,
@@ -218,7 +218,7 @@ fn rank<R: BufRead>(lines: &mut Lines<R>, number: u64, phases: u64) -> Result<Ra
             return Err(lines.expected(format!("a start at {before} or later, the end of the phase before")));
         }
         if whole < work {
-            return Err(lines.expected("the whole phase to be no shorter than its work"));
+            return Err(lines.expected("a whole phase at least as long as its work"));
         }
         before = start + alone;
         rank.start.push(start);
@@ -309,9 +309,9 @@ end
             ("1001 1500 300", "1001 1500 300 4", 18, "five whole numbers"),
             ("1001 1500 300", "1001 1500 -300", 18, "five whole numbers"),
             ("1001 1500 300", "1001 1500 9223372036854775807", 18, "five whole numbers"),
-            ("1001 1500 300", "1001 1000 300", 18, "no shorter than its work"),
+            ("1001 1500 300", "1001 1000 300", 18, "at least as long as its work"),
             ("1100 1002", "1099 1002", 19, "a start at 1100 or later"),
-            ("end\n", "", 29, "the file ends before, expected `end`"),
+            ("end\n", "", 29, "the file is incomplete, expected `end`"),
             ("end\n", "end\nmore\n", 30, "nothing after `end`"),
         ] {
             let said = damaged(from, to);

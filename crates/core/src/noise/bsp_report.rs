@@ -100,7 +100,7 @@ pub enum NoComparison {
     #[error("the shortest phase took 0 ns, expected more: the grain is too short for the clock")]
     NoTime,
     /// The phases of a node's ranks have no order.
-    #[error("the phases of the ranks of a node cannot be put together: {0}")]
+    #[error("the phases of a node's ranks cannot be combined: {0}")]
     Node(#[from] NoNode),
 }
 

@@ -27,7 +27,7 @@ pub enum NotCalibrated {
         time: f64,
     },
     /// No number of iterations takes so long.
-    #[error("no loop takes {grain} beside {overhead} for reading the clock: expected a longer, finite grain")]
+    #[error("a loop cannot take {grain}, as reading the clock takes {overhead}: expected a longer, finite grain")]
     Grain {
         /// Wanted length.
         grain: f64,

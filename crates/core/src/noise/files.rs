@@ -107,7 +107,7 @@ pub fn read_detours(text: &str) -> Result<Vec<Detour>, BadFile> {
 /// simulator takes the last begin for the length of the trace; no line end follows it, which the simulator would take for a detour.
 pub fn detour_lines(all: &Detours) -> String {
     let mut out = format!(
-        "# Detours of phases of {} ns that are longer by {} ns at least: start in ns, tab, length in ns\n",
+        "# Detours: phases of {} ns that took at least {} ns longer: start in ns, tab, length in ns\n",
         all.undisturbed.0, all.threshold.0
     );
     for d in &all.detours {
@@ -118,9 +118,9 @@ pub fn detour_lines(all: &Detours) -> String {
     out
 }
 
-/// What each phase took, in units of the counter.
+/// Duration of each phase, in units of the counter.
 pub fn duration_lines(durations: &[u64], hz: f64) -> String {
-    let mut out = format!("# What each phase took, back to back, in units of which a second has {hz}\n");
+    let mut out = format!("# Duration of each phase, back to back, in units of which a second has {hz}\n");
     for d in durations {
         let _ = writeln!(out, "{d}");
     }

@@ -11,9 +11,9 @@ use std::num::NonZeroU64;
 #[serde(try_from = "f64", into = "f64")]
 pub struct Probability(f64);
 
-/// A number that is no probability.
+/// A number that is not a probability.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is no probability, expected a number from 0 to 1")]
+#[error("{0} is not a probability, expected a number from 0 to 1")]
 pub struct NotAProbability(pub f64);
 
 impl Probability {

@@ -15,7 +15,7 @@ pub struct Proportion {
 
 /// More occurrences than trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{count} of {of}, expected at most as many as there are")]
+#[error("{count} of {of}, expected at most {of}")]
 pub struct MoreThanAll {
     /// Occurrences.
     pub count: u64,

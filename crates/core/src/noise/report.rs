@@ -343,7 +343,7 @@ fn chance(distribution: &Distribution, delay: Nanos, unit: f64, nodes: &[NonZero
 
 fn attribute(p: &Phases, hz: f64) -> Reading<Attribution> {
     let why = || p.series.unexplained.clone();
-    let none = || Absent::NotAsked("there is no kernel's record of it".to_owned());
+    let none = || Absent::NotAsked("no kernel events were recorded".to_owned());
     match &p.kernel {
         None => Reading::Absent(why().unwrap_or_else(none)),
         Some(kernel) => {

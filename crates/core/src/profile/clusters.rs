@@ -61,7 +61,8 @@ const REMAINS: f64 = 0.01;
 /// Why the plot cannot be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error(
-    "{have} dual samples (pairs of successive samples), expected at least {need}: too few to tell a cluster from its arms"
+    "{have} dual samples (pairs of successive samples), expected at least {need}: too few to distinguish a cluster \
+     from its arms"
 )]
 pub struct TooFew {
     /// Dual samples that there are.

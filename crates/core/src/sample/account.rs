@@ -135,7 +135,7 @@ pub struct Account {
 impl Account {
     /// Why the account says less than the truth, if it does.
     pub fn incomplete(&self) -> Option<Absent> {
-        let lost = || Absent::Lost(format!("{} events of the tracing, which could not be kept", self.lost));
+        let lost = || Absent::Lost(format!("{} trace events", self.lost));
         (self.lost > 0).then(lost)
     }
 

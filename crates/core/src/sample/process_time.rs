@@ -36,15 +36,16 @@ impl PtSource {
         match self {
             PtSource::Cgroup => None,
             PtSource::TaskClock => Some(
-                "the time before exec, and programs that change privilege (setuid), which the kernel stops counting; \
-                 it runs on while a hypervisor has the CPU",
+                "the time before exec, and programs that change privilege (setuid), for which the kernel stops \
+                 counting; it includes steal time",
             ),
             PtSource::ExitRecords => {
                 Some("up to one timer tick per thread that ended before its process (per process, without eBPF)")
             }
-            PtSource::Wait4 => {
-                Some("descendants that nobody waited for and that outlived the program or whose parent ignores SIGCHLD")
-            }
+            PtSource::Wait4 => Some(
+                "descendants that no process waited for: those that outlived the program, or whose parent ignores \
+                      SIGCHLD",
+            ),
         }
     }
 }

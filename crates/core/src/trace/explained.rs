@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// The pairs do not map one clock to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the counter and CLOCK_MONOTONIC were not read together at two moments at least, one after the other")]
+#[error("the counter and CLOCK_MONOTONIC were not read together at least twice, at different times")]
 pub struct BadPairs;
 
 /// From CLOCK_MONOTONIC to cycles of the trace.

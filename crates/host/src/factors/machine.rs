@@ -99,7 +99,7 @@ impl Machine {
             _ => e.absent("a lower kernel.perf_event_paranoid (2 or less), or CAP_PERFMON"),
         });
         Machine {
-            discipline: clock::clock_discipline().map_err(|e| e.absent("the right to call adjtimex")).into(),
+            discipline: clock::clock_discipline().map_err(|e| e.absent("permission to call adjtimex")).into(),
             clock_costs: Reading::Value(clock::read_costs()),
             epoch: Reading::Value(clock::realtime() - clock::boottime()),
             now: Reading::Value(clock::realtime()),
