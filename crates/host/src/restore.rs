@@ -1,4 +1,4 @@
-//! Putting back what the journal says was, in reverse order, each value read back.
+//! Restores the values of the journal, in reverse order, and reads each value back.
 
 use crate::access::{Access, label, same};
 use crate::freeze;
@@ -10,7 +10,7 @@ use crate::state::{State, TuneError};
 use serde::Serialize;
 use std::io;
 
-/// How often values that change each other are gone through.
+/// How often values that change each other are written.
 const PASSES: usize = 4;
 
 /// How to treat what is not as tune left it.
@@ -20,33 +20,33 @@ pub struct How {
     pub force: bool,
     /// Leave what others have changed as it is, and forget what it was.
     pub forget: bool,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
 }
 
-/// What became of a value.
+/// What happened to a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It would be put back.
+    /// It would be restored.
     Planned,
-    /// It was put back, and reads so.
+    /// It was restored, and reads back as such.
     PutBack,
     /// It is as it was before.
     AsBefore,
-    /// Somebody else has changed it since; it was left so.
+    /// Another process has changed it since; it was kept.
     Changed {
         /// To what.
         value: String,
     },
-    /// It cannot be put back.
+    /// It cannot be restored.
     Refused {
         /// Why.
         why: String,
     },
-    /// It is no longer there.
+    /// It no longer exists.
     Gone,
-    /// The machine has been started anew since, with its own values.
+    /// The machine has been rebooted since, which reset the value.
     Rebooted,
 }
 
@@ -55,11 +55,11 @@ pub enum Outcome {
 pub struct Item {
     /// The factor that had asked for the change.
     pub factor: String,
-    /// How the target is called.
+    /// Name of the target.
     pub target: String,
     /// The value before tuning.
     pub old: String,
-    /// What became of it.
+    /// What happened to it.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -115,15 +115,15 @@ impl Restored {
     }
 }
 
-/// Puts back what the journal of this folder holds.
+/// Restores what the journal of this folder holds.
 ///
 /// # Errors
-/// If another tare is at it, or the journal cannot be read, is of a later version, or cannot be removed.
+/// If another tare process holds the lock, or the journal cannot be read, is of a later version, or cannot be removed.
 pub fn restore(access: &Access, state: &State, how: How) -> Result<Restored, TuneError> {
     if std::fs::symlink_metadata(state.journal()).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
         return Ok(Restored { nothing: true, ..Restored::default() });
     }
-    // On a disk that has become read-only the lock cannot be taken, but the values can be put back.
+    // On a disk that has become read-only the lock cannot be taken, but the values can be restored.
     let _lock = match state.lock("restore", &access.boot()) {
         Err(TuneError::NotJournalled { .. }) => None,
         taken => Some(taken?),
@@ -131,12 +131,12 @@ pub fn restore(access: &Access, state: &State, how: How) -> Result<Restored, Tun
     restore_locked(access, state, how)
 }
 
-/// A value on its way back.
+/// A value to restore.
 struct Way<'a> {
     entry: &'a Entry,
     value: &'a ValueChange,
     outcome: Outcome,
-    /// It is ours to put back.
+    /// Tare set it, so tare may restore it.
     ours: bool,
 }
 
@@ -191,11 +191,11 @@ fn item(w: &Way) -> Item {
     }
 }
 
-/// Whether a value is ours to put back. Refused settings never were; nor is a companion that did not change.
+/// Whether tare may restore a value. Not a refused setting, nor a companion that did not change.
 fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, how: How) -> Option<Way<'a>> {
     let Change::Value(value) = &entry.change else { return None };
     let way = |outcome, ours| Some(Way { entry, value, outcome, ours });
-    // Units that were stopped are put back even after a restart: one that was started by hand would not come by itself.
+    // Stopped units are restored even after a reboot: a unit that was started by hand would not start by itself.
     let lasts = value.survives_reboot || matches!(value.target, Target::Unit(_));
     if entry.boot != boot && !lasts {
         return way(Outcome::Rebooted, false);
@@ -205,7 +205,7 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
         Err(_) if entry.refused => return None,
         Err(ValueError::Missing(_)) if freeze::is_freezer(&value.target) => return None,
         Err(ValueError::Missing(_)) => return way(Outcome::Gone, true),
-        // What cannot be read may be somebody else's change, or not what it is taken for: it is never written.
+        // What cannot be read may be another process's change, or something else: it is never written.
         Err(e) => return way(Outcome::Refused { why: e.to_string() }, false),
     };
     let is = |v: &String| same(&value.target, &current, v);
@@ -215,7 +215,7 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
     if entry.refused {
         return None;
     }
-    // A companion is ours without having been seen if tare died before it could look, or while putting back.
+    // A companion counts as tare's without having been seen if tare died before it could look, or while restoring.
     let unseen = value.new.is_none() && entry.seen.is_none() && !loaded.complete;
     let ours = value.new.as_ref().is_some_and(is)
         || entry.seen.as_ref().is_some_and(is)
@@ -227,8 +227,8 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
     way(Outcome::Changed { value: current }, false)
 }
 
-/// Writes the old values, in the order given. As some change others, or are refused until others are back, those that
-/// do not read as they should are gone through again.
+/// Writes the old values, in the order given. As some change others, or are refused until others are restored, those
+/// that do not read back as they should are written again.
 fn put_back(access: &Access, ways: &mut [Way]) {
     for _ in 0..PASSES {
         let mut open = false;

@@ -39,11 +39,11 @@ pub enum ValueError {
     Refused {
         /// What was tried, on what.
         what: String,
-        /// The system's word.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
-    /// What was found is not a value that could be put back.
+    /// What was found is not a value that could be restored.
     #[error("{what} holds {found:?}: expected a single value")]
     Form {
         /// Where.
@@ -51,7 +51,7 @@ pub enum ValueError {
         /// The beginning of what was found.
         found: String,
     },
-    /// A unit or a path that is never changed.
+    /// A unit or a path that tare does not change.
     #[error("{what} is not changed: {why}")]
     Protected {
         /// Which.

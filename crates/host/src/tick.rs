@@ -25,7 +25,7 @@ fn idle(root: &Path) -> Reading<bool> {
     let text = |name| read_below(root, name).map(|t| String::from_utf8_lossy(&t).into_owned());
     let timers = text("proc/timer_list");
     if let Ok(timers) = &timers {
-        // Before Linux 6.9 it was .nohz_mode, where 0 is none.
+        // Before Linux 6.9 it was .nohz_mode, where 0 is no mode.
         let line = |l: &str| {
             let (name, value) = l.trim().split_once(':')?;
             matches!(name.trim(), ".nohz" | ".nohz_mode").then(|| value.trim() != "0")

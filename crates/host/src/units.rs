@@ -116,7 +116,7 @@ fn simple(state: &str) -> &'static str {
     }
 }
 
-/// D-Bus errors carry a name and a sentence; only the sentence is for people.
+/// D-Bus errors carry a name and a sentence; only the sentence is shown.
 fn said(e: &zbus::Error) -> String {
     match e {
         zbus::Error::MethodError(name, Some(text), _) if text.is_empty() => name.to_string(),

@@ -22,7 +22,7 @@ pub enum KbestError {
     /// The buffer that empties the caches.
     #[error("cannot allocate {0} bytes to empty the caches: set a smaller size")]
     Memory(u64),
-    /// The system's.
+    /// The system's error.
     #[error(transparent)]
     System(#[from] SysError),
 }

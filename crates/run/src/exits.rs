@@ -174,7 +174,7 @@ impl ExitSource {
     /// Forgets all that has come so far.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn restart(&mut self) -> Result<(), SysError> {
         self.receive()?;
         self.forget(&|_, _| false);
@@ -196,7 +196,7 @@ impl ExitSource {
     /// Takes in what has come since.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn receive(&mut self) -> Result<(), SysError> {
         if let Ok(tracer) = &mut self.tracer {
             let tasks = &mut self.tasks;

@@ -29,7 +29,7 @@ impl CpuSet {
 /// CPUs that this process may use.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn allowed() -> SysResult<Vec<u32>> {
     // SAFETY: all-zero is the empty set, and the call writes no more than its size.
     unsafe {

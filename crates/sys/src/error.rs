@@ -11,7 +11,7 @@ pub enum SysError {
     Call {
         /// What was tried, with its object.
         what: String,
-        /// The system's word.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },

@@ -347,7 +347,7 @@ impl Team {
     /// Lets them measure, and waits for them; a signal ends them. What was measured until then is returned, with the signal.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn run(mut self, signals: &Signals) -> SysResult<(Vec<Measured>, Option<i32>)> {
         let above = self.setup.fifo.map(|p| Above::new(p.saturating_add(1))).transpose()?;
         let start = clock::monotonic() + Nanos::from_millis(2);

@@ -75,7 +75,7 @@ impl TaskClock {
     /// CPU time counted so far, in all programs started since it was opened.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn read(&mut self) -> SysResult<Nanos> {
         let mut value = [0; 8];
         self.file.read_exact(&mut value).map_err(|e| SysError::io("read perf task-clock", e))?;
@@ -113,7 +113,7 @@ impl Counters {
     /// Counts so far, in the order of [`Counters::open`]; `None` for an event that never had a counter.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn read(&mut self) -> SysResult<[Option<u64>; 4]> {
         let mut counts = [None; 4];
         for (file, count) in self.files.iter_mut().zip(&mut counts) {
@@ -159,7 +159,7 @@ impl CacheMisses {
     /// Counts so far, also after the thread's end; `None` if there never was a counter for it.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn read(&mut self) -> SysResult<Option<u64>> {
         read_scaled(&mut self.file)
     }

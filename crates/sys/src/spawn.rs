@@ -208,7 +208,7 @@ impl Launch {
 /// An anonymous file in memory, closed on exec.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn memory_file() -> SysResult<std::fs::File> {
     // SAFETY: a valid name; the new descriptor is ours.
     unsafe {

@@ -62,7 +62,7 @@ pub struct Rank {
 /// Why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBsp {
-    /// The system's.
+    /// The system's error.
     #[error("line {line}: {cause}")]
     Read {
         /// Which, from 1.

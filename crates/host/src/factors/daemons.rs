@@ -67,7 +67,7 @@ pub const NON_CRITICAL: &[&str] = &[
     "motd-news",
 ];
 
-/// The same by systemd's units. `irqbalance.service` is a factor of its own; what the machine cannot do without (NTP,
+/// The same by systemd's units. `irqbalance.service` is a separate factor; what the machine needs (NTP,
 /// dbus, udev, network, sshd, display manager, filesystems, RAID) is never among them.
 pub const NON_CRITICAL_UNITS: &[&str] = &[
     // EMP table XXVII.

@@ -171,7 +171,7 @@ impl Machine {
         numbers
     }
 
-    /// CPUs of a list file such as `online`; none if it is empty or not there.
+    /// CPUs of a list file such as `online`; none if it is empty or missing.
     pub(crate) fn cpu_list(&self, path: &str) -> Vec<u32> {
         self.text(path).ok().and_then(|t| parse_cpu_list(&t)).unwrap_or_default()
     }
