@@ -10,7 +10,7 @@ pub const FORMAT: &str = "tare-bench";
 /// The version that is written, and the latest that is read.
 pub const VERSION: u32 = 1;
 
-/// More trials that must agree are refused: nobody asks for them, and each trial is put in its place among them.
+/// Largest K that is accepted: no measurement needs more, and each trial is sorted into the K fastest.
 const MOST_K: u32 = 1000;
 
 /// Benchmarks of one program.

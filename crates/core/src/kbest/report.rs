@@ -18,11 +18,11 @@ pub struct BenchReport {
 pub struct BenchRow {
     /// Its name; any text.
     pub name: String,
-    /// What it takes: the fastest trial's time, less what is subtracted.
+    /// Its time: that of the fastest trial, minus what is subtracted.
     pub time: Reading<f64>,
     /// How far the K fastest trials are apart, as a share of the fastest.
     pub spread: Reading<f64>,
-    /// What the time is worth.
+    /// How reliable the time is.
     pub standing: Standing,
     /// Trials made.
     pub trials: usize,

@@ -1,9 +1,11 @@
 //! The K-best scheme (CS:APP section 9.4.3): everything that a machine adds to a time makes it longer, so the fastest of several
 //! trials is nearest to the truth, and K of them that agree show that it was no accident.
 //!
-//! It is a floor, not an average: there is no honest interval for it. And agreement proves less than it seems: on a machine with two
-//! speeds, three trials in a row are of the slower one with a chance of 34% if that has 70% of the time. [`Parameters::least`] is
-//! the remedy: with at least 11 trials the chance is 2%.
+//! It is a floor, not an average: it has no confidence interval. And agreement proves less than it seems: on a machine
+//! with two
+//! speeds, three trials in a row are of the slower one with a probability of 34% if that has 70% of the time.
+//! [`Parameters::least`] is
+//! the remedy: with at least 11 trials the probability is 2%.
 
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +102,7 @@ impl Parameters {
     }
 }
 
-/// Room for so many of the K fastest is made at once: a document may name any K, and be of a few trials.
+/// Room for at most this many of the K fastest is allocated at once: a document may give any K and have few trials.
 const ROOM: u32 = 1 << 16;
 
 /// The K fastest trials so far. Adding one allocates nothing, up to a K of 65536.
@@ -187,8 +189,8 @@ pub fn kbest(times: impl IntoIterator<Item = f64>, parameters: Parameters) -> Op
     k.outcome()
 }
 
-/// Chance that a trial of so long runs to its end where the scheduler lets it run for `slice` at a time and it starts anywhere in
-/// one (CS:APP practice problem 9.7): 1 - t / slice, and 0 from the slice on.
+/// Probability that a trial of length `time` is not interrupted, if the scheduler runs it for `slice` at a time and it
+/// starts anywhere in a slice (CS:APP practice problem 9.7): 1 - time / slice, and 0 from the slice on.
 pub fn chance_undisturbed(time: f64, slice: f64) -> f64 {
     (1.0 - time / slice).clamp(0.0, 1.0)
 }

@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         Ok((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
     }
 
-    /// How many of at least so many bytes each follow.
+    /// How many items follow, of at least `bytes` bytes each.
     fn count(&mut self, bytes: usize) -> Result<usize, BadBlob> {
         let count = usize::try_from(self.next()?).map_err(|_| BadBlob::Short)?;
         if count > self.0.len() / bytes { Err(BadBlob::Short) } else { Ok(count) }

@@ -324,7 +324,7 @@ end
     }
 
     proptest! {
-        /// Cut anywhere it is refused, and the line is told that is missing or not whole.
+        /// Cut anywhere, it is refused with the number of the line that is missing or incomplete.
         #[test]
         fn a_file_that_was_cut_is_refused(at in 0..GOOD.len() - 1) {
             let line = GOOD[..at].matches('\n').count() as u64 + 1;

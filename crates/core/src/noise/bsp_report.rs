@@ -2,8 +2,8 @@
 //!
 //! The prediction is E[max of n] of phases that the same ranks did without barriers; what was measured are phases with a
 //! barrier after each. Ranks are predicted as if what delays one were independent of the others. On one node it is not: a
-//! tick comes to all CPUs at the same moment, a hypervisor takes the whole machine. So nodes have rows of their own, whose
-//! prediction begins with the node's maximum, as [`crate::noise::node`] forms it.
+//! tick comes to all CPUs at the same moment, a hypervisor stops the whole machine. So nodes have separate rows, whose
+//! prediction starts with the node's maximum, as [`crate::noise::node`] forms it.
 
 use crate::base::units::Nanos;
 use crate::noise::bsp::{Bsp, Rank};
@@ -262,7 +262,7 @@ pub fn unbound(bsp: &Bsp) -> usize {
     bsp.ranks.iter().filter(|r| r.allowed > 1).count()
 }
 
-/// Ranks that have no CPU of their own: another of the same node was on it, too.
+/// Ranks that share their CPU with another rank of the same node.
 pub fn crowded(bsp: &Bsp) -> usize {
     let mut on = std::collections::HashMap::new();
     bsp.ranks.iter().for_each(|r| *on.entry((r.host.as_str(), r.cpu)).or_insert(0_usize) += 1);

@@ -26,7 +26,7 @@ pub enum NotCalibrated {
         /// What it took, in the unit of the timings.
         time: f64,
     },
-    /// No number of iterations takes so long.
+    /// No number of iterations takes this time.
     #[error("a loop cannot take {grain}, as reading the clock takes {overhead}: expected a longer, finite grain")]
     Grain {
         /// Wanted length.
@@ -37,7 +37,7 @@ pub enum NotCalibrated {
 }
 
 impl Calibration {
-    /// From timings, in any unit, of a loop with so many iterations.
+    /// From timings, in any unit, of a loop with given numbers of iterations.
     ///
     /// # Errors
     /// [`NotCalibrated::TooFew`], [`NotCalibrated::NoTime`].

@@ -72,7 +72,7 @@ pub struct NoisePlan {
     pub heuristic: Heuristic,
     /// Timings of the calibration.
     pub calibrations: u64,
-    /// With the kernel's record of the CPUs.
+    /// With the recorded kernel events of the CPUs.
     pub explain: bool,
     /// Units of the cycle counter in a second.
     pub hz: f64,
@@ -92,7 +92,7 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    /// What a phase of so many iterations should take, in units of the counter.
+    /// Expected duration of a phase of `iterations` iterations, in units of the counter.
     pub fn time(&self, iterations: u64) -> f64 {
         self.calibration.time(iterations, self.overhead)
     }
@@ -139,7 +139,7 @@ pub struct Series {
     /// The same of the first level, of loads.
     #[serde(default = "not_counted")]
     pub l1_misses: Reading<u64>,
-    /// What the hypervisor took of this CPU meanwhile, as the kernel tells it: in whole ticks of 10 ms.
+    /// Steal time of this CPU during the measurement, as the kernel reports it: in whole ticks of 10 ms.
     pub stolen: Reading<Nanos>,
     /// The memory for the durations could not be paged out.
     pub locked: bool,
@@ -168,9 +168,9 @@ pub struct Record {
     pub until: Nanos,
     /// Records that were lost.
     pub lost: u64,
-    /// Switches that the kernel did not tell of, and that were found later.
+    /// Switches that the kernel did not report, and that were found later.
     pub late: u64,
-    /// Interrupts that the kernel does not tell of.
+    /// Interrupts that the kernel does not report.
     pub missing: Vec<String>,
 }
 
@@ -184,7 +184,8 @@ pub enum Part {
     Phases(Series),
     /// The kernel's record of the phases before it.
     Kernel(Record),
-    /// What the hypervisor took of a CPU meanwhile, as the kernel saw it ([`blob::stolen`]); it follows the kernel's record.
+    /// Steal time of a CPU during the measurement, as the kernel saw it ([`blob::stolen`]); it follows the recorded
+    /// kernel events.
     Stolen {
         /// Of which grain.
         grain: Nanos,
@@ -203,7 +204,7 @@ pub enum Part {
     },
 }
 
-/// Phases with their durations, and the kernel's record of them.
+/// Phases with their durations, and the recorded kernel events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phases {
     /// What they are.
@@ -288,7 +289,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// What so many iterations take.
+    /// Duration of `iterations` iterations.
     pub fn time(&self, iterations: u64, overhead: f64) -> f64 {
         iterations as f64 * self.per_iteration + overhead
     }

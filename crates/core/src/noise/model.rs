@@ -52,8 +52,9 @@ pub(crate) fn any_of(log: f64, n: f64) -> f64 {
     -(n * log).exp_m1()
 }
 
-/// d_p(n) = 1 - (1 - p)^n (equation 1): the chance that a job on `n` nodes is delayed in a phase if each node is with chance
-/// `p`. Right to a few units in the last place for every p and n; the textbook form has lost every digit at p = 1e-17.
+/// d_p(n) = 1 - (1 - p)^n (equation 1): the probability that a job on `n` nodes is delayed in a phase if each node is
+/// with probability `p`. Exact to a few units in the last place for every p and n; the textbook form has lost every
+/// digit at p = 1e-17.
 pub fn delayed(p: Probability, n: NonZeroU64) -> Probability {
     Probability::clamped(any_of((-p.0).ln_1p(), n.get() as f64))
 }

@@ -43,7 +43,8 @@ pub enum NoNode {
 /// The node's phases, from those of its CPUs, measured at once on one clock and each in the order of time.
 ///
 /// One phase of each CPU makes one of the node, as if a barrier were before it: where one CPU is late by more than half a
-/// `grain`, the others' phases of that time are left out, as they would have waited for it. No phase is used twice. (To pair
+/// `grain`, the others' phases of that time are omitted, as they would have waited for it. No phase is used twice. (To
+/// pair
 /// phases by number would compare different times after the first long delay; to take all that overlap would count a long one
 /// many times.)
 ///

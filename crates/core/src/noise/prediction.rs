@@ -8,7 +8,7 @@ use crate::statistics::intervals::{NoInterval, expanded_tail};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// Up to this part of the phases, E[max of n] depends on so many of them that resamples of them alone tell its spread.
+/// Up to this part of the phases, E[max of n] depends on enough of them that their resamples alone show its spread.
 const MANY: u64 = 100;
 
 /// A 95% interval by block bootstrap.
@@ -114,8 +114,8 @@ pub struct Prediction {
 /// unit; `None` if there are none. The same `seed` and `item` give the same intervals.
 ///
 /// Up to a hundredth of the phases, the interval lies between percentiles of resamples. For more nodes the maximum depends on
-/// few phases, of which resamples have never a longer one; there each resample's tail is fitted anew, and the interval lies
-/// between percentiles of what these say, and reaches to the exact value.
+/// few phases, of which resamples have never a longer one; there each resample's tail is fitted again, and the interval
+/// lies between percentiles of the results, and reaches to the exact value.
 ///
 /// How often the intervals enclosed the truth, in 200 series each of independent phases with an exponential tail and Pareto
 /// ones of shapes -0.3, 0.2 and 0.4: of 10,000 phases, for n of 10 to 1,000, 90 to 96% (87% for n = 100 and shape 0.4); of
@@ -167,7 +167,7 @@ struct Estimate {
     nodes: NonZeroU64,
     /// Of the phases themselves, as far as they support it.
     exact: Option<f64>,
-    /// By the fitted tail, where it is to tell the spread.
+    /// By the fitted tail, where the spread is taken from it.
     fitted: Option<f64>,
 }
 
@@ -406,7 +406,7 @@ mod tests {
         let node = crate::noise::node::node_phases(&[cpu(), cpu()], Nanos(100)).unwrap();
         let maxima: Vec<u64> = node.durations().collect();
         let p = predict_with(&maxima, &nodes([100]), 200, 1, 0).unwrap();
-        // 200 CPUs, each delayed by half with a chance of 1 in 1000.
+        // 200 CPUs, each delayed by half with a probability of 1 in 1000.
         let law = Bernoulli::new(100.0, 150.0).unwrap().expected(Probability::new(1e-3).unwrap(), n(200));
         let (low, high) = bounds(&p.points[0]);
         assert!((low..=high).contains(&law), "{law} in {low} to {high}");

@@ -50,7 +50,8 @@ impl Proportion {
         Probability::clamped(self.count as f64 / self.of.get() as f64)
     }
 
-    /// The 95% interval of the probability. It holds at least so often if the trials are independent. Phases hit by a
+    /// The 95% interval of the probability. Its coverage is at least that if the trials are independent. Phases hit by
+    /// a
     /// strictly periodic tick vary less, so that it is wider than needed; phases that are delayed in bursts vary more, and it
     /// is too narrow.
     pub fn interval(&self) -> Interval {
@@ -70,7 +71,7 @@ impl Proportion {
         Interval { low, high, level: LEVEL }
     }
 
-    /// The chance that a job on `n` nodes is delayed, d_p(n), with the interval that p's makes of it.
+    /// The probability that a job on `n` nodes is delayed, d_p(n), with its interval, computed from that of p.
     pub fn job(&self, n: NonZeroU64) -> (Probability, Interval) {
         let p = self.interval();
         let d = |p: f64| delayed(Probability::clamped(p), n).get();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Fewest samples of an adaptive series, unless the user's own maximum is smaller (EMP section 4.6 finds 10 sufficient).
 pub const FLOOR: u32 = 10;
 
-/// Whether to go on with a series.
+/// Whether to continue a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {

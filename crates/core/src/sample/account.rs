@@ -68,7 +68,7 @@ pub struct Ledger {
     pub woken: Share,
     /// Who had the CPU meanwhile, as far as it was not idle; within the two above.
     pub preemptors: Vec<Preemptor>,
-    /// Asleep, by the system call ([`asleep`] tells its kind).
+    /// Asleep, by the system call ([`asleep`] gives its kind).
     pub blocked: BTreeMap<String, Share>,
 }
 
@@ -93,7 +93,7 @@ impl Ledger {
         self.preempted.time + self.woken.time
     }
 
-    /// Runnable without a CPU, and nobody in particular had it.
+    /// Runnable without a CPU, while no known task had it.
     pub fn unnamed_wait(&self) -> Nanos {
         self.waited() - self.preemptors.iter().map(|p| p.share.time).sum()
     }
@@ -139,7 +139,7 @@ impl Account {
         (self.lost > 0).then(lost)
     }
 
-    /// Time on CPUs of all tasks as traced, without what the scheduler leaves out of its own account.
+    /// Time on CPUs of all tasks as traced, without what the scheduler does not count.
     pub fn traced_runtime(&self) -> Nanos {
         let part = |l: &Ledger| {
             let stolen = if self.stolen_charged { Nanos::ZERO } else { l.stolen() };

@@ -24,7 +24,7 @@ pub struct Stamp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Fills the caches; recorded, not counted (EMP section 4: the first measurement is thrown out).
+    /// Fills the caches; recorded, not counted (EMP section 4: the first measurement is discarded).
     Warmup,
     /// Counts.
     Counted,
@@ -49,7 +49,7 @@ pub enum Outcome {
         /// The limit.
         limit: Nanos,
     },
-    /// It stopped (SIGSTOP, SIGTTIN, …) and nobody continued it; tare ended it.
+    /// It stopped (SIGSTOP, SIGTTIN, …) and no process continued it; tare killed it.
     Stopped {
         /// Number of the signal that stopped it.
         signal: i32,
@@ -74,7 +74,7 @@ impl Outcome {
         matches!(self, Outcome::Exited { code: 0 })
     }
 
-    /// The status as a shell gives it: 128 + n for signal n; `None` if it never ran to an end of its own.
+    /// The status as a shell gives it: 128 + n for signal n; `None` if it never ended by itself.
     pub fn shell_code(&self) -> Option<i32> {
         match self {
             Outcome::Exited { code } => Some(*code),
@@ -207,7 +207,7 @@ impl Sample {
 }
 
 impl Sample {
-    /// Net time: PT less what the kernel charged to the program though it was not the program's.
+    /// Net time: PT minus interrupt, softirq and steal time charged to the program.
     pub fn net_time(&self) -> Result<Nanos, Absent> {
         let pt = self.process_time()?;
         let account = self.account.as_result().map_err(Clone::clone)?;

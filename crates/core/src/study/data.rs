@@ -27,18 +27,18 @@ pub enum Preset {
     Paper,
 }
 
-/// One thing to measure. The order of cells mixes what is compared, so that a drift of the machine meets all of it.
+/// One thing to measure. The order of cells mixes what is compared, so that a drift of the machine affects all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cell", rename_all = "snake_case")]
 pub enum Cell {
-    /// K-best of a computation of about so many ns.
+    /// K-best of a computation of about this many ns.
     Kbest {
         /// Active processes on the CPU, the measured one included.
         load: u32,
         /// Wanted length, ns.
         length: f64,
     },
-    /// CPU time of a computation of about so many ns, counted in several ways.
+    /// CPU time of a computation of about this many ns, counted in several ways.
     Interval {
         /// As above.
         load: u32,

@@ -296,7 +296,7 @@ pub fn equal_calls(parts: &[Part]) -> Option<EqualCalls> {
 pub struct StudyReport {
     /// Cells that were measured.
     pub measured: usize,
-    /// What the expected times rest on; `None` without any line.
+    /// What the expected times are based on; `None` without any line.
     pub line_error: Option<LineError>,
     /// What was found.
     pub results: Results,
@@ -455,7 +455,7 @@ mod tests {
     #[test]
     fn k_decides_how_many_trials_are_used() {
         let parts = [part(1, &[5_500_000, 5_010_000, 5_010_001, 5_010_002], 5_000_000)];
-        // It took longer than its CPU time, which one trial alone tells.
+        // It took longer than its CPU time, which one trial alone shows.
         assert_eq!(kbest_errors(&parts, look(1))[0].refused, 1);
         let one = &kbest_errors(&parts, Look { as_the_book: true, ..look(1) })[0];
         assert!((one.median.unwrap() - 0.1).abs() < 1e-9 && one.trials == Some(1.0) && one.converged == 1);
@@ -465,7 +465,7 @@ mod tests {
         assert_eq!((five.converged, five.trials), (0, Some(4.0)));
         let few = &kbest_errors(&parts, Look { most: 2, as_the_book: true, ..look(2) })[0];
         assert_eq!((few.trials, few.converged), (Some(2.0), 0));
-        // One interrupt in 5 ms for certain: 10 µs less.
+        // Certainly one interrupt in 5 ms: 10 µs less.
         let less = &kbest_errors(&parts, Look { compensated: true, ..look(3) })[0];
         assert!(less.median.unwrap().abs() < 1e-9);
         assert!(kbest_errors(&parts, Look { clock: Kind::ThreadCpu, ..look(3) }).is_empty());

@@ -1,5 +1,5 @@
-//! What the inactive periods of an activity trace were, by the kernel's own record of that time (CS:APP 9.1.2, which could
-//! only tell by period and length).
+//! What the inactive periods of an activity trace were, by the recorded kernel events of that time (CS:APP 9.1.2 had
+//! only period and length).
 //!
 //! The trace is in cycles of the counter, the record in CLOCK_MONOTONIC; readings of both at the same moments, before,
 //! after and during the trace, map one to the other, linearly between neighbours.
@@ -64,9 +64,9 @@ pub struct Recording {
     pub until: Nanos,
     /// Records that were lost.
     pub lost: u64,
-    /// Switches that the kernel did not tell of, and that were found later.
+    /// Switches that the kernel did not report, and that were found later.
     pub late: u64,
-    /// Interrupts that the kernel does not tell of.
+    /// Interrupts that the kernel does not report.
     pub missing: Vec<String>,
     /// The thread that made the trace.
     pub own: i32,
@@ -164,13 +164,14 @@ pub struct Explained {
     pub outside: u32,
     /// Records that were lost, at the end.
     pub lost: u64,
-    /// Switches that the kernel did not tell of, and that were found by what came after.
+    /// Switches that the kernel did not report, and that were found by later events.
     pub late: u64,
-    /// Switches away from the thread that the kernel counted and did not tell of. Periods without an event may be theirs.
+    /// Switches away from the thread that the kernel counted but did not report. Periods without an event may be
+    /// theirs.
     pub unreported: Option<u64>,
     /// Page faults of the thread, which are no event here. Periods without an event may be theirs.
     pub faults: Option<u64>,
-    /// Interrupts that this kernel does not tell of.
+    /// Interrupts that this kernel does not report.
     pub missing: Vec<String>,
     /// The tick by the timer's interrupts, if they are regular.
     pub tick: Option<Tick>,
@@ -189,7 +190,7 @@ impl Explained {
     }
 }
 
-/// So many times as long as usual may be the time around what the kernel tells, before it is the hypervisor's.
+/// The time around the reported events may be this many times as long as usual before it counts as the hypervisor's.
 const UNUSUAL: f64 = 10.0;
 
 /// Says what each inactive period was.
@@ -341,8 +342,8 @@ fn meet(gap: &Gap, members: &[usize], events: &[TraceEvent]) -> GapContents {
     }
 }
 
-/// A gap most of which the kernel tells nothing of, and far more than usual, was the hypervisor's: what it met there had
-/// waited for its end. What is usual is the way into the kernel and back, which a hypervisor makes longer.
+/// A gap most of which the kernel does not report, and far more than usual, was the hypervisor's: the events in it had
+/// waited for its end. Usual is the entry and exit overhead, which a hypervisor makes longer.
 fn find_unusual(gaps: &[Gap], met: &mut [GapContents]) {
     let beyond = |(gap, met): (&Gap, &GapContents)| gap.duration.saturating_sub(met.reported) as f64;
     let reported = |met: &GapContents| !matches!(met.reason, Reason::NoEvent | Reason::Unknown) && met.complete;
@@ -572,7 +573,8 @@ mod tests {
         assert_eq!(reasons(&explain(&t, &r, &pairs()).unwrap()), [&Reason::Unknown, &Reason::Unknown]);
     }
 
-    /// Nearly all of the time is another's, so that the gaps show a tick now and then; the kernel tells of each.
+    /// Nearly all of the time belongs to another process, so the gaps show a tick now and then; the kernel reports
+    /// each.
     #[test]
     fn a_mostly_preempted_trace_has_its_tick() {
         let period = 8_000_000; // 4 ms
@@ -600,7 +602,7 @@ mod tests {
     #[test]
     fn clocks_are_mapped_between_neighbours() {
         let pair = |cycles: f64, ns: i64, within: i64| Pair { cycles, clock: Nanos(ns), within: Nanos(within) };
-        // One that was interrupted is left out, unless it is at an end.
+        // A pair that was interrupted is omitted, unless it is the first or last.
         let map = ClockMap::new(&[
             pair(0.0, 100, 30),
             pair(200.0, 200, 40),

@@ -1,6 +1,7 @@
 //! What the kernel did on a CPU, in the order of time: interrupts, softirqs and tasks by name, with beginning and end.
 //!
-//! The kernel tells where each begins and ends ([`Edge`]); [`pair`] makes [`Event`]s of them. Times are CLOCK_MONOTONIC.
+//! The kernel reports where each begins and ends ([`Edge`]); [`pair`] makes [`Event`]s of them. Times are
+//! CLOCK_MONOTONIC.
 
 use crate::base::name::Name;
 use crate::base::units::Nanos;
@@ -60,7 +61,7 @@ pub enum Edge {
     Switch {
         /// Which.
         to: What,
-        /// It got the CPU some time before, and the kernel did not tell of it.
+        /// It got the CPU some time before, and the kernel did not report it.
         late: bool,
     },
 }
@@ -73,9 +74,9 @@ pub struct Event {
     pub what: What,
     /// When it began.
     pub start: Nanos,
-    /// When it ended; what had begun within it has ended, too.
+    /// When it ended; what had started within it has ended, too.
     pub end: Nanos,
-    /// From beginning to end, less what came over it: of a softirq the interrupts, of a task both.
+    /// Self time: from beginning to end, excluding nested interruptions (of a softirq the interrupts, of a task both).
     pub own: Nanos,
     /// Both ends were reported. If not, it began earlier or ended later than is said: the recording began or ended within
     /// it, or the kernel left a switch out.
@@ -93,7 +94,7 @@ pub struct Stolen {
     pub time: Nanos,
 }
 
-/// One that has begun.
+/// An event that has started.
 struct Open {
     what: What,
     start: Nanos,
@@ -119,7 +120,7 @@ impl Open {
     }
 }
 
-/// What has begun and not ended: a task below, interrupts and softirqs above it, the innermost last.
+/// What has started and not ended: a task below, interrupts and softirqs above it, the innermost last.
 #[derive(Default)]
 struct Stack {
     task: Option<Open>,
@@ -128,7 +129,7 @@ struct Stack {
 }
 
 impl Stack {
-    /// Ends the innermost; what it took is none of what is around it.
+    /// Ends the innermost; its time is not part of the event around it.
     fn end_innermost(&mut self, at: Nanos, complete: bool) {
         let Some(open) = self.over.pop() else { return };
         let whole = at - open.start;

@@ -27,7 +27,7 @@ pub enum EntryKind {
     Preempted,
     /// Runnable, but another task of the program had the CPU.
     Own,
-    /// Runnable, and nobody in particular had the CPU.
+    /// Runnable, while no known task had the CPU.
     Waiting,
     /// Asleep in this system call.
     Blocked,

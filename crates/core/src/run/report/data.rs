@@ -37,7 +37,7 @@ pub struct MeasureReport {
     pub discarded_by_cutoff: u32,
     /// Discarded by standard deviations (check 2).
     pub discarded_by_sigma: u32,
-    /// What is left.
+    /// Retained samples.
     pub retained: u32,
     /// Mean; PT's is *the* execution time (EMP step 4).
     pub mean: f64,
@@ -117,7 +117,7 @@ pub struct SurvivorSummary {
 pub struct Difference {
     /// ET less PT; negative for parallel programs.
     pub gross_less_pt: Reading<f64>,
-    /// CPU time of all daemons (tare left out).
+    /// CPU time of all daemons (without tare).
     pub daemons: Reading<f64>,
     /// CPU time of tare itself, between the stamps.
     pub tare: f64,
@@ -155,7 +155,7 @@ pub struct SeriesReport {
     pub pt: Reading<MeasureReport>,
     /// Elapsed time.
     pub et: Reading<MeasureReport>,
-    /// Net time: PT less what the kernel charged to the program though it was not the program's.
+    /// Net time: PT minus interrupt, softirq and steal time charged to the program.
     pub net: Reading<MeasureReport>,
     /// What was discarded and why.
     pub discards: Vec<Discard>,

@@ -73,7 +73,7 @@ pub enum RemarkKind {
     },
     /// Programs that are compared ran one after the other.
     Sequential,
-    /// They did, each after its own setup command, as a setup may undo another's.
+    /// They did, each after its setup command, because one setup may undo another's.
     SequentialForSetups,
     /// A shell starts in each sample, as part of its time.
     Shell {
@@ -103,7 +103,7 @@ pub enum RemarkKind {
         failed: u64,
         /// Of these: count, as the user accepts them.
         accepted: u64,
-        /// Of so many counted samples.
+        /// Number of counted samples.
         of: u64,
         /// What happened in the first.
         first: Outcome,
@@ -112,7 +112,7 @@ pub enum RemarkKind {
     NoProcessTime {
         /// How many.
         missing: u64,
-        /// Of so many.
+        /// The total.
         of: u64,
         /// Why, of the first.
         why: Absent,
@@ -123,7 +123,7 @@ pub enum RemarkKind {
         measure: Measure,
         /// Retained.
         retained: u32,
-        /// Of so many.
+        /// The total.
         of: u32,
     },
     /// A time has no value in any sample that counts.
@@ -153,9 +153,9 @@ pub enum RemarkKind {
     },
     /// Lists of daemons may lack some.
     DaemonsIncomplete {
-        /// In so many samples.
+        /// Samples concerned.
         samples: u32,
-        /// Of so many.
+        /// The total.
         of: u64,
         /// Why, of the first.
         why: String,
@@ -177,9 +177,9 @@ pub enum RemarkKind {
     },
     /// Accounts are not complete; such samples have no net time.
     AccountIncomplete {
-        /// In so many samples.
+        /// Samples concerned.
         samples: u32,
-        /// Of so many.
+        /// The total.
         of: u32,
         /// Why, of the first.
         why: String,
@@ -210,7 +210,7 @@ pub enum RemarkKind {
 }
 
 impl Remark {
-    /// A warning, which limits what the figures are worth, or mere information.
+    /// Whether it is a warning, which limits how reliable the figures are, or information.
     pub fn warning(&self) -> bool {
         use RemarkKind as K;
         match &self.kind {

@@ -17,7 +17,7 @@ use crate::sample::data::{Outcome, Sample};
 use crate::statistics::intervals::FEWEST;
 use crate::statistics::series::Values;
 
-/// Elapsed time above so many times process time is remarked upon.
+/// Elapsed time above this many times the process time gives a remark.
 const FAR_ABOVE: f64 = 1.5;
 /// Share of the gross that may be unattributed without a remark.
 const UNATTRIBUTED: f64 = 0.001;

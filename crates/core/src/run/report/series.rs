@@ -207,7 +207,7 @@ fn daemons<'a>(good: &[&'a Sample], names: &mut Names<'a>) -> Vec<DaemonSummary>
     all
 }
 
-/// Samples whose daemons are not all known, with the first reason; nothing if nobody wanted to know them.
+/// Samples whose daemons are not all known, with the first reason; nothing if they were not recorded.
 fn incomplete(run: &Run, good: &[&Sample]) -> Option<(u32, String)> {
     let gap = |s: &&Sample| match &s.daemons {
         Reading::Value(d) => d.incomplete.clone(),
