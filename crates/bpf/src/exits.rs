@@ -25,7 +25,7 @@ pub struct ExitRecord {
     pub pid: i32,
     /// Parent process.
     pub ppid: i32,
-    /// No thread of the process is left.
+    /// It was the last thread of the process.
     pub last: bool,
     /// A kernel thread.
     pub kernel: bool,

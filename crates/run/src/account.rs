@@ -243,7 +243,7 @@ fn ledger(r: &Record, class: usize, architecture: &str, names: &InterruptNames) 
     }
 }
 
-/// Whether a hypervisor says so; else there is nobody to steal.
+/// Whether the CPU reports a hypervisor; without one there is no steal time.
 fn is_guest() -> bool {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = info.lines().find(|l| l.starts_with("flags"));

@@ -181,8 +181,8 @@ impl ExitSource {
         Ok(())
     }
 
-    /// Forgets what was received so far, but nothing that has come since, and not the ends of processes that `alive` says were
-    /// in the image before which they were received: what these used after it belongs to what follows.
+    /// Drops what was received so far, but nothing that has come since, and not the ends of processes that `alive` says
+    /// were in the snapshot before which they were received: what these used after it belongs to what follows.
     pub fn forget(&mut self, alive: &dyn Fn(i32, Option<u64>) -> bool) {
         let ticks = |r: &ExitRecord| Began::Boot(r.start).start_ticks();
         let ended: HashSet<(i32, Nanos)> = self.tasks.iter().filter(|r| r.last).map(|r| (r.pid, r.start)).collect();
@@ -221,7 +221,7 @@ impl ExitSource {
         }
     }
 
-    /// Largest peak memory among the processes of `tree`, bytes; only taskstats tells.
+    /// Largest peak memory among the processes of `tree`, bytes; only taskstats reports it.
     pub fn peak_memory(&self, tree: &HashSet<i32>) -> Result<u64, Absent> {
         if let Err(absent) = &self.listener {
             return Err(absent.clone());

@@ -24,7 +24,7 @@ fn difference(after: CpuTime, before: CpuTime) -> CpuTime {
 }
 
 impl PtCollector {
-    /// Probes the sources, best first. `keep`: what outlives the program is left running. `sees_exits`: taskstats exit
+    /// Probes the sources, best first. `keep`: leftover processes are left running. `sees_exits`: taskstats exit
     /// records are received. `only`: use no better source than this one.
     pub fn probe(keep: bool, sees_exits: bool, only: Option<PtSource>) -> PtCollector {
         let mut notes = Vec::new();
@@ -73,7 +73,7 @@ impl PtCollector {
         self.leaf.as_ref().map(Leaf::as_fd)
     }
 
-    /// The leaf, to look into and to end what is in it.
+    /// The leaf, to read it and to kill what is in it.
     pub fn leaf(&self) -> Option<&Leaf> {
         self.leaf.as_ref()
     }
@@ -141,7 +141,7 @@ fn stable(leaf: &Leaf) -> Result<CpuTime, SysError> {
     Ok(last)
 }
 
-/// As [`stable`], over 20 µs: what ran in the leaf just before the sample may still be on its way out on another CPU.
+/// As [`stable`], over 20 µs: what ran in the leaf just before the sample may still be ending on another CPU.
 fn settled(leaf: &Leaf) -> Result<CpuTime, SysError> {
     let mut last = leaf.cpu_time()?;
     for _ in 0..50 {

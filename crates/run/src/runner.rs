@@ -11,7 +11,7 @@ use tarebench_core::run::stopping::{Decision, decide};
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 use tarebench_core::statistics::series::Values;
 
-/// What the caller is told while a run goes on; never inside a sample.
+/// What is reported to the caller during a run; never inside a sample.
 pub enum Event<'a> {
     /// A sample is about to start.
     Starting {
@@ -75,7 +75,7 @@ struct Progress {
     set_up: bool,
     cleaned_up: bool,
     failed: bool,
-    /// Its time is over, or it is precise; the others go on.
+    /// Its time is over, or it is precise; the others continue.
     enough: bool,
     counted: u32,
     /// PT, or ET where there is none, of the counted successes, ns.
@@ -88,7 +88,7 @@ enum Flow {
 }
 
 impl Runner<'_> {
-    /// Runs what is left of the plan, given the samples that there are already.
+    /// Runs the rest of the plan, given the samples that there are already.
     pub fn run(&mut self, done: &[Sample], sink: &mut Sink<'_>, watch: &mut dyn FnMut(Event<'_>)) -> Ending {
         let mut session = Session {
             plan: self.plan,
@@ -173,7 +173,7 @@ impl Session<'_, '_> {
         (if self.plan.order == Order::Sequential { slot.series } else { 0 }, slot.index)
     }
 
-    /// Whether no further round is to be begun.
+    /// Whether no new round is to be started.
     fn enough(&self, slot: Slot, elapsed: Nanos) -> bool {
         let sequential = self.plan.order == Order::Sequential;
         let budget = self
@@ -186,7 +186,7 @@ impl Session<'_, '_> {
         if matches!(self.plan.runs, RunCount::Fixed(_)) {
             return false;
         }
-        // All go on until all are precise: programs are compared by the same number of rounds.
+        // All continue until all are precise: programs are compared by the same number of rounds.
         let concerned = |i: usize, p: &Progress| !p.failed && (!sequential || i == slot.series as usize);
         let all = self.progress.iter().enumerate();
         let mut concerned = all.filter(|(i, p)| concerned(*i, p)).map(|(_, p)| p).peekable();

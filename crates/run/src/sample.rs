@@ -1,4 +1,4 @@
-//! One sample: image, clocks, start, wait, clocks, image, difference (EMP figure 6).
+//! One sample: snapshot, clocks, start, wait, clocks, snapshot, difference (EMP figure 6).
 
 use crate::RunError;
 use crate::account::AccountCollector;
@@ -26,7 +26,7 @@ use tarebench_sys::{SysError, clock, guard, pidfd, process, wait};
 pub struct Collectors {
     /// Process times.
     pub pt: PtCollector,
-    /// Daemons; absent if no images are taken.
+    /// Daemons; absent if no snapshots are taken.
     pub daemons: Reading<DaemonCollector>,
     /// Accounts; absent if none are wanted.
     pub account: Reading<AccountCollector>,
@@ -197,7 +197,7 @@ fn steal() -> Result<Nanos, Absent> {
     read.map_err(|e| e.absent("a readable /proc/stat"))
 }
 
-/// The image after and the difference; who of the tree is alive.
+/// The snapshot after and the difference; who of the tree is alive.
 #[allow(clippy::type_complexity)]
 fn observe(
     daemons: &mut Reading<DaemonCollector>,
@@ -256,12 +256,12 @@ fn end_leaf(leaf: &Leaf, force: bool) {
         let _ = leaf.kill_all();
     } else {
         leaf.signal_all(SIGTERM);
-        // A stopped process acts on SIGTERM only when it goes on.
+        // A stopped process acts on SIGTERM only when it continues.
         leaf.signal_all(SIGCONT);
     }
 }
 
-/// The program's tree as seen through parents, for machines where it has no cgroup of its own.
+/// The program's tree as seen through parents, for machines where it has no separate cgroup.
 struct Tree {
     /// Children that tare had before.
     outsiders: HashSet<i32>,

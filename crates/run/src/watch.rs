@@ -11,7 +11,7 @@ use tarebench_core::sample::daemons::Daemons;
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
-/// Part of a CPU that the images may take.
+/// Share of a CPU that the snapshots may take.
 const SHARE: f64 = 0.0005;
 /// Shortest slice.
 const SHORTEST: Nanos = Nanos(1_000_000_000);
@@ -35,17 +35,17 @@ impl Watcher {
         Ok(Watcher { collector: DaemonCollector::open(&KernelTypes::read())? })
     }
 
-    /// Whether processes that begin and end between two images are seen.
+    /// Whether processes that begin and end between two snapshots are seen.
     pub fn sees_exits(&self) -> bool {
         self.collector.sees_exits()
     }
 
-    /// The slice that costs no more than 0.05% of one CPU, as far as images go, and is not below a second.
+    /// The slice that costs no more than 0.05% of one CPU, for the snapshots, and is not below a second.
     ///
     /// # Errors
     /// If the processes cannot be listed.
     pub fn affordable(&mut self) -> Result<Nanos, RunError> {
-        // The first image looks at every process, the later ones only at those that ran.
+        // The first snapshot reads every process, the later ones only those that ran.
         self.collector.arm()?;
         let cost = |collector: &mut DaemonCollector| {
             let before = clock::own_cpu();
@@ -61,7 +61,7 @@ impl Watcher {
         Ok(Nanos(SHORTEST.0.saturating_mul(whole.max(1))))
     }
 
-    /// Records for so long, in slices of `interval`. `watch` is told the time recorded, whenever some of it is kept.
+    /// Records for this time, in slices of `interval`. `watch` gets the time recorded, whenever some of it is stored.
     pub fn record(
         &mut self,
         length: Nanos,

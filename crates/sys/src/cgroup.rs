@@ -145,7 +145,7 @@ impl Leaf {
             if left.is_empty() {
                 return Ok(());
             }
-            // cgroup.kill is there since Linux 5.14; before that, by pid until none is left.
+            // cgroup.kill is there since Linux 5.14; before that, by pid until there is none.
             let killed = OpenOptions::new().write(true).open(&kill).and_then(|mut f| f.write_all(b"1"));
             if killed.is_err() {
                 self.signal_each(&left, libc::SIGKILL);
@@ -213,7 +213,7 @@ fn try_lock(folder: &File) -> bool {
     unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
-/// Ends and removes what a killed tare left behind; kept leaves only when they are empty.
+/// Ends and removes leftovers of a killed tare; kept leaves only when they are empty.
 fn remove_stale(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };
     for entry in entries.flatten() {

@@ -46,7 +46,7 @@ pub fn thread_cpu() -> Nanos {
 /// CPU time of any process, threads that have ended included: the scheduler's exact account, to the nanosecond.
 ///
 /// `None` if there is no such process (or the clock is denied). Needs no privilege. The clock's number is the
-/// kernel ABI that clock_getcpuclockid(3) rests on: `~pid << 3 | CPUCLOCK_SCHED`.
+/// kernel ABI that clock_getcpuclockid(3) is based on: `~pid << 3 | CPUCLOCK_SCHED`.
 pub fn process_cpu(pid: i32) -> Option<Nanos> {
     const CPUCLOCK_SCHED: i32 = 2;
     gettime((!pid).wrapping_shl(3) | CPUCLOCK_SCHED)
@@ -117,7 +117,8 @@ pub fn stamp_after() -> Stamp {
 /// If there is no cycle counter, or it did not advance.
 pub fn cycle_counter_hz(span: Nanos) -> SysResult<f64> {
     let read = || {
-        // The pair with the least time around the counter's reading, of five: an interrupt between the two is left out.
+        // The pair with the shortest time around the counter's reading, of five: it excludes an interrupt between the
+        // two.
         (0..5)
             .filter_map(|_| {
                 let a = monotonic_raw();

@@ -38,7 +38,7 @@ pub struct Limits {
 }
 
 /// Writes `0` to files (`cgroup.freeze`) when this process ends without [`Guard::dismiss`], by SIGKILL too, or is stopped, or
-/// takes no sample for too long: a process of its own waits for the end of a pipe that only this one holds.
+/// takes no sample for too long: a separate process waits for the end of a pipe that only this one holds.
 #[derive(Debug)]
 pub struct Guard {
     pipe: Option<File>,
@@ -163,7 +163,7 @@ impl Guard {
         if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
             return Err(SysError::last("make a pipe"));
         }
-        // SAFETY: both were just made and belong to nobody else.
+        // SAFETY: both were just made and have no other owner.
         let (read, write) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
         let needs = Needs {
             read,
@@ -220,8 +220,8 @@ impl Needs {
         kept
     }
 
-    /// Two forks: the guard becomes a child of init, so that a measurement, which ends what a program leaves behind among
-    /// its own children, does not see it.
+    /// Two forks: the guard becomes a child of init, so that a measurement, which kills leftover processes of a program
+    /// among its own children, does not see it.
     fn start(&self) -> SysResult<()> {
         const NO_CGROUP: i32 = 2;
         let kept = self.kept();
@@ -269,7 +269,7 @@ impl Needs {
         unsafe {
             libc::setsid();
             libc::prctl(libc::PR_SET_NAME, c"tare-guard".as_ptr());
-            // Nobody's Ctrl-C ends it, and it holds open nothing but what it needs: no lock, no terminal, no pipe.
+            // Nobody's Ctrl-C ends it, and it holds open only what it needs: no lock, no terminal, no pipe.
             let mut all: libc::sigset_t = std::mem::zeroed();
             libc::sigfillset(&mut all);
             libc::sigprocmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());

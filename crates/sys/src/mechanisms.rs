@@ -28,7 +28,8 @@ struct Reader<'a> {
     read: Box<dyn FnMut() -> Option<u64> + 'a>,
 }
 
-/// For how long the scheduler wants to let each process run, ns, where debugfs tells it (`sched/base_slice_ns`): to root, mostly.
+/// The scheduler's time slice for each process, ns, where debugfs shows it (`sched/base_slice_ns`): mostly only to
+/// root.
 pub fn base_slice(root: &Path) -> Option<f64> {
     crate::procfs::read_text_below(root, "sys/kernel/debug/sched/base_slice_ns").ok()?.trim().parse().ok()
 }

@@ -86,7 +86,7 @@ impl TaskClock {
 /// Hardware counts of the programs that this process starts, from their exec on, with all their descendants.
 ///
 /// Four events, as inherited ones cannot be read as a group before Linux 6.13; where there are fewer counters than
-/// events, the kernel takes turns, and the counts are scaled by how long each was counted.
+/// events, the kernel multiplexes them, and the counts are scaled by how long each was counted.
 pub struct Counters {
     files: [std::fs::File; 4],
 }
@@ -268,7 +268,7 @@ impl CoreCycles {
             let count = index.checked_sub(1).map(|i| unsafe { rdpmc(i) });
             compiler_fence(Ordering::SeqCst);
             if self.field::<u32>(8) == lock {
-                // The counter has so many bits, and a sign.
+                // The counter has `width` bits, and a sign.
                 let unused = 64_u32.saturating_sub(u32::from(width)).min(63);
                 return count.map(|c| offset.wrapping_add((c << unused) as i64 >> unused) as u64);
             }

@@ -111,7 +111,7 @@ pub struct InterruptLine {
     pub count: u64,
 }
 
-/// The lines of `/proc/interrupts`; those that are not understood are left out.
+/// The lines of `/proc/interrupts`; those that are not understood are omitted.
 pub fn parse_interrupts(data: &[u8]) -> Vec<InterruptLine> {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.lines();

@@ -1,8 +1,9 @@
-//! An image of all processes: who there is, and how much CPU time each has used so far.
+//! A snapshot of all processes: which there are, and how much CPU time each has used so far.
 //!
 //! The CPU time comes from each process's CPU clock (one clock_gettime(2) without privilege, exact to the nanosecond,
 //! threads that have ended included). Names and start times are read only for processes that are new or whose
-//! clock has moved since the last image: an idle process costs one call. So does a pid that was reused: its clock differs.
+//! clock has moved since the last snapshot: an idle process costs one call. So does a pid that was reused: its clock
+//! differs.
 
 use crate::procfs::{Comm, Stat, parse_int, parse_schedstat, parse_stat};
 use crate::taskstats::Query;
@@ -13,7 +14,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use tarebench_core::base::units::Nanos;
 
-/// One process in an image.
+/// One process in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Process id.
@@ -57,7 +58,7 @@ enum CpuSource {
     Schedstat,
 }
 
-/// Makes images.
+/// Takes snapshots.
 pub struct SnapshotReader {
     proc_path: PathBuf,
     proc: File,
@@ -105,10 +106,10 @@ impl SnapshotReader {
         self.source == CpuSource::Schedstat || self.proc_path.join("1/stat").exists()
     }
 
-    /// Makes an image.
+    /// Takes a snapshot.
     ///
     /// # Errors
-    /// If `/proc` cannot be listed; single processes that vanish meanwhile are left out.
+    /// If `/proc` cannot be listed; single processes that vanish meanwhile are omitted.
     pub fn capture(&mut self) -> SysResult<Snapshot> {
         let began = clock::monotonic();
         self.list_pids()?;

@@ -1,8 +1,8 @@
-//! Starting a program: a vfork-class clone3(2) that does nothing but what was asked.
+//! Starting a program: a vfork-class clone3(2) that does only what was asked.
 //!
 //! glibc's posix_spawn cannot place a child in a cgroup (before 2.39), set CPUs or give a pidfd, and resets every signal
 //! one by one; a clone of our own is faster and does all of it. The child shares the parent's memory and the
-//! parent sleeps until the exec, as with vfork; the child runs on a stack of its own and makes raw system calls only.
+//! parent sleeps until the exec, as with vfork; the child runs on a separate stack and makes only raw system calls.
 
 use crate::cpu::{self, CpuSet};
 use crate::signals::Signals;
@@ -151,7 +151,7 @@ impl Launch {
     ///
     /// Where the kernel places a new process, another one may be running: beside one busy process on two CPUs, one start in
     /// ten waited for 6 to 14 ms. Until exec both threads are confined to this CPU; the child then undoes that for both.
-    /// Nothing is done where the child has CPUs of its own, or if the system refuses.
+    /// Nothing is done where the child has separate CPUs, or if the system refuses.
     pub fn start_here(&mut self) {
         if self.cpus.is_some() {
             return;
@@ -194,7 +194,7 @@ impl Launch {
         self.identity = Some(identity);
     }
 
-    /// Puts it into a process group of its own, so that a Ctrl-C on the terminal reaches tare alone.
+    /// Puts it into a separate process group, so that a Ctrl-C on the terminal reaches tare alone.
     pub fn own_group(&mut self) {
         self.own_group = true;
     }
@@ -320,7 +320,7 @@ const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
 const HANDLED: [libc::c_int; 7] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGCHLD, libc::SIGSEGV, libc::SIGBUS];
 
-/// Starts the program; returns when it has begun to execute (or could not).
+/// Starts the program; returns when it has started to execute (or could not).
 ///
 /// With `cgroup` (a folder of the v2 hierarchy) the program is born into it. Signals are as before
 /// [`Signals::install`]; SIGPIPE, which Rust programs ignore, is back at its default.

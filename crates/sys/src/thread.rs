@@ -17,7 +17,7 @@ pub struct Usage {
     pub waits: u64,
 }
 
-/// Reads them: two system calls, about a microsecond. `None` if the kernel does not tell.
+/// Reads them: two system calls, about a microsecond. `None` if the kernel does not report it.
 pub fn usage() -> Option<Usage> {
     // SAFETY: all-zero is a valid rusage, and it is valid for writing.
     let u = unsafe {

@@ -148,7 +148,7 @@ pub fn reap(pid: i32, block: bool) -> SysResult<Option<Reaped>> {
     }
 }
 
-/// Takes away what reaping left behind, so that the next wait sleeps.
+/// Drains the signals that reaping left pending, so that the next wait sleeps.
 pub fn settle(signals: &Signals) {
     signals.drop_pending_child();
 }

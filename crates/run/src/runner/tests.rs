@@ -25,7 +25,7 @@ struct Script {
     elapsed: Option<fn(Slot) -> i64>,
 }
 
-/// Takes no sample: notes what it is asked for, and lets its clock go on.
+/// Takes no sample: notes what it is asked for, and advances its clock.
 struct Fake<'a> {
     script: &'a Script,
     log: Vec<String>,
@@ -160,7 +160,7 @@ impl Ran {
     }
 }
 
-/// Runs what is left of a plan; the sink takes so many samples.
+/// Runs the rest of a plan; the sink takes `room` samples.
 fn run_from(plan: &Plan, script: &Script, done: &[Sample], room: usize) -> Ran {
     let mut fake = Fake { script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
     let (mut kept, mut warnings, mut starting) = (Vec::new(), Vec::new(), Vec::new());
@@ -376,7 +376,7 @@ proptest! {
         let mut both: Vec<Slot> = prefix.iter().map(super::slot_of).filter(|s| s.phase == Phase::Counted).collect();
         both.extend(resumed.counted());
         prop_assert_eq!(both, whole.counted());
-        // Positions go on, and no warm-up is repeated under the same number.
+        // Positions continue, and no warm-up is repeated under the same number.
         let slots: std::collections::HashSet<Slot> = prefix.iter().chain(&resumed.kept).map(super::slot_of).collect();
         prop_assert_eq!(slots.len(), prefix.len() + resumed.kept.len());
         let ascending = prefix.iter().chain(&resumed.kept).map(|s| s.seq).collect::<Vec<_>>();
