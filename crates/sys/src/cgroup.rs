@@ -206,8 +206,8 @@ fn owner_alive(name: &str) -> Option<bool> {
     Some(stat.and_then(|s| parse_stat(&s)).is_some_and(|s| s.start_ticks == start))
 }
 
-/// Locks a leaf for as long as the file is open. Only this tells its owner's life across pid namespaces, where the pid in
-/// its name means nothing, or somebody else.
+/// Locks a leaf for as long as the file is open. Across pid namespaces only this shows whether its owner is alive: there
+/// the pid in its name means nothing, or another process.
 fn try_lock(folder: &File) -> bool {
     // SAFETY: a valid descriptor.
     unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }

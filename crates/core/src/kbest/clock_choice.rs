@@ -1,7 +1,7 @@
 //! Which clock, and how to use it, for a piece of code, given its expected duration and the number of active processes
-//! on its CPU:
-//! the book's protocol (CS:APP section 9.6) with what is true of current kernels. The kernel charges a process to the
-//! nanosecond now, not by ticks, so its CPU time serves from about a millisecond on, where the book wanted a second.
+//! on its CPU: the book's protocol (CS:APP section 9.6) with what is true of current kernels. The kernel charges a
+//! process to the nanosecond now, not by ticks, so its CPU time serves from about a millisecond on, where the book
+//! wanted a second.
 
 use crate::kbest::clocks::{Clocks, Kind};
 use crate::kbest::scheme::chance_undisturbed;

@@ -2,10 +2,8 @@
 //! trials is nearest to the truth, and K of them that agree show that it was no accident.
 //!
 //! It is a floor, not an average: it has no confidence interval. And agreement proves less than it seems: on a machine
-//! with two
-//! speeds, three trials in a row are of the slower one with a probability of 34% if that has 70% of the time.
-//! [`Parameters::least`] is
-//! the remedy: with at least 11 trials the probability is 2%.
+//! with two speeds, three trials in a row are of the slower one with a probability of 34% if that has 70% of the time.
+//! [`Parameters::least`] is the remedy: with at least 11 trials the probability is 2%.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,12 @@
 //! How far E[max of n] may be from what was measured: a bootstrap that draws blocks of successive phases.
 //!
 //! Phases are not independent: a tick comes once in a number of them, a daemon delays several in a row, a clock drifts.
-//! Drawn
-//! one by one they would be. So the measurement is cut into 100 blocks of equal length, and whole blocks are drawn. A block
-//! must be longer than what ties its phases together, or the interval is wrong: too wide for ticks (a block either has one or
-//! has none, where in truth they come evenly), too narrow for bursts. So blocks should be as long as can be, and what limits
-//! them is only that the spread of blocks must be known from their number: 100 give it to 7%. (The lengths that theory gives
-//! for the smallest error, of the order of m^(1/3), are 100 phases of a million: at a grain of 1 µs, far less than the
-//! period of a
-//! tick of 250 Hz. A hundredth is 10 ms.)
+//! Drawn one by one they would be. So the measurement is cut into 100 blocks of equal length, and whole blocks are
+//! drawn. A block must be longer than what ties its phases together, or the interval is wrong: too wide for ticks (a
+//! block either has one or has none, where in truth they come evenly), too narrow for bursts. So blocks should be as
+//! long as can be, and what limits them is only that the spread of blocks must be known from their number: 100 give it
+//! to 7%. (The lengths that theory gives for the smallest error, of the order of m^(1/3), are 100 phases of a million:
+//! at a grain of 1 µs, far less than the period of a tick of 250 Hz. A hundredth is 10 ms.)
 //!
 //! What a resample needs is only how many phases each block has in each class of durations, and their sum. The classes are as
 //! fine as it takes: each of the longest phases has its own, and no class holds more than a twentieth of the phases that are

@@ -22,8 +22,7 @@ pub struct CdfPoint {
 
 /// The distribution in few points, ascending; `unit` in ns. All of them were measured, the shortest and the longest are among
 /// them. An omitted point differs from the point before it by a fifth at most, in its delay relative to the shortest
-/// and in the
-/// odds of a longer one: a few hundred points, however many phases.
+/// and in the odds of a longer one: a few hundred points, however many phases.
 pub fn points(distribution: &Distribution, unit: f64) -> Vec<CdfPoint> {
     let total = distribution.total().get();
     let (min, max) = (distribution.min(), distribution.max());

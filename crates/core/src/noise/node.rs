@@ -44,9 +44,8 @@ pub enum NoNode {
 ///
 /// One phase of each CPU makes one of the node, as if a barrier were before it: where one CPU is late by more than half a
 /// `grain`, the others' phases of that time are omitted, as they would have waited for it. No phase is used twice. (To
-/// pair
-/// phases by number would compare different times after the first long delay; to take all that overlap would count a long one
-/// many times.)
+/// pair phases by number would compare different times after the first long delay; to take all that overlap would count
+/// a long one many times.)
 ///
 /// # Errors
 /// [`NoNode`].

@@ -51,9 +51,8 @@ impl Proportion {
     }
 
     /// The 95% interval of the probability. Its coverage is at least that if the trials are independent. Phases hit by
-    /// a
-    /// strictly periodic tick vary less, so that it is wider than needed; phases that are delayed in bursts vary more, and it
-    /// is too narrow.
+    /// a strictly periodic tick vary less, so that it is wider than needed; phases that are delayed in bursts vary
+    /// more, and it is too narrow.
     pub fn interval(&self) -> Interval {
         let side = (1.0 - LEVEL) / 2.0;
         let (k, m) = (self.count as f64, self.of.get() as f64);

@@ -1,6 +1,5 @@
 //! The results of measured phases: table 2, the probabilities of delays, figure 2 and the slowdown of jobs on this
-//! machine, table 3 and
-//! the curves of figure 4 (ICS'05, sections 2 and 3).
+//! machine, table 3 and the curves of figure 4 (ICS'05, sections 2 and 3).
 
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
@@ -419,8 +418,7 @@ fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<OverlongInterrupt
 
 /// The events, where tasks whose beginning or end was not reported take no more of a phase than it allows: that phase
 /// did its work, too, which takes at least as long as the shortest one. (Some kernels leave switches out; what got the
-/// CPU is then
-/// found by the next interrupt, milliseconds later.)
+/// CPU is then found by the next interrupt, milliseconds later.)
 fn bounded<'a>(
     events: impl Iterator<Item = &'a Event> + Clone,
     phases: impl Iterator<Item = Phase> + Clone,

@@ -174,8 +174,7 @@ pub(crate) fn fit(excesses: &[Weighted]) -> Option<(f64, f64)> {
 }
 
 /// By how much the largest of n is over the threshold on average, where a phase is over it with probability `share`;
-/// `None` from
-/// shape 1 on.
+/// `None` from shape 1 on.
 ///
 /// It is σ ∫ (1 - (1 - share·s)^n) s^(-ξ-1) ds from 0 to 1, s being the tail's survival function. With s = e^-t the integrand
 /// is smooth: Simpson's rule in steps of 1/16, until n·share·s is 2e-9 and the rest is known.

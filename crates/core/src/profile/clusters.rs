@@ -1,16 +1,13 @@
 //! Step 3 of EMPv5: the central cluster and the L-samples, found by an algorithm.
 //!
 //! The papers zoom into the dual-execution scatter plot by eye until the rest is round (EMP section 4.5.2, figure 14;
-//! SEDONA
-//! figure 4). What the eye does there, and what replaces it here:
+//! SEDONA figure 4). What the eye does there, and what replaces it here:
 //!
 //! 1. **It forgives drift.** A cloud that is stretched along the diagonal is one machine that changes its speed. So every sample is
 //!    taken by its *excess* over the trend of its neighbours (`trend.rs`). The rest of drift, for example a burst of
-//! disturbance over three
-//!    and more successive samples, shows as pairs that are high in both halves more often than by chance;
-//! such
-//!    stretches are reported and are neither L-samples nor part of the cluster. So are samples at a step of the speed, which stand
-//!    out from the neighbours on one side only.
+//!    disturbance over three and more successive samples, shows as pairs that are high in both halves more often than
+//!    by chance; such stretches are reported and are neither L-samples nor part of the cluster. So are samples at a
+//!    step of the speed, which stand out from the neighbours on one side only.
 //! 2. **It sees that the cloud is symmetric.** An arm lies above the cluster and has no counterpart below it. The
 //!    spread is that of the cluster alone (from the median absolute deviation, then from what lies within 3 of these standard
 //!    deviations, until nothing changes). A sample is high if samples that far out are fewer than [`FALSE_SHARE`] of those
@@ -22,14 +19,13 @@
 //!    be at three times.
 //! 3. **It sees whether there is anything top right.** Where a tenth of all samples is high and some pairs are so in both halves, or
 //!    a seventh whatever the pairs, what makes them so is a frequent daemon: it belongs to the cluster, and the search
-//! continues above it.
+//!    continues above it.
 //!
 //! Both halves of a pair are L-samples only where chance explains it, with two rare daemons in one pair.
 //!
 //! Zooming by ten at a time from everything to the bound of the cluster gives the levels that are shown. The rest is
 //! then checked as the papers do by eye, but with numbers: whether an L remains (pairs with both halves in the
-//! cluster's upper
-//! quarter fewer than independence predicts), a roundness and a symmetry.
+//! cluster's upper quarter fewer than independence predicts), a roundness and a symmetry.
 
 use crate::base::units::Nanos;
 use crate::profile::dual::{Observation, pair};

@@ -10,8 +10,7 @@ pub struct Cutoff {
     /// Daemon family (numbered kernel threads folded).
     pub daemon: String,
     /// CPU time over which a sample counts as disturbed, unrounded, in nanoseconds; for task times below
-    /// `task_time_limit`
-    /// or, without a limit, for all.
+    /// `task_time_limit` or, without a limit, for all.
     pub short: f64,
     /// Task time from which `long` applies: 5% of the daemon's period.
     pub task_time_limit: Option<Nanos>,

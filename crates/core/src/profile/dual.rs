@@ -63,8 +63,7 @@ impl Observation {
 
 /// The samples as they would be if each had taken the same process time: ET minus PT, plus the median PT. The remaining
 /// differences are waiting, mostly for daemons; a varying clock speed, which on a shared machine may move ET by more
-/// than any
-/// daemon does, is in PT and so is gone. `None` unless every sample has a PT.
+/// than any daemon does, is in PT and so is gone. `None` unless every sample has a PT.
 pub fn at_equal_process_time(observations: &[Observation]) -> Option<Vec<Observation>> {
     let mut times: Vec<Nanos> = observations.iter().map(|o| o.process_time).collect::<Option<_>>()?;
     times.sort();
