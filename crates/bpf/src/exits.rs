@@ -21,7 +21,6 @@ pub struct ExitRecord {
     pub dead_threads: Nanos,
     /// Thread id.
     pub tid: i32,
-    /// Process id.
     pub pid: i32,
     /// Parent process.
     pub ppid: i32,

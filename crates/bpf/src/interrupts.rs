@@ -87,7 +87,6 @@ impl InterruptNames {
         }
     }
 
-    /// Of a softirq.
     pub fn softirq(&self, n: usize) -> String {
         SOFTIRQ_NAMES.get(n).map_or_else(|| format!("softirq {n}"), |s| (*s).to_owned())
     }

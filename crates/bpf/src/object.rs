@@ -163,7 +163,6 @@ impl Loader {
 }
 
 impl Program {
-    /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }

@@ -52,7 +52,6 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// A value.
     Value(ValueChange),
     /// A cgroup that is made, by its path below the root.
     Group {

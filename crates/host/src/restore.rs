@@ -40,10 +40,7 @@ pub enum Outcome {
         value: String,
     },
     /// It cannot be restored.
-    Refused {
-        /// Why.
-        why: String,
-    },
+    Refused { why: String },
     /// It no longer exists.
     Gone,
     /// The machine has been rebooted since, which reset the value.

@@ -39,7 +39,6 @@ pub enum ValueError {
     Refused {
         /// What was tried, on what.
         what: String,
-        /// The system's error.
         #[source]
         cause: io::Error,
     },
@@ -56,7 +55,6 @@ pub enum ValueError {
     Protected {
         /// Which.
         what: String,
-        /// Why.
         why: String,
     },
     /// systemd cannot be reached.

@@ -19,29 +19,23 @@ pub enum TuneError {
     /// The journal could not be written, so nothing was started.
     #[error("the journal {path} cannot be written, so nothing was changed: {cause}")]
     NotJournalled {
-        /// Which file or folder.
         path: PathBuf,
-        /// The system's error.
         #[source]
         cause: io::Error,
     },
     /// The journal could not be continued; what had been set was restored.
     #[error("the journal {path} could not be continued ({cause}), so tuning stopped; {after}")]
     NotContinued {
-        /// Which file.
         path: PathBuf,
         /// What happened to the settings.
         after: String,
-        /// The system's error.
         #[source]
         cause: io::Error,
     },
     /// The journal could not be read.
     #[error("the journal {path} cannot be read: {cause}")]
     Unreadable {
-        /// Which file.
         path: PathBuf,
-        /// The system's error.
         #[source]
         cause: io::Error,
     },
@@ -50,9 +44,7 @@ pub enum TuneError {
     NotRemoved {
         /// What was done nevertheless.
         done: String,
-        /// Which file.
         path: PathBuf,
-        /// The system's error.
         #[source]
         cause: io::Error,
     },
@@ -61,7 +53,6 @@ pub enum TuneError {
     Held {
         /// Who, as far as it is known.
         holder: String,
-        /// The lock's file.
         path: PathBuf,
     },
     /// There is a journal already.
@@ -73,7 +64,6 @@ pub enum TuneError {
     /// A newer tare wrote the journal.
     #[error("the journal {path} has version {found}, expected at most {known}: use the version of tare that wrote it")]
     Newer {
-        /// Which file.
         path: PathBuf,
         /// Its version.
         found: u64,
@@ -91,11 +81,9 @@ pub enum TuneError {
 /// Who holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// Process id.
     pub pid: i32,
     /// Its start time, which distinguishes it from a later process with this number.
     pub start: Nanos,
-    /// Boot id.
     pub boot: String,
     /// What it does, e.g. `tune`.
     pub what: String,
@@ -225,7 +213,6 @@ impl State {
 /// What is not restored yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// The journal's file.
     pub path: PathBuf,
     /// The process that is using it, if any.
     pub holder: Option<Holder>,

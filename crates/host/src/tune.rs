@@ -46,10 +46,7 @@ pub enum Stand {
         why: String,
     },
     /// It cannot be set.
-    Refused {
-        /// Why.
-        why: String,
-    },
+    Refused { why: String },
 }
 
 /// A setting, and where it stands.

@@ -41,7 +41,6 @@ impl Began {
 /// A process that ended, put together from the records of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// Process id.
     pub pid: i32,
     /// Parent at its end.
     pub ppid: i32,

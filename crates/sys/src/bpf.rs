@@ -166,7 +166,6 @@ pub enum ProgramKind {
 /// A program to be loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramSpec<'a> {
-    /// Its name.
     pub name: &'a str,
     /// What it is attached to.
     pub kind: ProgramKind,

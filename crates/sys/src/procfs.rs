@@ -38,7 +38,6 @@ impl std::fmt::Debug for Comm {
 /// What tare uses of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Process id.
     pub pid: i32,
     /// Command name, which may hold anything, parentheses and newlines too.
     pub comm: Comm,

@@ -17,7 +17,6 @@ use tarebench_core::base::units::Nanos;
 /// One process in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Process id.
     pub pid: i32,
     /// Parent, when the process was last looked at.
     pub ppid: i32,
@@ -25,7 +24,6 @@ pub struct Entry {
     pub start_ticks: u64,
     /// Command name.
     pub comm: Comm,
-    /// It is a kernel thread.
     pub kernel_thread: bool,
     /// CPU time so far.
     pub cpu: Nanos,

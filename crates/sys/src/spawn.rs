@@ -223,7 +223,6 @@ pub fn memory_file() -> SysResult<std::fs::File> {
 /// A program that was started.
 #[derive(Debug)]
 pub struct Child {
-    /// Process id.
     pub pid: i32,
     /// Readable when it has ended.
     pub pidfd: OwnedFd,

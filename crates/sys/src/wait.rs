@@ -98,7 +98,6 @@ pub fn has_ended(child: &Child) -> bool {
 pub enum Ended {
     /// With an exit status.
     Exited(i32),
-    /// By a signal.
     Signaled(i32),
 }
 

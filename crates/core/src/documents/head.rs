@@ -18,7 +18,6 @@ pub enum Kind {
     Profile,
     /// Benchmarks of one program ([`crate::kbest::bench::Bench`]).
     Bench,
-    /// A study.
     Study,
     /// A measurement of noise.
     Noise,
@@ -70,7 +69,6 @@ impl Kind {
 /// A document's number in its store, from 1 within its kind, written with the kind's letter: `b1`; for a run `1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
-    /// Its kind.
     pub kind: Kind,
     /// From 1; 0 if it was not stored.
     pub number: i64,

@@ -50,7 +50,6 @@ pub struct Machine {
 /// One benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its name.
     pub name: String,
     /// What was measured.
     pub timing: Timing,
@@ -73,7 +72,6 @@ pub enum BadBench {
     Row {
         /// From 1.
         row: usize,
-        /// Its name.
         name: String,
         /// What is wrong.
         what: &'static str,

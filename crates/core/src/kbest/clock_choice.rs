@@ -51,7 +51,6 @@ pub enum Reason {
 /// The advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Which clock.
     pub clock: Kind,
     /// How.
     pub method: Method,

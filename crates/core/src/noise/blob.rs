@@ -21,7 +21,6 @@ pub enum BadBlob {
     Format {
         /// The byte, if there is one.
         found: Option<u8>,
-        /// Expected.
         expected: u8,
     },
     /// It ends within a number, or has fewer numbers than it says.

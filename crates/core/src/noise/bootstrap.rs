@@ -31,7 +31,6 @@ const FEWEST: u32 = 20;
 const NEAR: u64 = 1 << 20;
 /// Fewest phases for an interval.
 pub(crate) const ENOUGH: u32 = SHORTEST * FEWEST;
-/// Resamples.
 pub(crate) const RESAMPLES: usize = 1_000;
 
 /// Phases in blocks, counted by classes of durations.

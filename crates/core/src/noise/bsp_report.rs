@@ -78,7 +78,6 @@ pub struct RankRow {
 pub struct Comparison {
     /// The shortest phase of all, ns, to which slowdowns refer.
     pub shortest: u64,
-    /// Nodes.
     pub nodes: usize,
     /// By number.
     pub ranks: Vec<RankRow>,

@@ -15,13 +15,11 @@ pub enum NotCalibrated {
     TooFew {
         /// There are.
         have: usize,
-        /// Needed.
         need: usize,
     },
     /// The loop took no time, or a negative one: the clock is too coarse for it, or it has no iterations.
     #[error("a loop of {iterations} iterations took {time}, expected iterations and time over 0")]
     NoTime {
-        /// Iterations.
         iterations: u64,
         /// What it took, in the unit of the timings.
         time: f64,

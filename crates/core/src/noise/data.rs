@@ -154,9 +154,7 @@ fn not_counted() -> Reading<u64> {
 /// The kernel's record of the phases of one CPU; its events are the blob ([`blob::events`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Of which grain.
     pub grain: Nanos,
-    /// Of which CPU.
     pub cpu: u32,
     /// The thread that had the phases.
     pub own: i32,
@@ -180,24 +178,19 @@ pub struct Record {
 pub enum Part {
     /// The calibration, which comes first.
     Calibration(Calibrated),
-    /// Phases.
     Phases(Series),
     /// The kernel's record of the phases before it.
     Kernel(Record),
     /// Steal time of a CPU during the measurement, as the kernel saw it ([`blob::stolen`]); it follows the recorded
     /// kernel events.
     Stolen {
-        /// Of which grain.
         grain: Nanos,
-        /// Of which CPU.
         cpu: u32,
     },
     /// An HDR histogram (three digits, V2) of what the phases before it are over the calibrated length, in units of the
     /// counter; shorter ones count as 0. It is the blob.
     Histogram {
-        /// Of which grain.
         grain: Nanos,
-        /// Of which CPU.
         cpu: u32,
         /// The calibrated length, in units of the counter.
         undisturbed: u64,

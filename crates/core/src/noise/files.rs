@@ -11,7 +11,6 @@ use std::fmt::Write;
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFile {
-    /// A line.
     #[error("line {line}: {text:?} is not {expected}")]
     Line {
         /// From 1.

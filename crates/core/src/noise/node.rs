@@ -27,7 +27,6 @@ impl NodePhases {
 /// Why there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoNode {
-    /// No CPU.
     #[error("no CPU, expected at least one")]
     NoCpu,
     /// A CPU's phases are in no order.

@@ -39,7 +39,6 @@ pub enum Expected {
     Measured {
         /// E[max of n].
         value: f64,
-        /// Its interval.
         bounds: Result<Bounds, NoInterval>,
     },
     /// For more nodes than the phases support: by the fitted tail. It assumes that the tail continues as measured.
@@ -91,7 +90,6 @@ impl Expected {
 /// For one number of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Nodes.
     pub nodes: NonZeroU64,
     /// What a phase takes.
     pub expected: Expected,

@@ -58,9 +58,7 @@ pub struct Row {
     pub place: Place,
     /// How many.
     pub phases: u64,
-    /// Mean.
     pub mean: f64,
-    /// Median.
     pub median: f64,
     /// Standard deviation; `None` of one phase.
     pub std_dev: Option<f64>,
@@ -129,7 +127,6 @@ pub struct JobDelay {
 /// A job's slowdown: what a phase takes on average, over the shortest phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Nodes.
     pub nodes: NonZeroU64,
     /// The slowdown.
     pub slowdown: Expected,
@@ -153,7 +150,6 @@ pub struct Source {
 pub struct Residual {
     /// This kind and those before it are; `None`: nothing is.
     pub minus: Option<Kind>,
-    /// Mean.
     pub mean: f64,
     /// Standard deviation.
     pub std_dev: Option<f64>,

@@ -49,7 +49,6 @@ pub enum NoTail {
     TooFew {
         /// Over the threshold.
         have: u64,
-        /// Needed.
         need: u64,
     },
     /// The slowest phases take few different times.
@@ -57,7 +56,6 @@ pub enum NoTail {
     Alike {
         /// Different durations.
         have: usize,
-        /// Needed.
         need: usize,
     },
     /// The mean of the largest does not exist.

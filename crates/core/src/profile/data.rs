@@ -95,7 +95,6 @@ pub enum Doubt {
 /// What was learned of a machine. It holds the samples that it is based on, so every table can be made again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Name.
     pub name: String,
     /// Version, from 1; unique in a store with the name. 0 before it is stored.
     pub version: u32,

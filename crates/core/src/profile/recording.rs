@@ -12,7 +12,6 @@ use std::collections::HashMap;
 /// A process that ran.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Task {
-    /// Process id.
     pub pid: i32,
     /// Since boot; with `pid` it identifies the process within a boot.
     pub start: Nanos,

@@ -20,7 +20,6 @@ pub enum TaskKind {
 /// A task other than the program that used CPU time inside a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Daemon {
-    /// Process id.
     pub pid: i32,
     /// Start time since boot; with `pid` it identifies the process.
     pub start: Nanos,

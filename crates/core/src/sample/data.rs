@@ -26,7 +26,6 @@ pub struct Stamp {
 pub enum Phase {
     /// Fills the caches; recorded, not counted (EMP section 4: the first measurement is discarded).
     Warmup,
-    /// Counts.
     Counted,
 }
 
@@ -39,7 +38,6 @@ pub enum Outcome {
         /// Exit status, 0 to 255.
         code: i32,
     },
-    /// By a signal.
     Signaled {
         /// Number of the signal.
         signal: i32,
@@ -117,7 +115,6 @@ pub struct Usage {
 /// A process of the program's tree that was alive when the program had ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivor {
-    /// Process id.
     pub pid: i32,
     /// Command name.
     pub name: Name,

@@ -5,7 +5,6 @@ use crate::kbest::timing::Timing;
 use crate::statistics::fit::Fit;
 use serde::{Deserialize, Serialize};
 
-/// Which study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Study {
@@ -96,10 +95,7 @@ pub enum Seen {
         cpu: u64,
     },
     /// Of [`Cell::Procedure`]: time of each execution, ns.
-    Procedure {
-        /// Elapsed.
-        elapsed: Vec<f64>,
-    },
+    Procedure { elapsed: Vec<f64> },
     /// Of [`Cell::Equal`]: ns of procA(b1), procA(b2), procA(b3), procA(b1), procB(b1), procB(b2), for each sequence.
     Equal {
         /// Sequences of six.

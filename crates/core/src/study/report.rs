@@ -243,7 +243,6 @@ pub fn executions(parts: &[Part]) -> Vec<Executions> {
 /// Figure 9.13: medians and ranges of the six calls, and what they are made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EqualCalls {
-    /// Sequences.
     pub sequences: u32,
     /// Median, smallest and largest of each call, ns.
     pub calls: [(f64, f64, f64); 6],

@@ -83,15 +83,9 @@ pub enum Reason {
     /// The local timer's interrupt, and what came at once after it.
     Timer,
     /// Another interrupt.
-    Interrupt {
-        /// Its name.
-        name: String,
-    },
+    Interrupt { name: String },
     /// A softirq, without an interrupt before it.
-    Softirq {
-        /// Its name.
-        name: String,
-    },
+    Softirq { name: String },
     /// Another task had the CPU.
     Preempted {
         /// The task's family (`kworker`), in the escaped text form of a name.
@@ -138,12 +132,10 @@ pub struct Share {
 /// An event of the kernel's, in cycles from the beginning of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceEvent {
-    /// What.
     #[serde(flatten)]
     pub what: What,
     /// Its beginning.
     pub start: i64,
-    /// Its end.
     pub end: i64,
     /// Without what came over it.
     pub own: u64,

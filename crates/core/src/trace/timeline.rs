@@ -24,7 +24,6 @@ pub enum What {
         /// `TIMER`, `NET_RX`.
         name: String,
     },
-    /// A task.
     Task(Task),
     /// Nobody: the CPU's idle task.
     Idle,
@@ -55,7 +54,6 @@ pub struct Task {
 pub enum Edge {
     /// An interrupt or a softirq begins.
     Begin(What),
-    /// It ends.
     End(What),
     /// A task, or nobody, gets the CPU.
     Switch {
@@ -69,7 +67,6 @@ pub enum Edge {
 /// Something that had the CPU from one moment to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// What.
     #[serde(flatten)]
     pub what: What,
     /// When it began.

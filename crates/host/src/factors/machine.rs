@@ -20,7 +20,6 @@ pub struct Process {
     pub pid: i32,
     /// Its name, at most 15 bytes.
     pub comm: String,
-    /// It is a kernel thread.
     pub kernel_thread: bool,
 }
 

@@ -39,7 +39,6 @@ pub enum EntryKind {
     Unattributed,
 }
 
-/// An entry of an account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccountEntry {
     /// What.

@@ -22,7 +22,6 @@ use serde::{Deserialize, Serialize};
 pub struct Discard {
     /// Number of the sample in its series, from 0.
     pub index: u32,
-    /// For which measure.
     pub measure: Measure,
     /// The reason.
     pub reason: DiscardReason,
@@ -41,7 +40,6 @@ pub struct MeasureReport {
     pub retained: u32,
     /// Mean; PT's is *the* execution time (EMP step 4).
     pub mean: f64,
-    /// Median.
     pub median: f64,
     /// Standard deviation (n - 1); `None` for a single sample.
     pub std_dev: Option<f64>,
@@ -72,7 +70,6 @@ impl MeasureReport {
 pub struct DaemonSummary {
     /// Family name (escaped text).
     pub family: String,
-    /// Kind.
     pub kind: TaskKind,
     /// Samples in which it had CPU time.
     pub samples: u32,
@@ -159,7 +156,6 @@ pub struct SeriesReport {
     pub net: Reading<MeasureReport>,
     /// What was discarded and why.
     pub discards: Vec<Discard>,
-    /// Failures.
     pub failures: Vec<Failure>,
     /// Largest first.
     pub daemons: Vec<DaemonSummary>,

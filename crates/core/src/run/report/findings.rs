@@ -88,7 +88,6 @@ pub enum RemarkKind {
         reference: u32,
         /// Ratio of elapsed times.
         ratio: f64,
-        /// Its interval.
         interval: Result<Interval, NoInterval>,
         /// By elapsed time.
         elapsed: Verdict,
@@ -121,7 +120,6 @@ pub enum RemarkKind {
     NotTrustworthy {
         /// Which time.
         measure: Measure,
-        /// Retained.
         retained: u32,
         /// The total.
         of: u32,
@@ -130,7 +128,6 @@ pub enum RemarkKind {
     NoTime {
         /// Which time.
         measure: Measure,
-        /// Why.
         why: Absent,
     },
     /// Too few retained samples for intervals.
@@ -139,7 +136,6 @@ pub enum RemarkKind {
         measures: Vec<Measure>,
         /// Retained, the fewest of these.
         retained: u32,
-        /// Needed.
         needed: u32,
     },
     /// The number of samples was to be chosen by precision.
