@@ -306,7 +306,7 @@ fn attach_all(loader: &mut Loader, types: &KernelTypes) -> Result<Vec<&'static s
     }
     attach_interrupts(loader, types, |tracepoint| match tracepoint {
         "softirq_entry" => tracepoint,
-        // Nothing of an interrupt is looked at when it begins.
+        // Nothing of an interrupt is read when it begins.
         entry if entry.ends_with("_entry") => "interrupt_entry",
         exit => exit,
     })
@@ -392,7 +392,8 @@ mod tests {
         let Some(tracer) = tracer(None) else { return };
         let programs = tracer.loader.programs();
         let verified: Vec<_> = programs.iter().map(|p| (p.name(), p.field("verified_insns").unwrap())).collect();
-        // Linux tells since 5.16. It was 66,000 in 36 programs with one for each interrupt, and all functions in line.
+        // Reported since Linux 5.16. It was 66,000 in 36 programs with one for each interrupt, and all functions in
+        // line.
         assert!(verified.len() <= 25, "{verified:?}");
         assert!(verified.iter().map(|v| v.1).sum::<u64>() < 20_000, "{verified:?}");
     }

@@ -1,7 +1,7 @@
 //! Freezing other processes by the cgroup v2 freezer (kernel: Documentation/admin-guide/cgroup-v2.rst, cgroup.freeze).
 //!
 //! A cgroup is frozen whole if nothing in it must run. Where all processes are in the root cgroup, which cannot be
-//! frozen, those that may stop are moved to a leaf of ours, and back again.
+//! frozen, those that may stop are moved to a cgroup of tare, and back again.
 
 use crate::access::{Access, Steps};
 use crate::journal::{Change, Entry, ValueChange};

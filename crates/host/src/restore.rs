@@ -18,7 +18,7 @@ const PASSES: usize = 4;
 pub struct How {
     /// Overwrite what others have changed since.
     pub force: bool,
-    /// Leave what others have changed as it is, and forget what it was.
+    /// Keep what others have changed, and drop the old value.
     pub forget: bool,
     /// Only report what would be done.
     pub dry_run: bool,

@@ -7,7 +7,7 @@ use tarebench_core::trace::activity::{Trace, threshold};
 use tarebench_sys::activity::{steps, watch};
 use tarebench_sys::counter;
 
-/// Length of the trace in seconds: the book looked at 100 periods of inactivity; this holds 125 ticks at 250 a second.
+/// Length of the trace in seconds: the book examined 100 periods of inactivity; this holds 125 ticks at 250 a second.
 const LENGTH: f64 = 0.5;
 /// Traces that are made at most, if others had the CPU too much for the tick to be seen.
 const TRACES: u32 = 4;

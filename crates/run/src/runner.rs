@@ -40,7 +40,7 @@ pub enum StopReason {
     Failed(RunError),
 }
 
-/// A cleanup command that failed. The samples before it count; what it was to remove may still be there.
+/// A cleanup command that failed. The samples before it count; what it should have removed may still exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCleanup {
     /// Index of its program in the plan.
@@ -131,7 +131,7 @@ impl Session<'_, '_> {
             if let Some(signal) = self.sampler.interrupted() {
                 return StopReason::Interrupted(signal);
             }
-            // Before the round is looked at: slots that a failed program has left belong to earlier rounds.
+            // Before the round is checked: remaining slots of a failed program belong to earlier rounds.
             if self.progress.get(slot.series as usize).is_none_or(|p| p.failed) {
                 continue;
             }

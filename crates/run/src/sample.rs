@@ -311,7 +311,7 @@ impl Tree {
     }
 
     /// Orphans of the program that have moved themselves out of its cgroup: known by its process group or session,
-    /// as what a hook's background processes leave comes to tare, too.
+    /// because orphans of a hook's background processes come to tare, too.
     fn escaped(&self, main: Option<i32>, members: &[i32]) -> Vec<i32> {
         let of_program =
             |pid: &i32| process::stat(*pid).is_some_and(|s| Some(s.pgrp) == main || Some(s.session) == main);

@@ -103,7 +103,7 @@ unsafe fn call<T>(command: i64, attributes: &T, what: impl Fn() -> String) -> Sy
         // SAFETY: the attributes are as long as is said; the rest is the caller's.
         let fd = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of::<T>()) };
         if fd >= 0 {
-            // SAFETY: a new descriptor, which is nobody else's. Descriptors are ints.
+            // SAFETY: a new descriptor, which has no other owner. Descriptors are ints.
             return Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) });
         }
         let error = SysError::last(what());

@@ -198,7 +198,7 @@ fn remove_with_patience(path: &Path) {
     }
 }
 
-/// Whether the tare that made a leaf is alive; `None` if the name is not one of ours.
+/// Whether the tare that made a leaf is alive; `None` if tare does not make such names.
 fn owner_alive(name: &str) -> Option<bool> {
     let mut parts = name.split('-');
     let (pid, start) = (parts.next()?.parse::<i32>().ok()?, parts.next()?.parse::<u64>().ok()?);

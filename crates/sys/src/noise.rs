@@ -575,7 +575,7 @@ mod tests {
         }
     }
 
-    /// What takes far longer than it should is killed, and what it measured is there.
+    /// A process that takes far longer than it should is killed, and its measurements so far are kept.
     #[test]
     fn real_time_phases_that_take_too_long_are_killed() {
         let Some(setup) = endless(500) else { return };

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// # Errors
 /// ESRCH if there is none; ENOSYS before Linux 5.3.
 pub fn open(pid: i32) -> SysResult<OwnedFd> {
-    // SAFETY: no memory involved; the new descriptor is ours.
+    // SAFETY: no memory involved; the new descriptor has no other owner.
     unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
         if fd < 0 {
@@ -34,7 +34,7 @@ pub fn signal(process: BorrowedFd<'_>, signal: i32) -> SysResult<()> {
 /// Sends a signal to the process of this number if it is the one that is meant, which `is_meant` finds out by the number.
 ///
 /// Whatever has the number while `is_meant` looks is what the descriptor stands for, or the latter has ended and the signal
-/// reaches nobody. Returns whether it was sent.
+/// reaches no process. Returns whether it was sent.
 ///
 /// # Errors
 /// The system's; none if the process is gone.
@@ -60,7 +60,7 @@ mod tests {
         assert!(child.try_wait().unwrap().is_none(), "not meant, so it lives");
         assert!(signal_if(pid, 9, || true).unwrap());
         child.wait().unwrap();
-        // Reaped: its number is free, and means nobody.
+        // Reaped: its number is free, and names no process.
         assert_eq!(signal(fd.as_fd(), 9).unwrap_err().errno(), Some(libc::ESRCH));
         assert!(!signal_if(pid, 0, || unreachable!("there is no such process")).unwrap());
     }

@@ -184,8 +184,8 @@ fn groups(user: &CStr, gid: u32) -> Vec<u32> {
     }
 }
 
-/// A folder by a variable of the environment, to keep files in. For root, one that belongs to another user is none: with sudo
-/// and HOME kept, files of root's would lie in that user's home.
+/// A folder by a variable of the environment, to keep files in. For root, one that belongs to another user is ignored:
+/// with sudo and HOME kept, files of root's would lie in that user's home.
 pub fn own_folder(variable: &str) -> Option<std::ffi::OsString> {
     use std::os::unix::ffi::OsStringExt;
     use std::os::unix::fs::MetadataExt;

@@ -18,7 +18,7 @@ use tarebench_core::base::units::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub pid: i32,
-    /// Parent, when the process was last looked at.
+    /// Parent, when the process was last read.
     pub ppid: i32,
     /// Start time since boot, in 1 / USER_HZ s; with `pid` it identifies the process.
     pub start_ticks: u64,

@@ -187,7 +187,7 @@ impl Launch {
         self.scheduling = Some(scheduling);
     }
 
-    /// Runs it as another user, in a session of its own, with no descriptors but the standard streams.
+    /// Runs it as another user, in a separate session, with no descriptors but the standard streams.
     ///
     /// In the session of the terminal it could type into it (TIOCSTI), or take it over.
     pub fn identity(&mut self, identity: Identity) {
@@ -503,7 +503,7 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
 /// # Safety
 /// Only in a vfork child.
 unsafe fn reset_handlers() {
-    // SAFETY: async-signal-safe calls on valid structures; the child has a table of handlers of its own.
+    // SAFETY: async-signal-safe calls on valid structures; the child has a separate table of handlers.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         for signal in HANDLED {
@@ -538,7 +538,7 @@ unsafe fn become_user(user: &Identity) -> bool {
         if uid != 0 && libc::syscall(libc::SYS_capset, HEADER.as_ptr(), NONE.as_ptr()) != 0 {
             return false;
         }
-        // A session keyring of its own; a kernel or container without keys has none to give away.
+        // A separate session keyring; a kernel or container without keys has none to leak.
         let _ = libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
         user.new_privileges || libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
     }

@@ -114,7 +114,7 @@ enum Message<'a> {
     Data(&'a [u8]),
 }
 
-/// The messages of a datagram: type and sequence number not looked at beyond error or not.
+/// The messages of a datagram: type and sequence number are not checked, except for errors.
 fn messages(mut d: &[u8]) -> impl Iterator<Item = Message<'_>> {
     std::iter::from_fn(move || {
         let len = u32_at(d, 0)? as usize;
@@ -403,7 +403,7 @@ mod tests {
     fn an_answer_is_that_to_the_last_question() {
         let Ok(mut query) = Query::open() else { return };
         let own = crate::process::own_pid();
-        // Answers that nobody has waited for: a record of another process, and an error.
+        // Answers that no request has waited for: a record of another process, and an error.
         for other in [1, i32::MAX] {
             query.0.send(TASKSTATS_CMD_GET, CMD_ATTR_TGID, &i32::to_ne_bytes(other)).unwrap();
         }

@@ -13,7 +13,7 @@ pub struct Usage {
     pub cpu: u64,
     /// Times that another process took its CPU (`ru_nivcsw`).
     pub preemptions: u64,
-    /// Times that it waited (`ru_nvcsw`).
+    /// Voluntary context switches (`ru_nvcsw`).
     pub waits: u64,
 }
 

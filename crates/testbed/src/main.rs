@@ -65,7 +65,7 @@ fn calibrate(ms: u64) -> u64 {
     done * ms * 1_000_000 / (own_cpu() - began)
 }
 
-/// Appends the truth about this process.
+/// Appends the true times of this process.
 fn tell(role: &str) {
     let Some(path) = std::env::var_os("BURNER_TRUTH") else { return };
     let mut file = std::fs::File::options().append(true).create(true).open(path).expect("open BURNER_TRUTH");

@@ -18,7 +18,7 @@ pub struct Ratio {
     pub interval: Result<Interval, NoInterval>,
     /// Pairs used.
     pub pairs: u32,
-    /// Pairs left out, as a time in them is not above 0, so that there is no ratio.
+    /// Pairs without a ratio, because a time in them is not greater than 0.
     pub without_ratio: u32,
 }
 

@@ -69,7 +69,7 @@ pub struct Choice {
 }
 
 /// Chooses for a duration in ns and a load: active processes on the CPU, the measured one included, as in the book (from 1).
-/// `base_slice`: for how long the scheduler wants to let each run, ns, if that is known. It looks at ticks only, so a process
+/// `base_slice`: the scheduler's time slice, ns, if that is known. It acts only at ticks, so a process
 /// runs from tick to tick at least.
 pub fn choose(duration: f64, load: u32, base_slice: Option<f64>, clocks: &Clocks) -> Choice {
     let tick = clocks.measured(Kind::MonotonicCoarse).and_then(|m| m.resolution).unwrap_or(TICK);

@@ -1,5 +1,5 @@
 //! The K-best scheme (CS:APP section 9.4.3): everything that a machine adds to a time makes it longer, so the fastest of several
-//! trials is nearest to the truth, and K of them that agree show that it was no accident.
+//! trials is nearest to the time of the code itself, and K of them that agree show that it did not occur by chance.
 //!
 //! It is a floor, not an average: it has no confidence interval. And agreement proves less than it seems: on a machine
 //! with two speeds, three trials in a row are of the slower one with a probability of 34% if that has 70% of the time.
@@ -175,7 +175,7 @@ pub struct Outcome {
     pub converged: bool,
 }
 
-/// The scheme over times that are there already: those that it would have taken, in their order.
+/// The scheme applied to existing times: the trials that it would have made, in their order.
 pub fn kbest(times: impl IntoIterator<Item = f64>, parameters: Parameters) -> Option<Outcome> {
     let mut k = KBest::new(parameters);
     for time in times {

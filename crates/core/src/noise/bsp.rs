@@ -1,4 +1,4 @@
-//! What a bulk-synchronous job measured, and the file that it is in: written by the MPI program `mpi/tare-bsp.c`, described in
+//! The measurement of a bulk-synchronous job, and its file: written by the MPI program `mpi/tare-bsp.c`, described in
 //! `docs/noise.md`.
 
 use crate::base::units::Nanos;
@@ -163,7 +163,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Reads such a file. Memory grows with what is read, not with what the file says that it has.
+/// Reads such a file. Memory grows with what is read, not with the numbers that the file states.
 ///
 /// # Errors
 /// [`BadBsp`], which names the line.

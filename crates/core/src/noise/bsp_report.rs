@@ -256,7 +256,7 @@ fn agreement(measured: &Expected, predicted: &Expected) -> Option<Agreement> {
     })
 }
 
-/// Ranks that may run on several CPUs: the scheduler may move them, and what it moves is delayed.
+/// Ranks that may run on several CPUs: the scheduler may move them, which delays them.
 pub fn unbound(bsp: &Bsp) -> usize {
     bsp.ranks.iter().filter(|r| r.allowed > 1).count()
 }

@@ -1,5 +1,5 @@
-//! Measurements of noise (ICS'05, section 3): what was asked for, what was measured, and how it is kept. What it comes to is
-//! computed from these by [`crate::noise::report`].
+//! Measurements of noise (ICS'05, section 3): what was requested, what was measured, and how it is stored. The results
+//! are computed from these by [`crate::noise::report`].
 
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;

@@ -13,7 +13,7 @@ use crate::noise::phase::{BadOrder, Phase, count, in_order};
 pub struct NodePhases {
     /// Per phase of the node, from the first start to the longest duration of any CPU.
     pub phases: Vec<Phase>,
-    /// Phases of a CPU that were left out, as another was still busy with a phase before; per CPU.
+    /// Phases of a CPU that were omitted because another was still busy with an earlier phase; per CPU.
     pub skipped: Vec<usize>,
 }
 

@@ -115,12 +115,12 @@ pub struct Prediction {
 /// few phases, of which resamples have never a longer one; there each resample's tail is fitted again, and the interval
 /// lies between percentiles of the results, and reaches to the exact value.
 ///
-/// How often the intervals enclosed the truth, in 200 series each of independent phases with an exponential tail and Pareto
-/// ones of shapes -0.3, 0.2 and 0.4: of 10,000 phases, for n of 10 to 1,000, 90 to 96% (87% for n = 100 and shape 0.4); of
-/// 2,000, for n of 10 to 200, 82 to 98%. Extrapolated to a hundred times as many nodes as phases, 88 to 94% and 86 to 94%,
-/// though heavy tails are overestimated: at shape 0.4, by 23% and 73% of the delay in the mean. (At a tenth of the phases,
-/// percentiles without the tail covered 72 to 89%: so it is where no tail can be fitted.) Ticks and bursts, which are not
-/// independent, are why blocks are drawn.
+/// How often the intervals enclosed the true value, in 200 series each of independent phases with an exponential tail
+/// and Pareto ones of shapes -0.3, 0.2 and 0.4: of 10,000 phases, for n of 10 to 1,000, 90 to 96% (87% for n = 100 and
+/// shape 0.4); of 2,000, for n of 10 to 200, 82 to 98%. Extrapolated to a hundred times as many nodes as phases, 88 to
+/// 94% and 86 to 94%, though heavy tails are overestimated: at shape 0.4, by 23% and 73% of the delay in the mean. (At
+/// a tenth of the phases, percentiles without the tail covered 72 to 89%: so it is where no tail can be fitted.) Ticks
+/// and bursts, which are not independent, are why blocks are drawn.
 pub fn predict(phases: &[u64], nodes: &[NonZeroU64], seed: u64, item: u64) -> Option<Prediction> {
     predict_with(phases, nodes, RESAMPLES, seed, item)
 }
@@ -272,7 +272,7 @@ mod tests {
         assert!(hits.iter().all(|h| *h >= 51), "{hits:?} of 60");
     }
 
-    /// Beyond what is supported, the interval widens and holds the truth.
+    /// Beyond what is supported, the interval widens and holds the true value.
     #[test]
     fn extrapolation_is_labelled_and_right() {
         let mut rng = generator(3, Purpose::Order, 0);

@@ -139,7 +139,7 @@ pub struct Source {
     pub reason: Reason,
     /// How often.
     pub count: u64,
-    /// Its own time within phases, without what came over it.
+    /// Its self time within phases, excluding nested interruptions.
     pub time: Nanos,
     /// Of the phases' time; `None` if they took none.
     pub share: Option<f64>,
@@ -177,8 +177,8 @@ pub struct Attribution {
     /// With everything, then minus one kind after the other: steal time if there was any, interrupt entry and exit
     /// overhead if it is known.
     pub curves: Vec<Residual>,
-    /// What the hypervisor took in this time and no phase or interrupt is too long by: it came over another task and is in its time, or
-    /// in pieces of less than a microsecond, or before the first phase or after the last.
+    /// Steal time in this period by which no phase or interrupt is too long: it interrupted another task and is in its
+    /// time, or in pieces of less than a microsecond, or before the first phase or after the last.
     pub hidden: Nanos,
     /// Timer interrupts a second; `None` if the phases took no time.
     pub timer_hz: Option<f64>,

@@ -560,7 +560,7 @@ mod tests {
         let (steal, hidden, left) = given(&[stolen(5_000, 120_000, 69_000)]);
         assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 29_000)], 0));
         assert_eq!(left, [10_000, 10_500, 10_000, 11_000, 10_900, 10_000]);
-        // What is over all that they are late came over something else.
+        // Steal time beyond their delays interrupted something else.
         let (steal, hidden, _) = given(&[stolen(5_000, 120_000, 90_000)]);
         assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 30_000)], 20_000));
         // One after the other: what the first has taken is not there for the second, nor what is outside of the time.
@@ -661,7 +661,7 @@ mod tests {
             let taken = after.steal(&all, shortest, &long);
             after.enter(Nanos(each), shortest);
             let of_interrupts: Nanos = taken.interrupts.iter().copied().sum();
-            // Of an interrupt between phases, or that was itself interrupted, less is the phases'.
+            // Of an interrupt between phases, or that was itself interrupted, less belongs to the phases.
             let inside = after.total().steal + taken.hidden;
             prop_assert!(inside <= whole && whole - inside <= of_interrupts);
             prop_assert!(long.iter().zip(&taken.interrupts).all(|(l, t)| *t <= l.over));

@@ -21,7 +21,7 @@
 //!    a seventh whatever the pairs, what makes them so is a frequent daemon: it belongs to the cluster, and the search
 //!    continues above it.
 //!
-//! Both halves of a pair are L-samples only where chance explains it, with two rare daemons in one pair.
+//! Both halves of a pair are L-samples only by chance, with two rare daemons in one pair.
 //!
 //! Zooming by ten at a time from everything to the bound of the cluster gives the levels that are shown. The rest is
 //! then checked as the papers do by eye, but with numbers: whether an L remains (pairs with both halves in the
@@ -357,7 +357,7 @@ fn find(excess: &[f64], at: &[usize]) -> Found {
     found
 }
 
-/// High samples are L-samples, but for runs of three and more where the pairs say that it is drift.
+/// High samples are L-samples, except runs of three and more where the pairs show drift.
 fn places(high: &[bool], drifts: bool) -> Vec<ClusterPlace> {
     let mut places = Vec::with_capacity(high.len());
     for run in high.chunk_by(|a, b| a == b) {
@@ -425,7 +425,8 @@ fn reach(p: &Point) -> f64 {
     p.odd.excess.max(p.even.excess)
 }
 
-/// Zoom levels by ten down to the cluster, those left out that show nothing less than the one before; sets the points' own.
+/// Zoom levels by ten down to the cluster, omitting those that show as many points as the one before; sets the level of
+/// each point.
 fn levels(points: &mut [Point], bound: Option<f64>) -> Vec<Level> {
     let central = |p: &Point| p.odd.place == ClusterPlace::Central && p.even.place == ClusterPlace::Central;
     let largest = points.iter().map(reach).fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,4 @@
-//! Whether a profile still knows its machine: daemons of later runs that it never saw.
+//! Whether a profile still fits its machine: daemons of later runs that are not in it.
 
 use crate::base::units::Nanos;
 use crate::profile::data::Profile;

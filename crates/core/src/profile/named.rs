@@ -1,9 +1,10 @@
 //! Beyond the papers: infrequent daemons on a machine so noisy that their samples do not stand out one by one.
 //!
 //! Where a hypervisor or neighbours keep samples waiting at random, the central cluster is as wide as a daemon is long, and no arm
-//! is seen. But the daemons of every sample are known by name and to the nanosecond. So each daemon's executions are looked at for
-//! themselves: where a few are far over what it usually takes, the samples that have them are held against all others. If they were
-//! longer, by about the daemon's CPU time, then the daemon disturbed them, although none of them proves it alone.
+//! is seen. But the daemons of every sample are known by name and to the nanosecond. So each daemon's executions are
+//! examined separately: where a few are far over what it usually takes, the samples that have them are compared with
+//! all others. If they were longer, by about the daemon's CPU time, then the daemon disturbed them, although none of
+//! them proves it alone.
 //!
 //! It is a test of ranks, which no noise misleads by its shape; successive samples count as one visit, since noise lasts.
 
@@ -58,7 +59,7 @@ pub fn named(observations: &[Observation], plots: &[&Clusters]) -> Vec<Named> {
     surest.into_values().collect()
 }
 
-/// Those that one plot speaks for, each with the number of daemons that were looked at. Stretches of drift are omitted.
+/// Those that one plot supports, each with the number of daemons that were examined. Stretches of drift are omitted.
 fn candidates(observations: &[Observation], plot: &Clusters) -> Vec<(Named, usize)> {
     let used: BTreeMap<u32, f64> =
         plot.halves().filter(|h| h.place != ClusterPlace::Stretch).map(|h| (h.number, h.excess)).collect();

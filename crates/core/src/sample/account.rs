@@ -133,7 +133,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Why the account says less than the truth, if it does.
+    /// Why the account is incomplete, if it is.
     pub fn incomplete(&self) -> Option<Absent> {
         let lost = || Absent::Lost(format!("{} trace events", self.lost));
         (self.lost > 0).then(lost)

@@ -1,5 +1,5 @@
 //! Expected time of a computation of r repetitions: the least-squares line T(r) = m r + b of short, undisturbed ones
-//! (CS:APP section 9.4.3), which serves as the truth for the longer ones.
+//! (CS:APP section 9.4.3), which is the reference for the longer ones.
 
 use serde::{Deserialize, Serialize};
 

@@ -126,7 +126,7 @@ pub const LOADS: [u32; 4] = [1, 2, 4, 11];
 pub const M: u32 = 30;
 /// As above.
 pub const PATIENT: u32 = 200;
-/// Largest K that is looked at.
+/// Largest K that is examined.
 pub const MOST_K: u32 = 5;
 
 impl Study {

@@ -31,7 +31,7 @@ pub struct Errors {
     pub trials: Option<f64>,
 }
 
-/// How the trials are looked at.
+/// How the trials are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Look {
     /// Trials of this clock.
@@ -326,7 +326,7 @@ pub enum Results {
     },
 }
 
-/// Errors of the same trials, looked at in several ways; K = 3 but for `by_k`.
+/// Errors of the same trials, evaluated in several ways; K = 3 except in `by_k`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KbestResults {
     /// As the book's library: M trials at most, not compensated, nothing refused.

@@ -95,7 +95,7 @@ impl Trace {
         causes
     }
 
-    /// What the trace comes to.
+    /// Summary of the trace.
     pub fn summary(&self) -> Summary {
         let inactive: u64 = self.gaps.iter().map(|g| g.duration).sum();
         let share = |part: u64| if self.length == 0 { None } else { Some(part as f64 / self.length as f64) };
@@ -120,7 +120,7 @@ pub enum Cause {
     Unknown,
 }
 
-/// What a trace comes to.
+/// Summary of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Share of the time that was active; `None` for a trace of no length.
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(t.active().nth(1), Some((4001533, 0)));
     }
 
-    /// Homework problem 9.9: which periods the timer began, what it costs at least, and the true clock rate.
+    /// Homework problem 9.9: which periods the timer started, its minimum cost, and the true clock rate.
     #[test]
     fn homework_9_9() {
         let tick = trace(&FIGURE_9_3, 0).summary().tick.unwrap();

@@ -137,7 +137,7 @@ pub struct TraceEvent {
     /// Its beginning.
     pub start: i64,
     pub end: i64,
-    /// Without what came over it.
+    /// Self time, excluding nested interruptions.
     pub own: u64,
     /// Both ends were reported.
     pub complete: bool,
@@ -396,7 +396,7 @@ fn tick_of(
     let starts: Vec<u64> = timers.map(|e| e.start.unsigned_abs()).collect();
     let tick = timer_tick(trace.hz(), trace.length(), &starts, &unseen)?;
     let ticks: Vec<u64> = tick.gaps.iter().filter_map(|i| starts.get(*i).copied()).collect();
-    // A gap begins with a tick if that is the first thing that it meets.
+    // A gap begins with a tick if that is its first event.
     let begins = |i: &usize| {
         let first = members.get(*i).and_then(|m| m.iter().find_map(|n| events.get(*n)));
         first.is_some_and(|e| e.what == What::Timer && ticks.binary_search(&e.start.max(0).unsigned_abs()).is_ok())
@@ -537,7 +537,7 @@ mod tests {
         let all = reasons(&e);
         assert!(all[..8].iter().all(|r| **r == Reason::Timer), "{all:?}");
         assert_eq!(*all[8], Reason::NoEvent);
-        assert_eq!((e.gaps[8].timers, e.gaps[8].reported), (1, 4_000), "and what it met is kept");
+        assert_eq!((e.gaps[8].timers, e.gaps[8].reported), (1, 4_000), "and its contents are kept");
     }
 
     /// The kernel leaves the switch back out: the task is found gone at the next interrupt only.

@@ -55,7 +55,7 @@ pub enum Edge {
     /// An interrupt or a softirq begins.
     Begin(What),
     End(What),
-    /// A task, or nobody, gets the CPU.
+    /// A task gets the CPU, or it becomes idle.
     Switch {
         /// Which.
         to: What,
@@ -151,7 +151,7 @@ impl Stack {
                 }
             }
             Edge::Switch { to, late } => {
-                // A late one is found inside of what came over the task. A switch else is never within an interrupt.
+                // A late one is found within an interruption of the task. Other switches are never within an interrupt.
                 if !late {
                     while !self.over.is_empty() {
                         self.end_innermost(at, false);
@@ -269,7 +269,7 @@ mod tests {
         );
     }
 
-    /// The record of an interrupt that came over the making of another one stands before it.
+    /// The record of an interrupt that nested in the making of another record stands before it.
     #[test]
     fn records_out_of_order_are_put_in_order() {
         let edges =

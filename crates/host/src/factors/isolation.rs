@@ -254,7 +254,7 @@ fn set_irq_affinity(m: &Machine) -> Vec<Setting> {
     }
     let near = interrupts(m).into_iter().filter(|(_, cpus)| cpus.iter().any(|c| quiet.contains(c)));
     let one = |(n, cpus): (u32, Vec<u32>)| {
-        // As near as possible to what it was: only the measured CPUs are taken away, if others remain.
+        // As close as possible to the old value: only the measured CPUs are removed, if others remain.
         let left: Vec<u32> = cpus.into_iter().filter(|c| others.contains(c)).collect();
         let to = if left.is_empty() { &others } else { &left };
         m.file_setting("irq-affinity", format!("proc/irq/{n}/smp_affinity_list"), format_cpu_list(to))

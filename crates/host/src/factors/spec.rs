@@ -42,7 +42,7 @@ impl Group {
     }
 }
 
-/// What it takes to change a factor.
+/// What is needed to change a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
     /// Nothing but doing it.

@@ -66,7 +66,7 @@ pub struct AccountReport {
     pub other_tasks: f64,
     /// How these spent their time, summed over them (CPU-seconds); empty if there were none.
     pub others: Vec<AccountEntry>,
-    /// Time on a CPU of all tasks by the scheduler's own account, divided by the same as traced, stolen time left out
+    /// CPU time of all tasks by the scheduler's account, divided by the same as traced, without steal time
     /// where the scheduler does; 1 if they agree.
     pub agreement: Option<f64>,
     /// Samples whose account is not complete, and the first reason.

@@ -33,7 +33,7 @@ pub struct NameCount {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RemarkKind {
-    /// Samples of programs that the plan does not have were left out.
+    /// Samples of programs that the plan does not have were ignored.
     Strays {
         /// How many.
         samples: u64,
@@ -73,7 +73,7 @@ pub enum RemarkKind {
     },
     /// Programs that are compared ran one after the other.
     Sequential,
-    /// They did, each after its setup command, because one setup may undo another's.
+    /// They did, each after its setup command, because one setup may undo that of another.
     SequentialForSetups,
     /// A shell starts in each sample, as part of its time.
     Shell {
