@@ -77,7 +77,7 @@ pub struct Record {
     pub left: Option<Nanos>,
     /// The kernel reports steal time.
     pub steal_known: bool,
-    /// The scheduler does not charge stolen time to tasks.
+    /// The scheduler does not charge steal time to tasks.
     pub steal_left_out: bool,
     /// The scheduler does not charge interrupts to tasks.
     pub irq_left_out: bool,

@@ -157,7 +157,7 @@ fn elsewhere(s: &mut Simulated) {
     }
 }
 
-/// With stolen time as wide as the daemons are long, no sample stands out; the daemons do, together.
+/// With steal time as variable as the daemons are long, no sample stands out; the daemons do, together.
 #[test]
 fn what_noise_hides_is_found_by_name() {
     for takes in [1.5, 2.0, 3.0] {

@@ -260,7 +260,7 @@ fn changed(f: impl Fn(&mut Account)) -> Sample {
 
 #[test]
 fn net_time_is_without_what_the_kernel_charged() {
-    // Interrupts of all ledgers; not the stolen time, which this kernel leaves out.
+    // Interrupts of all ledgers; not the steal time, which this kernel leaves out.
     assert_eq!(accounted(0).net_time(), Ok(ms(94)));
     assert_eq!(changed(|a| a.stolen_charged = true).net_time(), Ok(ms(93)));
     assert_eq!(changed(|a| a.interrupts_charged = false).net_time(), Ok(ms(100)));

@@ -143,7 +143,7 @@ impl Access {
         })?;
         let failed = |e: rustix::io::Errno| refused(format!("{verb} {shown}"), e.into());
         if FileType::from_raw_mode(fstat(&fd).map_err(failed)?.st_mode) != FileType::RegularFile {
-            return Err(protected("it is no regular file"));
+            return Err(protected("it is not a regular file"));
         }
         // A root that is laid out as files has them on any file system.
         if self.is_real() && fstatfs(&fd).map_err(failed)?.f_type as u64 != wanted {

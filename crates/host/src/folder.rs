@@ -85,7 +85,7 @@ impl Folder {
         let fd = openat(&self.fd, name, flags, Mode::empty())?;
         let stat = fstat(&fd)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(not_trusted(format!("{name} is no regular file")));
+            return Err(not_trusted(format!("{name} is not a regular file")));
         }
         trusted(name, &stat)?;
         Ok(File::from(fd))
@@ -217,7 +217,7 @@ mod tests {
         symlink("journal", path.join("other")).unwrap();
         assert!(folder.read("other").is_err());
         rustix::fs::mknodat(rustix::fs::CWD, path.join("fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
-        assert!(folder.read("fifo").unwrap_err().to_string().contains("no regular file"));
+        assert!(folder.read("fifo").unwrap_err().to_string().contains("not a regular file"));
         File::create(path.join("endless")).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(folder.read("endless").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         if process::effective_uid() == 0 {

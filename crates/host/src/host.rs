@@ -57,7 +57,7 @@ pub(crate) fn hypervisor(root: &Path, cpuinfo: &str) -> Reading<String> {
         return Reading::Value(if kvm { "KVM" } else { "unnamed hypervisor" }.to_owned());
     }
     if flags.is_empty() {
-        return Reading::Absent(Absent::NotSupported("this CPU does not say whether it is virtual".into()));
+        return Reading::Absent(Absent::NotSupported("this CPU does not report whether it is virtual".into()));
     }
     Reading::Value("none".to_owned())
 }

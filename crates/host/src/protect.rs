@@ -8,7 +8,7 @@ const BUS: &str = "other services communicate through it";
 const DEVICES: &str = "it manages devices";
 const NETWORK: &str = "it keeps the network up";
 const LOGIN: &str = "it provides logins";
-const DISPLAY: &str = "it is the display";
+const DISPLAY: &str = "it runs the display";
 const STORAGE: &str = "file systems or RAID depend on it";
 const LOGS: &str = "it writes the logs; processes that log wait for it";
 const SYSTEM: &str = "it is a part of systemd";
@@ -141,7 +141,7 @@ pub fn unit(name: &str, own: &[String]) -> Option<&'static str> {
         "target" | "slice" => return Some("it controls many units"),
         "scope" if stem == "init" || stem.starts_with("session-") => return Some("it is a user's session"),
         "service" | "socket" | "timer" | "path" | "scope" => {}
-        _ => return Some("it is no service, socket, timer, path or scope"),
+        _ => return Some("it is not a service, socket, timer, path or scope"),
     }
     if stem.starts_with("user@") || stem.starts_with("user-runtime-dir@") {
         return Some("it is a user's session");

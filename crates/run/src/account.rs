@@ -227,7 +227,7 @@ fn ledger(r: &Record, class: usize, architecture: &str, names: &InterruptNames) 
     preemptors.sort_by(|a, b| b.share.time.cmp(&a.share.time).then_with(|| a.name.as_bytes().cmp(b.name.as_bytes())));
     let stolen = match r.steal_known || !is_guest() {
         true => Reading::Value(share(at(SLOT_STOLEN))),
-        false => Reading::Absent(Absent::NotSupported("the hypervisor has not reported any stolen time yet".into())),
+        false => Reading::Absent(Absent::NotSupported("the hypervisor has not reported any steal time yet".into())),
     };
     Ledger {
         tasks: at(SLOT_TASKS).count,

@@ -154,7 +154,7 @@ impl Leaf {
         }
         let left = self.processes()?;
         Err(SysError::format(
-            format!("end all processes of {}", self.path.display()),
+            format!("kill all processes of {}", self.path.display()),
             "no processes after 2 s",
             format!("{left:?}").as_bytes(),
         ))

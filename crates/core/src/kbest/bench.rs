@@ -96,7 +96,7 @@ impl Bench {
         for (i, r) in self.rows.iter().enumerate() {
             let t = &r.timing;
             let what = if !(t.hz.is_finite() && t.hz > 0.0) {
-                "a clock whose rate is not a finite number over 0"
+                "a clock whose rate is not a finite number greater than 0"
             } else if t.repetitions == 0 {
                 "no execution in a trial, expected at least one"
             } else if t.trials.is_empty() {

@@ -157,7 +157,7 @@ impl Timing {
         match (self.outcome(), self.standing()) {
             (None, _) => Reading::Absent(Absent::NotAsked("no trial was made".to_owned())),
             (_, Standing::SliceTooShort { lacking }) => Reading::Absent(Absent::Failed(format!(
-                "another process had the CPU in every trial, for {:.0}% of the fastest at least: measure with the \
+                "another process had the CPU in every trial, for at least {:.0}% of the fastest: measure with the \
                  thread's CPU time",
                 lacking * 100.0
             ))),

@@ -93,7 +93,7 @@ pub struct Comparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoComparison {
     /// No phase at all.
-    #[error("there are no phases, expected one at least of each rank")]
+    #[error("there are no phases, expected at least one of each rank")]
     Empty,
     /// A phase took no time.
     #[error("the shortest phase took 0 ns, expected more: the grain is too short for the clock")]

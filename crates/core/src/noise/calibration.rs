@@ -18,7 +18,7 @@ pub enum NotCalibrated {
         need: usize,
     },
     /// The loop took no time, or a negative one: the clock is too coarse for it, or it has no iterations.
-    #[error("a loop of {iterations} iterations took {time}, expected iterations and time over 0")]
+    #[error("a loop of {iterations} iterations took {time}, expected both to be greater than 0")]
     NoTime {
         iterations: u64,
         /// What it took, in the unit of the timings.

@@ -148,7 +148,7 @@ pub struct Series {
 }
 
 fn not_counted() -> Reading<u64> {
-    Reading::Absent(Absent::NotAsked("the version that measured did not count them".to_owned()))
+    Reading::Absent(Absent::NotAsked("the version of tare that measured did not count them".to_owned()))
 }
 
 /// The kernel's record of the phases of one CPU; its events are the blob ([`blob::events`]).

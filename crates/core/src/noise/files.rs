@@ -83,7 +83,7 @@ pub enum Unit {
 pub fn read_durations(text: &str, unit: Unit) -> Result<Vec<u64>, BadFile> {
     match unit {
         Unit::Whole => lines(text, "a whole number", |columns| whole(columns.next()?)),
-        Unit::Micros => lines(text, "a number with three decimals at most", |columns| thousandths(columns.next()?)),
+        Unit::Micros => lines(text, "a number with at most three decimals", |columns| thousandths(columns.next()?)),
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(read_durations("1\n-2\n", Unit::Whole), line(2, "-2", "a whole number"));
         assert_eq!(read_durations("1.5", Unit::Whole), line(1, "1.5", "a whole number"));
         assert_eq!(read_durations("1 2", Unit::Whole), line(1, "1 2", "a whole number"));
-        assert_eq!(read_durations("0.0001", Unit::Micros), line(1, "0.0001", "a number with three decimals at most"));
+        assert_eq!(read_durations("0.0001", Unit::Micros), line(1, "0.0001", "a number with at most three decimals"));
         assert_eq!(
             read_durations("99999999999999999999", Unit::Whole),
             line(1, "99999999999999999999", "a whole number")

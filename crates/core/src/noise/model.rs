@@ -133,7 +133,8 @@ pub struct Bernoulli {
 /// Durations that make no such phase.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "a phase of {undisturbed}, or {disturbed} when it is disturbed: expected finite times, the first over 0, the second not below it"
+    "a phase of {undisturbed}, or {disturbed} when it is disturbed: expected finite times, the first greater than 0, \
+     the second not below the first"
 )]
 pub struct BadDurations {
     /// The first that was given.

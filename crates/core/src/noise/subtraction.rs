@@ -636,7 +636,8 @@ mod tests {
             }
         }
 
-        /// Whatever is said of stolen time: none is made or lost, and no phase becomes shorter than the shortest by it.
+        /// Whatever steal time is recorded: none is added or lost, and no phase becomes shorter than the shortest by
+        /// it.
         #[test]
         fn stolen_time_is_all_somewhere(
             durations in proptest::collection::vec((900..9_000_i64, 0..900_i64), 1..30),

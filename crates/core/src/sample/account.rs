@@ -124,7 +124,7 @@ pub struct Account {
     pub others: Ledger,
     /// The kernel charges interrupts to the task that they interrupt (no CONFIG_IRQ_TIME_ACCOUNTING).
     pub interrupts_charged: bool,
-    /// The kernel charges stolen time to the task that had the CPU (no CONFIG_PARAVIRT_TIME_ACCOUNTING).
+    /// The kernel charges steal time to the task that had the CPU (no CONFIG_PARAVIRT_TIME_ACCOUNTING).
     pub stolen_charged: bool,
     /// Events that could not be kept; beyond 0 the account is not complete.
     pub lost: u64,
@@ -149,8 +149,8 @@ impl Account {
         [&self.outside, &self.main, &self.others].into_iter().map(part).sum()
     }
 
-    /// What of the tree's process time was not the program's own: interrupts and stolen time, as far as `source`
-    /// contains them.
+    /// The part of the tree's process time that was not the program's own: interrupts and steal time, as far as
+    /// `source` contains them.
     pub fn charged(&self, source: PtSource) -> Nanos {
         // The task-clock runs on through everything.
         let all = source == PtSource::TaskClock;

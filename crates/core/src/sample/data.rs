@@ -88,7 +88,7 @@ impl std::fmt::Display for Outcome {
             Outcome::Exited { code: 0 } => write!(f, "ok"),
             Outcome::Exited { code } => write!(f, "exit status {code}"),
             Outcome::Signaled { signal } => write!(f, "killed by signal {signal}"),
-            Outcome::TimedOut { limit } => write!(f, "ended after the time limit of {} s", limit.secs()),
+            Outcome::TimedOut { limit } => write!(f, "killed after the time limit of {} s", limit.secs()),
             Outcome::Stopped { signal } => write!(f, "stopped by signal {signal} and not continued"),
             Outcome::NotStarted { error } => write!(f, "could not be started: {error}"),
             Outcome::HookFailed { error } => write!(f, "{error}"),

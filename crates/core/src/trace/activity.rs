@@ -32,10 +32,10 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadTrace {
     /// The counter's rate.
-    #[error("the counter's rate is {0} Hz, expected a finite number over 0")]
+    #[error("the counter's rate is {0} Hz, expected a finite number greater than 0")]
     Rate(f64),
     /// Overlapping, or not in the order of time.
-    #[error("inactive period {0} begins before the one before it ended, or ends after the trace")]
+    #[error("inactive period {0} begins before the previous one ended, or ends after the trace")]
     Order(usize),
 }
 

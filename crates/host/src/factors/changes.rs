@@ -5,7 +5,7 @@ use crate::factors::table::find;
 use tarebench_core::machine::data::Factor;
 
 /// What changed from one reading of the factors to a later one, a sentence each, in the table's order: a governor, a
-/// throttle count, swapping, a step of the clock, stolen time. Factors without a value in both are omitted.
+/// throttle count, swapping, a step of the clock, steal time. Factors without a value in both are omitted.
 pub fn changes(before: &[Factor], after: &[Factor]) -> Vec<String> {
     let pair = |a: &Factor| {
         let b = before.iter().find(|b| b.name == a.name)?;

@@ -413,9 +413,9 @@ fn throttling(m: &Machine) -> Found {
     }
     if !seen {
         return Err(Absent::NotSupported(if m.is_virtual() {
-            "a virtual machine does not see its host throttle".into()
+            "a virtual machine cannot see throttling of its host".into()
         } else {
-            "this CPU or kernel counts no thermal throttling".into()
+            "this CPU or kernel does not count thermal throttling".into()
         }));
     }
     let finding = match total {
@@ -450,7 +450,9 @@ fn mains(m: &Machine) -> Found {
     let known = supplies.iter().any(|s| kind(s) == "Mains");
     let status = |s: &&String| m.text(&format!("{folder}/{s}/status")).unwrap_or_default();
     if !known && !batteries.iter().any(|b| status(b) == "Discharging") {
-        return Err(Absent::NotSupported("there is a battery, but nothing says whether it is in use".into()));
+        return Err(Absent::NotSupported(
+            "there is a battery, but the kernel does not report whether it is in use".into(),
+        ));
     }
     Ok(Finding::wrong("on battery").value("battery").fix("plug it in"))
 }

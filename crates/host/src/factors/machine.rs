@@ -54,7 +54,7 @@ pub struct Machine {
     pub now: Reading<Nanos>,
     /// Whether hardware counters can be opened.
     pub hardware_counters: Reading<()>,
-    /// Share of the CPUs' time that was stolen over the sampled span.
+    /// Share of the CPUs' time that was steal time in the sampled period.
     pub steal: Reading<f64>,
     /// Processes that used more than a hundredth of a CPU over the sampled span.
     pub busy: Reading<Vec<Busy>>,
@@ -73,7 +73,7 @@ impl Machine {
     /// From files alone: what has no file is absent.
     pub fn from_files(root: &Path) -> Machine {
         let file = |path: &str| text_of(root, path).into();
-        let none = || Absent::NotAsked("read from files alone".into());
+        let none = || Absent::NotAsked("read from files only".into());
         Machine {
             root: root.to_owned(),
             kernel: file("proc/sys/kernel/osrelease"),
@@ -107,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// As [`Machine::now`], after watching stolen time and processes for a span.
+    /// As [`Machine::now`], after recording steal time and processes for a period.
     pub fn watched(root: &Path, span: Duration) -> Machine {
         let mut reader = SnapshotReader::of_this_machine().ok();
         let mut image = || reader.as_mut().and_then(|r| r.capture().ok());

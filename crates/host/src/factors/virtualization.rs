@@ -69,7 +69,7 @@ fn hypervisor(m: &Machine) -> Found {
     let found = name(&m.root, &info);
     let found = found.as_result().map_err(Clone::clone)?;
     if found == "none" {
-        return Ok(Finding::held("none: this is the machine itself").value(found));
+        return Ok(Finding::held("none: this is a physical machine").value(found));
     }
     let text = format!(
         "{found}: it decides the clock speed and shares CPUs and caches among guests; compare only interleaved \

@@ -118,7 +118,7 @@ pub struct Difference {
     pub daemons: Reading<f64>,
     /// CPU time of tare itself, between the stamps.
     pub tare: f64,
-    /// Time stolen by the hypervisor, from all CPUs.
+    /// Steal time of all CPUs.
     pub steal: Reading<f64>,
 }
 

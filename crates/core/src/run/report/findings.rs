@@ -195,7 +195,7 @@ pub enum RemarkKind {
         accounted: bool,
         /// CPU time of daemons, mean of a sample.
         daemons: Reading<f64>,
-        /// Time stolen by the hypervisor, mean of a sample.
+        /// Steal time, mean of a sample.
         steal: Reading<f64>,
     },
     /// The hypervisor took much of the CPUs' time.

@@ -21,7 +21,7 @@ use crate::statistics::series::Values;
 const FAR_ABOVE: f64 = 1.5;
 /// Share of the gross that may be unattributed without a remark.
 const UNATTRIBUTED: f64 = 0.001;
-/// Share of all CPUs' time that may be stolen without a remark.
+/// Share of all CPUs' time that may be steal time without a remark.
 const STEAL_SHARE: f64 = 0.005;
 
 /// All that remarks are made from.

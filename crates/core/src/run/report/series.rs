@@ -257,7 +257,7 @@ fn resources(good: &[&Sample]) -> Resources {
     let cpu = |part: fn(CpuTime) -> Nanos| {
         mean(good, |s| {
             let split = read(&s.process_times)?.split();
-            let none = || Absent::NotSupported("no source divides the process time".to_owned());
+            let none = || Absent::NotSupported("no source splits the process time into user and system".to_owned());
             split.map(|c| part(c).as_f64()).ok_or_else(none)
         })
     };
