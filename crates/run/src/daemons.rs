@@ -11,7 +11,7 @@ use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
 use tarebench_sys::snapshot::{Entry, Snapshot, SnapshotReader};
 use tarebench_sys::{SysError, clock, process, procfs};
 
-/// Whose processes are whose, for [`difference`].
+/// Which processes are tare's and the program's, for [`difference`].
 #[derive(Clone, Debug, Default)]
 pub struct Roles {
     /// The program's main process; `None` if it was not started.
@@ -67,7 +67,7 @@ pub fn difference(
             && x.ppid == roles.own
             && let Some(i) = helpers.iter().position(|h| *h == x.pid)
         {
-            // Tare's own; the same pid may come again, as another process's.
+            // Tare's own; the same pid may occur again, for another process.
             helpers.swap_remove(i);
             continue;
         }
@@ -79,7 +79,7 @@ pub fn difference(
     out
 }
 
-/// What [`difference`] looks things up in.
+/// Lookup tables of [`difference`].
 struct Scene<'a> {
     old: HashMap<i32, &'a Entry>,
     new: HashMap<i32, &'a Entry>,
@@ -128,7 +128,7 @@ impl Scene<'_> {
         });
     }
 
-    /// A process that ended meanwhile.
+    /// A process that ended during the sample.
     fn ended(&self, x: &Exit, born: bool, realtime_offset: Nanos, out: &mut Difference) {
         if born && x.member.unwrap_or_else(|| self.in_tree(x.pid, x.ppid)) {
             *out.tree_exits.get_or_insert(Nanos::ZERO) += x.cpu;
@@ -417,7 +417,8 @@ mod tests {
     #[test]
     fn with_a_cgroup_its_members_alone_are_the_tree() {
         let before = image(&[entry(1, 0, 1, "init", 5), entry(70, 1, 2, "server", 1)]);
-        // A hook's server comes to tare as an orphan; it forks inside the sample. The program's child was adopted by init.
+        // A hook's server is adopted by tare as an orphan; it forks inside the sample. The program's child was adopted
+        // by init.
         let after = image(&[entry(1, 0, 1, "init", 5), entry(70, OWN, 2, "server", 1), entry(71, OWN, 9, "forked", 6)]);
         let member = |x: Exit, m: bool, start: i64| Exit { member: Some(m), began: Began::Boot(Nanos(start)), ..x };
         let exits = [

@@ -1,4 +1,4 @@
-//! Process time of the program's tree: the best source that this machine and user have, chosen once per run.
+//! Process time of the program's tree, by the best source that this machine and user have, chosen once per run.
 
 use std::os::fd::BorrowedFd;
 use tarebench_core::base::reading::{Absent, Reading};
@@ -78,7 +78,7 @@ impl PtCollector {
         self.leaf.as_ref()
     }
 
-    /// Sees to a cgroup that a program can be started in.
+    /// Makes sure of a cgroup that a program can be started in.
     ///
     /// # Errors
     /// If a new one is needed and cannot be made.
@@ -94,7 +94,7 @@ impl PtCollector {
     /// Readings before a sample.
     ///
     /// # Errors
-    /// If the source chosen cannot be read any more.
+    /// If the chosen source can no longer be read.
     pub fn arm(&mut self) -> Result<(), SysError> {
         self.cgroup_before = self.leaf.as_ref().map(settled).transpose()?;
         // A new one for each sample: what a hook or an earlier sample left running has inherited the last one.

@@ -1,4 +1,4 @@
-//! The one run loop (EMP figure 5): every slot of the schedule, hooks around it, each sample kept before the next.
+//! The one run loop (EMP figure 5): every slot of the schedule, hooks around it, each sample stored before the next.
 
 use crate::RunError;
 use crate::hooks::HookError;
@@ -18,7 +18,7 @@ pub enum Event<'a> {
         /// Which one.
         slot: Slot,
     },
-    /// A sample is complete and kept.
+    /// A sample is complete and stored.
     Done {
         /// The sample.
         sample: &'a Sample,
@@ -30,13 +30,13 @@ pub enum Event<'a> {
 /// Why a run ended.
 #[derive(Debug)]
 pub enum StopReason {
-    /// All samples are there.
+    /// All samples were taken.
     Finished,
     /// By this signal.
     Interrupted(i32),
-    /// A sample could not be kept.
+    /// A sample could not be stored.
     NotKept(Box<dyn std::error::Error + Send + Sync>),
-    /// The machine failed us.
+    /// The machine cannot measure any more.
     Failed(RunError),
 }
 
@@ -45,7 +45,7 @@ pub enum StopReason {
 pub struct FailedCleanup {
     /// Index of its program in the plan.
     pub series: u32,
-    /// The command, how it failed, and its last words.
+    /// The command, how it failed, and the end of its output.
     pub message: String,
 }
 
@@ -58,7 +58,7 @@ pub struct Ending {
     pub failed_cleanups: Vec<FailedCleanup>,
 }
 
-/// Keeps a sample durably.
+/// Stores a sample durably.
 pub type Sink<'a> = dyn FnMut(&Sample) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
 /// Runs plans.
@@ -69,7 +69,7 @@ pub struct Runner<'a> {
     pub sampler: &'a mut dyn Sampler,
 }
 
-/// What is known of a series while it is being made.
+/// State of a series while it is measured.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     set_up: bool,
@@ -124,7 +124,7 @@ impl Session<'_, '_> {
         let mut seq = done.iter().map(|s| s.seq + 1).max().unwrap_or(0);
         let began = self.sampler.now();
         let mut series_began = (None, began);
-        // A round that an earlier session began is completed, so that every program has as many samples.
+        // A round that an earlier session started is completed, so that every program has as many samples.
         let mut round = done.iter().map(slot_of).rfind(|s| s.phase == Phase::Counted).map(|s| self.round(s));
         let done: Vec<Slot> = done.iter().map(slot_of).collect();
         for slot in remaining(self.plan, &done) {
@@ -197,7 +197,7 @@ impl Session<'_, '_> {
         concerned.peek().is_some() && concerned.all(is_enough)
     }
 
-    /// One slot: setup if it is the first of its program, prepare, sample, conclude, keep.
+    /// One slot: setup if it is the first of its program, prepare, sample, conclude, store.
     fn one(&mut self, slot: Slot, seq: u32) -> Flow {
         let padding = environment_padding(self.plan.seed, seq);
         let environment = sample_environment(slot, padding);

@@ -32,11 +32,11 @@ pub struct Collectors {
     pub account: Reading<AccountCollector>,
 }
 
-/// Takes one sample; `leave_running` keeps what outlives the program. The second value is the signal that asked tare to end
-/// meanwhile.
+/// Takes one sample; `leave_running` keeps leftover processes. The second value is the signal that asked tare to end
+/// during the sample.
 ///
 /// # Errors
-/// Only what makes further measuring senseless.
+/// Only what makes further measuring pointless.
 pub fn take(
     launcher: &mut ProcessLauncher,
     collectors: &mut Collectors,
@@ -44,7 +44,7 @@ pub fn take(
     leave_running: bool,
     signals: &Signals,
 ) -> Result<(Sample, Option<i32>), RunError> {
-    // What is frozen for the measurement may stay so as long as the sample lasts.
+    // Frozen processes may stay frozen as long as the sample lasts.
     let _sample = guard::Sample::begin();
     let mut tree = Tree::before(launcher.helpers());
     if let Reading::Value(daemons) = &mut collectors.daemons {
@@ -150,9 +150,10 @@ pub fn not_taken(request: &Request<'_>, error: String) -> Sample {
 /// Starts and reaps a trivial program until that is no faster than the time before, so that every sample finds the
 /// kernel's paths for starting one warm.
 ///
-/// EMP measures with warm caches (section 4). Images and the store's commit before a sample cool them: without this,
+/// EMP measures with warm caches (section 4). Snapshots and the store's commit before a sample cool them: without this,
 /// `true` took some 5% longer than in a loop that does nothing else. It runs in the sample's cgroup, as joining one is part
-/// of the path; the readings before the sample are taken when it has ended. Returns the programs' ids; they are no daemons.
+/// of the path; the readings before the sample are taken when it has ended. Returns the programs' ids; they are not
+/// daemons.
 fn warm(cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> Vec<i32> {
     const MOST: usize = 6;
     let mut pids = Vec::new();
@@ -296,7 +297,7 @@ impl Tree {
             for pid in self.descendants(Some(main)) {
                 let _ = pidfd::signal_if(pid, *signal, || process::descends(pid, own_pid()));
             }
-            // Not reaped before all is over: the number is its own.
+            // Not reaped before the end: its pid is not reused.
             let _ = process::kill(main, *signal);
         }
     }
@@ -310,7 +311,7 @@ impl Tree {
         }
     }
 
-    /// Orphans of the program that have moved themselves out of its cgroup: known by its process group or session,
+    /// Orphans of the program that have left its cgroup: known by its process group or session,
     /// because orphans of a hook's background processes come to tare, too.
     fn escaped(&self, main: Option<i32>, members: &[i32]) -> Vec<i32> {
         let of_program =
@@ -325,14 +326,14 @@ fn is_running(pid: i32) -> bool {
     process::stat(pid).is_some_and(|s| !matches!(s.state, b'Z' | b'X'))
 }
 
-/// Kills what `left` lists until that is empty; returns the error for the one that could not be ended.
+/// Kills the processes that `left` lists until there are none; returns the error for the one that could not be killed.
 fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) -> Result<(), (i32, String)> {
     let mut last = Ok(());
     for _ in 0..200 {
         let left = left();
         let Some(first) = left.first() else { return Ok(()) };
         last = Err((*first, "it is still there after 1 s".to_owned()));
-        // As orphans come to tare, all that is left of the tree descends from it.
+        // As tare adopts orphans, all that is left of the tree descends from it.
         let end = |pid: i32| pidfd::signal_if(pid, SIGKILL, || process::descends(pid, own_pid()));
         let results: Vec<_> = left.iter().map(|pid| (pid, end(*pid))).collect();
         if let Some((pid, Err(e))) = results.iter().find(|r| r.1.is_err())
@@ -347,7 +348,7 @@ fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) ->
     last
 }
 
-/// Ends what outlived the program, unless it is to be left.
+/// Kills leftover processes, unless they are to be kept.
 fn settle_survivors(
     leaf: Option<&Leaf>,
     tree: &Tree,

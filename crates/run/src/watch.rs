@@ -15,13 +15,13 @@ use tarebench_sys::signals::Signals;
 const SHARE: f64 = 0.0005;
 /// Shortest slice.
 const SHORTEST: Nanos = Nanos(1_000_000_000);
-/// Slices of so much time are stored together: what is lost if tare is killed.
+/// Slices of this much time are stored together; at most these are lost if tare is killed.
 const TOGETHER: Nanos = Nanos(10_000_000_000);
 
-/// Keeps slices durably.
+/// Stores slices durably.
 pub type Sink<'a> = dyn FnMut(&Chunk) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
-/// Watches the machine.
+/// Records the machine.
 pub struct Watcher {
     collector: DaemonCollector,
 }
@@ -89,7 +89,7 @@ impl Watcher {
         let began = clock::monotonic();
         let (mut start, mut wall, mut own) = (began, clock::realtime(), clock::own_cpu());
         loop {
-            // On a grid, so that a late wake-up does not add up; slices that were slept through are one long one.
+            // On a grid, so that late wake-ups do not add up; missed slices become one long one.
             let done = (start - began).0;
             let next = Nanos(began.0 + (done / interval.0 + 1) * interval.0);
             let signal = signals.sleep_until(next);
