@@ -60,7 +60,7 @@ pub struct Exit {
     pub kernel: bool,
 }
 
-/// Combines eBPF's records of threads to processes, in the order of their ends. `cgroup` is the sample's, if any.
+/// Combines eBPF's records of threads into processes, in the order of their ends. `cgroup` is the sample's, if any.
 ///
 /// A process of one thread is exact. Of one with several, the time of threads that ended before it comes from the
 /// kernel's own sum, to which each may have added up to a tick too little.
@@ -98,7 +98,7 @@ fn fold_process(tasks: &[&ExitRecord], cgroup: Option<u64>) -> Option<Exit> {
     })
 }
 
-/// Combines taskstats' records of threads to processes, in the order of their ends.
+/// Combines taskstats' records of threads into processes, in the order of their ends.
 ///
 /// The kernel sends a record for each thread and, with that of the last thread of a process that had several, the
 /// process's sum. Before Linux 5.19 a record does not name the thread's process; each then counts as a process.

@@ -1,4 +1,4 @@
-//! Kernel programs and their maps: the few commands of bpf(2) that loading them takes.
+//! Kernel programs and their maps: the few commands of bpf(2) that are needed to load them.
 
 use crate::{SysError, SysResult};
 use std::ffi::CStr;
@@ -16,7 +16,7 @@ const BPF_TRACE_RAW_TP: u32 = 23;
 const LOG_LEVEL: u32 = 1 | 4;
 const NAME_BYTES: usize = 16;
 
-/// The beginnings of `union bpf_attr`; the kernel takes what is beyond for zero.
+/// The beginnings of `union bpf_attr`; the kernel takes missing fields as zero.
 #[repr(C)]
 #[derive(Default)]
 struct MapAttributes {
@@ -126,7 +126,7 @@ pub struct MapSpec<'a> {
     pub flags: u32,
 }
 
-/// Makes a map.
+/// Creates a map.
 ///
 /// # Errors
 /// The kernel's.

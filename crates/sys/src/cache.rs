@@ -1,4 +1,4 @@
-//! The caches of this machine: how large they are, and how data gets out of them (CS:APP section 9.4.2).
+//! The caches of this machine: how large they are, and how to evict data from them (CS:APP section 9.4.2).
 
 use crate::procfs::read_text_below;
 use std::path::Path;
@@ -45,7 +45,7 @@ pub fn flush<T>(data: &[T]) {
 
 /// The same for the first instructions of a function.
 pub fn flush_code<T>(code: fn(&mut T)) {
-    // Two lines of 64 bytes, which hold a short function wherever it begins; what follows it is code, too.
+    // Two lines of 64 bytes, which hold a short function wherever it starts; the bytes after it are code, too.
     let start = code as *const u8;
     for at in (0..2 * 64).step_by(LINE) {
         line(start.wrapping_add(at));

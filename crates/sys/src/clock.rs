@@ -140,7 +140,7 @@ pub fn cycle_counter_hz(span: Nanos) -> SysResult<f64> {
     Ok((c1.0 - c0.0) as f64 / (t1 - t0).secs())
 }
 
-/// What one reading of each clock costs, in ns: the best of five batches of 200, so that an interrupt does not count.
+/// Cost of one reading of each clock, in ns: the best of five batches of 200, so that an interrupt does not count.
 ///
 /// About 0.2 ms where the clocks are read without a system call.
 pub fn read_costs() -> Vec<(&'static str, f64)> {

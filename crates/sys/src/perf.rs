@@ -143,7 +143,7 @@ pub struct CacheMisses {
 }
 
 impl CacheMisses {
-    /// Begins to count those of a thread.
+    /// Starts to count those of a thread.
     ///
     /// # Errors
     /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids
@@ -213,7 +213,7 @@ pub fn hardware_counters() -> SysResult<()> {
     open_hardware(CPU_CYCLES, DISABLED | EXCLUDE_KERNEL | EXCLUDE_HV, 0).map(drop)
 }
 
-/// Cycles that the calling thread's CPU core made in user mode, read by an instruction (`rdpmc`), without a system call.
+/// Core cycles of the calling thread in user mode, read by an instruction (`rdpmc`), without a system call.
 #[cfg(target_arch = "x86_64")]
 pub struct CoreCycles {
     /// Keeps the event.
@@ -249,7 +249,7 @@ impl CoreCycles {
         Ok(cycles)
     }
 
-    /// A field of the page, which the kernel changes meanwhile.
+    /// A field of the page, which the kernel may change at any time.
     #[inline(always)]
     fn field<T: Copy>(&self, at: usize) -> T {
         // SAFETY: the page is mapped as long as this value lives, and all fields that are asked for lie in it, aligned.
@@ -301,7 +301,7 @@ pub struct CoreCycles;
 
 #[cfg(not(target_arch = "x86_64"))]
 impl CoreCycles {
-    /// Never there.
+    /// Not available.
     ///
     /// # Errors
     /// ENOTSUP.
@@ -310,7 +310,7 @@ impl CoreCycles {
         Err(SysError::io("read a hardware counter by an instruction", cause))
     }
 
-    /// Never there.
+    /// Not available.
     pub fn read(&self) -> Option<u64> {
         None
     }

@@ -27,7 +27,7 @@ pub struct Entry {
     pub kernel_thread: bool,
     /// CPU time so far.
     pub cpu: Nanos,
-    /// Tick-sampled CPU time so far; `None` without the right to ask taskstats.
+    /// Tick-sampled CPU time so far; `None` without permission for taskstats.
     pub interval_counted: Option<Nanos>,
 }
 
@@ -68,7 +68,7 @@ pub struct SnapshotReader {
 }
 
 impl SnapshotReader {
-    /// Of this machine. Tick-sampled times are read too if taskstats may be asked.
+    /// Of this machine. Tick-sampled times are read, too, if taskstats is permitted.
     ///
     /// # Errors
     /// If `/proc` cannot be opened.

@@ -1,4 +1,4 @@
-//! What the kernel knows of the calling thread: CPU time and switches, and the timer interrupts of its CPU.
+//! What the kernel counts for the calling thread: CPU time and switches, and the timer interrupts of its CPU.
 
 use crate::procfs::parse_int;
 use crate::{SysError, SysResult, clock};
@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Usage {
     /// CPU time, ns.
     pub cpu: u64,
-    /// Times that another process took its CPU (`ru_nivcsw`).
+    /// Involuntary context switches (`ru_nivcsw`).
     pub preemptions: u64,
     /// Voluntary context switches (`ru_nvcsw`).
     pub waits: u64,
@@ -55,11 +55,11 @@ impl Ticks {
             let expected = "a line of local timer interrupts: LOC or arch_timer";
             return Err(SysError::format(what(), expected, &text));
         }
-        // The numbers may grow.
+        // The numbers may become longer.
         Ok(Ticks { file, buffer: vec![1; text.len() * 2 + 4096] })
     }
 
-    /// So many so far on this CPU. `None` if the line is not there any more.
+    /// Number so far on this CPU. `None` if the line no longer exists.
     pub fn read(&mut self, cpu: u32) -> Option<u64> {
         let mut filled = 0;
         while let Some(free) = self.buffer.get_mut(filled..).filter(|f| !f.is_empty()) {
