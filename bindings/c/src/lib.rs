@@ -8,9 +8,9 @@ use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 use tarebench_kbest::{Clock, Kbest, KbestError, Method, Parameters, Repetitions, Standing, Timing};
 
-/// What is measured.
+/// The function to measure.
 pub type Function = extern "C" fn(*mut c_void);
-/// The same as the book declares it.
+/// The same, as declared in the book.
 pub type TestFunc = extern "C" fn(*mut c_int);
 
 /// `struct tare_settings`.
@@ -69,7 +69,7 @@ pub struct Outcome {
     load: u32,
 }
 
-/// An outcome with what it points to. The outcome is its beginning, so that the one's address is the other's.
+/// An outcome with the data that it points to. The outcome is the first field, so that both have the same address.
 #[repr(C)]
 struct Held {
     outcome: Outcome,
@@ -97,7 +97,7 @@ thread_local! {
 }
 
 fn failed(why: &str) {
-    // A text with a zero in it has none of ours.
+    // None of tare's messages contains a zero byte.
     let text = CString::new(why).unwrap_or_default();
     ERROR.with_borrow_mut(|e| *e = text);
 }
@@ -119,7 +119,7 @@ impl Settings {
         }
         if self.clock != 0 {
             let clock = usize::try_from(self.clock - 1).ok().and_then(|i| CLOCKS.get(i));
-            let unknown = || format!("clock {} is none, expected 0 to {} (enum tare_clock)", self.clock, CLOCKS.len());
+            let unknown = || format!("{} is not a clock, expected 0 to {} (enum tare_clock)", self.clock, CLOCKS.len());
             kbest = kbest.clock(*clock.ok_or_else(unknown)?);
         }
         Ok(kbest)
@@ -233,7 +233,7 @@ unsafe extern "C" fn tare_fcyc_full(
     params: *mut c_void,
     settings: *const Settings,
 ) -> *mut Outcome {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let settings = unsafe { settings.as_ref() }.copied().unwrap_or(DEFAULT);
     let done = f.ok_or_else(|| "tare_fcyc_full: no function to measure, expected one".to_owned()).and_then(|f| {
         let kbest = settings.kbest()?;
@@ -336,7 +336,7 @@ extern "C" fn tare_get_counter() -> f64 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tare_access_counter(hi: *mut c_uint, lo: *mut c_uint) {
     let count = tarebench_kbest::counter::read();
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         hi.write((count >> 32) as c_uint);
         lo.write(count as c_uint);
@@ -376,13 +376,13 @@ extern "C" fn tare_inactiveduration(thresh: c_int) -> c_int {
 }
 
 /// # Safety
-/// So many bytes can be read there.
+/// `bytes` bytes can be read at `data`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tare_flush(data: *const c_void, bytes: u64) {
     if let Ok(bytes) = usize::try_from(bytes)
         && !data.is_null()
     {
-        // SAFETY: the caller's; a slice of bytes has no other demand.
+        // SAFETY: guaranteed by the caller; a slice of bytes has no other requirement.
         tarebench_kbest::flush(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), bytes) });
     }
 }

@@ -106,13 +106,13 @@ int main(void)
     CHECK(o && o->load >= 1);
     tare_outcome_free(o);
 
-    /* What makes no sense is refused in a sentence, and changes nothing. */
+    /* Invalid settings are refused with a message, and change nothing. */
     s.k = 0;
     CHECK(tare_fcyc_full(spin, &n, &s) == NULL && strstr(tare_error(), "K is 0"));
     s.k = 3, s.clock = 99;
-    CHECK(tare_fcyc_full(spin, &n, &s) == NULL && strstr(tare_error(), "clock 99"));
+    CHECK(tare_fcyc_full(spin, &n, &s) == NULL && strstr(tare_error(), "99 is not a clock"));
     s.clock = 0, s.cache_bytes = UINT64_MAX;
-    CHECK(tare_fcyc_full(spin, &n, &s) == NULL && strstr(tare_error(), "no memory"));
+    CHECK(tare_fcyc_full(spin, &n, &s) == NULL && strstr(tare_error(), "cannot allocate"));
     CHECK(isnan(tare_fcyc(NULL, NULL)) && strstr(tare_error(), "no function"));
     CHECK(tare_auto(NULL, NULL, 0) == NULL);
     set_fcyc_k(-1);

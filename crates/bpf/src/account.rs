@@ -75,9 +75,9 @@ pub struct Record {
     pub end: Option<Nanos>,
     /// When its main thread left the CPU for the last time.
     pub left: Option<Nanos>,
-    /// The kernel tells stolen time.
+    /// The kernel reports steal time.
     pub steal_known: bool,
-    /// The scheduler does not charge stolen time to tasks.
+    /// The scheduler does not charge steal time to tasks.
     pub steal_left_out: bool,
     /// The scheduler does not charge interrupts to tasks.
     pub irq_left_out: bool,
@@ -123,8 +123,8 @@ fn of_map(e: &MapError) -> BpfError {
 }
 
 impl AccountTracer {
-    /// Loads the programs for a machine with so many possible CPUs and attaches them. They do nothing until armed.
-    /// `most_tasks`: how many tasks of a program can be told apart at a time, 16,384 if it is not given.
+    /// Loads the programs for a machine with `cpus` possible CPUs and attaches them. They do nothing until armed.
+    /// `most_tasks`: how many tasks of a program can be distinguished at a time, 16,384 by default.
     ///
     /// # Errors
     /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or older than 5.15, or where the verifier refuses them.
@@ -147,12 +147,12 @@ impl AccountTracer {
         })
     }
 
-    /// Interrupts that this kernel does not tell of.
+    /// Interrupts that this kernel does not report.
     pub fn missing(&self) -> &[&'static str] {
         &self.missing
     }
 
-    /// Forgets what is left of the last sample, and arms: what this process starts next is accounted, but only to warm
+    /// Drops the remains of the last sample, and arms: what this process starts next is accounted, but only to warm
     /// the programs up, until [`AccountTracer::start`].
     ///
     /// # Errors
@@ -230,8 +230,8 @@ impl AccountTracer {
         })
     }
 
-    /// Adds what the tasks that have not ended have begun; returns how many they are. The main thread, `leader`, stays
-    /// in the table when it has ended, and what it does then is not accounted.
+    /// Adds what the tasks that have not ended have started; returns how many they are. The main thread, `leader`,
+    /// stays in the table when it has ended, and what it does then is not accounted.
     fn open_stints(&self, cpus: &[Cpu], leader: u64, now: u64, sums: &mut [Vec<Sum>]) -> u32 {
         let mut add = |class: u64, slot: usize, since: u64| {
             let class = usize::try_from(class).unwrap_or(CLASSES);
@@ -306,7 +306,7 @@ fn attach_all(loader: &mut Loader, types: &KernelTypes) -> Result<Vec<&'static s
     }
     attach_interrupts(loader, types, |tracepoint| match tracepoint {
         "softirq_entry" => tracepoint,
-        // Nothing of an interrupt is looked at when it begins.
+        // Nothing of an interrupt is read when it begins.
         entry if entry.ends_with("_entry") => "interrupt_entry",
         exit => exit,
     })
@@ -392,7 +392,8 @@ mod tests {
         let Some(tracer) = tracer(None) else { return };
         let programs = tracer.loader.programs();
         let verified: Vec<_> = programs.iter().map(|p| (p.name(), p.field("verified_insns").unwrap())).collect();
-        // Linux tells since 5.16. It was 66,000 in 36 programs with one for each interrupt, and all functions in line.
+        // Reported since Linux 5.16. It was 66,000 in 36 programs with one for each interrupt, and all functions in
+        // line.
         assert!(verified.len() <= 25, "{verified:?}");
         assert!(verified.iter().map(|v| v.1).sum::<u64>() < 20_000, "{verified:?}");
     }

@@ -21,11 +21,10 @@ pub struct ExitRecord {
     pub dead_threads: Nanos,
     /// Thread id.
     pub tid: i32,
-    /// Process id.
     pub pid: i32,
     /// Parent process.
     pub ppid: i32,
-    /// No thread of the process is left.
+    /// It was the last thread of the process.
     pub last: bool,
     /// A kernel thread.
     pub kernel: bool,

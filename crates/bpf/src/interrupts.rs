@@ -1,4 +1,4 @@
-//! Interrupts: the tracepoints that both kernel programs attach to, and the names of what these tell.
+//! Interrupts: the tracepoints that both kernel programs attach to, and the names of what these report.
 
 use crate::kernel_types::KernelTypes;
 use crate::layout::account::VECTOR_NAMES;
@@ -33,7 +33,7 @@ pub const LOCAL_TIMER: usize = 0;
 const SOFTIRQ_NAMES: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-/// Attaches the programs of an object that are told of interrupts; returns the tracepoints that this kernel does not have.
+/// Attaches the programs of an object that handle interrupts; returns the tracepoints that this kernel does not have.
 /// A program has the name of its tracepoint, unless `named` gives another.
 pub(crate) fn attach_interrupts(
     loader: &mut Loader,
@@ -73,7 +73,7 @@ impl InterruptNames {
         InterruptNames(lines)
     }
 
-    /// Of an interrupt with a tracepoint of its own, by its number in `account_vectors.h`.
+    /// Of an interrupt with a separate tracepoint, by its number in `account_vectors.h`.
     pub fn vector(&self, n: usize) -> String {
         VECTOR_NAMES.get(n).map_or_else(|| format!("vector {n}"), |s| (*s).to_owned())
     }
@@ -87,7 +87,6 @@ impl InterruptNames {
         }
     }
 
-    /// Of a softirq.
     pub fn softirq(&self, n: usize) -> String {
         SOFTIRQ_NAMES.get(n).map_or_else(|| format!("softirq {n}"), |s| (*s).to_owned())
     }

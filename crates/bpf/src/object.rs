@@ -14,9 +14,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use tarebench_sys::bpf::{MapSpec, ProgramKind, ProgramSpec};
 use tarebench_sys::{SysError, bpf};
 
-/// What Linux 5.15, the oldest that is supported, knows of an object's types. What it doesn't is left out of them.
+/// What Linux 5.15, the oldest that is supported, knows of an object's types. Newer ones are omitted.
 const FEATURES: BtfFeatures = BtfFeatures::new(true, true, true, true, true, false, false, false);
-/// Room for the verifier's words on a program that it refuses.
+/// Room for the verifier's message on a program that it refuses.
 const LOG_BYTES: usize = 1 << 20;
 const ENOENT: i32 = 2;
 
@@ -33,7 +33,7 @@ struct Prepared {
     typed: bool,
 }
 
-/// A program that is.
+/// A loaded program.
 pub(crate) struct Program {
     name: &'static str,
     fd: OwnedFd,
@@ -163,12 +163,11 @@ impl Loader {
 }
 
 impl Program {
-    /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// A field of what the kernel tells of it, 0 if it does not tell it; `None` if it tells nothing.
+    /// A field of what the kernel reports of it, 0 if it does not report it; `None` if it reports nothing.
     pub(crate) fn field(&self, key: &str) -> Option<u64> {
         let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", self.fd.as_raw_fd())).ok()?;
         let line = text.lines().find_map(|l| l.strip_prefix(key));

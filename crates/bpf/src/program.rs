@@ -72,13 +72,13 @@ impl BpfError {
 /// The kernel's side knows processes by their ids, and times by its clock, as they are outside of all namespaces.
 ///
 /// # Errors
-/// In a container with process ids or clocks of its own.
+/// In a container with separate process ids or clocks.
 pub fn own_namespaces() -> Result<(), Absent> {
     // PROC_PID_INIT_INO and PROC_TIME_INIT_INO, include/linux/proc_ns.h.
     for (name, initial) in [("pid", "pid:[4026531836]"), ("time", "time:[4026531834]")] {
         let found = std::fs::read_link(format!("/proc/self/ns/{name}"));
         if found.is_ok_and(|n| n.as_os_str() != initial) {
-            let why = format!("tare is in a {name} namespace of its own (a container); on the host it can be traced");
+            let why = format!("tare runs in a separate {name} namespace (a container); tracing works on the host");
             return Err(Absent::NotSupported(why));
         }
     }

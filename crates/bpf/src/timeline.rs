@@ -53,18 +53,18 @@ pub struct Timeline {
 pub struct Recorded {
     /// By their beginnings.
     pub events: Vec<Event>,
-    /// What the hypervisor took, in the order of the times at which it was seen. Empty where it does not tell, or the kernel does
-    /// not look.
+    /// Steal time, in the order of the times at which it was seen. Empty if the hypervisor does not report it, or the
+    /// kernel does not read it.
     pub stolen: Vec<Stolen>,
-    /// All that was told from here on is in the events, CLOCK_MONOTONIC.
+    /// All that was reported from here on is in the events, CLOCK_MONOTONIC.
     pub from: Nanos,
     /// Up to here; earlier than the end of the recording, if there was no more room.
     pub until: Nanos,
-    /// Records that had no room, or were left out by the kernel as its program ran already.
+    /// Records that had no room, or were dropped by the kernel because its program ran already.
     pub lost: u64,
-    /// Switches that the kernel did not tell of, and that were found by what came next.
+    /// Switches that the kernel did not report, and that were found by later events.
     pub late: u64,
-    /// Interrupts that this kernel does not tell of.
+    /// Interrupts that this kernel does not report.
     pub missing: Vec<&'static str>,
 }
 
@@ -179,7 +179,7 @@ fn records(units: &[[u64; UNIT_WORDS]], names: &InterruptNames) -> Records {
         };
         edges.extend(i64::try_from(*time).ok().map(|time| (Nanos(time), edge)));
     }
-    // The first one says who had the CPU when the recording began, which nobody was to tell.
+    // The first one says which task had the CPU when the recording started, which no switch could report.
     Records { edges, late: late_ones.saturating_sub(1), stolen }
 }
 

@@ -357,7 +357,7 @@ fn a_run_is_tuned_and_put_back_however_it_ends() {
     let wait_out = |child: std::process::Child, code: i32| {
         let out = child.wait_with_output().unwrap();
         assert_eq!(out.status.code(), Some(code), "{}", text(&out.stderr));
-        assert!(text(&out.stderr).contains("restored: values: 3 put back"), "{}", text(&out.stderr));
+        assert!(text(&out.stderr).contains("restored: values: 3 restored"), "{}", text(&out.stderr));
         assert_eq!(m.values(), before);
         assert!(!m.journal().exists());
     };
@@ -446,7 +446,7 @@ fn a_journal_of_a_newer_version_or_another_boot() {
     std::fs::write(m.journal(), journal.replace("\"version\":1", "\"version\":2")).unwrap();
     for command in ["restore", "tune"] {
         let out = m.tare(&[command], 4);
-        assert!(text(&out.stderr).contains("version 2; expected at most version 1"), "{}", text(&out.stderr));
+        assert!(text(&out.stderr).contains("version 2, expected at most 1"), "{}", text(&out.stderr));
     }
     assert_eq!(m.value(SWAPPINESS), "1", "left as it is");
     std::fs::write(m.journal(), &journal).unwrap();
@@ -455,7 +455,7 @@ fn a_journal_of_a_newer_version_or_another_boot() {
     m.put("proc/sys/kernel/random/boot_id", "00000000-0000-0000-0000-000000000000");
     m.put(SAMPLING, "100000");
     let out = m.tare(&["restore"], 0);
-    assert!(text(&out.stdout).contains("was restarted"), "{}", text(&out.stdout));
+    assert!(text(&out.stdout).contains("was rebooted"), "{}", text(&out.stdout));
     assert_eq!((m.value(SWAPPINESS), m.value(SAMPLING)), ("1".into(), "100000".into()));
     assert!(!m.journal().exists());
 }
@@ -495,11 +495,11 @@ fn full_and_read_only_disks() {
         assert_eq!(m.values(), before, "{script}: {all}");
     };
     check("fill \"$1\"; tune; [ $? = 4 ]", &["cannot be written, so nothing was changed", "No space left"]);
-    check("tune && fill \"$1\" && restore && [ ! -e \"$1/journal\" ]", &["3 put back"]);
+    check("tune && fill \"$1\" && restore && [ ! -e \"$1/journal\" ]", &["3 restored"]);
     check("mount -o remount,ro \"$1\"; tune; [ $? = 4 ]", &["so nothing was changed", "Read-only file system"]);
     check(
         "tune && mount -o remount,ro \"$1\"; restore; [ $? = 4 ]",
-        &["values: 3 put back, but the journal", "Read-only file system"],
+        &["values: 3 restored, but the journal", "Read-only file system"],
     );
     // A folder of somebody else.
     let folder = tempfile::tempdir().unwrap();
@@ -556,7 +556,7 @@ fn wrong_names_and_unknown_folders() {
     let out = m.tare(&["tune", "--only", "nonsense"], 2);
     assert!(text(&out.stderr).contains("no factor is called `nonsense`"), "{}", text(&out.stderr));
     let out = m.tare(&["restore"], 0);
-    assert!(text(&out.stdout).contains("nothing to put back"));
+    assert!(text(&out.stdout).contains("nothing to restore"));
     assert!(!m.state().exists(), "looking leaves no trace");
     let out = m.tare(&["tune", "--dry-run", "--only", "turbo"], 0);
     let said = text(&out.stdout);

@@ -13,7 +13,7 @@ fn kinds_and_numbers_are_texts() {
     assert_eq!(serde_json::to_string(&id).unwrap(), r#""b7""#);
     assert_eq!(serde_json::from_str::<Id>(r#""b7""#).unwrap(), id);
     let e = serde_json::from_str::<Id>(r#""x7""#).unwrap_err();
-    assert!(e.to_string().contains("no document's number, expected a letter and digits"), "{e}");
+    assert!(e.to_string().contains("not the number of a stored result, expected a letter and digits"), "{e}");
 }
 
 #[test]

@@ -127,8 +127,8 @@ fn drift_is_no_daemon() {
     assert!(arms <= 2 && told >= 90, "{arms} {told}");
 }
 
-/// Noise whose tails fall with the fourth power only (t with 4 degrees of freedom) makes L-samples of a few far ones, which
-/// elapsed times alone cannot tell from a daemon's, and names no daemon for them.
+/// Noise whose tails fall with the fourth power only (t with 4 degrees of freedom) makes L-samples of a few far ones,
+/// which elapsed times alone cannot distinguish from a daemon's, and names no daemon for them.
 #[test]
 fn a_steady_machine_has_nothing() {
     for (noise, most) in [(Noise::Normal, 1), (Noise::Rounded, 1), (Noise::Heavy, 10)] {
@@ -157,7 +157,7 @@ fn elsewhere(s: &mut Simulated) {
     }
 }
 
-/// With stolen time as wide as the daemons are long, no sample stands out; the daemons do, together.
+/// With steal time as variable as the daemons are long, no sample stands out; the daemons do, together.
 #[test]
 fn what_noise_hides_is_found_by_name() {
     for takes in [1.5, 2.0, 3.0] {
@@ -221,7 +221,8 @@ fn daemons_are_found_with_their_periods() {
     assert!(worst < 0.02 && off * 20 <= of);
 }
 
-/// Frequent ones come in 15% to 40% of the samples, by chance or by the clock, and disturb as much as or more than rare ones.
+/// Frequent ones come in 15% to 40% of the samples, at random or at fixed times, and disturb as much as or more than
+/// rare ones.
 #[test]
 fn frequent_daemons_are_not_infrequent() {
     let comes = [

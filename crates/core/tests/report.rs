@@ -136,7 +136,7 @@ fn everything_discarded() {
     assert!(
         remarked!(report, Kind::NoTime { measure: Measure::Pt, why } if why.to_string() == "lost: all 10 samples were discarded")
     );
-    // Six of ten: something is left, but not half of it.
+    // Six of ten are discarded: some are left, but fewer than half.
     let some: Vec<Sample> =
         (0..10).map(|i| sample(0, i, ms(100), if i < 6 { vec![daemon("bad", ms(9))] } else { vec![] })).collect();
     let report = build(&run(1), &some, Some(&profile(vec![cutoff("bad", 1.0)])));
@@ -260,7 +260,7 @@ fn changed(f: impl Fn(&mut Account)) -> Sample {
 
 #[test]
 fn net_time_is_without_what_the_kernel_charged() {
-    // Interrupts of all ledgers; not the stolen time, which this kernel leaves out.
+    // Interrupts of all ledgers; not the steal time, which this kernel leaves out.
     assert_eq!(accounted(0).net_time(), Ok(ms(94)));
     assert_eq!(changed(|a| a.stolen_charged = true).net_time(), Ok(ms(93)));
     assert_eq!(changed(|a| a.interrupts_charged = false).net_time(), Ok(ms(100)));

@@ -60,7 +60,7 @@ impl Access {
         self
     }
 
-    /// Test hook: this process kills itself after so many steps.
+    /// Test hook: this process kills itself after this many steps.
     pub fn stop_after(mut self, steps: Option<u64>) -> Access {
         self.steps.stop_after = steps;
         self
@@ -71,7 +71,7 @@ impl Access {
         &self.root
     }
 
-    /// Id of the boot that is running; empty if the machine does not tell.
+    /// Id of the boot that is running; empty if the machine does not report it.
     pub fn boot(&self) -> String {
         tarebench_sys::procfs::read_text_below(&self.root, "proc/sys/kernel/random/boot_id").unwrap_or_default()
     }
@@ -97,7 +97,7 @@ impl Access {
         self.systemd = OnceCell::new();
     }
 
-    /// Whether the root is that of the running machine, however it is called.
+    /// Whether the root is that of the running machine, whatever its path.
     fn is_real(&self) -> bool {
         let same = |(a, b): (std::fs::Metadata, std::fs::Metadata)| (a.dev(), a.ino()) == (b.dev(), b.ino());
         let both = std::fs::metadata(&self.root).and_then(|a| Ok((a, std::fs::metadata("/")?)));
@@ -111,7 +111,7 @@ impl Access {
         Some(String::from_utf8(mount).ok()?.trim_matches('/').to_owned()).filter(|m| !m.is_empty())
     }
 
-    /// Opens what a path below the root leads to, without leaving the root or following a link of procfs.
+    /// Opens the file of a path below the root, without leaving the root or following a link of procfs.
     fn resolve(&self, name: &str, flags: OFlags) -> Result<OwnedFd, rustix::io::Errno> {
         let root =
             openat(rustix::fs::CWD, &self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -136,14 +136,14 @@ impl Access {
                 && self.resolve(name, OFlags::PATH).is_err_and(|e| e == rustix::io::Errno::NOENT);
             return Err(if missing { ValueError::Missing(shown) } else { protected("no factor sets it") });
         };
-        // Non-blocking, for whatever a laid-out root holds; the kernel's files do not know the difference.
+        // Non-blocking, for whatever a laid-out root holds; for the kernel's files it changes nothing.
         let fd = self.resolve(name, flags | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(|e| match e {
             rustix::io::Errno::XDEV | rustix::io::Errno::LOOP => protected("its path leads elsewhere"),
             e => refused(format!("{verb} {shown}"), e.into()),
         })?;
         let failed = |e: rustix::io::Errno| refused(format!("{verb} {shown}"), e.into());
         if FileType::from_raw_mode(fstat(&fd).map_err(failed)?.st_mode) != FileType::RegularFile {
-            return Err(protected("it is no regular file"));
+            return Err(protected("it is not a regular file"));
         }
         // A root that is laid out as files has them on any file system.
         if self.is_real() && fstatfs(&fd).map_err(failed)?.f_type as u64 != wanted {
@@ -161,7 +161,7 @@ impl Access {
     /// Value of a target.
     ///
     /// # Errors
-    /// If it is not there, cannot be read, or is not a single value.
+    /// If it does not exist, cannot be read, or is not a single value.
     pub fn read(&self, target: &Target) -> Result<String, ValueError> {
         match target {
             Target::File(name) => {
@@ -172,10 +172,10 @@ impl Access {
         }
     }
 
-    /// Gives a target a value; whether it took it, [`Access::read`] tells.
+    /// Gives a target a value; [`Access::read`] shows whether it took effect.
     ///
     /// # Errors
-    /// If it is not there, refused, or is one that is never changed.
+    /// If it does not exist, refused, or is one that is never changed.
     pub fn write(&self, target: &Target, value: &str) -> Result<(), ValueError> {
         self.allowed(target)?;
         match target {

@@ -1,4 +1,4 @@
-//! Settings of the kernel that change others with them, which must be put back, too.
+//! Settings of the kernel that change others with them, which must be restored, too.
 
 use crate::setting::Target;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn of_all_cpus(root: &Path, files: &[&str]) -> Vec<String> {
     cpus.iter().flat_map(|n| files.iter().map(move |f| format!("{CPU}/cpu{n}/{f}"))).collect()
 }
 
-/// Values that may change when the target is written. Those that are not there are left out by who reads them.
+/// Values that may change when the target is written. The reader omits those that do not exist.
 pub(crate) fn companions(root: &Path, target: &Target) -> Vec<Target> {
     let Target::File(name) = target else { return Vec::new() };
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));

@@ -1,4 +1,4 @@
-//! A folder whose files nobody else can have written: what root restores from.
+//! A folder whose files no other user can have written: root restores from it.
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, fstatfs, openat, renameat, unlinkat};
 use std::fs::{DirBuilder, File};
@@ -41,10 +41,10 @@ fn trusted(what: &str, stat: &Stat) -> io::Result<()> {
 }
 
 impl Folder {
-    /// Opens a folder that is there.
+    /// Opens an existing folder.
     ///
     /// For root, no user may own a folder above it either, as a file system of theirs (FUSE) could be mounted there,
-    /// which says of its files what it likes.
+    /// which may report anything about its files.
     ///
     /// # Errors
     /// The system's; `PermissionDenied` with the reason if another user owns it or may write to it.
@@ -60,7 +60,7 @@ impl Folder {
         Ok(Folder { fd })
     }
 
-    /// Makes the folder if it is not there, durably, and opens it.
+    /// Makes the folder if it does not exist, durably, and opens it.
     ///
     /// # Errors
     /// As [`Folder::open`].
@@ -75,17 +75,17 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     ///
     /// # Errors
-    /// The system's; `PermissionDenied` with the reason if it is no file of ours.
+    /// The system's; `PermissionDenied` with the reason if it is not a file of tare.
     pub fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        // Non-blocking, as a FIFO would let root wait for ever; regular files do not know the difference.
+        // Non-blocking, because a FIFO would make root wait for ever; for regular files it changes nothing.
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let fd = openat(&self.fd, name, flags, Mode::empty())?;
         let stat = fstat(&fd)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(not_trusted(format!("{name} is no regular file")));
+            return Err(not_trusted(format!("{name} is not a regular file")));
         }
         trusted(name, &stat)?;
         Ok(File::from(fd))
@@ -104,10 +104,10 @@ impl Folder {
         Ok(data)
     }
 
-    /// Makes a file, in the place of an old one.
+    /// Creates a file, replacing an old one.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn create(&self, name: &str, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match self.remove(name) {
@@ -117,7 +117,7 @@ impl Folder {
         Ok(File::from(openat(&self.fd, name, flags, Mode::from_raw_mode(mode))?))
     }
 
-    /// Opens a file for reading and writing by its owner alone, and makes it if it is not there.
+    /// Opens a file for reading and writing by its owner alone, and makes it if it does not exist.
     ///
     /// # Errors
     /// As [`Folder::file`].
@@ -138,7 +138,7 @@ impl Folder {
     /// Renames a file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn rename(&self, old: &str, new: &str) -> io::Result<()> {
         Ok(renameat(&self.fd, old, &self.fd, new)?)
     }
@@ -146,7 +146,7 @@ impl Folder {
     /// Removes a file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.fd, name, AtFlags::empty())?)
     }
@@ -154,7 +154,7 @@ impl Folder {
     /// Makes changes of its entries durable.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.fd)?)
     }
@@ -217,7 +217,7 @@ mod tests {
         symlink("journal", path.join("other")).unwrap();
         assert!(folder.read("other").is_err());
         rustix::fs::mknodat(rustix::fs::CWD, path.join("fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
-        assert!(folder.read("fifo").unwrap_err().to_string().contains("no regular file"));
+        assert!(folder.read("fifo").unwrap_err().to_string().contains("not a regular file"));
         File::create(path.join("endless")).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(folder.read("endless").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         if process::effective_uid() == 0 {

@@ -1,7 +1,7 @@
 //! Freezing other processes by the cgroup v2 freezer (kernel: Documentation/admin-guide/cgroup-v2.rst, cgroup.freeze).
 //!
 //! A cgroup is frozen whole if nothing in it must run. Where all processes are in the root cgroup, which cannot be
-//! frozen, those that may stop are moved to a leaf of ours, and back again.
+//! frozen, those that may stop are moved to a cgroup of tare, and back again.
 
 use crate::access::{Access, Steps};
 use crate::journal::{Change, Entry, ValueChange};
@@ -26,7 +26,7 @@ const LEAF: &str = "tare-frozen";
 pub struct Choice {
     /// None but these.
     pub only: Option<Vec<i32>>,
-    /// They go on when no sample has been taken for so long.
+    /// They continue when no sample was taken for this time.
     pub limit: Duration,
 }
 
@@ -145,7 +145,7 @@ fn candidates(root: &Path, processes: &[Process], own: i32, choice: &Choice) -> 
         line.push(p.pid);
         at = p.ppid;
     }
-    // The session of init is that of whatever init has started without one: it spares nobody.
+    // The session of init is that of every process that init started without one: it spares none.
     let ancestors = || line.iter().filter(|p| **p != 1).filter_map(|p| by_pid.get(p));
     let sessions: BTreeSet<i32> = ancestors().map(|p| p.session).filter(|s| *s > 1).collect();
     let terminals: BTreeSet<i32> = ancestors().map(|p| p.terminal).filter(|t| *t != 0).collect();
@@ -210,7 +210,7 @@ fn plan_for(root: &Path, own: i32, choice: &Choice) -> Result<FreezePlan, Absent
     }
     let inside = |p: &&Process| groups.iter().any(|g| is_below(&p.cgroup, g));
     let count = processes.iter().filter(inside).count() + moves.len();
-    // A group below another that is frozen needs nothing of its own.
+    // A group below another that is frozen needs no action.
     let outer: Vec<String> =
         groups.iter().filter(|g| !groups.iter().any(|o| o != *g && is_below(g, o))).cloned().collect();
     Ok(FreezePlan { mount, groups: outer, moves, names: frozen.into_iter().collect(), processes: count })
@@ -470,7 +470,7 @@ mod tests {
         assert_eq!(plan.moves, [(40, 740)]);
         assert_eq!(plan.names, ["Web Content", "cron", "firefox (a)", "indexer", "not-watched", "stray"]);
         assert_eq!(plan.processes, 6);
-        // One that somebody has frozen already is not ours to thaw.
+        // One that another process has frozen already is not for tare to thaw.
         put(dir.path(), "sys/fs/cgroup/system.slice/cron.service/cgroup.freeze", "1\n");
         let again = plan_for(dir.path(), 22, &Choice::default()).unwrap();
         assert_eq!(again.groups, expected[1..]);

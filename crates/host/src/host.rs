@@ -18,7 +18,7 @@ fn cpuinfo_field(cpuinfo: &str, key: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// A stable identity of the machine: a hash of `/etc/machine-id`, or of what else tells machines apart.
+/// A stable identity of the machine: a hash of `/etc/machine-id`, or of what else distinguishes machines.
 fn machine(root: &Path, name: &str) -> String {
     let id = read_text_below(root, "etc/machine-id").ok().filter(|t| !t.is_empty());
     let id = id.or_else(|| read_text_below(root, "sys/class/dmi/id/product_uuid").ok());
@@ -52,13 +52,13 @@ pub(crate) fn hypervisor(root: &Path, cpuinfo: &str) -> Reading<String> {
         return Reading::Value(kind);
     }
     if flags.split(' ').any(|f| f == "hypervisor") {
-        // The flag is set but nobody says the name; the paravirtual clock gives KVM away.
+        // The flag is set, but no name is given; the paravirtual clock reveals KVM.
         let clocks = read_text_below(root, "sys/devices/system/clocksource/clocksource0/available_clocksource");
         let kvm = clocks.is_ok_and(|c| c.contains("kvm-clock"));
         return Reading::Value(if kvm { "KVM" } else { "unnamed hypervisor" }.to_owned());
     }
     if flags.is_empty() {
-        return Reading::Absent(Absent::NotSupported("this CPU does not say whether it is virtual".into()));
+        return Reading::Absent(Absent::NotSupported("this CPU does not report whether it is virtual".into()));
     }
     Reading::Value("none".to_owned())
 }

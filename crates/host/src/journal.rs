@@ -1,9 +1,9 @@
-//! What was before: written down, and on the disk, before anything is changed.
+//! The journal of old values: on the disk before anything is changed.
 //!
-//! The journal is a file of JSON lines, `{"sum":"…","boot":"…","record":{…}}`, each with a checksum. It comes into
-//! being whole, with the old value of everything that will be changed (written aside, flushed, renamed, the folder
-//! flushed), and only then is the first value written to the machine. Later lines are only added. A last line without
-//! its end was being written when the machine or tare stopped, and what it would have said had no consequence yet.
+//! The journal is a file of JSON lines, `{"sum":"…","boot":"…","record":{…}}`, each with a checksum. It is created
+//! whole, with the old value of everything that will be changed (written to another file, flushed, renamed, the folder
+//! flushed); only then is the first value written to the machine. Later lines are only appended. An incomplete last
+//! line was being written when the machine or tare stopped, and what it reports had not taken effect yet.
 
 use crate::access::Steps;
 use crate::journal;
@@ -24,7 +24,7 @@ const FORMAT: &str = "tare-journal";
 /// The version that is written, and the newest that is read.
 pub const VERSION: u64 = 1;
 
-/// Who began the journal.
+/// The process that started the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// `tare-journal`.
@@ -52,7 +52,6 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// A value.
     Value(ValueChange),
     /// A cgroup that is made, by its path below the root.
     Group {
@@ -61,7 +60,7 @@ pub enum Change {
     },
     /// Processes that are moved to another cgroup.
     Moved {
-        /// Each with its start time in ticks, which tells it from a later process of this number.
+        /// Each with its start time in ticks, which distinguishes it from a later process with this number.
         processes: Vec<(i32, u64)>,
         /// Where they were.
         from: String,
@@ -99,7 +98,7 @@ pub(crate) enum Record {
     Refused { index: usize },
     /// All changes were made.
     Complete,
-    /// The values are being put back.
+    /// The values are being restored.
     Restoring,
 }
 
@@ -144,11 +143,11 @@ pub struct Loaded {
     pub header: Option<Header>,
     /// The changes in their order.
     pub changes: Vec<Entry>,
-    /// Tuning came to its end.
+    /// Tuning finished.
     pub complete: bool,
-    /// A restore was begun.
+    /// A restore was started.
     pub restoring: bool,
-    /// Lines that cannot be read, counted from one. A last line that was cut off is none.
+    /// Lines that cannot be read, counted from one. A last line that was cut off does not count.
     pub damaged: Vec<usize>,
 }
 
@@ -162,7 +161,7 @@ fn version(text: &str) -> Option<u64> {
 /// Reads the journal, if there is one.
 ///
 /// # Errors
-/// If it cannot be read at all, or is of a later version.
+/// If it cannot be read at all, or has a later version.
 pub fn load(state: &State) -> Result<Option<Loaded>, TuneError> {
     let path = state.journal();
     let data = match state.open().and_then(|folder| folder.read(JOURNAL)) {
@@ -237,7 +236,7 @@ impl Journal {
     /// Keeps only these entries of a journal.
     ///
     /// # Errors
-    /// The system's; the old journal is still there then.
+    /// The system's; the old journal still exists then.
     pub fn keep(state: &State, header: Header, entries: &[&Entry], steps: &Steps) -> io::Result<Journal> {
         let boot = entries.first().map(|e| e.boot.clone()).unwrap_or_default();
         let mut records = vec![(boot.clone(), Record::Header(header))];
@@ -279,14 +278,14 @@ impl Journal {
         }
     }
 
-    /// Opens the journal that is there, to add to it.
+    /// Opens the existing journal, to append to it.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn open(state: &State, boot: &str) -> io::Result<Journal> {
         let folder = state.open()?;
         let file = folder.file(JOURNAL, OFlags::WRONLY)?;
-        // A line that was cut off must not grow together with the next one.
+        // A line that was cut off must not be joined with the next one.
         let data = folder.read(JOURNAL)?;
         let length = data.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1) as u64;
         file.set_len(length)?;
@@ -331,7 +330,7 @@ pub(crate) fn line_of(change: usize) -> usize {
 /// Removes the journal, durably.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub(crate) fn remove(state: &State, steps: &Steps) -> io::Result<()> {
     let folder = state.open()?;
     folder.remove(JOURNAL)?;
@@ -341,10 +340,10 @@ pub(crate) fn remove(state: &State, steps: &Steps) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts a damaged journal aside; its new name.
+/// Sets a damaged journal aside; returns its new name.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub(crate) fn set_aside(state: &State, steps: &Steps) -> io::Result<PathBuf> {
     let name = format!("journal.damaged-{}", clock::realtime().0 / 1_000_000_000);
     let folder = state.open()?;
@@ -356,7 +355,7 @@ pub(crate) fn set_aside(state: &State, steps: &Steps) -> io::Result<PathBuf> {
 }
 
 impl Pending {
-    /// Looks for a journal: one stat(2) where there is none. A folder that another user may write to says nothing.
+    /// Looks for a journal: one stat(2) where there is none. A folder that another user may write to is ignored.
     pub fn check(state: &State) -> Option<Pending> {
         let path = state.journal();
         std::fs::symlink_metadata(&path).ok()?;

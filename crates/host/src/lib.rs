@@ -1,7 +1,7 @@
-//! The machine's state: what it is, how it stands towards the protocol's steps v1 to v4, and changing it for a while.
+//! The machine's state: what it is, whether steps v1 to v4 of the protocol hold, and how to change it temporarily.
 //!
-//! Every reader takes a root folder, so that other people's machines can be laid out as files. [`tune::tune`] writes
-//! down what was before it changes anything ([`journal`]); [`restore::restore`] puts exactly that back.
+//! Every reader takes a root folder, so that other machines can be laid out as files. [`tune::tune`] records the old
+//! values before it changes anything ([`journal`]); [`restore::restore`] restores exactly those.
 
 pub mod access;
 mod coupled;

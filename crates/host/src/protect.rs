@@ -1,16 +1,16 @@
-//! What tune never stops nor freezes: what keeps the machine on time, reachable, and its data whole.
+//! What `tare tune` never stops or freezes: what keeps the clock right, the machine reachable and its data intact.
 
 use std::path::Path;
 use tarebench_sys::procfs::read_text_below;
 
-const TIME: &str = "it keeps the clock";
-const BUS: &str = "others talk through it";
+const TIME: &str = "it synchronises the clock";
+const BUS: &str = "other services communicate through it";
 const DEVICES: &str = "it manages devices";
 const NETWORK: &str = "it keeps the network up";
-const LOGIN: &str = "it lets people in";
-const DISPLAY: &str = "it is the display";
+const LOGIN: &str = "it provides logins";
+const DISPLAY: &str = "it runs the display";
 const STORAGE: &str = "file systems or RAID depend on it";
-const LOGS: &str = "it keeps the logs; those who log wait for it";
+const LOGS: &str = "it writes the logs; processes that log wait for it";
 const SYSTEM: &str = "it is a part of systemd";
 
 /// Beginnings of unit names (without the suffix) and of process names, with the reason. A `$` ends a whole name.
@@ -138,13 +138,13 @@ pub fn unit(name: &str, own: &[String]) -> Option<&'static str> {
     let (stem, kind) = name.rsplit_once('.').unwrap_or((name, ""));
     match kind {
         "mount" | "automount" | "swap" | "device" => return Some(STORAGE),
-        "target" | "slice" => return Some("it stands for many units"),
-        "scope" if stem == "init" || stem.starts_with("session-") => return Some("it is somebody's session"),
+        "target" | "slice" => return Some("it controls many units"),
+        "scope" if stem == "init" || stem.starts_with("session-") => return Some("it is a user's session"),
         "service" | "socket" | "timer" | "path" | "scope" => {}
-        _ => return Some("it is no service, socket, timer, path or scope"),
+        _ => return Some("it is not a service, socket, timer, path or scope"),
     }
     if stem.starts_with("user@") || stem.starts_with("user-runtime-dir@") {
-        return Some("it is somebody's session");
+        return Some("it is a user's session");
     }
     // Of systemd's own, only the timers that start work later may be paused.
     let paused = kind == "timer" && stem.starts_with("systemd-");

@@ -1,4 +1,4 @@
-//! Putting back what the journal says was, in reverse order, each value read back.
+//! Restores the values of the journal, in reverse order, and reads each value back.
 
 use crate::access::{Access, label, same};
 use crate::freeze;
@@ -10,7 +10,7 @@ use crate::state::{State, TuneError};
 use serde::Serialize;
 use std::io;
 
-/// How often values that change each other are gone through.
+/// How often values that change each other are written.
 const PASSES: usize = 4;
 
 /// How to treat what is not as tune left it.
@@ -18,35 +18,32 @@ const PASSES: usize = 4;
 pub struct How {
     /// Overwrite what others have changed since.
     pub force: bool,
-    /// Leave what others have changed as it is, and forget what it was.
+    /// Keep what others have changed, and drop the old value.
     pub forget: bool,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
 }
 
-/// What became of a value.
+/// What happened to a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It would be put back.
+    /// It would be restored.
     Planned,
-    /// It was put back, and reads so.
+    /// It was restored, and reads back as such.
     PutBack,
     /// It is as it was before.
     AsBefore,
-    /// Somebody else has changed it since; it was left so.
+    /// Another process has changed it since; it was kept.
     Changed {
         /// To what.
         value: String,
     },
-    /// It cannot be put back.
-    Refused {
-        /// Why.
-        why: String,
-    },
-    /// It is no longer there.
+    /// It cannot be restored.
+    Refused { why: String },
+    /// It no longer exists.
     Gone,
-    /// The machine has been started anew since, with its own values.
+    /// The machine has been rebooted since, which reset the value.
     Rebooted,
 }
 
@@ -55,11 +52,11 @@ pub enum Outcome {
 pub struct Item {
     /// The factor that had asked for the change.
     pub factor: String,
-    /// How the target is called.
+    /// Name of the target.
     pub target: String,
     /// The value before tuning.
     pub old: String,
-    /// What became of it.
+    /// What happened to it.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
@@ -93,7 +90,7 @@ impl Restored {
     /// One sentence.
     pub fn summary(&self) -> String {
         if self.nothing {
-            return "nothing to put back".to_owned();
+            return "nothing to restore".to_owned();
         }
         let mut parts = Vec::new();
         let mut part = |n: usize, text: &str| {
@@ -101,13 +98,13 @@ impl Restored {
                 parts.push(format!("{n} {text}"));
             }
         };
-        part(self.count(|o| *o == Outcome::PutBack), "put back");
-        part(self.count(|o| *o == Outcome::Planned), "to put back");
+        part(self.count(|o| *o == Outcome::PutBack), "restored");
+        part(self.count(|o| *o == Outcome::Planned), "to restore");
         part(self.count(|o| *o == Outcome::AsBefore), "as before already");
-        part(self.count(|o| matches!(o, Outcome::Changed { .. })), "changed by somebody else and kept");
+        part(self.count(|o| matches!(o, Outcome::Changed { .. })), "changed by another process and kept");
         part(self.count(|o| matches!(o, Outcome::Refused { .. })), "refused");
         part(self.count(|o| *o == Outcome::Gone), "no longer there");
-        part(self.count(|o| *o == Outcome::Rebooted), "set anew by the reboot");
+        part(self.count(|o| *o == Outcome::Rebooted), "reset by the reboot");
         if parts.is_empty() {
             return "nothing had been changed".to_owned();
         }
@@ -115,15 +112,15 @@ impl Restored {
     }
 }
 
-/// Puts back what the journal of this folder holds.
+/// Restores what the journal of this folder holds.
 ///
 /// # Errors
-/// If another tare is at it, or the journal cannot be read, is of a later version, or cannot be removed.
+/// If another tare process holds the lock, or the journal cannot be read, is of a later version, or cannot be removed.
 pub fn restore(access: &Access, state: &State, how: How) -> Result<Restored, TuneError> {
     if std::fs::symlink_metadata(state.journal()).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
         return Ok(Restored { nothing: true, ..Restored::default() });
     }
-    // On a disk that has become read-only the lock cannot be taken, but the values can be put back.
+    // On a disk that has become read-only the lock cannot be taken, but the values can be restored.
     let _lock = match state.lock("restore", &access.boot()) {
         Err(TuneError::NotJournalled { .. }) => None,
         taken => Some(taken?),
@@ -131,12 +128,12 @@ pub fn restore(access: &Access, state: &State, how: How) -> Result<Restored, Tun
     restore_locked(access, state, how)
 }
 
-/// A value on its way back.
+/// A value to restore.
 struct Way<'a> {
     entry: &'a Entry,
     value: &'a ValueChange,
     outcome: Outcome,
-    /// It is ours to put back.
+    /// Tare set it, so tare may restore it.
     ours: bool,
 }
 
@@ -153,8 +150,8 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
         done.items = ways.iter().map(item).collect();
         return Ok(done);
     }
-    // So that a restore that is killed is known to have begun; without it (a full disk), only values that changed
-    // along with others could be mistaken for somebody else's.
+    // So that a restore that is killed is known to have started; without it (a full disk), only values that changed
+    // along with others could be mistaken for another process's.
     if let Ok(mut journal) = Journal::open(state, &boot) {
         let _ = journal.add(&Record::Restoring, &access.steps);
     }
@@ -168,7 +165,8 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
     done.notes.extend(freeze::undo(access, &loaded.changes, &boot));
     done.items = ways.iter().map(item).collect();
     if ways.iter().any(|w| w.outcome == Outcome::Rebooted) {
-        done.notes.push("the machine was restarted since it was tuned; what a restart resets was dropped".to_owned());
+        done.notes
+            .push("the machine was rebooted since it was tuned; entries that a reboot resets were dropped".to_owned());
     }
     let left = |w: &&Way| match w.outcome {
         Outcome::Changed { .. } => !how.forget,
@@ -190,11 +188,11 @@ fn item(w: &Way) -> Item {
     }
 }
 
-/// Whether a value is ours to put back. Refused settings never were; nor is a companion that did not change.
+/// Whether tare may restore a value. Not a refused setting, nor a companion that did not change.
 fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, how: How) -> Option<Way<'a>> {
     let Change::Value(value) = &entry.change else { return None };
     let way = |outcome, ours| Some(Way { entry, value, outcome, ours });
-    // Units that were stopped are put back even after a restart: one that was started by hand would not come by itself.
+    // Stopped units are restored even after a reboot: a unit that was started by hand would not start by itself.
     let lasts = value.survives_reboot || matches!(value.target, Target::Unit(_));
     if entry.boot != boot && !lasts {
         return way(Outcome::Rebooted, false);
@@ -204,7 +202,7 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
         Err(_) if entry.refused => return None,
         Err(ValueError::Missing(_)) if freeze::is_freezer(&value.target) => return None,
         Err(ValueError::Missing(_)) => return way(Outcome::Gone, true),
-        // What cannot be read may be somebody else's change, or not what it is taken for: it is never written.
+        // What cannot be read may be another process's change, or something else: it is never written.
         Err(e) => return way(Outcome::Refused { why: e.to_string() }, false),
     };
     let is = |v: &String| same(&value.target, &current, v);
@@ -214,7 +212,7 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
     if entry.refused {
         return None;
     }
-    // A companion is ours without having been seen if tare died before it could look, or while putting back.
+    // A companion counts as tare's without having been seen if tare died before it could look, or while restoring.
     let unseen = value.new.is_none() && entry.seen.is_none() && !loaded.complete;
     let ours = value.new.as_ref().is_some_and(is)
         || entry.seen.as_ref().is_some_and(is)
@@ -226,8 +224,8 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
     way(Outcome::Changed { value: current }, false)
 }
 
-/// Writes the old values, in the order given. As some change others, or are refused until others are back, those that
-/// do not read as they should are gone through again.
+/// Writes the old values, in the order given. As some change others, or are refused until others are restored, those
+/// that do not read back as they should are written again.
 fn put_back(access: &Access, ways: &mut [Way]) {
     for _ in 0..PASSES {
         let mut open = false;
@@ -264,7 +262,7 @@ fn put_back_one(access: &Access, w: &Way) -> Outcome {
     }
 }
 
-/// Removes the journal, or keeps what is left in it. A damaged one is put aside.
+/// Removes the journal, or keeps its remaining entries. A damaged one is set aside.
 fn finish(
     access: &Access,
     state: &State,
@@ -279,7 +277,8 @@ fn finish(
         let aside = journal::set_aside(state, steps).map_err(failed)?;
         let lines: Vec<String> = loaded.damaged.iter().map(usize::to_string).collect();
         done.notes.push(format!(
-            "the journal is damaged (line {}): the values on damaged lines were not put back; the journal is kept as {}",
+            "the journal is damaged (line {}): the values on damaged lines were not restored; the journal is kept as \
+             {}",
             lines.join(", "),
             aside.display()
         ));

@@ -32,18 +32,17 @@ pub struct Setting {
 #[derive(Debug, thiserror::Error)]
 pub enum ValueError {
     /// This kernel, or this machine, does not have it.
-    #[error("{0} is not there")]
+    #[error("{0} does not exist")]
     Missing(String),
     /// The system refused.
     #[error("{what}: {cause}")]
     Refused {
         /// What was tried, on what.
         what: String,
-        /// The system's word.
         #[source]
         cause: io::Error,
     },
-    /// What was found is not a value that could be put back.
+    /// What was found is not a value that could be restored.
     #[error("{what} holds {found:?}: expected a single value")]
     Form {
         /// Where.
@@ -51,12 +50,11 @@ pub enum ValueError {
         /// The beginning of what was found.
         found: String,
     },
-    /// A unit or a path that is never changed.
-    #[error("{what} is never changed: {why}")]
+    /// A unit or a path that tare does not change.
+    #[error("{what} is not changed: {why}")]
     Protected {
         /// Which.
         what: String,
-        /// Why.
         why: String,
     },
     /// systemd cannot be reached.

@@ -1,4 +1,4 @@
-//! The folder of the journal: where it is, who works in it, what is pending in it.
+//! The folder of the journal: its path, the process that uses it, and what is pending in it.
 
 use crate::folder::Folder;
 use serde::{Deserialize, Serialize};
@@ -10,80 +10,70 @@ use std::path::{Path, PathBuf};
 use tarebench_core::base::units::Nanos;
 use tarebench_sys::{clock, lock, process};
 
-/// Why the machine was not tuned, or not put back.
+/// Why the machine was not tuned, or not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
     /// There is no folder to keep the journal in.
     #[error("no folder for the journal: expected HOME or XDG_STATE_HOME to be set")]
     NoPlace,
-    /// The journal could not be written, so that nothing was begun.
+    /// The journal could not be written, so nothing was started.
     #[error("the journal {path} cannot be written, so nothing was changed: {cause}")]
     NotJournalled {
-        /// Which file or folder.
         path: PathBuf,
-        /// The system's word.
         #[source]
         cause: io::Error,
     },
-    /// The journal could not be continued; what had been set was put back.
+    /// The journal could not be continued; what had been set was restored.
     #[error("the journal {path} could not be continued ({cause}), so tuning stopped; {after}")]
     NotContinued {
-        /// Which file.
         path: PathBuf,
-        /// What became of the settings.
+        /// What happened to the settings.
         after: String,
-        /// The system's word.
         #[source]
         cause: io::Error,
     },
     /// The journal could not be read.
     #[error("the journal {path} cannot be read: {cause}")]
     Unreadable {
-        /// Which file.
         path: PathBuf,
-        /// The system's word.
         #[source]
         cause: io::Error,
     },
-    /// The values are back, but the journal could not be removed or renewed.
+    /// The values are restored, but the journal could not be removed or rewritten.
     #[error("{done}, but the journal {path} cannot be changed: {cause}")]
     NotRemoved {
         /// What was done nevertheless.
         done: String,
-        /// Which file.
         path: PathBuf,
-        /// The system's word.
         #[source]
         cause: io::Error,
     },
-    /// Another tare is at it.
-    #[error("another tare tunes or restores this machine now: {holder} (lock {path})")]
+    /// Another tare process holds the lock.
+    #[error("another tare process is tuning or restoring this machine: {holder} (lock {path})")]
     Held {
         /// Who, as far as it is known.
         holder: String,
-        /// The lock's file.
         path: PathBuf,
     },
-    /// A journal is there already.
+    /// There is a journal already.
     #[error("this machine was tuned before and not restored: {pending}")]
     Pending {
         /// What is known of it.
         pending: Box<Pending>,
     },
-    /// A later tare wrote the journal.
-    #[error("the journal {path} is of version {found}; expected at most version {known}: use the tare that wrote it")]
+    /// A newer tare wrote the journal.
+    #[error("the journal {path} has version {found}, expected at most {known}: use the version of tare that wrote it")]
     Newer {
-        /// Which file.
         path: PathBuf,
         /// Its version.
         found: u64,
         /// The newest that this tare knows.
         known: u64,
     },
-    /// Asked to stop; what had been set was put back.
+    /// Asked to stop; what had been set was restored.
     #[error("interrupted while tuning; {after}")]
     Interrupted {
-        /// What became of the settings.
+        /// What happened to the settings.
         after: String,
     },
 }
@@ -91,11 +81,9 @@ pub enum TuneError {
 /// Who holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// Process id.
     pub pid: i32,
-    /// Its start time, which tells it from a later process of this number.
+    /// Its start time, which distinguishes it from a later process with this number.
     pub start: Nanos,
-    /// Boot id.
     pub boot: String,
     /// What it does, e.g. `tune`.
     pub what: String,
@@ -121,7 +109,7 @@ pub struct State {
     folder: PathBuf,
 }
 
-/// File of the lock: only its owner can open it, and so nobody else can hold it.
+/// File of the lock: only its owner can open it, so no other user can hold it.
 const LOCK: &str = "lock";
 /// File beside it that says who holds it, for all to read.
 const HOLDER: &str = "holder";
@@ -137,13 +125,14 @@ pub struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The name of its holder goes with the lock. The lock's file stays: who removes it could remove another's.
+        // The holder's file is removed with the lock. The lock's file stays: removing it could remove another process's
+        // lock.
         let _ = self.folder.remove(HOLDER);
     }
 }
 
 impl State {
-    /// A folder that was named.
+    /// A folder that was given.
     pub fn at(folder: &Path) -> State {
         State { folder: folder.to_owned() }
     }
@@ -177,17 +166,17 @@ impl State {
         self.folder.join(JOURNAL)
     }
 
-    /// The folder, opened; nobody else can have written to it.
+    /// The folder, opened; no other user can have written to it.
     pub(crate) fn open(&self) -> io::Result<Folder> {
         Folder::open(&self.folder)
     }
 
-    /// The same, made if it is not there.
+    /// The same, created if missing.
     pub(crate) fn make(&self) -> io::Result<Folder> {
         Folder::make(&self.folder)
     }
 
-    /// Takes the lock; who has it shall say what it does.
+    /// Takes the lock; `what` says what its holder does.
     ///
     /// # Errors
     /// [`TuneError::Held`], or if the folder cannot be written to.
@@ -198,9 +187,8 @@ impl State {
         let file = folder.private(LOCK).map_err(failed)?;
         let taken = lock::try_exclusive(&file).map_err(|e| failed(io::Error::other(e.to_string())))?;
         if !taken {
-            let holder = self
-                .holder()
-                .map_or_else(|| "a process that has not written its name yet".to_owned(), |h| h.to_string());
+            let holder =
+                self.holder().map_or_else(|| "a process that has not written its id yet".to_owned(), |h| h.to_string());
             return Err(TuneError::Held { holder, path });
         }
         let pid = process::own_pid();
@@ -222,16 +210,15 @@ impl State {
     }
 }
 
-/// What is not put back yet.
+/// What is not restored yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// The journal's file.
     pub path: PathBuf,
-    /// Who works on it, if somebody does.
+    /// The process that is using it, if any.
     pub holder: Option<Holder>,
-    /// When it was begun, and how many changes it holds, if it can be read.
+    /// When it was started, and how many changes it holds, if it can be read.
     pub what: Option<(Nanos, usize)>,
-    /// Whether the tuning came to its end.
+    /// Whether the tuning finished.
     pub complete: bool,
 }
 
@@ -239,13 +226,13 @@ impl std::fmt::Display for Pending {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = self.path.display();
         if let Some(holder) = &self.holder {
-            return write!(f, "{holder} works on it ({path})");
+            return write!(f, "{holder} is using it ({path})");
         }
         match self.what {
-            None => write!(f, "{path} is there, though it cannot be read"),
+            None => write!(f, "{path} exists, but cannot be read"),
             Some((since, n)) => {
                 let how = if self.complete { "tuned" } else { "being tuned when tare was killed" };
-                write!(f, "{how} at {}, {n} values to put back ({path})", clock::local_time(since))
+                write!(f, "{how} at {}, {n} values to restore ({path})", clock::local_time(since))
             }
         }
     }

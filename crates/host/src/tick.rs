@@ -25,7 +25,7 @@ fn idle(root: &Path) -> Reading<bool> {
     let text = |name| read_below(root, name).map(|t| String::from_utf8_lossy(&t).into_owned());
     let timers = text("proc/timer_list");
     if let Ok(timers) = &timers {
-        // Before Linux 6.9 it was .nohz_mode, where 0 is none.
+        // Before Linux 6.9 it was .nohz_mode, where 0 is no mode.
         let line = |l: &str| {
             let (name, value) = l.trim().split_once(':')?;
             matches!(name.trim(), ".nohz" | ".nohz_mode").then(|| value.trim() != "0")
@@ -37,7 +37,7 @@ fn idle(root: &Path) -> Reading<bool> {
     match text("proc/cmdline") {
         Ok(line) if line.split_whitespace().any(|w| w == "nohz=off") => Reading::Value(false),
         _ => Reading::Absent(match timers {
-            Ok(_) => Absent::NotSupported("/proc/timer_list does not tell".to_owned()),
+            Ok(_) => Absent::NotSupported("/proc/timer_list does not show it".to_owned()),
             Err(e) => e.absent("root, for /proc/timer_list"),
         }),
     }

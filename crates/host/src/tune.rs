@@ -1,4 +1,4 @@
-//! Quieting the machine: what was is journalled, then each value is set, and read back.
+//! Quieting the machine: the old values are journalled, then each value is set and read back.
 
 use crate::access::{Access, command, label, same};
 use crate::coupled::companions;
@@ -33,7 +33,7 @@ pub enum Stand {
     Planned,
     /// It was set.
     Set,
-    /// It was set, and the machine made this of it.
+    /// It was set, and reads back as another value.
     SetAs {
         /// What is read back.
         value: String,
@@ -46,10 +46,7 @@ pub enum Stand {
         why: String,
     },
     /// It cannot be set.
-    Refused {
-        /// Why.
-        why: String,
-    },
+    Refused { why: String },
 }
 
 /// A setting, and where it stands.
@@ -73,7 +70,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// How the target is called.
+    /// Name of the target.
     pub fn label(&self) -> String {
         label(&self.target)
     }
@@ -101,12 +98,12 @@ impl Report {
         self.items.iter().filter(|i| matches!(i.stand, Stand::Refused { .. })).count() + frozen
     }
 
-    /// Whether there is something to put back.
+    /// Whether there is something to restore.
     pub fn changed(&self) -> bool {
         self.set() > 0 || self.freeze.as_ref().is_some_and(|f| f.processes > 0)
     }
 
-    /// For the run that is measured meanwhile.
+    /// For the run that is measured while the machine is tuned.
     pub fn tuning(&self) -> Tuning {
         let set = |i: &&Item| matches!(i.stand, Stand::Set | Stand::SetAs { .. });
         let value = |i: &Item| TunedValue { name: i.label(), old: i.old.clone(), new: i.wanted.clone() };
@@ -168,14 +165,14 @@ fn freeze_report(planned: &Result<FreezePlan, Absent>) -> freeze::Report {
     }
 }
 
-/// A tuned machine. Dropping this puts it back; [`Tuned::keep`] leaves it tuned.
+/// A tuned machine. Dropping this restores it; [`Tuned::keep`] leaves it tuned.
 #[derive(Debug)]
 pub struct Tuned {
     access: Access,
     state: State,
     report: Report,
     guard: Option<Guard>,
-    /// There is a journal to put back.
+    /// There is a journal to restore.
     armed: bool,
     lock: Option<Lock>,
     freeze_limit: Duration,
@@ -192,12 +189,13 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Sets what can be set. What is refused is reported item by item, and the rest goes on.
+/// Sets what can be set. What is refused is reported item by item, and the rest continues.
 ///
-/// `interrupted` is asked between any two settings; if it says yes, everything is put back.
+/// `interrupted` is called between any two settings; if it returns true, everything is restored.
 ///
 /// # Errors
-/// If another tare is at it, a journal is there already, or none can be written: then nothing was changed.
+/// If another tare process holds the lock, there is a journal already, or none can be written: then nothing was
+/// changed.
 pub fn tune(
     access: Access,
     state: State,
@@ -239,7 +237,7 @@ impl Tuned {
         &self.report
     }
 
-    /// All that will be changed, and what may change with it. The latter comes first, as values are put back in
+    /// All that will be changed, and what may change with it. The latter comes first, as values are restored in
     /// reverse order.
     fn changes(&self, freezing: Option<&FreezePlan>) -> Vec<Change> {
         let planned: Vec<&Item> = self.report.items.iter().filter(|i| i.stand == Stand::Planned).collect();
@@ -303,7 +301,7 @@ impl Tuned {
         }
         self.see_side_effects(journal, changes)?;
         if self.report.set() == 0 && freezing.is_none() {
-            // Nothing holds but refusals: there is nothing to put back.
+            // Nothing holds but refusals: there is nothing to restore.
             journal::remove(&self.state, &self.access.steps)?;
             self.armed = false;
             return Ok(());
@@ -327,7 +325,7 @@ impl Tuned {
         Ok(())
     }
 
-    /// Puts everything back, in words for an error.
+    /// Restores everything; returns a sentence for an error.
     fn undo(mut self) -> String {
         match self.put_back(false) {
             Ok(restored) => restored.summary(),
@@ -346,18 +344,18 @@ impl Tuned {
         done
     }
 
-    /// Puts everything back.
+    /// Restores everything.
     ///
     /// # Errors
-    /// If the journal cannot be read or removed; values that could not be put back are in the report.
+    /// If the journal cannot be read or removed; values that could not be restored are in the report.
     pub fn restore(mut self) -> Result<Restored, TuneError> {
         self.put_back(false)
     }
 
-    /// Leaves the machine tuned; `tare restore` puts it back. What is frozen goes on when the limit has passed.
+    /// Leaves the machine tuned; `tare restore` restores it. What is frozen continues when the limit has passed.
     pub fn keep(mut self) -> Report {
         if !self.report.changed() {
-            // All was refused: what is left of the attempt (an empty cgroup) goes, and the journal with it.
+            // All was refused: the remains of the attempt (an empty cgroup) are removed with the journal.
             let _ = self.put_back(false);
         }
         self.armed = false;
@@ -368,7 +366,7 @@ impl Tuned {
         std::mem::take(&mut self.report)
     }
 
-    /// Before a measurement: closes what is open to the outside.
+    /// Before a measurement: closes connections.
     pub fn rest(&mut self) {
         self.access.rest();
     }
@@ -376,7 +374,7 @@ impl Tuned {
 
 impl Drop for Tuned {
     fn drop(&mut self) {
-        // On a panic or an early return. What cannot be put back stays in the journal, and the next command says so.
+        // On a panic or an early return. What cannot be restored stays in the journal, and the next command reports it.
         let _ = self.put_back(false);
     }
 }
@@ -389,7 +387,7 @@ fn set(access: &Access, item: &Item) -> Stand {
         (_, Ok(v)) if same(&item.target, &v, &item.wanted) => Stand::Set,
         (Err(e), Ok(v)) if same(&item.target, &v, old) => Stand::Refused { why: e.to_string() },
         (Ok(()), Ok(v)) if same(&item.target, &v, old) => {
-            Stand::Refused { why: format!("{} took no notice and still is {v}", item.label()) }
+            Stand::Refused { why: format!("{} did not change and still is {v}", item.label()) }
         }
         (_, Ok(value)) => Stand::SetAs { value },
         // Whether it was set is not known; it stays in the journal as if it was.

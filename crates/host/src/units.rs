@@ -43,7 +43,7 @@ impl Systemd {
     /// The reason why there is none.
     pub fn connect(bus: &Bus, root: &Path) -> Result<Systemd, Absent> {
         let builder = match bus {
-            Bus::None => return Err(Absent::NotSupported("no bus of this root folder was given".into())),
+            Bus::None => return Err(Absent::NotSupported("no D-Bus for this root folder".into())),
             // sd_booted(3)
             Bus::System if !root.join("run/systemd/system").is_dir() => {
                 return Err(Absent::NotSupported("this machine was not started by systemd".into()));
@@ -116,7 +116,7 @@ fn simple(state: &str) -> &'static str {
     }
 }
 
-/// D-Bus errors carry a name and a sentence; only the sentence is for people.
+/// D-Bus errors carry a name and a sentence; only the sentence is shown.
 fn said(e: &zbus::Error) -> String {
     match e {
         zbus::Error::MethodError(name, Some(text), _) if text.is_empty() => name.to_string(),

@@ -178,7 +178,7 @@ fn parse(args: impl Iterator<Item = OsString>) -> Result<Asked, String> {
             // What `cargo` and test runners give to every harness.
             Some("--nocapture" | "--exact" | "--quiet" | "-q") => {}
             Some(option) if option.starts_with('-') => {
-                return Err(format!("{USAGE}: {option:?} is no option of a benchmark"));
+                return Err(format!("{USAGE}: {option:?} is not an option of a benchmark"));
             }
             Some(filter) => asked.filters.push(filter.to_owned()),
             None => return Err(format!("{USAGE}: {arg:?} is not UTF-8")),
@@ -213,7 +213,7 @@ fn machine() -> Machine {
         name: u.node,
         kernel: u.release,
         architecture: u.machine,
-        cpu: model.ok_or_else(|| Absent::NotSupported("the kernel does not tell the model".to_owned())).into(),
+        cpu: model.ok_or_else(|| Absent::NotSupported("the kernel does not report the model".to_owned())).into(),
         cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
     }
 }
@@ -236,7 +236,7 @@ fn described(name: &str, timing: &Timing) -> String {
         Standing::TooShort => "too short for the clock".to_owned(),
         Standing::SliceTooShort { lacking } => {
             format!(
-                "others had the CPU in every trial, {:.0}% of the fastest: use the thread's CPU time",
+                "another process had the CPU in every trial, for {:.0}% of the fastest: use the thread's CPU time",
                 lacking * 100.0
             )
         }

@@ -23,7 +23,7 @@ pub struct Chosen {
 
 /// Executions that the duration is estimated from.
 const TRIES: u32 = 3;
-/// From so long on, in ns, one is enough, and a few trials.
+/// From this duration on, in ns, one is enough, and a few trials.
 const LONG: f64 = 1e9;
 
 /// Measures with the clock and method that fit the code's duration and the load: active processes on its CPU, itself included. `None`
@@ -40,14 +40,14 @@ pub fn auto<R>(load: Option<u32>, mut code: impl FnMut() -> R) -> Result<Chosen,
         Method::RepeatedKBest | Method::KBest => kbest.clock(choice.clock),
         Method::CompensatedKBest => kbest.clock(choice.clock).compensated(true),
         Method::CpuKBest => kbest.clock(Kind::ThreadCpu),
-        // What differs from launch to launch cannot be seen from inside; a few executions tell the CPU time.
+        // Differences between launches cannot be seen from inside; a few executions give the CPU time.
         Method::Runs => kbest.clock(Kind::ThreadCpu).parameters(Parameters::new(3, 0.01, 10, 0)?),
     };
     let timing = settings.measure(code)?;
     Ok(Chosen { choice, load, timing })
 }
 
-/// What the choice rests on; looked at once.
+/// What the choice is based on; measured once.
 fn clocks() -> Result<&'static Clocks, KbestError> {
     static CLOCKS: OnceLock<Clocks> = OnceLock::new();
     if let Some(clocks) = CLOCKS.get() {

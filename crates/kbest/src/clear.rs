@@ -5,9 +5,9 @@ use std::hint::black_box;
 use std::path::Path;
 use tarebench_sys::cache::largest;
 
-/// Size of the buffer where the machine does not tell its caches: twice the largest of most current CPUs.
+/// Size of the buffer where the machine does not report its caches: twice the largest of most current CPUs.
 const UNTOLD: u64 = 64 << 20;
-/// One access for each so many bytes: no cache line is shorter.
+/// One access for each 32 bytes: no cache line is shorter.
 const STEP: usize = 32;
 
 /// A buffer that pushes everything else out of the caches.

@@ -56,8 +56,8 @@ pub fn hz() -> Result<f64, KbestError> {
     Ok(*HZ.get_or_init(|| hz))
 }
 
-/// The same, anew, over so long: the book's `mhz`, without sleeping, so that the CPU's and the kernel's timer do not matter
-/// (homework problem 9.12).
+/// The same, measured again, over this time: the book's `mhz`, without sleeping, so that the CPU's and the kernel's
+/// timer do not matter (homework problem 9.12).
 ///
 /// # Errors
 /// As [`hz`].

@@ -10,18 +10,19 @@ pub enum KbestError {
     /// The scheme's parameters.
     #[error(transparent)]
     Parameters(#[from] BadParameters),
-    /// A mechanism that no measurement can be made with.
+    /// A mechanism that cannot be used as a clock.
     #[error(
-        "{0:?} is no clock for a measurement, expected Counter, MonotonicRaw, Monotonic, Gettimeofday, ThreadCpu, ProcessCpu or Times"
+        "{0:?} cannot be used as a clock, expected Counter, MonotonicRaw, Monotonic, Gettimeofday, ThreadCpu, \
+         ProcessCpu or Times"
     )]
     Clock(Kind),
     /// Not even once.
     #[error("0 repetitions in a trial, expected at least 1")]
     Repetitions,
     /// The buffer that empties the caches.
-    #[error("no memory for the {0} bytes that empty the caches: set a smaller size")]
+    #[error("cannot allocate {0} bytes to empty the caches: set a smaller size")]
     Memory(u64),
-    /// The system's.
+    /// The system's error.
     #[error(transparent)]
     System(#[from] SysError),
 }

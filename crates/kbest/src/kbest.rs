@@ -28,8 +28,8 @@ pub enum Repetitions {
 const EMPTY_ONES: u64 = 1000;
 /// Empty trials; the fastest counts.
 const EMPTY_TRIALS: u32 = 20;
-/// Trials up to so long, in seconds, have an uncounted execution before each, as the readings around the trial before took the
-/// caches' first level; longer ones before the first only.
+/// Trials up to this duration, in seconds, have an uncounted execution before each, because the readings around the
+/// previous trial evict the first-level cache; longer ones only before the first.
 const REFRESHED: f64 = 1e-3;
 /// Most repetitions that are tried.
 const MOST: u64 = 1 << 40;
@@ -69,7 +69,7 @@ impl Kbest {
         }
     }
 
-    /// With these K, epsilon, most and least trials.
+    /// With these K, epsilon, and maximum and minimum numbers of trials.
     #[must_use]
     pub fn parameters(self, parameters: Parameters) -> Kbest {
         Kbest { parameters, ..self }
@@ -89,7 +89,7 @@ impl Kbest {
         self.cold_by(clear::size(Path::new("/")))
     }
 
-    /// The same with a buffer of so many bytes.
+    /// The same with a buffer of this number of bytes.
     #[must_use]
     pub fn cold_by(self, bytes: u64) -> Kbest {
         Kbest { cold: Some(bytes), ..self }
@@ -225,7 +225,7 @@ impl Measurement {
         let compensation = match counted {
             Reading::Value(()) => scaled(ticks::cost(counter_hz), hz / counter_hz),
             Reading::Absent(_) if settings.compensate && !elapsed => {
-                let why = "CPU time: of which interrupts it contains is not known";
+                let why = "with CPU time, the number of interrupts is unknown";
                 Reading::Absent(Absent::NotSupported(why.to_owned()))
             }
             Reading::Absent(why) => Reading::Absent(why),

@@ -5,14 +5,15 @@
 //!
 //! let data: Vec<u32> = (0..2048).collect();
 //! let timing = Kbest::new().measure(|| data.iter().sum::<u32>())?;
-//! // Nanoseconds for one execution, or why there is none; `timing` holds every trial.
+//! // Nanoseconds for one execution, or why there is no value; `timing` holds every trial.
 //! println!("{:?} ns, {:?}", timing.value(), timing.standing());
 //! # Ok::<(), tarebench_kbest::KbestError>(())
 //! ```
 //!
-//! Everything that a machine adds to a time makes it longer, so the fastest of several trials is nearest to the truth; if the K
-//! fastest agree, the result is reliable. It is a lower bound without an interval. [`Standing`] says how reliable it is. If other
-//! processes had the CPU in every trial, there is no value, because it would be too long.
+//! Whatever a machine adds to a time makes it longer, so the fastest of several trials is nearest to the time of the
+//! code itself; if the K fastest agree, the result is reliable. It is a lower bound without an interval. [`Standing`]
+//! says how reliable it is. If other processes had the CPU in every trial, there is no value, because it would be too
+//! long.
 //!
 //! [`Kbest`] has the settings. [`bench::Harness`] makes a `cargo bench` of it. [`counter`] has the book's plain functions.
 

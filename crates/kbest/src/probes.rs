@@ -22,7 +22,7 @@ pub(crate) struct Before {
 impl Probes {
     /// With a count of timer interrupts if that is wanted; the reason if it cannot be had.
     pub(crate) fn open(count_ticks: bool) -> (Probes, Reading<()>) {
-        let not_asked = Absent::NotAsked("timer interrupts were not to be compensated for".to_owned());
+        let not_asked = Absent::NotAsked("compensation for timer interrupts is switched off".to_owned());
         let (ticks, why) = match count_ticks.then(|| Ticks::open(Path::new("/"))) {
             None => (None, Reading::Absent(not_asked)),
             Some(Ok(ticks)) => (Some(ticks), Reading::Value(())),

@@ -7,7 +7,7 @@ use tarebench_core::trace::activity::{Trace, threshold};
 use tarebench_sys::activity::{steps, watch};
 use tarebench_sys::counter;
 
-/// Length of the trace in seconds: the book looked at 100 periods of inactivity; this holds 125 ticks at 250 a second.
+/// Length of the trace in seconds: the book examined 100 periods of inactivity; this holds 125 ticks at 250 a second.
 const LENGTH: f64 = 0.5;
 /// Traces that are made at most, if others had the CPU too much for the tick to be seen.
 const TRACES: u32 = 4;
@@ -28,7 +28,7 @@ fn traced(counter_hz: f64) -> Reading<Compensation> {
     if !counter::PRESENT {
         return Reading::Absent(Absent::NotSupported("no cycle counter to trace the timer interrupts with".to_owned()));
     }
-    let Some(limit) = threshold(&steps(STEPS)) else { return failed("no step of the counter was seen") };
+    let Some(limit) = threshold(&steps(STEPS)) else { return failed("the counter did not advance") };
     let seen = watch((LENGTH * counter_hz) as u64, limit, ROOM, counter_hz);
     let trace = match Trace::new(counter_hz, seen.length, seen.gaps) {
         Ok(trace) => trace,
@@ -37,7 +37,8 @@ fn traced(counter_hz: f64) -> Reading<Compensation> {
     match trace.summary().tick.and_then(|t| Some((t.min_cost?, t.period))) {
         Some((cost, period)) => Reading::Value(Compensation { cost: cost as f64, period }),
         None => failed(
-            "no timer tick was seen in an activity trace of half a second: the CPU was not idle enough, or is tickless",
+            "no timer tick was recorded in an activity trace of half a second: the CPU was not idle enough, or is \
+             tickless",
         ),
     }
 }

@@ -21,7 +21,7 @@ fn spin(n: u64) {
     tarebench_sys::noise::work(n);
 }
 
-/// Iterations of [`spin`] that take so many seconds.
+/// Iterations of [`spin`] that take `seconds`.
 fn iterations(seconds: f64) -> u64 {
     let each = Kbest::new().measure(|| spin(100_000)).unwrap().outcome().unwrap().value / 100_000.0;
     (seconds * 1e9 / each) as u64
@@ -137,7 +137,7 @@ fn cold_takes_longer_than_warm() {
     }
 }
 
-/// K-best and the plain counter see the same computation. They take turns: the machine may be slow for a while.
+/// K-best and the plain counter see the same computation. They are interleaved: the machine may be slow for a while.
 #[test]
 fn the_plain_counter_agrees() {
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! Where a sample's time went: the tracer's sums as an account, and what can be said without a tracer.
+//! Where a sample's time went: the tracer's sums as an account, and the estimate without a tracer.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,7 +50,7 @@ impl AccountCollector {
         self.tracer.as_ref().err()
     }
 
-    /// The tracer, for looking at its cost.
+    /// The tracer, to measure its cost.
     pub fn tracer(&self) -> Option<&AccountTracer> {
         self.tracer.as_ref().ok()
     }
@@ -106,13 +106,13 @@ impl AccountCollector {
             }
         };
         if record.main.is_some() && record.main != main {
-            return Reading::Absent(Absent::Lost("another process was traced than the program".into()));
+            return Reading::Absent(Absent::Lost("a process other than the program was traced".into()));
         }
         let names = InterruptNames::read().unwrap_or_default();
         account(&record, &self.architecture, &names).into()
     }
 
-    /// What can be said without tracing; `schedstat` is the main thread's, when it had ended.
+    /// The estimate without tracing; `schedstat` is the main thread's, when it had ended.
     pub fn estimate(&self, schedstat: &Reading<(Nanos, Nanos)>) -> Reading<Estimate> {
         if self.tracer.is_ok() {
             return Reading::Absent(Absent::NotAsked("the account is traced".into()));
@@ -133,7 +133,7 @@ impl AccountCollector {
             return Reading::Absent(absent.clone());
         }
         let failed = |e: SysError| Absent::Failed(e.to_string());
-        let never = || Absent::Lost("the counters were in use by others all the time".into());
+        let never = || Absent::Lost("the hardware counters were in use by other processes".into());
         let read = self.running.as_mut().map(|c| c.read().map_err(failed)).unwrap_or_else(|| Err(never()));
         let all = |counts: [Option<u64>; 4]| match counts {
             [Some(cycles_user), Some(cycles_kernel), Some(instructions_user), Some(instructions_kernel)] => {
@@ -150,7 +150,7 @@ fn interrupts() -> Result<Vec<InterruptLine>, Absent> {
     read.map(|d| parse_interrupts(&d)).map_err(|e| e.absent("a readable /proc/interrupts"))
 }
 
-/// What has come since.
+/// Interrupts since then.
 fn since(before: &[InterruptLine], now: Vec<InterruptLine>) -> Vec<InterruptLine> {
     let was: BTreeMap<&str, u64> = before.iter().map(|i| (i.label.as_str(), i.count)).collect();
     let less = |i: InterruptLine| {
@@ -164,13 +164,13 @@ fn interrupt_name(i: &InterruptLine) -> String {
     if i.what.is_empty() { format!("IRQ {}", i.label) } else { i.what.clone() }
 }
 
-/// The record of the kernel's side as an account.
+/// The tracer's record as an account.
 ///
 /// # Errors
 /// If the program was not started, or its exec failed.
 fn account(r: &Record, architecture: &str, names: &InterruptNames) -> Result<Account, Absent> {
     let not_started = || Absent::NotAsked("the program was not started".into());
-    let unseen = || Absent::Lost("the program's end was not seen by the tracing".into());
+    let unseen = || Absent::Lost("the tracing did not record the program's end".into());
     let exec = r.exec.ok_or_else(not_started)?;
     let end = r.end.or(r.left).ok_or_else(unseen)?;
     let of = |class: usize| ledger(r, class, architecture, names);
@@ -188,7 +188,7 @@ fn account(r: &Record, architecture: &str, names: &InterruptNames) -> Result<Acc
 }
 
 fn share(s: Sum) -> Share {
-    // Sums of differences may come out a little below nothing.
+    // Sums of differences may be slightly negative.
     Share { time: Nanos(s.ns.cast_signed()), count: s.count }
 }
 
@@ -201,7 +201,7 @@ fn ledger(r: &Record, class: usize, architecture: &str, names: &InterruptNames) 
     let irq = |n: usize| if n == IRQS - 1 { "other devices".to_owned() } else { names.irq(n) };
     let vectors = filled(SLOT_VECTOR, VECTORS).into_iter().map(|(n, s)| (names.vector(n), s));
     let irqs = filled(SLOT_IRQ, IRQS).into_iter().map(|(n, s)| (irq(n), s));
-    // One by name and kind: what stands after a name's end may differ.
+    // One for each name and kind: the bytes after a name's end may differ.
     let mut by_name: BTreeMap<(&[u8], usize), Share> = BTreeMap::new();
     for p in &r.preemptors {
         let sum = match class {
@@ -227,7 +227,7 @@ fn ledger(r: &Record, class: usize, architecture: &str, names: &InterruptNames) 
     preemptors.sort_by(|a, b| b.share.time.cmp(&a.share.time).then_with(|| a.name.as_bytes().cmp(b.name.as_bytes())));
     let stolen = match r.steal_known || !is_guest() {
         true => Reading::Value(share(at(SLOT_STOLEN))),
-        false => Reading::Absent(Absent::NotSupported("the hypervisor has not reported any stolen time yet".into())),
+        false => Reading::Absent(Absent::NotSupported("the hypervisor has not reported any steal time yet".into())),
     };
     Ledger {
         tasks: at(SLOT_TASKS).count,
@@ -243,14 +243,14 @@ fn ledger(r: &Record, class: usize, architecture: &str, names: &InterruptNames) 
     }
 }
 
-/// Whether a hypervisor says so; else there is nobody to steal.
+/// Whether the CPU reports a hypervisor; without one there is no steal time.
 fn is_guest() -> bool {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = info.lines().find(|l| l.starts_with("flags"));
     flags.is_none_or(|f| f.split_whitespace().any(|w| w == "hypervisor"))
 }
 
-/// The name under which time asleep is kept.
+/// The name under which time asleep is recorded.
 fn call(slot: usize, architecture: &str) -> String {
     let special = match slot {
         CALL_ENDED => "main thread ended",

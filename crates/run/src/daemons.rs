@@ -1,4 +1,4 @@
-//! What else ran during a sample: images before and after, exits in between, their difference (EMP figures 5 and 6).
+//! What else ran during a sample: snapshots before and after, exits in between, their difference (EMP figures 5 and 6).
 
 use crate::exits::{Exit, ExitSource};
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
 use tarebench_sys::snapshot::{Entry, Snapshot, SnapshotReader};
 use tarebench_sys::{SysError, clock, process, procfs};
 
-/// Whose processes are whose, for [`difference`].
+/// Which processes are tare's and the program's, for [`difference`].
 #[derive(Clone, Debug, Default)]
 pub struct Roles {
     /// The program's main process; `None` if it was not started.
@@ -20,13 +20,13 @@ pub struct Roles {
     pub own: i32,
     /// Helper processes of tare.
     pub helpers: Vec<i32>,
-    /// Living members of the sample's cgroup; `None` where the program has none, and parents tell what is its tree.
+    /// Living members of the sample's cgroup; `None` where the program has none, and its tree is known by the parents.
     pub members: Option<Vec<i32>>,
     /// Number of that cgroup.
     pub cgroup: Option<u64>,
 }
 
-/// The program's tree and all others, told apart.
+/// The program's tree and all others, separately.
 #[derive(Clone, Debug, Default)]
 pub struct Difference {
     /// Daemons, largest first.
@@ -39,10 +39,10 @@ pub struct Difference {
     pub tree: HashSet<i32>,
 }
 
-/// The difference of two images, given the exits between them.
+/// The difference of two snapshots, given the exits between them.
 ///
-/// `realtime_offset` is CLOCK_REALTIME less CLOCK_BOOTTIME; tare's own entry gets `own_cpu` instead of its
-/// difference, which would count the making of the images.
+/// `realtime_offset` is CLOCK_REALTIME minus CLOCK_BOOTTIME; tare's own entry gets `own_cpu` instead of its
+/// difference, which would count the taking of the snapshots.
 pub fn difference(
     before: &Snapshot,
     after: &Snapshot,
@@ -67,7 +67,7 @@ pub fn difference(
             && x.ppid == roles.own
             && let Some(i) = helpers.iter().position(|h| *h == x.pid)
         {
-            // Tare's own; the same pid may come again, as another process's.
+            // Tare's own; the same pid may occur again, for another process.
             helpers.swap_remove(i);
             continue;
         }
@@ -79,7 +79,7 @@ pub fn difference(
     out
 }
 
-/// What [`difference`] looks things up in.
+/// Lookup tables of [`difference`].
 struct Scene<'a> {
     old: HashMap<i32, &'a Entry>,
     new: HashMap<i32, &'a Entry>,
@@ -104,7 +104,7 @@ impl Scene<'_> {
         }
     }
 
-    /// A process that is in the image after.
+    /// A process that is in the snapshot after.
     fn alive(&self, e: &Entry, own_cpu: Nanos, out: &mut Difference) {
         let was = self.old.get(&e.pid).filter(|o| o.start_ticks == e.start_ticks);
         if was.is_none() && self.tree.contains(&e.pid) && self.in_tree(e.pid, e.ppid) {
@@ -128,7 +128,7 @@ impl Scene<'_> {
         });
     }
 
-    /// A process that ended meanwhile.
+    /// A process that ended during the sample.
     fn ended(&self, x: &Exit, born: bool, realtime_offset: Nanos, out: &mut Difference) {
         if born && x.member.unwrap_or_else(|| self.in_tree(x.pid, x.ppid)) {
             *out.tree_exits.get_or_insert(Nanos::ZERO) += x.cpu;
@@ -153,7 +153,7 @@ impl Scene<'_> {
     }
 }
 
-/// The process of this exit is still in the image after: a zombie, whose clock is exact.
+/// The process of this exit is still in the snapshot after: a zombie, whose clock is exact.
 fn is_zombie(was: Option<&Entry>, now: Option<&Entry>, x: &Exit) -> bool {
     match (was, now, x.began.start_ticks()) {
         (_, None, _) => false,
@@ -171,8 +171,8 @@ fn zombies(old: &HashMap<i32, &Entry>, new: &HashMap<i32, &Entry>, exits: &[Exit
     exits.iter().zip(born).filter_map(of).collect()
 }
 
-/// Which exits are of processes that were born since the image before: by their start where that is exact, else all
-/// but the first of a pid that the image has.
+/// Which exits are of processes that were born since the snapshot before: by their start where that is exact, else all
+/// but the first of a pid that the snapshot has.
 fn births(old: &HashMap<i32, &Entry>, exits: &[Exit]) -> Vec<bool> {
     let mut seen: HashSet<i32> = HashSet::new();
     let is_born = |x: &Exit| match (old.get(&x.pid), x.began.start_ticks()) {
@@ -236,7 +236,7 @@ impl DaemonCollector {
         self.exits.unseen().is_none()
     }
 
-    /// The image before the sample. What ended until then is forgotten.
+    /// The snapshot before the sample. What ended until then is dropped.
     ///
     /// # Errors
     /// If the processes cannot be listed.
@@ -246,7 +246,7 @@ impl DaemonCollector {
         Ok(())
     }
 
-    /// The image after the sample, and what it says.
+    /// The snapshot after the sample, and the results.
     ///
     /// # Errors
     /// If the processes cannot be listed.
@@ -261,7 +261,7 @@ impl DaemonCollector {
         let (exits, unseen) = self.exits.exits(roles.cgroup);
         let offset = clock::realtime() - clock::boottime();
         let mut diff = difference(&self.before, &after, &exits, roles, own_cpu, offset);
-        let hidden = || Absent::NoPermission("root, as /proc hides other users' processes".into());
+        let hidden = || Absent::NoPermission("root, because /proc hides other users' processes".into());
         let daemons = Daemons {
             list: std::mem::take(&mut diff.daemons),
             incomplete: unseen.or_else(|| (!self.reader.sees_all()).then(hidden)),
@@ -272,7 +272,8 @@ impl DaemonCollector {
         Ok((after, daemons, diff))
     }
 
-    /// As [`DaemonCollector::harvest`], and the image after becomes the one before the next slice: nothing falls between two.
+    /// As [`DaemonCollector::harvest`], and the snapshot after becomes the one before the next slice: nothing falls
+    /// between two.
     ///
     /// # Errors
     /// If the processes cannot be listed.
@@ -286,7 +287,8 @@ impl DaemonCollector {
         Ok(daemons)
     }
 
-    /// Of the program's tree, when all of it has ended: CPU time by its exits since the image before, and peak memory.
+    /// Of the program's tree, when all of it has ended: CPU time by its exits since the snapshot before, and peak
+    /// memory.
     ///
     /// # Errors
     /// If records cannot be received.
@@ -415,7 +417,8 @@ mod tests {
     #[test]
     fn with_a_cgroup_its_members_alone_are_the_tree() {
         let before = image(&[entry(1, 0, 1, "init", 5), entry(70, 1, 2, "server", 1)]);
-        // A hook's server comes to tare as an orphan; it forks inside the sample. The program's child was adopted by init.
+        // A hook's server is adopted by tare as an orphan; it forks inside the sample. The program's child was adopted
+        // by init.
         let after = image(&[entry(1, 0, 1, "init", 5), entry(70, OWN, 2, "server", 1), entry(71, OWN, 9, "forked", 6)]);
         let member = |x: Exit, m: bool, start: i64| Exit { member: Some(m), began: Began::Boot(Nanos(start)), ..x };
         let exits = [

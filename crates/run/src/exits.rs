@@ -11,7 +11,7 @@ use tarebench_sys::taskstats::{ExitListener, Record};
 /// Room for 20,000 exits and more: a record takes up to 2.5 KiB of the receive buffer's account.
 const LISTENER_BUFFER: usize = 128 << 20;
 
-/// When a process began.
+/// When a process started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Began {
     /// Since boot, to the nanosecond.
@@ -29,7 +29,7 @@ impl Began {
         }
     }
 
-    /// Since boot, given CLOCK_REALTIME less CLOCK_BOOTTIME.
+    /// Since boot, given CLOCK_REALTIME minus CLOCK_BOOTTIME.
     pub fn since_boot(self, realtime_offset: Nanos) -> Nanos {
         match self {
             Began::Boot(t) => t,
@@ -38,10 +38,9 @@ impl Began {
     }
 }
 
-/// A process that ended, put together from the records of its threads.
+/// A process that ended, combined from the records of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// Process id.
     pub pid: i32,
     /// Parent at its end.
     pub ppid: i32,
@@ -53,7 +52,7 @@ pub struct Exit {
     pub tick_bound: bool,
     /// Tick-sampled CPU time, where known for the whole process.
     pub interval_counted: Option<Nanos>,
-    /// When it began.
+    /// When it started.
     pub began: Began,
     /// Whether it was in the sample's cgroup, where that is known.
     pub member: Option<bool>,
@@ -61,7 +60,7 @@ pub struct Exit {
     pub kernel: bool,
 }
 
-/// Puts eBPF's records of threads together to processes, in the order of their ends. `cgroup` is the sample's, if any.
+/// Combines eBPF's records of threads into processes, in the order of their ends. `cgroup` is the sample's, if any.
 ///
 /// A process of one thread is exact. Of one with several, the time of threads that ended before it comes from the
 /// kernel's own sum, to which each may have added up to a tick too little.
@@ -99,10 +98,10 @@ fn fold_process(tasks: &[&ExitRecord], cgroup: Option<u64>) -> Option<Exit> {
     })
 }
 
-/// Puts taskstats' records of threads together to processes, in the order of their ends.
+/// Combines taskstats' records of threads into processes, in the order of their ends.
 ///
 /// The kernel sends a record for each thread and, with that of the last thread of a process that had several, the
-/// process's sum. Before Linux 5.19 a record does not say whose thread it is; each is then taken for a process.
+/// process's sum. Before Linux 5.19 a record does not name the thread's process; each then counts as a process.
 pub fn fold_records(records: &[Record]) -> Vec<Exit> {
     let mut exits: Vec<Exit> = Vec::new();
     let mut main_names: HashMap<i32, Comm> = HashMap::new();
@@ -171,18 +170,18 @@ impl ExitSource {
         }
     }
 
-    /// Forgets all that has come so far.
+    /// Drops all that was received so far.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn restart(&mut self) -> Result<(), SysError> {
         self.receive()?;
         self.forget(&|_, _| false);
         Ok(())
     }
 
-    /// Forgets what was received so far, but nothing that has come since, and not the ends of processes that `alive` says were
-    /// in the image before which they were received: what these used after it belongs to what follows.
+    /// Drops what was received so far, but nothing that has come since, and not the ends of processes that `alive` says
+    /// were in the snapshot before which they were received: what these used after it belongs to what follows.
     pub fn forget(&mut self, alive: &dyn Fn(i32, Option<u64>) -> bool) {
         let ticks = |r: &ExitRecord| Began::Boot(r.start).start_ticks();
         let ended: HashSet<(i32, Nanos)> = self.tasks.iter().filter(|r| r.last).map(|r| (r.pid, r.start)).collect();
@@ -193,10 +192,10 @@ impl ExitSource {
         (self.tasks_lost, self.records_lost) = (false, false);
     }
 
-    /// Takes in what has come since.
+    /// Reads what was received since.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn receive(&mut self) -> Result<(), SysError> {
         if let Ok(tracer) = &mut self.tracer {
             let tasks = &mut self.tasks;
@@ -221,7 +220,7 @@ impl ExitSource {
         }
     }
 
-    /// Largest peak memory among the processes of `tree`, bytes; only taskstats tells.
+    /// Largest peak memory among the processes of `tree`, bytes; only taskstats reports it.
     pub fn peak_memory(&self, tree: &HashSet<i32>) -> Result<u64, Absent> {
         if let Err(absent) = &self.listener {
             return Err(absent.clone());

@@ -11,16 +11,16 @@ use tarebench_sys::spawn::{Child, Launch, resolve, spawn};
 use tarebench_sys::wait::{Ended, Woken, has_ended, is_stopped, reap, wait};
 use tarebench_sys::{SysError, process};
 
-/// Why a hook did not do its work.
+/// Why a hook failed.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HookError {
-    /// It failed; says how, with the end of its standard error.
+    /// Its command failed: how, with the end of its standard error.
     Failed(String),
-    /// Tare was asked to end meanwhile.
+    /// Tare was asked to end while it ran.
     Interrupted(i32),
 }
 
-/// Where and by what a hook runs.
+/// The shell, folder and environment of a hook.
 pub struct Place<'a> {
     /// The shell and its arguments before `-c`; empty: `/bin/sh`.
     pub shell: &'a [Name],
@@ -53,9 +53,9 @@ pub fn run(kind: &str, script: &str, place: &Place<'_>, signals: &Signals) -> Re
         errors = Some(file);
     }
     launch.own_group();
-    // What a hook starts in the background may outlive a killed tare, the hook itself must not.
+    // Background processes of a hook may outlive a killed tare; the hook itself must not.
     launch.die_with_parent();
-    // Conclude and cleanup run after an interruption, too: only one that comes now breaks a hook off.
+    // Conclude and cleanup run after an interruption, too: only a new one aborts a hook.
     let times = signals.times();
     let child = spawn(&launch, None, signals).map_err(broken)?;
     loop {
@@ -94,7 +94,7 @@ fn launch_of(script: &str, place: &Place<'_>) -> Result<Launch, SysError> {
     Launch::new(&shell, words.chain([&b"-c"[..], script.as_bytes()]), env)
 }
 
-/// Asks a hook and all of its group to end; makes them after half a second.
+/// Asks a hook and its process group to end; kills them after half a second.
 fn end(child: &Child) {
     let _ = process::kill(-child.pid, 15);
     for _ in 0..100 {

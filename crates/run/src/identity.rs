@@ -1,4 +1,4 @@
-//! The user that programs run as, and what of tare's own environment reaches them.
+//! The user that programs run as, and which variables of tare's environment they inherit.
 
 use crate::RunError;
 use std::os::unix::ffi::OsStrExt;
@@ -6,8 +6,8 @@ use tarebench_core::run::plan::Plan;
 use tarebench_sys::process;
 use tarebench_sys::spawn::Identity;
 
-/// Variables that another user's program inherits; all `LC_` ones besides. As in sudo, a list of what is kept: what else
-/// holds a secret, a socket or a session of the first user cannot be listed.
+/// Variables that another user's program inherits; also all `LC_` ones. As in sudo, a list of what is kept, because the
+/// variables that hold a secret, a socket or a session of the first user cannot be listed.
 const KEPT: [&[u8]; 8] = [b"PATH", b"LANG", b"LANGUAGE", b"TZ", b"TERM", b"COLORTERM", b"COLUMNS", b"LINES"];
 
 /// The user of a plan: `USER`, or `USER:new-privileges`, with which set-user-ID programs keep their effect.

@@ -19,7 +19,7 @@ use tarebench_sys::spawn::{Child, Launch, Scheduling, resolve, spawn};
 use tarebench_sys::wait::{Ended, Reaped, Woken, own_switches, reap, settle, wait};
 use tarebench_sys::{SysError, clock, process};
 
-/// What one execution gave, between the two stamps and by reaping.
+/// The result of one execution, between the two stamps and by reaping.
 #[derive(Clone, Debug)]
 pub struct Execution {
     /// Just before the start.
@@ -36,13 +36,13 @@ pub struct Execution {
     pub cpu: Reading<CpuTime>,
     /// The rest of the rusage.
     pub usage: Reading<Usage>,
-    /// Orphans that came to tare and were reaped meanwhile: pid and CPU time.
+    /// Orphans that tare adopted and reaped during the execution: pid and CPU time.
     pub orphans: Vec<(i32, CpuTime)>,
     /// The main thread's time on a CPU and runnable without one, by the scheduler.
     pub schedstat: Reading<(Nanos, Nanos)>,
     /// Tare's own use between the stamps.
     pub own: OwnUse,
-    /// The signal that asked tare to end meanwhile.
+    /// The signal that asked tare to end during the execution.
     pub interrupted: Option<i32>,
 }
 
@@ -53,7 +53,7 @@ pub struct ProcessLauncher {
     path: Vec<u8>,
     identity: Option<tarebench_sys::spawn::Identity>,
     cpus: Option<CpuSet>,
-    /// The CPUs that tare itself might use before it gave way to the program.
+    /// The CPUs that tare itself could use before it left those of the program.
     own_before: Option<Vec<u32>>,
     drain: Option<Drain>,
     drain_pipe: Option<OwnedFd>,
@@ -71,7 +71,7 @@ impl ProcessLauncher {
     /// Checks what can be checked before the first sample: user, CPUs, working directory.
     ///
     /// # Errors
-    /// With a sentence on what is wrong.
+    /// A sentence that says what is wrong.
     pub fn new(plan: &Plan) -> Result<ProcessLauncher, RunError> {
         let identity = plan.user.as_deref().map(identity::of_plan).transpose()?;
         let base_environment = identity::environment(plan, identity.as_ref());
@@ -219,16 +219,16 @@ fn keep_to_other_cpus(cpus: &[u32]) -> Result<(CpuSet, Vec<u32>), RunError> {
     Ok((CpuSet::new(cpus)?, allowed))
 }
 
-/// A process that empties the pipe, so that tare need not wake up for it.
+/// A process that reads the pipe, so that tare need not wake up for it.
 struct Drain {
     child: StdChild,
-    /// It may be reaped with the program's orphans, and its number be another process's then.
+    /// It may be reaped with the program's orphans; its pid may then belong to another process.
     pidfd: OwnedFd,
 }
 
 fn start_drain() -> Result<(Drain, OwnedFd), RunError> {
     let plan = |e: std::io::Error| {
-        RunError::Plan(format!("the process that empties the program's output could not be started: {e}"))
+        RunError::Plan(format!("the process that reads the program's output could not be started: {e}"))
     };
     let (reader, writer) = std::io::pipe().map_err(plan)?;
     let mut command = StdCommand::new("/bin/cat");
@@ -255,17 +255,17 @@ impl Drop for ProcessLauncher {
 }
 
 impl ProcessLauncher {
-    /// Processes that help tare, which are no daemons.
+    /// Processes that help tare, which are not daemons.
     pub fn helpers(&self) -> Vec<i32> {
         let listener = self.listener.iter().map(Listener::pid);
         self.drain.iter().map(|d| d.child.id() as i32).chain(listener).collect()
     }
 
     /// Executes program `series` once. `environment` holds the variables of this sample, `KEY=value`.
-    /// `end_tree` is called to end the whole tree when it must be.
+    /// `end_tree` is called to kill the whole tree if necessary.
     ///
     /// # Errors
-    /// Only what makes further measuring senseless; a program that cannot be started is an [`Outcome`].
+    /// Only what makes further measuring pointless; a program that cannot be started is an [`Outcome`].
     pub fn execute(
         &self,
         series: usize,
@@ -279,7 +279,7 @@ impl ProcessLauncher {
             Ok(launch) => launch,
             Err(e) => return Ok(not_started(&e)),
         };
-        // One that came while an earlier wait let signals in would not wake the wait below.
+        // A signal that arrived during an earlier wait would not wake the wait below.
         if let Some(signal) = signals.caught() {
             let interrupted = Some(signal);
             return Ok(Execution { outcome: Outcome::Interrupted, interrupted, ..Execution::nothing() });
@@ -289,7 +289,7 @@ impl ProcessLauncher {
         let switches = own_switches();
         let cpu = clock::own_cpu();
         launch.start_here();
-        // From here to the end stamp nothing is done but to start and to sleep.
+        // From here to the end stamp tare only starts the program and sleeps.
         let start = clock::stamp_before();
         let child = match spawn(&launch, cgroup, signals) {
             Ok(child) => child,
@@ -312,7 +312,7 @@ impl ProcessLauncher {
         };
         let schedstat = process::schedstat(child.pid).map_err(|e| e.absent("a readable /proc"));
         let reaped = reap(child.pid, true)?;
-        let lost = || Absent::Failed("the program was reaped by somebody else".into());
+        let lost = || Absent::Failed("another process has reaped the program".into());
         let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
             Some(Ended::Signaled(signal)) => Outcome::Signaled { signal },
             Some(Ended::Exited(code)) => Outcome::Exited { code },
@@ -349,7 +349,7 @@ struct Early<'a> {
 }
 
 impl Early<'_> {
-    /// Asks its tree to end, then makes it.
+    /// Asks its tree to end, then kills it.
     ///
     /// Returns the outcome, unless the program was only stopped for a moment and has ended since.
     fn end(
@@ -360,7 +360,7 @@ impl Early<'_> {
     ) -> (Option<Outcome>, Option<i32>) {
         let mut woken = woken;
         while let Woken::Stopped(signal) = woken {
-            // Somebody may be about to continue it. It may also end then, and its end is not to be slept over.
+            // Another process may be about to continue it. It may also end then, and its end must not be missed.
             let until = clock::monotonic() + STOP_GRACE;
             while let Woken::Stopped(_) = woken {
                 woken = wait(self.child, Some(until), self.signals, orphan);
@@ -387,7 +387,7 @@ impl Early<'_> {
     }
 }
 
-/// Waits for an end within the grace, not to be woken by signals that have come already.
+/// Waits for an end within the grace period, without being woken by signals that are already pending.
 fn wait_quietly(child: &Child) -> Woken {
     let until = clock::monotonic() + GRACE;
     while clock::monotonic() < until {

@@ -20,7 +20,7 @@ pub mod watch;
 /// What cannot be measured, and why.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// A system call that nothing can replace.
+    /// A system call failed that has no substitute.
     #[error(transparent)]
     System(#[from] tarebench_sys::SysError),
     /// Something in the plan that this machine cannot do.

@@ -1,4 +1,4 @@
-//! Process time of the program's tree: the best source that this machine and user have, chosen once per run.
+//! Process time of the program's tree, by the best source that this machine and user have, chosen once per run.
 
 use std::os::fd::BorrowedFd;
 use tarebench_core::base::reading::{Absent, Reading};
@@ -24,7 +24,7 @@ fn difference(after: CpuTime, before: CpuTime) -> CpuTime {
 }
 
 impl PtCollector {
-    /// Probes the sources, best first. `keep`: what outlives the program is left running. `sees_exits`: taskstats exit
+    /// Probes the sources, best first. `keep`: leftover processes are left running. `sees_exits`: taskstats exit
     /// records are received. `only`: use no better source than this one.
     pub fn probe(keep: bool, sees_exits: bool, only: Option<PtSource>) -> PtCollector {
         let mut notes = Vec::new();
@@ -73,12 +73,12 @@ impl PtCollector {
         self.leaf.as_ref().map(Leaf::as_fd)
     }
 
-    /// The leaf, to look into and to end what is in it.
+    /// The leaf, to read it and to kill what is in it.
     pub fn leaf(&self) -> Option<&Leaf> {
         self.leaf.as_ref()
     }
 
-    /// Sees to a cgroup that a program can be started in.
+    /// Makes sure of a cgroup that a program can be started in.
     ///
     /// # Errors
     /// If a new one is needed and cannot be made.
@@ -94,7 +94,7 @@ impl PtCollector {
     /// Readings before a sample.
     ///
     /// # Errors
-    /// If the source chosen cannot be read any more.
+    /// If the chosen source can no longer be read.
     pub fn arm(&mut self) -> Result<(), SysError> {
         self.cgroup_before = self.leaf.as_ref().map(settled).transpose()?;
         // A new one for each sample: what a hook or an earlier sample left running has inherited the last one.
@@ -124,7 +124,8 @@ impl PtCollector {
     }
 }
 
-const CGROUP_NEEDS: &str = "the right to make a cgroup v2 folder (root, or systemd-run --user --scope -p Delegate=yes)";
+const CGROUP_NEEDS: &str = "permission to create a cgroup v2 folder (root, or systemd-run --user --scope -p \
+                            Delegate=yes)";
 const PERF_NEEDS: &str = "kernel.perf_event_paranoid of 2 or less";
 
 /// Reads `cpu.stat` until it does not change: a task that has just ended is charged for its last steps a moment later.
@@ -140,7 +141,7 @@ fn stable(leaf: &Leaf) -> Result<CpuTime, SysError> {
     Ok(last)
 }
 
-/// As [`stable`], over 20 µs: what ran in the leaf just before the sample may still be on its way out on another CPU.
+/// As [`stable`], over 20 µs: what ran in the leaf just before the sample may still be ending on another CPU.
 fn settled(leaf: &Leaf) -> Result<CpuTime, SysError> {
     let mut last = leaf.cpu_time()?;
     for _ in 0..50 {

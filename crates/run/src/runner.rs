@@ -1,4 +1,4 @@
-//! The one run loop (EMP figure 5): every slot of the schedule, hooks around it, each sample kept before the next.
+//! The one run loop (EMP figure 5): every slot of the schedule, hooks around it, each sample stored before the next.
 
 use crate::RunError;
 use crate::hooks::HookError;
@@ -12,14 +12,14 @@ use tarebench_core::run::stopping::{Decision, decide};
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 use tarebench_core::statistics::series::Values;
 
-/// What the caller is told while a run goes on; never inside a sample.
+/// What is reported to the caller during a run; never inside a sample.
 pub enum Event<'a> {
     /// A sample is about to start.
     Starting {
         /// Which one.
         slot: Slot,
     },
-    /// A sample is complete and kept.
+    /// A sample is complete and stored.
     Done {
         /// The sample.
         sample: &'a Sample,
@@ -31,22 +31,22 @@ pub enum Event<'a> {
 /// Why a run ended.
 #[derive(Debug)]
 pub enum StopReason {
-    /// All samples are there.
+    /// All samples were taken.
     Finished,
     /// By this signal.
     Interrupted(i32),
-    /// A sample could not be kept.
+    /// A sample could not be stored.
     NotKept(Box<dyn std::error::Error + Send + Sync>),
-    /// The machine failed us.
+    /// The machine cannot measure any more.
     Failed(RunError),
 }
 
-/// A cleanup command that failed. The samples before it count; what it was to remove may still be there.
+/// A cleanup command that failed. The samples before it count; what it should have removed may still exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCleanup {
     /// Index of its program in the plan.
     pub series: u32,
-    /// The command, how it failed, and its last words.
+    /// The command, how it failed, and the end of its output.
     pub message: String,
 }
 
@@ -61,7 +61,7 @@ pub struct Ending {
     pub last_words: Vec<LastWords>,
 }
 
-/// Keeps a sample durably.
+/// Stores a sample durably.
 pub type Sink<'a> = dyn FnMut(&Sample) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
 /// Runs plans.
@@ -72,13 +72,13 @@ pub struct Runner<'a> {
     pub sampler: &'a mut dyn Sampler,
 }
 
-/// What is known of a series while it is being made.
+/// State of a series while it is measured.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     set_up: bool,
     cleaned_up: bool,
     failed: bool,
-    /// Its time is over, or it is precise; the others go on.
+    /// Its time is over, or it is precise; the others continue.
     enough: bool,
     counted: u32,
     /// PT, or ET where there is none, of the counted successes, ns.
@@ -91,7 +91,7 @@ enum Flow {
 }
 
 impl Runner<'_> {
-    /// Runs what is left of the plan, given the samples that there are already.
+    /// Runs the rest of the plan, given the samples that there are already.
     pub fn run(&mut self, done: &[Sample], sink: &mut Sink<'_>, watch: &mut dyn FnMut(Event<'_>)) -> Ending {
         let mut session = Session {
             plan: self.plan,
@@ -129,14 +129,14 @@ impl Session<'_, '_> {
         let mut seq = done.iter().map(|s| s.seq + 1).max().unwrap_or(0);
         let began = self.sampler.now();
         let mut series_began = (None, began);
-        // A round that an earlier session began is completed, so that every program has as many samples.
+        // A round that an earlier session started is completed, so that every program has as many samples.
         let mut round = done.iter().map(slot_of).rfind(|s| s.phase == Phase::Counted).map(|s| self.round(s));
         let done: Vec<Slot> = done.iter().map(slot_of).collect();
         for slot in remaining(self.plan, &done) {
             if let Some(signal) = self.sampler.interrupted() {
                 return StopReason::Interrupted(signal);
             }
-            // Before the round is looked at: slots that a failed program has left belong to earlier rounds.
+            // Before the round is checked: remaining slots of a failed program belong to earlier rounds.
             if self.progress.get(slot.series as usize).is_none_or(|p| p.failed) {
                 continue;
             }
@@ -178,7 +178,7 @@ impl Session<'_, '_> {
         (if self.plan.order == Order::Sequential { slot.series } else { 0 }, slot.index)
     }
 
-    /// Whether no further round is to be begun.
+    /// Whether no new round is to be started.
     fn enough(&self, slot: Slot, elapsed: Nanos) -> bool {
         let sequential = self.plan.order == Order::Sequential;
         let budget = self
@@ -191,7 +191,7 @@ impl Session<'_, '_> {
         if matches!(self.plan.runs, RunCount::Fixed(_)) {
             return false;
         }
-        // All go on until all are precise: programs are compared by the same number of rounds.
+        // All continue until all are precise: programs are compared by the same number of rounds.
         let concerned = |i: usize, p: &Progress| !p.failed && (!sequential || i == slot.series as usize);
         let all = self.progress.iter().enumerate();
         let mut concerned = all.filter(|(i, p)| concerned(*i, p)).map(|(_, p)| p).peekable();
@@ -202,7 +202,7 @@ impl Session<'_, '_> {
         concerned.peek().is_some() && concerned.all(is_enough)
     }
 
-    /// One slot: setup if it is the first of its program, prepare, sample, conclude, keep.
+    /// One slot: setup if it is the first of its program, prepare, sample, conclude, store.
     fn one(&mut self, slot: Slot, seq: u32) -> Flow {
         let padding = environment_padding(self.plan.seed, seq);
         let environment = sample_environment(slot, padding);

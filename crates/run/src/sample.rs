@@ -1,4 +1,4 @@
-//! One sample: image, clocks, start, wait, clocks, image, difference (EMP figure 6).
+//! One sample: snapshot, clocks, start, wait, clocks, snapshot, difference (EMP figure 6).
 
 use crate::RunError;
 use crate::account::AccountCollector;
@@ -26,17 +26,17 @@ use tarebench_sys::{SysError, clock, pidfd, process, wait};
 pub struct Collectors {
     /// Process times.
     pub pt: PtCollector,
-    /// Daemons; absent if no images are taken.
+    /// Daemons; absent if no snapshots are taken.
     pub daemons: Reading<DaemonCollector>,
     /// Accounts; absent if none are wanted.
     pub account: Reading<AccountCollector>,
 }
 
-/// Takes one sample; `leave_running` keeps what outlives the program. The second value is the signal that asked tare to end
-/// meanwhile.
+/// Takes one sample; `leave_running` keeps leftover processes. The second value is the signal that asked tare to end
+/// during the sample.
 ///
 /// # Errors
-/// Only what makes further measuring senseless.
+/// Only what makes further measuring pointless.
 pub fn take(
     launcher: &mut ProcessLauncher,
     collectors: &mut Collectors,
@@ -148,9 +148,10 @@ pub fn not_taken(request: &Request<'_>, error: String) -> Sample {
 /// Starts and reaps a trivial program until that is no faster than the time before, so that every sample finds the
 /// kernel's paths for starting one warm.
 ///
-/// EMP measures with warm caches (section 4). Images and the store's commit before a sample cool them: without this,
+/// EMP measures with warm caches (section 4). Snapshots and the store's commit before a sample cool them: without this,
 /// `true` took some 5% longer than in a loop that does nothing else. It runs in the sample's cgroup, as joining one is part
-/// of the path; the readings before the sample are taken when it has ended. Returns the programs' ids; they are no daemons.
+/// of the path; the readings before the sample are taken when it has ended. Returns the programs' ids; they are not
+/// daemons.
 fn warm(cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> Vec<i32> {
     const MOST: usize = 6;
     let mut pids = Vec::new();
@@ -195,7 +196,7 @@ fn steal() -> Result<Nanos, Absent> {
     read.map_err(|e| e.absent("a readable /proc/stat"))
 }
 
-/// The image after and the difference; who of the tree is alive.
+/// The snapshot after and the difference; who of the tree is alive.
 #[allow(clippy::type_complexity)]
 fn observe(
     daemons: &mut Reading<DaemonCollector>,
@@ -222,9 +223,12 @@ fn peak_memory(by_exits: Reading<u64>, usage: &Reading<Usage>, own_peak: u64) ->
         (Reading::Value(bytes), _) => Reading::Value(bytes),
         (_, Reading::Value(u)) if u.max_rss > own_peak => Reading::Value(u.max_rss),
         (Reading::Absent(why), Reading::Value(_)) => {
-            let bound = format!("it is below {} MiB, tare's own, which wait4 counts in", own_peak.div_ceil(1 << 20));
+            let bound = format!(
+                "it is below {} MiB, the memory of tare, which the value of wait4 includes",
+                own_peak.div_ceil(1 << 20)
+            );
             Reading::Absent(match why {
-                Absent::NotAsked(_) => Absent::NotAsked(format!("exit records come with images only; {bound}")),
+                Absent::NotAsked(_) => Absent::NotAsked(format!("exit records are read with snapshots only; {bound}")),
                 _ => Absent::NoPermission(format!("CAP_NET_ADMIN (run as root); {bound}")),
             })
         }
@@ -251,12 +255,12 @@ fn end_leaf(leaf: &Leaf, force: bool) {
         let _ = leaf.kill_all();
     } else {
         leaf.signal_all(SIGTERM);
-        // A stopped process acts on SIGTERM only when it goes on.
+        // A stopped process acts on SIGTERM only when it continues.
         leaf.signal_all(SIGCONT);
     }
 }
 
-/// The program's tree as seen through parents, for machines where it has no cgroup of its own.
+/// The program's tree as seen through parents, for machines where it has no separate cgroup.
 struct Tree {
     /// Children that tare had before.
     outsiders: HashSet<i32>,
@@ -291,7 +295,7 @@ impl Tree {
             for pid in self.descendants(Some(main)) {
                 let _ = pidfd::signal_if(pid, *signal, || process::descends(pid, own_pid()));
             }
-            // Not reaped before all is over: the number is its own.
+            // Not reaped before the end: its pid is not reused.
             let _ = process::kill(main, *signal);
         }
     }
@@ -305,8 +309,8 @@ impl Tree {
         }
     }
 
-    /// Orphans of the program that have moved themselves out of its cgroup: known by its process group or session,
-    /// as what a hook's background processes leave comes to tare, too.
+    /// Orphans of the program that have left its cgroup: known by its process group or session,
+    /// because orphans of a hook's background processes come to tare, too.
     fn escaped(&self, main: Option<i32>, members: &[i32]) -> Vec<i32> {
         let of_program =
             |pid: &i32| process::stat(*pid).is_some_and(|s| Some(s.pgrp) == main || Some(s.session) == main);
@@ -320,14 +324,14 @@ fn is_running(pid: i32) -> bool {
     process::stat(pid).is_some_and(|s| !matches!(s.state, b'Z' | b'X'))
 }
 
-/// Kills what `left` lists until that is empty; returns the error for the one that could not be ended.
+/// Kills the processes that `left` lists until there are none; returns the error for the one that could not be killed.
 fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) -> Result<(), (i32, String)> {
     let mut last = Ok(());
     for _ in 0..200 {
         let left = left();
         let Some(first) = left.first() else { return Ok(()) };
         last = Err((*first, "it is still there after 1 s".to_owned()));
-        // As orphans come to tare, all that is left of the tree descends from it.
+        // As tare adopts orphans, all that is left of the tree descends from it.
         let end = |pid: i32| pidfd::signal_if(pid, SIGKILL, || process::descends(pid, own_pid()));
         let results: Vec<_> = left.iter().map(|pid| (pid, end(*pid))).collect();
         if let Some((pid, Err(e))) = results.iter().find(|r| r.1.is_err())
@@ -342,7 +346,7 @@ fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) ->
     last
 }
 
-/// Ends what outlived the program, unless it is to be left.
+/// Kills leftover processes, unless they are to be kept.
 fn settle_survivors(
     leaf: Option<&Leaf>,
     tree: &Tree,

@@ -32,7 +32,7 @@ pub enum HookKind {
 }
 
 impl HookKind {
-    /// As messages have it.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             HookKind::Setup => "setup",
@@ -55,13 +55,13 @@ pub struct Hook<'a> {
     pub environment: &'a [Vec<u8>],
 }
 
-/// Takes samples and runs what belongs around them. The machine's is [`crate::machine::MachineSampler`]; a fake drives the
+/// Takes samples and runs the hooks around them. The real one is [`crate::machine::MachineSampler`]; a fake drives the
 /// run loop in its tests.
 pub trait Sampler {
-    /// Takes one sample. The second value is the signal that asked tare to end meanwhile.
+    /// Takes one sample. The second value is the signal that asked tare to end during the sample.
     ///
     /// # Errors
-    /// Only what makes further measuring senseless; a program that fails is an outcome.
+    /// Only what makes further measuring pointless; a program that fails is an outcome.
     fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError>;
 
     /// What the execution of the last sample wrote last to its standard error, if it failed and that is known.
@@ -78,6 +78,6 @@ pub trait Sampler {
     /// The clock that time limits are read from; it never goes back.
     fn now(&self) -> Nanos;
 
-    /// The signal that asked tare to end, if one has come.
+    /// The signal that asked tare to end, if one was received.
     fn interrupted(&self) -> Option<i32>;
 }

@@ -11,17 +11,17 @@ use tarebench_core::sample::daemons::Daemons;
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
-/// Part of a CPU that the images may take.
+/// Share of a CPU that the snapshots may take.
 const SHARE: f64 = 0.0005;
 /// Shortest slice.
 const SHORTEST: Nanos = Nanos(1_000_000_000);
-/// Slices of so much time are stored together: what is lost if tare is killed.
+/// Slices of this much time are stored together; at most these are lost if tare is killed.
 const TOGETHER: Nanos = Nanos(10_000_000_000);
 
-/// Keeps slices durably.
+/// Stores slices durably.
 pub type Sink<'a> = dyn FnMut(&Chunk) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
-/// Watches the machine.
+/// Records the machine.
 pub struct Watcher {
     collector: DaemonCollector,
 }
@@ -35,17 +35,17 @@ impl Watcher {
         Ok(Watcher { collector: DaemonCollector::open(&KernelTypes::read())? })
     }
 
-    /// Whether processes that begin and end between two images are seen.
+    /// Whether processes that begin and end between two snapshots are seen.
     pub fn sees_exits(&self) -> bool {
         self.collector.sees_exits()
     }
 
-    /// The slice that costs no more than 0.05% of one CPU, as far as images go, and is not below a second.
+    /// The slice that costs no more than 0.05% of one CPU, for the snapshots, and is not below a second.
     ///
     /// # Errors
     /// If the processes cannot be listed.
     pub fn affordable(&mut self) -> Result<Nanos, RunError> {
-        // The first image looks at every process, the later ones only at those that ran.
+        // The first snapshot reads every process, the later ones only those that ran.
         self.collector.arm()?;
         let cost = |collector: &mut DaemonCollector| {
             let before = clock::own_cpu();
@@ -61,7 +61,7 @@ impl Watcher {
         Ok(Nanos(SHORTEST.0.saturating_mul(whole.max(1))))
     }
 
-    /// Records for so long, in slices of `interval`. `watch` is told the time recorded, whenever some of it is kept.
+    /// Records for this time, in slices of `interval`. `watch` gets the time recorded, whenever some of it is stored.
     pub fn record(
         &mut self,
         length: Nanos,
@@ -89,7 +89,7 @@ impl Watcher {
         let began = clock::monotonic();
         let (mut start, mut wall, mut own) = (began, clock::realtime(), clock::own_cpu());
         loop {
-            // On a grid, so that a late wake-up does not add up; slices that were slept through are one long one.
+            // On a grid, so that late wake-ups do not add up; missed slices become one long one.
             let done = (start - began).0;
             let next = Nanos(began.0 + (done / interval.0 + 1) * interval.0);
             let signal = signals.sleep_until(next);

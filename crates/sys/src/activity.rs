@@ -50,7 +50,7 @@ impl Counted {
     }
 }
 
-/// Every so many nanoseconds the two clocks are read together: the kernel's discipline may change the rate of one.
+/// Period in ns after which the two clocks are read together: the kernel's discipline may change the rate of one.
 const PAIRS_APART: f64 = 1e8;
 
 /// The counter beside CLOCK_MONOTONIC, in cycles since `first`: the closest of some tries.
@@ -148,10 +148,10 @@ pub fn inactive_duration(threshold: u64) -> u64 {
 pub struct Competitors(Vec<(libc::pid_t, OwnedFd)>);
 
 impl Competitors {
-    /// Starts so many on the CPU. To be called from a process with one thread.
+    /// Starts `n` of them on the CPU `on`. To be called from a process with one thread.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn start(n: u32, on: u32) -> SysResult<Competitors> {
         Competitors::start_nice(n, on, 0)
     }
@@ -159,7 +159,7 @@ impl Competitors {
     /// The same with this much more niceness than the calling process has; the kernel counts their time apart if there is any.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn start_nice(n: u32, on: u32, nicer: i32) -> SysResult<Competitors> {
         let mut all = Competitors(Vec::new());
         let set = cpu::CpuSet::new(&[on])?;

@@ -1,4 +1,4 @@
-//! Kernel programs and their maps: the few commands of bpf(2) that loading them takes.
+//! Kernel programs and their maps: the few commands of bpf(2) that are needed to load them.
 
 use crate::{SysError, SysResult};
 use std::ffi::CStr;
@@ -16,7 +16,7 @@ const BPF_TRACE_RAW_TP: u32 = 23;
 const LOG_LEVEL: u32 = 1 | 4;
 const NAME_BYTES: usize = 16;
 
-/// The beginnings of `union bpf_attr`; the kernel takes what is beyond for zero.
+/// The beginnings of `union bpf_attr`; the kernel takes missing fields as zero.
 #[repr(C)]
 #[derive(Default)]
 struct MapAttributes {
@@ -103,7 +103,7 @@ unsafe fn call<T>(command: i64, attributes: &T, what: impl Fn() -> String) -> Sy
         // SAFETY: the attributes are as long as is said; the rest is the caller's.
         let fd = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of::<T>()) };
         if fd >= 0 {
-            // SAFETY: a new descriptor, which is nobody else's. Descriptors are ints.
+            // SAFETY: a new descriptor, which has no other owner. Descriptors are ints.
             return Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) });
         }
         let error = SysError::last(what());
@@ -126,7 +126,7 @@ pub struct MapSpec<'a> {
     pub flags: u32,
 }
 
-/// Makes a map.
+/// Creates a map.
 ///
 /// # Errors
 /// The kernel's.
@@ -166,7 +166,6 @@ pub enum ProgramKind {
 /// A program to be loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramSpec<'a> {
-    /// Its name.
     pub name: &'a str,
     /// What it is attached to.
     pub kind: ProgramKind,

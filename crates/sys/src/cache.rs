@@ -1,16 +1,16 @@
-//! The caches of this machine: how large they are, and how data gets out of them (CS:APP section 9.4.2).
+//! The caches of this machine: how large they are, and how to evict data from them (CS:APP section 9.4.2).
 
 use crate::procfs::read_text_below;
 use std::path::Path;
 
-/// Size of the largest cache that holds data, in bytes, as the kernel tells it below `sys/devices/system/cpu/cpu0/cache`. `None` where
-/// it does not, as on many arm64 machines.
+/// Size of the largest cache that holds data, in bytes, as the kernel reports it below
+/// `sys/devices/system/cpu/cpu0/cache`. `None` where it does not, as on many arm64 machines.
 pub fn largest(root: &Path) -> Option<u64> {
     (0..)
         .map(|i| format!("sys/devices/system/cpu/cpu0/cache/index{i}"))
         .map_while(|index| {
             let kind = read_text_below(root, &format!("{index}/type")).ok()?;
-            // A size that is not told does not end the list.
+            // A size that is not reported does not end the list.
             let size = read_text_below(root, &format!("{index}/size")).ok().and_then(|s| size(s.trim()));
             Some(size.filter(|_| kind.trim() != "Instruction"))
         })
@@ -29,7 +29,7 @@ fn size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit).filter(|s| *s > 0)
 }
 
-/// Size of a cache line that is small enough for every CPU: a line is written back for each so many bytes.
+/// Size of a cache line that is small enough for every CPU: a line is written back for each 32 bytes.
 const LINE: usize = 32;
 
 /// Writes these bytes back from all caches and drops them there (`clflush`, `dc civac`), so that the next access reads memory.
@@ -45,7 +45,7 @@ pub fn flush<T>(data: &[T]) {
 
 /// The same for the first instructions of a function.
 pub fn flush_code<T>(code: fn(&mut T)) {
-    // Two lines of 64 bytes, which hold a short function wherever it begins; what follows it is code, too.
+    // Two lines of 64 bytes, which hold a short function wherever it starts; the bytes after it are code, too.
     let start = code as *const u8;
     for at in (0..2 * 64).step_by(LINE) {
         line(start.wrapping_add(at));
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_largest_that_holds_data() {
-        // AMD EPYC 7543, per core complex, and Intel Core i7-1165G7, as their kernels tell.
+        // AMD EPYC 7543, per core complex, and Intel Core i7-1165G7, as their kernels report them.
         let epyc = root(&[
             ("Data", Some("32K")),
             ("Instruction", Some("32K")),

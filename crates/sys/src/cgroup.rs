@@ -1,4 +1,4 @@
-//! A cgroup v2 leaf that holds the program's tree: exact CPU time, membership, and an end for all of it.
+//! A cgroup v2 leaf that holds the program's tree: exact CPU time, membership, and a way to kill all of it.
 
 use crate::procfs::{flat_keyed, parse_cgroup2_mount, parse_int, parse_own_cgroup2, parse_stat, read_below};
 use crate::{SysError, SysResult, pidfd, process};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::process_time::CpuTime;
 
-/// Prefix of the leaves; the rest is `PID-STARTTICKS-N`, so that a later tare knows whose it was.
+/// Prefix of the leaves; the rest is `PID-STARTTICKS-N`, so that a later tare knows its owner.
 const PREFIX: &str = "tare.";
 /// Prefix of leaves whose processes are to live on.
 const KEPT_PREFIX: &str = "tare-kept.";
@@ -60,7 +60,7 @@ impl Leaf {
     /// Makes a leaf below this process's own cgroup. With `kept`, its processes survive tare.
     ///
     /// # Errors
-    /// EACCES or EROFS without the right to; ENOSYS without cgroup v2.
+    /// EACCES or EROFS without permission; ENOSYS without cgroup v2.
     pub fn make(kept: bool) -> SysResult<Leaf> {
         let parent = own_folder(Path::new("/"))?;
         remove_stale(&parent);
@@ -99,13 +99,13 @@ impl Leaf {
         self.folder.as_fd()
     }
 
-    /// Its number in the hierarchy: the inode's, which the kernel also knows it by.
+    /// Its number in the hierarchy: that of the inode, which the kernel uses, too.
     pub fn id(&self) -> Option<u64> {
         use std::os::unix::fs::MetadataExt;
         self.folder.metadata().ok().map(|m| m.ino())
     }
 
-    /// CPU time of all that ever ran in it; resolution 1 µs.
+    /// CPU time of all processes that ever ran in it; resolution 1 µs.
     ///
     /// # Errors
     /// If the file cannot be read or has no such keys.
@@ -133,10 +133,10 @@ impl Leaf {
         Ok(data.split(|&b| b == b'\n').filter_map(parse_int).filter(|&p| p > 0).collect())
     }
 
-    /// Kills all that is in it, processes that fork meanwhile and frozen ones too, and waits until it is empty.
+    /// Kills all its processes, also frozen ones and those that are being forked, and waits until it is empty.
     ///
     /// # Errors
-    /// If some process is still there after two seconds.
+    /// If a process still exists after two seconds.
     pub fn kill_all(&self) -> SysResult<()> {
         self.killed.set(true);
         let kill = self.path.join("cgroup.kill");
@@ -145,7 +145,7 @@ impl Leaf {
             if left.is_empty() {
                 return Ok(());
             }
-            // cgroup.kill is there since Linux 5.14; before that, by pid until none is left.
+            // cgroup.kill exists since Linux 5.14; before that, by pid until there is none.
             let killed = OpenOptions::new().write(true).open(&kill).and_then(|mut f| f.write_all(b"1"));
             if killed.is_err() {
                 self.signal_each(&left, libc::SIGKILL);
@@ -154,8 +154,8 @@ impl Leaf {
         }
         let left = self.processes()?;
         Err(SysError::format(
-            format!("end all processes of {}", self.path.display()),
-            "none left after 2 s",
+            format!("kill all processes of {}", self.path.display()),
+            "no processes after 2 s",
             format!("{left:?}").as_bytes(),
         ))
     }
@@ -166,7 +166,7 @@ impl Leaf {
         self.killed.get()
     }
 
-    /// Sends a signal to these processes, as far as they still are in it.
+    /// Sends a signal to these processes, if they are still in it.
     fn signal_each(&self, pids: &[i32], signal: i32) {
         for pid in pids {
             let _ = pidfd::signal_if(*pid, signal, || self.processes().is_ok_and(|now| now.contains(pid)));
@@ -198,7 +198,7 @@ fn remove_with_patience(path: &Path) {
     }
 }
 
-/// Whether the tare that made a leaf is alive; `None` if the name is not one of ours.
+/// Whether the tare that made a leaf is alive; `None` if tare does not make such names.
 fn owner_alive(name: &str) -> Option<bool> {
     let mut parts = name.split('-');
     let (pid, start) = (parts.next()?.parse::<i32>().ok()?, parts.next()?.parse::<u64>().ok()?);
@@ -206,14 +206,14 @@ fn owner_alive(name: &str) -> Option<bool> {
     Some(stat.and_then(|s| parse_stat(&s)).is_some_and(|s| s.start_ticks == start))
 }
 
-/// Locks a leaf for as long as the file is open. Only this tells its owner's life across pid namespaces, where the pid in
-/// its name means nothing, or somebody else.
+/// Locks a leaf for as long as the file is open. Across pid namespaces only this shows whether its owner is alive: there
+/// the pid in its name means nothing, or another process.
 fn try_lock(folder: &File) -> bool {
     // SAFETY: a valid descriptor.
     unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
-/// Ends and removes what a killed tare left behind; kept leaves only when they are empty.
+/// Ends and removes leftovers of a killed tare; kept leaves only when they are empty.
 fn remove_stale(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };
     for entry in entries.flatten() {

@@ -46,7 +46,7 @@ pub fn thread_cpu() -> Nanos {
 /// CPU time of any process, threads that have ended included: the scheduler's exact account, to the nanosecond.
 ///
 /// `None` if there is no such process (or the clock is denied). Needs no privilege. The clock's number is the
-/// kernel ABI that clock_getcpuclockid(3) rests on: `~pid << 3 | CPUCLOCK_SCHED`.
+/// kernel ABI that clock_getcpuclockid(3) is based on: `~pid << 3 | CPUCLOCK_SCHED`.
 pub fn process_cpu(pid: i32) -> Option<Nanos> {
     const CPUCLOCK_SCHED: i32 = 2;
     gettime((!pid).wrapping_shl(3) | CPUCLOCK_SCHED)
@@ -154,7 +154,7 @@ pub fn cycle_counter_hz(span: Nanos) -> SysResult<f64> {
     CounterRate::begin().hz(span)
 }
 
-/// What one reading of each clock costs, in ns: the best of five batches of 200, so that an interrupt does not count.
+/// Cost of one reading of each clock, in ns: the best of five batches of 200, so that an interrupt does not count.
 ///
 /// About 0.2 ms where the clocks are read without a system call.
 pub fn read_costs() -> Vec<(&'static str, f64)> {

@@ -21,15 +21,15 @@ pub use arch::{FENCED, after, fenced, unfenced};
 /// Whether this machine has a counter that programs may read.
 pub const PRESENT: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-/// Whether the CPU says that its counter has one rate, whatever the clock speed, and goes on in sleep states. `None` if it does
-/// not tell, as many hypervisors hide it.
+/// Whether the CPU reports that its counter has a constant rate, whatever the clock speed, and runs in sleep states.
+/// `None` if it does not report it, as many hypervisors hide it.
 pub fn constant() -> Option<bool> {
     arch::constant()
 }
 
 /// Largest difference between the counters of two of these CPUs, as far as readings on one after the other show: each CPU's
 /// counter is read between two readings of CLOCK_MONOTONIC_RAW, the closest of many; counters that are in step differ by
-/// no more than these pairs are apart. The thread is put back to where it may run.
+/// no more than these pairs are apart. The thread's CPU affinity is restored.
 ///
 /// # Errors
 /// If the thread may not be moved.
@@ -54,7 +54,7 @@ pub fn apart(cpus: &[u32], hz: f64) -> SysResult<Nanos> {
     cpu::confine(&before)?;
     moved?;
     let (low, high) = offsets.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), (_, o)| (l.min(*o), h.max(*o)));
-    // Nothing closer than the readings themselves can be told.
+    // Differences smaller than the distance of the readings cannot be measured.
     let told = offsets.iter().map(|(gap, _)| gap.as_f64()).fold(0.0, f64::max);
     Ok(Nanos((high - low).max(told).round() as i64))
 }

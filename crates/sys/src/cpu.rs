@@ -29,7 +29,7 @@ impl CpuSet {
 /// CPUs that this process may use.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn allowed() -> SysResult<Vec<u32>> {
     // SAFETY: all-zero is the empty set, and the call writes no more than its size.
     unsafe {
@@ -54,8 +54,8 @@ pub fn confine(cpus: &[u32]) -> SysResult<()> {
     Ok(())
 }
 
-/// Confines this thread to the CPU that it is on; returns the CPUs that it might use before. `None` if they were no more, or the
-/// system refuses.
+/// Confines this thread to the CPU that it is on; returns the CPUs that it could use before. `None` if they were no
+/// more, or the system refuses.
 pub(crate) fn stay() -> Option<CpuSet> {
     // SAFETY: all-zero is the empty set, the calls read and write no more than its size, and the number is checked.
     unsafe {

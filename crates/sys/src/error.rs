@@ -11,7 +11,6 @@ pub enum SysError {
     Call {
         /// What was tried, with its object.
         what: String,
-        /// The system's word.
         #[source]
         cause: io::Error,
     },

@@ -33,12 +33,12 @@ pub struct Limits {
     pub beyond: Duration,
     /// The guard of a process that has left it behind ([`Guard::keep`]) writes nothing if this file is gone by then.
     pub while_exists: Option<PathBuf>,
-    /// Live in a cgroup of its own: what kills the whole cgroup of this process does not reach it then.
+    /// Live in a separate cgroup: a kill of this process's whole cgroup does not reach it then.
     pub own_cgroup: bool,
 }
 
 /// Writes `0` to files (`cgroup.freeze`) when this process ends without [`Guard::dismiss`], by SIGKILL too, or is stopped, or
-/// takes no sample for too long: a process of its own waits for the end of a pipe that only this one holds.
+/// takes no sample for too long: a separate process waits for the end of a pipe that only this one holds.
 #[derive(Debug)]
 pub struct Guard {
     pipe: Option<File>,
@@ -163,7 +163,7 @@ impl Guard {
         if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
             return Err(SysError::last("make a pipe"));
         }
-        // SAFETY: both were just made and belong to nobody else.
+        // SAFETY: both were just made and have no other owner.
         let (read, write) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
         let needs = Needs {
             read,
@@ -220,8 +220,8 @@ impl Needs {
         kept
     }
 
-    /// Two forks: the guard becomes a child of init, so that a measurement, which ends what a program leaves behind among
-    /// its own children, does not see it.
+    /// Two forks: the guard becomes a child of init, so that a measurement, which kills leftover processes of a program
+    /// among its own children, does not see it.
     fn start(&self) -> SysResult<()> {
         const NO_CGROUP: i32 = 2;
         let kept = self.kept();
@@ -231,7 +231,7 @@ impl Needs {
             return Err(SysError::last("fork the guard"));
         }
         if middle == 0 {
-            // SAFETY: as above; nobody else in this process touches `self`.
+            // SAFETY: as above; nothing else in this process touches `self`.
             unsafe {
                 if let Some(cgroup) = &self.cgroup
                     && libc::write(cgroup.procs.as_raw_fd(), c"0".as_ptr().cast(), 1) != 1
@@ -255,7 +255,7 @@ impl Needs {
         let failed = |what: &str, code| Err(SysError::io(what, std::io::Error::from_raw_os_error(code)));
         match (libc::WIFEXITED(status), libc::WEXITSTATUS(status)) {
             (true, 0) => Ok(()),
-            (true, NO_CGROUP) => failed("move the guard to a cgroup of its own", libc::EACCES),
+            (true, NO_CGROUP) => failed("move the guard to a separate cgroup", libc::EACCES),
             _ => failed("fork the guard", libc::EAGAIN),
         }
     }
@@ -269,7 +269,7 @@ impl Needs {
         unsafe {
             libc::setsid();
             libc::prctl(libc::PR_SET_NAME, c"tare-guard".as_ptr());
-            // Nobody's Ctrl-C ends it, and it holds open nothing but what it needs: no lock, no terminal, no pipe.
+            // No Ctrl-C ends it, and it holds open only what it needs: no lock, no terminal, no pipe.
             let mut all: libc::sigset_t = std::mem::zeroed();
             libc::sigfillset(&mut all);
             libc::sigprocmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
@@ -358,7 +358,7 @@ impl Needs {
     }
 }
 
-/// Milliseconds on a clock that goes on while the machine sleeps.
+/// Milliseconds on a clock that runs while the machine sleeps.
 fn now() -> i64 {
     // SAFETY: an all-zero timespec is valid; the clock exists since Linux 2.6.39.
     unsafe {
@@ -437,7 +437,7 @@ mod tests {
         drop(sample);
         assert!(becomes(&files[0], "0"));
         drop(guard);
-        // Left behind: it writes when the limit has passed, unless there is nothing to put back any more.
+        // Left behind: it writes when the limit has passed, unless there is nothing left to restore.
         let journal = dir.path().join("journal");
         for gone in [false, true] {
             std::fs::write(&files[1], "1\n").unwrap();

@@ -1,11 +1,11 @@
-//! An advisory lock on an open file, which ends with its holder however that ends.
+//! An advisory lock on an open file, which is released when its holder ends, however it ends.
 
 use crate::{SysError, SysResult};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
 /// Takes the exclusive flock(2) of a file, without waiting. It is held until the file is closed; files that the
-/// standard library opens are closed on exec, so that no started program keeps it.
+/// standard library opens are closed on exec, so no started program keeps it.
 ///
 /// Gives `false` if another open file holds it.
 ///

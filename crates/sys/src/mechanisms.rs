@@ -28,7 +28,8 @@ struct Reader<'a> {
     read: Box<dyn FnMut() -> Option<u64> + 'a>,
 }
 
-/// For how long the scheduler wants to let each process run, ns, where debugfs tells it (`sched/base_slice_ns`): to root, mostly.
+/// The scheduler's time slice for each process, ns, where debugfs shows it (`sched/base_slice_ns`): mostly only to
+/// root.
 pub fn base_slice(root: &Path) -> Option<f64> {
     crate::procfs::read_text_below(root, "sys/kernel/debug/sched/base_slice_ns").ok()?.trim().parse().ok()
 }
@@ -40,7 +41,7 @@ pub fn base_slice(root: &Path) -> Option<f64> {
 pub fn some(kinds: &[Kind]) -> SysResult<Clocks> {
     let counter_hz = if counter::PRESENT { Some(clock::cycle_counter_hz(Nanos::from_millis(20))?) } else { None };
     let asked = readers(counter_hz, &|kind| kinds.contains(&kind));
-    let not_asked = || Absent::NotAsked("only some mechanisms were looked at".to_owned());
+    let not_asked = || Absent::NotAsked("only some mechanisms were measured".to_owned());
     Ok(Clocks {
         source: Reading::Absent(not_asked()),
         counter_hz: counter_hz.ok_or_else(not_asked).into(),
@@ -58,14 +59,14 @@ pub fn clocks(root: &Path) -> SysResult<Clocks> {
     let counter_hz = if counter::PRESENT { Some(clock::cycle_counter_hz(Nanos::from_millis(50))?) } else { None };
     let allowed = cpu::allowed()?;
     let apart = match counter_hz {
-        None => Reading::Absent(Absent::NotSupported("no cycle counter that tare knows".to_owned())),
-        Some(_) if allowed.len() < 2 => Reading::Absent(Absent::NotAsked("there is one CPU only".to_owned())),
+        None => Reading::Absent(Absent::NotSupported("no supported cycle counter".to_owned())),
+        Some(_) if allowed.len() < 2 => Reading::Absent(Absent::NotAsked("there is only one CPU".to_owned())),
         Some(hz) => match counter::apart(&allowed, hz) {
             Ok(apart) => Reading::Value(apart.as_f64()),
-            Err(e) => Reading::Absent(e.absent("the right to move between CPUs")),
+            Err(e) => Reading::Absent(e.absent("permission to change CPUs")),
         },
     };
-    let no_counter = || Absent::NotSupported("no cycle counter that tare knows".to_owned());
+    let no_counter = || Absent::NotSupported("no supported cycle counter".to_owned());
     let source =
         crate::procfs::read_text_below(root, "sys/devices/system/clocksource/clocksource0/current_clocksource");
     let mut mechanisms: Vec<Mechanism> = readers(counter_hz, &|_| true).into_iter().map(measure).collect();
@@ -79,7 +80,9 @@ pub fn clocks(root: &Path) -> SysResult<Clocks> {
     Ok(Clocks {
         source: source.map(|s| s.trim().to_owned()).map_err(|e| e.absent("read access to /sys")).into(),
         counter_hz: counter_hz.ok_or_else(no_counter).into(),
-        constant: counter::constant().ok_or_else(|| Absent::NotSupported("the CPU does not tell".to_owned())).into(),
+        constant: counter::constant()
+            .ok_or_else(|| Absent::NotSupported("the CPU does not report it".to_owned()))
+            .into(),
         apart,
         mechanisms,
     })
@@ -90,7 +93,7 @@ fn core_cycles() -> Mechanism {
     let kind = Kind::Rdpmc;
     let absent = |e: SysError| match e.errno() {
         Some(libc::ENOENT) => Absent::NotSupported("the CPU or its hypervisor offers no counter of cycles".to_owned()),
-        _ => e.absent("the right to use perf events"),
+        _ => e.absent("permission to use perf events"),
     };
     let cycles = match crate::perf::CoreCycles::open() {
         Ok(cycles) => cycles,
@@ -248,7 +251,7 @@ fn cost(read: &mut dyn FnMut() -> Option<u64>) -> f64 {
 
 fn measure(mut r: Reader<'_>) -> Mechanism {
     let Some(mut last) = (r.read)() else {
-        let why = SysError::last("read it").absent("a right that is missing here");
+        let why = SysError::last("read it").absent("a permission that is missing here");
         return Mechanism { kind: r.kind, measured: Reading::Absent(why) };
     };
     let (began, mut smallest, mut steps, mut went_back) = (monotonic(), u64::MAX, 0, false);

@@ -1,10 +1,10 @@
 //! Phases of one fixed loop, back to back, each timed by the cycle counter (ICS'05, section 3.1), on one CPU or several at
 //! once.
 //!
-//! Each CPU has a process of its own, which is alone in its part of the memory: nothing of tare's runs between two phases. A
-//! real-time one cannot hang the machine: it stops by itself when its time is over, the kernel kills it if it uses too
-//! much CPU time (RLIMIT_RTTIME) or if tare ends (PR_SET_PDEATHSIG), and tare, at a higher priority meanwhile, kills it if
-//! it takes too long.
+//! Each CPU has a separate process, which is alone in its part of the memory: nothing of tare's runs between two
+//! phases. A real-time one cannot hang the machine: it stops by itself when its time is over, the kernel kills it if it
+//! uses too much CPU time (RLIMIT_RTTIME) or if tare ends (PR_SET_PDEATHSIG), and tare, at a higher priority meanwhile,
+//! kills it if it takes too long.
 
 use crate::activity::{Counted, paired};
 use crate::signals::Signals;
@@ -73,7 +73,7 @@ pub struct Setup {
     pub iterations: u64,
     /// Most phases on each CPU.
     pub phases: usize,
-    /// Begin no further phase after so many units of the counter.
+    /// Start no new phase after this many units of the counter.
     pub most: Option<u64>,
     /// How long all phases should take.
     pub expected: Nanos,
@@ -184,7 +184,7 @@ impl Shared {
     }
 
     fn durations(&self) -> &[AtomicU64] {
-        // SAFETY: so many follow the first page.
+        // SAFETY: `phases` of them follow the first page.
         unsafe { std::slice::from_raw_parts(self.base.add(PAGE).cast().as_ptr(), self.phases) }
     }
 }
@@ -213,7 +213,7 @@ impl Lane {
         }
     }
 
-    /// Whether it has ended. Waits for that if it is told to.
+    /// Whether it has ended. Waits for that if `wait` is set.
     fn ended(&mut self, wait: bool) -> bool {
         while !self.reaped {
             let mut status = 0;
@@ -298,7 +298,7 @@ pub struct Team {
 }
 
 const STEPS: [&str; 5] =
-    ["start", "tie to tare the life of", "set the CPU of", "limit the real-time CPU time of", "give"];
+    ["start", "set the parent-death signal of", "set the CPU of", "limit the real-time CPU time of", "give"];
 
 impl Team {
     /// Starts a process for each CPU and waits until they are ready. To be called from a process with one thread.
@@ -347,7 +347,7 @@ impl Team {
     /// Lets them measure, and waits for them; a signal ends them. What was measured until then is returned, with the signal.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn run(mut self, signals: &Signals) -> SysResult<(Vec<Measured>, Option<i32>)> {
         let above = self.setup.fifo.map(|p| Above::new(p.saturating_add(1))).transpose()?;
         let start = clock::monotonic() + Nanos::from_millis(2);
@@ -404,7 +404,7 @@ fn pidfd(pid: libc::pid_t) -> SysResult<OwnedFd> {
 
 fn pipe() -> SysResult<(File, OwnedFd)> {
     let mut ends = [0; 2];
-    // SAFETY: room for two descriptors, which belong to nobody else.
+    // SAFETY: room for two descriptors, which have no other owner.
     unsafe {
         if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
             return Err(SysError::last("make a pipe"));
@@ -575,7 +575,7 @@ mod tests {
         }
     }
 
-    /// What takes far longer than it should is killed, and what it measured is there.
+    /// A process that takes far longer than it should is killed, and its measurements so far are kept.
     #[test]
     fn real_time_phases_that_take_too_long_are_killed() {
         let Some(setup) = endless(500) else { return };

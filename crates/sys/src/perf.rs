@@ -75,7 +75,7 @@ impl TaskClock {
     /// CPU time counted so far, in all programs started since it was opened.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn read(&mut self) -> SysResult<Nanos> {
         let mut value = [0; 8];
         self.file.read_exact(&mut value).map_err(|e| SysError::io("read perf task-clock", e))?;
@@ -86,7 +86,7 @@ impl TaskClock {
 /// Hardware counts of the programs that this process starts, from their exec on, with all their descendants.
 ///
 /// Four events, as inherited ones cannot be read as a group before Linux 6.13; where there are fewer counters than
-/// events, the kernel takes turns, and the counts are scaled by how long each was counted.
+/// events, the kernel multiplexes them, and the counts are scaled by how long each was counted.
 pub struct Counters {
     files: [std::fs::File; 4],
 }
@@ -113,7 +113,7 @@ impl Counters {
     /// Counts so far, in the order of [`Counters::open`]; `None` for an event that never had a counter.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn read(&mut self) -> SysResult<[Option<u64>; 4]> {
         let mut counts = [None; 4];
         for (file, count) in self.files.iter_mut().zip(&mut counts) {
@@ -143,7 +143,7 @@ pub struct CacheMisses {
 }
 
 impl CacheMisses {
-    /// Begins to count those of a thread.
+    /// Starts to count those of a thread.
     ///
     /// # Errors
     /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids
@@ -159,7 +159,7 @@ impl CacheMisses {
     /// Counts so far, also after the thread's end; `None` if there never was a counter for it.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn read(&mut self) -> SysResult<Option<u64>> {
         read_scaled(&mut self.file)
     }
@@ -213,7 +213,7 @@ pub fn hardware_counters() -> SysResult<()> {
     open_hardware(CPU_CYCLES, DISABLED | EXCLUDE_KERNEL | EXCLUDE_HV, 0).map(drop)
 }
 
-/// Cycles that the calling thread's CPU core made in user mode, read by an instruction (`rdpmc`), without a system call.
+/// Core cycles of the calling thread in user mode, read by an instruction (`rdpmc`), without a system call.
 #[cfg(target_arch = "x86_64")]
 pub struct CoreCycles {
     /// Keeps the event.
@@ -249,7 +249,7 @@ impl CoreCycles {
         Ok(cycles)
     }
 
-    /// A field of the page, which the kernel changes meanwhile.
+    /// A field of the page, which the kernel may change at any time.
     #[inline(always)]
     fn field<T: Copy>(&self, at: usize) -> T {
         // SAFETY: the page is mapped as long as this value lives, and all fields that are asked for lie in it, aligned.
@@ -268,7 +268,7 @@ impl CoreCycles {
             let count = index.checked_sub(1).map(|i| unsafe { rdpmc(i) });
             compiler_fence(Ordering::SeqCst);
             if self.field::<u32>(8) == lock {
-                // The counter has so many bits, and a sign.
+                // The counter has `width` bits, and a sign.
                 let unused = 64_u32.saturating_sub(u32::from(width)).min(63);
                 return count.map(|c| offset.wrapping_add((c << unused) as i64 >> unused) as u64);
             }
@@ -301,7 +301,7 @@ pub struct CoreCycles;
 
 #[cfg(not(target_arch = "x86_64"))]
 impl CoreCycles {
-    /// Never there.
+    /// Not available.
     ///
     /// # Errors
     /// ENOTSUP.
@@ -310,7 +310,7 @@ impl CoreCycles {
         Err(SysError::io("read a hardware counter by an instruction", cause))
     }
 
-    /// Never there.
+    /// Not available.
     pub fn read(&self) -> Option<u64> {
         None
     }

@@ -1,14 +1,14 @@
-//! Signals to a process that may have ended, so that none reaches another one that has its number by then.
+//! Signals to a process that may have ended, so that none reaches another process that has its pid by then.
 
 use crate::{SysError, SysResult};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A descriptor of a process: it stands for this one, whatever becomes of its number. Closed on exec.
+/// A descriptor of a process: it refers to this process, even if its pid is reused. Closed on exec.
 ///
 /// # Errors
 /// ESRCH if there is none; ENOSYS before Linux 5.3.
 pub fn open(pid: i32) -> SysResult<OwnedFd> {
-    // SAFETY: no memory involved; the new descriptor is ours.
+    // SAFETY: no memory involved; the new descriptor has no other owner.
     unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
         if fd < 0 {
@@ -31,10 +31,10 @@ pub fn signal(process: BorrowedFd<'_>, signal: i32) -> SysResult<()> {
     Ok(())
 }
 
-/// Sends a signal to the process of this number if it is the one that is meant, which `is_meant` finds out by the number.
+/// Sends a signal to the process with this pid if it is the intended one, which `is_meant` checks by the pid.
 ///
-/// Whatever has the number while `is_meant` looks is what the descriptor stands for, or the latter has ended and the signal
-/// reaches nobody. Returns whether it was sent.
+/// The process that has the pid during `is_meant` is the one of the descriptor; otherwise that one has ended, and the
+/// signal reaches no process. Returns whether it was sent.
 ///
 /// # Errors
 /// The system's; none if the process is gone.
@@ -60,7 +60,7 @@ mod tests {
         assert!(child.try_wait().unwrap().is_none(), "not meant, so it lives");
         assert!(signal_if(pid, 9, || true).unwrap());
         child.wait().unwrap();
-        // Reaped: its number is free, and means nobody.
+        // Reaped: its pid is free, and names no process.
         assert_eq!(signal(fd.as_fd(), 9).unwrap_err().errno(), Some(libc::ESRCH));
         assert!(!signal_if(pid, 0, || unreachable!("there is no such process")).unwrap());
     }

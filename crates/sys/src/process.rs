@@ -34,7 +34,7 @@ pub fn exists(pid: i32) -> bool {
 /// Sends a signal to a process, or to a process group if `pid` is negative.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn kill(pid: i32, signal: i32) -> SysResult<()> {
     // SAFETY: no memory involved.
     if unsafe { libc::kill(pid, signal) } != 0 {
@@ -43,10 +43,10 @@ pub fn kill(pid: i32, signal: i32) -> SysResult<()> {
     Ok(())
 }
 
-/// Orphans of the program become children of tare, so that none escapes notice.
+/// Orphans of the program become children of tare, so that none is missed.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn become_subreaper() -> SysResult<()> {
     // SAFETY: no memory involved.
     if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } != 0 {
@@ -90,7 +90,7 @@ pub fn stat(pid: i32) -> Option<Stat> {
 
 /// Whether a process is a descendant of another; a zombie counts.
 pub fn descends(pid: i32, ancestor: i32) -> bool {
-    // Deeper than any tree of processes that is not made to be deep.
+    // Deeper than any usual tree of processes.
     const DEEPEST: usize = 1 << 16;
     let parents = std::iter::successors(stat(pid), |s| stat(s.ppid)).map(|s| s.ppid);
     parents.take(DEEPEST).any(|ppid| ppid == ancestor)
@@ -135,7 +135,7 @@ fn database_home() -> Option<Vec<u8>> {
     look_up(look, unknown).ok().map(|user| user.home)
 }
 
-/// Calls a function of the user database with as large a buffer as it wants.
+/// Calls a function of the user database with as large a buffer as it needs.
 fn look_up(
     look: impl Fn(*mut libc::passwd, &mut [libc::c_char], *mut *mut libc::passwd) -> libc::c_int,
     unknown: impl Fn() -> SysError,
@@ -184,8 +184,8 @@ fn groups(user: &CStr, gid: u32) -> Vec<u32> {
     }
 }
 
-/// A folder by a variable of the environment, to keep files in. For root, one that belongs to another user is none: with sudo
-/// and HOME kept, files of root's would lie in that user's home.
+/// A folder by a variable of the environment, to keep files in. For root, one that belongs to another user is ignored:
+/// with sudo and HOME kept, root's files would be in that user's home.
 pub fn own_folder(variable: &str) -> Option<std::ffi::OsString> {
     use std::os::unix::ffi::OsStringExt;
     use std::os::unix::fs::MetadataExt;

@@ -38,7 +38,6 @@ impl std::fmt::Debug for Comm {
 /// What tare uses of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Process id.
     pub pid: i32,
     /// Command name, which may hold anything, parentheses and newlines too.
     pub comm: Comm,
@@ -111,7 +110,7 @@ pub struct InterruptLine {
     pub count: u64,
 }
 
-/// The lines of `/proc/interrupts`; those that are not understood are left out.
+/// The lines of `/proc/interrupts`; those that are not understood are omitted.
 pub fn parse_interrupts(data: &[u8]) -> Vec<InterruptLine> {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.lines();

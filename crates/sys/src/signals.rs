@@ -1,4 +1,4 @@
-//! Ctrl-C and friends: blocked while tare works, let in only where it waits.
+//! Ctrl-C and similar signals: blocked while tare works, delivered only while it waits.
 
 use crate::{SysError, SysResult};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -14,7 +14,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
 
 extern "C" fn on_child(_: libc::c_int) {}
 
-/// Signals that end a run in good order.
+/// Signals that end a run in an orderly way.
 const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 /// The signal masks of a measuring process.
@@ -34,7 +34,7 @@ impl Signals {
     /// Installs handlers and blocks the signals. A signal that was ignored from the start (nohup) stays ignored.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn install() -> SysResult<Signals> {
         // SAFETY: plain signal calls on valid, initialised structures; the handlers only store to atomics.
         unsafe {
@@ -79,18 +79,18 @@ impl Signals {
         }
     }
 
-    /// The signal that asked tare to end, if one has come.
+    /// The signal that asked tare to end, if one was received.
     pub fn caught(&self) -> Option<i32> {
         self.let_in();
         caught()
     }
 
-    /// How often such a signal came: the second one means "at once".
+    /// How often such a signal was received: the second one means "at once".
     pub fn times(&self) -> i32 {
         COUNT.load(Ordering::Relaxed)
     }
 
-    /// Lets pending signals in, without waiting.
+    /// Delivers pending signals, without waiting.
     fn let_in(&self) {
         // SAFETY: no file descriptors, a zero time-out and a valid mask.
         unsafe {
@@ -113,7 +113,7 @@ impl Signals {
         }
     }
 
-    /// Takes a pending SIGCHLD away, so that it does not interrupt the next wait.
+    /// Removes a pending SIGCHLD, so that it does not interrupt the next wait.
     pub(crate) fn drop_pending_child(&self) {
         // SAFETY: valid set, zero time-out, no siginfo wanted.
         unsafe {

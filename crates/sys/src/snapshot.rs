@@ -1,8 +1,9 @@
-//! An image of all processes: who there is, and how much CPU time each has used so far.
+//! A snapshot of all processes: which there are, and how much CPU time each has used so far.
 //!
 //! The CPU time comes from each process's CPU clock (one clock_gettime(2) without privilege, exact to the nanosecond,
 //! threads that have ended included). Names and start times are read only for processes that are new or whose
-//! clock has moved since the last image: an idle process costs one call. So does a pid that was reused: its clock differs.
+//! clock has moved since the last snapshot: an idle process costs one call. So does a pid that was reused: its clock
+//! differs.
 
 use crate::procfs::{Comm, Stat, parse_int, parse_schedstat, parse_stat};
 use crate::taskstats::Query;
@@ -13,22 +14,20 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use tarebench_core::base::units::Nanos;
 
-/// One process in an image.
+/// One process in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Process id.
     pub pid: i32,
-    /// Parent, when the process was last looked at.
+    /// Parent, when the process was last read.
     pub ppid: i32,
     /// Start time since boot, in 1 / USER_HZ s; with `pid` it identifies the process.
     pub start_ticks: u64,
     /// Command name.
     pub comm: Comm,
-    /// It is a kernel thread.
     pub kernel_thread: bool,
     /// CPU time so far.
     pub cpu: Nanos,
-    /// Tick-sampled CPU time so far; `None` without the right to ask taskstats.
+    /// Tick-sampled CPU time so far; `None` without permission for taskstats.
     pub interval_counted: Option<Nanos>,
 }
 
@@ -57,7 +56,7 @@ enum CpuSource {
     Schedstat,
 }
 
-/// Makes images.
+/// Takes snapshots.
 pub struct SnapshotReader {
     proc_path: PathBuf,
     proc: File,
@@ -69,7 +68,7 @@ pub struct SnapshotReader {
 }
 
 impl SnapshotReader {
-    /// Of this machine. Tick-sampled times are read too if taskstats may be asked.
+    /// Of this machine. Tick-sampled times are read, too, if taskstats is permitted.
     ///
     /// # Errors
     /// If `/proc` cannot be opened.
@@ -105,10 +104,10 @@ impl SnapshotReader {
         self.source == CpuSource::Schedstat || self.proc_path.join("1/stat").exists()
     }
 
-    /// Makes an image.
+    /// Takes a snapshot.
     ///
     /// # Errors
-    /// If `/proc` cannot be listed; single processes that vanish meanwhile are left out.
+    /// If `/proc` cannot be listed; single processes that vanish meanwhile are omitted.
     pub fn capture(&mut self) -> SysResult<Snapshot> {
         let began = clock::monotonic();
         self.list_pids()?;

@@ -1,8 +1,8 @@
-//! Starting a program: a vfork-class clone3(2) that does nothing but what was asked.
+//! Starting a program: a vfork-class clone3(2) that does only what was asked.
 //!
 //! glibc's posix_spawn cannot place a child in a cgroup (before 2.39), set CPUs or give a pidfd, and resets every signal
 //! one by one; a clone of our own is faster and does all of it. The child shares the parent's memory and the
-//! parent sleeps until the exec, as with vfork; the child runs on a stack of its own and makes raw system calls only.
+//! parent sleeps until the exec, as with vfork; the child runs on a separate stack and makes only raw system calls.
 
 use crate::cpu::{self, CpuSet};
 use crate::signals::Signals;
@@ -151,7 +151,7 @@ impl Launch {
     ///
     /// Where the kernel places a new process, another one may be running: beside one busy process on two CPUs, one start in
     /// ten waited for 6 to 14 ms. Until exec both threads are confined to this CPU; the child then undoes that for both.
-    /// Nothing is done where the child has CPUs of its own, or if the system refuses.
+    /// Nothing is done where the child has separate CPUs, or if the system refuses.
     pub fn start_here(&mut self) {
         if self.cpus.is_some() {
             return;
@@ -187,14 +187,14 @@ impl Launch {
         self.scheduling = Some(scheduling);
     }
 
-    /// Runs it as another user, in a session of its own, with no descriptors but the standard streams.
+    /// Runs it as another user, in a separate session, with no descriptors but the standard streams.
     ///
     /// In the session of the terminal it could type into it (TIOCSTI), or take it over.
     pub fn identity(&mut self, identity: Identity) {
         self.identity = Some(identity);
     }
 
-    /// Puts it into a process group of its own, so that a Ctrl-C on the terminal reaches tare alone.
+    /// Puts it into a separate process group, so that a Ctrl-C on the terminal reaches tare alone.
     pub fn own_group(&mut self) {
         self.own_group = true;
     }
@@ -208,7 +208,7 @@ impl Launch {
 /// An anonymous file in memory, closed on exec.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn memory_file() -> SysResult<std::fs::File> {
     // SAFETY: a valid name; the new descriptor is ours.
     unsafe {
@@ -223,7 +223,6 @@ pub fn memory_file() -> SysResult<std::fs::File> {
 /// A program that was started.
 #[derive(Debug)]
 pub struct Child {
-    /// Process id.
     pub pid: i32,
     /// Readable when it has ended.
     pub pidfd: OwnedFd,
@@ -293,7 +292,7 @@ const STEPS: [&str; 10] = [
     "change the user of",
     "reset the signals of",
     "execute",
-    "tie to tare the life of",
+    "set the parent-death signal of",
 ];
 
 #[repr(C)]
@@ -320,7 +319,7 @@ const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
 const HANDLED: [libc::c_int; 7] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGCHLD, libc::SIGSEGV, libc::SIGBUS];
 
-/// Starts the program; returns when it has begun to execute (or could not).
+/// Starts the program; returns when it has started to execute (or could not).
 ///
 /// With `cgroup` (a folder of the v2 hierarchy) the program is born into it. Signals are as before
 /// [`Signals::install`]; SIGPIPE, which Rust programs ignore, is back at its default.
@@ -504,7 +503,7 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
 /// # Safety
 /// Only in a vfork child.
 unsafe fn reset_handlers() {
-    // SAFETY: async-signal-safe calls on valid structures; the child has a table of handlers of its own.
+    // SAFETY: async-signal-safe calls on valid structures; the child has a separate table of handlers.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         for signal in HANDLED {
@@ -539,7 +538,7 @@ unsafe fn become_user(user: &Identity) -> bool {
         if uid != 0 && libc::syscall(libc::SYS_capset, HEADER.as_ptr(), NONE.as_ptr()) != 0 {
             return false;
         }
-        // A session keyring of its own; a kernel or container without keys has none to give away.
+        // A separate session keyring; a kernel or container without keys has none to leak.
         let _ = libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, 0);
         user.new_privileges || libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
     }

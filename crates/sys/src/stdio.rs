@@ -7,7 +7,7 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 /// Whether standard output was closed when the process was started (`>&-` in a shell).
 ///
 /// Before `main`, Rust's runtime opens `/dev/null` in place of a closed standard stream, so that what is written there is lost
-/// without an error; so the descriptor is looked at before that.
+/// without an error; so the descriptor is checked before that.
 pub fn stdout_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }

@@ -1,7 +1,7 @@
 //! Taskstats: per-process statistics by generic netlink, on request and at every exit.
 //!
-//! The parser is our own as the records are a kernel structure rather than netlink attributes, and as 20,000 of them
-//! must be read between two samples without allocating for each. Layout: `linux/taskstats.h`, append-only, so
+//! tare has its own parser because the records are a kernel structure, not netlink attributes, and because 20,000 of
+//! them must be read between two samples without allocating for each. Layout: `linux/taskstats.h`, append-only, so
 //! fields are read by offset and a shorter structure of an older kernel simply lacks the later ones.
 
 use crate::procfs::Comm;
@@ -16,13 +16,13 @@ pub struct Record {
     pub whole_process: bool,
     /// Thread id, or process id where `whole_process`.
     pub id: i32,
-    /// Process id, where the kernel says it (version 12, Linux 5.19); else `None`.
+    /// Process id, where the kernel reports it (version 12, Linux 5.19); else `None`.
     pub tgid: Option<i32>,
     /// Parent process; 0 in records of whole processes.
     pub ppid: i32,
     /// Command name; empty in records of whole processes.
     pub comm: Comm,
-    /// CPU time by the scheduler's clock. At an exit it lacks what has run since the last tick or switch.
+    /// CPU time by the scheduler's clock. At an exit it lacks the time since the last tick or switch.
     pub cpu: Nanos,
     /// Tick-sampled user time plus system time.
     pub interval_counted: Nanos,
@@ -114,7 +114,7 @@ enum Message<'a> {
     Data(&'a [u8]),
 }
 
-/// The messages of a datagram: type and sequence number not looked at beyond error or not.
+/// The messages of a datagram: type and sequence number are not checked, except for errors.
 fn messages(mut d: &[u8]) -> impl Iterator<Item = Message<'_>> {
     std::iter::from_fn(move || {
         let len = u32_at(d, 0)? as usize;
@@ -129,7 +129,7 @@ fn messages(mut d: &[u8]) -> impl Iterator<Item = Message<'_>> {
     })
 }
 
-/// All records of a datagram, in order. Anything that is not a whole record is passed over.
+/// All records of a datagram, in order. Anything that is not a whole record is skipped.
 pub fn parse_records(datagram: &[u8], mut each: impl FnMut(Record)) {
     for message in messages(datagram) {
         let Message::Data(data) = message else { continue };
@@ -171,7 +171,7 @@ fn parse_error(datagram: &[u8]) -> Option<i32> {
     })
 }
 
-/// Answers to earlier requests that are passed over.
+/// How many answers to earlier requests are skipped.
 const MOST_STALE: usize = 64;
 
 /// What a datagram answers to the request of this number for this process: its record or an error number. `None` if it
@@ -226,7 +226,7 @@ impl Socket {
     fn send(&mut self, command: u8, attribute: u16, value: &[u8]) -> SysResult<()> {
         const NLM_F_REQUEST: u16 = 1;
         const NLM_F_ACK: u16 = 4;
-        // Requests that are answered with data need no acknowledgement besides.
+        // Requests that are answered with data need no separate acknowledgement.
         let ack = if attribute == CMD_ATTR_REGISTER_CPUMASK || attribute == CMD_ATTR_DEREGISTER_CPUMASK {
             NLM_F_ACK
         } else {
@@ -252,7 +252,7 @@ impl Socket {
         if n < 0 { Err(SysError::last("send to TASKSTATS")) } else { Ok(()) }
     }
 
-    /// Receives one datagram into the buffer; its length. 0 if none is there and MSG_DONTWAIT was given.
+    /// Receives one datagram into the buffer; its length. 0 if there is none and MSG_DONTWAIT was given.
     fn receive(&mut self, flags: libc::c_int) -> SysResult<usize> {
         loop {
             // SAFETY: the buffer is valid for its length.
@@ -288,7 +288,7 @@ impl Query {
     /// Sum over the threads of a process. `None` if it is gone.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn process(&mut self, pid: i32) -> SysResult<Option<Record>> {
         self.0.send(TASKSTATS_CMD_GET, CMD_ATTR_TGID, &pid.to_ne_bytes())?;
         // Of earlier requests, whose answers were not waited for, there may be a few.
@@ -357,7 +357,7 @@ impl ExitListener {
     /// Hands every record received since the last time to `each`. `Ok(false)` if some were lost (ENOBUFS).
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn drain(&mut self, mut each: impl FnMut(Record)) -> SysResult<bool> {
         let mut complete = true;
         loop {
@@ -403,7 +403,7 @@ mod tests {
     fn an_answer_is_that_to_the_last_question() {
         let Ok(mut query) = Query::open() else { return };
         let own = crate::process::own_pid();
-        // Answers that nobody has waited for: a record of another process, and an error.
+        // Answers that no request has waited for: a record of another process, and an error.
         for other in [1, i32::MAX] {
             query.0.send(TASKSTATS_CMD_GET, CMD_ATTR_TGID, &i32::to_ne_bytes(other)).unwrap();
         }

@@ -1,4 +1,4 @@
-//! What the kernel knows of the calling thread: CPU time and switches, and the timer interrupts of its CPU.
+//! What the kernel counts for the calling thread: CPU time and switches, and the timer interrupts of its CPU.
 
 use crate::procfs::parse_int;
 use crate::{SysError, SysResult, clock};
@@ -11,13 +11,13 @@ use std::path::Path;
 pub struct Usage {
     /// CPU time, ns.
     pub cpu: u64,
-    /// Times that another process took its CPU (`ru_nivcsw`).
+    /// Involuntary context switches (`ru_nivcsw`).
     pub preemptions: u64,
-    /// Times that it waited (`ru_nvcsw`).
+    /// Voluntary context switches (`ru_nvcsw`).
     pub waits: u64,
 }
 
-/// Reads them: two system calls, about a microsecond. `None` if the kernel does not tell.
+/// Reads them: two system calls, about a microsecond. `None` if the kernel does not report it.
 pub fn usage() -> Option<Usage> {
     // SAFETY: all-zero is a valid rusage, and it is valid for writing.
     let u = unsafe {
@@ -55,11 +55,11 @@ impl Ticks {
             let expected = "a line of local timer interrupts: LOC or arch_timer";
             return Err(SysError::format(what(), expected, &text));
         }
-        // The numbers may grow.
+        // The numbers may become longer.
         Ok(Ticks { file, buffer: vec![1; text.len() * 2 + 4096] })
     }
 
-    /// So many so far on this CPU. `None` if the line is not there any more.
+    /// Number so far on this CPU. `None` if the line no longer exists.
     pub fn read(&mut self, cpu: u32) -> Option<u64> {
         let mut filled = 0;
         while let Some(free) = self.buffer.get_mut(filled..).filter(|f| !f.is_empty()) {

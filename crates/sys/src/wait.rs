@@ -23,8 +23,8 @@ pub enum Woken {
 
 /// Sleeps until the child has ended, `deadline` (on CLOCK_MONOTONIC) has passed, a signal has come or the child has stopped.
 ///
-/// One ppoll(2): the process is not woken for anything else, but by orphans of the program that come to it (if it is
-/// a subreaper) and end. Those are reaped, as the program's user may have used up its processes, and handed to
+/// One ppoll(2): the process is not woken for anything else, except by orphans of the program that it adopts (if it is
+/// a subreaper) and that end. Those are reaped, as the program's user may have used up its processes, and handed to
 /// `orphan`. Returns before the child itself is reaped.
 pub fn wait(child: &Child, deadline: Option<Nanos>, signals: &Signals, orphan: &mut dyn FnMut(Reaped)) -> Woken {
     let mut poll = libc::pollfd { fd: child.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -98,7 +98,6 @@ pub fn has_ended(child: &Child) -> bool {
 pub enum Ended {
     /// With an exit status.
     Exited(i32),
-    /// By a signal.
     Signaled(i32),
 }
 
@@ -148,7 +147,7 @@ pub fn reap(pid: i32, block: bool) -> SysResult<Option<Reaped>> {
     }
 }
 
-/// Takes away what reaping left behind, so that the next wait sleeps.
+/// Drains the signals that reaping left pending, so that the next wait sleeps.
 pub fn settle(signals: &Signals) {
     signals.drop_pending_child();
 }

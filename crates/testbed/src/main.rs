@@ -33,7 +33,7 @@ fn own_cpu() -> u64 {
 }
 
 /// A fixed amount of work that the compiler cannot shorten, each step waiting for the one before it. In registers: what a loop over
-/// the stack takes depends on where the stack is, which the kernel chooses anew for each process.
+/// the stack takes depends on where the stack is, which the kernel chooses for each process.
 fn work(count: u64) -> u64 {
     let mut x: u64 = std::hint::black_box(0x9e37_79b9_7f4a_7c15);
     for i in 0..count {
@@ -54,7 +54,7 @@ fn burn_self(ms: u64) {
     burn(libc::CLOCK_PROCESS_CPUTIME_ID, ms);
 }
 
-/// How many rounds of [`work`] take so many milliseconds of CPU time here.
+/// How many rounds of [`work`] take `ms` milliseconds of CPU time here.
 fn calibrate(ms: u64) -> u64 {
     let began = own_cpu();
     let mut done = 0;
@@ -65,7 +65,7 @@ fn calibrate(ms: u64) -> u64 {
     done * ms * 1_000_000 / (own_cpu() - began)
 }
 
-/// Appends the truth about this process.
+/// Appends the true times of this process.
 fn tell(role: &str) {
     let Some(path) = std::env::var_os("BURNER_TRUTH") else { return };
     let mut file = std::fs::File::options().append(true).create(true).open(path).expect("open BURNER_TRUTH");
@@ -160,7 +160,7 @@ fn threads(n: u64, ms: u64) {
     }
 }
 
-/// Computes for so long by the wall clock while a timer fires so often a second; each expiry is an interrupt.
+/// Computes for `ms` milliseconds of elapsed time while a timer fires `hz` times a second; each expiry is an interrupt.
 fn timer(hz: u64, ms: u64) {
     extern "C" fn fired(_: i32) {}
     tell("timer");
@@ -177,7 +177,7 @@ fn timer(hz: u64, ms: u64) {
     }
 }
 
-/// Sends so many datagrams to itself over the loopback interface; each is received in a softirq.
+/// Sends `n` datagrams to itself over the loopback interface; each is received in a softirq.
 fn loopback(n: u64) {
     tell("loopback");
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("bind");
@@ -231,7 +231,7 @@ fn exec_by_a_thread(count: u64) {
     thread.join().expect("never");
 }
 
-/// The first thread ends; another one burns on for so long and ends the process.
+/// The first thread ends; another one computes for `ms` milliseconds more and ends the process.
 fn first_thread_ends(ms: u64) {
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
@@ -239,7 +239,7 @@ fn first_thread_ends(ms: u64) {
         tell("thread");
         exit(0);
     });
-    // SAFETY: ends this thread only, whose stack nobody else uses.
+    // SAFETY: ends this thread only, whose stack no other thread uses.
     unsafe { libc::syscall(libc::SYS_exit, 0) };
 }
 
@@ -345,7 +345,7 @@ fn pin(cpu: u64) {
 }
 
 /// A daemon of a given name on a CPU: burns `burst_ms` every `period_ms`, by the clock, and 1 ms every `hum_ms` (0: never).
-/// With `born`, each burst is a process of its own, which ends with it.
+/// With `born`, each burst is a separate process, which ends with it.
 fn pulse(name: &[u8], cpu: u64, period_ms: u64, burst_ms: u64, hum_ms: u64, born: bool) {
     die_with_parent();
     pin(cpu);
@@ -531,7 +531,7 @@ const ROLES: &[(&str, Role)] = &[
     ("crowd", |w| crowd(w.n(1))),
     ("exec-by-thread", |w| exec_by_a_thread(w.n(1))),
     ("first-ends", |w| first_thread_ends(w.n(1))),
-    // Leaves a process that computes for so long.
+    // Leaves a process that computes for the given time.
     ("leave-spinning", |w| {
         fork(|| burn_self(w.n(1)));
         std::thread::sleep(Duration::from_millis(w.n(2)));
@@ -543,7 +543,7 @@ const ROLES: &[(&str, Role)] = &[
     ("gate", |w| gate(std::path::Path::new(&w.0[1]))),
     ("sleep", |w| std::thread::sleep(Duration::from_millis(w.n(1)))),
     ("stop", |_| raise(libc::SIGSTOP)),
-    // Stopped and continued by another, so many times.
+    // Stopped and continued by another process, the given number of times.
     ("stop-continue", |w| {
         let own = std::process::id() as i32;
         for _ in 0..w.n(1) {
@@ -564,13 +564,13 @@ const ROLES: &[(&str, Role)] = &[
         tell("started");
         forever()
     }),
-    // Leaves so many sleeping processes behind.
+    // Leaves the given number of sleeping processes behind.
     ("leave", |w| {
         for _ in 0..w.n(1) {
             fork(|| forever());
         }
     }),
-    // Leaves processes that go on forking for a while: each forks and ends, 200 generations at most.
+    // Leaves processes that keep forking for a while: each forks and ends, 200 generations at most.
     ("leave-forking", |_| {
         fork(|| {
             for _ in 0..200 {
@@ -582,7 +582,7 @@ const ROLES: &[(&str, Role)] = &[
             }
         });
     }),
-    // An orphan every so often: its end is a SIGCHLD for whoever adopts it.
+    // An orphan at a fixed interval: its end is a SIGCHLD for the process that adopts it.
     ("orphans", |w| {
         for _ in 0..w.n(1) {
             let middle = fork(|| {

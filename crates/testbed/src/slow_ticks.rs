@@ -23,8 +23,8 @@ struct Order {
 // SAFETY: plain words without padding, for which any bytes are valid.
 unsafe impl Pod for Order {}
 
-/// Each so many timer interrupts of a CPU, one takes `length_us` longer, until SIGTERM. Then it prints which, a line each: begin and end in
-/// ns of CLOCK_MONOTONIC.
+/// One in `every` timer interrupts of a CPU takes `length_us` longer, until SIGTERM. Then it prints them, a line each:
+/// begin and end in ns of CLOCK_MONOTONIC.
 pub fn slow_ticks(cpu: u64, every: u64, length_us: u64) {
     crate::die_with_parent();
     crate::until_terminated();

@@ -18,12 +18,12 @@ pub struct Ratio {
     pub interval: Result<Interval, NoInterval>,
     /// Pairs used.
     pub pairs: u32,
-    /// Pairs left out, as a time in them is not above 0, so that there is no ratio.
+    /// Pairs without a ratio, because a time in them is not greater than 0.
     pub without_ratio: u32,
 }
 
-/// Compares retained samples, given as (index, time) with times in any one unit and in any order. Samples whose index the other
-/// side lacks are left out; of several with one index, the first counts. `None` if no pair has a ratio.
+/// Compares retained samples, given as (index, time) with times in any one unit and in any order. Samples whose index
+/// the other side lacks are ignored; of several with one index, the first counts. `None` if no pair has a ratio.
 pub fn compare(program: &[(u32, f64)], reference: &[(u32, f64)]) -> Option<Ratio> {
     let mut by_index = BTreeMap::new();
     for (index, time) in reference {

@@ -18,7 +18,6 @@ pub enum Kind {
     Profile,
     /// Benchmarks of one program ([`crate::kbest::bench::Bench`]).
     Bench,
-    /// A study.
     Study,
     /// A measurement of noise.
     Noise,
@@ -70,16 +69,16 @@ impl Kind {
 /// A document's number in its store, from 1 within its kind, written with the kind's letter: `b1`; for a run `1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
-    /// Its kind.
     pub kind: Kind,
     /// From 1; 0 if it was not stored.
     pub number: i64,
 }
 
-/// A text that is no document's number.
+/// A text that is not the number of a stored result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no document's number, expected a letter and digits: p1 (a profile), n1 (noise), s1 (a study), b1 (benchmarks), or the digits of a run's number"
+    "{0:?} is not the number of a stored result, expected a letter and digits: p1 (a profile), n1 (noise), s1 (a \
+     study), b1 (benchmarks), or the digits of a run's number"
 )]
 pub struct BadId(pub String);
 

@@ -10,7 +10,7 @@ pub const FORMAT: &str = "tare-bench";
 /// The version that is written, and the latest that is read.
 pub const VERSION: u32 = 1;
 
-/// More trials that must agree are refused: nobody asks for them, and each trial is put in its place among them.
+/// Largest K that is accepted: no measurement needs more, and each trial is sorted into the K fastest.
 const MOST_K: u32 = 1000;
 
 /// Benchmarks of one program.
@@ -50,7 +50,6 @@ pub struct Machine {
 /// One benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its name.
     pub name: String,
     /// What was measured.
     pub timing: Timing,
@@ -60,10 +59,10 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBench {
     /// Something else.
-    #[error("it says it is {0:?}, expected \"{FORMAT}\"")]
+    #[error("its format is {0:?}, expected \"{FORMAT}\"")]
     Format(String),
     /// From a later library.
-    #[error("its version is {0}, expected {VERSION} at most: a later tare reads it")]
+    #[error("its version is {0}, expected at most {VERSION}: use a newer tare")]
     Version(u32),
     /// Nothing was measured.
     #[error("it has no benchmarks, expected at least one")]
@@ -73,7 +72,6 @@ pub enum BadBench {
     Row {
         /// From 1.
         row: usize,
-        /// Its name.
         name: String,
         /// What is wrong.
         what: &'static str,
@@ -98,7 +96,7 @@ impl Bench {
         for (i, r) in self.rows.iter().enumerate() {
             let t = &r.timing;
             let what = if !(t.hz.is_finite() && t.hz > 0.0) {
-                "a clock whose rate is not a finite number over 0"
+                "a clock whose rate is not a finite number greater than 0"
             } else if t.repetitions == 0 {
                 "no execution in a trial, expected at least one"
             } else if t.trials.is_empty() {

@@ -1,6 +1,7 @@
-//! Which clock, and how to use it, for a piece of code of an expected duration on a machine with so many active processes on its CPU:
-//! the book's protocol (CS:APP section 9.6) with what is true of current kernels. The kernel charges a process to the
-//! nanosecond now, not by ticks, so its CPU time serves from about a millisecond on, where the book wanted a second.
+//! Which clock, and how to use it, for a piece of code, given its expected duration and the number of active processes
+//! on its CPU: the book's protocol (CS:APP section 9.6) with what is true of current kernels. The kernel charges a
+//! process to the nanosecond now, not by ticks, so its CPU time serves from about a millisecond on, where the book
+//! wanted a second.
 
 use crate::kbest::clocks::{Clocks, Kind};
 use crate::kbest::scheme::chance_undisturbed;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const CPU_CLOCK_FROM: f64 = 1e6;
 /// Share of the duration that reading the clock twice may take.
 pub const COST: f64 = 0.01;
-/// Between two ticks where the machine does not tell, ns: CONFIG_HZ of 250.
+/// Period of the tick, ns, where the machine does not report it: CONFIG_HZ of 250.
 const TICK: f64 = 4e6;
 
 /// How to measure.
@@ -21,11 +22,11 @@ pub enum Method {
     RepeatedKBest,
     /// K-best with an elapsed clock.
     KBest,
-    /// K-best with an elapsed clock, less the timer interrupts' least cost.
+    /// K-best with a clock of elapsed time, minus the minimum cost of the timer interrupts.
     CompensatedKBest,
     /// K-best with a clock of CPU time, as others have the CPU meanwhile.
     CpuKBest,
-    /// Several runs as programs of their own, by `tare run`: process time, daemons and outliers.
+    /// Several runs as a separate program, by `tare run`: process time, daemons and outliers.
     Runs,
 }
 
@@ -50,7 +51,6 @@ pub enum Reason {
 /// The advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// Which clock.
     pub clock: Kind,
     /// How.
     pub method: Method,
@@ -62,14 +62,14 @@ pub struct Choice {
     pub tick: f64,
     /// For how long a process runs before another one gets the CPU, ns.
     pub slice: f64,
-    /// Chance that a trial is not interrupted by another process.
+    /// Probability that a trial is not interrupted by another process.
     pub undisturbed: f64,
     /// Trials that are needed on average for three undisturbed ones; `None` if there can be none.
     pub trials: Option<f64>,
 }
 
 /// Chooses for a duration in ns and a load: active processes on the CPU, the measured one included, as in the book (from 1).
-/// `base_slice`: for how long the scheduler wants to let each run, ns, if that is known. It looks at ticks only, so a process
+/// `base_slice`: the scheduler's time slice, ns, if that is known. It acts only at ticks, so a process
 /// runs from tick to tick at least.
 pub fn choose(duration: f64, load: u32, base_slice: Option<f64>, clocks: &Clocks) -> Choice {
     let tick = clocks.measured(Kind::MonotonicCoarse).and_then(|m| m.resolution).unwrap_or(TICK);

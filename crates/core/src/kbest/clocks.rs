@@ -137,7 +137,7 @@ pub struct Measured {
 /// The machine's clocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clocks {
-    /// What the kernel's clocks rest on (`current_clocksource`).
+    /// The source of the kernel's clocks (`current_clocksource`).
     pub source: Reading<String>,
     /// Rate of the cycle counter, Hz.
     pub counter_hz: Reading<f64>,

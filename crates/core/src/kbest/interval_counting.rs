@@ -50,7 +50,8 @@ pub fn sleep_bounds(ticks: u64) -> (u64, u64) {
     (ticks.saturating_sub(1), ticks)
 }
 
-/// Share of a CPU that interrupts take: so many a second, of so many cycles each, on a CPU of `hz` (practice problem 9.1).
+/// Share of a CPU that interrupts take: `per_second` of them, of `cycles` cycles each, on a CPU of `hz` (practice
+/// problem 9.1).
 pub fn share(per_second: f64, cycles: f64, hz: f64) -> f64 {
     per_second * cycles / hz
 }
@@ -99,7 +100,7 @@ mod tests {
             (31334039.0, 36557620.0),
         ];
         let segments: Vec<_> = active.iter().map(|(a, b)| (*a, *b, Mode::User)).collect();
-        // The first interrupt, less the few cycles by which those after it came early.
+        // The first interrupt, minus the few cycles by which the later ones came early.
         assert_eq!(charged(&segments, 3726508.0 - 500.0, 5_471_660.0), Charged { user: 7, kernel: 0 });
         let ms = active.iter().map(|(a, b)| b - a).sum::<f64>() / 549.9e3;
         assert_eq!((ms * 10.0).round(), 637.0);

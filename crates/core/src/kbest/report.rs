@@ -18,11 +18,11 @@ pub struct BenchReport {
 pub struct BenchRow {
     /// Its name; any text.
     pub name: String,
-    /// What it takes: the fastest trial's time, less what is subtracted.
+    /// Its time: that of the fastest trial, minus what is subtracted.
     pub time: Reading<f64>,
     /// How far the K fastest trials are apart, as a share of the fastest.
     pub spread: Reading<f64>,
-    /// What the time is worth.
+    /// How reliable the time is.
     pub standing: Standing,
     /// Trials made.
     pub trials: usize,
@@ -92,7 +92,7 @@ fn spread(t: &Timing) -> Reading<f64> {
     let k = t.parameters.k();
     match t.outcome() {
         None => not("no trial was made".to_owned()),
-        Some(_) if k == 1 => not("one trial alone was to be kept (K = 1)".to_owned()),
+        Some(_) if k == 1 => not("only one trial is compared (K = 1)".to_owned()),
         Some(o) if o.best.len() < k as usize => {
             not(format!("{} made, but {k} are to be compared", trials(o.best.len())))
         }

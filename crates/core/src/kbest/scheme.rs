@@ -1,9 +1,9 @@
 //! The K-best scheme (CS:APP section 9.4.3): everything that a machine adds to a time makes it longer, so the fastest of several
-//! trials is nearest to the truth, and K of them that agree show that it was no accident.
+//! trials is nearest to the time of the code itself, and K of them that agree show that it did not occur by chance.
 //!
-//! It is a floor, not an average: there is no honest interval for it. And agreement proves less than it seems: on a machine with two
-//! speeds, three trials in a row are of the slower one with a chance of 34% if that has 70% of the time. [`Parameters::least`] is
-//! the remedy: with at least 11 trials the chance is 2%.
+//! It is a floor, not an average: it has no confidence interval. And agreement proves less than it seems: on a machine
+//! with two speeds, three trials in a row are of the slower one with a probability of 34% if that has 70% of the time.
+//! [`Parameters::least`] is the remedy: with at least 11 trials the probability is 2%.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,13 +38,13 @@ impl TryFrom<Unchecked> for Parameters {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadParameters {
     /// No trial would be kept.
-    #[error("K is 0, expected at least 1: of no trial there is no fastest one")]
+    #[error("K is 0, expected at least 1")]
     K,
     /// Not a tolerance.
-    #[error("epsilon is {0}, expected a finite number from 0 on: the share by which the K fastest may differ")]
+    #[error("epsilon is {0}, expected a finite number of at least 0: the share by which the K fastest may differ")]
     Epsilon(f64),
     /// It could never converge, or never end.
-    #[error("at most {most} trials, expected at least {need}: as many as must agree, and as many as must be made")]
+    #[error("at most {most} trials, expected at least {need}: no fewer than K and than the minimum number of trials")]
     Most {
         /// The limit that was asked for.
         most: u32,
@@ -100,7 +100,7 @@ impl Parameters {
     }
 }
 
-/// Room for so many of the K fastest is made at once: a document may name any K, and be of a few trials.
+/// Room for at most this many of the K fastest is allocated at once: a document may give any K and have few trials.
 const ROOM: u32 = 1 << 16;
 
 /// The K fastest trials so far. Adding one allocates nothing, up to a K of 65536.
@@ -175,7 +175,7 @@ pub struct Outcome {
     pub converged: bool,
 }
 
-/// The scheme over times that are there already: those that it would have taken, in their order.
+/// The scheme applied to existing times: the trials that it would have made, in their order.
 pub fn kbest(times: impl IntoIterator<Item = f64>, parameters: Parameters) -> Option<Outcome> {
     let mut k = KBest::new(parameters);
     for time in times {
@@ -187,8 +187,8 @@ pub fn kbest(times: impl IntoIterator<Item = f64>, parameters: Parameters) -> Op
     k.outcome()
 }
 
-/// Chance that a trial of so long runs to its end where the scheduler lets it run for `slice` at a time and it starts anywhere in
-/// one (CS:APP practice problem 9.7): 1 - t / slice, and 0 from the slice on.
+/// Probability that a trial of length `time` is not interrupted, if the scheduler runs it for `slice` at a time and it
+/// starts anywhere in a slice (CS:APP practice problem 9.7): 1 - time / slice, and 0 from the slice on.
 pub fn chance_undisturbed(time: f64, slice: f64) -> f64 {
     (1.0 - time / slice).clamp(0.0, 1.0)
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Cache {
     /// As an uncounted execution left them.
     Warm,
-    /// Emptied of data by writing and reading so many bytes.
+    /// Emptied of data by writing and reading `bytes` bytes.
     Cold {
         /// Size of the buffer.
         bytes: u64,
@@ -22,7 +22,7 @@ pub enum Cache {
 /// What is subtracted for each timer interrupt (CS:APP section 9.4.3, figure 9.16), in units of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compensation {
-    /// The least that one cost in an activity trace, so that never too much is subtracted.
+    /// The minimum cost of one in an activity trace, so that never too much is subtracted.
     pub cost: f64,
     /// From one to the next.
     pub period: f64,
@@ -78,7 +78,7 @@ pub struct Timing {
     pub trials: Vec<Trial>,
 }
 
-/// What a measurement is worth.
+/// How reliable a measurement is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum Standing {
@@ -86,8 +86,8 @@ pub enum Standing {
     Converged,
     /// They do not; the fastest is the best guess.
     NotConverged,
-    /// The fastest trial took longer than the thread had a CPU in another one: in all trials somebody else had the CPU. The
-    /// scheduler's slice is too short for this code among so many processes, and the value is too long.
+    /// The fastest trial took longer than the thread had a CPU in another one: in all trials another process had the
+    /// CPU. The scheduler's slice is too short for this code with this number of processes, and the value is too long.
     SliceTooShort {
         /// Share of the fastest trial for which the thread had no CPU, at least.
         lacking: f64,
@@ -98,11 +98,11 @@ pub enum Standing {
 
 /// Share of a trial for which the thread may lack the CPU before the value is called too long: interrupts alone stay below it.
 pub const LACKING: f64 = 0.01;
-/// A trial is too short for its clock if it is not so many times as long as an empty one.
+/// A trial is too short for its clock if it is not this many times as long as an empty one.
 pub const EMPTY_ONES: u64 = 100;
 
 impl Timing {
-    /// A trial's time in ns for one execution, less what is to be subtracted.
+    /// A trial's time in ns for one execution, minus what is to be subtracted.
     pub fn time(&self, trial: &Trial) -> f64 {
         self.net(trial) / self.hz * 1e9 / self.repetitions.max(1) as f64
     }
@@ -112,14 +112,14 @@ impl Timing {
         trial.count as f64 / self.hz * 1e9 / self.repetitions.max(1) as f64
     }
 
-    /// The whole trial in units of the clock, less what is to be subtracted.
+    /// The whole trial in units of the clock, minus what is to be subtracted.
     fn net(&self, trial: &Trial) -> f64 {
         let overhead = if self.less_overhead { self.overhead as f64 } else { 0.0 };
         trial.count as f64 - self.interrupts(trial) - overhead
     }
 
-    /// What timer interrupts took of a trial at least, in units of the clock. A stretch of so many periods contains so many
-    /// interrupts for certain, and perhaps one more; the fastest trials are those without that one. No more than were counted.
+    /// Minimum time of the timer interrupts in a trial, in units of the clock. A trial of n periods certainly contains
+    /// n interrupts, and perhaps one more; the fastest trials are those without that one. No more than were counted.
     pub fn interrupts(&self, trial: &Trial) -> f64 {
         let Some((c, counted)) = self.compensation.value().zip(trial.ticks) else { return 0.0 };
         let certain = (trial.count as f64 / c.period).floor();
@@ -133,7 +133,7 @@ impl Timing {
         k.outcome()
     }
 
-    /// What it is worth.
+    /// How reliable it is.
     pub fn standing(&self) -> Standing {
         let Some(outcome) = self.outcome() else { return Standing::NotConverged };
         let fastest = self.trials.iter().map(|t| t.count).min().unwrap_or(0);
@@ -157,7 +157,7 @@ impl Timing {
         match (self.outcome(), self.standing()) {
             (None, _) => Reading::Absent(Absent::NotAsked("no trial was made".to_owned())),
             (_, Standing::SliceTooShort { lacking }) => Reading::Absent(Absent::Failed(format!(
-                "another process had the CPU in every trial, for {:.0}% of the fastest at least: measure with the \
+                "another process had the CPU in every trial, for at least {:.0}% of the fastest: measure with the \
                  thread's CPU time",
                 lacking * 100.0
             ))),
@@ -225,7 +225,7 @@ mod tests {
         // One trial that fits is enough.
         t.trials[1].count = 5_000_000;
         assert_eq!(t.standing(), Standing::NotConverged);
-        // With a clock of its own time the thread has what it had.
+        // With a clock of the thread's own CPU time nothing is lacking.
         t.trials[1].count = 17_000_010;
         t.clock = Kind::ThreadCpu;
         assert_eq!(t.standing(), Standing::Converged);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Conditions {
     /// The machine.
     host: Host,
-    /// [`fingerprint`] of the two others; computed anew when it is read.
+    /// [`fingerprint`] of the two others; computed again when it is read.
     fingerprint: String,
     /// State of the machine before the first measurement.
     factors: Vec<Factor>,
@@ -53,7 +53,7 @@ impl Conditions {
     }
 }
 
-/// The factors of the CPU's speed that stay as they are while nobody changes them.
+/// The factors of the CPU's speed that stay as they are unless they are set.
 const LASTING: [&str; 3] = ["governor", "turbo", "smt"];
 
 /// A hash of what makes times comparable, 16 hex digits: CPU model and microcode, number of CPUs, memory, architecture,

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Host {
     /// Host name.
     pub name: String,
-    /// A stable identity that does not give away the machine id: a hash of it, 16 hex digits.
+    /// A stable identity that does not reveal the machine id: a hash of it, 16 hex digits.
     pub machine: String,
-    /// Boot id, to tell a reboot.
+    /// Boot id, to detect a reboot.
     pub boot: Reading<String>,
     /// Kernel release, as `uname -r`.
     pub kernel: String,
@@ -50,7 +50,7 @@ pub enum Standing {
     Held,
     /// Not as it wants it.
     NotHeld,
-    /// Cannot be told here.
+    /// Unknown on this machine.
     Unknown,
 }
 

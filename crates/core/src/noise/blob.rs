@@ -21,7 +21,6 @@ pub enum BadBlob {
     Format {
         /// The byte, if there is one.
         found: Option<u8>,
-        /// Expected.
         expected: u8,
     },
     /// It ends within a number, or has fewer numbers than it says.
@@ -31,10 +30,10 @@ pub enum BadBlob {
     #[error("a number has more than 64 bits")]
     Number,
     /// There is more behind the end.
-    #[error("{0} bytes are left at its end")]
+    #[error("it has {0} bytes too many at its end")]
     Left(usize),
     /// An event is of nothing that is named.
-    #[error("an event is of number {0}, which has no name")]
+    #[error("event number {0} has no name")]
     Unnamed(u64),
 }
 
@@ -83,7 +82,7 @@ impl<'a> Reader<'a> {
         Ok((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
     }
 
-    /// How many of at least so many bytes each follow.
+    /// How many items follow, of at least `bytes` bytes each.
     fn count(&mut self, bytes: usize) -> Result<usize, BadBlob> {
         let count = usize::try_from(self.next()?).map_err(|_| BadBlob::Short)?;
         if count > self.0.len() / bytes { Err(BadBlob::Short) } else { Ok(count) }

@@ -1,12 +1,12 @@
 //! How far E[max of n] may be from what was measured: a bootstrap that draws blocks of successive phases.
 //!
-//! Phases are not independent: a tick comes every so many of them, a daemon delays several in a row, a clock drifts. Drawn
-//! one by one they would be. So the measurement is cut into 100 blocks of equal length, and whole blocks are drawn. A block
-//! must be longer than what ties its phases together, or the interval is wrong: too wide for ticks (a block either has one or
-//! has none, where in truth they come evenly), too narrow for bursts. So blocks should be as long as can be, and what limits
-//! them is only that the spread of blocks must be known from their number: 100 give it to 7%. (The lengths that theory gives
-//! for a least error, of the order of m^(1/3), are 100 phases of a million: at a grain of 1 µs, far less than the period of a
-//! tick of 250 Hz. A hundredth is 10 ms.)
+//! Phases are not independent: a tick comes once in a number of them, a daemon delays several in a row, a clock drifts.
+//! Drawn one by one they would be. So the measurement is cut into 100 blocks of equal length, and whole blocks are
+//! drawn. A block must be longer than what ties its phases together, or the interval is wrong: too wide for ticks (a
+//! block either has one or has none, where in truth they come evenly), too narrow for bursts. So blocks should be as
+//! long as can be, and what limits them is only that the spread of blocks must be known from their number: 100 give it
+//! to 7%. (The lengths that theory gives for the smallest error, of the order of m^(1/3), are 100 phases of a million:
+//! at a grain of 1 µs, far less than the period of a tick of 250 Hz. A hundredth is 10 ms.)
 //!
 //! What a resample needs is only how many phases each block has in each class of durations, and their sum. The classes are as
 //! fine as it takes: each of the longest phases has its own, and no class holds more than a twentieth of the phases that are
@@ -31,7 +31,6 @@ const FEWEST: u32 = 20;
 const NEAR: u64 = 1 << 20;
 /// Fewest phases for an interval.
 pub(crate) const ENOUGH: u32 = SHORTEST * FEWEST;
-/// Resamples.
 pub(crate) const RESAMPLES: usize = 1_000;
 
 /// Phases in blocks, counted by classes of durations.
@@ -49,7 +48,7 @@ type Row = Vec<(f64, f64)>;
 
 impl Blocks {
     /// Of phases in the order of time, with their distribution; `None` if they are too few. Durations over `threshold` have
-    /// classes of their own.
+    /// separate classes.
     pub(crate) fn new(phases: &[u64], distribution: &Distribution, threshold: Option<u64>) -> Option<Blocks> {
         let m = phases.len();
         let number = (m / SHORTEST as usize).min(BLOCKS as usize);

@@ -1,4 +1,4 @@
-//! What a bulk-synchronous job measured, and the file that it is in: written by the MPI program `mpi/tare-bsp.c`, described in
+//! The measurement of a bulk-synchronous job, and its file: written by the MPI program `mpi/tare-bsp.c`, described in
 //! `docs/noise.md`.
 
 use crate::base::units::Nanos;
@@ -62,7 +62,7 @@ pub struct Rank {
 /// Why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBsp {
-    /// The system's.
+    /// The system's error.
     #[error("line {line}: {cause}")]
     Read {
         /// Which, from 1.
@@ -80,8 +80,8 @@ pub enum BadBsp {
         /// What it is, its beginning.
         found: String,
     },
-    /// The job did not come to its end, or the file was cut.
-    #[error("line {line}: the file ends before, expected {expected}: it was cut, or the job did not come to its end")]
+    /// The job did not finish, or the file was truncated.
+    #[error("line {line}: the file is incomplete, expected {expected}: it was truncated, or the job did not finish")]
     Ends {
         /// The first that is missing, from 1.
         line: u64,
@@ -163,7 +163,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Reads such a file. Memory grows with what is read, not with what the file says that it has.
+/// Reads such a file. Memory grows with what is read, not with the numbers that the file states.
 ///
 /// # Errors
 /// [`BadBsp`], which names the line.
@@ -218,7 +218,7 @@ fn rank<R: BufRead>(lines: &mut Lines<R>, number: u64, phases: u64) -> Result<Ra
             return Err(lines.expected(format!("a start at {before} or later, the end of the phase before")));
         }
         if whole < work {
-            return Err(lines.expected("the whole phase to be no shorter than its work"));
+            return Err(lines.expected("a whole phase at least as long as its work"));
         }
         before = start + alone;
         rank.start.push(start);
@@ -309,9 +309,9 @@ end
             ("1001 1500 300", "1001 1500 300 4", 18, "five whole numbers"),
             ("1001 1500 300", "1001 1500 -300", 18, "five whole numbers"),
             ("1001 1500 300", "1001 1500 9223372036854775807", 18, "five whole numbers"),
-            ("1001 1500 300", "1001 1000 300", 18, "no shorter than its work"),
+            ("1001 1500 300", "1001 1000 300", 18, "at least as long as its work"),
             ("1100 1002", "1099 1002", 19, "a start at 1100 or later"),
-            ("end\n", "", 29, "the file ends before, expected `end`"),
+            ("end\n", "", 29, "the file is incomplete, expected `end`"),
             ("end\n", "end\nmore\n", 30, "nothing after `end`"),
         ] {
             let said = damaged(from, to);
@@ -324,7 +324,7 @@ end
     }
 
     proptest! {
-        /// Cut anywhere it is refused, and the line is told that is missing or not whole.
+        /// Cut anywhere, it is refused with the number of the line that is missing or incomplete.
         #[test]
         fn a_file_that_was_cut_is_refused(at in 0..GOOD.len() - 1) {
             let line = GOOD[..at].matches('\n').count() as u64 + 1;

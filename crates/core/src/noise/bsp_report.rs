@@ -2,8 +2,8 @@
 //!
 //! The prediction is E[max of n] of phases that the same ranks did without barriers; what was measured are phases with a
 //! barrier after each. Ranks are predicted as if what delays one were independent of the others. On one node it is not: a
-//! tick comes to all CPUs at the same moment, a hypervisor takes the whole machine. So nodes have rows of their own, whose
-//! prediction begins with the node's maximum, as [`crate::noise::node`] forms it.
+//! tick comes to all CPUs at the same moment, a hypervisor stops the whole machine. So nodes have separate rows, whose
+//! prediction starts with the node's maximum, as [`crate::noise::node`] forms it.
 
 use crate::base::units::Nanos;
 use crate::noise::bsp::{Bsp, Rank};
@@ -78,7 +78,6 @@ pub struct RankRow {
 pub struct Comparison {
     /// The shortest phase of all, ns, to which slowdowns refer.
     pub shortest: u64,
-    /// Nodes.
     pub nodes: usize,
     /// By number.
     pub ranks: Vec<RankRow>,
@@ -94,13 +93,13 @@ pub struct Comparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoComparison {
     /// No phase at all.
-    #[error("there are no phases, expected one at least of each rank")]
+    #[error("there are no phases, expected at least one of each rank")]
     Empty,
     /// A phase took no time.
     #[error("the shortest phase took 0 ns, expected more: the grain is too short for the clock")]
     NoTime,
     /// The phases of a node's ranks have no order.
-    #[error("the phases of the ranks of a node cannot be put together: {0}")]
+    #[error("the phases of a node's ranks cannot be combined: {0}")]
     Node(#[from] NoNode),
 }
 
@@ -257,12 +256,12 @@ fn agreement(measured: &Expected, predicted: &Expected) -> Option<Agreement> {
     })
 }
 
-/// Ranks that may run on several CPUs: the scheduler may move them, and what it moves is delayed.
+/// Ranks that may run on several CPUs: the scheduler may move them, which delays them.
 pub fn unbound(bsp: &Bsp) -> usize {
     bsp.ranks.iter().filter(|r| r.allowed > 1).count()
 }
 
-/// Ranks that have no CPU of their own: another of the same node was on it, too.
+/// Ranks that share their CPU with another rank of the same node.
 pub fn crowded(bsp: &Bsp) -> usize {
     let mut on = std::collections::HashMap::new();
     bsp.ranks.iter().for_each(|r| *on.entry((r.host.as_str(), r.cpu)).or_insert(0_usize) += 1);

@@ -15,19 +15,17 @@ pub enum NotCalibrated {
     TooFew {
         /// There are.
         have: usize,
-        /// Needed.
         need: usize,
     },
     /// The loop took no time, or a negative one: the clock is too coarse for it, or it has no iterations.
-    #[error("a loop of {iterations} iterations took {time}, expected iterations and time over 0")]
+    #[error("a loop of {iterations} iterations took {time}, expected both to be greater than 0")]
     NoTime {
-        /// Iterations.
         iterations: u64,
         /// What it took, in the unit of the timings.
         time: f64,
     },
-    /// No number of iterations takes so long.
-    #[error("no loop takes {grain} beside {overhead} for reading the clock: expected a longer, finite grain")]
+    /// No number of iterations takes this time.
+    #[error("a loop cannot take {grain}, as reading the clock takes {overhead}: expected a longer, finite grain")]
     Grain {
         /// Wanted length.
         grain: f64,
@@ -37,7 +35,7 @@ pub enum NotCalibrated {
 }
 
 impl Calibration {
-    /// From timings, in any unit, of a loop with so many iterations.
+    /// From timings, in any unit, of a loop with given numbers of iterations.
     ///
     /// # Errors
     /// [`NotCalibrated::TooFew`], [`NotCalibrated::NoTime`].

@@ -21,8 +21,8 @@ pub struct CdfPoint {
 }
 
 /// The distribution in few points, ascending; `unit` in ns. All of them were measured, the shortest and the longest are among
-/// them. What is left out differs from the point before by a fifth at most, in its delay relative to the shortest and in the
-/// odds of a longer one: a few hundred points, however many phases.
+/// them. An omitted point differs from the point before it by a fifth at most, in its delay relative to the shortest
+/// and in the odds of a longer one: a few hundred points, however many phases.
 pub fn points(distribution: &Distribution, unit: f64) -> Vec<CdfPoint> {
     let total = distribution.total().get();
     let (min, max) = (distribution.min(), distribution.max());
@@ -75,7 +75,7 @@ mod tests {
         let (first, last) = (all[0], all[all.len() - 1]);
         assert_eq!((first.duration, last.duration), (1_000_000.0, 40_000_000_000.0));
         assert_eq!((first.at_least, last.at_most), (1.0, 1.0));
-        // The shortest ten and the longest ten phases are told apart on log scales.
+        // The shortest ten and the longest ten phases are distinguished on log scales.
         assert!(all.iter().filter(|p| p.at_most < 11.0 / 100_001.0).count() >= 5);
         assert!(all.iter().filter(|p| p.at_least < 11.0 / 100_001.0).count() >= 5);
     }

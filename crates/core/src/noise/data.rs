@@ -1,5 +1,5 @@
-//! Measurements of noise (ICS'05, section 3): what was asked for, what was measured, and how it is kept. What it comes to is
-//! computed from these by [`crate::noise::report`].
+//! Measurements of noise (ICS'05, section 3): what was requested, what was measured, and how it is stored. The results
+//! are computed from these by [`crate::noise::report`].
 
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
@@ -72,7 +72,7 @@ pub struct NoisePlan {
     pub heuristic: Heuristic,
     /// Timings of the calibration.
     pub calibrations: u64,
-    /// With the kernel's record of the CPUs.
+    /// With the recorded kernel events of the CPUs.
     pub explain: bool,
     /// Units of the cycle counter in a second.
     pub hz: f64,
@@ -92,7 +92,7 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    /// What a phase of so many iterations should take, in units of the counter.
+    /// Expected duration of a phase of `iterations` iterations, in units of the counter.
     pub fn time(&self, iterations: u64) -> f64 {
         self.calibration.time(iterations, self.overhead)
     }
@@ -139,7 +139,7 @@ pub struct Series {
     /// The same of the first level, of loads.
     #[serde(default = "not_counted")]
     pub l1_misses: Reading<u64>,
-    /// What the hypervisor took of this CPU meanwhile, as the kernel tells it: in whole ticks of 10 ms.
+    /// Steal time of this CPU during the measurement, as the kernel reports it: in whole ticks of 10 ms.
     pub stolen: Reading<Nanos>,
     /// The memory for the durations could not be paged out.
     pub locked: bool,
@@ -148,15 +148,13 @@ pub struct Series {
 }
 
 fn not_counted() -> Reading<u64> {
-    Reading::Absent(Absent::NotAsked("the version that measured did not count them".to_owned()))
+    Reading::Absent(Absent::NotAsked("the version of tare that measured did not count them".to_owned()))
 }
 
 /// The kernel's record of the phases of one CPU; its events are the blob ([`blob::events`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Of which grain.
     pub grain: Nanos,
-    /// Of which CPU.
     pub cpu: u32,
     /// The thread that had the phases.
     pub own: i32,
@@ -168,9 +166,9 @@ pub struct Record {
     pub until: Nanos,
     /// Records that were lost.
     pub lost: u64,
-    /// Switches that the kernel did not tell of, and that were found later.
+    /// Switches that the kernel did not report, and that were found later.
     pub late: u64,
-    /// Interrupts that the kernel does not tell of.
+    /// Interrupts that the kernel does not report.
     pub missing: Vec<String>,
 }
 
@@ -180,30 +178,26 @@ pub struct Record {
 pub enum Part {
     /// The calibration, which comes first.
     Calibration(Calibrated),
-    /// Phases.
     Phases(Series),
     /// The kernel's record of the phases before it.
     Kernel(Record),
-    /// What the hypervisor took of a CPU meanwhile, as the kernel saw it ([`blob::stolen`]); it follows the kernel's record.
+    /// Steal time of a CPU during the measurement, as the kernel saw it ([`blob::stolen`]); it follows the recorded
+    /// kernel events.
     Stolen {
-        /// Of which grain.
         grain: Nanos,
-        /// Of which CPU.
         cpu: u32,
     },
     /// An HDR histogram (three digits, V2) of what the phases before it are over the calibrated length, in units of the
     /// counter; shorter ones count as 0. It is the blob.
     Histogram {
-        /// Of which grain.
         grain: Nanos,
-        /// Of which CPU.
         cpu: u32,
         /// The calibrated length, in units of the counter.
         undisturbed: u64,
     },
 }
 
-/// Phases with their durations, and the kernel's record of them.
+/// Phases with their durations, and the recorded kernel events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phases {
     /// What they are.
@@ -288,7 +282,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// What so many iterations take.
+    /// Duration of `iterations` iterations.
     pub fn time(&self, iterations: u64, overhead: f64) -> f64 {
         iterations as f64 * self.per_iteration + overhead
     }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// An interruption, seen from inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detour {
-    /// The earliest it can have begun: the start of the phase that took longer. It began up to one undisturbed phase later.
+    /// The earliest time at which it can have started: the start of the phase that took longer. It started up to one
+    /// undisturbed phase later.
     pub start: Nanos,
     /// By how much that phase was longer than an undisturbed one.
     pub duration: Nanos,
@@ -25,7 +26,7 @@ pub struct Detours {
     pub end: Nanos,
     /// What an undisturbed phase takes.
     pub undisturbed: Nanos,
-    /// Phases that were longer by less are none.
+    /// Phases that were longer by less do not count as detours.
     pub threshold: Nanos,
     /// Time in phases that were too long, but by less than the threshold: noise that is in no detour.
     pub below_threshold: Nanos,
@@ -98,7 +99,7 @@ impl Detours {
 }
 
 /// Phases of `grain` that a CPU with these detours does back to back from 0 until `end`: what each takes is the grain and the
-/// detours that begin while it runs. Where detours overlap, time counts once. Phases that would end later are left out.
+/// detours that begin while it runs. Where detours overlap, time counts once. Phases that would end later are omitted.
 ///
 /// # Errors
 /// [`BadDetours`]: detours in the order of their begins, none of a negative length, and a grain over 0.

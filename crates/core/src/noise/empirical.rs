@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 
 /// Durations within so much of the shortest are counted in a table, without being sorted.
 const NEAR: u64 = 1 << 20;
-/// Of the n-th part of the phases, the slowest, so many must have been measured that the maximum of n is said to be supported.
+/// The slowest n-th part of the phases must have at least this many for the maximum of n to count as supported.
 const SUPPORT: u64 = 10;
 /// exp(-SURE) is no longer seen beside 1.
 const SURE: f64 = 40.0;
@@ -157,13 +157,13 @@ impl Distribution {
         }
     }
 
-    /// The duration with so many before it, if all were in order.
+    /// The duration with `before` others before it in ascending order.
     fn rank(&self, before: u64) -> u64 {
         let at = self.steps.partition_point(|s| self.total.get() - s.above <= before);
         self.steps.get(at).map_or(self.max(), |s| s.duration)
     }
 
-    /// How many phases took at least so long: p at a chosen duration, with its interval.
+    /// How many phases took at least `duration`: p at a chosen duration, with its interval.
     pub fn at_least(&self, duration: u64) -> Proportion {
         let at = self.steps.partition_point(|s| s.duration < duration);
         let count = at.checked_sub(1).and_then(|i| self.steps.get(i)).map_or(self.total.get(), |s| s.above);
@@ -180,7 +180,7 @@ impl Distribution {
     ///
     /// As x₁ + Σ (x₍ᵢ₊₁₎ - xᵢ)·(1 - Fᵢⁿ) over the different durations, all of whose terms are positive, and 1 - Fⁿ without
     /// cancellation, it is right to about 12 digits for any n. Only the slowest 40/n-th of the phases make it, the others
-    /// being certain to be exceeded, so that it costs less the larger n is.
+    /// being certain to be exceeded, so the cost falls with n.
     pub fn expected_max(&self, n: NonZeroU64) -> f64 {
         self.expected_max_up_to(n, u64::MAX)
     }

@@ -11,7 +11,6 @@ use std::fmt::Write;
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFile {
-    /// A line.
     #[error("line {line}: {text:?} is not {expected}")]
     Line {
         /// From 1.
@@ -84,7 +83,7 @@ pub enum Unit {
 pub fn read_durations(text: &str, unit: Unit) -> Result<Vec<u64>, BadFile> {
     match unit {
         Unit::Whole => lines(text, "a whole number", |columns| whole(columns.next()?)),
-        Unit::Micros => lines(text, "a number with three decimals at most", |columns| thousandths(columns.next()?)),
+        Unit::Micros => lines(text, "a number with at most three decimals", |columns| thousandths(columns.next()?)),
     }
 }
 
@@ -107,7 +106,7 @@ pub fn read_detours(text: &str) -> Result<Vec<Detour>, BadFile> {
 /// simulator takes the last begin for the length of the trace; no line end follows it, which the simulator would take for a detour.
 pub fn detour_lines(all: &Detours) -> String {
     let mut out = format!(
-        "# Detours of phases of {} ns that are longer by {} ns at least: start in ns, tab, length in ns\n",
+        "# Detours: phases of {} ns that took at least {} ns longer: start in ns, tab, length in ns\n",
         all.undisturbed.0, all.threshold.0
     );
     for d in &all.detours {
@@ -118,9 +117,9 @@ pub fn detour_lines(all: &Detours) -> String {
     out
 }
 
-/// What each phase took, in units of the counter.
+/// Duration of each phase, in units of the counter.
 pub fn duration_lines(durations: &[u64], hz: f64) -> String {
-    let mut out = format!("# What each phase took, back to back, in units of which a second has {hz}\n");
+    let mut out = format!("# Duration of each phase, back to back, in units of which a second has {hz}\n");
     for d in durations {
         let _ = writeln!(out, "{d}");
     }
@@ -149,7 +148,7 @@ mod tests {
         assert_eq!(read_durations("1\n-2\n", Unit::Whole), line(2, "-2", "a whole number"));
         assert_eq!(read_durations("1.5", Unit::Whole), line(1, "1.5", "a whole number"));
         assert_eq!(read_durations("1 2", Unit::Whole), line(1, "1 2", "a whole number"));
-        assert_eq!(read_durations("0.0001", Unit::Micros), line(1, "0.0001", "a number with three decimals at most"));
+        assert_eq!(read_durations("0.0001", Unit::Micros), line(1, "0.0001", "a number with at most three decimals"));
         assert_eq!(
             read_durations("99999999999999999999", Unit::Whole),
             line(1, "99999999999999999999", "a whole number")

@@ -11,9 +11,9 @@ use std::num::NonZeroU64;
 #[serde(try_from = "f64", into = "f64")]
 pub struct Probability(f64);
 
-/// A number that is no probability.
+/// A number that is not a probability.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is no probability, expected a number from 0 to 1")]
+#[error("{0} is not a probability, expected a number from 0 to 1")]
 pub struct NotAProbability(pub f64);
 
 impl Probability {
@@ -52,8 +52,9 @@ pub(crate) fn any_of(log: f64, n: f64) -> f64 {
     -(n * log).exp_m1()
 }
 
-/// d_p(n) = 1 - (1 - p)^n (equation 1): the chance that a job on `n` nodes is delayed in a phase if each node is with chance
-/// `p`. Right to a few units in the last place for every p and n; the textbook form has lost every digit at p = 1e-17.
+/// d_p(n) = 1 - (1 - p)^n (equation 1): the probability that a job on `n` nodes is delayed in a phase if each node is
+/// with probability `p`. Exact to a few units in the last place for every p and n; the textbook form has lost every
+/// digit at p = 1e-17.
 pub fn delayed(p: Probability, n: NonZeroU64) -> Probability {
     Probability::clamped(any_of((-p.0).ln_1p(), n.get() as f64))
 }
@@ -132,7 +133,8 @@ pub struct Bernoulli {
 /// Durations that make no such phase.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "a phase of {undisturbed}, or {disturbed} when it is disturbed: expected finite times, the first over 0, the second not below it"
+    "a phase of {undisturbed}, or {disturbed} when it is disturbed: expected finite times, the first greater than 0, \
+     the second not below the first"
 )]
 pub struct BadDurations {
     /// The first that was given.

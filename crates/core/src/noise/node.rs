@@ -13,7 +13,7 @@ use crate::noise::phase::{BadOrder, Phase, count, in_order};
 pub struct NodePhases {
     /// Per phase of the node, from the first start to the longest duration of any CPU.
     pub phases: Vec<Phase>,
-    /// Phases of a CPU that were left out, as another was still busy with a phase before; per CPU.
+    /// Phases of a CPU that were omitted because another was still busy with an earlier phase; per CPU.
     pub skipped: Vec<usize>,
 }
 
@@ -27,7 +27,6 @@ impl NodePhases {
 /// Why there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoNode {
-    /// No CPU.
     #[error("no CPU, expected at least one")]
     NoCpu,
     /// A CPU's phases are in no order.
@@ -43,9 +42,9 @@ pub enum NoNode {
 /// The node's phases, from those of its CPUs, measured at once on one clock and each in the order of time.
 ///
 /// One phase of each CPU makes one of the node, as if a barrier were before it: where one CPU is late by more than half a
-/// `grain`, the others' phases of that time are left out, as they would have waited for it. No phase is used twice. (To pair
-/// phases by number would compare different times after the first long delay; to take all that overlap would count a long one
-/// many times.)
+/// `grain`, the others' phases of that time are omitted, as they would have waited for it. No phase is used twice. (To
+/// pair phases by number would compare different times after the first long delay; to take all that overlap would count
+/// a long one many times.)
 ///
 /// # Errors
 /// [`NoNode`].

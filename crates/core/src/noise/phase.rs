@@ -36,7 +36,7 @@ impl Phase {
 pub enum BadOrder {
     /// It begins before it may.
     #[error(
-        "{what} number {index} (from 0) begins too early, expected them in the order of time, and phases not to overlap"
+        "{what} number {index} (from 0) begins too early, expected them in order of time, and phases without overlap"
     )]
     TooEarly {
         /// Phase or event.
@@ -45,7 +45,7 @@ pub enum BadOrder {
         index: usize,
     },
     /// It has a negative length.
-    #[error("{what} number {index} (from 0) takes {} ns, expected 0 at least", duration.0)]
+    #[error("{what} number {index} (from 0) takes {} ns, expected at least 0", duration.0)]
     Negative {
         /// Phase or event.
         what: &'static str,

@@ -8,7 +8,7 @@ use crate::statistics::intervals::{NoInterval, expanded_tail};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// Up to this part of the phases, E[max of n] depends on so many of them that resamples of them alone tell its spread.
+/// Up to this part of the phases, E[max of n] depends on enough of them that their resamples alone show its spread.
 const MANY: u64 = 100;
 
 /// A 95% interval by block bootstrap.
@@ -39,7 +39,6 @@ pub enum Expected {
     Measured {
         /// E[max of n].
         value: f64,
-        /// Its interval.
         bounds: Result<Bounds, NoInterval>,
     },
     /// For more nodes than the phases support: by the fitted tail. It assumes that the tail continues as measured.
@@ -91,7 +90,6 @@ impl Expected {
 /// For one number of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Nodes.
     pub nodes: NonZeroU64,
     /// What a phase takes.
     pub expected: Expected,
@@ -114,15 +112,15 @@ pub struct Prediction {
 /// unit; `None` if there are none. The same `seed` and `item` give the same intervals.
 ///
 /// Up to a hundredth of the phases, the interval lies between percentiles of resamples. For more nodes the maximum depends on
-/// few phases, of which resamples have never a longer one; there each resample's tail is fitted anew, and the interval lies
-/// between percentiles of what these say, and reaches to the exact value.
+/// few phases, of which resamples have never a longer one; there each resample's tail is fitted again, and the interval
+/// lies between percentiles of the results, and reaches to the exact value.
 ///
-/// How often the intervals enclosed the truth, in 200 series each of independent phases with an exponential tail and Pareto
-/// ones of shapes -0.3, 0.2 and 0.4: of 10,000 phases, for n of 10 to 1,000, 90 to 96% (87% for n = 100 and shape 0.4); of
-/// 2,000, for n of 10 to 200, 82 to 98%. Extrapolated to a hundred times as many nodes as phases, 88 to 94% and 86 to 94%,
-/// though heavy tails are overestimated: at shape 0.4, by 23% and 73% of the delay in the mean. (At a tenth of the phases,
-/// percentiles without the tail covered 72 to 89%: so it is where no tail can be fitted.) Ticks and bursts, which are not
-/// independent, are why blocks are drawn.
+/// How often the intervals enclosed the true value, in 200 series each of independent phases with an exponential tail
+/// and Pareto ones of shapes -0.3, 0.2 and 0.4: of 10,000 phases, for n of 10 to 1,000, 90 to 96% (87% for n = 100 and
+/// shape 0.4); of 2,000, for n of 10 to 200, 82 to 98%. Extrapolated to a hundred times as many nodes as phases, 88 to
+/// 94% and 86 to 94%, though heavy tails are overestimated: at shape 0.4, by 23% and 73% of the delay in the mean. (At
+/// a tenth of the phases, percentiles without the tail covered 72 to 89%: so it is where no tail can be fitted.) Ticks
+/// and bursts, which are not independent, are why blocks are drawn.
 pub fn predict(phases: &[u64], nodes: &[NonZeroU64], seed: u64, item: u64) -> Option<Prediction> {
     predict_with(phases, nodes, RESAMPLES, seed, item)
 }
@@ -167,7 +165,7 @@ struct Estimate {
     nodes: NonZeroU64,
     /// Of the phases themselves, as far as they support it.
     exact: Option<f64>,
-    /// By the fitted tail, where it is to tell the spread.
+    /// By the fitted tail, where the spread is taken from it.
     fitted: Option<f64>,
 }
 
@@ -274,7 +272,7 @@ mod tests {
         assert!(hits.iter().all(|h| *h >= 51), "{hits:?} of 60");
     }
 
-    /// Beyond what is supported, the interval widens and holds the truth.
+    /// Beyond what is supported, the interval widens and holds the true value.
     #[test]
     fn extrapolation_is_labelled_and_right() {
         let mut rng = generator(3, Purpose::Order, 0);
@@ -406,7 +404,7 @@ mod tests {
         let node = crate::noise::node::node_phases(&[cpu(), cpu()], Nanos(100)).unwrap();
         let maxima: Vec<u64> = node.durations().collect();
         let p = predict_with(&maxima, &nodes([100]), 200, 1, 0).unwrap();
-        // 200 CPUs, each delayed by half with a chance of 1 in 1000.
+        // 200 CPUs, each delayed by half with a probability of 1 in 1000.
         let law = Bernoulli::new(100.0, 150.0).unwrap().expected(Probability::new(1e-3).unwrap(), n(200));
         let (low, high) = bounds(&p.points[0]);
         assert!((low..=high).contains(&law), "{law} in {low} to {high}");

@@ -15,7 +15,7 @@ pub struct Proportion {
 
 /// More occurrences than trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{count} of {of}, expected at most as many as there are")]
+#[error("{count} of {of}, expected at most {of}")]
 pub struct MoreThanAll {
     /// Occurrences.
     pub count: u64,
@@ -50,9 +50,9 @@ impl Proportion {
         Probability::clamped(self.count as f64 / self.of.get() as f64)
     }
 
-    /// The 95% interval of the probability. It holds at least so often if the trials are independent. Phases hit by a
-    /// strictly periodic tick vary less, so that it is wider than needed; phases that are delayed in bursts vary more, and it
-    /// is too narrow.
+    /// The 95% interval of the probability. Its coverage is at least that if the trials are independent. Phases hit by
+    /// a strictly periodic tick vary less, so that it is wider than needed; phases that are delayed in bursts vary
+    /// more, and it is too narrow.
     pub fn interval(&self) -> Interval {
         let side = (1.0 - LEVEL) / 2.0;
         let (k, m) = (self.count as f64, self.of.get() as f64);
@@ -70,7 +70,7 @@ impl Proportion {
         Interval { low, high, level: LEVEL }
     }
 
-    /// The chance that a job on `n` nodes is delayed, d_p(n), with the interval that p's makes of it.
+    /// The probability that a job on `n` nodes is delayed, d_p(n), with its interval, computed from that of p.
     pub fn job(&self, n: NonZeroU64) -> (Probability, Interval) {
         let p = self.interval();
         let d = |p: f64| delayed(Probability::clamped(p), n).get();

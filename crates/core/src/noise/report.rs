@@ -1,5 +1,5 @@
-//! What measured phases come to: table 2, the chances of delays, figure 2 and the slowdown of jobs on this machine, table 3 and
-//! the curves of figure 4 (ICS'05, sections 2 and 3).
+//! The results of measured phases: table 2, the probabilities of delays, figure 2 and the slowdown of jobs on this
+//! machine, table 3 and the curves of figure 4 (ICS'05, sections 2 and 3).
 
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
@@ -58,9 +58,7 @@ pub struct Row {
     pub place: Place,
     /// How many.
     pub phases: u64,
-    /// Mean.
     pub mean: f64,
-    /// Median.
     pub median: f64,
     /// Standard deviation; `None` of one phase.
     pub std_dev: Option<f64>,
@@ -83,7 +81,7 @@ pub struct Survival {
     pub share: f64,
 }
 
-/// The chance of a delay, relative to the shortest phase.
+/// The probability of a delay, relative to the shortest phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chance {
     /// Delayed by at least so much.
@@ -94,7 +92,7 @@ pub struct Chance {
     pub p: f64,
     /// 95% interval of the probability (Clopper and Pearson).
     pub interval: Interval,
-    /// d_p(n): for each number of nodes the chance that a phase of the job is delayed, with its interval.
+    /// d_p(n): for each number of nodes the probability that a phase of the job is delayed, with its interval.
     pub jobs: Vec<JobDelay>,
     /// The curve of figure 2, from one node to a million.
     pub curve: Vec<ChancePoint>,
@@ -120,7 +118,7 @@ pub struct ChancePoint {
 pub struct JobDelay {
     /// n.
     pub nodes: NonZeroU64,
-    /// The chance.
+    /// The probability.
     pub chance: f64,
     /// From the interval of p.
     pub interval: Interval,
@@ -129,7 +127,6 @@ pub struct JobDelay {
 /// A job's slowdown: what a phase takes on average, over the shortest phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Nodes.
     pub nodes: NonZeroU64,
     /// The slowdown.
     pub slowdown: Expected,
@@ -142,18 +139,17 @@ pub struct Source {
     pub reason: Reason,
     /// How often.
     pub count: u64,
-    /// Its own time within phases, without what came over it.
+    /// Its self time within phases, excluding nested interruptions.
     pub time: Nanos,
     /// Of the phases' time; `None` if they took none.
     pub share: Option<f64>,
 }
 
-/// What is left of the phases when some kinds of interruption are subtracted (figure 4); ns.
+/// Residual of the phases after subtracting some kinds of interruption (figure 4); ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Residual {
     /// This kind and those before it are; `None`: nothing is.
     pub minus: Option<Kind>,
-    /// Mean.
     pub mean: f64,
     /// Standard deviation.
     pub std_dev: Option<f64>,
@@ -172,17 +168,17 @@ pub struct Residual {
 /// The phases of one CPU by what interrupted them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attribution {
-    /// Phases that the kernel's record covers.
+    /// Phases that the recorded kernel events cover.
     pub phases: usize,
     /// What they took.
     pub time: Nanos,
     /// The largest first.
     pub sources: Vec<Source>,
-    /// With everything, and less one kind after the other: of the hypervisor's time if there was any, of the ways into interrupts if
-    /// that is known.
+    /// With everything, then minus one kind after the other: steal time if there was any, interrupt entry and exit
+    /// overhead if it is known.
     pub curves: Vec<Residual>,
-    /// What the hypervisor took in this time and no phase or interrupt is too long by: it came over another task and is in its time, or
-    /// in pieces of less than a microsecond, or before the first phase or after the last.
+    /// Steal time in this period by which no phase or interrupt is too long: it interrupted another task and is in its
+    /// time, or in pieces of less than a microsecond, or before the first phase or after the last.
     pub hidden: Nanos,
     /// Timer interrupts a second; `None` if the phases took no time.
     pub timer_hz: Option<f64>,
@@ -190,12 +186,12 @@ pub struct Attribution {
     pub tick: Option<TickCost>,
     /// Records that were lost.
     pub lost: u64,
-    /// Switches that the kernel counted of the process and did not tell of.
+    /// Switches of the process that the kernel counted but did not report.
     pub unreported: Option<u64>,
 }
 
-/// What a tick costs the phase that it comes into: the record has only what is between its trace points, not the way into an
-/// interrupt and out of it, which a hypervisor makes long, nor what it leaves in the caches.
+/// What a tick costs the phase that it interrupts: the kernel records only what is between its trace points, not the
+/// interrupt entry and exit overhead, which a hypervisor makes long, nor what it leaves in the caches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TickCost {
     /// Phases with ticks and nothing else, after one of which the same holds and that has another number of ticks.
@@ -207,7 +203,7 @@ pub struct TickCost {
 }
 
 impl TickCost {
-    /// What of it is not in the record: the way into it and out of it; not negative.
+    /// The part that is not recorded: entry and exit overhead; not negative.
     pub fn entry(&self) -> Nanos {
         Nanos((self.longer - self.recorded).max(0.0).round() as i64)
     }
@@ -235,7 +231,7 @@ pub struct Grain {
     pub rows: Vec<Row>,
     /// The survival function of the CPU's phases, or of the node's, at delays in equal steps on a log scale.
     pub survival: Vec<Survival>,
-    /// The chances of delays, of the same.
+    /// The probabilities of delays, of the same.
     pub chances: Vec<Chance>,
     /// Largest number of nodes that the phases support; for more it is extrapolated.
     pub supported: u64,
@@ -249,7 +245,8 @@ pub struct Grain {
     pub attribution: Vec<Attributed>,
 }
 
-/// What a measurement comes to, grain by grain; grains without a phase are left out. The same `seed` gives the same intervals.
+/// The results of a measurement, grain by grain; grains without a phase are omitted. The same `seed` gives the same
+/// intervals.
 pub fn report(noise: &Noise, delays: &[Nanos], seed: u64) -> Vec<Grain> {
     let of = |grain: &Nanos| {
         let all = noise.phases.iter().filter(|p| p.series.grain == *grain && !p.durations.is_empty());
@@ -343,7 +340,7 @@ fn chance(distribution: &Distribution, delay: Nanos, unit: f64, nodes: &[NonZero
 
 fn attribute(p: &Phases, hz: f64) -> Reading<Attribution> {
     let why = || p.series.unexplained.clone();
-    let none = || Absent::NotAsked("there is no kernel's record of it".to_owned());
+    let none = || Absent::NotAsked("no kernel events were recorded".to_owned());
     match &p.kernel {
         None => Reading::Absent(why().unwrap_or_else(none)),
         Some(kernel) => {
@@ -415,9 +412,9 @@ fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<OverlongInterrupt
     interrupts().map(|(e, k)| OverlongInterrupt { start: e.start, end: e.end, over: over(e), kind: k.kind }).collect()
 }
 
-/// The events, where tasks whose beginning or end was not told take no more of a phase than it allows: that phase did its
-/// work, too, which takes as long as the shortest one at least. (Some kernels leave switches out; what got the CPU is then
-/// found by the next interrupt, milliseconds later.)
+/// The events, where tasks whose beginning or end was not reported take no more of a phase than it allows: that phase
+/// did its work, too, which takes at least as long as the shortest one. (Some kernels leave switches out; what got the
+/// CPU is then found by the next interrupt, milliseconds later.)
 fn bounded<'a>(
     events: impl Iterator<Item = &'a Event> + Clone,
     phases: impl Iterator<Item = Phase> + Clone,
@@ -431,7 +428,7 @@ fn bounded<'a>(
     let sure = split(phases.clone(), &subtraction_events(&sure))?;
     let mut sure = sure.interrupted().iter().peekable();
     let mut phases = phases.enumerate().peekable();
-    // The phase, and what of it may still be another's.
+    // The phase, and how much of it may still belong to another task.
     let mut current: Option<(usize, Nanos)> = None;
     let one = |e: &Event| {
         let mut e = e.clone();
@@ -463,7 +460,7 @@ const FEWEST: usize = 10;
 fn tick_cost(interrupted: &[Interrupted], phases: impl Iterator<Item = Phase>) -> Option<TickCost> {
     let mut interrupted = interrupted.iter().peekable();
     let (mut longer, mut recorded) = (Vec::new(), Vec::new());
-    // Of the last phase, if nothing but ticks came into it: its length, how many there were, and their record.
+    // Of the last phase, if only ticks interrupted it: its length, how many there were, and their record.
     let mut before: Option<(Nanos, u32, Nanos)> = None;
     for (index, phase) in phases.enumerate() {
         let (parts, ticks) = match interrupted.next_if(|i| i.phase == index) {
@@ -577,7 +574,7 @@ mod tests {
         }
     }
 
-    /// Phases of a microsecond, from 1 ms on, of which some are longer by so many units.
+    /// Phases of a microsecond, from 1 ms on, of which some are longer: index and number of units.
     fn phases(cpu: u32, n: usize, longer: &[(usize, u64)]) -> Phases {
         let mut durations = vec![2_000; n];
         longer.iter().for_each(|(i, by)| durations[*i] += by);
@@ -700,14 +697,14 @@ mod tests {
         let flat = (Some(Kind::Preemption), 1_000.0);
         assert_eq!(max, [(None, 3_000.0), (Some(Kind::Tick), 3_000.0), (Some(Kind::Interrupt), 3_000.0), flat]);
         assert_eq!(a.curves[3].span, Some(0.0));
-        // One of the twenty phases is left longer, after the ticks are gone.
+        // One of the twenty phases is still longer after the ticks are subtracted.
         let points = |c: &Residual| c.cdf.iter().map(|p| (p.duration, p.at_least)).collect::<Vec<_>>();
         assert_eq!(points(&a.curves[0]), [(1_000.0, 1.0), (1_500.0, 0.1), (3_000.0, 0.05)]);
         assert_eq!(points(&a.curves[1]), [(1_000.0, 1.0), (3_000.0, 0.05)]);
         assert_eq!(points(&a.curves[3]), [(1_000.0, 1.0)]);
     }
 
-    /// The kernel did not tell when the other task left; it was found gone 50 phases later.
+    /// The kernel did not report when the other task left; this was found 50 phases later.
     #[test]
     fn a_task_whose_end_is_not_told_takes_no_more_than_its_phase_allows() {
         let mut p = phases(0, 100, &[(9, 4_000)]);

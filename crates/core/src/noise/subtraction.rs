@@ -2,8 +2,8 @@
 //! other is subtracted (ICS'05, figure 4, right). If the last is flat, everything is accounted for; what it still varies by
 //! is indirect cost (caches), or was not traced.
 //!
-//! Interrupts and tasks are recorded with their begins and ends. Of a hypervisor's time ([`Split::steal`]) it is known how much it was,
-//! and between which moments; of the way into an interrupt and out of it ([`Split::enter`]), what it usually takes.
+//! Interrupts and tasks are recorded with their begins and ends. Of steal time ([`Split::steal`]) it is known how much
+//! it was, and between which moments; of interrupt entry and exit overhead ([`Split::enter`]), what it usually is.
 
 use crate::base::units::Nanos;
 use crate::noise::empirical::Distribution;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
 
-/// A hypervisor that takes the CPU away and gives it back needs longer than this; a phase that is longer by less was not its.
+/// A hypervisor that preempts the CPU takes longer than this; a phase that is longer by less was not preempted by it.
 const LEAST_STOLEN: Nanos = Nanos(1_000);
 
 /// What interrupts a phase, in the order of subtraction.
@@ -46,7 +46,7 @@ pub struct Event {
     pub duration: Nanos,
     /// What it was.
     pub kind: Kind,
-    /// It came by a way into the kernel of its own, as hardware interrupts do and softirqs do not.
+    /// It has a separate kernel entry, as hardware interrupts do and softirqs do not.
     pub enters: bool,
 }
 
@@ -107,7 +107,7 @@ pub struct Interrupted {
     pub duration: Nanos,
     /// For how long, never more than the phase took.
     pub parts: Parts,
-    /// How many interrupts came into it by a way of their own.
+    /// How many interrupts with a separate kernel entry it contains.
     pub entries: u32,
 }
 
@@ -116,7 +116,7 @@ impl Interrupted {
         Interrupted { phase, duration, parts: Parts::default(), entries: 0 }
     }
 
-    /// What is left of it after this kind and those before it are subtracted.
+    /// Its residual after this kind and those before it are subtracted.
     pub fn left(&self, minus: Kind) -> Nanos {
         self.duration - self.parts.up_to(minus)
     }
@@ -135,7 +135,7 @@ pub struct Split<P> {
 pub struct Curve {
     /// The kind that was subtracted last, after those before it; `None`: nothing was.
     pub minus: Option<Kind>,
-    /// What is left of the phases, ns.
+    /// Residual of the phases, ns.
     pub left: Distribution,
 }
 
@@ -150,7 +150,7 @@ pub fn split<P: Iterator<Item = Phase> + Clone>(phases: P, events: &[Event]) -> 
     in_order(phases.clone())?;
     let mut charged =
         Charged { next: phases.clone().enumerate().peekable(), interrupted: Vec::new(), outside: Parts::default() };
-    // Events that have begun, the innermost last, and the time up to which all is dealt with.
+    // Events that have started, the innermost last, and the time up to which all is processed.
     let mut running: Vec<(Nanos, Kind)> = Vec::new();
     let mut at = Nanos(i64::MIN);
     for (index, event) in events.iter().enumerate() {
@@ -279,7 +279,7 @@ pub struct Taken {
 impl<P: Iterator<Item = Phase> + Clone> Split<P> {
     /// Subtracts what a hypervisor took: of those phases and interrupts in which it can have been that are longest for no other
     /// reason, of a phase as far as it is over the `shortest` one. The moments are not known, so this is what is likely. `long`
-    /// in the order of their begins; what is taken of them is the phase's all the same.
+    /// in the order of their begins; what is taken of them still belongs to the phase.
     pub fn steal(&mut self, stolen: &[Stolen], shortest: Nanos, long: &[OverlongInterrupt]) -> Taken {
         let mut taken = Taken { interrupts: vec![Nanos::ZERO; long.len()], hidden: Nanos::ZERO };
         let mut known = self.interrupted.iter().peekable();
@@ -352,8 +352,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
         }
     }
 
-    /// Gives each interrupt so much of its phase for the ways into it and out of it, as far as the phase is over the `shortest`
-    /// one.
+    /// Charges each interrupt its entry and exit overhead, as far as its phase is over the `shortest` one.
     pub fn enter(&mut self, each: Nanos, shortest: Nanos) {
         for i in self.interrupted.iter_mut().filter(|i| i.entries > 0) {
             let room = (i.duration - i.parts.sum() - shortest).max(Nanos::ZERO);
@@ -425,7 +424,7 @@ mod tests {
         Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) }
     }
 
-    /// What is left of every phase.
+    /// Residual of every phase.
     fn left<P: Iterator<Item = Phase> + Clone>(s: &Split<P>, minus: Kind) -> Vec<i64> {
         let mut all: Vec<i64> = s.phases.clone().map(|p| p.duration.0).collect();
         s.interrupted().iter().for_each(|i| all[i.phase] = i.left(minus).0);
@@ -516,7 +515,7 @@ mod tests {
         events.extend((0..5).map(|i| event(i * 1_500_007 + 700_000, 60_000, Kind::Preemption)));
         events.extend((0..40).map(|i| event(i * 199_999 + 3_000, 2_000 + i, Kind::Steal)));
         events.sort_by_key(|e| e.start);
-        // Work goes on whenever no event runs.
+        // Work continues whenever no event runs.
         let (mut p, mut start, mut at, mut done) = (Vec::new(), 0, 0, 0);
         let busy_until =
             |t: i64| events.iter().take_while(|e| e.start.0 <= t).map(|e| e.start.0 + e.duration.0).max().unwrap_or(0);
@@ -561,7 +560,7 @@ mod tests {
         let (steal, hidden, left) = given(&[stolen(5_000, 120_000, 69_000)]);
         assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 29_000)], 0));
         assert_eq!(left, [10_000, 10_500, 10_000, 11_000, 10_900, 10_000]);
-        // What is over all that they are late came over something else.
+        // Steal time beyond their delays interrupted something else.
         let (steal, hidden, _) = given(&[stolen(5_000, 120_000, 90_000)]);
         assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 30_000)], 20_000));
         // One after the other: what the first has taken is not there for the second, nor what is outside of the time.
@@ -571,7 +570,7 @@ mod tests {
         assert_eq!((steal, hidden), (vec![(2, 0)], 5_000));
     }
 
-    /// A tick of 30 µs, which usually takes 5, goes on into the next phase.
+    /// A tick of 30 µs, which usually takes 5, continues into the next phase.
     #[test]
     fn a_hypervisors_time_within_an_interrupt_is_not_the_interrupts() {
         let p = phases(0, &[10_000, 25_000, 25_000, 10_000]);
@@ -591,7 +590,7 @@ mod tests {
             event(25_000, 1_000, Kind::Tick),
             Event { enters: false, ..event(26_000, 1_000, Kind::Tick) },
             event(27_500, 1_000, Kind::Interrupt),
-            // Where one phase ends another begins; and one of which nothing is left.
+            // Where one phase ends another begins; and one without a residual.
             event(38_000, 1_000, Kind::Tick),
             event(52_100, 0, Kind::Tick),
         ];
@@ -637,7 +636,8 @@ mod tests {
             }
         }
 
-        /// Whatever is said of stolen time: none is made or lost, and no phase becomes shorter than the shortest by it.
+        /// Whatever steal time is recorded: none is added or lost, and no phase becomes shorter than the shortest by
+        /// it.
         #[test]
         fn stolen_time_is_all_somewhere(
             durations in proptest::collection::vec((900..9_000_i64, 0..900_i64), 1..30),
@@ -662,7 +662,7 @@ mod tests {
             let taken = after.steal(&all, shortest, &long);
             after.enter(Nanos(each), shortest);
             let of_interrupts: Nanos = taken.interrupts.iter().copied().sum();
-            // Of an interrupt between phases, or that was itself interrupted, less is the phases'.
+            // Of an interrupt between phases, or that was itself interrupted, less belongs to the phases.
             let inside = after.total().steal + taken.hidden;
             prop_assert!(inside <= whole && whole - inside <= of_interrupts);
             prop_assert!(long.iter().zip(&taken.interrupts).all(|(l, t)| *t <= l.over));

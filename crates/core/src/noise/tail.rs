@@ -14,7 +14,7 @@ use crate::noise::model::any_of;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// Fewest phases over the threshold. Of so many, an exponential tail's shape has a standard error of 0.14.
+/// Fewest phases over the threshold. Of 50, an exponential tail's shape has a standard error of 0.14.
 const FEWEST: u64 = 50;
 /// Fewest different durations among them: a few that repeat are no continuous tail.
 const DIFFERENT: usize = 20;
@@ -35,8 +35,8 @@ pub struct Tail {
     pub shape: f64,
     /// The scale σ.
     pub scale: f64,
-    /// Largest distance between the fitted distribution function and the measured one (Kolmogorov's), 0 to 1. By chance it is
-    /// about 0.6/√phases in the mean; much more than 1/√phases means that the tail has another form.
+    /// Largest distance between the fitted distribution function and the measured one (Kolmogorov's), 0 to 1. For a
+    /// true fit it is about 0.6/√phases in the mean; much more than 1/√phases means that the tail has another form.
     pub distance: f64,
 }
 
@@ -49,7 +49,6 @@ pub enum NoTail {
     TooFew {
         /// Over the threshold.
         have: u64,
-        /// Needed.
         need: u64,
     },
     /// The slowest phases take few different times.
@@ -57,7 +56,6 @@ pub enum NoTail {
     Alike {
         /// Different durations.
         have: usize,
-        /// Needed.
         need: usize,
     },
     /// The mean of the largest does not exist.
@@ -73,7 +71,7 @@ pub enum NoTail {
 /// The threshold is first such that about 3√m of m phases are over it, but no more than a fifth (the habit of Pareto-smoothed
 /// importance sampling; Vehtari et al., 2024): more of them as m grows, but from ever further out. If the distribution there
 /// has another form, as where ticks end and rarer daemons begin, it is raised until half as many are over it, and again,
-/// until the fit is good; if it never is, the best one is taken, and its distance tells.
+/// until the fit is good; if it never is, the best one is taken, and its distance shows it.
 ///
 /// # Errors
 /// [`NoTail`], if the phases over it are too few or too much alike.
@@ -88,7 +86,7 @@ pub fn tail(distribution: &Distribution) -> Result<Tail, NoTail> {
     Ok(best)
 }
 
-/// The tail of about so many phases.
+/// The tail of about `phases` phases.
 fn over(distribution: &Distribution, phases: f64) -> Result<Tail, NoTail> {
     let steps = distribution.steps();
     let total = distribution.total().get() as f64;
@@ -116,7 +114,7 @@ fn over(distribution: &Distribution, phases: f64) -> Result<Tail, NoTail> {
 }
 
 impl Tail {
-    /// Distance in units of what is usual by chance.
+    /// Distance in units of the usual random one.
     fn misfit(&self) -> f64 {
         self.distance * (self.phases as f64).sqrt()
     }
@@ -173,8 +171,8 @@ pub(crate) fn fit(excesses: &[Weighted]) -> Option<(f64, f64)> {
     (shape.is_finite() && scale.is_finite() && scale > 0.0).then_some((shape, scale))
 }
 
-/// By how much the largest of n is over the threshold on average, where a phase is over it with chance `share`; `None` from
-/// shape 1 on.
+/// By how much the largest of n is over the threshold on average, where a phase is over it with probability `share`;
+/// `None` from shape 1 on.
 ///
 /// It is σ ∫ (1 - (1 - share·s)^n) s^(-ξ-1) ds from 0 to 1, s being the tail's survival function. With s = e^-t the integrand
 /// is smooth: Simpson's rule in steps of 1/16, until n·share·s is 2e-9 and the rest is known.

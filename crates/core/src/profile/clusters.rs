@@ -1,15 +1,15 @@
 //! Step 3 of EMPv5: the central cluster and the L-samples, found by an algorithm.
 //!
-//! The papers zoom into the dual-execution scatter plot by eye until what is left is round (EMP section 4.5.2, figure 14; SEDONA
-//! figure 4). What the eye does there, and what stands for it here:
+//! The papers zoom into the dual-execution scatter plot by eye until the rest is round (EMP section 4.5.2, figure 14;
+//! SEDONA figure 4). What the eye does there, and what replaces it here:
 //!
 //! 1. **It forgives drift.** A cloud that is stretched along the diagonal is one machine that changes its speed. So every sample is
-//!    taken by its *excess* over the trend of its neighbours (`trend.rs`). What is left of drift, a burst of disturbance over three
-//!    and more successive samples for example, shows as pairs that are high in both halves more often than chance allows; such
-//!    stretches are reported and are neither L-samples nor part of the cluster. So are samples at a step of the speed, which stand
-//!    out from the neighbours on one side only.
-//! 2. **It sees that the cloud is symmetric.** An arm is what lies above the cluster and has nothing of the kind below it. The
-//!    spread is that of the cluster alone (from the median absolute deviation, then from what lies within 3 of its own standard
+//!    taken by its *excess* over the trend of its neighbours (`trend.rs`). The rest of drift, for example a burst of
+//!    disturbance over three and more successive samples, shows as pairs that are high in both halves more often than
+//!    by chance; such stretches are reported and are neither L-samples nor part of the cluster. So are samples at a
+//!    step of the speed, which stand out from the neighbours on one side only.
+//! 2. **It sees that the cloud is symmetric.** An arm lies above the cluster and has no counterpart below it. The
+//!    spread is that of the cluster alone (from the median absolute deviation, then from what lies within 3 of these standard
 //!    deviations, until nothing changes). A sample is high if samples that far out are fewer than [`FALSE_SHARE`] of those
 //!    found there, were they of the cluster (Benjamini and Hochberg, 1995; Student's t, as the spread of few samples is uncertain).
 //!    With 800 samples that is about 3.2 standard deviations. Arms that are far out say nothing of what lies at the cluster's edge, so
@@ -18,13 +18,14 @@
 //!    heavier than a normal distribution's, the arms begin no nearer than at twice the furthest sample below, and one must
 //!    be at three times.
 //! 3. **It sees whether there is anything top right.** Where a tenth of all samples is high and some pairs are so in both halves, or
-//!    a seventh whatever the pairs, what makes them so is a frequent daemon: it belongs to the cluster, and the search goes on above it.
+//!    a seventh whatever the pairs, what makes them so is a frequent daemon: it belongs to the cluster, and the search
+//!    continues above it.
 //!
-//! Both halves of a pair are L-samples only where chance explains it, with two rare daemons in one pair.
+//! Both halves of a pair are L-samples only by chance, with two rare daemons in one pair.
 //!
-//! Zooming by ten at a time from everything to the bound of the cluster gives the levels that are shown. What is left then goes
-//! through the papers' check by eye again, as numbers: whether an L remains (pairs with both halves in the cluster's upper
-//! quarter fewer than independence predicts), a roundness and a symmetry.
+//! Zooming by ten at a time from everything to the bound of the cluster gives the levels that are shown. The rest is
+//! then checked as the papers do by eye, but with numbers: whether an L remains (pairs with both halves in the
+//! cluster's upper quarter fewer than independence predicts), a roundness and a symmetry.
 
 use crate::base::units::Nanos;
 use crate::profile::dual::{Observation, pair};
@@ -45,23 +46,24 @@ const ARMS: f64 = 2.0;
 const ALARM: f64 = 3.0;
 /// How far the arms' beginning reaches, in standard deviations of the cluster.
 const NEXT: f64 = 2.0;
-/// Chance that L-samples are found at all where there are none.
+/// Probability that L-samples are found at all where there are none.
 pub const FALSE_ALARM: f64 = 0.001;
 /// Share of high samples from which they are a frequent daemon's, whatever the pairs: one in every 7 samples.
 pub const FREQUENT: f64 = 0.15;
-/// The same with points at the top right: with so many, chance makes four in 400 pairs.
+/// The same with points at the top right: with this share, four in 400 pairs occur by chance.
 pub(crate) const FREQUENT_TOGETHER: f64 = 0.1;
-/// Chance below which pairs that are high in both halves are no chance any more.
+/// Probability below which pairs that are high in both halves no longer count as random.
 const UNLIKELY: f64 = 0.001;
 /// Neighbours on each side that an L-sample stands out from.
 const SIDE: usize = 5;
-/// Chance below which an L is said to remain.
+/// Probability below which an L is said to remain.
 const REMAINS: f64 = 0.01;
 
 /// Why the plot cannot be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error(
-    "{have} dual samples (pairs of successive samples), expected at least {need}: too few to tell a cluster from its arms"
+    "{have} dual samples (pairs of successive samples), expected at least {need}: too few to distinguish a cluster \
+     from its arms"
 )]
 pub struct TooFew {
     /// Dual samples that there are.
@@ -130,13 +132,14 @@ pub struct Together {
     pub both: u32,
     /// Number of those if the halves are independent.
     pub expected: f64,
-    /// Chance of so few or fewer, if independent: small for an L.
+    /// Probability of this number or fewer, if independent: small for an L.
     pub fewer: f64,
-    /// Chance of so many or more, if independent: small for drift.
+    /// Probability of this number or more, if independent: small for drift.
     pub more: f64,
 }
 
-/// Something that disturbs so many samples that it belongs to the machine's normal state: points at the top right.
+/// A disturbance of so large a share of the samples that it belongs to the machine's normal state: points at the top
+/// right.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frequent {
     /// Share of the samples that are high, those of the arms included.
@@ -163,7 +166,7 @@ pub struct Drift {
 pub struct Shape {
     /// Number of L-samples; none: no L.
     pub arms: u32,
-    /// Points at the top right, if there are more than two rare daemons make by chance.
+    /// Points at the top right, if there are more than two rare daemons cause by chance.
     pub frequent: Option<Frequent>,
     /// Points along the diagonal.
     pub drift: Option<Drift>,
@@ -215,7 +218,7 @@ struct Core {
     n: usize,
 }
 
-/// Standard deviation that a normal distribution keeps within 3 of its own.
+/// Standard deviation of the part of a normal distribution that lies within 3 standard deviations.
 const CLIPPED: f64 = 0.986_58;
 
 impl Core {
@@ -354,7 +357,7 @@ fn find(excess: &[f64], at: &[usize]) -> Found {
     found
 }
 
-/// High samples are L-samples, but for runs of three and more where the pairs say that it is drift.
+/// High samples are L-samples, except runs of three and more where the pairs show drift.
 fn places(high: &[bool], drifts: bool) -> Vec<ClusterPlace> {
     let mut places = Vec::with_capacity(high.len());
     for run in high.chunk_by(|a, b| a == b) {
@@ -389,7 +392,8 @@ fn one_sided(times: &[f64], found: &mut Found) {
     }
 }
 
-/// Takes the dual-execution scatter plot apart. The order of `observations` makes no difference; each has a number of its own.
+/// Analyses the dual-execution scatter plot. The order of `observations` makes no difference; each has a different
+/// number.
 ///
 /// # Errors
 /// [`TooFew`] below 6 dual samples.
@@ -421,7 +425,8 @@ fn reach(p: &Point) -> f64 {
     p.odd.excess.max(p.even.excess)
 }
 
-/// Zoom levels by ten down to the cluster, those left out that show nothing less than the one before; sets the points' own.
+/// Zoom levels by ten down to the cluster, omitting those that show as many points as the one before; sets the level of
+/// each point.
 fn levels(points: &mut [Point], bound: Option<f64>) -> Vec<Level> {
     let central = |p: &Point| p.odd.place == ClusterPlace::Central && p.even.place == ClusterPlace::Central;
     let largest = points.iter().map(reach).fold(f64::NEG_INFINITY, f64::max);
@@ -474,12 +479,12 @@ fn roundness(pairs: &[(f64, f64)]) -> Option<f64> {
     Some(((mean - off).max(0.0) / (mean + off)).sqrt())
 }
 
-/// Correlation of pairs if chance does not explain it.
+/// Correlation of pairs, if it is significant.
 fn correlated(pairs: &[(f64, f64)]) -> Option<f64> {
     let (xx, yy, xy) = covariance(pairs)?;
     let r = (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0);
     let z = r.min(0.999_999).atanh() * (pairs.len() as f64 - 3.0).sqrt();
-    // 3.1 standard deviations: a chance of 0.001 (Fisher's transformation).
+    // 3.1 standard deviations: a probability of 0.001 (Fisher's transformation).
     Some(r).filter(|_| z > 3.1)
 }
 

@@ -5,8 +5,8 @@
 //! agree are followed. Nothing is rounded; the papers print whole milliseconds, halves rounded up.
 //!
 //! What the papers leave open: where only the long run knows a daemon as infrequent, its cutoff there is the only one, for
-//! every task time; where a daemon with a period has no long cutoff, there is none from the limit on, since a program of
-//! that length meets it too often to discard every sample with it.
+//! every task time; where a daemon with a period has no long cutoff, there is none from the limit on, since it runs too
+//! often during a program of that length to discard every sample with it.
 
 use crate::base::units::Nanos;
 use crate::profile::data::Cutoff;
@@ -70,8 +70,8 @@ pub struct Row {
     pub periodicity: Periodicity,
     /// What applies.
     pub cutoff: Cutoff,
-    /// The daemon spoiled no sample noticeably ([`BYSTANDER`]): the papers' tables give it a cutoff all the same; here it is
-    /// shown, and discards nothing.
+    /// The daemon disturbed no sample noticeably ([`BYSTANDER`]): the papers' tables give it a cutoff nevertheless;
+    /// here it is shown, and discards nothing.
     pub bystander: bool,
 }
 

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct Cutoff {
     /// Daemon family (numbered kernel threads folded).
     pub daemon: String,
-    /// CPU time over which a sample is spoiled, unrounded, in nanoseconds; for task times below `task_time_limit`
-    /// or, without a limit, for all.
+    /// CPU time over which a sample counts as disturbed, unrounded, in nanoseconds; for task times below
+    /// `task_time_limit` or, without a limit, for all.
     pub short: f64,
     /// Task time from which `long` applies: 5% of the daemon's period.
     pub task_time_limit: Option<Nanos>,
-    /// CPU time over which a sample is spoiled, from `task_time_limit` on; `None` where no run was long enough to tell, so that
-    /// there is no cutoff from there on.
+    /// CPU time over which a sample counts as disturbed, from `task_time_limit` on; `None` where no run was long enough
+    /// to show it, so there is no cutoff from there on.
     pub long: Option<f64>,
 }
 
@@ -92,10 +92,9 @@ pub enum Doubt {
     },
 }
 
-/// What was learned of a machine. It holds the samples that it rests on, so that every table can be made anew.
+/// What was learned of a machine. It holds the samples that it is based on, so every table can be made again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Name.
     pub name: String,
     /// Version, from 1; unique in a store with the name. 0 before it is stored.
     pub version: u32,

@@ -1,7 +1,7 @@
 //! Steps 1 and 2 of EMPv5: what is known of each sample of a profiling run, and its dual samples.
 //!
 //! Two successive samples, odd and even, are one point of the dual-execution scatter plot (EMP section 4.5.1, steps 1 and 2;
-//! SEDONA B-1 and B-2). A daemon that runs rarely spoils one half of a pair and hardly ever both.
+//! SEDONA B-1 and B-2). A daemon that runs rarely disturbs one half of a pair and hardly ever both.
 
 use crate::base::reading::Reading;
 use crate::base::units::Nanos;
@@ -33,7 +33,7 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// What a stored sample says. Executions without CPU time are left out: they disturbed nothing.
+    /// From a stored sample. Executions without CPU time are omitted: they disturbed nothing.
     pub fn of(sample: &Sample) -> Observation {
         let mut incomplete = true;
         let executions = sample.daemons.clone().map(|daemons| {
@@ -61,9 +61,9 @@ impl Observation {
     }
 }
 
-/// The samples as they would be had each taken the same process time: ET less PT, and the median PT. What is left of their
-/// differences is waiting, for daemons above all; a clock that wanders, which on a shared machine may move ET by more than any
-/// daemon does, is in PT and so is gone. `None` unless every sample has a PT.
+/// The samples as they would be if each had taken the same process time: ET minus PT, plus the median PT. The remaining
+/// differences are waiting, mostly for daemons; a varying clock speed, which on a shared machine may move ET by more
+/// than any daemon does, is in PT and so is gone. `None` unless every sample has a PT.
 pub fn at_equal_process_time(observations: &[Observation]) -> Option<Vec<Observation>> {
     let mut times: Vec<Nanos> = observations.iter().map(|o| o.process_time).collect::<Option<_>>()?;
     times.sort();

@@ -1,4 +1,4 @@
-//! Whether a profile still knows its machine: daemons of later runs that it never saw.
+//! Whether a profile still fits its machine: daemons of later runs that are not in it.
 
 use crate::base::units::Nanos;
 use crate::profile::data::Profile;
@@ -31,7 +31,8 @@ impl Lacking {
     }
 }
 
-/// Daemons in the counted samples that no sample of the profile has; the largest share first. Tare itself is none.
+/// Daemons in the counted samples that no sample of the profile has; the largest share first. Tare itself does not
+/// count.
 pub fn lacking<'a>(profile: &Profile, samples: impl IntoIterator<Item = &'a Sample>) -> Vec<Lacking> {
     let parts = [Some(&profile.short), profile.long.as_ref()];
     let observations = parts.into_iter().flatten().flat_map(|p| &p.observations);

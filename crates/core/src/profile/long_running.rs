@@ -105,15 +105,15 @@ pub struct Infrequent {
     pub samples: Vec<u32>,
     /// How often it comes.
     pub periodicity: Periodicity,
-    /// Chance that a daemon that comes as often, but at any time, falls into L-samples only. Near 1, its name says
-    /// little: it may be one that just came rarely. `None` for a daemon that the central cluster has too.
+    /// Probability that a daemon that runs as often, but at any time, falls into L-samples only. Near 1, its name means
+    /// little: it may just run rarely. `None` for a daemon that the central cluster has too.
     pub chance: Option<f64>,
     /// Largest share of an L-sample's excess over the trend that one of its executions took, where that is known: below
-    /// [`BYSTANDER`] it happened to be there, and something else spoiled the samples.
+    /// [`BYSTANDER`] it happened to run, and something else disturbed the samples.
     pub explains: Option<f64>,
 }
 
-/// Share of an L-sample's excess below which an execution did not spoil it.
+/// Share of an L-sample's excess below which an execution did not disturb it.
 pub const BYSTANDER: f64 = 0.05;
 
 /// What share of its sample's excess an execution took; `None` where that is not known.

@@ -1,9 +1,10 @@
 //! Beyond the papers: infrequent daemons on a machine so noisy that their samples do not stand out one by one.
 //!
 //! Where a hypervisor or neighbours keep samples waiting at random, the central cluster is as wide as a daemon is long, and no arm
-//! is seen. But the daemons of every sample are known by name and to the nanosecond. So each daemon's executions are looked at for
-//! themselves: where a few are far over what it usually takes, the samples that have them are held against all others. If they were
-//! longer, by about the daemon's CPU time, then the daemon spoiled them, although none of them proves it alone.
+//! is seen. But the daemons of every sample are known by name and to the nanosecond. So each daemon's executions are
+//! examined separately: where a few are far over what it usually takes, the samples that have them are compared with
+//! all others. If they were longer, by about the daemon's CPU time, then the daemon disturbed them, although none of
+//! them proves it alone.
 //!
 //! It is a test of ranks, which no noise misleads by its shape; successive samples count as one visit, since noise lasts.
 
@@ -18,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How far the samples' excess and the daemon's CPU time may be apart: each at least this part of the other. A daemon on another
 /// CPU lengthens nothing; one that merely runs longer in a sample that is long for another reason explains little of it.
 const ALIKE: f64 = 0.25;
-/// Standard deviations of the cluster that spoiled samples are longer by, at least: less is lost in it.
+/// Disturbed samples are longer by at least this many standard deviations of the cluster: less cannot be detected.
 const NOTICED: f64 = 1.0;
 
 /// A daemon whose long executions lengthened their samples, taken together.
@@ -32,7 +33,7 @@ pub struct Named {
     pub took: f64,
     /// Median excess of their samples over that of all others, ns.
     pub lengthened: f64,
-    /// Chance that samples of an idle daemon rank as high; an upper bound.
+    /// Probability that samples of an idle daemon rank as high; an upper bound.
     pub chance: f64,
 }
 
@@ -58,7 +59,7 @@ pub fn named(observations: &[Observation], plots: &[&Clusters]) -> Vec<Named> {
     surest.into_values().collect()
 }
 
-/// Those that one plot speaks for, each with the number of daemons that were looked at. Stretches of drift are left out.
+/// Those that one plot supports, each with the number of daemons that were examined. Stretches of drift are omitted.
 fn candidates(observations: &[Observation], plot: &Clusters) -> Vec<(Named, usize)> {
     let used: BTreeMap<u32, f64> =
         plot.halves().filter(|h| h.place != ClusterPlace::Stretch).map(|h| (h.number, h.excess)).collect();
@@ -105,7 +106,7 @@ fn judge(daemon: &str, long: &[Visit], others: &[Visit]) -> Option<Named> {
     let lengthened = median(&|v| v.excess, &visits)? - median(&|v| v.excess, others)?;
     let alike = lengthened >= ALIKE * took && took >= ALIKE * lengthened;
     // The share of the others that rank as high or higher is uniform for each visit of an idle daemon, so their sum is at most
-    // s with a chance of at most s^n / n! (Irwin and Hall).
+    // s with a probability of at most s^n / n! (Irwin and Hall).
     let share = |v: &Visit| {
         let above = others.iter().filter(|o| o.excess >= v.excess).count();
         (above + 1) as f64 / (others.len() + 1) as f64

@@ -155,7 +155,7 @@ impl Lesson {
     }
 }
 
-/// Everything that a profile rests on: one computation for every table and plot.
+/// Everything that a profile is based on: one computation for every table and plot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
     /// The run of the short task length (paper: INC128 × 800).
@@ -173,23 +173,23 @@ impl Learned {
         Learned { short, long, cutoffs }
     }
 
-    /// The cutoffs of a [`crate::profile::data::Profile`]: of the daemons that spoiled a sample.
+    /// The cutoffs of a [`crate::profile::data::Profile`]: of the daemons that disturbed a sample.
     pub fn profile_cutoffs(&self) -> Vec<Cutoff> {
         self.cutoffs.iter().filter(|r| !r.bystander).map(|r| r.cutoff.clone()).collect()
     }
 }
 
-/// What a profiling run of so many samples of a length can find.
+/// What a profiling run can find, given the number and length of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
     /// Time that all samples take together.
     pub total: Nanos,
-    /// Shortest period of a daemon that is still infrequent to a sample: it spoils 15% of them. What comes more often
-    /// is found to be frequent and gets no cutoff.
+    /// Shortest period of a daemon that is still infrequent to a sample: it disturbs 15% of them. A daemon that runs
+    /// more often is found to be frequent and gets no cutoff.
     pub shortest: Nanos,
     /// Occurrences at the shortest period.
     pub occurrences: u32,
-    /// Longest period that is found for certain, as three occurrences fall into the run whenever it starts.
+    /// Longest period that is certainly found, as three occurrences fall into the run whenever it starts.
     pub longest: Nanos,
     /// Longest period of which two occurrences do: "period (?)".
     pub longest_perhaps: Nanos,
@@ -219,7 +219,7 @@ pub fn reach(samples: u32, length: Nanos) -> Result<Reach, TooFew> {
 }
 
 impl Profile {
-    /// Every table of it, from its samples. A long part with too few samples is left out.
+    /// Every table of it, from its samples. A long part with too few samples is omitted.
     ///
     /// # Errors
     /// [`TooFew`] samples in the short part.

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 /// A process that ran.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Task {
-    /// Process id.
     pub pid: i32,
     /// Since boot; with `pid` it identifies the process within a boot.
     pub start: Nanos,
@@ -22,7 +21,7 @@ pub struct Task {
     pub kind: TaskKind,
 }
 
-/// What ran between two images.
+/// What ran between two snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     /// CLOCK_REALTIME at its beginning, since 1970.
@@ -57,11 +56,11 @@ pub fn typical_slice(chunks: &[Chunk]) -> Option<Nanos> {
     lengths.get(lengths.len() / 2).copied()
 }
 
-/// Virtual samples of a task length: successive slices, joined until they are as long. What is left before a gap in the
-/// recording (tare was not running, the machine slept, the clock was set) is in none, and no pair spans a gap.
+/// Virtual samples of a task length: successive slices, joined until they are as long. The rest before a gap in the
+/// recording (tare was not running, the machine slept, the clock was set) is in no sample, and no pair spans a gap.
 ///
 /// Such a sample has no program whose time could be measured; its elapsed time is its length and the CPU time of all that ran
-/// in it, tare left out: that of a program which had to wait for all of them.
+/// in it, without tare: that of a program that had to wait for all of them.
 pub fn virtual_samples(chunks: &[Chunk], length: Nanos) -> Vec<Observation> {
     let Some(typical) = typical_slice(chunks) else { return Vec::new() };
     let mut made = Vec::new();
@@ -118,7 +117,7 @@ impl<'a> Window<'a> {
         for (task, cpu) in self.ran.values().filter(|r| r.1 > Nanos::ZERO) {
             executions.entry(family(&task.name, task.kind)).or_default().push(*cpu);
         }
-        // The map has no order of its own.
+        // The map is not ordered.
         executions.values_mut().for_each(|times| times.sort());
         Observation {
             number,

@@ -40,7 +40,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// What it has in common with every stored document. Its title names its programs.
+    /// The head that every stored result has. Its title names its programs.
     pub fn head(&self) -> Head {
         let labels: Vec<&str> = self.plan.programs.iter().map(|p| p.label.as_str()).collect();
         Head {

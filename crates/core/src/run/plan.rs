@@ -1,4 +1,4 @@
-//! What to measure and how: everything that is needed to run it, or to go on with it later.
+//! What to measure and how: everything that is needed to run it, or to resume it later.
 
 use crate::base::name::Name;
 use crate::base::units::Nanos;
@@ -77,15 +77,15 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunCount {
-    /// Exactly so many (EMPv6: 10).
+    /// Exactly this number (EMPv6: 10).
     Fixed(u32),
     /// Until the half width of the median's 95% interval of PT is below `precision` of the median.
     Adaptive {
         /// Relative half width to reach, e.g. 0.01.
         precision: f64,
-        /// At least so many.
+        /// Minimum number.
         min: u32,
-        /// At most so many.
+        /// Maximum number.
         max: u32,
     },
 }
@@ -139,7 +139,7 @@ pub enum Input {
     Null,
     /// Tare's own.
     Inherit,
-    /// A file, opened anew for each sample.
+    /// A file, opened again for each sample.
     File(Name),
 }
 
@@ -227,9 +227,9 @@ pub struct Plan {
     pub warmup: u32,
     /// Counted samples per program.
     pub runs: RunCount,
-    /// No further round is begun after so long.
+    /// No new round is started after this time.
     pub max_time: Option<Nanos>,
-    /// A single execution is ended after so long.
+    /// A single execution is killed after this time.
     pub timeout: Option<Nanos>,
     /// Which failures are accepted.
     pub ignore_failure: IgnoreFailure,
@@ -247,13 +247,13 @@ pub struct Plan {
     pub sched: Option<Sched>,
     /// Working directory.
     pub cwd: Name,
-    /// Variables set for the program, by the user's word.
+    /// Variables that the user sets for the program.
     pub env: Vec<(Name, Name)>,
     /// Run the program as this user.
     pub user: Option<String>,
     /// Keep what outlives the program.
     pub leave_running: bool,
-    /// Take images of all processes around each sample.
+    /// Take snapshots of all processes around each sample.
     pub images: bool,
     /// Account for every sample's time by tracing in the kernel, where that can be had.
     pub account: bool,
@@ -264,7 +264,7 @@ pub struct Plan {
     /// Shell that runs the hooks: its program and arguments before `-c`; empty: `/bin/sh`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hook_shell: Vec<Name>,
-    /// The user states that no program's setup undoes another's, so that they may all run first.
+    /// The user states that no program's setup undoes that of another program, so they may all run first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub independent_setups: bool,
     /// What it is for, if not for timing the user's programs.
@@ -281,7 +281,7 @@ pub struct DependentSetups {
     pub order: Order,
 }
 
-/// Whether one program's setup may undo another's: they are not all the same.
+/// Whether one program's setup may undo that of another: true if they are not all the same.
 pub fn setups_differ(programs: &[Program]) -> bool {
     programs.iter().zip(programs.iter().skip(1)).any(|(a, b)| a.setup != b.setup)
 }

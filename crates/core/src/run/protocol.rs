@@ -69,10 +69,7 @@ pub enum NoProcessTime {
     /// No sample succeeded.
     NoSample,
     /// A sample has none.
-    Absent {
-        /// Why.
-        why: Absent,
-    },
+    Absent { why: Absent },
 }
 
 /// Why check 1 was not done.
@@ -115,7 +112,6 @@ pub enum CheckOne {
         /// Counted samples whose list of daemons may miss some.
         incomplete: u32,
     },
-    /// Not done.
     NotDone(NoCheckOne),
 }
 

@@ -19,10 +19,10 @@ pub struct Slot {
 
 /// Every execution of a run, in order; position in it is [`crate::sample::data::Sample::seq`].
 ///
-/// Rounds and random: the warm-ups of all programs in turn, then the counted rounds, each of which holds every program once; a
-/// random round's order depends only on the seed and its number. Sequential: all of the first program, warm-ups first, then
-/// the next. With [`crate::run::plan::RunCount::Adaptive`] it goes up to the maximum; the runner leaves out series that are precise
-/// enough.
+/// Rounds and random: the warm-ups of all programs, interleaved, then the counted rounds, each of which holds every
+/// program once; a random round's order depends only on the seed and its number. Sequential: all of the first program,
+/// warm-ups first, then the next. With [`crate::run::plan::RunCount::Adaptive`] it goes up to the maximum; the runner
+/// leaves out series that are precise enough.
 pub fn schedule(plan: &Plan) -> impl Iterator<Item = Slot> + use<> {
     let programs = u32::try_from(plan.programs.len()).unwrap_or(u32::MAX);
     let (order, seed, warmup, runs) = (plan.order, plan.seed, plan.warmup, plan.max_runs());

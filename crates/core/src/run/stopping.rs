@@ -1,8 +1,9 @@
 //! When a series has enough samples.
 //!
-//! Adaptive stopping looks at the median's interval only: stopping on the mean's half width makes its interval cover far less
-//! than it claims. Even so, the interval of a series that its own precision stopped covers a little less than 95%: measured
-//! 91 to 95%, in 1,000 series each of normal, exponential, contaminated and lognormal noise and precisions of 1 and 2%.
+//! Adaptive stopping uses only the median's interval: stopping on the mean's half width makes its interval cover far
+//! less than it claims. Even so, the interval of a series that its own precision stopped covers a little less than 95%:
+//! measured 91 to 95%, in 1,000 series each of normal, exponential, contaminated and lognormal noise and precisions of
+//! 1 and 2%.
 
 use crate::run::plan::RunCount;
 use crate::statistics::intervals::median_interval;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Fewest samples of an adaptive series, unless the user's own maximum is smaller (EMP section 4.6 finds 10 sufficient).
 pub const FLOOR: u32 = 10;
 
-/// Whether to go on with a series.
+/// Whether to continue a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -34,7 +35,7 @@ pub fn relative_half_width(values: &Values) -> Option<f64> {
 }
 
 /// Decides after `taken` counted samples, of which `values` (process times, ns, in any order) are those that succeeded. Failed
-/// samples count towards the maximum only, so that a program that always fails comes to an end.
+/// samples count towards the maximum only, so the series of a program that always fails ends.
 pub fn decide(runs: RunCount, values: &Values, taken: u32) -> Decision {
     let (precision, min, max) = match runs {
         RunCount::Fixed(n) if taken < n => return Decision::Continue,

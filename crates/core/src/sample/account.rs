@@ -68,7 +68,7 @@ pub struct Ledger {
     pub woken: Share,
     /// Who had the CPU meanwhile, as far as it was not idle; within the two above.
     pub preemptors: Vec<Preemptor>,
-    /// Asleep, by the system call ([`asleep`] tells its kind).
+    /// Asleep, by the system call ([`asleep`] gives its kind).
     pub blocked: BTreeMap<String, Share>,
 }
 
@@ -93,7 +93,7 @@ impl Ledger {
         self.preempted.time + self.woken.time
     }
 
-    /// Runnable without a CPU, and nobody in particular had it.
+    /// Runnable without a CPU, while no known task had it.
     pub fn unnamed_wait(&self) -> Nanos {
         self.waited() - self.preemptors.iter().map(|p| p.share.time).sum()
     }
@@ -124,7 +124,7 @@ pub struct Account {
     pub others: Ledger,
     /// The kernel charges interrupts to the task that they interrupt (no CONFIG_IRQ_TIME_ACCOUNTING).
     pub interrupts_charged: bool,
-    /// The kernel charges stolen time to the task that had the CPU (no CONFIG_PARAVIRT_TIME_ACCOUNTING).
+    /// The kernel charges steal time to the task that had the CPU (no CONFIG_PARAVIRT_TIME_ACCOUNTING).
     pub stolen_charged: bool,
     /// Events that could not be kept; beyond 0 the account is not complete.
     pub lost: u64,
@@ -133,13 +133,13 @@ pub struct Account {
 }
 
 impl Account {
-    /// Why the account says less than the truth, if it does.
+    /// Why the account is incomplete, if it is.
     pub fn incomplete(&self) -> Option<Absent> {
-        let lost = || Absent::Lost(format!("{} events of the tracing, which could not be kept", self.lost));
+        let lost = || Absent::Lost(format!("{} trace events", self.lost));
         (self.lost > 0).then(lost)
     }
 
-    /// Time on CPUs of all tasks as traced, without what the scheduler leaves out of its own account.
+    /// Time on CPUs of all tasks as traced, without what the scheduler does not count.
     pub fn traced_runtime(&self) -> Nanos {
         let part = |l: &Ledger| {
             let stolen = if self.stolen_charged { Nanos::ZERO } else { l.stolen() };
@@ -149,8 +149,8 @@ impl Account {
         [&self.outside, &self.main, &self.others].into_iter().map(part).sum()
     }
 
-    /// What of the tree's process time was not the program's own: interrupts and stolen time, as far as `source`
-    /// contains them.
+    /// The part of the tree's process time that was not the program's own: interrupts and steal time, as far as
+    /// `source` contains them.
     pub fn charged(&self, source: PtSource) -> Nanos {
         // The task-clock runs on through everything.
         let all = source == PtSource::TaskClock;

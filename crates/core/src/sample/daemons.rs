@@ -20,7 +20,6 @@ pub enum TaskKind {
 /// A task other than the program that used CPU time inside a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Daemon {
-    /// Process id.
     pub pid: i32,
     /// Start time since boot; with `pid` it identifies the process.
     pub start: Nanos,
@@ -48,10 +47,10 @@ pub struct Daemons {
     pub list: Vec<Daemon>,
     /// `None` if every task that ran is in the list; otherwise what may be missing, and why.
     pub incomplete: Option<Absent>,
-    /// Number of processes in the image after the sample.
+    /// Number of processes in the snapshot after the sample.
     pub processes: u32,
-    /// Time that the image before took.
+    /// Time that the snapshot before took.
     pub image_before: Nanos,
-    /// Time that the image after took.
+    /// Time that the snapshot after took.
     pub image_after: Nanos,
 }

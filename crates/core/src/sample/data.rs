@@ -24,9 +24,8 @@ pub struct Stamp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Fills the caches; recorded, not counted (EMP section 4: the first measurement is thrown out).
+    /// Fills the caches; recorded, not counted (EMP section 4: the first measurement is discarded).
     Warmup,
-    /// Counts.
     Counted,
 }
 
@@ -39,7 +38,6 @@ pub enum Outcome {
         /// Exit status, 0 to 255.
         code: i32,
     },
-    /// By a signal.
     Signaled {
         /// Number of the signal.
         signal: i32,
@@ -49,7 +47,7 @@ pub enum Outcome {
         /// The limit.
         limit: Nanos,
     },
-    /// It stopped (SIGSTOP, SIGTTIN, …) and nobody continued it; tare ended it.
+    /// It stopped (SIGSTOP, SIGTTIN, …) and no process continued it; tare killed it.
     Stopped {
         /// Number of the signal that stopped it.
         signal: i32,
@@ -74,7 +72,7 @@ impl Outcome {
         matches!(self, Outcome::Exited { code: 0 })
     }
 
-    /// The status as a shell gives it: 128 + n for signal n; `None` if it never ran to an end of its own.
+    /// The status as a shell gives it: 128 + n for signal n; `None` if it never ended by itself.
     pub fn shell_code(&self) -> Option<i32> {
         match self {
             Outcome::Exited { code } => Some(*code),
@@ -90,7 +88,7 @@ impl std::fmt::Display for Outcome {
             Outcome::Exited { code: 0 } => write!(f, "ok"),
             Outcome::Exited { code } => write!(f, "exit status {code}"),
             Outcome::Signaled { signal } => write!(f, "killed by signal {signal}"),
-            Outcome::TimedOut { limit } => write!(f, "ended after the time limit of {} s", limit.secs()),
+            Outcome::TimedOut { limit } => write!(f, "killed after the time limit of {} s", limit.secs()),
             Outcome::Stopped { signal } => write!(f, "stopped by signal {signal} and not continued"),
             Outcome::NotStarted { error } => write!(f, "could not be started: {error}"),
             Outcome::HookFailed { error } => write!(f, "{error}"),
@@ -117,7 +115,6 @@ pub struct Usage {
 /// A process of the program's tree that was alive when the program had ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivor {
-    /// Process id.
     pub pid: i32,
     /// Command name.
     pub name: Name,
@@ -207,7 +204,7 @@ impl Sample {
 }
 
 impl Sample {
-    /// Net time: PT less what the kernel charged to the program though it was not the program's.
+    /// Net time: PT minus interrupt, softirq and steal time charged to the program.
     pub fn net_time(&self) -> Result<Nanos, Absent> {
         let pt = self.process_time()?;
         let account = self.account.as_result().map_err(Clone::clone)?;

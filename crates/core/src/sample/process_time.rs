@@ -11,7 +11,7 @@ pub enum PtSource {
     /// `cpu.stat` of a cgroup v2 leaf that holds the whole tree.
     Cgroup,
     /// perf software event task-clock, inherited by the tree, enabled on exec. It reads the CPU's clock while a task has
-    /// the CPU, so that it contains stolen time, which the scheduler's own account leaves out where the kernel was
+    /// the CPU, so it contains steal time, which the scheduler's account excludes where the kernel was
     /// built with CONFIG_PARAVIRT_TIME_ACCOUNTING (`update_rq_clock_task`, kernel/sched/core.c).
     TaskClock,
     /// Exit records of the tree's processes, by eBPF or taskstats.
@@ -36,15 +36,16 @@ impl PtSource {
         match self {
             PtSource::Cgroup => None,
             PtSource::TaskClock => Some(
-                "the time before exec, and programs that change privilege (setuid), which the kernel stops counting; \
-                 it runs on while a hypervisor has the CPU",
+                "the time before exec, and programs that change privilege (setuid), for which the kernel stops \
+                 counting; it includes steal time",
             ),
             PtSource::ExitRecords => {
                 Some("up to one timer tick per thread that ended before its process (per process, without eBPF)")
             }
-            PtSource::Wait4 => {
-                Some("descendants that nobody waited for and that outlived the program or whose parent ignores SIGCHLD")
-            }
+            PtSource::Wait4 => Some(
+                "descendants that no process waited for: those that outlived the program, or whose parent ignores \
+                      SIGCHLD",
+            ),
         }
     }
 }

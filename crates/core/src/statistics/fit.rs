@@ -1,5 +1,5 @@
-//! What a computation of r repetitions should take: the least-squares line T(r) = m r + b of short, undisturbed ones
-//! (CS:APP section 9.4.3), which serves as the truth for the longer ones.
+//! Expected time of a computation of r repetitions: the least-squares line T(r) = m r + b of short, undisturbed ones
+//! (CS:APP section 9.4.3), which is the reference for the longer ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,12 +15,12 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The time of so many repetitions.
+    /// The time of `r` repetitions.
     pub fn at(&self, r: f64) -> f64 {
         self.slope * r + self.intercept
     }
 
-    /// The error of a measurement of so many repetitions, as a share of what the line says.
+    /// The error of a measurement of `r` repetitions, as a share of the line's value.
     pub fn error(&self, r: f64, measured: f64) -> f64 {
         (measured - self.at(r)) / self.at(r)
     }

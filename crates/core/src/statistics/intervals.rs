@@ -119,7 +119,7 @@ fn trimmed(shifted: &[f64], s: f64) -> f64 {
 /// `s`, and its mean is taken. (Beyond 25,000 values there are fewer resamples, 200 at least, so that the work stays bounded.)
 /// The interval lies between the percentiles of these means, expanded for small samples (Hesterberg, 2015: at the normal
 /// probability of √(n/(n-1))·t instead of 2.5%), and reaches to the protocol's mean itself where that lies outside. The same
-/// `seed` and `item` (which tells the intervals of a run apart) give the same interval.
+/// `seed` and `item` (which distinguishes the intervals of a run) give the same interval.
 ///
 /// What it encloses is the expected value of the protocol's mean for this number of samples, which for skewed times lies below
 /// their plain mean. Coverage measured with s = 2, in 2,000 series each of normal, exponential, 5% contaminated and lognormal

@@ -44,10 +44,7 @@ pub enum Periodicity {
         period: Nanos,
     },
     /// No period is known.
-    Unknown {
-        /// Why.
-        why: NoPeriod,
-    },
+    Unknown { why: NoPeriod },
 }
 
 /// Why no period is known.

@@ -73,7 +73,6 @@ impl Values {
 pub struct Summary {
     /// How many values.
     pub n: usize,
-    /// Mean.
     pub mean: f64,
     /// Median; of an even number of values, the middle of the two in the middle.
     pub median: f64,

@@ -3,8 +3,9 @@
 //! Clock speed, temperature and neighbours move the times of many successive samples together, daemons those of single ones. The
 //! trend at a sample is a line through its neighbours, without the sample itself, weighted by nearness (tricube) and by how well
 //! they fit (bisquare), so that disturbed neighbours do not count (Cleveland, JASA 1979). How many neighbours are taken is
-//! decided by the data: the window that foretells the left-out samples best, by median absolute error, the widest among equals.
-//! On a steady machine that is one line through all samples, which adds next to no error of its own.
+//! decided by the data: the window that predicts the omitted samples best, by median absolute error, the widest among
+//! equals.
+//! On a steady machine that is one line through all samples, which adds a negligible error.
 
 use crate::statistics::series::median_of;
 
@@ -14,7 +15,7 @@ const HALF_WIDTHS: [usize; 7] = [4, 8, 16, 32, 64, 128, 256];
 const START: usize = 8;
 /// Rounds of weighting by fit; more change nothing that matters.
 const ROUNDS: usize = 3;
-/// By how much a narrower window must foretell better than a wider one, so that chance does not choose it.
+/// By how much a narrower window must predict better than a wider one, so that it is not chosen by chance.
 const BETTER: f64 = 0.97;
 
 /// The trend of a series.

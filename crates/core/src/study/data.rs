@@ -5,7 +5,6 @@ use crate::kbest::timing::Timing;
 use crate::statistics::fit::Fit;
 use serde::{Deserialize, Serialize};
 
-/// Which study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Study {
@@ -27,18 +26,18 @@ pub enum Preset {
     Paper,
 }
 
-/// One thing to measure. The order of cells mixes what is compared, so that a drift of the machine meets all of it.
+/// One thing to measure. The order of cells mixes what is compared, so that a drift of the machine affects all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cell", rename_all = "snake_case")]
 pub enum Cell {
-    /// K-best of a computation of about so many ns.
+    /// K-best of a computation of about this many ns.
     Kbest {
         /// Active processes on the CPU, the measured one included.
         load: u32,
         /// Wanted length, ns.
         length: f64,
     },
-    /// CPU time of a computation of about so many ns, counted in several ways.
+    /// CPU time of a computation of about this many ns, counted in several ways.
     Interval {
         /// As above.
         load: u32,
@@ -96,10 +95,7 @@ pub enum Seen {
         cpu: u64,
     },
     /// Of [`Cell::Procedure`]: time of each execution, ns.
-    Procedure {
-        /// Elapsed.
-        elapsed: Vec<f64>,
-    },
+    Procedure { elapsed: Vec<f64> },
     /// Of [`Cell::Equal`]: ns of procA(b1), procA(b2), procA(b3), procA(b1), procB(b1), procB(b2), for each sequence.
     Equal {
         /// Sequences of six.
@@ -130,7 +126,7 @@ pub const LOADS: [u32; 4] = [1, 2, 4, 11];
 pub const M: u32 = 30;
 /// As above.
 pub const PATIENT: u32 = 200;
-/// Largest K that is looked at.
+/// Largest K that is examined.
 pub const MOST_K: u32 = 5;
 
 impl Study {

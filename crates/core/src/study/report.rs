@@ -31,7 +31,7 @@ pub struct Errors {
     pub trials: Option<f64>,
 }
 
-/// How the trials are looked at.
+/// How the trials are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Look {
     /// Trials of this clock.
@@ -243,7 +243,6 @@ pub fn executions(parts: &[Part]) -> Vec<Executions> {
 /// Figure 9.13: medians and ranges of the six calls, and what they are made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EqualCalls {
-    /// Sequences.
     pub sequences: u32,
     /// Median, smallest and largest of each call, ns.
     pub calls: [(f64, f64, f64); 6],
@@ -296,7 +295,7 @@ pub fn equal_calls(parts: &[Part]) -> Option<EqualCalls> {
 pub struct StudyReport {
     /// Cells that were measured.
     pub measured: usize,
-    /// What the expected times rest on; `None` without any line.
+    /// What the expected times are based on; `None` without any line.
     pub line_error: Option<LineError>,
     /// What was found.
     pub results: Results,
@@ -327,7 +326,7 @@ pub enum Results {
     },
 }
 
-/// Errors of the same trials, looked at in several ways; K = 3 but for `by_k`.
+/// Errors of the same trials, evaluated in several ways; K = 3 except in `by_k`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KbestResults {
     /// As the book's library: M trials at most, not compensated, nothing refused.
@@ -455,7 +454,7 @@ mod tests {
     #[test]
     fn k_decides_how_many_trials_are_used() {
         let parts = [part(1, &[5_500_000, 5_010_000, 5_010_001, 5_010_002], 5_000_000)];
-        // It took longer than its CPU time, which one trial alone tells.
+        // It took longer than its CPU time, which one trial alone shows.
         assert_eq!(kbest_errors(&parts, look(1))[0].refused, 1);
         let one = &kbest_errors(&parts, Look { as_the_book: true, ..look(1) })[0];
         assert!((one.median.unwrap() - 0.1).abs() < 1e-9 && one.trials == Some(1.0) && one.converged == 1);
@@ -465,7 +464,7 @@ mod tests {
         assert_eq!((five.converged, five.trials), (0, Some(4.0)));
         let few = &kbest_errors(&parts, Look { most: 2, as_the_book: true, ..look(2) })[0];
         assert_eq!((few.trials, few.converged), (Some(2.0), 0));
-        // One interrupt in 5 ms for certain: 10 µs less.
+        // Certainly one interrupt in 5 ms: 10 µs less.
         let less = &kbest_errors(&parts, Look { compensated: true, ..look(3) })[0];
         assert!(less.median.unwrap().abs() < 1e-9);
         assert!(kbest_errors(&parts, Look { clock: Kind::ThreadCpu, ..look(3) }).is_empty());

@@ -32,10 +32,10 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadTrace {
     /// The counter's rate.
-    #[error("the counter's rate is {0} Hz, expected a finite number over 0")]
+    #[error("the counter's rate is {0} Hz, expected a finite number greater than 0")]
     Rate(f64),
     /// Overlapping, or not in the order of time.
-    #[error("inactive period {0} begins before the one before it ended, or ends after the trace")]
+    #[error("inactive period {0} begins before the previous one ended, or ends after the trace")]
     Order(usize),
 }
 
@@ -79,8 +79,8 @@ impl Trace {
         starts.zip(ends).enumerate().filter(move |(i, (from, to))| *i < last || to > from).map(|(_, (a, b))| (a, b - a))
     }
 
-    /// What each gap was, as far as period and length tell. A gap of a tick's period and more, or of what remains of one, is
-    /// another process's; the tick that ended its time began it.
+    /// What each gap was, as far as period and length show it. A gap of a tick's period and more, or of the rest of
+    /// one, is another process's; the tick that ended the time slice started it.
     pub fn causes(&self, summary: &Summary) -> Vec<Cause> {
         let mut causes = vec![Cause::Unknown; self.gaps.len()];
         let Some(tick) = &summary.tick else { return causes };
@@ -95,7 +95,7 @@ impl Trace {
         causes
     }
 
-    /// What the trace comes to.
+    /// Summary of the trace.
     pub fn summary(&self) -> Summary {
         let inactive: u64 = self.gaps.iter().map(|g| g.duration).sum();
         let share = |part: u64| if self.length == 0 { None } else { Some(part as f64 / self.length as f64) };
@@ -116,11 +116,11 @@ pub enum Cause {
     Tick,
     /// Another process had the CPU.
     Switch,
-    /// Another interrupt, a daemon, the hypervisor: the trace alone does not tell.
+    /// Another interrupt, a daemon, the hypervisor: the trace alone does not show which.
     Unknown,
 }
 
-/// What a trace comes to.
+/// Summary of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Share of the time that was active; `None` for a trace of no length.
@@ -138,11 +138,11 @@ pub struct Summary {
 pub struct Tick {
     /// Its rate, as kernels are built: 100, 250, 300 or 1000 a second.
     pub hz: u32,
-    /// Its period by the counter, in cycles; where the counter's rate is not exactly known, this tells it.
+    /// Its period by the counter, in cycles; where the counter's rate is not exactly known, this shows it.
     pub period: f64,
     /// Positions in the trace of the gaps that begin with a tick.
     pub gaps: Vec<usize>,
-    /// Ticks that fell into a time when the program ran; each should have begun a gap.
+    /// Ticks that fell into a time when the program ran; each should have started a gap.
     pub expected: u32,
     /// Shortest of the gaps that are no longer than a tenth of a period, in cycles: what one tick costs at least.
     pub min_cost: Option<u64>,
@@ -160,7 +160,7 @@ const LATE: f64 = 0.03;
 const WRONG: f64 = 0.01;
 /// Share of the expected ticks that must be there.
 const SEEN: f64 = 0.8;
-/// Share of a tick's period from which a gap is another process's: no interrupt takes so long.
+/// Share of a tick's period from which a gap is another process's: no interrupt takes this long.
 const SWITCH: f64 = 0.5;
 /// Most ticks that are followed: those of a day.
 const MOST: f64 = 1e8;
@@ -171,7 +171,8 @@ const PROVEN: u32 = 3;
 const MOST_OF: f64 = 0.75;
 
 /// Looks for the tick: the highest rate whose ticks are nearly all there, each as the beginning of a gap. Short gaps (the hypervisor,
-/// the loop's own) may be so many that by chance some begin near every tick; so it is looked for among the longer ones first.
+/// the loop's own) may be so many that by chance some begin near every tick; so it is searched among the longer ones
+/// first.
 fn tick(trace: &Trace) -> Option<Tick> {
     RATES.into_iter().find_map(|hz| {
         FLOORS.into_iter().find_map(|floor| {
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!(t.active().nth(1), Some((4001533, 0)));
     }
 
-    /// Homework problem 9.9: which periods the timer began, what it costs at least, and the true clock rate.
+    /// Homework problem 9.9: which periods the timer started, its minimum cost, and the true clock rate.
     #[test]
     fn homework_9_9() {
         let tick = trace(&FIGURE_9_3, 0).summary().tick.unwrap();
@@ -433,7 +434,7 @@ mod tests {
     fn no_tick_is_invented() {
         for seed in 0..20 {
             let mut t = made(250, seed, 300, None);
-            // What is left without the ticks came at random.
+            // The gaps other than the ticks came at random.
             t.gaps.retain(|g| g.duration == 3000);
             assert_eq!(t.summary().tick, None, "seed {seed}");
         }

@@ -1,5 +1,5 @@
-//! What the inactive periods of an activity trace were, by the kernel's own record of that time (CS:APP 9.1.2, which could
-//! only tell by period and length).
+//! What the inactive periods of an activity trace were, by the recorded kernel events of that time (CS:APP 9.1.2 had
+//! only period and length).
 //!
 //! The trace is in cycles of the counter, the record in CLOCK_MONOTONIC; readings of both at the same moments, before,
 //! after and during the trace, map one to the other, linearly between neighbours.
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// The pairs do not map one clock to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the counter and CLOCK_MONOTONIC were not read together at two moments at least, one after the other")]
+#[error("the counter and CLOCK_MONOTONIC were not read together at least twice, at different times")]
 pub struct BadPairs;
 
 /// From CLOCK_MONOTONIC to cycles of the trace.
@@ -64,9 +64,9 @@ pub struct Recording {
     pub until: Nanos,
     /// Records that were lost.
     pub lost: u64,
-    /// Switches that the kernel did not tell of, and that were found later.
+    /// Switches that the kernel did not report, and that were found later.
     pub late: u64,
-    /// Interrupts that the kernel does not tell of.
+    /// Interrupts that the kernel does not report.
     pub missing: Vec<String>,
     /// The thread that made the trace.
     pub own: i32,
@@ -83,15 +83,9 @@ pub enum Reason {
     /// The local timer's interrupt, and what came at once after it.
     Timer,
     /// Another interrupt.
-    Interrupt {
-        /// Its name.
-        name: String,
-    },
+    Interrupt { name: String },
     /// A softirq, without an interrupt before it.
-    Softirq {
-        /// Its name.
-        name: String,
-    },
+    Softirq { name: String },
     /// Another task had the CPU.
     Preempted {
         /// The task's family (`kworker`), in the escaped text form of a name.
@@ -138,14 +132,12 @@ pub struct Share {
 /// An event of the kernel's, in cycles from the beginning of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceEvent {
-    /// What.
     #[serde(flatten)]
     pub what: What,
     /// Its beginning.
     pub start: i64,
-    /// Its end.
     pub end: i64,
-    /// Without what came over it.
+    /// Self time, excluding nested interruptions.
     pub own: u64,
     /// Both ends were reported.
     pub complete: bool,
@@ -164,13 +156,14 @@ pub struct Explained {
     pub outside: u32,
     /// Records that were lost, at the end.
     pub lost: u64,
-    /// Switches that the kernel did not tell of, and that were found by what came after.
+    /// Switches that the kernel did not report, and that were found by later events.
     pub late: u64,
-    /// Switches away from the thread that the kernel counted and did not tell of. Periods without an event may be theirs.
+    /// Switches away from the thread that the kernel counted but did not report. Periods without an event may be
+    /// theirs.
     pub unreported: Option<u64>,
     /// Page faults of the thread, which are no event here. Periods without an event may be theirs.
     pub faults: Option<u64>,
-    /// Interrupts that this kernel does not tell of.
+    /// Interrupts that this kernel does not report.
     pub missing: Vec<String>,
     /// The tick by the timer's interrupts, if they are regular.
     pub tick: Option<Tick>,
@@ -189,7 +182,7 @@ impl Explained {
     }
 }
 
-/// So many times as long as usual may be the time around what the kernel tells, before it is the hypervisor's.
+/// The time around the reported events may be this many times as long as usual before it counts as the hypervisor's.
 const UNUSUAL: f64 = 10.0;
 
 /// Says what each inactive period was.
@@ -341,8 +334,8 @@ fn meet(gap: &Gap, members: &[usize], events: &[TraceEvent]) -> GapContents {
     }
 }
 
-/// A gap most of which the kernel tells nothing of, and far more than usual, was the hypervisor's: what it met there had
-/// waited for its end. What is usual is the way into the kernel and back, which a hypervisor makes longer.
+/// A gap most of which the kernel does not report, and far more than usual, was the hypervisor's: the events in it had
+/// waited for its end. Usual is the entry and exit overhead, which a hypervisor makes longer.
 fn find_unusual(gaps: &[Gap], met: &mut [GapContents]) {
     let beyond = |(gap, met): (&Gap, &GapContents)| gap.duration.saturating_sub(met.reported) as f64;
     let reported = |met: &GapContents| !matches!(met.reason, Reason::NoEvent | Reason::Unknown) && met.complete;
@@ -403,7 +396,7 @@ fn tick_of(
     let starts: Vec<u64> = timers.map(|e| e.start.unsigned_abs()).collect();
     let tick = timer_tick(trace.hz(), trace.length(), &starts, &unseen)?;
     let ticks: Vec<u64> = tick.gaps.iter().filter_map(|i| starts.get(*i).copied()).collect();
-    // A gap begins with a tick if that is the first thing that it meets.
+    // A gap begins with a tick if that is its first event.
     let begins = |i: &usize| {
         let first = members.get(*i).and_then(|m| m.iter().find_map(|n| events.get(*n)));
         first.is_some_and(|e| e.what == What::Timer && ticks.binary_search(&e.start.max(0).unsigned_abs()).is_ok())
@@ -544,7 +537,7 @@ mod tests {
         let all = reasons(&e);
         assert!(all[..8].iter().all(|r| **r == Reason::Timer), "{all:?}");
         assert_eq!(*all[8], Reason::NoEvent);
-        assert_eq!((e.gaps[8].timers, e.gaps[8].reported), (1, 4_000), "and what it met is kept");
+        assert_eq!((e.gaps[8].timers, e.gaps[8].reported), (1, 4_000), "and its contents are kept");
     }
 
     /// The kernel leaves the switch back out: the task is found gone at the next interrupt only.
@@ -572,7 +565,8 @@ mod tests {
         assert_eq!(reasons(&explain(&t, &r, &pairs()).unwrap()), [&Reason::Unknown, &Reason::Unknown]);
     }
 
-    /// Nearly all of the time is another's, so that the gaps show a tick now and then; the kernel tells of each.
+    /// Nearly all of the time belongs to another process, so the gaps show a tick now and then; the kernel reports
+    /// each.
     #[test]
     fn a_mostly_preempted_trace_has_its_tick() {
         let period = 8_000_000; // 4 ms
@@ -600,7 +594,7 @@ mod tests {
     #[test]
     fn clocks_are_mapped_between_neighbours() {
         let pair = |cycles: f64, ns: i64, within: i64| Pair { cycles, clock: Nanos(ns), within: Nanos(within) };
-        // One that was interrupted is left out, unless it is at an end.
+        // A pair that was interrupted is omitted, unless it is the first or last.
         let map = ClockMap::new(&[
             pair(0.0, 100, 30),
             pair(200.0, 200, 40),

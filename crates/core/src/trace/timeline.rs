@@ -1,6 +1,7 @@
 //! What the kernel did on a CPU, in the order of time: interrupts, softirqs and tasks by name, with beginning and end.
 //!
-//! The kernel tells where each begins and ends ([`Edge`]); [`pair`] makes [`Event`]s of them. Times are CLOCK_MONOTONIC.
+//! The kernel reports where each begins and ends ([`Edge`]); [`pair`] makes [`Event`]s of them. Times are
+//! CLOCK_MONOTONIC.
 
 use crate::base::name::Name;
 use crate::base::units::Nanos;
@@ -23,7 +24,6 @@ pub enum What {
         /// `TIMER`, `NET_RX`.
         name: String,
     },
-    /// A task.
     Task(Task),
     /// Nobody: the CPU's idle task.
     Idle,
@@ -54,13 +54,12 @@ pub struct Task {
 pub enum Edge {
     /// An interrupt or a softirq begins.
     Begin(What),
-    /// It ends.
     End(What),
-    /// A task, or nobody, gets the CPU.
+    /// A task gets the CPU, or it becomes idle.
     Switch {
         /// Which.
         to: What,
-        /// It got the CPU some time before, and the kernel did not tell of it.
+        /// It got the CPU some time before, and the kernel did not report it.
         late: bool,
     },
 }
@@ -68,14 +67,13 @@ pub enum Edge {
 /// Something that had the CPU from one moment to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// What.
     #[serde(flatten)]
     pub what: What,
     /// When it began.
     pub start: Nanos,
-    /// When it ended; what had begun within it has ended, too.
+    /// When it ended; what had started within it has ended, too.
     pub end: Nanos,
-    /// From beginning to end, less what came over it: of a softirq the interrupts, of a task both.
+    /// Self time: from beginning to end, excluding nested interruptions (of a softirq the interrupts, of a task both).
     pub own: Nanos,
     /// Both ends were reported. If not, it began earlier or ended later than is said: the recording began or ended within
     /// it, or the kernel left a switch out.
@@ -93,7 +91,7 @@ pub struct Stolen {
     pub time: Nanos,
 }
 
-/// One that has begun.
+/// An event that has started.
 struct Open {
     what: What,
     start: Nanos,
@@ -119,7 +117,7 @@ impl Open {
     }
 }
 
-/// What has begun and not ended: a task below, interrupts and softirqs above it, the innermost last.
+/// What has started and not ended: a task below, interrupts and softirqs above it, the innermost last.
 #[derive(Default)]
 struct Stack {
     task: Option<Open>,
@@ -128,7 +126,7 @@ struct Stack {
 }
 
 impl Stack {
-    /// Ends the innermost; what it took is none of what is around it.
+    /// Ends the innermost; its time is not part of the event around it.
     fn end_innermost(&mut self, at: Nanos, complete: bool) {
         let Some(open) = self.over.pop() else { return };
         let whole = at - open.start;
@@ -153,7 +151,7 @@ impl Stack {
                 }
             }
             Edge::Switch { to, late } => {
-                // A late one is found inside of what came over the task. A switch else is never within an interrupt.
+                // A late one is found within an interruption of the task. Other switches are never within an interrupt.
                 if !late {
                     while !self.over.is_empty() {
                         self.end_innermost(at, false);
@@ -271,7 +269,7 @@ mod tests {
         );
     }
 
-    /// The record of an interrupt that came over the making of another one stands before it.
+    /// The record of an interrupt that nested in the making of another record stands before it.
     #[test]
     fn records_out_of_order_are_put_in_order() {
         let edges =

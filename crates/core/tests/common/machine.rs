@@ -38,7 +38,7 @@ pub enum Comes {
     Clock { every: f64, jitter: f64 },
     /// Sleeps about as long after each execution, so that it loses its phase.
     Sleeps { every: f64, jitter: f64 },
-    /// At any time, so often per sample.
+    /// At any time, `rate` times per sample.
     Random { rate: f64 },
     /// In this share of the samples, once.
     Share(f64),
@@ -63,7 +63,7 @@ pub enum Drift {
     Walk(f64),
     /// A ramp from the first to the last sample.
     Ramp(f64),
-    /// A wave (the day's temperature) of this height over so many samples.
+    /// A wave (the day's temperature) of this height over this number of samples.
     Wave(f64, f64),
     /// A step in the middle.
     Step(f64),

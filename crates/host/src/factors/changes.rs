@@ -6,7 +6,7 @@ use tarebench_core::machine::data::Factor;
 use tarebench_core::run::notes::FactorChange;
 
 /// What changed from one reading of the factors to a later one, a sentence each, in the table's order: a governor, a
-/// throttle count, swapping, a step of the clock, stolen time. Factors without a value in both are left out.
+/// throttle count, swapping, a step of the clock, steal time. Factors without a value in both are omitted.
 pub fn changes(before: &[Factor], after: &[Factor]) -> Vec<FactorChange> {
     let pair = |a: &Factor| {
         let b = before.iter().find(|b| b.name == a.name)?;
@@ -84,7 +84,7 @@ mod tests {
             "throttling: 2 more times slowed down for heat",
             "swap: 2 pages were swapped",
             "clock-step: the clock was stepped by +0.500 s",
-            "steal: 1 ms of CPU time were stolen by the host",
+            "steal: 1 ms of CPU time were stolen by the hypervisor",
             "daemons: none before, cron after",
         ];
         let found = changes(&before, &after);
@@ -97,7 +97,7 @@ mod tests {
         let odd = [factor("throttling", "x"), factor("swap", "7")];
         let later = [factor("throttling", "9"), Factor::new(0, "swap", Standing::Held, "")];
         assert!(changes(&odd, &later).is_empty());
-        // A slew that two readings cannot tell from their own distance.
+        // A slew that two readings cannot distinguish from the time between them.
         assert!(changes(&[factor("clock-step", "5")], &[factor("clock-step", "900000")]).is_empty());
     }
 }

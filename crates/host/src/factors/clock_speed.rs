@@ -21,8 +21,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 3,
         optional: false,
         wanted: "off",
-        reason: "Turbo and boost raise the clock speed as temperature and the other cores allow: the same work takes \
-                 another time. Without it the paper's spread fell by 19 to 35%.",
+        reason: "Turbo and boost raise the clock speed as temperature and the other cores allow: the time of the same \
+                 work varies. Without it the paper's spread fell by 19 to 35%.",
         source: "EMP 4.3; kernel doc. admin-guide/pm/{intel_pstate,cpufreq,amd-pstate}.rst",
         privilege: Privilege::Root,
         reader: turbo,
@@ -35,7 +35,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: false,
         wanted: "performance, on all CPUs",
-        reason: "Where the CPU chooses its speed itself, this sets how readily it slows down.",
+        reason: "If the CPU chooses its speed itself, this sets how early it slows down.",
         source: "kernel doc. admin-guide/pm/intel_pstate.rst, amd-pstate.rst",
         privilege: Privilege::Root,
         reader: energy,
@@ -47,8 +47,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         group: Group::ClockSpeed,
         step: 3,
         optional: false,
-        wanted: "performance on all CPUs, or least = greatest frequency",
-        reason: "Other governors follow the load, so that a program begins slow and gets faster (SpeedStep).",
+        wanted: "performance on all CPUs, or minimum = maximum frequency",
+        reason: "Other governors follow the load, so a program starts slowly and becomes faster (SpeedStep).",
         source: "EMP 4.3; kernel doc. admin-guide/pm/cpufreq.rst",
         privilege: Privilege::Root,
         reader: governor,
@@ -60,8 +60,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         group: Group::ClockSpeed,
         step: 0,
         optional: false,
-        wanted: "least frequency = greatest without turbo, or governor performance",
-        reason: "Leaves nothing to choose, whatever governor or CPU chooses.",
+        wanted: "minimum frequency = maximum without turbo, or governor performance",
+        reason: "Fixes the frequency, whatever the governor or the CPU prefers.",
         source: "EMP 4.3, appendix A.2.4; pyperf system tune",
         privilege: Privilege::Root,
         reader: frequency,
@@ -73,9 +73,9 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         group: Group::ClockSpeed,
         step: 0,
         optional: true,
-        wanted: "none enabled that takes over 10 µs to leave, or /dev/cpu_dma_latency held at 10 µs or less",
-        reason: "A CPU that was deep asleep starts late and with cold caches. Matters for short programs and for those \
-                 that wait; costs heat, hence maybe turbo.",
+        wanted: "no enabled state takes more than 10 µs to leave, or /dev/cpu_dma_latency held at 10 µs or less",
+        reason: "A CPU in a deep idle state starts late and with cold caches. Matters for short programs and for those \
+                 that wait. Costs heat, which may reduce turbo.",
         source: "kernel doc. admin-guide/pm/cpuidle.rst; cyclictest does it",
         privilege: Privilege::Root,
         reader: idle_states,
@@ -88,7 +88,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: false,
         wanted: "no CPU was slowed down for heat since boot",
-        reason: "A CPU that is too hot is slowed down, whatever else is set.",
+        reason: "A CPU that is too hot is slowed down, regardless of all other settings.",
         source: "kernel doc. ABI/testing/sysfs-devices-system-cpu (thermal_throttle); BenchExec compares the counts",
         privilege: Privilege::None,
         reader: throttling,
@@ -100,7 +100,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         group: Group::ClockSpeed,
         step: 0,
         optional: false,
-        wanted: "a portable machine is plugged in",
+        wanted: "a portable machine runs on mains power",
         reason: "On battery, firmware and daemons limit the clock speed.",
         source: "kernel doc. ABI/testing/sysfs-class-power",
         privilege: Privilege::None,
@@ -209,7 +209,7 @@ fn turbo_by_cppc(m: &Machine) -> Found {
     let perf = |name: &str| m.number(&format!("{CPU}/cpu{cpu}/acpi_cppc/{name}"));
     match (perf("highest_perf"), perf("nominal_perf")) {
         (Ok(highest), Ok(nominal)) if highest <= nominal => {
-            Ok(Finding::held("there is none: ACPI names no speed above the nominal one").value("off"))
+            Ok(Finding::held("none: ACPI lists no speed above the nominal one").value("off"))
         }
         _ => {
             let driver = by_value(m, "scaling_driver").map(|d| listed(&d)).unwrap_or_else(|_| "the driver".to_owned());
@@ -247,7 +247,7 @@ fn set_energy(m: &Machine) -> Vec<Setting> {
     files.filter_map(|(_, f)| m.file_setting("energy-preference", f, "performance")).collect()
 }
 
-/// A policy's least frequency and the greatest that it has without turbo, in kHz.
+/// A policy's minimum frequency and its maximum without turbo, in kHz.
 struct Span {
     cpu: u32,
     least: i64,
@@ -256,7 +256,7 @@ struct Span {
     sure: bool,
 }
 
-/// The greatest frequency without turbo, as far as the driver tells.
+/// The maximum frequency without turbo, as far as the driver reports it.
 fn nominal(m: &Machine, folder: &str, cpu: u32) -> Option<i64> {
     let listed = || {
         let all = m.text(&format!("{folder}/scaling_available_frequencies")).ok()?;
@@ -314,15 +314,17 @@ fn frequency(m: &Machine) -> Found {
             format!("{} to {} MHz", mhz(s.least), mhz(s.most))
         };
         let range = if s.sure { range } else { format!("{range}, turbo included") };
-        let held = if s.least < s.most && is_performance(m, s.cpu) { ", held up by the governor" } else { "" };
+        let held = if s.least < s.most && is_performance(m, s.cpu) { ", kept high by the governor" } else { "" };
         ranges.entry(format!("{range}{held}")).or_default().push(s.cpu);
     }
     let good = spans.iter().all(|s| s.least >= s.most || is_performance(m, s.cpu));
-    let fix = "write each policy's greatest frequency without turbo into its scaling_min_freq";
+    let fix = "write each policy's maximum frequency without turbo into its scaling_min_freq";
     Ok(Finding::when(good, listed(&ranges)).value(listed(&ranges)).fix(fix))
 }
 
-/// Only the least is raised, to the greatest without turbo: the greatest follows turbo, and could not be put back while that is still off.
+/// Only the minimum is raised, to the maximum without turbo: the maximum follows turbo, and could not be restored
+///
+/// while turbo is still off.
 fn set_frequency(m: &Machine) -> Vec<Setting> {
     let one = |s: Span| {
         let file = format!("{CPU}/cpufreq/policy{}/scaling_min_freq", s.cpu);
@@ -381,7 +383,7 @@ fn idle_states(m: &Machine) -> Found {
     }
     let list = deep.iter().map(|(n, l)| format!("{n} ({l} µs)")).collect::<Vec<_>>().join(", ");
     if deep.is_empty() {
-        return Ok(Finding::held("none enabled takes over 10 µs to leave").value(""));
+        return Ok(Finding::held("no enabled state takes more than 10 µs to leave").value(""));
     }
     let fix = format!("echo 1 | tee /{CPU}/cpu*/cpuidle/stateN/disable");
     Ok(Finding::wrong(format!("deep ones enabled: {list}")).value(list).fix(fix))
@@ -411,9 +413,9 @@ fn throttling(m: &Machine) -> Found {
     }
     if !seen {
         return Err(Absent::NotSupported(if m.is_virtual() {
-            "a virtual machine does not see its host throttle".into()
+            "a virtual machine cannot see throttling of its host".into()
         } else {
-            "this CPU or kernel counts no thermal throttling".into()
+            "this CPU or kernel does not count thermal throttling".into()
         }));
     }
     let finding = match total {
@@ -443,12 +445,14 @@ fn mains(m: &Machine) -> Found {
     }
     let plugged = supplies.iter().any(|s| ["Mains", "USB"].contains(&kind(s).as_str()) && online(s));
     if plugged {
-        return Ok(Finding::held("plugged in").value("mains"));
+        return Ok(Finding::held("on mains power").value("mains"));
     }
     let known = supplies.iter().any(|s| kind(s) == "Mains");
     let status = |s: &&String| m.text(&format!("{folder}/{s}/status")).unwrap_or_default();
     if !known && !batteries.iter().any(|b| status(b) == "Discharging") {
-        return Err(Absent::NotSupported("there is a battery, but nothing says whether it is in use".into()));
+        return Err(Absent::NotSupported(
+            "there is a battery, but the kernel does not report whether it is in use".into(),
+        ));
     }
     Ok(Finding::wrong("on battery").value("battery").fix("plug it in"))
 }

@@ -67,7 +67,7 @@ pub const NON_CRITICAL: &[&str] = &[
     "motd-news",
 ];
 
-/// The same by systemd's units. `irqbalance.service` is a factor of its own; what the machine cannot do without (NTP,
+/// The same by systemd's units. `irqbalance.service` is a separate factor; what the machine needs (NTP,
 /// dbus, udev, network, sshd, display manager, filesystems, RAID) is never among them.
 pub const NON_CRITICAL_UNITS: &[&str] = &[
     // EMP table XXVII.
@@ -128,8 +128,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 1,
         optional: false,
         wanted: "none of the known non-critical daemons runs",
-        reason: "Each runs at its own times and takes CPU time and cache from the program; the paper's protocol \
-                 begins by stopping those that the machine can do without.",
+        reason: "Each runs at unpredictable times and uses CPU time and caches that the program needs; the paper's \
+                 protocol first stops those that are not needed.",
         source: "EMP 4.1, table XXVII",
         privilege: Privilege::Root,
         reader: daemons,
@@ -142,7 +142,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: false,
         wanted: "no systemd timer is due",
-        reason: "A timer starts its job in the middle of a series: package lists, logs, indexes of files and of manuals.",
+        reason: "A timer can start its job in the middle of a series: updates of package lists, logs, and indexes of \
+                 files and manual pages.",
         source: "EMP 4.1 (crond, atd), systemd.timer(5)",
         privilege: Privilege::Root,
         reader: timers,
@@ -154,8 +155,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         group: Group::Daemons,
         step: 0,
         optional: true,
-        wanted: "no container runs beside tare",
-        reason: "Besides its own work, a container's health check starts a process every so many seconds.",
+        wanted: "no other container runs",
+        reason: "Besides its own work, a container's health check starts a process at a fixed interval.",
         source: "EMP 4.1; Dockerfile reference (HEALTHCHECK)",
         privilege: Privilege::Root,
         reader: containers,

@@ -19,9 +19,9 @@ const fn row(name: &'static str, reader: Reader, setter: Option<Setter>) -> Fact
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         optional: true,
-        wanted: "all CPUs are alike, or those measured on are",
-        reason: "On P and E cores, or big and little ones, the same program takes another time on each kind; the \
-                 scheduler moves it between them.",
+        wanted: "all CPUs are of one kind, or those measured on are",
+        reason: "On CPUs with two kinds of cores (P and E, big and little), a program takes a different time on each; \
+                 the scheduler moves it between them.",
         source: "kernel doc. ABI/testing/sysfs-devices-system-cpu (cpu_capacity); BenchExec issue 850",
         privilege: Privilege::None,
         ..row("alike-cpus", alike, None)
@@ -29,14 +29,15 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         optional: true,
         wanted: "one thread on each core",
-        reason: "Two hardware threads share a core's units and caches: whatever runs on the other slows the program.",
+        reason: "Two hardware threads share a core's units and caches: a task on the other thread slows the program.",
         source: "kernel doc. ABI/testing/sysfs-devices-system-cpu (smt); temci and BenchExec keep siblings idle",
         ..row("smt", smt, None)
     },
     FactorSpec {
         optional: true,
         wanted: "the measured CPUs are isolated (isolcpus, nohz_full, rcu_nocbs)",
-        reason: "Nothing else is put on isolated CPUs; without tick and RCU callbacks not even the kernel's own work is.",
+        reason: "The scheduler puts no other task on isolated CPUs; without tick and RCU callbacks the kernel does \
+                 little work there either.",
         source: "kernel doc. admin-guide/kernel-parameters.txt, timers/no_hz.rst; pyperf system show",
         privilege: Privilege::Reboot,
         ..row("isolated-cpus", isolated, None)
@@ -56,7 +57,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         wanted: "0",
-        reason: "Unmaps a program's pages from time to time to see who uses them: page faults that are not its own.",
+        reason: "The kernel unmaps a program's pages from time to time to see which CPU uses them, which causes page \
+                 faults.",
         source: "kernel doc. admin-guide/sysctl/kernel.rst (numa_balancing)",
         ..row("numa-balancing", numa_balancing, Some(|m| m.one_file("numa-balancing", &sysctl("numa_balancing"), 0)))
     },
@@ -68,13 +70,13 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         wanted: "0",
-        reason: "Takes a hardware counter on every CPU and interrupts it with an NMI every few seconds.",
+        reason: "Uses a hardware counter on every CPU and interrupts the CPU with an NMI every few seconds.",
         source: "kernel doc. admin-guide/lockup-watchdogs.rst",
         ..row("nmi-watchdog", nmi_watchdog, Some(|m| m.one_file("nmi-watchdog", &sysctl("nmi_watchdog"), 0)))
     },
     FactorSpec {
         wanted: "0",
-        reason: "Moves timers of idle CPUs to busy ones: to the one that measures.",
+        reason: "Moves timers of idle CPUs to busy ones, hence to the measured one.",
         source: "kernel doc. timers/no_hz.rst; tuned's profile realtime",
         ..row(
             "timer-migration",
@@ -84,7 +86,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         wanted: "1 a second",
-        reason: "Bounds how often a profiler that somebody left on may interrupt.",
+        reason: "Limits how often a running profiler may interrupt.",
         source: "pyperf system tune; kernel doc. admin-guide/sysctl/kernel.rst",
         ..row(
             "perf-sample-rate",
@@ -94,17 +96,17 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         optional: true,
-        wanted: "-1, if programs are run at a real-time priority",
-        reason: "By default programs of real-time priority get no more than 0.95 s of a second. Others are not touched. \
-                 Without the limit, one that never sleeps may hang its CPU.",
+        wanted: "-1, if programs run with a real-time priority",
+        reason: "By default, programs with a real-time priority get at most 0.95 s of each second. Other programs are \
+                 not affected. Without the limit, one that never sleeps may hang its CPU.",
         source: "kernel doc. scheduler/sched-rt-group.rst; tuned's profile realtime",
         ..row("rt-throttling", rt_throttling, Some(|m| m.one_file("rt-throttling", &sysctl("sched_rt_runtime_us"), -1)))
     },
     FactorSpec {
         optional: true,
         wanted: "off where CPUs run without tick",
-        reason: "Keeps 5% of each CPU for ordinary tasks against real-time ones, by a timer; some kernels with nohz_full \
-                 are interrupted by it a thousand times a second.",
+        reason: "Reserves 5% of each CPU for ordinary tasks, with a timer; on some kernels with nohz_full it \
+                 interrupts a thousand times a second.",
         source: "Linux 6.12, kernel/sched/deadline.c; sched/fair_server in debugfs",
         ..row("deadline-server", deadline_server, Some(set_deadline_server))
     },
@@ -170,7 +172,7 @@ fn smt(m: &Machine) -> Found {
     if let Some(cpus) = &m.cpus {
         let alone = |c: &u32| m.cpu_list(&format!("{CPU}/cpu{c}/topology/thread_siblings_list")).len() < 2;
         if !cpus.is_empty() && cpus.iter().all(alone) {
-            return Ok(Finding::held("on, but the CPUs measured on have their cores for themselves").value("on"));
+            return Ok(Finding::held("on, but no other CPU shares a core with the measured ones").value("on"));
         }
     }
     let fix = format!("echo off > /{CPU}/smt/control, or keep the siblings of the measured CPUs idle");
@@ -231,8 +233,8 @@ fn irq_affinity(m: &Machine) -> Found {
     }
     let quiet = m.quiet_cpus();
     if quiet.is_empty() {
-        let text = format!("no CPUs are set aside, so {} interrupts may go anywhere", all.len());
-        return Ok(Finding::wrong(text).fix("choose the CPUs to measure on"));
+        let text = format!("no CPUs are isolated, so {} interrupts may go to any CPU", all.len());
+        return Ok(Finding::wrong(text).fix("choose the CPUs to measure on: --cpus LIST"));
     }
     let near: Vec<u32> = all.iter().filter(|(_, cpus)| cpus.iter().any(|c| quiet.contains(c))).map(|i| i.0).collect();
     let cpus = format_cpu_list(&quiet);
@@ -252,7 +254,7 @@ fn set_irq_affinity(m: &Machine) -> Vec<Setting> {
     }
     let near = interrupts(m).into_iter().filter(|(_, cpus)| cpus.iter().any(|c| quiet.contains(c)));
     let one = |(n, cpus): (u32, Vec<u32>)| {
-        // As near as possible to what it was: only the measured CPUs are taken away, if others remain.
+        // As close as possible to the old value: only the measured CPUs are removed, if others remain.
         let left: Vec<u32> = cpus.into_iter().filter(|c| others.contains(c)).collect();
         let to = if left.is_empty() { &others } else { &left };
         m.file_setting("irq-affinity", format!("proc/irq/{n}/smp_affinity_list"), format_cpu_list(to))
@@ -297,7 +299,7 @@ fn perf_rate(m: &Machine) -> Found {
 fn rt_throttling(m: &Machine) -> Found {
     wants(m, "sched_rt_runtime_us", -1, |v| match v {
         -1 => "off: real-time programs may use all of a CPU".to_owned(),
-        v => format!("{v} µs of each period; only programs at a real-time priority are held to it"),
+        v => format!("{v} µs of each period; it limits only programs with a real-time priority"),
     })
 }
 
@@ -328,7 +330,7 @@ fn deadline_server(m: &Machine) -> Found {
     }
     let text = format!("on, on {on} of {} CPUs", files.len());
     if nohz.is_empty() {
-        return Ok(Finding::held(format!("{text}; no CPU runs without tick, so it costs next to nothing")).value("on"));
+        return Ok(Finding::held(format!("{text}; no CPU runs without tick, so its cost is negligible")).value("on"));
     }
     Ok(Finding::wrong(text).value("on").fix(format!("echo 0 | tee /{FAIR_SERVER}/cpu*/runtime")))
 }

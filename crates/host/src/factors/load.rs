@@ -28,25 +28,25 @@ const fn row(name: &'static str, reader: fn(&Machine) -> Found) -> FactorSpec {
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         wanted: "below 0.5 over the last minute",
-        reason: "Whatever runs takes CPU time, caches and memory bandwidth from the program.",
+        reason: "Every running task uses CPU time, caches and memory bandwidth.",
         source: "proc(5) (/proc/loadavg)",
         ..row("load-average", load_average)
     },
     FactorSpec {
         wanted: "none but tare itself",
-        reason: "A task that can run now will compete with the program.",
+        reason: "A task that can run now competes with the program for a CPU.",
         source: "proc(5) (/proc/stat, procs_running)",
         ..row("runnable-tasks", runnable)
     },
     FactorSpec {
         wanted: "below 1% of the last ten seconds, for CPU, memory and I/O",
-        reason: "Says whether tasks had to wait for a resource, rather than how many there were.",
+        reason: "Shows whether tasks had to wait for a resource; the load average shows only how many there were.",
         source: "kernel doc. accounting/psi.rst",
         ..row("pressure", pressure)
     },
     FactorSpec {
         wanted: "none over 1% of a CPU, for a second",
-        reason: "Names who disturbs.",
+        reason: "Lists the processes that disturb the measurement.",
         source: "EMP 4.1; SEDONA step A",
         ..row("busy-processes", busy)
     },
@@ -58,7 +58,7 @@ fn load_average(m: &Machine) -> Found {
     let numbers: Vec<f64> = text.split_whitespace().take(3).map_while(|f| f.parse().ok()).collect();
     let [one, five, fifteen] = numbers[..] else { return Err(bad()) };
     let text = format!("{one:.2} over 1 minute, {five:.2} over 5, {fifteen:.2} over 15");
-    Ok(Finding::when(one < LOAD, text).fix("wait until it is idle; busy-processes names who is at work"))
+    Ok(Finding::when(one < LOAD, text).fix("wait until it is idle; busy-processes lists the processes that run"))
 }
 
 fn runnable(m: &Machine) -> Found {
@@ -69,7 +69,7 @@ fn runnable(m: &Machine) -> Found {
     let others = running.saturating_sub(1);
     let blocked = number("procs_blocked ").filter(|b| *b > 0).map(|b| format!(", {b} wait for I/O"));
     let text = if others == 0 { "none".to_owned() } else { format!("{others} besides tare") };
-    Ok(Finding::when(others == 0, text + &blocked.unwrap_or_default()).fix("wait, or end what runs"))
+    Ok(Finding::when(others == 0, text + &blocked.unwrap_or_default()).fix("wait, or stop the running processes"))
 }
 
 /// `avg10` of the line `some`.
@@ -94,7 +94,7 @@ fn pressure(m: &Machine) -> Found {
         parts.push(format!("{} {avg:.1}%", if kind == "io" { "I/O" } else { kind }));
     }
     let text = format!("tasks waited in the last 10 s for {}", parts.join(", "));
-    Ok(Finding::when(good, text).fix("wait until it is idle; busy-processes names who is at work"))
+    Ok(Finding::when(good, text).fix("wait until it is idle; busy-processes lists the processes that run"))
 }
 
 fn busy(m: &Machine) -> Found {
@@ -115,5 +115,5 @@ fn busy(m: &Machine) -> Found {
     if busy.len() > SHOWN {
         list.push(format!("and {} more", busy.len() - SHOWN));
     }
-    Ok(Finding::wrong(list.join(", ")).fix("end or stop them while measuring"))
+    Ok(Finding::wrong(list.join(", ")).fix("stop them while measuring"))
 }

@@ -1,4 +1,4 @@
-//! What the readers of factors read from: files below a root, and what only calls and waiting tell.
+//! What the readers of factors read from: files below a root, and what only calls and waiting show.
 
 use crate::setting::{Setting, Target};
 use std::cell::OnceCell;
@@ -20,7 +20,6 @@ pub struct Process {
     pub pid: i32,
     /// Its name, at most 15 bytes.
     pub comm: String,
-    /// It is a kernel thread.
     pub kernel_thread: bool,
 }
 
@@ -31,7 +30,7 @@ pub struct Busy {
     pub pid: i32,
     /// Its name.
     pub comm: String,
-    /// Its user, if that could be told.
+    /// Its user, if known.
     pub uid: Option<u32>,
     /// Share of one CPU, 1 for all of it.
     pub share: f64,
@@ -55,7 +54,7 @@ pub struct Machine {
     pub now: Reading<Nanos>,
     /// Whether hardware counters can be opened.
     pub hardware_counters: Reading<()>,
-    /// Share of the CPUs' time that was stolen over the sampled span.
+    /// Share of the CPUs' time that was steal time in the sampled period.
     pub steal: Reading<f64>,
     /// Processes that used more than a hundredth of a CPU over the sampled span.
     pub busy: Reading<Vec<Busy>>,
@@ -74,7 +73,7 @@ impl Machine {
     /// From files alone: what has no file is absent.
     pub fn from_files(root: &Path) -> Machine {
         let file = |path: &str| text_of(root, path).into();
-        let none = || Absent::NotAsked("read from files alone".into());
+        let none = || Absent::NotAsked("read from files only".into());
         Machine {
             root: root.to_owned(),
             kernel: file("proc/sys/kernel/osrelease"),
@@ -86,7 +85,7 @@ impl Machine {
             hardware_counters: Reading::Absent(none()),
             steal: Reading::Absent(not_sampled()),
             busy: Reading::Absent(not_sampled()),
-            units: Reading::Absent(Absent::NotAsked("systemd was not asked".into())),
+            units: Reading::Absent(Absent::NotAsked("systemd was not queried".into())),
             cpus: None,
             processes: OnceCell::new(),
         }
@@ -99,7 +98,7 @@ impl Machine {
             _ => e.absent("a lower kernel.perf_event_paranoid (2 or less), or CAP_PERFMON"),
         });
         Machine {
-            discipline: clock::clock_discipline().map_err(|e| e.absent("the right to call adjtimex")).into(),
+            discipline: clock::clock_discipline().map_err(|e| e.absent("permission to call adjtimex")).into(),
             clock_costs: Reading::Value(clock::read_costs()),
             epoch: Reading::Value(clock::realtime() - clock::boottime()),
             now: Reading::Value(clock::realtime()),
@@ -108,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// As [`Machine::now`], after watching stolen time and processes for a span.
+    /// As [`Machine::now`], after recording steal time and processes for a period.
     pub fn watched(root: &Path, span: Duration) -> Machine {
         let mut reader = SnapshotReader::of_this_machine().ok();
         let mut image = || reader.as_mut().and_then(|r| r.capture().ok());
@@ -140,14 +139,14 @@ impl Machine {
     /// A file's number.
     pub(crate) fn number(&self, path: &str) -> Result<i64, Absent> {
         let text = self.text(path)?;
-        text.parse().map_err(|_| Absent::Failed(format!("/{path} holds `{}`, no number", head(&text))))
+        text.parse().map_err(|_| Absent::Failed(format!("/{path} is `{}`, not a number", head(&text))))
     }
 
     /// The chosen word of a file such as `always [madvise] never`.
     pub(crate) fn choice(&self, path: &str) -> Result<String, Absent> {
         let text = self.text(path)?;
         let chosen = text.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']').map(str::to_owned));
-        chosen.ok_or_else(|| Absent::Failed(format!("/{path} holds `{}`, of which none is chosen", head(&text))))
+        chosen.ok_or_else(|| Absent::Failed(format!("/{path} is `{}`; no value is selected", head(&text))))
     }
 
     /// Whether there is such a file or folder.
@@ -171,7 +170,7 @@ impl Machine {
         numbers
     }
 
-    /// CPUs of a list file such as `online`; none if it is empty or not there.
+    /// CPUs of a list file such as `online`; none if it is empty or missing.
     pub(crate) fn cpu_list(&self, path: &str) -> Vec<u32> {
         self.text(path).ok().and_then(|t| parse_cpu_list(&t)).unwrap_or_default()
     }
@@ -197,7 +196,8 @@ impl Machine {
     pub(crate) fn cpu_flags(&self) -> Result<Vec<String>, Absent> {
         let info = self.text("proc/cpuinfo")?;
         let line = info.lines().find(|l| l.starts_with("flags"));
-        let line = line.ok_or_else(|| Absent::NotSupported("this kind of CPU shows no flags".into()))?;
+        let line =
+            line.ok_or_else(|| Absent::NotSupported("/proc/cpuinfo has no flags on this architecture".into()))?;
         Ok(line.split_whitespace().skip(1).filter(|w| *w != ":").map(str::to_owned).collect())
     }
 
@@ -215,7 +215,7 @@ impl Machine {
         list.as_result().map(Vec::as_slice).map_err(Clone::clone)
     }
 
-    /// Names of the processes among these, sorted, each once; kernel threads are left out.
+    /// Names of the processes among these, sorted, each once; kernel threads are omitted.
     pub(crate) fn running_of(&self, names: &[&str]) -> Result<Vec<String>, Absent> {
         let all = self.processes()?.iter().filter(|p| !p.kernel_thread && names.contains(&p.comm.as_str()));
         let mut found: Vec<String> = all.map(|p| p.comm.clone()).collect();
@@ -254,7 +254,7 @@ fn head(text: &str) -> String {
 fn text_of(root: &Path, path: &str) -> Result<String, Absent> {
     let data = read_below(root, path).map_err(|e| match e.errno() {
         Some(libc::ENOENT | libc::ENOTDIR) => Absent::NotSupported(format!("this machine has no /{path}")),
-        _ => e.absent(&format!("the right to read /{path}")),
+        _ => e.absent(&format!("permission to read /{path}")),
     })?;
     Ok(String::from_utf8_lossy(&data).trim().to_owned())
 }
@@ -275,7 +275,7 @@ fn list_processes(root: &Path) -> Result<Vec<Process>, Absent> {
     Ok(found)
 }
 
-/// Processes that used more than a hundredth of a CPU between two images, other than this one; the busiest first.
+/// Processes that used more than a hundredth of a CPU between two snapshots, other than this one; the busiest first.
 fn busy_between(before: &Snapshot, after: &Snapshot, took: Nanos) -> Vec<Busy> {
     let own = process::own_pid();
     let mut busy: Vec<Busy> = Vec::new();

@@ -22,28 +22,29 @@ const fn row(name: &'static str, reader: Reader, setter: Option<Setter>) -> Fact
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         wanted: "no swap is in use, and nothing is swapped while measuring",
-        reason: "A page that comes from disk takes a million times as long as one from memory.",
+        reason: "Reading a page from disk takes a million times as long as from memory.",
         source: "proc(5) (/proc/swaps, /proc/vmstat); BenchExec compares the counts",
         compare: Compare::Count("pages were swapped"),
         ..row("swap", swap, None)
     },
     FactorSpec {
         wanted: "10 or less, if there is swap",
-        reason: "How readily the kernel swaps programs out to keep more of the page cache.",
+        reason: "Sets how early the kernel swaps programs out to keep more of the page cache.",
         source: "kernel doc. admin-guide/sysctl/vm.rst (swappiness)",
         ..row("swappiness", swappiness, Some(set_swappiness))
     },
     FactorSpec {
         wanted: "madvise or never",
-        reason: "With `always`, whether a program gets huge pages depends on how fragmented memory is at the moment, and \
-                 a kernel thread collapses its pages behind its back. With madvise, programs that ask still get them.",
+        reason: "With `always`, whether a program gets huge pages depends on how fragmented memory is at the moment, \
+                 and a kernel thread merges its pages while it runs. With `madvise`, programs that request huge pages \
+                 still get them.",
         source: "kernel doc. admin-guide/mm/transhuge.rst",
         ..row("huge-pages", huge_pages, Some(set_huge_pages))
     },
     FactorSpec {
         wanted: "0",
         reason: "A kernel thread scans programs' memory for equal pages; writing to a merged page is a fault. (0 stops \
-                 the thread; 2 would also undo all merging, which cannot be put back.)",
+                 the thread; 2 would also undo all merging, which cannot be restored.)",
         source: "kernel doc. admin-guide/mm/ksm.rst",
         ..row("ksm", ksm, Some(set_ksm))
     },
@@ -55,15 +56,15 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         optional: true,
-        wanted: "2, so that every sample has another layout",
-        reason: "The layout of memory changes a program's speed. A fixed one repeats better, but measures that one \
-                 layout: pyperf fixes it, tare averages over many.",
+        wanted: "2, so that every sample has a different layout",
+        reason: "The layout of memory changes a program's speed. A fixed layout gives a smaller spread, but measures \
+                 only that layout: pyperf fixes it, tare averages over many.",
         source: "kernel doc. admin-guide/sysctl/kernel.rst (randomize_va_space); Mytkowicz et al., ASPLOS 2009",
         ..row("aslr", aslr, Some(|m| m.one_file("aslr", ASLR, 2)))
     },
     FactorSpec {
         wanted: "a tenth of memory is available, or more",
-        reason: "With less, the kernel reclaims pages while programs run, and throws files out of the page cache that \
+        reason: "With less, the kernel reclaims pages while programs run, and evicts files from the page cache that \
                  the next sample needs. For cold caches drop them before every sample: --prepare 'sync; echo 3 > \
                  /proc/sys/vm/drop_caches'.",
         source: "proc(5) (MemAvailable); kernel doc. admin-guide/sysctl/vm.rst (drop_caches)",
@@ -177,18 +178,18 @@ fn ksm(m: &Machine) -> Found {
 fn compaction(m: &Machine) -> Found {
     let value = match m.number(COMPACTION) {
         Err(Absent::NotSupported(_)) if m.has("proc/sys/vm") => {
-            return Ok(Finding::held("this kernel does not do it by itself"));
+            return Ok(Finding::held("this kernel has no proactive compaction"));
         }
         v => v?,
     };
-    let text = if value == 0 { "not by itself (0)".to_owned() } else { format!("by itself, at {value} of 100") };
+    let text = if value == 0 { "not proactive (0)".to_owned() } else { format!("proactive, at {value} of 100") };
     Ok(Finding::when(value == 0, text).value(value).fix("sysctl -w vm.compaction_proactiveness=0"))
 }
 
 fn aslr(m: &Machine) -> Found {
     let value = m.number(ASLR)?;
     let text = match value {
-        2 => "every sample gets another layout",
+        2 => "every sample gets a different layout",
         1 => "partly: stack and mappings, not the heap",
         _ => "off: all samples get the same layout",
     };
@@ -205,5 +206,5 @@ fn page_cache(m: &Machine) -> Found {
     let pressure = m.number("proc/sys/vm/vfs_cache_pressure").map(|p| format!(", vfs_cache_pressure {p}"));
     let text = format!("{} of {} available{cached}{}", size(available), size(total), pressure.unwrap_or_default());
     let good = available.saturating_mul(10) >= total;
-    Ok(Finding::when(good, text).fix("end programs that hold memory (ps aux --sort=-rss)"))
+    Ok(Finding::when(good, text).fix("stop programs that use much memory (ps aux --sort=-rss)"))
 }

@@ -42,7 +42,7 @@ impl Group {
     }
 }
 
-/// What it takes to change a factor.
+/// What is needed to change a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
     /// Nothing but doing it.
@@ -56,7 +56,6 @@ pub enum Privilege {
 }
 
 impl Privilege {
-    /// In words.
     pub fn words(self) -> &'static str {
         match self {
             Privilege::None => "none",
@@ -182,7 +181,6 @@ impl FactorSpec {
         self.setter.is_some()
     }
 
-    /// Reads it.
     pub fn read(&self, machine: &Machine) -> Factor {
         let found = (self.reader)(machine).unwrap_or_else(|why| Finding::absent(&why));
         let wrong = found.standing == Standing::NotHeld;

@@ -61,7 +61,6 @@ pub fn read(root: &Path) -> Vec<Factor> {
     read_all(&Machine::now(root))
 }
 
-/// Reads all factors.
 pub fn read_all(machine: &Machine) -> Vec<Factor> {
     table().map(|f| f.read(machine)).collect()
 }

@@ -28,8 +28,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 2,
         optional: false,
         wanted: "an NTP daemon runs and the clock is synchronised",
-        reason: "With the NTP daemon on, the paper saw fewer outliers and a standard deviation about 30% lower. The \
-                 kernel slews CLOCK_MONOTONIC by the same correction, so elapsed times are true to it.",
+        reason: "With the NTP daemon on, the paper found fewer outliers and a standard deviation about 30% lower. The \
+                 kernel applies the same correction to CLOCK_MONOTONIC, so elapsed times include it.",
         source: "EMP 4.2, appendix D; adjtimex(2)",
         privilege: Privilege::Root,
         reader: ntp,
@@ -42,7 +42,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: false,
         wanted: "the clock is slewed, never stepped, while measuring",
-        reason: "A step of CLOCK_REALTIME misplaces a sample in time; programs that look at the clock may act on it.",
+        reason: "A step of CLOCK_REALTIME gives a sample a wrong date; programs that read the clock may react to it.",
         source: "EMP appendix D; clock_gettime(2)",
         privilege: Privilege::Root,
         reader: clock_step,
@@ -57,7 +57,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         optional: false,
         wanted: "tsc on x86, arch_sys_counter on Arm",
         reason: "Other sources are read through the chip set or the hypervisor: slower by a factor of ten to a \
-                 hundred, and each reading is part of what is timed.",
+                 hundred, and each reading is part of the measured time.",
         source: "EMP appendix A; kernel doc. timers/timekeeping.rst",
         privilege: Privilege::Root,
         reader: clock_source,
@@ -70,7 +70,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: false,
         wanted: "constant rate, and runs in idle states",
-        reason: "Only then is a number of cycles a time, whatever the clock speed does.",
+        reason: "Only then is a number of cycles a measure of time, independent of the clock speed.",
         source: "EMP appendix A.2.4; Intel SDM vol. 3, invariant TSC",
         privilege: Privilege::Host,
         reader: cycle_counter,
@@ -83,7 +83,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: false,
         wanted: "CLOCK_MONOTONIC in less than 150 ns, hence without a system call",
-        reason: "The cost of a reading is the least interval that can be timed, and falls into every sample.",
+        reason: "The cost of a reading is the shortest interval that can be timed, and is part of every sample.",
         source: "EMP appendix A; vdso(7)",
         privilege: Privilege::Root,
         reader: clock_cost,
@@ -129,9 +129,9 @@ fn ntp(m: &Machine) -> Found {
     );
     let finding = match (d.synchronised, daemons.is_empty()) {
         (true, false) => Finding::held(format!("synchronised by {who}: {figures}")),
-        (true, true) => Finding::held(format!("synchronised by a daemon that is not seen from here: {figures}")),
+        (true, true) => Finding::held(format!("synchronised by a daemon that is not visible from here: {figures}")),
         (false, false) => Finding::wrong(format!("{who} runs, but the clock is not synchronised (yet): {figures}"))
-            .fix("wait, or look at its log: servers may not be reachable"),
+            .fix("wait, or read its log: the servers may be unreachable"),
         (false, true) => Finding::wrong(format!("not synchronised, and no NTP daemon runs: {figures}"))
             .fix("install and start one (chronyd, ntpd or systemd-timesyncd)"),
     };
@@ -141,7 +141,7 @@ fn ntp(m: &Machine) -> Found {
 
 fn clock_step(m: &Machine) -> Found {
     let epoch = m.epoch.as_result().map_err(Clone::clone)?;
-    Ok(Finding::held("noted, to be compared with a later reading").value(epoch.0))
+    Ok(Finding::held("recorded, and compared with a later reading").value(epoch.0))
 }
 
 /// What the kernel's clock sources other than the CPU's own are.
@@ -149,7 +149,7 @@ fn describe(source: &str) -> &'static str {
     match source {
         "hpet" => "a timer in the chip set, about 1 µs a reading, by a system call",
         "acpi_pm" => "a timer in the chip set, several µs a reading, by a system call",
-        "kvm-clock" => "KVM's page over the TSC; about as cheap as tsc, but re-scaled by the host",
+        "kvm-clock" => "KVM's clock, computed from the TSC; about as cheap as tsc, but scaled by the host",
         "xen" => "Xen's page over the TSC; on older kernels a system call for each reading",
         "hyperv_clocksource_tsc_page" => "Hyper-V's page over the TSC; about as cheap as tsc",
         "hyperv_clocksource_msr" => "an exit to Hyper-V for each reading",
@@ -170,7 +170,9 @@ fn clock_source(m: &Machine) -> Found {
     let fix = if available.split_whitespace().any(|s| s == "tsc") {
         format!("echo tsc > /{CLOCK_SOURCE}/current_clocksource")
     } else {
-        "the kernel gave the TSC up: see `dmesg | grep -i tsc`; a firmware update or tsc=reliable may help".to_owned()
+        "the kernel does not offer the TSC, mostly because it found it unstable: see `dmesg | grep -i tsc`; a firmware \
+         update or tsc=reliable may help"
+            .to_owned()
     };
     Ok(Finding::wrong(format!("{current}: {}{cost}", describe(&current))).value(current).fix(fix))
 }
@@ -191,7 +193,7 @@ fn cycle_counter(m: &Machine) -> Found {
         (true, false) => Finding::wrong("TSC at a constant rate, but it may stop in deep idle states"),
         (false, _) => Finding::wrong("the TSC's rate may change with the clock speed: no constant_tsc"),
     };
-    Ok(finding.value(value).fix("none: the CPU, or its host, decides; do not use cycles as time"))
+    Ok(finding.value(value).fix("cannot be changed: the CPU or its host decides; do not use cycles as time"))
 }
 
 fn clock_cost(m: &Machine) -> Found {

@@ -13,8 +13,8 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: true,
         wanted: "none",
-        reason: "A guest shares its CPUs, caches and memory with neighbours that it does not see; the host decides the \
-                 clock speed; interrupts and page faults may cost an exit.",
+        reason: "A guest shares its CPUs, caches and memory with other guests that it cannot see; the hypervisor \
+                 decides the clock speed; interrupts and page faults may cost an exit.",
         source: "proc(5) (/proc/stat, steal); systemd-detect-virt(1)",
         privilege: Privilege::Host,
         reader: hypervisor,
@@ -27,13 +27,13 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         step: 0,
         optional: false,
         wanted: "none over a second",
-        reason: "Time in which the host ran something else instead. The kernel charges it to whoever was running: process \
-                 time is too long by it; tare's net time is corrected as far as the host reports it.",
+        reason: "Time in which the hypervisor ran something else on the CPU. The kernel charges it to the running \
+                 task, so process time is too long; tare's net time excludes it, as far as the hypervisor reports it.",
         source: "proc(5) (/proc/stat, steal)",
         privilege: Privilege::Host,
         reader: steal,
         setter: None,
-        compare: Compare::Count("ms of CPU time were stolen by the host"),
+        compare: Compare::Count("ms of CPU time were stolen by the hypervisor"),
     },
     FactorSpec {
         name: "hardware-counters",
@@ -53,9 +53,9 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         group: Group::Virtual,
         step: 0,
         optional: false,
-        wanted: "none on the own cgroup and those above it",
-        reason: "A cgroup that has used up its quota stands still for the rest of each period (often 100 ms): elapsed \
-                 times jump by whole periods.",
+        wanted: "none on tare's cgroup and its parents",
+        reason: "A cgroup that has used up its quota is stopped for the rest of each period (often 100 ms): elapsed \
+                 times differ by whole periods.",
         source: "kernel doc. admin-guide/cgroup-v2.rst (cpu.max), scheduler/sched-bwc.rst",
         privilege: Privilege::Host,
         reader: quota,
@@ -69,13 +69,13 @@ fn hypervisor(m: &Machine) -> Found {
     let found = name(&m.root, &info);
     let found = found.as_result().map_err(Clone::clone)?;
     if found == "none" {
-        return Ok(Finding::held("none: this is the machine itself").value(found));
+        return Ok(Finding::held("none: this is a physical machine").value(found));
     }
     let text = format!(
-        "{found}: the host decides the clock speed and shares CPUs and caches with other guests; compare only what was \
-         measured in turn"
+        "{found}: it decides the clock speed and shares CPUs and caches among guests; compare only interleaved \
+         measurements"
     );
-    Ok(Finding::wrong(text).value(found).fix("measure on the machine itself, or on one that is yours alone"))
+    Ok(Finding::wrong(text).value(found).fix("measure on a physical machine, or on a dedicated one"))
 }
 
 fn steal(m: &Machine) -> Found {
@@ -83,7 +83,7 @@ fn steal(m: &Machine) -> Found {
         m.text("proc/stat").and_then(|t| parse_steal(t.as_bytes()).map_err(|e| Absent::NotSupported(e.to_string())))?;
     let total = total.millis() as i64;
     if !m.is_virtual() && total == 0 {
-        return Ok(Finding::held("no host that could steal, and none was counted since boot").value(total));
+        return Ok(Finding::held("no hypervisor, and no steal time was counted since boot").value(total));
     }
     let Ok(share) = m.steal.as_result() else {
         let why = m.steal.absent().map(ToString::to_string).unwrap_or_default();
@@ -91,20 +91,21 @@ fn steal(m: &Machine) -> Found {
             .value(total));
     };
     let text = format!("{:.1}% of CPU time in the last second, {:.1} s since boot", share * 100.0, total as f64 / 1e3);
-    let known = if total == 0 { "; some hosts do not tell" } else { "" };
+    let known = if total == 0 { "; some hypervisors do not report it" } else { "" };
     Ok(Finding::when(*share <= 0.0, format!("{text}{known}"))
         .value(total)
-        .fix("a machine with CPUs of its own, or another hour; look at net time rather than process time"))
+        .fix("use a machine with dedicated CPUs, or measure at another time; compare net time instead of process time"))
 }
 
 fn counters(m: &Machine) -> Found {
     match m.hardware_counters.as_result() {
         Ok(()) => Ok(Finding::held("can be opened").value("yes")),
-        Err(Absent::NotSupported(_)) if m.is_virtual() => {
-            Ok(Finding::wrong("the host gives this guest no PMU: no cycle or cache figures; times are not affected")
-                .value("no")
-                .fix("ask for a guest type with a virtual PMU"))
-        }
+        Err(Absent::NotSupported(_)) if m.is_virtual() => Ok(Finding::wrong(
+            "the hypervisor gives this guest no PMU: no cycle or cache figures; times are not \
+                               affected",
+        )
+        .value("no")
+        .fix("ask for a guest type with a virtual PMU")),
         Err(why) => Err(why.clone()),
     }
 }
@@ -183,12 +184,12 @@ fn quota(m: &Machine) -> Found {
     }
     let all = v2.into_iter().flatten().chain(v1.into_iter().flatten());
     Ok(match all.min_by(|a, b| a.cpus.total_cmp(&b.cpus)) {
-        None => Finding::held("none on the own cgroup and above").value("none"),
+        None => Finding::held("none on tare's cgroup and its parents").value("none"),
         Some(q) => {
-            let times = q.throttled.map(|n| format!("; it stood still {n} times so far")).unwrap_or_default();
+            let times = q.throttled.map(|n| format!("; throttled {n} times so far")).unwrap_or_default();
             Finding::wrong(format!("{} CPUs for all of {}{times}", q.cpus, q.cgroup))
                 .value(q.cpus)
-                .fix("run in a cgroup or container without a cpu limit")
+                .fix("run in a cgroup or container without a CPU limit")
         }
     })
 }
@@ -211,7 +212,7 @@ mod tests {
         put("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
         put("sys/fs/cgroup/a/cpu.stat", "usage_usec 5\nnr_periods 9\nnr_throttled 4\n");
         let f = quota(&Machine::from_files(dir.path())).unwrap();
-        assert_eq!(f.text, "1.5 CPUs for all of /a; it stood still 4 times so far");
+        assert_eq!(f.text, "1.5 CPUs for all of /a; throttled 4 times so far");
         put("proc/self/mountinfo", "1 0 0:1 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
         put("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/y\n");
         put("cg/cpu/x/cpu.cfs_quota_us", "-1\n");

@@ -532,7 +532,9 @@ pub fn two() -> RunReport {
     r.remarks = vec![
         Remark {
             series: None,
-            kind: RemarkKind::Changed { changes: vec![change("steal: 30 ms of CPU time were stolen by the host")] },
+            kind: RemarkKind::Changed {
+                changes: vec![change("steal: 30 ms of CPU time were stolen by the hypervisor")],
+            },
         },
         Remark { series: Some(1), kind: RemarkKind::Source { source: PtSource::Wait4, notes: Vec::new() } },
     ];

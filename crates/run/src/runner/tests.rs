@@ -25,7 +25,7 @@ struct Script {
     elapsed: Option<fn(Slot) -> i64>,
 }
 
-/// Takes no sample: notes what it is asked for, and lets its clock go on.
+/// Takes no sample: notes what it is asked for, and advances its clock.
 struct Fake<'a> {
     script: &'a Script,
     log: Vec<String>,
@@ -160,7 +160,7 @@ impl Ran {
     }
 }
 
-/// Runs what is left of a plan; the sink takes so many samples.
+/// Runs the rest of a plan; the sink takes `room` samples.
 fn run_from(plan: &Plan, script: &Script, done: &[Sample], room: usize) -> Ran {
     let mut fake = Fake { script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
     let (mut kept, mut warnings, mut starting) = (Vec::new(), Vec::new(), Vec::new());
@@ -213,7 +213,7 @@ fn hooks_stand_around_samples_in_rounds() {
     assert_eq!(text, expected.replace('|', " "));
 }
 
-/// As hyperfine does: a program is set up when the one before it is done and cleaned up.
+/// As hyperfine does: a program is set up after the previous one was measured and cleaned up.
 #[test]
 fn sequential_programs_are_set_up_and_cleaned_up_one_by_one() {
     let text = run(&hooked(2, 1, 1, Order::Sequential), &Script::default()).text();
@@ -314,7 +314,7 @@ fn no_round_starts_after_the_time_limit() {
     // The first round is always made.
     p.max_time = Some(Nanos(1));
     assert_eq!(run(&p, &Script::default()).text(), "a0 b0 A0 B0");
-    // In sequence each program has its share.
+    // In sequential order each program has its share.
     p.order = Order::Sequential;
     p.max_time = Some(Nanos(60));
     assert_eq!(run(&p, &Script::default()).text(), "a0 A0 A1 b0 B0 B1");
@@ -335,7 +335,7 @@ fn precision_stops_all_programs_together() {
     assert!(rounds[0] == rounds[1] && rounds[0] > 10 && rounds[0] < 60, "{rounds:?}");
     p.order = Order::Sequential;
     assert_eq!(counts(&run(&p, &script)), [10, rounds[1]]);
-    // One that always fails is not waited for, one that is accepted counts up to the maximum.
+    // A program that always fails does not prolong the run; one whose failures are accepted counts up to the maximum.
     p.order = Order::Rounds;
     let failing = Script { outcomes: [("B0".to_owned(), exits(1))].into(), elapsed: Some(uneven), ..Script::default() };
     assert_eq!(counts(&run(&p, &failing)), [10, 1]);
@@ -376,7 +376,7 @@ proptest! {
         let mut both: Vec<Slot> = prefix.iter().map(super::slot_of).filter(|s| s.phase == Phase::Counted).collect();
         both.extend(resumed.counted());
         prop_assert_eq!(both, whole.counted());
-        // Positions go on, and no warm-up is repeated under the same number.
+        // Positions continue, and no warm-up is repeated under the same number.
         let slots: std::collections::HashSet<Slot> = prefix.iter().chain(&resumed.kept).map(super::slot_of).collect();
         prop_assert_eq!(slots.len(), prefix.len() + resumed.kept.len());
         let ascending = prefix.iter().chain(&resumed.kept).map(|s| s.seq).collect::<Vec<_>>();

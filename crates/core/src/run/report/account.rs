@@ -27,7 +27,7 @@ pub enum EntryKind {
     Preempted,
     /// Runnable, but another task of the program had the CPU.
     Own,
-    /// Runnable, and nobody in particular had the CPU.
+    /// Runnable, while no known task had the CPU.
     Waiting,
     /// Asleep in this system call.
     Blocked,
@@ -39,7 +39,6 @@ pub enum EntryKind {
     Unattributed,
 }
 
-/// An entry of an account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccountEntry {
     /// What.
@@ -67,7 +66,7 @@ pub struct AccountReport {
     pub other_tasks: f64,
     /// How these spent their time, summed over them (CPU-seconds); empty if there were none.
     pub others: Vec<AccountEntry>,
-    /// Time on a CPU of all tasks by the scheduler's own account, divided by the same as traced, stolen time left out
+    /// CPU time of all tasks by the scheduler's account, divided by the same as traced, without steal time
     /// where the scheduler does; 1 if they agree.
     pub agreement: Option<f64>,
     /// Samples whose account is not complete, and the first reason.

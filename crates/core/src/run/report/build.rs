@@ -16,11 +16,11 @@ use crate::sample::data::Sample;
 
 /// Everything that is said of a run.
 ///
-/// `samples` may be in any order, and be any part of the run's, none included; the order makes no difference. Samples of a
-/// program that the plan does not have are left out, with a remark. Warm-ups and samples that failed (and were not to be
-/// accepted, [`crate::run::plan::IgnoreFailure`]) count in no statistics. `profile` is the one whose cutoffs check 1 applies; without
-/// it, or if no sample has its daemons, the report says that check 1 was not done. Time and memory grow linearly with samples
-/// and daemons (but for sorting).
+/// `samples` may be in any order, and be any part of the run's, none included; the order makes no difference. Samples
+/// of a program that the plan does not have are omitted, with a remark. Warm-ups and samples that failed (and were not
+/// to be accepted, [`crate::run::plan::IgnoreFailure`]) count in no statistics. `profile` is the one whose cutoffs
+/// check 1 applies; without it, or if no sample has its daemons, the report says that check 1 was not done. Time and
+/// memory grow linearly with samples and daemons (but for sorting).
 pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunReport {
     let grouped = Grouped::new(run, samples);
     let used = applicable(run, &grouped, profile);

@@ -22,7 +22,6 @@ use serde::{Deserialize, Serialize};
 pub struct Discard {
     /// Number of the sample in its series, from 0.
     pub index: u32,
-    /// For which measure.
     pub measure: Measure,
     /// The reason.
     pub reason: DiscardReason,
@@ -37,11 +36,10 @@ pub struct MeasureReport {
     pub discarded_by_cutoff: u32,
     /// Discarded by standard deviations (check 2).
     pub discarded_by_sigma: u32,
-    /// What is left.
+    /// Retained samples.
     pub retained: u32,
     /// Mean; PT's is *the* execution time (EMP step 4).
     pub mean: f64,
-    /// Median.
     pub median: f64,
     /// Standard deviation (n - 1); `None` for a single sample.
     pub std_dev: Option<f64>,
@@ -72,7 +70,6 @@ impl MeasureReport {
 pub struct DaemonSummary {
     /// Family name (escaped text).
     pub family: String,
-    /// Kind.
     pub kind: TaskKind,
     /// Samples in which it had CPU time.
     pub samples: u32,
@@ -117,11 +114,11 @@ pub struct SurvivorSummary {
 pub struct Difference {
     /// ET less PT; negative for parallel programs.
     pub gross_less_pt: Reading<f64>,
-    /// CPU time of all daemons (tare left out).
+    /// CPU time of all daemons (without tare).
     pub daemons: Reading<f64>,
     /// CPU time of tare itself, between the stamps.
     pub tare: f64,
-    /// Time stolen by the hypervisor, from all CPUs.
+    /// Steal time of all CPUs.
     pub steal: Reading<f64>,
 }
 
@@ -155,11 +152,10 @@ pub struct SeriesReport {
     pub pt: Reading<MeasureReport>,
     /// Elapsed time.
     pub et: Reading<MeasureReport>,
-    /// Net time: PT less what the kernel charged to the program though it was not the program's.
+    /// Net time: PT minus interrupt, softirq and steal time charged to the program.
     pub net: Reading<MeasureReport>,
     /// What was discarded and why.
     pub discards: Vec<Discard>,
-    /// Failures.
     pub failures: Vec<Failure>,
     /// Largest first.
     pub daemons: Vec<DaemonSummary>,

@@ -34,7 +34,7 @@ pub struct NameCount {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RemarkKind {
-    /// Samples of programs that the plan does not have were left out.
+    /// Samples of programs that the plan does not have were ignored.
     Strays {
         /// How many.
         samples: u64,
@@ -74,7 +74,7 @@ pub enum RemarkKind {
     },
     /// Programs that are compared ran one after the other.
     Sequential,
-    /// They did, each after its own setup command, as a setup may undo another's.
+    /// They did, each after its setup command, because one setup may undo that of another.
     SequentialForSetups,
     /// A shell starts in each sample, as part of its time.
     Shell {
@@ -91,7 +91,6 @@ pub enum RemarkKind {
         reference: u32,
         /// Ratio of elapsed times.
         ratio: f64,
-        /// Its interval.
         interval: Result<Interval, NoInterval>,
         /// By elapsed time.
         elapsed: Verdict,
@@ -106,7 +105,7 @@ pub enum RemarkKind {
         failed: u64,
         /// Of these: count, as the user accepts them.
         accepted: u64,
-        /// Of so many counted samples.
+        /// Number of counted samples.
         of: u64,
         /// What happened in the first.
         first: Outcome,
@@ -115,7 +114,7 @@ pub enum RemarkKind {
     NoProcessTime {
         /// How many.
         missing: u64,
-        /// Of so many.
+        /// The total.
         of: u64,
         /// Why, of the first.
         why: Absent,
@@ -124,16 +123,14 @@ pub enum RemarkKind {
     NotTrustworthy {
         /// Which time.
         measure: Measure,
-        /// Retained.
         retained: u32,
-        /// Of so many.
+        /// The total.
         of: u32,
     },
     /// A time has no value in any sample that counts.
     NoTime {
         /// Which time.
         measure: Measure,
-        /// Why.
         why: Absent,
     },
     /// Too few retained samples for intervals.
@@ -142,7 +139,6 @@ pub enum RemarkKind {
         measures: Vec<Measure>,
         /// Retained, the fewest of these.
         retained: u32,
-        /// Needed.
         needed: u32,
     },
     /// The number of samples was to be chosen by precision.
@@ -156,9 +152,9 @@ pub enum RemarkKind {
     },
     /// Lists of daemons may lack some.
     DaemonsIncomplete {
-        /// In so many samples.
+        /// Samples concerned.
         samples: u32,
-        /// Of so many.
+        /// The total.
         of: u64,
         /// Why, of the first.
         why: String,
@@ -180,9 +176,9 @@ pub enum RemarkKind {
     },
     /// Accounts are not complete; such samples have no net time.
     AccountIncomplete {
-        /// In so many samples.
+        /// Samples concerned.
         samples: u32,
-        /// Of so many.
+        /// The total.
         of: u32,
         /// Why, of the first.
         why: String,
@@ -202,7 +198,7 @@ pub enum RemarkKind {
         accounted: bool,
         /// CPU time of daemons, mean of a sample.
         daemons: Reading<f64>,
-        /// Time stolen by the hypervisor, mean of a sample.
+        /// Steal time, mean of a sample.
         steal: Reading<f64>,
     },
     /// The hypervisor took much of the CPUs' time.
@@ -215,7 +211,7 @@ pub enum RemarkKind {
 }
 
 impl Remark {
-    /// A warning, which limits what the figures are worth, or mere information.
+    /// Whether it is a warning, which limits how reliable the figures are, or information.
     pub fn warning(&self) -> bool {
         use RemarkKind as K;
         match &self.kind {

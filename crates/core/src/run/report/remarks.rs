@@ -19,11 +19,11 @@ use crate::sample::data::{Outcome, Sample};
 use crate::statistics::intervals::FEWEST;
 use crate::statistics::series::Values;
 
-/// Elapsed time above so many times process time is remarked upon.
+/// Elapsed time above this many times the process time gives a remark.
 const FAR_ABOVE: f64 = 1.5;
 /// Share of the gross that may be unattributed without a remark.
 const UNATTRIBUTED: f64 = 0.001;
-/// Share of all CPUs' time that may be stolen without a remark.
+/// Share of all CPUs' time that may be steal time without a remark.
 const STEAL_SHARE: f64 = 0.005;
 
 /// All that remarks are made from.

@@ -207,7 +207,7 @@ fn daemons<'a>(good: &[&'a Sample], names: &mut Names<'a>) -> Vec<DaemonSummary>
     all
 }
 
-/// Samples whose daemons are not all known, with the first reason; nothing if nobody wanted to know them.
+/// Samples whose daemons are not all known, with the first reason; nothing if they were not recorded.
 fn incomplete(run: &Run, good: &[&Sample]) -> Option<(u32, String)> {
     let gap = |s: &&Sample| match &s.daemons {
         Reading::Value(d) => d.incomplete.clone(),
@@ -257,7 +257,7 @@ fn resources(good: &[&Sample]) -> Resources {
     let cpu = |part: fn(CpuTime) -> Nanos| {
         mean(good, |s| {
             let split = read(&s.process_times)?.split();
-            let none = || Absent::NotSupported("no source divides the process time".to_owned());
+            let none = || Absent::NotSupported("no source splits the process time into user and system".to_owned());
             split.map(|c| part(c).as_f64()).ok_or_else(none)
         })
     };
