@@ -16,9 +16,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use tarebench::sys::spawn::resolve;
 
-/// Measures how long programs take, so that the figure can be trusted.
+/// Measure how long programs take, and what the machine added to their times.
 ///
-/// Gross time, less what the machine added (the tare: daemons, interrupts, hypervisor, waiting), is net time.
+/// Net time is gross (elapsed) time minus the tare, what the machine added: daemons, interrupts, hypervisor, waiting.
 /// `tare 'PROG ARGS'` is short for `tare run 'PROG ARGS'`.
 #[derive(Parser)]
 #[command(name = "tare", version, max_term_width = 100, after_help = EXIT_CODES)]
@@ -27,8 +27,8 @@ pub struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 a program failed; 2 wrong usage; 3 the environment cannot do what was \
-required; 4 the store or the system failed; 130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or factor does \
+not hold; 4 the store or the system failed; 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {

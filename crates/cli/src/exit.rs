@@ -58,11 +58,11 @@ impl From<tarebench::store::StoreError> for Failure {
         use tarebench::store::StoreError as S;
         let hint = match &e {
             S::ReadOnly { .. } | S::Full { .. } | S::NoPlace | S::NotADatabase { .. } => {
-                Some("choose another place with --db FILE or TARE_DB, or keep nothing with --db none")
+                Some("select another file with --db FILE or TARE_DB, or store nothing with --db none")
             }
             S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),
             S::NoSuchDocument { .. } => Some("`tare list` shows what is stored"),
-            S::Missing { .. } => Some("`tare run` makes one; --db FILE or TARE_DB names another"),
+            S::Missing { .. } => Some("create it with `tare run`, or select another with --db FILE or TARE_DB"),
             _ => None,
         };
         let exit = match &e {
@@ -93,7 +93,7 @@ impl From<tarebench::documents::DocumentError> for Failure {
 
 impl From<tarebench::core::run::plan::DependentSetups> for Failure {
     fn from(e: tarebench::core::run::plan::DependentSetups) -> Failure {
-        Failure::usage(format!("{e}: every program would be timed with what the last setup command made"))
+        Failure::usage(format!("{e}: all programs would be timed with the result of the last setup command"))
             .hint("use --order sequential, or --independent-setup if no setup undoes another's")
     }
 }
@@ -106,7 +106,7 @@ impl From<tarebench::run::session::SessionError> for Failure {
             S::Required(_) => Failure { exit: Exit::Required, message: e.to_string(), hint: None }
                 .hint("`tare doctor` shows the factors; `tare profile` learns this machine's profile"),
             S::NoProfile(_) => Failure::usage(e.to_string())
-                .hint("`tare profile list` shows the profiles; leave out --profile, or use --profile none"),
+                .hint("`tare profile list` lists the profiles; omit --profile, or use --profile none"),
             S::NotResumable(_) => Failure::usage(e.to_string()),
             S::DependentSetups(e) => e.into(),
             S::Run(e) => match e {

@@ -54,7 +54,7 @@ pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit
 
 /// A profile that is still being learned.
 pub fn unfinished(id: Id) -> Failure {
-    let hint = format!("`tare resume {id}` resumes it; `tare profile learn` makes a profile of what is there");
+    let hint = format!("resume with: `tare resume {id}`; `tare profile learn` makes a profile from the samples so far");
     Failure::usage(format!("{id} is not finished: there is no profile yet")).hint(hint)
 }
 

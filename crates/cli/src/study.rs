@@ -142,7 +142,7 @@ fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
         plan.loads.dedup();
     }
     if plan.parts() == 0 {
-        return Err(Failure::usage("--longest leaves no length")
+        return Err(Failure::usage("--longest is shorter than the shortest length")
             .hint("10us is the shortest of kbest, 5ms that of interval-counting"));
     }
     let mut place = args.output.store.place()?;
@@ -192,7 +192,9 @@ fn ended(
     }
     match measured.stopped {
         Stopped::Finished => return Ok(Exit::Done),
-        Stopped::Interrupted(_) if measured.study.head.number == 0 => eprintln!("tare: interrupted; nothing is kept"),
+        Stopped::Interrupted(_) if measured.study.head.number == 0 => {
+            eprintln!("tare: interrupted; nothing was stored");
+        }
         Stopped::Interrupted(_) => {
             eprintln!("tare: interrupted; resume with: tare resume {}", measured.study.head.id())
         }

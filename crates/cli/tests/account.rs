@@ -595,7 +595,7 @@ fn no_account_is_made_if_none_is_wanted() {
     let dir = folder();
     let all = measure(&dir, &["-r1", "--no-account"], &["burn-self", "10"]);
     let not_asked =
-        |r: &Reading<Account>| matches!(r, Reading::Absent(Absent::NotAsked(w)) if w == "no account was asked for");
+        |r: &Reading<Account>| matches!(r, Reading::Absent(Absent::NotAsked(w)) if w == "tracing is switched off");
     assert!(not_asked(&all[0].account) && all[0].estimate.value().is_none(), "{:?}", all[0]);
 }
 

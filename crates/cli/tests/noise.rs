@@ -264,8 +264,8 @@ fn bad_files_are_refused_with_their_line() {
         (b"\xff\xfe\n", &durations, "line 1"),
         (b"5\n", &detours, "is not a begin and a length"),
         (b"5\t1\n4\t1\n", &detours, "order of time"),
-        (b"5\t1\n", &detours, "before the first phase"),
-        (b"900000000000000000\t1\n", &detours, "expected a longer grain"),
+        (b"5\t1\n", &detours, "before the end of the first phase"),
+        (b"900000000000000000\t1\n", &detours, "use a longer grain"),
     ] {
         std::fs::write(&file, content).unwrap();
         let out = run(tare(&dir).args(["noise", "import"]).args(how).arg(&file), 2);
@@ -312,7 +312,7 @@ fn bad_requests_are_one_sentence() {
         (&["--grain", "1ns"][..], "1us and 1s"),
         (&["--grain", "2s"][..], "1us and 1s"),
         (&["--grain", "1ms,1ms"][..], "twice"),
-        (&["--cpus", "4000"][..], "CPU 4000 is not one that tare may use"),
+        (&["--cpus", "4000"][..], "CPU 4000 is not available; tare may use"),
         (&["--cpus", "x"][..], "--cpus x"),
         (&["--sched", "fifo:99"][..], "1 to 98"),
         (&["--sched", "fifo"][..], "1 to 98"),

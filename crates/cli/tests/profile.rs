@@ -149,7 +149,7 @@ fn a_killed_profile_goes_on_in_either_part() {
     let out = run(&mut profile(&dir, &["list"]), 0);
     assert!(text(&out.stderr).contains("tare profile resume k"), "{}", text(&out.stderr));
     let out = run(&mut profile(&dir, &begin), 2);
-    assert!(text(&out.stderr).contains("begun and is not finished"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("is unfinished"), "{}", text(&out.stderr));
     run(&mut profile(&dir, &["learn", "k"]), 0);
     let partial = shown(&dir, "k");
     assert!((12..40).contains(&samples(&partial, "short")), "{}", samples(&partial, "short"));
@@ -197,7 +197,7 @@ fn profiles_are_kept_exported_merged_and_checked() {
     let out = run(&mut profile(&dir, &["merge", "one", "other"]), 2);
     assert!(text(&out.stderr).contains("task lengths differ"), "{}", text(&out.stderr));
     let out = run(&mut profile(&dir, &["merge", "one", "both"]), 2);
-    assert!(text(&out.stderr).contains("rest on the same run"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("contain the same run"), "{}", text(&out.stderr));
     // Through a file into another store, byte by byte the same.
     let file = dir.path().join("both.json");
     run(profile(&dir, &["export", "both", "-o"]).arg(&file), 0);
@@ -229,10 +229,10 @@ fn profiles_are_kept_exported_merged_and_checked() {
     run(&mut profile(&dir, &["rm", "other", "both"]), 2);
     run(&mut profile(&dir, &["show", "other"]), 0);
     for (args, says) in [
-        (&["--name", "a@b", "--short", "0.01sx14"][..], "no `@`"),
+        (&["--name", "a@b", "--short", "0.01sx14"][..], "without `@`"),
         (&["--short", "0.01x5"][..], "at least 12 samples"),
         (&["--short", "2s"][..], "task length and samples"),
-        (&["--short", "1sx20", "--long", "1sx20"][..], "not above the short"),
+        (&["--short", "1sx20", "--long", "1sx20"][..], "greater than the short"),
         (&["--watch", "--for", "20s"][..], "too short"),
         (&["show", "nobody"][..], "no profile nobody"),
     ] {

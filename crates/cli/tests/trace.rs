@@ -250,7 +250,7 @@ fn shown_as_in_the_book() {
 fn bad_requests_are_named() {
     let dir = folder();
     let out = run(tare(&dir).args(["trace", "--cpu", "1000"]), 2);
-    assert!(text(&out.stderr).contains("CPU 1000 is not one that tare may use"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("CPU 1000 is not available; tare may use"), "{}", text(&out.stderr));
     for file in ["--svg", "--html"] {
         let out = run(tare(&dir).args(["trace", "--summary", "--for", "1ms", file, "/nonexistent/t"]), 4);
         assert!(text(&out.stderr).contains("/nonexistent/t"), "{}", text(&out.stderr));

@@ -224,7 +224,7 @@ fn a_setup_may_make_the_program() {
     let out = run(c.current_dir(dir.path()).args(["run", "-r", "1", "-s", "true", "./other"]), 2);
     let said = text(&out.stderr);
     assert!(
-        said.contains("could not be started") && said.contains("check that the setup or prepare command makes it"),
+        said.contains("could not be started") && said.contains("check that the setup or prepare command creates it"),
         "{said}"
     );
 }

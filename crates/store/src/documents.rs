@@ -134,7 +134,7 @@ pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> 
     // All of it is named, so that a new field cannot be forgotten.
     let Head { kind, number: _, uuid, title, created, status, tool, machine, conditions, tags } = head;
     if *kind == Kind::Run {
-        let cause = "it says it is a run, which is stored as one".to_owned();
+        let cause = "it is a run, which has another format".to_owned();
         return Err(StoreError::Unstorable { what: "document", cause }.into());
     }
     if !rows::is_uuid(uuid) {

@@ -16,7 +16,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// No place for the store can be told from the environment.
-    #[error("no place for the store: neither XDG_DATA_HOME nor HOME is an absolute path")]
+    #[error("no folder for the store: neither XDG_DATA_HOME nor HOME is an absolute path")]
     NoPlace,
     /// The file is something else, and was not touched.
     #[error("{} is not a database of tare: {cause}", .path.display())]
@@ -27,7 +27,7 @@ pub enum StoreError {
         cause: String,
     },
     /// A later version of tare has written the schema; nothing was written.
-    #[error("the store {} has schema version {found}, but this version of tare knows only up to {known}", .path.display())]
+    #[error("the store {} has schema version {found}, this tare supports versions up to {known}", .path.display())]
     Newer {
         /// The database.
         path: PathBuf,
@@ -37,7 +37,10 @@ pub enum StoreError {
         known: i64,
     },
     /// Opened for reading only, the schema is of an earlier version and cannot be brought up to date.
-    #[error("the store {} has schema version {found} and, opened for reading only, cannot be brought to {known}", .path.display())]
+    #[error(
+        "the store {} has schema version {found}; it was opened read-only and cannot be upgraded to {known}",
+        .path.display()
+    )]
     Older {
         /// The database.
         path: PathBuf,
@@ -93,7 +96,7 @@ pub enum StoreError {
         run: String,
     },
     /// A prefix fits several runs.
-    #[error("{text:?} is the beginning of several runs' uuids: runs {}", list(.runs))]
+    #[error("{text:?} matches the uuids of several runs: {}", list(.runs))]
     AmbiguousRun {
         /// The prefix.
         text: String,
@@ -173,7 +176,7 @@ pub enum StoreError {
         cause: String,
     },
     /// The file was written by a later version of tare.
-    #[error("{what} of version {found}, but this version of tare knows only up to {known}")]
+    #[error("{what} of version {found}, this tare supports versions up to {known}")]
     NewerArchive {
         /// What it is, e.g. `an archive of a run`.
         what: &'static str,

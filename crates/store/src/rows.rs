@@ -36,7 +36,7 @@ pub(crate) fn exact<T: Serialize + DeserializeOwned + PartialEq>(
     let text = document(what, value)?;
     match serde_json::from_str::<T>(&text) {
         Ok(back) if back == *value => Ok(text),
-        Ok(_) => Err(StoreError::Unstorable { what, cause: "it would not be read back the same".to_owned() }),
+        Ok(_) => Err(StoreError::Unstorable { what, cause: "it could not be read back unchanged".to_owned() }),
         Err(e) => Err(StoreError::Unstorable { what, cause: format!("it could not be read back: {e}") }),
     }
 }

@@ -31,7 +31,7 @@ pub enum DocumentError {
     #[error("{0} is finished")]
     Finished(Id),
     /// It was begun elsewhere.
-    #[error("{id} was begun on another machine ({machine}); what is measured here cannot be mixed with it")]
+    #[error("{id} was started on another machine ({machine}); samples of two machines cannot be mixed")]
     Elsewhere {
         /// The document.
         id: Id,

@@ -89,10 +89,10 @@ pub enum ProfilingError {
     #[error("a profile is learned from stored runs, and none is used")]
     NoStore,
     /// Nothing was begun under this name.
-    #[error("nothing was measured for a profile `{0}`")]
+    #[error("there are no samples for a profile `{0}`")]
     Nothing(String),
     /// Only a recording can be cut into samples of another length.
-    #[error("the profile `{0}` was measured with INC, whose samples have the lengths that they have")]
+    #[error("the profile `{0}` was measured with INC, so the lengths of its samples cannot be changed")]
     NoRecording(String),
     /// The measured samples are too few.
     #[error("the {0} part has {1}")]
@@ -547,7 +547,7 @@ fn record(
     recorded: &mut dyn FnMut(&Watching, Nanos),
 ) -> Result<Progressed, ProfilingError> {
     let Some(Purpose::Watch(watching)) = run.plan.purpose.clone() else {
-        let text = format!("run {} is no recording", run.id);
+        let text = format!("run {} is not a recording", run.id);
         return Err(SessionError::NotResumable(text).into());
     };
     let store = need_store(place)?;
@@ -649,7 +649,7 @@ pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError
     for other in rest {
         let differ = |what| ProfilingError::Different(first.label(), other.label(), what);
         if other.machine != first.machine {
-            return Err(differ("they are of two machines"));
+            return Err(differ("they were made on different machines"));
         }
         if other.method != first.method {
             return Err(differ("one was measured with INC, the other recorded"));
@@ -658,7 +658,7 @@ pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError
             return Err(differ("their short task lengths differ"));
         }
         if other.short.runs.iter().any(|r| merged.short.runs.contains(r)) {
-            return Err(differ("they rest on the same run"));
+            return Err(differ("they contain the same run"));
         }
         merged.short.append(&other.short);
         match (&mut merged.long, &other.long) {

@@ -32,10 +32,10 @@ pub enum TraceError {
     #[error(transparent)]
     System(#[from] SysError),
     /// No counter.
-    #[error("this CPU has no cycle counter that tare knows; x86-64 and aarch64 have one")]
+    #[error("this CPU has no cycle counter that tare supports (x86-64 and aarch64 have one)")]
     NoCounter,
     /// Not one of those that may be used.
-    #[error("CPU {cpu} is not one that tare may use here: {allowed:?}")]
+    #[error("CPU {cpu} is not available; tare may use {allowed:?}")]
     Cpu {
         /// The one that was asked for.
         cpu: u32,
@@ -43,7 +43,7 @@ pub enum TraceError {
         allowed: Vec<u32>,
     },
     /// The counter went back.
-    #[error("the readings make no trace: {0}")]
+    #[error("the readings are not a valid trace: {0}")]
     Trace(#[from] BadTrace),
 }
 
@@ -92,7 +92,7 @@ fn traced(request: &Request, on: u32) -> Result<Activity, TraceError> {
 /// The kernel's record of a CPU, begun, for about so long.
 pub(crate) fn record(wanted: bool, duration: Nanos, on: u32) -> Result<Timeline, Absent> {
     if !wanted {
-        return Err(Absent::NotAsked("the kernel's record was not asked for".to_owned()));
+        return Err(Absent::NotAsked("recording of kernel events is switched off".to_owned()));
     }
     own_namespaces()?;
     let more = (duration.secs() * EVENTS_A_SECOND).max(0.0) as u32;

@@ -71,7 +71,7 @@ impl Exports {
         for (i, file) in files.iter().enumerate() {
             if files.get(..i).unwrap_or_default().iter().any(|f| is_same(f, file)) {
                 return Err(Failure::usage(format!("two exports go to one file: {}", file.display()))
-                    .hint("each overwrites the other: name a file for each"));
+                    .hint("each would overwrite the other: give each export its own file"));
             }
             let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
             opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
@@ -81,7 +81,7 @@ impl Exports {
 
     pub fn check_bench(&self) -> Result<(), Failure> {
         match self.export_hyperfine {
-            Some(_) => Err(Failure::usage("hyperfine's JSON is of runs of programs, not of benchmarks")),
+            Some(_) => Err(Failure::usage("hyperfine's JSON format holds runs of programs, not benchmarks")),
             None => Ok(()),
         }
     }
@@ -123,7 +123,7 @@ impl Exports {
                 export_orgmode: None,
                 export_hyperfine: None,
             } => Ok(*json),
-            _ => Err(Failure::usage(format!("a {} has no such export", kind.noun())).hint("--json has its figures")),
+            _ => Err(Failure::usage(format!("a {} cannot be exported in this format", kind.noun())).hint("use --json")),
         }
     }
 

@@ -11,7 +11,7 @@ use tarebench::store::{SqliteStore, Store, Stored};
 /// Where runs are stored.
 #[derive(Args)]
 pub struct StoreArgs {
-    /// Store of runs, or `none` to keep nothing [default: $XDG_DATA_HOME/tarebench/tare.db]
+    /// Store of runs, or `none` to store nothing [default: $XDG_DATA_HOME/tarebench/tare.db]
     #[arg(long, value_name = "FILE", env = "TARE_DB", global = true, help_heading = "Store",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     db: Option<PathBuf>,
@@ -31,8 +31,8 @@ impl StoreArgs {
     /// Where the file is.
     pub fn path(&self) -> Result<PathBuf, Failure> {
         if self.is_none() {
-            let what = "there is no store to look into, as `none` was asked for (--db or TARE_DB)";
-            return Err(Failure::usage(what).hint("name its file, or leave --db out and unset TARE_DB"));
+            let what = "there is no store: --db or TARE_DB is `none`";
+            return Err(Failure::usage(what).hint("give a file with --db FILE, or omit --db and unset TARE_DB"));
         }
         Ok(store_path(self.named())?)
     }
@@ -65,8 +65,8 @@ pub fn no_run(id: Id) -> Failure {
 /// Which run or other document is meant.
 #[derive(Args)]
 pub struct StoredId {
-    /// Number of a run, `last`, or four or more first digits of its uuid; number of a profile (`p1`), noise (`n1`), a study
-    /// (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
+    /// Number of a run, `last`, or at least the first four digits of its uuid; number of a profile (`p1`), noise
+    /// (`n1`), a study (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
     #[arg(value_name = "RUN", default_value = "last")]
     what: String,
 }

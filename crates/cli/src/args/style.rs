@@ -118,7 +118,7 @@ enum StyleChoice {
     Nocolor,
     /// As auto, with colour
     Color,
-    /// Nothing
+    /// Print no result, only errors and exports
     None,
 }
 

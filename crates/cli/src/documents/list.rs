@@ -16,7 +16,7 @@ use tarebench::render::documents::list::{DocumentRow, table};
 use tarebench::render::kit::json;
 use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, SqliteStore, Store, StoreError};
 
-/// List the stored runs, profiles, measurements of noise, studies and benchmarks
+/// List stored results: runs, profiles, noise measurements, studies and benchmarks
 #[derive(Args)]
 pub struct ListArgs {
     /// Show only entries with this tag
@@ -185,7 +185,7 @@ pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
     }
     if all.is_empty() {
         let what = if args.kind.is_some() || !args.tag.is_empty() { "such " } else { "" };
-        eprintln!("No {what}results are stored yet; `tare run -- PROG` makes one.");
+        eprintln!("No {what}results are stored yet; create one with `tare run -- PROG`.");
         return Ok(Exit::Done);
     }
     let rows: Vec<DocumentRow> = all.into_iter().map(Listed::row).collect();

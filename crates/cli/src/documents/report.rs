@@ -90,7 +90,7 @@ fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failur
     };
     let (run, samples, profile) = session::load(store, id)?;
     if run.plan.programs.is_empty() {
-        let text = format!("run {id} is a recording, which has no programs");
+        let text = format!("run {id} is a recording of the machine, without programs");
         return Err(Failure::usage(text).hint("`tare report --profile` shows what was learned from it"));
     }
     let report = build(&run, &samples, profile.as_ref());

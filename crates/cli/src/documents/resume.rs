@@ -50,7 +50,7 @@ fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Resul
         Kind::Profile => {
             if args.exports.json_only(id.kind)? {
                 let hint = format!("`tare show {id} --json` prints it when it is finished");
-                return Err(Failure::usage("--json is not for resuming a profile").hint(hint));
+                return Err(Failure::usage("--json cannot be used to resume a profile").hint(hint));
             }
             let head = store.document(id)?.head;
             if head.status == Status::Finished {

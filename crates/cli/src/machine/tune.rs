@@ -25,7 +25,7 @@ use tarebench::sys::signals::Signals;
 /// or a power cut. `tare doctor --explain` describes the factors.
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 all are set; 1 some were refused, the others are set; 2 usage error; 4 nothing could be \
+    after_help = "Exit codes: 0 success; 1 some were refused, the others are set; 2 usage error; 4 nothing could be \
 set, or the journal failed; 130 interrupted and restored."
 )]
 pub struct TuneArgs {

@@ -68,7 +68,7 @@ struct MeasureArgs {
     /// CPUs to measure at the same time, e.g. 1 or 0-3,8, or `all` [default: the last one allowed]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// Scheduling policy: `other` (the default) or `fifo:PRIORITY` (real-time, 1 to 98; nothing else runs on the CPU)
+    /// Scheduling policy: `other` (the default) or `fifo:PRIORITY` (real-time, 1 to 98)
     #[arg(long, value_name = "HOW", default_value = "other")]
     sched: String,
     /// Statistic used for calibration
@@ -221,7 +221,7 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     if let Stopped::Interrupted(_) = stopped {
-        let kept = if head.number > 0 { "the phases so far are stored" } else { "nothing is kept" };
+        let kept = if head.number > 0 { "the phases so far are stored" } else { "nothing was stored" };
         eprintln!("tare: interrupted; {kept}");
         return Ok(Exit::Interrupted);
     }

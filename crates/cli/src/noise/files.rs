@@ -82,7 +82,7 @@ pub struct ImportArgs {
     /// Name of the measured machine
     #[arg(long, value_name = "NAME", default_value = "unknown machine")]
     machine: String,
-    /// Label it, for `tare list --tag`
+    /// Label the measurement, for `tare list --tag`
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::args::values::pair)]
     tag: Vec<(String, String)>,
     /// Print JSON

@@ -36,13 +36,13 @@ pub struct LearnArgs {
     /// Long part, e.g. 60sx30; with --watch the task length alone
     #[arg(long, value_name = "LENxN", requires = "short")]
     long: Option<String>,
-    /// Watch the machine at its usual work instead of running INC
+    /// Record the machine during normal use instead of running INC
     #[arg(long, requires = "total")]
     watch: bool,
     /// How long to watch, e.g. 24h
     #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "watch", id = "total")]
     total: Option<Nanos>,
-    /// Time between two snapshots [default: 1s, or what costs 0.05% of a CPU]
+    /// Time between two snapshots [default: 1s, or longer if snapshots would use more than 0.05% of a CPU]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "watch")]
     interval: Option<Nanos>,
     /// Name of the profile [default: the machine's]
@@ -68,7 +68,7 @@ enum Preset {
     Overnight,
     /// 2 s × 900 and 60 s × 30: an hour
     Hour,
-    /// 0.25 s × 480 and 4 s × 30: four minutes; finds what comes every few seconds
+    /// 0.25 s × 480 and 4 s × 30: four minutes; finds daemons that run every few seconds
     Minutes,
 }
 
@@ -117,12 +117,12 @@ fn shape(text: &str) -> Result<Shape, Failure> {
     let bad = |why: String| Failure::usage(format!("{text}: expected a task length and samples such as 2sx900; {why}"));
     let (length, samples) = text.rsplit_once(['x', '×', '*']).ok_or_else(|| bad("there is no `x`".to_owned()))?;
     let length = duration(length).map_err(bad)?;
-    let samples: u32 = samples.trim().parse().map_err(|_| bad("the number of samples is none".to_owned()))?;
+    let samples: u32 = samples.trim().parse().map_err(|_| bad("the number of samples is missing".to_owned()))?;
     if !(0.001..=16_384.0).contains(&length.secs()) {
         return Err(bad("task lengths are 1 ms to 16,384 s".to_owned()));
     }
     if samples < profiling::fewest() || samples > 10_000_000 {
-        return Err(bad(format!("at least {} samples are needed to tell a cluster", profiling::fewest())));
+        return Err(bad(format!("at least {} samples are needed to find a cluster", profiling::fewest())));
     }
     Ok(Shape { length, samples })
 }
@@ -148,7 +148,7 @@ pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
         }
     };
     if long.is_some_and(|l| l.length <= short.length) {
-        return Err(Failure::usage("the long part's task length is not above the short one's"));
+        return Err(Failure::usage("the long part's task length must be greater than the short part's"));
     }
     let cpus = args.cpus.as_deref().map(cpu_list).transpose()?.unwrap_or_default();
     let mut place = store.place()?;
@@ -192,7 +192,7 @@ fn watch_request(args: &LearnArgs, name: String) -> Result<WatchRequest, Failure
     if samples(short) < profiling::fewest() {
         let need = long_time(Nanos(short.0.saturating_mul(i64::from(profiling::fewest()))), true);
         let text = format!("--for {}: too short for {} samples", long_time(total, true), profiling::fewest());
-        return Err(Failure::usage(text).hint(format!("watch for {need} or longer, or give a shorter --short")));
+        return Err(Failure::usage(text).hint(format!("use --for {need} or more, or a shorter --short")));
     }
     let long = long.filter(|l| samples(*l) >= profiling::fewest());
     Ok(WatchRequest {
@@ -229,10 +229,11 @@ fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failu
         return Ok(());
     }
     let hint = format!(
-        "resume with: `tare profile resume {name}{0}`; `tare profile learn {name}{0}` uses the samples so far; --name makes another",
+        "resume with: `tare profile resume {name}{0}`; `tare profile learn {name}{0}` uses the samples so far; \
+         --name starts another",
         show.db_option()
     );
-    Err(Failure::usage(format!("a profile {name} was begun and is not finished")).hint(hint))
+    Err(Failure::usage(format!("the profile {name} is unfinished")).hint(hint))
 }
 
 /// Says how long it takes and what it can find.
@@ -251,7 +252,7 @@ fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, show: &Show
         eprintln!("    it {}.", reach_text(&reach, unicode));
     }
     eprintln!(
-        "  It can be interrupted at any time; `tare profile resume {}{}` goes on.",
+        "  It can be interrupted at any time; resume with: `tare profile resume {}{}`.",
         clean(name),
         show.db_option()
     );
@@ -301,7 +302,8 @@ impl<'a> Recording<'a> {
         let (done, left) = (long_time(recorded, u), long_time(watching.total - recorded, u));
         let every = long_time(watching.interval, u);
         let mut err = std::io::stderr().lock();
-        let _ = write!(err, "\rrecorded {done}, {left} left (an image every {every})\x1b[K").and_then(|()| err.flush());
+        let text = format!("recorded {done}, {left} to go (a snapshot every {every})");
+        let _ = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
         self.drawn = true;
     }
 }
@@ -322,7 +324,7 @@ pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
         (Some(name), _) => name.clone(),
         (None, Place::Store(s)) => {
             let open = profiling::unfinished(s)?;
-            let none = || Failure::usage("there is no unfinished profile").hint("`tare profile` begins one");
+            let none = || Failure::usage("there is no unfinished profile").hint("start one with `tare profile`");
             open.into_iter().next().ok_or_else(none)?
         }
         (None, _) => default_name(),
@@ -365,13 +367,14 @@ fn finish(progressed: Progressed, name: &str, show: &Show) -> Result<Exit, Failu
     }
     let db = show.db_option();
     let hint = format!(
-        "`tare profile resume {name}{db}` goes on; `tare profile learn {name}{db}` makes a profile of what is there"
+        "resume with: `tare profile resume {name}{db}`; `tare profile learn {name}{db}` makes a profile from the \
+         samples so far"
     );
     let there = progressed.there;
     Err(match progressed.why {
         StopReason::Interrupted(signal) => Failure {
             exit: Exit::Interrupted,
-            message: format!("interrupted by signal {signal}; {there} are kept"),
+            message: format!("interrupted by signal {signal}; {there} are stored"),
             hint: Some(hint),
         },
         StopReason::NotKept(e) => Failure::system(format!("the last sample could not be stored: {e}")).hint(hint),

@@ -23,7 +23,7 @@ pub fn default_name() -> String {
 /// Refuses a name that could not be told from a version or from a word of `--profile`.
 pub fn check_name(name: &str) -> Result<(), Failure> {
     if name.is_empty() || name == "none" || name.contains('@') || name.chars().any(char::is_control) {
-        let what = "expected some characters, no `@` and no control character, and not `none`";
+        let what = "expected a name without `@` and control characters, other than `none`";
         return Err(Failure::usage(format!("the profile's name is {name:?}: {what}")));
     }
     Ok(())

@@ -127,7 +127,7 @@ pub struct ConditionArgs {
     /// Working directory of the programs and hooks
     #[arg(long, value_name = "FOLDER")]
     pub cwd: Option<OsString>,
-    /// Set a variable for the programs and hooks; it is stored, unlike all others
+    /// Set a variable for the programs and hooks; only these variables are stored
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub env: Vec<(String, String)>,
     /// Run the programs as this user, in a session of their own, with PATH, TERM, TZ and the locale of the environment
@@ -193,7 +193,7 @@ pub struct RunArgs {
     /// Take process times from no better source than this one (for comparing sources)
     #[arg(long, value_enum, value_name = "SOURCE", help_heading = "Conditions")]
     pub pt_source: Option<Source>,
-    /// Measure the cost of tracing, with and without it interleaved, and nothing else
+    /// Only measure the cost of tracing: workloads with and without it, interleaved
     #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
           value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["commands", "argv"])]
     pub self_check: Option<u32>,
@@ -208,7 +208,7 @@ const AFTER: &str = "Examples:
   tare run -L level 1,6,9 -p 'rm -f out.gz' 'gzip -{level} -k file'
   tare run --precision 0.005 --cpus 1 -- ./prog
 
-Exit codes: 0 measured; 1 a program failed; 2 wrong usage; 3 a required step does not hold; \
+Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or factor does not hold; \
 4 the store or the system failed; 130 interrupted.";
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -50,7 +50,7 @@ fn parameters(scans: &[String], step: Option<&str>, lists: &[String]) -> Result<
 fn check_name(name: &str) -> Result<(), Failure> {
     if name.is_empty() || name.contains(['{', '}']) {
         return Err(
-            Failure::usage(format!("`{name}` is no name of a parameter")).hint("e.g. -L level 1,6,9 for {level}")
+            Failure::usage(format!("`{name}` is not a valid parameter name")).hint("e.g. -L level 1,6,9 for {level}")
         );
     }
     Ok(())

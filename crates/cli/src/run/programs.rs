@@ -88,7 +88,7 @@ fn check_reference(text: &str, reference: &Program, parameters: Option<&Values>)
             format!("--{option} `{}` uses {{{name}}}, which has no value for the reference program", short(text));
         return Err(Failure::usage(message).hint(match option {
             "prepare" | "conclude" => format!("give --{option} once per program, the reference first"),
-            _ => "leave out --reference and time the reference as another program or another value".to_owned(),
+            _ => "omit --reference and time the reference as another program or another value".to_owned(),
         }));
     }
     Ok(())
@@ -244,7 +244,7 @@ impl Chosen {
         by_shell: &mut Vec<(String, ShellSyntax)>,
     ) -> Result<Command, Failure> {
         if words.is_empty() && text.trim().is_empty() {
-            return Err(Failure::usage("an empty string is no program"));
+            return Err(Failure::usage("the command is an empty string"));
         }
         let shell = match self {
             Chosen::Shell(shell) => shell.clone(),
@@ -254,7 +254,7 @@ impl Chosen {
                 Some(syntax) if matches!(self, Chosen::No) => {
                     let message = format!("`{}` needs a shell: it has {syntax}", short(text));
                     return Err(Failure::usage(message)
-                        .hint("leave out -N (or -S none), or quote what is meant as an argument"));
+                        .hint("omit -N (or -S none), or quote the characters that belong to an argument"));
                 }
                 Some(syntax) => {
                     by_shell.push((text.to_owned(), syntax));
@@ -269,7 +269,7 @@ impl Chosen {
 fn without_shell(text: &str) -> Result<Command, Failure> {
     let words = split(text)?;
     if words.is_empty() {
-        return Err(Failure::usage("an empty string is no program"));
+        return Err(Failure::usage("the command is an empty string"));
     }
     Ok(Command::Argv(names(words)))
 }

@@ -17,13 +17,13 @@ pub enum NoiseError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// No counter.
-    #[error("this CPU has no cycle counter that tare knows; x86-64 and aarch64 have one")]
+    #[error("this CPU has no cycle counter that tare supports (x86-64 and aarch64 have one)")]
     NoCounter,
     /// The loop cannot be calibrated, or not for a grain.
     #[error("the loop cannot be calibrated: {0}")]
     Calibration(#[from] NotCalibrated),
     /// Not one of those that may be used.
-    #[error("CPU {cpu} is not one that tare may use here: {allowed:?}")]
+    #[error("CPU {cpu} is not available; tare may use {allowed:?}")]
     Cpu {
         /// The one that was asked for.
         cpu: u32,
@@ -34,10 +34,13 @@ pub enum NoiseError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The phases cannot be made real-time.
-    #[error("{0}: real-time priorities are not allowed here")]
+    #[error("{0}: real-time priorities are not permitted")]
     Priority(SysError),
     /// The cgroup of tare has no time for real-time tasks.
-    #[error("{error}: real-time priorities are not allowed here, the cgroup has no time for them ({} is 0)", file.display())]
+    #[error(
+        "{error}: real-time priorities are not permitted: the cgroup has no real-time bandwidth ({} is 0)",
+        file.display()
+    )]
     Budget {
         /// The system's.
         error: SysError,
@@ -62,7 +65,7 @@ pub enum FileError {
     #[error(transparent)]
     Detours(#[from] BadDetours),
     /// No phase fits.
-    #[error("the detours end after {} ns, before the first phase of {} ns would", end.0, grain.0)]
+    #[error("the detours end after {} ns, before the end of the first phase of {} ns", end.0, grain.0)]
     NoPhase {
         /// The last detour's end, or the length that was given.
         end: Nanos,
@@ -70,7 +73,7 @@ pub enum FileError {
         grain: Nanos,
     },
     /// More phases than memory should have.
-    #[error("{} ns are more than {MOST_PHASES} phases of {} ns: expected a longer grain", end.0, grain.0)]
+    #[error("{} ns are more than {MOST_PHASES} phases of {} ns: use a longer grain", end.0, grain.0)]
     TooMany {
         /// The last detour's end, or the length that was given.
         end: Nanos,

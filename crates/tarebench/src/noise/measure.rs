@@ -287,7 +287,7 @@ fn stolen(cpu: u32) -> Result<Nanos, Absent> {
 fn counted(misses: &mut Result<CacheMisses, SysError>) -> Reading<u64> {
     match misses.as_mut().map(CacheMisses::read) {
         Ok(Ok(Some(count))) => Reading::Value(count),
-        Ok(Ok(None)) => Reading::Absent(Absent::Lost("others had the hardware counters".to_owned())),
+        Ok(Ok(None)) => Reading::Absent(Absent::Lost("other processes had the hardware counters".to_owned())),
         Ok(Err(e)) => Reading::Absent(perf::no_counter(&e)),
         Err(e) => Reading::Absent(perf::no_counter(e)),
     }
@@ -359,20 +359,20 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError>
                 let of = of.ok_or_else(|| wrong(&"a histogram of no phases"))?;
                 let histogram = histogram::read(&bytes).map_err(|e| wrong(&e))?;
                 if histogram.len() != of.durations.len() as u64 {
-                    return Err(wrong(&"a histogram of other phases"));
+                    return Err(wrong(&"the histogram belongs to other phases"));
                 }
             }
             Part::Kernel(record) => {
                 let events: Vec<Event> = blob::read_events(&record.whats, &bytes).map_err(|e| wrong(&e))?;
                 let of =
                     noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (record.grain, record.cpu));
-                of.ok_or_else(|| wrong(&"a kernel's record of no phases"))?.kernel =
+                of.ok_or_else(|| wrong(&"recorded kernel events without phases"))?.kernel =
                     Some(Kernel { record, events, stolen: Vec::new() });
             }
             Part::Stolen { grain, cpu } => {
                 let of = noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
                 let kernel = of.and_then(|p| p.kernel.as_mut());
-                kernel.ok_or_else(|| wrong(&"stolen time without a kernel's record"))?.stolen =
+                kernel.ok_or_else(|| wrong(&"steal time without recorded kernel events"))?.stolen =
                     blob::read_stolen(&bytes).map_err(|e| wrong(&e))?;
             }
         }

@@ -16,7 +16,7 @@ use tarebench_sys::{SysError, process, wait};
 #[derive(Debug, thiserror::Error)]
 pub enum SelfCheckError {
     /// There is no tracing here, so that it costs nothing.
-    #[error("there is nothing to check, as nothing is traced here: {0}")]
+    #[error("tracing is not available, so its cost cannot be measured: {0}")]
     NoTracing(Absent),
     /// A system call.
     #[error(transparent)]
@@ -164,5 +164,5 @@ fn execute(tare: &Path, workload: Workload, signals: &Signals) -> Result<(Nanos,
 /// # Errors
 /// If it has been removed or replaced.
 pub fn own_command() -> Result<PathBuf, SelfCheckError> {
-    std::env::current_exe().map_err(|e| SysError::io("find the own command", e).into())
+    std::env::current_exe().map_err(|e| SysError::io("find the path of tare", e).into())
 }

@@ -123,7 +123,7 @@ fn check_required(
                 .collect(),
             5 if profile.is_none() => vec!["no profile of this machine in the store".to_owned()],
             6 => match plan.runs {
-                RunCount::Fixed(n) if n < 10 => vec![format!("{n} samples asked for, at least 10 needed")],
+                RunCount::Fixed(n) if n < 10 => vec![format!("{n} samples requested, at least 10 are needed")],
                 _ => Vec::new(),
             },
             0 => match factors.iter().find(|f| f.name == *step) {
@@ -182,13 +182,13 @@ fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, Session
     let daemons = if plan.images {
         Reading::Value(DaemonCollector::open(&types).map_err(RunError::from)?)
     } else {
-        Reading::Absent(Absent::NotAsked("no snapshots of processes were asked for".into()))
+        Reading::Absent(Absent::NotAsked("snapshots of processes are switched off".into()))
     };
     let sees_exits = daemons.value().is_some_and(DaemonCollector::sees_exits);
     let account = if plan.account {
         Reading::Value(AccountCollector::open(&types))
     } else {
-        Reading::Absent(Absent::NotAsked("no account was asked for".into()))
+        Reading::Absent(Absent::NotAsked("tracing is switched off".into()))
     };
     Ok(Collectors { pt: PtCollector::probe(plan.leave_running, sees_exits, only), daemons, account })
 }
@@ -239,7 +239,7 @@ pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: &str) ->
     let now = tarebench_host::host::describe(Path::new("/"));
     if now.machine != run.host.machine {
         let text = format!(
-            "run {id} was begun on another machine ({}); its samples cannot be mixed with this one's",
+            "run {id} was started on another machine ({}); samples of two machines cannot be mixed",
             run.host.name
         );
         return Err(SessionError::NotResumable(text));
@@ -247,11 +247,11 @@ pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: &str) ->
     let claim = claimant(&now);
     store.claim(id, &claim, &is_alive)?;
     if now.boot != run.host.boot || now.kernel != run.host.kernel {
-        let note = format!("resumed after a reboot, with {there} there; kernel {}", now.kernel);
+        let note = format!("resumed after a reboot, with {there} stored; kernel {}", now.kernel);
         store.set_note(id, "reboot", &note)?;
         run.notes.insert("reboot".into(), note);
     }
-    let note = format!("with {there} there, at {} s since 1970", clock::realtime().0 / 1_000_000_000);
+    let note = format!("with {there} stored, at {} s since 1970", clock::realtime().0 / 1_000_000_000);
     store.set_note(id, "resumed", &note)?;
     run.notes.insert("resumed".into(), note);
     store.set_status(id, Status::Unfinished)?;
@@ -299,7 +299,7 @@ pub fn resume(
         return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
     };
     if let Some(Purpose::Watch(w)) = store.run(id)?.plan.purpose {
-        let text = format!("run {id} is a recording; `tare profile resume {}` goes on with it", w.profile);
+        let text = format!("run {id} is a recording; resume it with `tare profile resume {}`", w.profile);
         return Err(SessionError::NotResumable(text));
     }
     store.run(id)?.plan.check_order()?;

@@ -17,10 +17,10 @@ pub enum StudyError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// Short measurements were all the same, or none was finite.
-    #[error("no line goes through the short measurements, which are to tell what the long ones should take")]
+    #[error("no line fits the short measurements, so the expected time of the long ones is unknown")]
     Line,
     /// Not one of those that may be used.
-    #[error("CPU {cpu} is not one that tare may use here: {allowed:?}")]
+    #[error("CPU {cpu} is not available; tare may use {allowed:?}")]
     Cpu {
         /// The one that was asked for.
         cpu: u32,
