@@ -3,7 +3,7 @@
 export interface Unit {
   sign: string;
   nanos: number;
-  /** Decimals of a nanosecond in this unit: more are never shown. */
+  /** Decimals of a nanosecond in this unit, the maximum that is shown. */
   finest: number;
 }
 
@@ -16,7 +16,7 @@ const S: Unit = { sign: "s", nanos: 1e9, finest: 9 };
 const THIN = "\u202f";
 export const MINUS = "\u2212";
 
-/** The unit in which a time has one to three digits before its point; what four digits round to 1000 is the next one's. */
+/** The unit in which a time has one to three digits before its point; a time that rounds to 1000 has the next unit. */
 export function unitOf(ns: number): Unit {
   const x = Math.abs(ns);
   if (x < 999.95) return NS;
@@ -57,7 +57,7 @@ export function nanos(ns: number): string {
   return `${after === undefined ? grouped : `${grouped}.${after}`} ns`;
 }
 
-/** A time to the nanosecond, in the unit that suits it: for times that are close to each other. */
+/** A time to the nanosecond, in the most suitable unit: for times that are close to each other. */
 export function precise(ns: number): string {
   const unit = unitOf(ns);
   return `${fixed(ns / unit.nanos, unit.finest)} ${unit.sign}`;
