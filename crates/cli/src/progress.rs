@@ -11,7 +11,7 @@ use tarebench::render::kit::style::Style;
 use tarebench::render::run::progress::{Progress as Line, line};
 use tarebench::run::session::Event;
 
-/// Draws at most so often; short samples follow each other without it.
+/// Shortest time between two drawings; short samples follow each other without one.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The progress of a run on standard error.
@@ -26,18 +26,17 @@ pub struct Progress {
     seen: Vec<(f64, f64, f64)>,
     drawn: Option<Instant>,
     shown: bool,
-    /// What comes after the plan, ns.
+    /// Time of what follows the plan, ns.
     after: f64,
 }
 
 impl Progress {
-    /// Something else follows, which takes so long.
+    /// Adds the time of what follows the plan.
     pub fn then(mut self, after: Nanos) -> Progress {
         self.after = after.as_f64();
         self
     }
 
-    /// For a plan.
     pub fn new(show: &Show, plan: &Plan) -> Progress {
         let per_program = u64::from(plan.warmup) + u64::from(plan.max_runs());
         Progress {
@@ -54,7 +53,7 @@ impl Progress {
         }
     }
 
-    /// Takes note of an event.
+    /// Updates the line with an event.
     pub fn on(&mut self, _run: &Run, event: &Event<'_>) {
         match event {
             Event::Starting { slot } => self.draw(slot.series as usize, slot.phase == Phase::Warmup),
@@ -82,7 +81,7 @@ impl Progress {
             return;
         }
         let Some((n, mean, m2)) = self.seen.get(series).copied() else { return };
-        // The time left: what is to be done, at each program's own mean.
+        // The time to go: the remaining samples at the mean of each program.
         let known: Vec<f64> = self.seen.iter().filter(|s| s.0 > 0.0).map(|s| s.1).collect();
         let per_sample = known.iter().sum::<f64>() / known.len().max(1) as f64;
         let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64 + self.after);

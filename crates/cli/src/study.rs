@@ -202,7 +202,7 @@ fn ended(
     Ok(Exit::Interrupted)
 }
 
-/// The study that is meant, or the newest.
+/// The given study, or the newest.
 fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
     if let Some(text) = asked {
         return text.parse().map_err(|e| Failure::usage(format!("{e}")).hint("`tare list` shows the stored studies"));

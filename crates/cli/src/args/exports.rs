@@ -60,7 +60,7 @@ impl Exports {
         self.files().into_iter().flatten().any(|f| f.as_os_str() == "-")
     }
 
-    /// Finds out before measuring whether the files can be written.
+    /// Checks before measuring that the files can be written.
     pub fn check(&self) -> Result<(), Failure> {
         let to_stdout =
             self.files().into_iter().flatten().filter(|f| f.as_os_str() == "-").count() + usize::from(self.json);
@@ -86,7 +86,7 @@ impl Exports {
         }
     }
 
-    /// Writes the files that were asked for of benchmarks: rows are benchmarks, samples are trials.
+    /// Writes the requested files for benchmarks: rows are benchmarks, samples are trials.
     pub fn write_bench(&self, shown: &bench::Shown<'_>, style: &Style) -> Result<(), Failure> {
         let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
@@ -110,7 +110,7 @@ impl Exports {
         Ok(())
     }
 
-    /// Only `--json` serves for such a document: says whether it is wanted.
+    /// Whether `--json` is given; an error for exports that this kind of document does not have.
     pub fn json_only(&self, kind: Kind) -> Result<bool, Failure> {
         match self {
             Exports {
@@ -127,7 +127,7 @@ impl Exports {
         }
     }
 
-    /// Writes the files that were asked for.
+    /// Writes the requested files.
     pub fn write(&self, report: &RunReport, samples: &[Sample], style: &Style) -> Result<(), Failure> {
         let (unit, sort) = (style.unit, style.sort);
         let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
@@ -156,7 +156,7 @@ impl Exports {
     }
 }
 
-/// Whether both names are of one file; the first one is there.
+/// Whether both names are of the same file; the first one exists.
 fn is_same(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let regular = |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| (m.dev(), m.ino()));

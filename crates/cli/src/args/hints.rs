@@ -1,8 +1,8 @@
-//! What the user of the command can do about something: the words of render's hints, which name the options.
+//! Texts of render's hints, which name the options of the command.
 
 use tarebench::render::kit::hints::{Hint, Hints};
 
-/// The words; `db` is ` --db FILE` where the store is not the default one, else nothing.
+/// The text; `db` is ` --db FILE` if the store is not the default one, else empty.
 pub fn hints(db: &str) -> Hints {
     let db = db.to_owned();
     Hints::new(move |hint| words(hint, &db))

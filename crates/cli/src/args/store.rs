@@ -1,4 +1,4 @@
-//! Which store, and what in it.
+//! Arguments that select a store and an entry in it.
 
 use crate::exit::Failure;
 use clap::Args;
@@ -20,7 +20,7 @@ pub struct StoreArgs {
 impl StoreArgs {
     /// The file that the user named, if any.
     pub fn named(&self) -> Option<&Path> {
-        // An empty TARE_DB is as none at all, as with other variables.
+        // An empty TARE_DB counts as unset, as other variables do.
         self.db.as_deref().filter(|p| !p.as_os_str().is_empty())
     }
 
@@ -37,7 +37,7 @@ impl StoreArgs {
         Ok(store_path(self.named())?)
     }
 
-    /// To write to.
+    /// The store to write to, or none.
     pub fn place(&self) -> Result<Place, Failure> {
         if self.is_none() {
             return Ok(Place::Nowhere);
@@ -45,24 +45,24 @@ impl StoreArgs {
         Ok(Place::Store(Box::new(self.writable()?)))
     }
 
-    /// To write to, and it must be there.
+    /// The store to write to; an error with `--db none`.
     pub fn writable(&self) -> Result<SqliteStore, Failure> {
         Ok(SqliteStore::open(&self.path()?)?)
     }
 
-    /// To read from only.
+    /// The store, opened for reading only.
     pub fn readable(&self) -> Result<SqliteStore, Failure> {
         Ok(SqliteStore::open_read_only(&self.path()?)?)
     }
 }
 
-/// A document where only a run will do.
+/// The failure of a command that needs a run and got another document.
 pub fn no_run(id: Id) -> Failure {
     let text = format!("{id} is a {}, expected a run", id.kind.noun());
     Failure::usage(text).hint(format!("`tare show {id}` prints it"))
 }
 
-/// Which run or other document is meant.
+/// A run or another document.
 #[derive(Args)]
 pub struct StoredId {
     /// Number of a run, `last`, or at least the first four digits of its uuid; number of a profile (`p1`), noise
@@ -72,7 +72,7 @@ pub struct StoredId {
 }
 
 impl StoredId {
-    /// What is named so.
+    /// The entry of this name or number.
     pub fn of(what: String) -> StoredId {
         StoredId { what }
     }

@@ -1,4 +1,4 @@
-//! `tare report`: a run, a profile or a measurement of noise as a web page of one file, or as figures in SVG.
+//! `tare report`: a run, a profile or a measurement of noise as a self-contained HTML page, or as figures in SVG.
 
 use crate::args::hints::hints;
 use crate::args::store::StoreArgs;
@@ -62,7 +62,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The page, and the word that a file's name is made of.
+/// The page, and the word for its file name.
 fn page(args: &ReportArgs, store: &SqliteStore) -> Result<(Page, String), Failure> {
     if let Some(label) = &args.profile {
         let found = match label.as_str() {
@@ -121,7 +121,7 @@ fn of_profile(profile: &Profile, store: &StoreArgs) -> Result<(Page, String), Fa
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = match profile.machine == host.machine {
         true => profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus),
-        // Read elsewhere, it is looked at, not used.
+        // Doubts are about measuring with the profile; on another machine it is only read.
         false => Vec::new(),
     };
     let stem: String = profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();

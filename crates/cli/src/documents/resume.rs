@@ -1,4 +1,4 @@
-//! `tare resume`: resume what was interrupted or killed.
+//! `tare resume`: resumes an interrupted or killed run, profile or study.
 
 use crate::args::exports::Exports;
 use crate::args::store::{StoreArgs, StoredId, no_run};

@@ -35,7 +35,7 @@ pub struct RestoreArgs {
 
 pub fn restore(args: &RestoreArgs) -> Result<Exit, Failure> {
     let state = args.machine.state()?;
-    // Ctrl-C waits until everything is back.
+    // Ctrl-C waits until everything is restored.
     let _signals = Signals::install().map_err(Failure::system)?;
     let how = How { force: args.force, forget: args.forget, dry_run: args.dry_run };
     let restored = restore::restore(&args.machine.access(), &state, how)?;

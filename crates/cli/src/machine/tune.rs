@@ -1,4 +1,4 @@
-//! `tare tune`: quiet the machine, so that `tare restore` can put it back exactly.
+//! `tare tune`: quiet the machine, so that `tare restore` can restore it exactly.
 
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -62,7 +62,7 @@ pub struct WhatToTune {
 /// Longest limit of freezing: 30 days.
 const MOST_SECONDS: u64 = 30 * 86_400;
 
-/// Which machine, and where its journal is.
+/// The machine, and the folder of its journal.
 #[derive(Args)]
 pub struct MachineArgs {
     /// Folder of the journal [default: /var/lib/tarebench, or $XDG_STATE_HOME/tarebench without root]
@@ -77,7 +77,7 @@ pub struct MachineArgs {
     /// D-Bus address of the bus that systemd is on
     #[arg(long, value_name = "ADDRESS", env = "TARE_SYSTEMD_BUS", hide = true)]
     bus: Option<String>,
-    /// For tests: die after so many steps
+    /// For tests: die after N steps
     #[arg(long, value_name = "N", env = "TARE_TEST_STOP_AFTER", hide = true)]
     stop_after: Option<u64>,
 }
@@ -162,14 +162,14 @@ pub fn tune(args: &TuneArgs) -> Result<Exit, Failure> {
     Ok(exit(&report, &args.what))
 }
 
-/// Partial if something was refused, or is not here though it was asked for by name.
+/// Partial if a setting was refused, or was requested by name and does not exist here.
 fn exit(report: &Report, what: &WhatToTune) -> Exit {
     let missing = !what.only.is_empty()
         && (report.items.is_empty() || report.items.iter().any(|i| matches!(i.stand, Stand::NotHere { .. })));
     if report.refused() > 0 || missing { Exit::PARTIAL } else { Exit::Done }
 }
 
-/// A line for each setting; of long lists, those that are as recommended are only counted.
+/// A line for each setting; in long lists, those that are as recommended are only counted.
 fn table(report: &Report, dry_run: bool, short: bool) -> String {
     let visible = |i: &&Item| !short || i.stand != Stand::AsWanted;
     let rows: Vec<[String; 4]> = report.items.iter().filter(visible).map(|i| row(i, dry_run)).collect();
@@ -261,7 +261,7 @@ pub struct TuneAround {
 }
 
 impl TuneAround {
-    /// Tunes, if that was asked for, and says so.
+    /// Tunes, if requested, and reports it.
     pub fn begin(&self, signals: &Signals) -> Result<Option<Tuned>, Failure> {
         if !self.tune {
             return Ok(None);
@@ -294,7 +294,7 @@ impl TuneAround {
         }
     }
 
-    /// Puts back what was tuned. A machine that is not as before is a failure, but not before the results are shown.
+    /// Restores what was tuned. A machine that is not as before is a failure, reported after the results.
     pub fn end(tuned: Option<Tuned>) -> Result<(), Failure> {
         let Some(tuned) = tuned else { return Ok(()) };
         if !tuned.report().changed() {

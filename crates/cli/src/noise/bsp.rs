@@ -1,4 +1,4 @@
-//! `tare noise bsp`: a bulk-synchronous job, measured by an MPI program, beside what the noise of its ranks predicts.
+//! `tare noise bsp`: a bulk-synchronous MPI job, measured, and predicted from the noise of its ranks.
 
 use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
@@ -77,8 +77,8 @@ pub fn bsp(args: &BspArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Runs the MPI program. Its result comes by standard output: of rank 0, which may be on another node than this process, with
-/// no folder in common.
+/// Runs the MPI program. Rank 0 prints the result on its standard output, since it may run on another node, without a
+/// folder in common with this process.
 fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
     if !GRAINS.contains(&args.grain) {
         return Err(Failure::usage("--grain must be between 1us and 1s"));

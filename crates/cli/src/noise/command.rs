@@ -1,4 +1,4 @@
-//! `tare noise`: how long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many nodes.
+//! `tare noise`: measures repeated phases of fixed work, what delays them, and what that costs jobs on many nodes.
 
 use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
@@ -231,7 +231,7 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// What is being measured, on standard error; nothing is drawn while phases run.
+/// Progress on standard error; nothing is drawn while phases run.
 struct Line {
     on: bool,
     unicode: bool,

@@ -1,4 +1,4 @@
-//! What a measurement of noise comes to, as every subcommand shows it.
+//! The result of a measurement of noise, as every subcommand shows it.
 
 use crate::exit::Failure;
 use crate::output::print;
@@ -39,7 +39,7 @@ pub fn print_noise(head: &Head, noise: &Noise, grains: &[Grain], as_json: bool, 
     Ok(())
 }
 
-/// One that is there is written anew.
+/// An existing file is overwritten.
 pub fn write(file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
     eprintln!("wrote {}", file.display());

@@ -1,4 +1,4 @@
-//! `tare profile`: learn the machine's daemons and their cutoffs, and keep what was learned.
+//! `tare profile`: learn the machine's daemons and their cutoffs, and manage the profiles.
 
 use crate::args::store::StoreArgs;
 use crate::exit::{Exit, Failure};

@@ -41,7 +41,7 @@ pub struct ShowArgs {
     style: TableStyleArgs,
 }
 
-/// Which profile is meant.
+/// A profile.
 #[derive(Args)]
 pub struct Which {
     /// NAME, NAME@VERSION, or its number, as p1 [default: the newest of this machine]
@@ -193,7 +193,7 @@ pub fn check(args: &CheckArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     checked(&profile, &store, args.runs, &show.style)
 }
 
-/// Looks at the newest runs of the profile's machine, runs of profiles left out.
+/// Checks the newest runs of the profile's machine, except runs of profiles.
 fn checked(
     profile: &Profile,
     store: &SqliteStore,

@@ -1,4 +1,4 @@
-//! Learning: by running INC, by watching, and going on with either.
+//! Learning: by running INC or by recording the machine, and resuming either.
 
 use crate::args::store::StoreArgs;
 use crate::args::style::{Show, TableStyleArgs};
@@ -39,7 +39,7 @@ pub struct LearnArgs {
     /// Record the machine during normal use instead of running INC
     #[arg(long, requires = "total")]
     watch: bool,
-    /// How long to watch, e.g. 24h
+    /// Length of the recording, e.g. 24h
     #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "watch", id = "total")]
     total: Option<Nanos>,
     /// Time between two snapshots [default: 1s, or longer if snapshots would use more than 0.05% of a CPU]
@@ -96,7 +96,7 @@ pub struct ResumeArgs {
     style: TableStyleArgs,
 }
 
-/// Makes a profile of what there is.
+/// Makes a profile from the samples so far.
 #[derive(Args)]
 pub struct SoFarArgs {
     /// Name of the profile [default: the machine's]
@@ -222,7 +222,7 @@ fn watch(args: &LearnArgs, request: &WatchRequest, store: &StoreArgs, show: &Sho
     restored.map(|()| exit)
 }
 
-/// A second attempt would hide an unfinished first one.
+/// Refuses a second attempt, which would hide an unfinished first one.
 fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failure> {
     let Place::Store(store) = place else { return Ok(()) };
     if !profiling::unfinished(store)?.iter().any(|n| n == name) {
@@ -236,7 +236,7 @@ fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failu
     Err(Failure::usage(format!("the profile {name} is unfinished")).hint(hint))
 }
 
-/// Says how long it takes and what it can find.
+/// Prints how long learning takes, and what it can find.
 fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, show: &Show) {
     if show.is_quiet() {
         return;

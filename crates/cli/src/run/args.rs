@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::sample::process_time::PtSource;
 
-/// What is timed.
+/// The programs.
 #[derive(Args)]
 #[command(next_help_heading = "Programs")]
 pub struct WhatArgs {
@@ -44,7 +44,7 @@ pub struct WhatArgs {
     pub parameter_list: Vec<String>,
 }
 
-/// How often and in which order.
+/// Numbers of samples, and their order.
 #[derive(Args)]
 #[command(next_help_heading = "Samples")]
 pub struct CountArgs {
@@ -90,7 +90,7 @@ pub struct HookArgs {
     /// Command to run before a program's first sample
     #[arg(short, long, value_name = "CMD")]
     pub setup: Option<String>,
-    /// State that no program's setup undoes another's, so that the programs can run in rounds
+    /// State that no program's setup undoes that of another program, so that the programs can run in rounds
     #[arg(long, requires = "setup")]
     pub independent_setup: bool,
     /// Command to run before each sample; give it once, or once per program, the reference first
@@ -104,7 +104,7 @@ pub struct HookArgs {
     pub cleanup: Option<String>,
 }
 
-/// Under which conditions.
+/// Conditions of the run.
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub struct ConditionArgs {
@@ -130,7 +130,7 @@ pub struct ConditionArgs {
     /// Set a variable for the programs and hooks; only these variables are stored
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub env: Vec<(String, String)>,
-    /// Run the programs as this user, in a session of their own, with PATH, TERM, TZ and the locale of the environment
+    /// Run the programs as this user, in a separate session, with PATH, TERM, TZ and the locale of the environment
     /// and what --env sets; USER:new-privileges lets set-user-ID programs take effect
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
@@ -148,7 +148,7 @@ pub struct ConditionArgs {
     pub tag: Vec<(String, String)>,
 }
 
-/// What is made of the samples.
+/// Statistics of the samples.
 #[derive(Args)]
 #[command(next_help_heading = "Statistics")]
 pub struct StatisticsArgs {

@@ -51,7 +51,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     restored.map(|()| exit)
 }
 
-/// Says which programs the shell runs though nobody asked for it.
+/// Names the programs that the shell runs without an option that requests it.
 fn say_shell(by_shell: &[(String, ShellSyntax)]) {
     let Some((text, syntax)) = by_shell.first() else { return };
     let text = tarebench::render::kit::text::escape(text);
@@ -66,7 +66,7 @@ fn say_shell(by_shell: &[(String, ShellSyntax)]) {
     eprintln!("tare: /bin/sh runs `{text}`{others}, because it has {syntax}; use -N to forbid this");
 }
 
-/// Measures the shells' own starts, and keeps them with the run. They are part of each sample, and never subtracted.
+/// Measures the shells' own starts, and stores them with the run. They are part of each sample, and never subtracted.
 fn note_shells(plan: &Plan, signals: &Signals, notes: &mut BTreeMap<String, String>) -> Result<(), Failure> {
     let sentence = |s: &ShellStart| {
         let words: Vec<String> = s.shell.iter().map(ToString::to_string).collect();
@@ -80,7 +80,7 @@ fn note_shells(plan: &Plan, signals: &Signals, notes: &mut BTreeMap<String, Stri
     Ok(())
 }
 
-/// Prints and exports what was measured, and says how it ended.
+/// Prints and exports the result, and reports how the run ended.
 pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit, Failure> {
     let mut report = measured.report();
     show.compare(&mut report);
@@ -112,8 +112,8 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
     }
 }
 
-/// How a finished run ends: with the first failure that was not accepted, if there is one. The first of each program is one line on
-/// standard error.
+/// The exit code of a finished run: that of the first failure that was not accepted, if there is one. Prints the first
+/// failure of each program as one line on standard error.
 fn ended(report: &RunReport, show: &Show) -> Exit {
     let mut exit = Exit::Done;
     for failure in failed(report, &show.progress_style) {
@@ -127,7 +127,7 @@ fn ended(report: &RunReport, show: &Show) -> Exit {
     exit
 }
 
-/// The exit code of a failed execution, and what to do about it.
+/// The exit code of a failed execution, and a hint.
 fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool) -> (Exit, &'static str) {
     let program = &series.program;
     match outcome {
