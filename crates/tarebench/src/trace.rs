@@ -1,4 +1,4 @@
-//! Activity traces: when a process that only reads the cycle counter had its CPU, and what had it else.
+//! Activity traces: when a process that only reads the cycle counter had its CPU, and what had it otherwise.
 
 use tarebench_bpf::timeline::{ROOM as ROOM_OF_EVENTS, Recorded, Timeline};
 use tarebench_bpf::{KernelTypes, own_namespaces};
@@ -10,18 +10,18 @@ use tarebench_render::trace::terminal::{Activity, Made};
 use tarebench_sys::activity::{Competitors, Watched, steps, watch};
 use tarebench_sys::{SysError, clock, counter, cpu, process};
 
-/// What to trace.
+/// Plan of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// For how long.
+    /// Length of the trace.
     pub duration: Nanos,
-    /// On which CPU; the last one that may be used if `None`.
+    /// The CPU; the last one that may be used if `None`.
     pub cpu: Option<u32>,
-    /// Active processes there, the tracing one included (from 1).
+    /// Active processes on the CPU, the tracing one included (from 1).
     pub load: u32,
-    /// Cycles over which a step is an inactive period; from the loop's own steps if `None`.
+    /// Minimum length of an inactive period, in cycles; from the loop's own steps if `None`.
     pub threshold: Option<u64>,
-    /// With the kernel's own record of the time, if that is allowed.
+    /// Record kernel events, if that is permitted.
     pub explain: bool,
 }
 
@@ -49,16 +49,16 @@ pub enum TraceError {
 
 /// Room for inactive periods: 16 MiB.
 const ROOM: usize = 1 << 20;
-/// Steps that the threshold is taken from: some milliseconds, so that most meet no interrupt.
+/// Steps from which the threshold is computed: some milliseconds, so that most contain no interrupt.
 const STEPS: usize = 200_000;
-/// Events of the kernel's that a second may have, beyond the first ones, and most events: 64 MiB of the kernel's memory.
+/// Room for kernel events per second of the trace, and the maximum: 64 MiB of the kernel's memory.
 const EVENTS_A_SECOND: f64 = 10_000.0;
 const MOST_EVENTS: u32 = 1_000_000;
 
-/// Makes a trace. The calling thread, which must be the process's only one, is moved to the CPU meanwhile, and put back.
+/// Makes a trace. The calling thread, which must be the process's only one, is moved to the CPU, and back at the end.
 ///
 /// # Errors
-/// [`TraceError`]. That the kernel's record is not to be had is none: the result says why.
+/// [`TraceError`]. It is not an error if kernel events cannot be recorded: the result gives the reason.
 pub fn trace(request: &Request) -> Result<Activity, TraceError> {
     if !counter::PRESENT {
         return Err(TraceError::NoCounter);
@@ -80,7 +80,7 @@ fn traced(request: &Request, on: u32) -> Result<Activity, TraceError> {
     let timeline = record(request.explain, request.duration, on);
     let competitors = Competitors::start(request.load.saturating_sub(1), on)?;
     let seen = watch((request.duration.secs() * hz) as u64, limit, ROOM, hz);
-    // First the record: that the competitors end is none of it.
+    // End the recording first, so that it does not contain the end of the competitors.
     let recorded = timeline.and_then(|t| t.finish().map_err(|e| e.absent()));
     drop(competitors);
     let made = Made { cpu: on, load: request.load.max(1), threshold: limit, full: seen.full };
@@ -89,7 +89,7 @@ fn traced(request: &Request, on: u32) -> Result<Activity, TraceError> {
     Ok(Activity::new(trace, made, Reading::from(explained)))
 }
 
-/// The kernel's record of a CPU, begun, for about so long.
+/// Starts recording the kernel events of a CPU, for about `duration`.
 pub(crate) fn record(wanted: bool, duration: Nanos, on: u32) -> Result<Timeline, Absent> {
     if !wanted {
         return Err(Absent::NotAsked("recording of kernel events is switched off".to_owned()));

@@ -1,4 +1,4 @@
-//! INC's calibration: how many increments this machine makes in a second, kept so that INC8 is the same work every time.
+//! INC's calibration: this machine's increments per second, stored so that INC8 is the same work every time.
 
 use crate::inc::workload::{INNER, increments};
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use tarebench_core::noise::detour::BadDetours;
 use tarebench_core::noise::files::BadFile;
 use tarebench_store::StoreError;
 use tarebench_sys::error::SysError;
-/// Why there is no measurement.
+/// Reasons.
 #[derive(Debug, thiserror::Error)]
 pub enum NoiseError {
     /// The system's.
@@ -36,7 +36,7 @@ pub enum NoiseError {
     /// The phases cannot be made real-time.
     #[error("{0}: real-time priorities are not permitted")]
     Priority(SysError),
-    /// The cgroup of tare has no time for real-time tasks.
+    /// The cgroup of tare has no bandwidth for real-time tasks.
     #[error(
         "{error}: real-time priorities are not permitted: the cgroup has no real-time bandwidth ({} is 0)",
         file.display()
@@ -44,7 +44,7 @@ pub enum NoiseError {
     Budget {
         /// The system's.
         error: SysError,
-        /// What says so.
+        /// The file with the bandwidth.
         file: std::path::PathBuf,
     },
 }
@@ -55,7 +55,7 @@ impl From<StoreError> for NoiseError {
     }
 }
 
-/// A file that gives no phases, or phases that give no file.
+/// A file that cannot be read as phases, or phases that cannot be written as a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// Its lines.
@@ -93,5 +93,5 @@ pub enum FileError {
     },
 }
 
-/// Most phases that detours are made to delay: 400 MB.
+/// Maximum number of phases that are made from detours: 400 MB.
 pub(crate) const MOST_PHASES: i64 = 50_000_000;

@@ -1,4 +1,4 @@
-//! Measuring a plan, going on with a run, reading a report back.
+//! Measuring a plan, resuming a run, loading a stored run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{clock, process};
 
-/// What ends a session before or beside its samples.
+/// Why a session ended, apart from its samples.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The store.
@@ -43,20 +43,20 @@ pub enum SessionError {
     /// No such profile.
     #[error("there is no profile `{0}` in the store")]
     NoProfile(String),
-    /// A run that cannot be gone on with.
+    /// The run cannot be resumed.
     #[error("{0}")]
     NotResumable(String),
-    /// Every series would time what the last setup made.
+    /// Every series would time the result of the last setup.
     #[error(transparent)]
     DependentSetups(#[from] DependentSetups),
 }
 
-/// What was measured.
+/// Result of a session.
 #[derive(Debug)]
 pub struct Measured {
     /// The run.
     pub run: Run,
-    /// All its samples, those of earlier sessions too.
+    /// All its samples, including those of earlier sessions.
     pub samples: Vec<Sample>,
     /// The profile whose cutoffs apply.
     pub profile: Option<Profile>,
@@ -67,13 +67,13 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// All that can be said of it.
+    /// Its report.
     pub fn report(&self) -> RunReport {
         build(&self.run, &self.samples, self.profile.as_ref())
     }
 }
 
-/// Where runs are kept.
+/// Where runs are stored.
 pub enum Place {
     /// In a store.
     Store(Box<SqliteStore>),
@@ -93,7 +93,7 @@ impl Place {
 /// The store's file: `path` if given, else the default place.
 ///
 /// # Errors
-/// If there is no home folder to keep it in.
+/// If there is no home folder for it.
 pub fn store_path(path: Option<&Path>) -> Result<PathBuf, StoreError> {
     match path {
         Some(p) => Ok(p.to_owned()),
@@ -104,7 +104,7 @@ pub fn store_path(path: Option<&Path>) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// Refuses what cannot be measured as required: the protocol's steps `v1` to `v6`, and factors by their names.
+/// Refuses a plan whose requirements do not hold: the protocol's steps `v1` to `v6`, and factors by their names.
 ///
 /// # Errors
 /// [`SessionError::Required`], naming what is missing.
@@ -198,7 +198,7 @@ fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, Session
 pub struct Options {
     /// Use no better source of process time than this one.
     pub pt_source: Option<PtSource>,
-    /// Facts to keep with the run, e.g. `tuned`.
+    /// Notes to store with the run, e.g. `tuned`.
     pub notes: BTreeMap<String, String>,
 }
 
@@ -214,7 +214,7 @@ pub fn measure(
     watch: &mut dyn FnMut(&Run, Event<'_>),
 ) -> Result<Measured, SessionError> {
     plan.check_order()?;
-    // Where process times come from is known once the collectors are open.
+    // The source of process times is known once the collectors are open.
     let mut run = new_run(plan, PtSource::Wait4, Vec::new());
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     check_required(&run.plan, &run.factors, profile.as_ref())?;
@@ -230,7 +230,7 @@ pub fn measure(
     Ok(run_session(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
-/// Claims a stored run that has not ended, to go on with it, and notes when and, after a reboot, that. `there` says what it has.
+/// Claims an unfinished run to resume it, and notes the time and a reboot. `there` describes its samples so far.
 pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: &str) -> Result<(Run, Claimant), SessionError> {
     let mut run = store.run(id)?;
     if run.status == Status::Finished {
@@ -259,7 +259,7 @@ pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: &str) ->
     Ok((run, claim))
 }
 
-/// A new run of a plan, as it begins.
+/// A new run of a plan, without samples.
 pub(crate) fn new_run(plan: Plan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
     let root = Path::new("/");
     Run {
@@ -285,7 +285,7 @@ pub(crate) fn begin(run: &mut Run, store: &mut SqliteStore) -> Result<Claimant, 
     Ok(claim)
 }
 
-/// Goes on with a stored run where it stopped.
+/// Resumes a stored run where it stopped.
 ///
 /// # Errors
 /// If there is no such run, it is finished, another tare works on it, or it is of another machine.
@@ -318,14 +318,14 @@ pub fn resume(
     Ok(run_session(run, samples, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
-/// The machine's factors before and after every series, kept as they are taken. In rounds the series lie in each
-/// other, so that they share the readings before the first sample and after the last one.
+/// The machine's factors before and after every series, stored as they are read. In rounds the series overlap, so
+/// that they share the readings before the first sample and after the last one.
 struct Readings {
     sequential: bool,
     series: Option<u32>,
-    /// When, in words, and what was read; those of earlier sessions of this run first.
+    /// The moment, in words, and the values; those of earlier sessions of this run first.
     taken: Vec<(String, Vec<Factor>)>,
-    /// How many of them are of earlier sessions, and what changed in those.
+    /// How many of them are of earlier sessions, and the changes in those.
     earlier: usize,
     earlier_changes: Option<String>,
 }
@@ -354,7 +354,7 @@ impl Readings {
         self.sequential && before.is_some_and(|b| b != series)
     }
 
-    /// The notes of a run: all readings, and in words what changed from one to the next within a session.
+    /// The notes of a run: all readings, and in words the changes from one to the next within a session.
     fn notes(&self) -> BTreeMap<String, String> {
         let mut notes = BTreeMap::new();
         let session = self.taken.get(self.earlier..).unwrap_or_default();
@@ -373,7 +373,7 @@ impl Readings {
         notes
     }
 
-    /// Keeps what was taken so far with the run. If that fails, the store refuses the next sample, too, and says why.
+    /// Stores the readings so far with the run. If that fails, the store also refuses the next sample, with the reason.
     fn keep(&self, run: i64, place: &mut Place) -> Result<(), StoreError> {
         let Some(store) = place.store() else { return Ok(()) };
         self.notes().iter().try_for_each(|(key, value)| store.set_note(run, key, value))
@@ -426,11 +426,11 @@ fn run_session(
         StopReason::NotKept(_) | StopReason::Failed(_) => Status::Unfinished,
     };
     if let Some(store) = place.store() {
-        // If this fails, the run merely stays marked unfinished, which is what it looks like after a kill, too.
+        // If this fails, the run only stays marked unfinished, as after a kill.
         let mut readings = ["readings", "changed"].into_iter().filter_map(|k| Some((k, run.notes.get(k)?)));
         let noted = readings.try_for_each(|(k, v)| store.set_note(id, k, v));
         let marked = noted.and_then(|()| store.set_status(id, run.status)).and_then(|()| store.release(id, claim));
-        // What a store that takes no sample says of a note is not worth a second sentence.
+        // A store that refuses samples also refuses notes: one message is enough.
         if let Err(e) = marked
             && !matches!(ending.why, StopReason::NotKept(_))
         {
@@ -440,7 +440,7 @@ fn run_session(
     Measured { run, samples, profile, why: ending.why, failed_cleanups: ending.failed_cleanups }
 }
 
-/// A stored run, with the profile that fits it.
+/// A stored run, with its samples and the profile that applies to it.
 ///
 /// # Errors
 /// The store's.
