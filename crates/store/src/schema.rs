@@ -10,8 +10,8 @@ pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 
 const MIGRATIONS: &[M<'static>] = &[M::up(V1), M::up(V2), M::up(V3), M::up(V4)];
 
-/// The earliest schema version that can be read without being brought up to date: V3 only adds documents, and V4 leaves what
-/// is read of runs and profiles where it was.
+/// The earliest schema version that can be read without an upgrade: V3 only adds documents, and V4 does not move the
+/// columns of runs and profiles that are read.
 pub(crate) const READABLE: i64 = 2;
 
 /// The first schema version with documents.
@@ -26,7 +26,7 @@ pub(crate) fn migrations() -> Migrations<'static> {
 }
 
 /// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tarebench-core; columns beside it
-/// repeat what queries want, and where they and `doc` could differ, `doc` is right. Daemons are the exception: their
+/// repeat values for queries; if they differ from `doc`, `doc` is right. Daemons are the exception: their
 /// list is in `daemon` only, and `sample.daemons` is its length, NULL where the reading is absent.
 /// Names are in their escaped text form.
 const V1: &str = r#"
@@ -115,7 +115,7 @@ CREATE TABLE profile (
 CREATE INDEX profile_machine ON profile (machine, created_ns);
 "#;
 
-/// Profiles got versions and samples of their own; no released command wrote V1's, so that nothing is taken over.
+/// Profiles got versions and samples; no released command wrote V1's profiles, so none are migrated.
 const V2: &str = r#"
 DROP TABLE profile;
 CREATE TABLE profile (
@@ -137,8 +137,8 @@ CREATE TABLE recording (
 "#;
 
 /// Documents ([`tarebench_core::documents::head`]), numbered within their kind; `document_number` has the last number that was given,
-/// so that none is given twice. A part's `blob` is what JSON is no form for, NULL if there is none. Which kinds there are
-/// is not checked here, as a check could not be changed later; a new kind is a new schema version all the same.
+/// so that none is given twice. A part's `blob` is its binary data, or NULL. The kind is not checked here, because a
+/// check could not be changed later; a new kind still needs a new schema version.
 const V3: &str = r#"
 CREATE TABLE document_number (
     kind TEXT PRIMARY KEY,
@@ -181,8 +181,8 @@ CREATE TABLE document_claim (
 "#;
 
 /// Documents have the machine's description, its factors and tags, as runs have, and profiles are documents: `profile_version`
-/// numbers them within their names, and the view `profile` has the columns that the table had. A profile that was there gets the
-/// conditions of the first run that it rests on, if that is still stored.
+/// numbers them within their names, and the view `profile` has the columns that the table had. An existing profile gets
+/// the conditions of the first run that it is based on, if that is still stored.
 const V4: &str = r#"
 ALTER TABLE document ADD COLUMN host_id INTEGER REFERENCES host (id);
 ALTER TABLE document ADD COLUMN factors TEXT;
@@ -243,7 +243,7 @@ mod tests {
         assert!(V1.contains(&format!("{APPLICATION_ID:#x}")));
     }
 
-    /// From each released version, with what it holds.
+    /// From each released version, with its content.
     #[test]
     fn earlier_stores_keep_what_they_hold() {
         for from in [1, 2] {

@@ -20,7 +20,8 @@ pub struct Request {
     pub only: Vec<String>,
     /// CPUs that will be measured on.
     pub cpus: Option<Vec<u32>>,
-    /// A folder with another machine's files, the only source: values without a file are absent. This machine if `None`.
+    /// A folder with another machine's files, the only source: values without a file are absent. This machine if
+    /// `None`.
     pub root: Option<PathBuf>,
     /// D-Bus address of the bus that its systemd is on; the system's if `None`.
     pub bus: Option<String>,

@@ -636,8 +636,8 @@ fn computed(profile: Profile) -> Result<Profile, ProfilingError> {
     Ok(Profile { cutoffs, ..profile })
 }
 
-/// One profile from the samples of several; it is not stored. All must be of one machine, made in the same way, with the
-/// same task lengths; other lengths of the long part are also refused.
+/// One profile from the samples of several; it is not stored. All must be of one machine, made in the same way, with
+/// the same task lengths; other lengths of the long part are also refused.
 ///
 /// # Errors
 /// [`ProfilingError::Different`].

@@ -215,8 +215,8 @@ fn procedure(length: f64) -> Result<Seen, StudyError> {
 #[repr(align(256))]
 struct Doubles([f64; 8]);
 
-/// The book's procA and procB set eight elements to 0. A store does not wait for its line on current CPUs, so these add 1,
-/// which needs the data. The constant makes them different for the compiler, and costs both the same.
+/// The book's procA and procB set eight elements to 0. A store does not wait for its line on current CPUs, so these add
+/// 1, which needs the data. The constant makes them different for the compiler, and costs both the same.
 #[inline(never)]
 fn proc_a(doubles: &mut Doubles) {
     black_box(1_u8);
