@@ -37,7 +37,7 @@ fn said(c: &mut Command, code: i32) -> String {
     text(&out.stderr)
 }
 
-/// What must hold of every job of so many ranks on this machine.
+/// What must hold for every job of `ranks` ranks on this machine.
 fn check(d: &Value, ranks: usize, phases: u64) {
     assert_eq!((&d["format"], &d["version"]), (&"tare-noise-bsp".into(), &1.into()));
     assert_eq!(d["job"]["phases"], phases);
@@ -122,7 +122,7 @@ fn bad_files_and_options_are_told() {
     assert!(said(bsp(&dir).args(["--grain", "1ns", "--program", TARE]), 2).contains("between 1us and 1s"));
     assert!(said(bsp(&dir).args(["--launch", "'"]), 2).contains("--launch"));
     assert!(said(bsp(&dir).args(["--program", "/no/such/file"]), 2).contains("no such file"));
-    // Options of `tare noise` are none of its commands'.
+    // Options of `tare noise` do not belong to its commands.
     assert!(said(tare(&dir).args(["noise", "--sweep", "bsp"]), 2).contains("--sweep"));
 }
 
@@ -178,7 +178,7 @@ fn program() -> Option<&'static Path> {
     found.as_deref()
 }
 
-/// Open MPI starts nothing as root unless it is told twice.
+/// Open MPI starts nothing as root unless both variables are set.
 fn as_root(c: &mut Command) -> &mut Command {
     c.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 }
@@ -221,8 +221,9 @@ fn jobs_of_one_and_two_ranks_are_measured() {
     assert!(said(as_root(&mut c), 1).contains("mpirun ended with"));
 }
 
-/// No rank passes a barrier before the other has done its work: of each phase with a barrier, what the slower one took is
-/// at most what either took with it, but for what the readings of the clock and the way out of the barrier before are apart.
+/// No rank passes a barrier before the other has done its work: of each phase with a barrier, the time of the slower
+/// one is at most that of either with the barrier, except for the difference in reading the clock and leaving the
+/// barrier.
 fn barriers_hold(file: &str, ranks: usize) {
     let rows: Vec<Vec<u64>> = file
         .lines()
@@ -242,7 +243,7 @@ fn barriers_hold(file: &str, ranks: usize) {
     }
 }
 
-/// The batch script under a Slurm of its own: one node, two tasks.
+/// The batch script under a separate Slurm: one node, two tasks.
 #[test]
 #[ignore = "slow: starts the daemons of Slurm (make slow)"]
 fn the_batch_script_runs_under_slurm() {

@@ -227,7 +227,7 @@ fn what_is_no_run_and_what_cannot_be_read() {
     drop(store);
     says(tare(&dir).arg("list"), 0, &["s1", "interrupted", "study", r"sort\x1b]0;x\x07"]);
     says(tare(&dir).args(["list", "--json"]), 0, &[r#""id": "s1""#, r"\u202e"]);
-    // A study or a measurement of noise whose content is none is said to be so, also where a page is asked for.
+    // A study or a measurement of noise with invalid content is reported, also if a page is requested.
     says(tare(&dir).args(["show", "s1"]), 4, &["s1 cannot be read", "missing field"]);
     for args in [&["show", "n1"][..], &["report", "n1"]] {
         says(tare(&dir).args(args), 4, &["n1 cannot be read", "missing field"]);

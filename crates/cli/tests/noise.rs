@@ -1,4 +1,4 @@
-//! `tare noise` on this machine. A hypervisor may steal whatever it likes: what is asserted holds all the same.
+//! `tare noise` on this machine. A hypervisor may steal whatever it likes: the assertions still hold.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;

@@ -51,8 +51,8 @@ fn period(row: &Value) -> Option<f64> {
     Some(row["periodicity"]["period"].as_f64()? / 1e9)
 }
 
-/// Three daemons at once on the program's CPU: one that hums along and at times runs long, one that only comes at times,
-/// and one that is born anew for every run, as `rhn_check` is. Their periods have no common beat.
+/// Three daemons at once on the program's CPU: one that runs often and at times long, one that runs only at times,
+/// and one that is a new process at every run, as `rhn_check` is. Their periods have no common multiple.
 #[test]
 fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
     if !is_root() {
@@ -90,7 +90,7 @@ fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
             Err(e) => eprintln!("attempt {attempt}: {e}"),
         }
     }
-    // A run discards what they spoiled, and names them.
+    // A run discards the samples that they disturbed, and names them.
     let words = ["run", "-r", "250", "--cpus", "1", "--no-account", "--json"];
     let inc = "inc 0.05 --quiet";
     let program = format!("{} {inc}", common::TARE);
@@ -121,7 +121,7 @@ fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
     assert!(truth.len() >= 5, "{truth:?}: six and more bursts fell into the run");
 }
 
-/// Ends a profile at once when so many counted samples are stored.
+/// Kills the learning of a profile as soon as `samples` counted samples are stored.
 fn kill_after(dir: &TempDir, args: &[&str], samples: u64) {
     let mut child = profile(dir, args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let began = Instant::now();
@@ -145,7 +145,7 @@ fn a_killed_profile_goes_on_in_either_part() {
     run(tare(&dir).args(["inc", "--calibrate"]), 0);
     let begin = ["--name", "k", "--short", "0.02sx40", "--long", "0.06sx14"];
     kill_after(&dir, &begin, 18);
-    // What is there can be used, and a second beginning does not hide the first one.
+    // The samples so far can be used, and a second start does not hide the first one.
     let out = run(&mut profile(&dir, &["list"]), 0);
     assert!(text(&out.stderr).contains("tare profile resume k"), "{}", text(&out.stderr));
     let out = run(&mut profile(&dir, &begin), 2);

@@ -18,7 +18,7 @@ fn a_factor_can_be_required() {
     run(tare(&dir).args(["run", "-r1", "--require", "swappiness", "--style", "none", "--", "true"]), 0);
 }
 
-/// What the program itself changes on the machine is told, with both values, and kept with the run.
+/// A change that the program itself makes on the machine is reported, with both values, and stored with the run.
 #[test]
 fn a_change_of_the_machine_is_told() {
     if !is_root() {

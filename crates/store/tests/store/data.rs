@@ -168,7 +168,7 @@ fn stamp(at: i64) -> Stamp {
     Stamp { monotonic: Nanos(at), monotonic_raw: Nanos(at + 1), cycles: Some(Cycles(u64::MAX)) }
 }
 
-/// A sample that its position tells; the first of each series is a warm-up.
+/// A sample whose values follow from its position; the first of each series is a warm-up.
 pub fn sample(seq: u32, daemons: usize) -> Sample {
     let daemon = |i: usize| Daemon {
         pid: i as i32,

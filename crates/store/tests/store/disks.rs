@@ -79,7 +79,7 @@ fn child_full() {
         Err(e) => assert!(matches!(e, StoreError::Full { .. }), "{e:?}"),
     }
 
-    // Once somebody has tidied up, it goes on.
+    // With free space again, it continues.
     std::fs::remove_file(&filler).unwrap();
     std::fs::remove_file(&rubbish).unwrap();
     let mut store = SqliteStore::open(&path).unwrap();
