@@ -74,7 +74,7 @@ fn no_tracing() -> bool {
     !is_root()
 }
 
-/// In 95% of the samples what is not attributed is at most 0.1% of the elapsed time or 20 µs.
+/// In 95% of the samples, unattributed time is at most 0.1% of the elapsed time or 20 µs.
 #[track_caller]
 fn assert_adds_up(samples: &[Sample]) {
     let rest = |s: &Sample| s.unattributed().expect("an account").as_f64().abs();
@@ -481,7 +481,7 @@ fn fifty_thousand_tasks_one_after_the_other_are_all_there() {
     assert!(a.others.on_cpu.count >= 50_000, "each had a CPU: {:?}", a.others.on_cpu);
 }
 
-/// Without privilege: why there is none, and the estimates that are left.
+/// Without privilege: the reason, and the remaining estimates.
 #[test]
 fn without_privilege_there_are_estimates_and_the_reason() {
     let _lock = shared();

@@ -1,5 +1,5 @@
-//! `tare noise bsp`: files, and the MPI program itself. A hypervisor may steal whatever it likes: what is asserted holds all the
-//! same.
+//! `tare noise bsp`: files, and the MPI program itself. A hypervisor may steal whatever it likes: the assertions hold
+//! all the same.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -19,7 +19,7 @@ fn recorded() -> PathBuf {
 fn bsp(dir: &TempDir) -> Command {
     let mut c = tare(dir);
     c.args(["noise", "bsp"]);
-    // Whatever started the tests is not what they start.
+    // The environment of the tests' own launcher does not apply to theirs.
     let of_slurm = std::env::vars_os().map(|v| v.0).filter(|n| n.to_string_lossy().starts_with("SLURM_"));
     of_slurm.for_each(|n| {
         c.env_remove(n);
@@ -73,7 +73,7 @@ fn check(d: &Value, ranks: usize, phases: u64) {
         let inside = number(&predicted["low"]) <= value && predicted["high"].as_f64().is_none_or(|h| value <= h);
         assert_eq!(j["agreement"] == "inside", inside, "{j}");
     }
-    // Of more ranks the slowest is slower, in what was measured and in what is predicted.
+    // With more ranks the slowest is slower, measured and predicted.
     let value = |i: usize, what: &str| number(&jobs[i][what]["value"]);
     if ranks == 2 {
         assert!(value(0, "measured") <= value(1, "measured") && value(0, "predicted") <= value(1, "predicted"));
@@ -141,7 +141,7 @@ fn launchers_that_fail_are_told() {
     let other = said(&mut with("echo"), 1);
     assert!(other.contains("its result: line 1: expected `tare-bsp 1`"), "{other}");
     assert!(said(&mut with(""), 2).contains("--launch is empty"));
-    // Its output is kept even if it is of no use.
+    // Its output is stored even if it is invalid.
     let kept = dir.path().join("kept");
     said(with("echo").arg("-o").arg(&kept), 1);
     assert!(std::fs::read_to_string(kept).unwrap().contains("-g 1000000ns -p 10000 -c 1000"));
@@ -208,7 +208,7 @@ fn jobs_of_one_and_two_ranks_are_measured() {
         let own: Vec<&Value> = d["job"]["ranks"].as_array().unwrap().iter().map(|r| &r["cpu"]).collect();
         assert!(ranks == 1 || own[0] != own[1], "each has a CPU: {own:?}");
         assert!(d["job"]["ranks"].as_array().unwrap().iter().all(|r| r["allowed"] == 1), "they are bound");
-        // What was kept is the same job.
+        // The stored job is the same.
         assert_eq!(json(bsp(&dir).arg(&file).arg("--json"), 0), d);
         barriers_hold(&std::fs::read_to_string(&file).unwrap(), ranks);
     }

@@ -39,7 +39,7 @@ fn phases_are_measured_kept_and_shown() {
         let row = &g["rows"][0];
         ordered(row);
         assert_eq!(row["phases"], 3_000);
-        // What is calibrated is near what was asked for: to an iteration, and the counter's reading.
+        // The calibrated length is near the requested one: to an iteration, and the cost of reading the counter.
         let (wanted, calibrated) = (number(&g["grain"]), number(&g["calibrated"]));
         assert!((calibrated - wanted).abs() < 0.01 * wanted + 10.0, "{wanted} {calibrated}");
         // A clock speed that doubled after the calibration would be needed.
@@ -243,7 +243,7 @@ fn phases_are_written_for_other_tools_and_read_from_theirs() {
     let row = &d["grains"][0]["rows"][0];
     let (mean, phases) = (number(&row["mean"]), number(&row["phases"]));
     let lost: f64 = found.iter().map(|f| f.1).sum();
-    // All but what is in the phase that did not end.
+    // All except the events in the phase that did not end.
     assert!(
         (mean - 1e6) * phases <= lost
             && mean * (phases + 1.0) >= *end as f64 - found.iter().map(|f| f.1).fold(0.0, f64::max),

@@ -1,5 +1,5 @@
 //! `tare noise` against the truth: noise that a task of known period and length makes, and the tick as a plain loop sees it. A
-//! hypervisor steals and the clock speed changes, at times; so what is found must be near the truth in most attempts.
+//! hypervisor steals and the clock speed changes, at times; so the results must be near the truth in most attempts.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -464,7 +464,8 @@ struct Ticks {
 /// something had the CPU for longer, a tick may be the beginning of it, but those within are not seen. `None` without ticks.
 fn ticks(detours: &[(f64, f64)], window: f64, period: f64) -> Option<Ticks> {
     const BINS: usize = 100;
-    // A hundredth of the period is some tens of microseconds: more than an interrupt is ever late, unless something is stolen.
+    // A hundredth of the period is some tens of microseconds: more than an interrupt is ever late, except for steal
+    // time.
     let bin = |start: f64| ((start / period).fract() * BINS as f64) as usize % BINS;
     let mut counts = [0_usize; BINS];
     detours.iter().for_each(|d| counts[bin(d.0)] += 1);

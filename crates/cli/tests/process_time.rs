@@ -75,7 +75,7 @@ fn task_clock_counts_every_tree_without_privilege() {
     check_trees(&[], &["--pt-source", "task-clock"], "task_clock", &[(&["setuid", "150"], 2)]);
 }
 
-/// It is the program's exec that enables the clock; what else tare starts, or a sample leaves running, is not counted.
+/// The program's exec enables the clock; other processes of tare, and leftover processes, are not counted.
 #[test]
 fn task_clock_counts_this_samples_program_only() {
     let _lock = shared();

@@ -1,4 +1,5 @@
-//! `tare profile` on this machine: injected daemons of known name, period and CPU time, kills, recordings, kept profiles.
+//! `tare profile` on this machine: injected daemons of known name, period and CPU time, kills, recordings, stored
+//! profiles.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -273,7 +274,7 @@ fn watching_finds_what_runs_and_goes_on_after_a_kill() {
     let watch = ["--watch", "--for", "23s", "--interval", "100ms", "--short", "200ms", "--name", "w"];
     let mut child = profile(&dir, &watch).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(9_500));
-    // Ended in good order, what was recorded is kept; the rest is recorded later.
+    // After an interruption, the recording so far is stored; the rest is recorded later.
     // SAFETY: a child that has not been waited for.
     unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
     let mut said = String::new();

@@ -6,7 +6,7 @@ mod common;
 
 use common::*;
 
-/// A factor by its name is required like a step; what does not hold is named, and nothing is measured.
+/// A factor can be required by its name, like a step; one that does not hold is named, and nothing is measured.
 #[test]
 fn a_factor_can_be_required() {
     let dir = folder();

@@ -1,4 +1,4 @@
-//! `tare report`: pages and figures of what is stored. The pages themselves are tested in a browser (`web/test`).
+//! `tare report`: pages and figures of stored results. The pages themselves are tested in a browser (`web/test`).
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod common;

@@ -32,7 +32,7 @@ fn spawn(c: &mut Command) -> Child {
     c.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start tare")
 }
 
-/// The end of a tare that was asked to end; it must not take long.
+/// The end of a tare after a signal; it must not take long.
 #[track_caller]
 fn soon(mut child: Child, seconds: u64) -> Output {
     use std::io::Read;
@@ -237,7 +237,7 @@ fn a_stop_from_the_terminal_waits_for_the_end_of_the_sample() {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
         stat.rsplit(')').next().and_then(|s| s.trim_start().chars().next()).unwrap_or('?')
     };
-    // An orphaned process group is not stopped at all; then there is nothing to see.
+    // An orphaned process group is never stopped, so there is nothing to check.
     let began = Instant::now();
     while state() != 'T' && began.elapsed() < Duration::from_secs(2) {
         std::thread::sleep(Duration::from_millis(10));
@@ -307,7 +307,7 @@ fn orphans_do_not_use_up_the_processes_that_a_user_may_have() {
     run(c.args(ONCE).args(["--", burner()]).args(orphans), 0);
 }
 
-/// Orphans that come to tare and end must not wind up the time limit again.
+/// Orphans that are reparented to tare and end must not restart the time limit.
 #[test]
 fn the_time_limit_holds_for_a_program_with_orphans() {
     let _lock = shared();

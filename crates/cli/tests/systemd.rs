@@ -22,7 +22,7 @@ use zbus::zvariant::{ObjectPath, OwnedObjectPath};
 
 type Line = (String, String, String, String, String, String, OwnedObjectPath, u32, String, OwnedObjectPath);
 
-/// Units with their ActiveState, and what was asked for.
+/// Units with their ActiveState, and the requests.
 #[derive(Default)]
 struct Units {
     states: BTreeMap<String, String>,

@@ -44,7 +44,7 @@ fn competitors_take_their_share() {
     }
 }
 
-/// A name that a page or a terminal must not take for anything else.
+/// A name that a page or a terminal must not interpret.
 const ODD: &str = "a)b <script>";
 
 /// A process of this name that uses the CPU for 3 ms every 50 ms, until the value is dropped.

@@ -418,7 +418,7 @@ fn damaged_journals() {
         assert_eq!(m.value(MIGRATION), if rest { "1" } else { "0" });
         assert!(!m.journal().exists() && aside(&m) == 1);
     }
-    // An empty file says nothing of what was.
+    // An empty file does not contain the old values.
     let (m, _) = tuned();
     std::fs::write(m.journal(), "").unwrap();
     m.tare(&["restore"], 1);

@@ -138,7 +138,7 @@ pub struct ConditionArgs {
     #[arg(long)]
     pub leave_running: bool,
     /// Take no snapshots of the processes around each sample; there is then no list of daemons
-    #[arg(long)]
+    #[arg(long, visible_alias = "no-snapshots")]
     pub no_images: bool,
     /// Do not trace the kernel; there is then no account of where the time went and no net time
     #[arg(long)]

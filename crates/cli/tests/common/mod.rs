@@ -74,7 +74,7 @@ pub fn folder() -> TempDir {
     dir
 }
 
-/// A `tare` with a store in the folder, and nothing of this environment's settings.
+/// A `tare` with a store in the folder, without the settings of this environment.
 pub fn tare(dir: &TempDir) -> Command {
     via(dir, &[])
 }
@@ -220,7 +220,7 @@ pub fn comes_near(what: &str, share: f64, mut measure: impl FnMut() -> (f64, f64
     assert!(off.iter().all(stolen), "{what}: found, truth (ns), stolen (ticks), every time: {off:?}");
 }
 
-/// What the hypervisor has stolen from all CPUs since the machine started, in ticks.
+/// Steal time of all CPUs since the machine started, in ticks.
 fn stolen_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").expect("/proc/stat");
     stat.lines().next().and_then(|l| l.split_whitespace().nth(8)?.parse().ok()).expect("steal")

@@ -86,7 +86,7 @@ fn document() -> Vec<u8> {
     out
 }
 
-/// Imports into an empty store; what is refused leaves nothing.
+/// Imports into an empty store; a refused file stores nothing.
 fn import(document: &[u8]) -> Result<i64, StoreError> {
     let mut store = SqliteStore::in_memory().unwrap();
     let result = store.import(&mut &*document);

@@ -442,7 +442,7 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
     )
 }
 
-/// Runs that differ in what is hard to keep: texts, names, readings and floats.
+/// Runs that differ in values that are hard to store: texts, names, readings and floats.
 pub fn any_run() -> impl Strategy<Value = Run> {
     let finite = || any::<f64>().prop_filter("finite", |f| f.is_finite());
     let texts = || btree_map(text(), text(), 0..4);

@@ -115,7 +115,7 @@ fn child_read_only() {
     }
     drop(store);
     assert!(!folder.join("clean/tare.db-wal").exists(), "the last one to close takes the log in");
-    // A log and an index as a killed process leaves them both.
+    // A log and an index, as left by a killed process.
     let both = in_folder("both");
     for suffix in ["", "-wal"] {
         let file = |path: &Path| format!("{}{suffix}", path.display());
@@ -139,7 +139,7 @@ fn child_read_only() {
     }
 }
 
-/// Permission bits do not bind root, so this is done as nobody.
+/// Permission bits do not bind root, so this runs as the user nobody.
 #[test]
 fn not_permitted() {
     let setpriv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];

@@ -408,7 +408,7 @@ fn profiles_whose_names_cannot_be_used_are_refused() {
     assert!(matches!(store.create_document(&run, &json!(1)), Err(StoreError::Unstorable { .. })));
 }
 
-/// Refused with one sentence that has these words, and nothing is stored.
+/// Checks that it is refused with one sentence that contains these words, and that nothing is stored.
 #[track_caller]
 fn refused(text: &[u8], words: &[&str]) {
     let mut store = SqliteStore::in_memory().unwrap();

@@ -94,7 +94,7 @@ fn an_earlier_schema() {
     assert!(matches!(SqliteStore::open_read_only(&path), Err(StoreError::Older { found: 1, known: 4, .. })));
 }
 
-/// The same while the version is still in the log only, as a killed process leaves it.
+/// The same while the version is still in the log only, as left by a killed process.
 #[test]
 fn a_newer_schema_in_the_log() {
     let (dir, path) = place();
