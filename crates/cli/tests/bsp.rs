@@ -139,7 +139,7 @@ fn launchers_that_fail_are_told() {
     assert!(missing.contains("cannot start the launcher no-such-mpirun") && missing.contains("--launch"), "{missing}");
     assert!(said(&mut with("false"), 1).contains("false ended with exit status: 1"));
     let other = said(&mut with("echo"), 1);
-    assert!(other.contains("its result: line 1: expected `tare-bsp 1`"), "{other}");
+    assert!(other.contains("is not a result: line 1: expected `tare-bsp 1`"), "{other}");
     assert!(said(&mut with(""), 2).contains("--launch is empty"));
     // Its output is stored even if it is invalid.
     let kept = dir.path().join("kept");
