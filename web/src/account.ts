@@ -33,7 +33,7 @@ function exact(ns: number): HTMLElement {
   return h("span", { class: "time", title: nanos(ns) }, time(ns));
 }
 
-/** The tone of an entry: net has its own, tare goes from strong to faint. */
+/** The tone of an entry: one for net; tare from strong to faint. */
 function tone(entry: Entry, nth: number): string {
   return entry.role === "net" ? "net" : `tare-${Math.min(nth, TONES)}`;
 }

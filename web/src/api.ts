@@ -1,4 +1,4 @@
-// What scripts may read of the page, tests among them. Nothing here changes anything.
+// What scripts, such as tests, can read from the page. Read-only.
 
 import type { Spot } from "./gestures";
 import type { PageView } from "./page";
@@ -14,7 +14,7 @@ export interface TareApi {
   /** Visible ranges by chart; times in ns. */
   readonly ranges: Record<string, View>;
   readonly renders: Record<string, { axes: number; points: number; chosen: number }>;
-  /** Where a value is on the screen, in pixels of the window; `null` without such a chart. */
+  /** Position of a value on the screen, in pixels of the window; `null` without such a chart. */
   place: (chart: string, x: number, y: number) => Spot | null;
   /** Of a trace: the visible time (ns), the inactive period that is pointed at (-1: none), and where a time is. */
   readonly timeline: { range: Range; focus: number; drawn: number; place: (ns: number) => Spot } | null;

@@ -23,7 +23,7 @@ export function axis(title: string, source: Source, apart: number, below: number
     below,
     left: (range, pixels) => {
       const longest = Math.max(3, ...ticks(range, pixels).labels.map((l) => l.length));
-      // In steps, so that zooming does not make the plot tremble.
+      // In steps, so that the plot does not jitter during zooming.
       return 34 + Math.ceil((longest * 6.4) / 12) * 12;
     },
   };
@@ -44,10 +44,10 @@ export function clockAxis(title: string): AxisKind {
 /** Room of an axis for its title, px. */
 const TITLE = 18;
 const SIZE = 11;
-/** Width of a sign of a title, about, px. */
+/** Approximate width of a character of a title, px. */
 const SIGN = 6;
 
-/** What an axis shows now. */
+/** The current state of an axis. */
 export interface AxisState {
   kind: AxisKind;
   ticks: Ticks;
@@ -71,7 +71,7 @@ export function plotAxis(side: "x" | "y", now: () => AxisState, factor: number):
     labelFont: `${SIZE * factor}px ${FONT}`,
     labelSize: TITLE * factor,
     labelGap: 0,
-    // uPlot leaves an axis out for which none of its own steps fits: ours are given.
+    // uPlot leaves an axis out if none of uPlot's steps fits: pass ours.
     incrs: (_, __, min, max) => [Math.max(5, max - min)],
     space: 1,
     splits: () => now().ticks.at,

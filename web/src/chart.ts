@@ -1,5 +1,5 @@
-// One chart: uPlot draws axes and lines, layers above it the points; pointer and keys are turned into changes of the view
-// and of the selection by what the chart is given.
+// One chart: uPlot draws axes and lines, layers above it the points; the given handlers turn pointer and keys into
+// changes of the view and of the selection.
 
 import uPlot from "uplot";
 import { type AxisKind, type AxisState, plotAxis } from "./axes";
@@ -16,25 +16,25 @@ const ABOVE = 12;
 
 export interface Spec {
   name: "scatter" | "sequence" | "histogram" | "curves";
-  /** What a saved picture is called, if not by its name. */
+  /** File name of a saved image, if not the chart's name. */
   file?: string;
   label: string;
-  /** Id of the text that says what the chart shows. */
+  /** Id of the text that describes the chart. */
   describedBy: string;
   height: (width: number) => number;
   /** What the wheel zooms within the plot. */
   wheel: { x: boolean; y: boolean };
-  /** The brush takes all of the height. */
+  /** The brush spans the whole height. */
   columns?: boolean;
   axes: () => { x: AxisKind; y: AxisKind };
   full: () => View;
   lines: (view: View) => Line[];
   notes?: () => Note[];
   cloud?: () => Omit<Cloud, "rect" | "x" | "y" | "only">;
-  /** Which points are selected (`null`: none), and how those look. */
+  /** The selected points (`null`: none), and their look. */
   chosen?: () => ((i: number) => boolean) | null;
   chosenLook?: () => Cloud["stampOf"];
-  /** Where the focus is, in what is drawn. */
+  /** Position of the focus, in drawn values. */
   focus: () => Spot[];
   brushed: (area: Box, phase: "start" | "move" | "end" | "cancel", add: boolean) => void;
   hovered: (at: Spot | null, scale: Spot, client: Spot) => void;
@@ -44,7 +44,7 @@ export interface Spec {
   moves: () => boolean;
 }
 
-/** How often what was drawn, for tests and benchmarks. */
+/** Counts of drawings, for tests and benchmarks. */
 export interface Renders {
   axes: number;
   points: number;
@@ -119,7 +119,7 @@ export class Chart {
     this.refresh("axes");
   }
 
-  /** Draws anew, in the next frame: everything, the points, or the selected points only. */
+  /** Redraws in the next frame: everything, the points, or only the selected points. */
   refresh(what: "axes" | "points" | "chosen"): void {
     this.#stale[what] = true;
     this.#later();
@@ -157,7 +157,7 @@ export class Chart {
     if (!context) return null;
     context.fillStyle = backgroundColor;
     context.fillRect(0, 0, canvas.width, canvas.height);
-    // uPlot draws at the screen's density only: a larger chart, of which one pixel is one of the picture.
+    // uPlot draws at the screen's density only: use a larger chart, one pixel of which is one of the image.
     const large = this.#plot(density / uPlot.pxRatio);
     this.#show(large);
     context.drawImage(large.ctx.canvas, 0, 0, canvas.width, canvas.height);
@@ -166,7 +166,7 @@ export class Chart {
     return canvas;
   }
 
-  /** Stacked canvases hide each other on paper: a copy in one stands in for them. */
+  /** Stacked canvases hide each other on paper: one canvas with a copy of all replaces them. */
   printing(on: boolean): void {
     this.#copy?.remove();
     this.resize();
@@ -186,7 +186,7 @@ export class Chart {
       this.#paint(this.#base, base);
       this.renders.points += 1;
     }
-    // An empty layer that stays empty costs as much as a full one.
+    // Redrawing an empty layer costs as much as redrawing a full one.
     const some = chosen !== undefined;
     if (base && (some || this.#anyChosen)) {
       this.#paint(this.#chosen, chosen ?? { ...base, only: () => false });

@@ -1,4 +1,4 @@
-// A cloud of points on a canvas of its own. Stamping pictures from typed arrays redraws 100,000 points while zooming, where
+// A cloud of points on a separate canvas. Stamping images from typed arrays redraws 100,000 points while zooming, where
 // a path or an object per point does not.
 
 import { h } from "./dom";
@@ -18,7 +18,7 @@ export interface Cloud {
   x: Range;
   y: Range;
   points: Points;
-  /** The order of drawing: what comes last lies on top. */
+  /** The order of drawing: the last lies on top. */
   order: Uint32Array;
   hidden: Uint8Array;
   /** Draws only points whose mask is set. */
@@ -26,7 +26,7 @@ export interface Cloud {
   stampOf: (kind: number, density: number) => Stamp;
 }
 
-/** Points that share a pixel with so many others of their class are not drawn again. */
+/** A pixel is drawn at most this many times for the points of one class. */
 const ENOUGH = 3;
 
 /** Draws the points that lie in the rectangle; returns how many. */
@@ -48,7 +48,7 @@ export function drawCloud(context: CanvasRenderingContext2D, cloud: Cloud): numb
     if (hidden[own] === 1 || (only && !only(i))) continue;
     const dx = (points.x[i]! - cloud.x[0]) * sx;
     const dy = (points.y[i]! - cloud.y[0]) * sy;
-    // Written so that NaN is outside, too.
+    // Written so that NaN is also outside.
     if (!(dx >= -1 && dx <= rect.width + 1 && dy >= -1 && dy <= rect.height + 1)) continue;
     if (own !== kind) {
       kind = own;

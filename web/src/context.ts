@@ -20,6 +20,6 @@ export interface Context {
   options: Options;
   look: CloudLook;
   tooltip: Tooltip;
-  /** Says a sentence to screen readers. */
+  /** Announces a sentence to screen readers. */
   say: (text: string) => void;
 }

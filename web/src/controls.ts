@@ -3,7 +3,7 @@
 import type { Context } from "./context";
 import { h, settled, uid } from "./dom";
 
-/** Entries of a choice that are called what they are. */
+/** Entries of a choice whose values are their titles. */
 export function named<T extends string>(...values: T[]): [T, string][] {
   return values.map((value) => [value, value]);
 }
@@ -52,7 +52,7 @@ export function daemonSearch({ model, selection, say }: Context): { element: HTM
     input.classList.toggle("nothing", wanted !== "" && selection.count === 0 && selection.source === source);
   }, 120);
   input.addEventListener("input", find.ask);
-  // What was searched for no longer says what is selected.
+  // The search text no longer describes the selection.
   selection.on("selection", () => {
     if (selection.source !== source && input.value !== "") input.value = "";
     if (selection.source !== source) input.classList.remove("nothing");

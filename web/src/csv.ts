@@ -2,7 +2,7 @@
 
 import { h } from "./dom";
 
-/** A cell as CSV; one that a spreadsheet would take for a formula is made text. */
+/** A cell as CSV; one that a spreadsheet would read as a formula becomes text. */
 export function csvCell(text: string): string {
   const risky = /^[=@\t\r]/.test(text) || (/^[+-]/.test(text) && !/^[+-]?[\d.]/.test(text));
   const safe = risky ? `'${text}` : text;
@@ -34,7 +34,7 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** A page opened from a file may have no clipboard of its own. */
+/** A page opened from a file may have no clipboard access. */
 function copyOldWay(text: string): boolean {
   const area = h("textarea", { class: "hidden-text" });
   area.value = text;

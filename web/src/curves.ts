@@ -17,12 +17,12 @@ import { onTheme, palette } from "./theme";
 import { type Range, padded } from "./ticks";
 import type { View } from "./view";
 
-/** So far from a point, in pixels, the pointer is still on it. */
+/** Distance in pixels within which the pointer counts as on a point. */
 const REACH = 60;
-/** Points of a curve that has room for symbols. */
+/** Up to this number of points, a curve has symbols. */
 const MARKED = 20;
 const NAMES: Record<ScaleName, string> = { linear: "linear", log: "log", logit: "log odds" };
-const HINT = "With the keyboard: ← and → go along a curve, ↑ and ↓ to another one, + and − zoom, 0 shows everything.";
+const HINT = "With the keyboard: ← and → move along a curve, ↑ and ↓ to another, + and − zoom, 0 shows everything.";
 
 /** The points of all curves, one after the other. */
 interface All {
@@ -79,7 +79,7 @@ export class CurvesView {
     const tools = [
       ...this.#scaleChoice("x"),
       ...this.#scaleChoice("y"),
-      ...(of.x.shown ? [button("first view", "as it was shown first", () => this.chart.setView(this.#first()))] : []),
+      ...(of.x.shown ? [button("first view", "show the initial range", () => this.chart.setView(this.#first()))] : []),
     ];
     this.element = figure(of.title, this.chart, described, this.#description(), tools);
     this.element.querySelector("figcaption")?.after(h("p", { class: "note" }, bdi(of.note)), this.#legend());
@@ -90,7 +90,7 @@ export class CurvesView {
     });
   }
 
-  /** What is seen, in values. */
+  /** The visible part, in values. */
   get values(): View {
     const { x, y } = this.chart.view;
     const back = (s: Scale, [lo, hi]: Range): Range => [s.value(lo), s.value(hi)];
@@ -101,14 +101,14 @@ export class CurvesView {
     return this.#focus < 0 ? null : [this.#all.x[this.#focus]!, this.#all.y[this.#focus]!];
   }
 
-  /** Where values are on the screen. */
+  /** Position of values on the screen. */
   place(x: number, y: number): Spot {
     const at = this.chart.pixel({ x: this.#x.place(x), y: this.#y.place(y) });
     const frame = this.chart.host.getBoundingClientRect();
     return { x: frame.left + at.x, y: frame.top + at.y };
   }
 
-  /** Points at nothing. */
+  /** Ends pointing. */
   leave(): void {
     this.#point(-1, false);
     this.#card.style.display = "none";
@@ -123,7 +123,7 @@ export class CurvesView {
     return this.#figure.curves[curve]!.look;
   }
 
-  /** What has no place on a scale, as 0 on a logarithmic one, is nowhere. */
+  /** The points on their scales; NaN for a value without a place, as 0 on a logarithmic scale. */
   #placed(): Points {
     const nowhere = (v: number): number => (Number.isFinite(v) ? v : NaN);
     return {
@@ -379,7 +379,7 @@ export class CurvesView {
     return `${y.title} over ${x.title}. ${note} ${ends.join("; ")}. ${HINT}`;
   }
 
-  /** All values, made when they are first asked for. */
+  /** All values, computed at the first request. */
   #table(): HTMLElement {
     const { x, y, curves, title } = this.#figure;
     const banded = curves.find((c) => c.band)?.band?.title;
@@ -414,7 +414,7 @@ export class CurvesView {
                 );
         },
         tools: [copyButton(() => [names, ...order.map(cells)])],
-        empty: "There is none.",
+        empty: "None.",
       };
       return new TableView(source, `Values of ${title}`, { page: 12, expandable: true }).element;
     };

@@ -1,4 +1,4 @@
-// What tare writes into the page: the one contract between `crates/render/src/kit/web/page.rs` and this folder.
+// The data that tare writes into the page: the contract between `crates/render/src/kit/web/page.rs` and this folder.
 //
 // All figures were computed by tare. Times are nanoseconds unless said otherwise. Every string may come from the machine
 // (process names, commands, tags) and is shown as text, never as markup. Columns instead of rows keep 100,000 samples small.
@@ -9,7 +9,7 @@ export interface Page {
   kind: "run" | "profile" | "trace" | "noise" | "study" | "bench";
   title: string;
   subtitle: string;
-  /** What was measured where: label and text. */
+  /** Facts about the measurement and the machine: label and text. */
   facts: [string, string][];
   remarks: Remark[];
   /** The result of a run, shown first. */
@@ -37,7 +37,7 @@ export interface Overview {
   answers: string[];
   /** What the estimates are. */
   note: string;
-  /** What a row is: "program" or "measure". */
+  /** Kind of the rows: "program" or "measure". */
   what: string;
   /** E.g. "CPU time (PT)". */
   measure: string;
@@ -96,9 +96,9 @@ export interface Measure {
   /** E.g. "Elapsed time (ET)". */
   title: string;
   values: (number | null)[];
-  /** Into how many bins the visible range is divided for the histogram. */
+  /** Number of bins of the visible range in the histogram. */
   bins: number;
-  /** What is drawn as a line in the sequence plot, e.g. mean and limits. */
+  /** Lines of the sequence plot, e.g. mean and limits. */
   lines: { title: string; value: number }[];
 }
 
@@ -126,9 +126,9 @@ export interface Samples {
   reason: number[];
   /** Names of daemons (families). */
   daemons: string[];
-  /** Per sample: name, CPU time, name, CPU time, …, the largest first; `null` where the daemons are not known. */
+  /** Per sample: name, CPU time, name, CPU time, …, the largest first; `null` where the daemons are unknown. */
   executions: (number[] | null)[];
-  /** Per sample: where its elapsed time went; `null` if no sample has an account. */
+  /** Per sample: the account of its elapsed time; `null` if no sample has one. */
   account: Account | null;
 }
 
@@ -176,7 +176,7 @@ export interface Column {
 
 export interface Row {
   cells: string[];
-  /** Positions of the samples (of this plot) that the row speaks of; empty: of none in particular. */
+  /** Positions of the samples (of this plot) that the row is about; empty: none in particular. */
   samples: number[];
   /** By cell, the number that it shows, in one unit for the whole column; rows are sorted by it. */
   values?: (number | null)[];
@@ -188,18 +188,18 @@ export type GapClass = "timer" | "interrupt" | "softirq" | "task" | "idle" | "no
 /** When a process had its CPU, and when not. Times are ns from the beginning of the trace. */
 export interface Timeline {
   length: number;
-  /** What inactive periods were; what took most time comes first. */
+  /** Causes of inactive periods, in descending order of their time. */
   causes: Cause[];
   /** Per inactive period, in the order of time. */
   start: number[];
   duration: number[];
   /** Position of its cause. */
   cause: number[];
-  /** In words, where they say more than the cause. */
+  /** Description, where it says more than the cause. */
   words: (string | null)[];
   /** Timer interrupts. */
   ticks: number[];
-  /** What the kernel told; `null` if it did not. */
+  /** Recorded kernel events; `null` without a recording. */
   events: Events | null;
 }
 

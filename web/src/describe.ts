@@ -5,7 +5,7 @@ import { count, counted, time } from "./format";
 import type { PlotModel, Values } from "./model";
 
 const KEYS =
-  "Arrow keys step through it, Home and End go to its ends, Enter selects, Escape clears the selection, plus and minus zoom, 0 shows everything.";
+  "Arrow keys move from sample to sample, Home and End to the first and last, Enter selects, Escape clears the selection, plus and minus zoom, 0 shows everything.";
 
 function classes(model: PlotModel): string {
   const counts = model.classCounts();
@@ -16,14 +16,14 @@ export function describeScatter(model: PlotModel): string {
   const pairs = model.pairs;
   if (!pairs) return "";
   const ends = [extent(pairs.points.x), extent(pairs.points.y)];
-  const [x, y] = ends.map((e) => (e ? `from ${time(e[0])} to ${time(e[1])}` : "not known"));
+  const [x, y] = ends.map((e) => (e ? `from ${time(e[0])} to ${time(e[1])}` : "unknown"));
   const text = `${counted(pairs.odd.length, "pair")} of successive samples. Odd ones ${x}, even ones ${y}.`;
   return `${text} Samples: ${classes(model)}. ${KEYS}`;
 }
 
 export function describeMeasure(model: PlotModel, measure: Values): string {
   const ends = extent(measure.values);
-  const range = ends ? `from ${time(ends[0])} to ${time(ends[1])}` : "not known";
+  const range = ends ? `from ${time(ends[0])} to ${time(ends[1])}` : "unknown";
   const lines = measure.lines.map((l) => `${l.title} ${time(l.value)}`).join(", ");
   const named = lines === "" ? "" : ` Lines: ${lines}.`;
   return `${counted(model.size, "sample")}. ${measure.title} ${range}.${named} Samples: ${classes(model)}. ${KEYS}`;

@@ -79,7 +79,7 @@ function daemons({ model }: Context, samples: number[]): HTMLElement {
   const known = samples.map((i) => model.executions(i));
   const box = h("div", {}, h("h4", {}, "Daemons (process time)"));
   if (known.every((list) => list === null)) {
-    box.append(h("p", { class: "hint" }, "Not known: what else ran was not recorded."));
+    box.append(h("p", { class: "hint" }, "Unknown: the daemons were not recorded."));
     return box;
   }
   const names = new Map<string, number[]>();
@@ -104,7 +104,7 @@ function largest(row: number[]): number {
   return row.reduce((most, v) => (v > most ? v : most), -1);
 }
 
-/** -1: it did not run in this sample; NaN: not known. */
+/** -1: it did not run in this sample; NaN: unknown. */
 function cell(spent: number): HTMLElement {
   if (Number.isNaN(spent)) return h("td", { class: "right" }, absent());
   if (spent < 0) return h("td", { class: "right absent", title: "did not run" }, "·");

@@ -33,9 +33,9 @@ export function bdi(text: string): HTMLElement {
   return h("bdi", {}, text);
 }
 
-/** What is absent is no zero. */
+/** A dash distinguishes an unknown value from zero. */
 export function absent(): HTMLElement {
-  return h("span", { class: "absent", title: "not known" }, "–");
+  return h("span", { class: "absent", title: "unknown" }, "–");
 }
 
 let serial = 0;
@@ -46,7 +46,7 @@ export function uid(stem: string): string {
   return `${stem}-${serial}`;
 }
 
-/** At most one call per frame, however often it is asked for. */
+/** At most one call per frame, whatever the number of requests. */
 export function perFrame(work: () => void): () => void {
   let asked = false;
   return () => {
@@ -59,7 +59,7 @@ export function perFrame(work: () => void): () => void {
   };
 }
 
-/** A call once nothing has asked for it for `delay` ms, and at the latest after five times that. */
+/** One call when no request has come for `delay` ms, and at the latest after five times that. */
 export function settled(work: () => void, delay: number): { ask: () => void; now: () => void; stop: () => void } {
   let timer = 0;
   let since = 0;

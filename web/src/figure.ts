@@ -1,4 +1,4 @@
-// A chart with its caption, its buttons, and the text that says what it shows.
+// A chart with its caption, its buttons, and its description.
 
 import type { Chart } from "./chart";
 import { button } from "./controls";
@@ -13,7 +13,7 @@ export function figure(
   tools: Node[],
 ): HTMLElement {
   const reset = button("reset", "show everything (double-click, or 0)", () => chart.reset());
-  const save = button("PNG", "save as a picture", () => download(chart));
+  const save = button("PNG", "save as an image", () => download(chart));
   const bar = h("div", { class: "tools" }, ...tools, reset, save);
   const caption = h("figcaption", {}, h("h3", {}, title), bar);
   return h(

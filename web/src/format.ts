@@ -4,7 +4,7 @@
 export interface Unit {
   sign: string;
   nanos: number;
-  /** Decimals of a nanosecond in this unit: more are never shown. */
+  /** Decimals of a nanosecond in this unit, the maximum that is shown. */
   finest: number;
 }
 
@@ -66,7 +66,7 @@ export function nanos(ns: number): string {
   return `${after === undefined ? grouped : `${grouped}.${after}`} ns`;
 }
 
-/** A time to the nanosecond, in the unit that suits it: for times that are close to each other. */
+/** A time to the nanosecond, in the most suitable unit: for times that are close to each other. */
 export function precise(ns: number): string {
   const unit = unitOf(ns);
   return `${fixed(ns / unit.nanos, unit.finest)} ${unit.sign}`;

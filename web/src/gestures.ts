@@ -1,4 +1,4 @@
-// Pointer, wheel and keys of one chart, as what they mean.
+// Translates pointer, wheel and keys of one chart into actions.
 
 export interface Spot {
   /** Pixels from the chart's left and top. */
@@ -16,13 +16,13 @@ export interface Gestures {
   hover(spot: Spot | null, client: Spot): void;
   click(spot: Spot, add: boolean): void;
   reset(): void;
-  /** True if the key meant something. */
+  /** True if the key has an action. */
   key(key: string, event: KeyboardEvent): boolean;
   /** Whether dragging moves instead of selecting. */
   moves(): boolean;
 }
 
-/** So far a press may slip and still be a click. */
+/** Distance in pixels that a press may move and still be a click. */
 const SLIP = 4;
 
 interface Drag {

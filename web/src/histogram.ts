@@ -1,4 +1,4 @@
-// The histogram of the chosen measure over what is visible of it; the selected samples in another tone before the others.
+// The histogram of the visible part of the chosen measure; selected samples stand in front, in another tone.
 
 import { timeAxis, wholeAxis } from "./axes";
 import { Chart, type Spec } from "./chart";
@@ -13,7 +13,7 @@ export class Histogram {
   readonly chart: Chart;
   readonly #context: Context;
   #full: Range;
-  /** What of it is shown. */
+  /** The visible range. */
   #shown: Range;
   #bars: Float64Array | null = null;
   /** Samples from the shortest to the longest. */
@@ -60,7 +60,7 @@ export class Histogram {
     return histogram(values, this.#shown, bins, counts);
   }
 
-  /** All samples: counted anew only if what is visible has changed. */
+  /** All samples; recounted only if the visible range has changed. */
   #all(): Float64Array {
     this.#bars ??= this.#count((i) => this.#visible(i));
     return this.#bars;

@@ -1,4 +1,4 @@
-// Which points lie where, over typed arrays: fast enough for every frame with 100,000 points.
+// Finds points by position, over typed arrays: fast enough for every frame with 100,000 points.
 
 import type { Range } from "./ticks";
 

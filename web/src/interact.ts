@@ -7,7 +7,7 @@ import { type Box, type Points, nearest } from "./hit";
 import type { Focus, Selection } from "./selection";
 import { stepped } from "./step";
 
-/** So far from a point, in pixels, the pointer is still on it. */
+/** Distance in pixels within which the pointer counts as on a point. */
 const REACH = 14;
 
 /** The brush selects what `find` marks: instead of what was selected, or in addition to it. */
@@ -22,7 +22,7 @@ export function brushing(
   };
 }
 
-/** Things of a chart: samples, or pairs of them. */
+/** Items of a chart: samples, or pairs of samples. */
 export interface Things {
   points: () => Points;
   focus: (thing: number) => Focus;
@@ -56,7 +56,7 @@ export function pointing(context: Context, things: Things): Pick<Spec, "hovered"
 /** The order in which the keys go through a chart. */
 export interface Steps {
   size: number;
-  /** Where the pinned sample is, or -1. */
+  /** Position of the pinned sample, or -1. */
   now: number;
   shown: (i: number) => boolean;
   focus: (i: number) => Focus;

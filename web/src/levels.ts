@@ -1,4 +1,4 @@
-// The zoom levels of the scatter plot: a button each, and which one is shown.
+// The zoom levels of the scatter plot: a button for each, and the one that is shown.
 
 import type { Level } from "./data";
 import { bdi, h } from "./dom";

@@ -1,4 +1,4 @@
-// The lines of a chart: curves, outlines of bars, bands and levels, each a series of uPlot with a path of its own.
+// The lines of a chart: curves, outlines of bars, bands and levels, each a series of uPlot with a separate path.
 
 import type uPlot from "uplot";
 import type { Symbol as Shape } from "./data";
@@ -6,13 +6,13 @@ import { stamp } from "./symbols";
 import { palette } from "./theme";
 
 export interface Line {
-  /** In what is drawn; uPlot's own paths need the same x values for all curves of a chart. */
+  /** In drawn values; uPlot's own paths need the same x values for all curves of a chart. */
   points: [number, number][];
   color: string;
   /** px; 0: no line. */
   width: number;
   dash?: readonly number[];
-  /** How opaque the closed outline is filled. */
+  /** Opacity of the filled outline. */
   fill?: number;
   /** A symbol at each point. */
   mark?: Shape;

@@ -12,10 +12,10 @@ export function load(source: Document): Page {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Unreadable("The data of this page cannot be read: it is cut off or was changed.");
+    throw new Unreadable("The data of this page cannot be read: it is incomplete or was changed.");
   }
   if (typeof value === "string")
-    throw new Unreadable("This page has no data yet: tare fills it in when it writes a report.");
+    throw new Unreadable("This page has no data: it is the template that tare uses for reports.");
   return checked(value);
 }
 
@@ -26,14 +26,14 @@ export function checked(value: unknown): Page {
     throw new Unreadable("The data of this page is not a report of tare.");
   }
   if (page.version !== 1) {
-    throw new Unreadable(`This page shows version 1 of the data, and its data is of version ${String(page.version)}.`);
+    throw new Unreadable(`This page can show version 1 of the data, but its data has version ${String(page.version)}.`);
   }
   for (const name of ["facts", "remarks", "plots", "tables"] as const) {
     if (!Array.isArray(page[name])) throw new Unreadable(`The data of this page is incomplete: it has no ${name}.`);
   }
   const { overview } = page;
   if (overview && ![overview.answers, overview.rows, overview.accounts].every(Array.isArray))
-    throw new Unreadable("The data of this page is incomplete: its overview lacks a part.");
+    throw new Unreadable("The data of this page is incomplete: a part of its overview is missing.");
   page.plots.forEach(checkPlot);
   if (page.timeline) checkTimeline(page.timeline);
   page.parts?.forEach(checkPart);
@@ -58,7 +58,7 @@ function checkPlot(plot: Plot, index: number): void {
   if (samples.account?.values.some((v) => v.length !== n)) wrong(`${n} samples, but not as many accounts`);
   const dual = plot.dual;
   if (typeof dual === "string") return;
-  if (!dual || dual.odd?.length !== dual.even?.length) return wrong("pairs that lack a half");
+  if (!dual || dual.odd?.length !== dual.even?.length) return wrong("incomplete pairs");
   if ([dual.odd, dual.even].some((half) => half.some((i) => !(i >= 0 && i < n)))) wrong("pairs of unknown samples");
 }
 
@@ -75,7 +75,7 @@ function checkTimeline(t: Timeline): void {
   const events = t.events;
   if (!events) return;
   if (!Array.isArray(events.what) || [events.start, events.end].some((a) => a?.length !== events.kind?.length))
-    wrong("events that lack a part");
+    wrong("incomplete events");
   if (events.kind.some((k) => events.what[k] === undefined)) wrong("events of an unknown kind");
 }
 
@@ -89,7 +89,7 @@ function checkPart(part: Part, index: number): void {
       wrong("a figure without curves or axes");
     for (const c of curves) {
       const columns = [c.y, ...(c.band ? [c.band.low, c.band.high] : [])];
-      if (columns.some((column) => column?.length !== c.x?.length)) wrong("a curve that lacks values");
+      if (columns.some((column) => column?.length !== c.x?.length)) wrong("a curve with missing values");
     }
   }
 }

@@ -1,4 +1,4 @@
-// How curves are told apart beside their colours: patterns and symbols.
+// Patterns and symbols that distinguish curves in addition to colours.
 
 import type { Curve } from "./data";
 

@@ -33,6 +33,6 @@ try {
 } catch (error) {
   if (!(error instanceof Unreadable)) console.error(error);
   const text =
-    error instanceof Unreadable ? error.message : "The data of this page cannot be shown: it is not as expected.";
+    error instanceof Unreadable ? error.message : "The data of this page cannot be shown: it is invalid.";
   document.body.replaceChildren(h("main", {}, h("p", { class: "instead", role: "alert" }, text)));
 }

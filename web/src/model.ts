@@ -1,4 +1,4 @@
-// A plot's data in typed arrays, with what every view asks of it.
+// A plot's data in typed arrays, with the queries of all views.
 
 import type { Class, Dual, Measure, Plot } from "./data";
 import { type Scale, scaleOf } from "./format";
@@ -17,7 +17,7 @@ export function worse(classes: readonly Class[], a: number, b: number): number {
   return roleRank(classes[b]) > roleRank(classes[a]) ? b : a;
 }
 
-/** A measure with typed values; what is absent is NaN. */
+/** A measure with typed values; an absent one is NaN. */
 export interface Values {
   id: Measure["id"];
   title: string;
@@ -91,7 +91,7 @@ export class PlotModel {
     return this.plot.samples.reasons[index] ?? null;
   }
 
-  /** The daemons of a sample with their CPU time (ns), the largest first; `null` if they are not known. */
+  /** The daemons of a sample with their CPU time (ns), the largest first; `null` if they are unknown. */
   executions(sample: number): { name: string; time: number }[] | null {
     const flat = this.plot.samples.executions[sample];
     if (!flat) return null;

@@ -1,4 +1,4 @@
-// Texts at the right of a chart, beside the lines that they belong to, and not upon each other.
+// Texts at the right of a chart, beside their lines, without overlaps.
 
 import type { Rect } from "./cloud";
 import { FONT, palette } from "./theme";
@@ -8,7 +8,7 @@ export interface Note {
   text: string;
 }
 
-/** `y` in pixels; notes outside of the rectangle are left out. */
+/** `y` in pixels; notes outside the rectangle are omitted. */
 export function drawNotes(context: CanvasRenderingContext2D, rect: Rect, width: number, notes: Note[]): void {
   const { top, height, left } = rect;
   const shown = notes.filter((n) => n.y >= top - 1 && n.y <= top + height + 1);

@@ -13,7 +13,7 @@ const VERDICTS: Record<NonNullable<OverviewRow["verdict"]>, string> = {
 };
 /** Width for which the ticks of an interval plot are chosen, px. */
 const PIXELS = 330;
-/** More rows are drawn in one line each. */
+/** Above this number, rows are drawn in one line each. */
 const ROOMY = 4;
 const SVG = "http://www.w3.org/2000/svg";
 

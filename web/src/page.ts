@@ -10,7 +10,7 @@ import { staticTable, type StaticTable } from "./static-table";
 import { toggleTheme } from "./theme";
 import { TimelineView } from "./timeline";
 
-/** More plots than this are chosen from a list. */
+/** Above this number, plots are chosen from a list. */
 const TABS = 8;
 
 export class PageView {
@@ -57,7 +57,7 @@ export class PageView {
       this.#panel.append(this.timeline.element);
       this.timeline.mount();
     } else if (this.#shown.length > 0) this.show(this.#fromHash());
-    else this.#panel.append(h("p", { class: "instead" }, "There is nothing to plot: nothing was measured."));
+    else this.#panel.append(h("p", { class: "instead" }, "There is nothing to plot: no sample was measured."));
   }
 
   #fromHash(): number {
@@ -65,7 +65,7 @@ export class PageView {
     try {
       id = decodeURIComponent(location.hash.slice(1));
     } catch {
-      // Not written by this page.
+      // Not a fragment of this page.
     }
     return Math.max(
       0,
@@ -73,12 +73,12 @@ export class PageView {
     );
   }
 
-  /** What there is to choose from. */
+  /** The plots or parts to choose from. */
   get #shown(): (Plot | Part)[] {
     return this.#page.plots.length > 0 ? this.#page.plots : (this.#page.parts ?? []);
   }
 
-  /** Draws a plot or a part; the one before is given up, so that 500 programs cost no more than one. */
+  /** Draws a plot or a part and releases the one before, so that 500 programs cost no more than one. */
   show(index: number): void {
     this.#showPart(index);
     const plot = this.#page.plots[index];
@@ -210,7 +210,7 @@ function header(page: Page): HTMLElement {
   );
 }
 
-/** A warning says so: colour alone would not reach everyone. */
+/** A warning is named in words, because not everyone sees the colour. */
 function remark({ warning, text }: Remark): HTMLElement {
   const sign = h("span", { class: "sign" }, warning ? "⚠ Warning: " : "Note: ");
   return h("li", { class: warning ? "warning" : "remark" }, sign, bdi(text));

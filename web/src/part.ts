@@ -7,7 +7,7 @@ import { staticTable } from "./static-table";
 
 const HINT =
   "Drag to zoom in, with Shift to move. The wheel zooms across; over an axis, that axis. A double-click shows everything. " +
-  "With the keyboard: ← and → go along a curve, ↑ and ↓ to another one, + and − zoom.";
+  "With the keyboard: ← and → move along a curve, ↑ and ↓ to another curve, + and − zoom.";
 
 export class PartView {
   readonly id: string;

@@ -113,12 +113,12 @@ export function plotView(plot: Plot): PlotView {
   return { plot, element, context, charts, scatter: dual, ...lifetime(element, charts, tables, stops) };
 }
 
-/** What changes in one view is drawn in the others. */
+/** Changes in one view are drawn in the others. */
 function connect(context: Context, charts: Chart[], recount: () => void, redrawTable: () => void): () => void {
   const { selection, model } = context;
   let some = false;
   selection.on("selection", () => {
-    // Only the first and the last change how the others look.
+    // The others look different only once a first sample is selected, or the last one no longer is.
     const changed = some !== selection.count > 0;
     some = selection.count > 0;
     for (const chart of charts) {
@@ -131,7 +131,7 @@ function connect(context: Context, charts: Chart[], recount: () => void, redrawT
     const { sample } = selection.pinned;
     if (sample < 0 || selection.hovered.sample >= 0) return;
     const times = model.measures.map(
-      (m) => `${m.id} ${Number.isNaN(m.values[sample]!) ? "not known" : time(m.values[sample]!)}`,
+      (m) => `${m.id} ${Number.isNaN(m.values[sample]!) ? "unknown" : time(m.values[sample]!)}`,
     );
     context.say(
       `Sample ${model.number[sample]}: ${times.join(", ")}, ${model.classes[model.kind[sample]!]?.title ?? ""}`,

@@ -8,7 +8,7 @@ export function watchPrint(page: PageView): void {
   const set = (wanted: boolean): void => {
     if (on === wanted) return;
     on = wanted;
-    // The class gives the charts the width of the paper before they are drawn anew.
+    // The class gives the charts the width of the paper before they are redrawn.
     document.documentElement.classList.toggle("printing", on);
     setPrinting(on);
     page.printing(on);

@@ -14,7 +14,7 @@ const PAGE = 100;
 interface Column {
   title: string;
   right: boolean;
-  /** What it is sorted by. */
+  /** Sort key. */
   key: (sample: number) => number;
   cell: (sample: number) => string | Node;
   text: (sample: number) => string;

@@ -19,7 +19,7 @@ export class Selection {
   hovered: Focus = NOWHERE;
   /** Stepped to or clicked; shown while nothing is hovered. */
   pinned: Focus = NOWHERE;
-  /** What the selection came from, so that a search field can tell its own. */
+  /** Origin of the selection, so that a search field recognises its own. */
   source: unknown = null;
   readonly #kind: Uint8Array;
   readonly #listeners: Record<Change, Set<() => void>> = {
@@ -112,7 +112,7 @@ export class Selection {
     return result;
   }
 
-  /** How much of `samples` is selected. */
+  /** Whether all, some or none of `samples` are selected. */
   covers(samples: readonly number[]): "none" | "some" | "all" {
     if (samples.length === 0 || this.count === 0) return "none";
     const first = this.mask[samples[0]!] === 1;

@@ -51,7 +51,7 @@ export function staticTable(table: Table, selection: Selection | null): StaticTa
   const element = h("section", { class: marks ? "given marks" : "given" }, h("h3", {}, table.title));
   if (table.note !== "") element.append(h("p", { class: "note" }, table.note));
   if (marks)
-    element.append(h("p", { class: "hint" }, "A row selects its samples: ● all of them are selected, ○ some are."));
+    element.append(h("p", { class: "hint" }, "Click a row to select its samples: ● all are selected, ○ some are."));
   element.append(view.element);
   return {
     element,
@@ -61,9 +61,9 @@ export function staticTable(table: Table, selection: Selection | null): StaticTa
   };
 }
 
-/** A cell that says nothing is told from one that says zero. */
+/** A dash distinguishes an unknown value from zero. */
 function dash(text: string): HTMLElement {
-  return text.trim() === "" ? h("span", {}) : h("span", { class: "absent", title: "not known" }, "–");
+  return text.trim() === "" ? h("span", {}) : h("span", { class: "absent", title: "unknown" }, "–");
 }
 
 /** Marks are set on the rows that are there, so that the keyboard stays where it is. */

@@ -8,7 +8,7 @@ export interface Stats {
   sd: number;
 }
 
-/** Of the values whose mask is set; those without a value (NaN) are left out. `null` if there are none. */
+/** Of the values whose mask is set; those without a value (NaN) are ignored. `null` if there are none. */
 export function stats(values: Float64Array, mask: Uint8Array): Stats | null {
   const kept = new Float64Array(values.length);
   let n = 0;

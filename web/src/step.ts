@@ -1,6 +1,6 @@
 // Stepping through samples with the keyboard.
 
-/** Where a key leads from `now` (-1: nowhere yet) among `size` things; -1 if there is nothing, `null` if it is no such key. */
+/** Target of a key from `now` (-1: no position yet) among `size` items; -1 if there are none, `null` for other keys. */
 export function stepped(key: string, now: number, size: number, shown: (i: number) => boolean): number | null {
   const forward = key === "ArrowRight" || key === "ArrowUp" || key === "PageDown" || key === "Home";
   const backward = key === "ArrowLeft" || key === "ArrowDown" || key === "PageUp" || key === "End";

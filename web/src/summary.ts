@@ -24,7 +24,7 @@ export function summary({ model, selection, options }: Context): Summary {
     if (selection.count === 0) return;
     const name = options.measure.id === "net" ? "net" : options.measure.id.toUpperCase();
     if (!found) {
-      append(text, [` · ${name}: not known of these`]);
+      append(text, [` · ${name}: unknown for these`]);
       return;
     }
     append(text, [` · ${name}: mean `, exact(found.mean), " · median ", exact(found.median), " · s.d. "]);

@@ -19,7 +19,7 @@ export interface Source {
   columns: { title: string; right: boolean; title2?: string }[];
   size: () => number;
   row: (i: number) => RowView;
-  /** Sorts, or takes the sorting back (`null`). */
+  /** Sorts, or undoes the sorting (`null`). */
   sort: (column: number, descending: boolean | null) => void;
   /** Beside the pager. */
   tools?: Node[];
@@ -168,7 +168,7 @@ export class TableView {
   #go(first: number, label: string): void {
     this.#first = first;
     this.draw();
-    // The button was drawn anew: keep the keyboard on it.
+    // The button was redrawn: keep the keyboard focus on it.
     this.#pager.querySelector<HTMLButtonElement>(`button[aria-label="${label}"]:not([disabled])`)?.focus();
   }
 }

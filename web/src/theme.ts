@@ -1,4 +1,4 @@
-// Colours of charts and symbols, in light and dark. Okabe and Ito's palette: told apart with any colour vision.
+// Colours of charts and symbols, in light and dark. Okabe and Ito's palette: distinguishable with any colour vision.
 
 import type { Class, GapClass } from "./data";
 
@@ -14,10 +14,10 @@ export interface Palette {
   accent: string;
   bar: string;
   roles: Record<Class["role"], string[]>;
-  /** Of a timeline: when the process had its CPU, and what had it else. */
+  /** Of a timeline: when the process had its CPU, and what had it otherwise. */
   active: string;
   gaps: Record<GapClass, string>;
-  /** Of curves, each of which has a pattern of its own, too. */
+  /** Of curves, each of which also has a separate pattern. */
   curves: string[];
 }
 
@@ -117,7 +117,7 @@ export function toggleTheme(): void {
   try {
     localStorage.setItem(KEY, forced);
   } catch {
-    // Then it holds for this visit only.
+    // Without storage, the choice holds for this visit only.
   }
   apply();
 }

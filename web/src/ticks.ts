@@ -1,4 +1,4 @@
-// Where the ticks of an axis are and what they say. Axes are linear in what is drawn: a logarithmic one draws log10.
+// Positions and labels of an axis's ticks. Axes are linear in the drawn values: a logarithmic one draws log10.
 
 import { MINUS, fixed, localClock, localDate, unitOf } from "./format";
 
@@ -7,7 +7,7 @@ export type Range = readonly [number, number];
 export interface Ticks {
   at: number[];
   labels: string[];
-  /** What the numbers are in; empty if they have no unit. */
+  /** Unit of the numbers; may be empty. */
   unit: string;
 }
 
@@ -31,7 +31,7 @@ export function decimalsOfStep(step: number): number {
   return Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
 }
 
-/** An axis of plain numbers: counts, sample numbers. Never parts of one. */
+/** An axis of plain numbers: counts, sample numbers. Its ticks are whole numbers. */
 export function wholeTicks(range: Range, wanted: number): Ticks {
   const step = Math.max(1, niceStep(range[1] - range[0], wanted));
   const at = multiples(range, step);
@@ -52,7 +52,7 @@ export function logTicks(range: Range, wanted: number): Ticks {
   return decades(range, wanted, timeTicks, ownUnit);
 }
 
-/** A logarithmic axis: `range` is log10 of what `label` writes; where it is narrow, the ticks are those of `narrow`. */
+/** A logarithmic axis: `range` is log10 of what `label` writes; if it is narrow, the ticks are those of `narrow`. */
 export function decades(
   range: Range,
   wanted: number,
@@ -81,7 +81,7 @@ export function decades(
   return { at, labels, unit: "" };
 }
 
-/** A round number in the unit that suits itself: a logarithmic axis spans too much for one unit. */
+/** A round number in its most suitable unit: a logarithmic axis spans too much for a single unit. */
 function ownUnit(ns: number): string {
   const unit = unitOf(ns);
   return `${String(Number((ns / unit.nanos).toPrecision(3))).replace("-", MINUS)} ${unit.sign}`;

@@ -1,4 +1,4 @@
-// A timeline on a canvas: an overview of the whole, the CPU with its inactive periods, lanes of what the kernel told, an axis.
+// A timeline on a canvas: an overview of the whole, the CPU with its inactive periods, lanes of kernel events, an axis.
 
 import type { GapClass, Symbol } from "./data";
 import { stamp } from "./symbols";
@@ -23,9 +23,9 @@ const SIGNS = { top: 34, height: 12 };
 const BAR = { top: 48, height: 38 };
 const TRIANGLES = { top: 88, height: 12 };
 const LANE = { top: 106, height: 18, apart: 5 };
-/** Signs of one class closer than this are one, px. */
+/** Signs of one class closer than this are merged, px. */
 const APART = 7;
-/** No period is narrower than this, px. */
+/** Minimum width of a period, px. */
 const LEAST = 1;
 
 export interface Scene {
@@ -89,7 +89,7 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene, density: n
   return drawn;
 }
 
-/** The inactive periods of a range as bars. Those that would lie on what is inked already are left out. */
+/** The inactive periods of a range as bars. Those that would be covered are omitted. */
 function periods(
   context: CanvasRenderingContext2D,
   { model, hidden }: Scene,
@@ -175,7 +175,7 @@ function signs(
   }
 }
 
-/** What the kernel told, a lane for each kind; a wide one says what it is. */
+/** Recorded kernel events, a lane for each kind; a wide one shows its name. */
 function lanes(
   context: CanvasRenderingContext2D,
   { model, range }: Scene,
@@ -219,7 +219,7 @@ function lanes(
   context.restore();
 }
 
-/** Text in a bar, if there is room for some of it; on its own paper, as bars are of any colour. */
+/** Text in a bar, if there is room for some of it; on a background of its own, because bars have any colour. */
 function label(context: CanvasRenderingContext2D, text: string, left: number, right: number, y: number): void {
   const room = right - left - 10;
   if (room < 26) return;

@@ -1,11 +1,11 @@
-// The data of a trace in typed arrays, with what its views ask of it.
+// The data of a trace in typed arrays, with the queries of its views.
 
 import type { Cause, Events, GapClass, Timeline } from "./data";
 
-/** The classes in the order in which they are drawn: what is rare comes last, so that it is seen. */
+/** The classes in the order in which they are drawn: rare ones last, so that they stay visible. */
 export const CLASSES: readonly GapClass[] = ["no_event", "timer", "softirq", "interrupt", "idle", "task", "unknown"];
 
-/** Where what the kernel told is drawn. */
+/** Where recorded kernel events are drawn. */
 export const LANES = ["task", "interrupt", "softirq"] as const;
 export type Lane = (typeof LANES)[number];
 
@@ -16,7 +16,7 @@ export function laneOf(of: GapClass): Lane {
   return of === "task" || of === "idle" ? "task" : "interrupt";
 }
 
-/** An event of the kernel's, in words and ns. */
+/** A kernel event, in words and ns. */
 export interface Told {
   title: string;
   class: GapClass;
@@ -94,11 +94,11 @@ export class TimelineModel {
     return events && what ? { ...what, start: events.start[event]!, end: events.end[event]! } : null;
   }
 
-  /** What the kernel told within a time, by its beginning. */
+  /** Recorded kernel events within a time, by their beginning. */
   within(from: number, to: number): Told[] {
     const events = this.events;
     if (!events) return [];
-    // What is long began long before; tasks are as many as their lane has.
+    // A long event may have started long before `from`; a lane bounds the search.
     const found: Told[] = [];
     for (const lane of LANES) {
       const order = this.lanes[lane];

@@ -15,13 +15,13 @@ import { SHAPES, draw, heightOf, partAt, plotOf } from "./timeline-draw";
 import { TimelineModel, type Told } from "./timeline-model";
 import { moved, within, zoomed } from "./view";
 
-/** What the kernel told within a period that the card has room for. */
+/** The most kernel events of a period that the card lists. */
 const TOLD = 8;
-/** So far from a period, in pixels, the pointer is still on it. */
+/** Distance in pixels within which the pointer counts as on a period. */
 const REACH = 6;
 const HINT =
-  "The wheel zooms, dragging moves, dragging with Shift held zooms into what it covers, a double click shows everything. " +
-  "With the keyboard: arrows go from period to period, Enter zooms into one, + and − zoom, 0 shows everything.";
+  "The wheel zooms, dragging moves, dragging with Shift zooms into the selected part, double-click shows everything. " +
+  "With the keyboard: arrows move from period to period, Enter zooms into one, + and − zoom, 0 shows everything.";
 
 export class TimelineView {
   readonly element: HTMLElement;
@@ -31,7 +31,7 @@ export class TimelineView {
   readonly model: TimelineModel;
   range: Range;
   focus = -1;
-  /** Periods that the last drawing has shown. */
+  /** Number of periods in the last drawing. */
   drawn = 0;
   readonly #canvas = h("canvas", { class: "canvas" });
   readonly #card = h("div", { class: "tooltip", "aria-hidden": "true" });
@@ -61,7 +61,7 @@ export class TimelineView {
       button("−", "zoom out", () => this.#zoomAround(1.6)),
       button("+", "zoom in", () => this.#zoomAround(1 / 1.6)),
       button("reset", "show everything (double-click, or 0)", () => this.show(this.#full)),
-      button("PNG", "save as a picture", () => this.#save()),
+      button("PNG", "save as an image", () => this.#save()),
     );
     const figure = h(
       "figure",
@@ -71,7 +71,7 @@ export class TimelineView {
       this.host,
     );
     this.periods = h("section", { class: "given" }, h("h3", {}, "Inactive periods"));
-    this.periods.append(h("p", { class: "hint" }, "A row shows its period in the timeline."), this.#table.element);
+    this.periods.append(h("p", { class: "hint" }, "Click a row to show it in the timeline."), this.#table.element);
     this.element = h("section", { class: "trace" }, h("div", { class: "toolbar" }, this.#legend), figure);
     this.element.append(h("p", { class: "hint usage" }, HINT), this.#card, this.#live);
     this.#listen();
@@ -101,7 +101,7 @@ export class TimelineView {
     return true;
   }
 
-  /** Where a time is on the screen, at the height of the bar. */
+  /** Position of a time on the screen, at the height of the bar. */
   place(ns: number): Spot {
     const frame = this.host.getBoundingClientRect();
     const plot = plotOf(this.host.clientWidth);
@@ -268,7 +268,7 @@ export class TimelineView {
       h("p", { class: "class" }, icon, bdi(model.words(gap))),
       list,
       model.events && told.length === 0
-        ? h("p", { class: "none" }, "the kernel told of nothing in it")
+        ? h("p", { class: "none" }, "no kernel event is recorded in it")
         : toldList(told),
     ];
   }
@@ -364,7 +364,7 @@ export class TimelineView {
     };
     const right = (title: string): { title: string; right: boolean } => ({ title, right: true });
     const columns = [right("number"), right("begins"), right("lasts"), { title: "cause", right: false }];
-    const source = { columns, size: () => model.size, row, sort, empty: "There is none." };
+    const source = { columns, size: () => model.size, row, sort, empty: "None." };
     return new TableView(source, "Inactive periods", { page: 20, expandable: model.size <= 2000 });
   }
 
@@ -374,7 +374,7 @@ export class TimelineView {
   }
 }
 
-/** What the kernel told, with its times. */
+/** The recorded kernel events, with their times. */
 function toldList(told: Told[]): HTMLElement {
   const rows = told.slice(0, TOLD).flatMap((t) => [h("dt", {}, bdi(t.title)), h("dd", {}, time(t.end - t.start))]);
   const list = h("dl", { class: "daemons" }, ...rows);

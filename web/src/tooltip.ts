@@ -49,7 +49,7 @@ export class Tooltip {
     }
     const card = h("div", { class: "card" }, h("strong", {}, `Sample ${model.number[i]}`), classLine(model, i), list);
     const daemons = model.executions(i);
-    if (daemons === null) card.append(h("p", { class: "none" }, "daemons not known"));
+    if (daemons === null) card.append(h("p", { class: "none" }, "daemons unknown"));
     else if (daemons.length === 0) card.append(h("p", { class: "none" }, "no daemon ran"));
     else {
       const rows = daemons.slice(0, DAEMONS).flatMap((d) => [h("dt", {}, bdi(d.name)), h("dd", {}, time(d.time))]);

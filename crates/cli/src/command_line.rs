@@ -1,4 +1,4 @@
-//! The commands of `tare`, and which function does each.
+//! The commands of `tare` and their functions.
 
 use crate::documents::{export, list, report, resume, rm, show};
 use crate::exit::{Exit, Failure};
@@ -16,9 +16,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use tarebench::sys::spawn::resolve;
 
-/// Measures how long programs take, so that the figure can be trusted.
+/// Measure how long programs take, and what the machine added to their times.
 ///
-/// Gross time, less what the machine added (the tare: daemons, interrupts, hypervisor, waiting), is net time.
+/// Net time is gross (elapsed) time minus the tare, what the machine added: daemons, interrupts, hypervisor, waiting.
 /// `tare 'PROG ARGS'` is short for `tare run 'PROG ARGS'`.
 #[derive(Parser)]
 #[command(name = "tare", version, max_term_width = 100, after_help = EXIT_CODES)]
@@ -27,8 +27,8 @@ pub struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 a program failed; 2 wrong usage; 3 the environment cannot do what was \
-required; 4 the store or the system failed; 130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or factor does \
+not hold; 4 the store or the system failed; 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -54,9 +54,9 @@ enum Command {
     Man(man::ManArgs),
 }
 
-/// The command that was asked for; programs without one are for `tare run`.
+/// Parses the command; programs without a command belong to `tare run`.
 ///
-/// Help, the version and wrong options end the process, by clap.
+/// For help, the version and wrong options, clap ends the process.
 pub fn parse(mut arguments: Vec<OsString>) -> Result<Cli, Failure> {
     match arguments.get(1).map(|first| what_is(first)) {
         Some(First::Programs) => arguments.insert(1, "run".into()),
@@ -84,7 +84,7 @@ fn what_is(first: &OsStr) -> First {
     if own.find_subcommand(first).is_some() || matches!(&*text, "" | "-h" | "--help" | "-V" | "--version") {
         return First::Command;
     }
-    // An option, a path, or words: what is wrong with it, `tare run` reports.
+    // An option, a path, or several words: `tare run` reports what is wrong with it.
     if text.starts_with('-') || text.contains(|c: char| c.is_whitespace() || "/{".contains(c)) {
         return First::Programs;
     }
@@ -108,7 +108,7 @@ fn neither(arguments: Vec<OsString>) -> Failure {
     Failure::usage(format!("`{first}` is neither a command of tare nor a program on PATH")).hint(hint)
 }
 
-/// Runs the command that was asked for.
+/// Runs the command.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     if !matches!(
         cli.command,

@@ -1,52 +1,49 @@
 //! Exit codes of the command.
 
-/// What a tare command ends with; `tare help` documents them.
+/// Exit code of a command; `tare help` documents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Measured; done.
+    /// Success.
     Done = 0,
-    /// A program failed. Its samples are kept and marked.
+    /// A program failed. Its samples are stored and marked.
     ProgramFailed = 1,
-    /// Wrong usage; nothing was measured.
+    /// Usage error; nothing was measured.
     Usage = 2,
-    /// The environment cannot do what was required (`--require`).
+    /// A required step or factor (`--require`) does not hold.
     Required = 3,
-    /// The store or the system failed; what was measured until then was printed.
+    /// The store or the system failed; the samples so far were printed.
     System = 4,
-    /// Interrupted; what was measured until then is kept and was printed.
+    /// Interrupted; the samples so far were stored and printed.
     Interrupted = 130,
 }
 
-/// A failure with its exit code, a sentence, and what to do.
+/// A failure: its exit code, a sentence, and a hint.
 #[derive(Debug)]
 pub struct Failure {
-    /// The code.
     pub exit: Exit,
-    /// What, where, expected.
+    /// What happened, where, and what was expected.
     pub message: String,
     /// What to do, if that helps.
     pub hint: Option<String>,
 }
 
 impl Exit {
-    /// Some of it was done: a setting was refused, or changed by somebody else.
+    /// Partly done: a setting was refused, or changed by another process.
     pub const PARTIAL: Exit = Exit::ProgramFailed;
-    /// `tare doctor` found something that is not as wanted.
+    /// `tare doctor` found a factor that is not as recommended, or `tare profile check` an unknown daemon.
     pub const NOT_AS_WANTED: Exit = Exit::ProgramFailed;
 }
 
 impl Failure {
-    /// Wrong usage.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure { exit: Exit::Usage, message: message.into(), hint: None }
     }
 
-    /// The system or the store.
+    /// A failure of the system or the store.
     pub fn system(message: impl std::fmt::Display) -> Failure {
         Failure { exit: Exit::System, message: message.to_string(), hint: None }
     }
 
-    /// With a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
@@ -58,7 +55,7 @@ impl From<tarebench::store::StoreError> for Failure {
         use tarebench::store::StoreError as S;
         let hint = match &e {
             S::ReadOnly { .. } | S::Full { .. } | S::NoPlace | S::NotADatabase { .. } => {
-                Some("choose another place with --db FILE or TARE_DB, or keep nothing with --db none")
+                Some("select another file with --db FILE or TARE_DB, or store nothing with --db none")
             }
             S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),
             S::NoSuchDocument { .. } => Some("`tare list` shows what is stored"),
@@ -97,7 +94,7 @@ impl From<tarebench::documents::DocumentError> for Failure {
 
 impl From<tarebench::core::run::plan::DependentSetups> for Failure {
     fn from(e: tarebench::core::run::plan::DependentSetups) -> Failure {
-        Failure::usage(format!("{e}: every program would be timed with what the last setup command made"))
+        Failure::usage(format!("{e}: all programs would be timed with the result of the last setup command"))
             .hint("use --order sequential, or --independent-setup if no setup undoes another's")
     }
 }

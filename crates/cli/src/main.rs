@@ -1,6 +1,7 @@
-//! `tare`: gross time, less what the machine added, is net time.
+//! `tare`: measures how long programs take; net time is gross time minus what the machine added.
 
-/// As the standard one, which panics when standard error is full or gone: only the message is lost, not the exit code.
+/// Replaces the standard macro, which panics if standard error is full or closed: only the message is lost here, not
+/// the exit code.
 macro_rules! eprintln {
     ($($text:tt)*) => {{
         use std::io::Write as _;

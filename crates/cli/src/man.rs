@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Write the manual pages (tare.1, tare-run.1, …) into a folder
 #[derive(Args)]
 pub struct ManArgs {
-    /// Folder to write to; made if it is not there
+    /// Folder to write to; created if missing
     folder: PathBuf,
 }
 

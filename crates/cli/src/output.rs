@@ -1,4 +1,4 @@
-//! What the user sees: style of the terminal, reports, exports, errors.
+//! Output: reports, exports, errors.
 
 use crate::exit::{Exit, Failure};
 use std::borrow::Cow;
@@ -9,8 +9,8 @@ use tarebench::core::base::units::Nanos;
 /// The first error of writing to standard output.
 static NOT_WRITTEN: OnceLock<String> = OnceLock::new();
 
-/// Writes to standard output. A reader that has gone away (`tare show | head`) is no error; another error is remembered for
-/// [`check_written`], so that measuring and keeping go on.
+/// Writes to standard output. A reader that has ended (`tare show | head`) is not an error; another error is kept for
+/// [`check_written`], so that measuring and storing continue.
 pub fn print(text: &str) {
     if let Err(e) = check_open() {
         let _ = NOT_WRITTEN.set(e.message);
@@ -25,10 +25,10 @@ pub fn print(text: &str) {
     }
 }
 
-/// Whether all that was printed could be written.
+/// Checks that all output could be written.
 ///
 /// # Errors
-/// Exit code 4, with the system's words.
+/// Exit code 4, with the system's message.
 pub fn check_written() -> Result<(), Failure> {
     match NOT_WRITTEN.get() {
         None => Ok(()),
@@ -36,7 +36,7 @@ pub fn check_written() -> Result<(), Failure> {
     }
 }
 
-/// Refuses to write to a standard output that was closed from the start, as what is written there is lost without an error.
+/// Refuses a standard output that was closed from the start, because output to it is lost without an error.
 pub fn check_open() -> Result<(), Failure> {
     if tarebench::sys::stdio::stdout_was_closed() {
         return Err(Failure::system("write to standard output: it is closed"));
@@ -50,7 +50,7 @@ pub fn short(text: &str) -> Cow<'_, str> {
     tarebench::render::kit::text::cut_middle(text, COLUMNS, "…")
 }
 
-/// Prints a failure: one sentence, and what to do.
+/// Prints a failure: one sentence, and its hint.
 pub fn error(failure: &Failure) {
     let clean = |text: &str| tarebench::render::kit::text::escape(text).into_owned();
     eprintln!("tare: {}", clean(&failure.message));

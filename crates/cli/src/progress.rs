@@ -16,7 +16,7 @@ use tarebench::render::kit::progress::{Done, Progress, line};
 use tarebench::render::kit::style::Style;
 use tarebench::run::session::RunEvent;
 
-/// Draws at most so often; short samples follow each other without it.
+/// Shortest time between two drawings; short samples follow each other without one.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The line; it is removed when this is dropped.
@@ -124,7 +124,7 @@ impl RunProgress {
             return;
         }
         let Some((n, mean, m2)) = self.seen.get(series).copied() else { return };
-        // The time left: what is to be done, at each program's own mean.
+        // The time to go: the remaining samples at the mean of each program.
         let known: Vec<f64> = self.seen.iter().filter(|s| s.0 > 0.0).map(|s| s.1).collect();
         let per_sample = known.iter().sum::<f64>() / known.len().max(1) as f64;
         let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64 + self.after);

@@ -1,4 +1,4 @@
-//! Writing, reading and removing what is stored, whatever it is.
+//! Export, import and removal of stored results of any kind.
 
 use crate::args::store::StoredId;
 use crate::exit::{Exit, Failure};
@@ -24,7 +24,7 @@ impl Exported {
     }
 }
 
-/// Writes what was named to a file, or to standard output.
+/// Writes a stored result to a file, or to standard output.
 pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
     let archive = match what.resolve(store)? {
         Stored::Run(id) => Exported::Run(Box::new(store.export(id)?)),
@@ -40,7 +40,7 @@ pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit
     if output.as_os_str() == "-" {
         crate::output::check_open()?;
         let mut out = BufWriter::new(std::io::stdout().lock());
-        // A reader that has seen enough (`tare export | head`) is no failure.
+        // A reader that stops early (`tare export | head`) is not a failure.
         match archive.write(&mut out).and_then(|()| out.flush()) {
             Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(e)),
             _ => {}
@@ -54,11 +54,11 @@ pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit
 
 /// A profile that is still being learned.
 pub fn unfinished(id: Id) -> Failure {
-    let hint = format!("`tare resume {id}` resumes it; `tare profile learn` makes a profile of what is there");
+    let hint = format!("resume with: `tare resume {id}`; `tare profile learn` makes a profile from the samples so far");
     Failure::usage(format!("{id} is not finished: there is no profile yet")).hint(hint)
 }
 
-/// Stores a file, or standard input.
+/// Imports a file, or standard input.
 pub fn read(store: &mut SqliteStore, file: &Path) -> Result<Exit, Failure> {
     let stored = if file.as_os_str() == "-" {
         store::import(store, &mut std::io::stdin().lock())
@@ -78,7 +78,7 @@ pub fn read(store: &mut SqliteStore, file: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The failure names the file where that is at fault.
+/// The failure names the file if its content is at fault.
 fn refused(file: &Path, e: StoreError) -> Failure {
     let file = if file.as_os_str() == "-" { "standard input".into() } else { file.to_string_lossy() };
     let of_file = matches!(
@@ -96,7 +96,7 @@ fn refused(file: &Path, e: StoreError) -> Failure {
     failure
 }
 
-/// Removes what is named.
+/// Removes stored results.
 pub fn remove(store: &mut SqliteStore, names: &[String]) -> Result<Exit, Failure> {
     // All are looked up before any is removed: a mistyped number removes nothing.
     let all: Vec<Stored> = names.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;

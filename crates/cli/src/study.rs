@@ -142,7 +142,7 @@ fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
         plan.loads.dedup();
     }
     if plan.parts() == 0 {
-        return Err(Failure::usage("--longest leaves no length")
+        return Err(Failure::usage("--longest is shorter than the shortest length")
             .hint("10us is the shortest of kbest, 5ms that of interval-counting"));
     }
     let mut place = args.output.store.place()?;
@@ -187,7 +187,9 @@ fn ended(
     }
     match measured.stopped {
         Stopped::Finished => return Ok(Exit::Done),
-        Stopped::Interrupted(_) if measured.study.head.number == 0 => eprintln!("tare: interrupted; nothing is kept"),
+        Stopped::Interrupted(_) if measured.study.head.number == 0 => {
+            eprintln!("tare: interrupted; nothing was stored");
+        }
         Stopped::Interrupted(_) => {
             eprintln!("tare: interrupted; resume with: tare resume {}", measured.study.head.id())
         }
@@ -195,7 +197,7 @@ fn ended(
     Ok(Exit::Interrupted)
 }
 
-/// The study that is meant, or the newest.
+/// The given study, or the newest.
 fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
     if let Some(text) = asked {
         return text.parse().map_err(|e| Failure::usage(format!("{e}")).hint("`tare list` shows the stored studies"));

@@ -1,4 +1,4 @@
-//! `tare trace`: when a process had its CPU, and what had it else.
+//! `tare trace`: when a process had its CPU, and what had it otherwise.
 
 use crate::args::style::PlainStyleArgs;
 use crate::args::values::duration;
@@ -55,7 +55,7 @@ pub struct TraceArgs {
     style: PlainStyleArgs,
 }
 
-/// Longer traces show nothing more, and the loop keeps a CPU busy.
+/// Maximum length: longer traces show nothing more, and the loop keeps a CPU busy.
 const LONGEST: Nanos = Nanos::from_millis(600_000);
 
 impl From<TraceError> for Failure {
@@ -104,7 +104,7 @@ pub fn show(args: &TraceArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// A file as `tare report` writes it: one that is there is written anew.
+/// A file as `tare report` writes it: an existing one is overwritten.
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
     eprintln!("wrote {}", file.display());

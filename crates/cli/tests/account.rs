@@ -74,7 +74,7 @@ fn no_tracing() -> bool {
     !is_root()
 }
 
-/// In 95% of the samples what is not attributed is at most 0.1% of the elapsed time or 20 µs.
+/// In 95% of the samples, unattributed time is at most 0.1% of the elapsed time or 20 µs.
 #[track_caller]
 fn assert_adds_up(samples: &[Sample]) {
     let rest = |s: &Sample| s.unattributed().expect("an account").as_f64().abs();
@@ -122,7 +122,7 @@ impl Drop for Child {
     }
 }
 
-/// A program that two others take the CPU from: its samples, and what the two say that they used of it.
+/// A program that two others preempt: its samples, and the CPU time that the two report.
 fn disturbed() -> (Vec<Sample>, [f64; 2]) {
     let dir = folder();
     let (mut moments, mut steady) = (Helper::start(b"t-moments"), Helper::start(b"t-steady"));
@@ -188,7 +188,7 @@ fn a_sleep_is_told_by_its_call() {
     assert_adds_up(&all);
 }
 
-/// The kernel's other tracer, as an independent witness: interrupts and softirqs in an instance of its own.
+/// The kernel's other tracer, as an independent witness: interrupts and softirqs in a separate instance.
 struct Witness {
     mount: TempDir,
 }
@@ -257,7 +257,7 @@ impl Drop for Witness {
     }
 }
 
-/// Pid that a burner told with its truth.
+/// Pid that a burner reported with its truth.
 fn told_pid(dir: &TempDir) -> u32 {
     let text = std::fs::read_to_string(dir.path().join("truth")).expect("the truth");
     text.split_whitespace().nth(1).and_then(|p| p.parse().ok()).expect("a pid")
@@ -343,7 +343,7 @@ fn a_forking_tree_and_threads_are_summed() {
     assert_adds_up(&all);
 }
 
-/// Exec by another thread than the first one swaps their ids; the program goes on as its main thread.
+/// Exec by another thread than the first one swaps their ids; the program continues as its main thread.
 #[test]
 fn exec_by_another_thread_keeps_the_account() {
     let _lock = shared();
@@ -358,7 +358,7 @@ fn exec_by_another_thread_keeps_the_account() {
         let a = account(s);
         let pt = s.process_time().expect("PT").as_f64();
         let traced = a.traced_runtime().as_f64();
-        // The two do not take stolen time out at the same moments.
+        // The two do not subtract steal time at the same moments.
         let stolen: f64 = [&a.outside, &a.main, &a.others].into_iter().map(|l| l.stolen().as_f64()).sum();
         assert!((traced - pt).abs() < (0.02 * pt).max(500e3) + stolen, "{traced} of {pt}, {stolen} stolen");
         assert!(a.main.net().as_f64() > 0.5 * pt, "the loop is the main thread's: {:#?}", a.main);
@@ -366,7 +366,7 @@ fn exec_by_another_thread_keeps_the_account() {
     }
 }
 
-/// The process ends with its last thread; what its first one does after its own end is told.
+/// The process ends with its last thread; what the others do after the end of the first one is reported.
 #[test]
 fn a_process_may_outlive_its_first_thread() {
     let _lock = shared();
@@ -390,7 +390,7 @@ fn a_process_may_outlive_its_first_thread() {
     assert!(times.iter().filter(|t| **t > 58e6).count() >= 3, "{times:?}");
 }
 
-/// In another pid namespace ids mean other processes: there is no account, and it says so.
+/// In another pid namespace ids mean other processes: there is no account, and the reason is reported.
 #[test]
 fn in_a_container_there_are_estimates_and_the_reason() {
     let _lock = shared();
@@ -407,7 +407,7 @@ fn in_a_container_there_are_estimates_and_the_reason() {
     }
 }
 
-/// What goes on computing when the program has ended is in its own account until then, and in no later one.
+/// A process that still computes when the program has ended is in the account until then, and in no later one.
 #[test]
 fn what_is_left_running_stays_in_its_own_account() {
     let _lock = alone();
@@ -447,7 +447,7 @@ fn a_crowd_of_threads_is_complete() {
     assert_adds_up(&all);
 }
 
-/// What is traced on CPUs is what the scheduler says, but for stolen time where it leaves that out.
+/// The traced CPU time is that of the scheduler, except for steal time if the scheduler excludes it.
 #[test]
 fn the_schedulers_own_account_agrees() {
     let _lock = alone();
@@ -463,7 +463,7 @@ fn the_schedulers_own_account_agrees() {
         let runtime: f64 = ledgers.iter().map(|l| l.runtime.as_f64()).sum();
         let stolen: f64 = ledgers.iter().map(|l| l.stolen().as_f64()).sum();
         let traced = a.traced_runtime().as_f64();
-        // Of stolen time the scheduler may not find all where it belongs.
+        // The scheduler may not assign all steal time correctly.
         assert!((runtime - traced).abs() <= 0.001 * traced + stolen, "{args:?}: {runtime}, {traced} traced, {stolen}");
     }
 }
@@ -481,7 +481,7 @@ fn fifty_thousand_tasks_one_after_the_other_are_all_there() {
     assert!(a.others.on_cpu.count >= 50_000, "each had a CPU: {:?}", a.others.on_cpu);
 }
 
-/// Without privilege: why there is none, and the estimates that are left.
+/// Without privilege: the reason, and the remaining estimates.
 #[test]
 fn without_privilege_there_are_estimates_and_the_reason() {
     let _lock = shared();
@@ -511,7 +511,7 @@ fn without_privilege_there_are_estimates_and_the_reason() {
     }
 }
 
-/// A setting of the kernel, put back at the end.
+/// A setting of the kernel, restored at the end.
 struct Setting(&'static str, String);
 
 impl Setting {
@@ -595,7 +595,7 @@ fn no_account_is_made_if_none_is_wanted() {
     let dir = folder();
     let all = measure(&dir, &["-r1", "--no-account"], &["burn-self", "10"]);
     let not_asked =
-        |r: &Reading<Account>| matches!(r, Reading::Absent(Absent::NotAsked(w)) if w == "no account was asked for");
+        |r: &Reading<Account>| matches!(r, Reading::Absent(Absent::NotAsked(w)) if w == "tracing is switched off");
     assert!(not_asked(&all[0].account) && all[0].estimate.value().is_none(), "{:?}", all[0]);
 }
 

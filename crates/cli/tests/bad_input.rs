@@ -85,14 +85,14 @@ fn wrong_arguments_are_refused_with_a_sentence() {
     let _beside = shared();
     let dir = folder();
     for (args, what) in [
-        (&["-S", "default", ""][..], "an empty string is no program"),
-        (&["-N", ""], "an empty string is no program"),
-        (&["   "], "an empty string is no program"),
+        (&["-S", "default", ""][..], "the command is an empty string"),
+        (&["-N", ""], "the command is an empty string"),
+        (&["   "], "the command is an empty string"),
         (&["-S", "", "true"], "--shell: expected"),
         (&["-S", "default", "echo 'a"], "Unterminated quoted string"),
         (&["-S", "bash", "if true"], "unexpected end of file"),
         (&["echo 'a"], "a quote is not closed in `echo 'a`"),
-        (&["-L", "", "a,b", "true"], "`` is no name of a parameter"),
+        (&["-L", "", "a,b", "true"], "`` is not a valid parameter name"),
         (&["-P", "t", "0", "1", "-D", "0.1x", "true"], "`0.1x` is not a number"),
         (&["-P", "t", "0", "1", "-D", "-1", "true"], "a positive step"),
         (&["-r", "-5", "true"], "-5 is not in 1..="),

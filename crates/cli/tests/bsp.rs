@@ -1,5 +1,5 @@
-//! `tare noise bsp`: files, and the MPI program itself. A hypervisor may steal whatever it likes: what is asserted holds all the
-//! same.
+//! `tare noise bsp`: files, and the MPI program itself. A hypervisor may steal whatever it likes: the assertions hold
+//! all the same.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -19,7 +19,7 @@ fn recorded() -> PathBuf {
 fn bsp(dir: &TempDir) -> Command {
     let mut c = tare(dir);
     c.args(["noise", "bsp"]);
-    // Whatever started the tests is not what they start.
+    // The environment of the tests' own launcher does not apply to theirs.
     let of_slurm = std::env::vars_os().map(|v| v.0).filter(|n| n.to_string_lossy().starts_with("SLURM_"));
     of_slurm.for_each(|n| {
         c.env_remove(n);
@@ -37,7 +37,7 @@ fn said(c: &mut Command, code: i32) -> String {
     text(&out.stderr)
 }
 
-/// What must hold of every job of so many ranks on this machine.
+/// What must hold for every job of `ranks` ranks on this machine.
 fn check(d: &Value, ranks: usize, phases: u64) {
     assert_eq!((&d["format"], &d["version"]), (&"tare-noise-bsp".into(), &1.into()));
     assert_eq!(d["job"]["phases"], phases);
@@ -73,7 +73,7 @@ fn check(d: &Value, ranks: usize, phases: u64) {
         let inside = number(&predicted["low"]) <= value && predicted["high"].as_f64().is_none_or(|h| value <= h);
         assert_eq!(j["agreement"] == "inside", inside, "{j}");
     }
-    // Of more ranks the slowest is slower, in what was measured and in what is predicted.
+    // With more ranks the slowest is slower, measured and predicted.
     let value = |i: usize, what: &str| number(&jobs[i][what]["value"]);
     if ranks == 2 {
         assert!(value(0, "measured") <= value(1, "measured") && value(0, "predicted") <= value(1, "predicted"));
@@ -122,7 +122,7 @@ fn bad_files_and_options_are_told() {
     assert!(said(bsp(&dir).args(["--grain", "1ns", "--program", TARE]), 2).contains("between 1us and 1s"));
     assert!(said(bsp(&dir).args(["--launch", "'"]), 2).contains("--launch"));
     assert!(said(bsp(&dir).args(["--program", "/no/such/file"]), 2).contains("no such file"));
-    // Options of `tare noise` are none of its commands'.
+    // Options of `tare noise` do not belong to its commands.
     assert!(said(tare(&dir).args(["noise", "--sweep", "bsp"]), 2).contains("--sweep"));
 }
 
@@ -139,9 +139,9 @@ fn launchers_that_fail_are_told() {
     assert!(missing.contains("cannot start the launcher no-such-mpirun") && missing.contains("--launch"), "{missing}");
     assert!(said(&mut with("false"), 1).contains("false ended with exit status: 1"));
     let other = said(&mut with("echo"), 1);
-    assert!(other.contains("its result: line 1: expected `tare-bsp 1`"), "{other}");
+    assert!(other.contains("is not a result: line 1: expected `tare-bsp 1`"), "{other}");
     assert!(said(&mut with(""), 2).contains("--launch is empty"));
-    // Its output is kept even if it is of no use.
+    // Its output is stored even if it is invalid.
     let kept = dir.path().join("kept");
     said(with("echo").arg("-o").arg(&kept), 1);
     assert!(std::fs::read_to_string(kept).unwrap().contains("-g 1000000ns -p 10000 -c 1000"));
@@ -178,7 +178,7 @@ fn program() -> Option<&'static Path> {
     found.as_deref()
 }
 
-/// Open MPI starts nothing as root unless it is told twice.
+/// Open MPI starts nothing as root unless both variables are set.
 fn as_root(c: &mut Command) -> &mut Command {
     c.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 }
@@ -208,7 +208,7 @@ fn jobs_of_one_and_two_ranks_are_measured() {
         let own: Vec<&Value> = d["job"]["ranks"].as_array().unwrap().iter().map(|r| &r["cpu"]).collect();
         assert!(ranks == 1 || own[0] != own[1], "each has a CPU: {own:?}");
         assert!(d["job"]["ranks"].as_array().unwrap().iter().all(|r| r["allowed"] == 1), "they are bound");
-        // What was kept is the same job.
+        // The stored job is the same.
         assert_eq!(json(bsp(&dir).arg(&file).arg("--json"), 0), d);
         barriers_hold(&std::fs::read_to_string(&file).unwrap(), ranks);
     }
@@ -221,8 +221,9 @@ fn jobs_of_one_and_two_ranks_are_measured() {
     assert!(said(as_root(&mut c), 1).contains("mpirun ended with"));
 }
 
-/// No rank passes a barrier before the other has done its work: of each phase with a barrier, what the slower one took is
-/// at most what either took with it, but for what the readings of the clock and the way out of the barrier before are apart.
+/// No rank passes a barrier before the other has done its work: of each phase with a barrier, the time of the slower
+/// one is at most that of either with the barrier, except for the difference in reading the clock and leaving the
+/// barrier.
 fn barriers_hold(file: &str, ranks: usize) {
     let rows: Vec<Vec<u64>> = file
         .lines()
@@ -242,7 +243,7 @@ fn barriers_hold(file: &str, ranks: usize) {
     }
 }
 
-/// The batch script under a Slurm of its own: one node, two tasks.
+/// The batch script under a separate Slurm: one node, two tasks.
 #[test]
 #[ignore = "slow: starts the daemons of Slurm (make slow)"]
 fn the_batch_script_runs_under_slurm() {

@@ -288,7 +288,7 @@ fn twenty_thousand_children_of_the_program_are_its_own() {
     assert!(burners < 100, "{burners} of the program's children are listed as daemons");
 }
 
-/// What a prepare command has started is a daemon, alive or dead, and is left alone.
+/// A process that a prepare command has started is a daemon, alive or dead, and is not killed.
 #[test]
 fn what_a_hook_leaves_running_is_a_daemon_and_lives_on() {
     let _lock = shared();

@@ -48,7 +48,7 @@ fn exit_codes() {
     let root = dir.path().to_str().unwrap();
     let code = |args: &[&str]| doctor(&[&["--root", root], args].concat()).status.code();
     assert_eq!(code(&["--only", "turbo,governor"]), Some(0));
-    // Advice, and what cannot be told, count when strict.
+    // Advice and unknown factors count with --strict.
     assert_eq!(code(&["--only", "turbo,smt"]), Some(0));
     assert_eq!(code(&["--only", "turbo,smt", "--strict"]), Some(1));
     assert_eq!(code(&["--only", "ntp"]), Some(0));

@@ -137,8 +137,8 @@ fn from_a_file_to_another_store() {
         0,
         &["| Benchmark | Time [ms] |", "| `sliced` | – |"],
     );
-    says(tare(&dir).args(["show", "b1", "--export-hyperfine", "-"]), 2, &["hyperfine's JSON is of runs"]);
-    says(tare(&dir).args(["show", "b1", "--sigma", "3"]), 2, &["--sigma is for runs"]);
+    says(tare(&dir).args(["show", "b1", "--export-hyperfine", "-"]), 2, &["hyperfine's JSON format holds runs"]);
+    says(tare(&dir).args(["show", "b1", "--sigma", "3"]), 2, &["--sigma applies to runs"]);
 
     // To another store, where the number is another one.
     let archive = dir.path().join("b1.json");

@@ -21,7 +21,7 @@ fn samples_of<'a>(document: &'a Value, phase: &str) -> Vec<&'a Value> {
 }
 
 /// Killed at fifty moments: the store opens, holds every sample that was complete (the next one's prepare command has
-/// begun), and resuming makes exactly the counts that were asked for.
+/// started), and resuming leads to exactly the requested counts.
 #[test]
 fn killed_at_any_moment_every_complete_sample_is_there_and_resume_finishes() {
     let _lock = shared();
@@ -102,7 +102,7 @@ fn a_run_in_progress_is_not_resumed() {
     assert!(!out.is_empty() && !out.contains("panicked"), "{out}");
 }
 
-/// Runs a script with a small file system at `$1`, in a mount namespace of its own: nothing of it stays.
+/// Runs a script with a small file system at `$1`, in a separate mount namespace, so that nothing of it remains.
 fn on_small_disk(dir: &tempfile::TempDir, script: &str) -> std::process::Output {
     let place = dir.path().join("disk");
     std::fs::create_dir_all(&place).expect("mkdir");
@@ -142,7 +142,7 @@ fn a_full_disk_ends_the_run_with_one_sentence_and_what_was_measured() {
     let stderr = text(&out.stderr);
     assert_eq!(out.status.code(), Some(4), "{stderr}");
     assert!(is_one_sentence(&stderr), "{stderr}");
-    // With room again, it goes on.
+    // With room again, it is resumed.
     let script = "$TARE run -w0 -r1500 -- true >/dev/null 2>&1; \
                   mount -o remount,size=20m $DISK; $TARE resume --json";
     let out = on_small_disk(&dir, script);
@@ -181,7 +181,7 @@ fn a_store_that_may_not_be_written_to_is_refused_in_one_sentence() {
     let out = run(via(&dir, NOBODY).args(["run", "-w0", "-r1", "--", "true"]), 4);
     assert!(is_one_sentence(&text(&out.stderr)), "{}", text(&out.stderr));
     run(via(&dir, NOBODY).args(["show"]), 0);
-    // Without a store it is measured all the same.
+    // Without a store, tare still measures.
     let mut c = via(&dir, NOBODY);
     let out = run(c.args(["run", "-w0", "-r1", "--db", "none", "--", "true"]), 0);
     assert!(text(&out.stdout).contains("CPU"));

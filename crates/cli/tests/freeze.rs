@@ -21,7 +21,7 @@ fn own_group() -> Option<(PathBuf, String)> {
     Some((PathBuf::from(line.split(' ').nth(4)?), own))
 }
 
-/// A process in a session of its own.
+/// A process in a separate session.
 struct Sleeper(Child);
 
 impl Sleeper {

@@ -19,7 +19,7 @@ fn mount() -> Option<PathBuf> {
     Some(PathBuf::from(line.split(' ').nth(4)?))
 }
 
-/// A cgroup of this test's own with one process in a session of its own.
+/// A cgroup of this test with one process in a separate session.
 struct Frozen {
     group: PathBuf,
     child: Child,
@@ -80,13 +80,13 @@ fn all_that_is_frozen_runs_again() {
     let m = Machine::real().set(&[]);
     let before = guards(&mount);
 
-    // `tare tune` leaves it frozen, but not for ever.
+    // `tare tune` leaves it frozen, until the limit.
     m.tare(&["tune", "--freeze", &frozen.only(), "--freeze-limit", "2"], 0);
     assert!(frozen.is_frozen());
     until("the limit has passed", || !frozen.is_frozen());
     let out = m.tare(&["restore"], 0);
     assert!(common::text(&out.stdout).contains("ran again before this"), "{}", common::text(&out.stdout));
-    // Restored in time, it may be frozen by somebody else afterwards.
+    // After a restore in time, another process may freeze it.
     m.tare(&["tune", "--freeze", &frozen.only(), "--freeze-limit", "2"], 0);
     m.tare(&["restore"], 0);
     std::fs::write(frozen.group.join("cgroup.freeze"), "1").unwrap();

@@ -57,7 +57,7 @@ fn an_order_that_times_the_last_build_is_refused() {
         assert!(said.contains("--order sequential") && said.contains("--independent-setup"), "{said}");
         assert!(!dir.path().join("said").exists() && !dir.path().join("prog").exists());
     }
-    // Builds in places of their own can be timed in rounds, when the user says so.
+    // Builds in separate folders can be timed in rounds with --independent-setup.
     let mut command = tare(&dir);
     options(
         &mut command,

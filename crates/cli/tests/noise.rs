@@ -1,4 +1,4 @@
-//! `tare noise` on this machine. A hypervisor may steal whatever it likes: what is asserted holds all the same.
+//! `tare noise` on this machine. A hypervisor may steal whatever it likes: the assertions still hold.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -39,7 +39,7 @@ fn phases_are_measured_kept_and_shown() {
         let row = &g["rows"][0];
         ordered(row);
         assert_eq!(row["phases"], 3_000);
-        // What is calibrated is near what was asked for: to an iteration, and the counter's reading.
+        // The calibrated length is near the requested one: to an iteration, and the cost of reading the counter.
         let (wanted, calibrated) = (number(&g["grain"]), number(&g["calibrated"]));
         assert!((calibrated - wanted).abs() < 0.01 * wanted + 10.0, "{wanted} {calibrated}");
         // A clock speed that doubled after the calibration would be needed.
@@ -243,7 +243,7 @@ fn phases_are_written_for_other_tools_and_read_from_theirs() {
     let row = &d["grains"][0]["rows"][0];
     let (mean, phases) = (number(&row["mean"]), number(&row["phases"]));
     let lost: f64 = found.iter().map(|f| f.1).sum();
-    // All but what is in the phase that did not end.
+    // All except the events in the phase that did not end.
     assert!(
         (mean - 1e6) * phases <= lost
             && mean * (phases + 1.0) >= *end as f64 - found.iter().map(|f| f.1).fold(0.0, f64::max),
@@ -264,8 +264,8 @@ fn bad_files_are_refused_with_their_line() {
         (b"\xff\xfe\n", &durations, "line 1"),
         (b"5\n", &detours, "is not a begin and a length"),
         (b"5\t1\n4\t1\n", &detours, "order of time"),
-        (b"5\t1\n", &detours, "before the first phase"),
-        (b"900000000000000000\t1\n", &detours, "expected a longer grain"),
+        (b"5\t1\n", &detours, "before the end of the first phase"),
+        (b"900000000000000000\t1\n", &detours, "use a longer grain"),
     ] {
         std::fs::write(&file, content).unwrap();
         let out = run(tare(&dir).args(["noise", "import"]).args(how).arg(&file), 2);
@@ -312,7 +312,7 @@ fn bad_requests_are_one_sentence() {
         (&["--grain", "1ns"][..], "1us and 1s"),
         (&["--grain", "2s"][..], "1us and 1s"),
         (&["--grain", "1ms,1ms"][..], "twice"),
-        (&["--cpus", "4000"][..], "CPU 4000 is not one that tare may use"),
+        (&["--cpus", "4000"][..], "CPU 4000 is not available; tare may use"),
         (&["--cpus", "x"][..], "--cpus x"),
         (&["--sched", "fifo:99"][..], "1 to 98"),
         (&["--sched", "fifo"][..], "1 to 98"),

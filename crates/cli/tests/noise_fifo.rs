@@ -1,5 +1,5 @@
-//! Real-time phases of `tare noise` on every CPU at once: the machine goes on, and whatever happens to tare, nothing
-//! real-time is left behind.
+//! Real-time phases of `tare noise` on every CPU at once: the machine keeps running, and whatever happens to tare, no
+//! real-time process remains.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;

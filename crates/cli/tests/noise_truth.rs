@@ -1,5 +1,5 @@
 //! `tare noise` against the truth: noise that a task of known period and length makes, and the tick as a plain loop sees it. A
-//! hypervisor steals and the clock speed changes, at times; so what is found must be near the truth in most attempts.
+//! hypervisor steals and the clock speed changes, at times; so the results must be near the truth in most attempts.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
@@ -87,7 +87,7 @@ fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2])
 }
 
-/// Something that takes the CPU at known times: a real-time task, or a kernel program within timer interrupts.
+/// An injected use of the CPU at known times: a real-time task, or a kernel program within timer interrupts.
 struct Injected {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -237,8 +237,8 @@ fn injected_noise_is_recovered() {
     });
 }
 
-/// The curve is flat after the subtraction for interrupts that are traced: some ticks take 2 ms longer, and what is left of their phases
-/// is what the others take.
+/// The curve is flat after the subtraction for interrupts that are traced: some ticks take 2 ms longer, and the rest of
+/// their phases takes as long as the others.
 #[test]
 fn interrupts_that_are_traced_leave_nothing() {
     let _alone = alone();
@@ -299,9 +299,10 @@ fn what_ticks_and_the_hypervisor_take_is_subtracted() {
                 left.push((ticked.left() - before.phase.duration.as_f64()).abs());
             }
         }
-        // Each tick is another: it is what is left of most of them, not their mean, which an estimate would make 0.
+        // Ticks differ: this is the median of their residuals, not the mean, which an estimate would make 0.
         let longer = median(longer);
-        // Where the clock wanders, neighbours differ without a tick, too: nothing finer can be asked of those with one.
+        // If the clock speed varies, neighbours also differ without a tick: those with one cannot be checked more
+        // finely.
         let wander = median(plain);
         let ticks = Figure { within: longer / 3.0 + wander, ..figure("left of a tick, ns", median(left), 0.0) };
 
@@ -385,7 +386,7 @@ impl Attempt {
         self.others.iter().filter(|p| p.duration.as_f64() >= shortest + over).count() as f64
     }
 
-    /// Theory: of the time between two jobs, so many phases, of which one is delayed; and what else is late.
+    /// Theory: the number of phases between two jobs, one of which is delayed, and the other late phases.
     fn chances_and_slowdowns(&self) -> Vec<Figure> {
         let (jobs, lengths, ordinary) = (&self.jobs, self.lengths(), self.ordinary());
         let length = lengths.iter().sum::<f64>() / lengths.len() as f64;
@@ -463,7 +464,8 @@ struct Ticks {
 /// something had the CPU for longer, a tick may be the beginning of it, but those within are not seen. `None` without ticks.
 fn ticks(detours: &[(f64, f64)], window: f64, period: f64) -> Option<Ticks> {
     const BINS: usize = 100;
-    // A hundredth of the period is some tens of microseconds: more than an interrupt is ever late, unless something is stolen.
+    // A hundredth of the period is some tens of microseconds: more than an interrupt is ever late, except for steal
+    // time.
     let bin = |start: f64| ((start / period).fract() * BINS as f64) as usize % BINS;
     let mut counts = [0_usize; BINS];
     detours.iter().for_each(|d| counts[bin(d.0)] += 1);
@@ -565,7 +567,7 @@ fn the_tick_is_what_a_plain_loop_sees() {
 }
 
 /// A tick is not the same in each second: on a machine that others share its median changes by half, and at times more. So lengths are
-/// taken in turn, and what one finds on the whole must be among what the other finds, to a fifth and so many ns.
+/// interleaved, and the results of one must lie among those of the other, to a fifth and `ns` ns.
 fn assert_among(what: &str, found: &[f64], others: &[f64], ns: f64) {
     let least = others.iter().copied().fold(f64::INFINITY, f64::min);
     let most = others.iter().copied().fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! What a program that `tare run --user` starts has of the user who runs tare: nothing but what it was given.
+//! A program that `tare run --user` starts gets nothing from the user who runs tare except what is passed to it.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const UID: &str = "54321";
 
-/// A user of the machine with groups of its own, in a mount namespace where `/etc/passwd` and `/etc/group` say so.
+/// A user of the machine with separate groups, in a mount namespace where `/etc/passwd` and `/etc/group` say so.
 fn with_user(dir: &TempDir, groups: usize, home: &str) -> Command {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap();
     let passwd = format!("{passwd}guest:x:{UID}:{UID}:Guest:{home}:/bin/sh\n");
@@ -26,7 +26,7 @@ fn with_user(dir: &TempDir, groups: usize, home: &str) -> Command {
     )
 }
 
-/// Runs a script as the user once and gives what it wrote.
+/// Runs a script as the user once and returns its output.
 fn said(mut c: Command, dir: &TempDir, options: &[&str], script: &str) -> String {
     let out = dir.path().join("said");
     let _ = std::fs::remove_file(&out);

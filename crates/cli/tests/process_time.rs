@@ -29,7 +29,7 @@ fn survivors(sample: &Value) -> Vec<(u32, String)> {
     list.iter().map(one).collect()
 }
 
-/// Every kind of tree, with the number of processes that tell their time.
+/// Every kind of tree, with the number of processes that report their time.
 const TREES: &[(&[&str], usize)] = &[
     (&["burn-self", "150"], 1),
     (&["child-waited", "150"], 2),
@@ -75,7 +75,7 @@ fn task_clock_counts_every_tree_without_privilege() {
     check_trees(&[], &["--pt-source", "task-clock"], "task_clock", &[(&["setuid", "150"], 2)]);
 }
 
-/// It is the program's exec that enables the clock; what else tare starts, or a sample leaves running, is not counted.
+/// The program's exec enables the clock; other processes of tare, and leftover processes, are not counted.
 #[test]
 fn task_clock_counts_this_samples_program_only() {
     let _lock = shared();
@@ -175,7 +175,7 @@ fn a_setuid_program_is_counted_or_its_lack_is_named() {
     std::fs::copy(burner(), &copy).expect("copy");
     chown(&copy, Some(65_534), Some(65_534)).expect("chown");
     std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o6755)).expect("chmod");
-    // It must be able to tell the truth as nobody.
+    // It must be able to write the truth as the user nobody.
     comes_near("setuid, cgroup", 0.01, || {
         let mut c = tare(&dir);
         c.args(["run", "--json", "-w0", "-r1", "--"]).arg(&copy).args(["burn-self", "150"]);
@@ -242,7 +242,7 @@ fn without_cgroup_and_perf_wait4_is_used_and_says_what_it_misses() {
     assert_eq!(source(&document), "task_clock");
 }
 
-/// Asking for exit records without images leaves none: the fall-back is named.
+/// Exit records need snapshots: without them, the fall-back is named.
 #[test]
 fn a_fall_back_from_exit_records_is_named() {
     let _lock = shared();
@@ -284,7 +284,7 @@ fn what_outlives_the_program_is_reported_and_ended_or_left() {
     }
 }
 
-/// A process that leaves the sample's cgroup is ended all the same, or reported as living.
+/// A process that leaves the sample's cgroup is still killed, or reported as living.
 #[test]
 fn a_process_that_leaves_the_cgroup_is_not_called_ended_while_it_lives() {
     let _lock = shared();
@@ -306,7 +306,7 @@ fn a_process_that_leaves_the_cgroup_is_not_called_ended_while_it_lives() {
     assert_eq!((found, alive), (vec![(pid, "ended".to_owned())], false), "survivors as reported; it lives");
 }
 
-/// A program that leaves processes which go on forking: all are ended.
+/// A program with leftover processes that keep forking: all are killed.
 #[test]
 fn a_tree_that_goes_on_forking_is_ended() {
     let _lock = shared();

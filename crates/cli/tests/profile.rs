@@ -1,4 +1,5 @@
-//! `tare profile` on this machine: injected daemons of known name, period and CPU time, kills, recordings, kept profiles.
+//! `tare profile` on this machine: injected daemons of known name, period and CPU time, kills, recordings, stored
+//! profiles.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -51,8 +52,8 @@ fn period(row: &Value) -> Option<f64> {
     Some(row["periodicity"]["period"].as_f64()? / 1e9)
 }
 
-/// Three daemons at once on the program's CPU: one that hums along and at times runs long, one that only comes at times,
-/// and one that is born anew for every run, as `rhn_check` is. Their periods have no common beat.
+/// Three daemons at once on the program's CPU: one that runs often and at times long, one that runs only at times,
+/// and one that is a new process at every run, as `rhn_check` is. Their periods have no common multiple.
 #[test]
 fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
     if !is_root() {
@@ -90,7 +91,7 @@ fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
             Err(e) => eprintln!("attempt {attempt}: {e}"),
         }
     }
-    // A run discards what they spoiled, and names them.
+    // A run discards the samples that they disturbed, and names them.
     let words = ["run", "-r", "250", "--cpus", "1", "--no-account", "--json"];
     let inc = "inc 0.05 --quiet";
     let program = format!("{} {inc}", common::TARE);
@@ -121,7 +122,7 @@ fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
     assert!(truth.len() >= 5, "{truth:?}: six and more bursts fell into the run");
 }
 
-/// Ends a profile at once when so many counted samples are stored.
+/// Kills the learning of a profile as soon as `samples` counted samples are stored.
 fn kill_after(dir: &TempDir, args: &[&str], samples: u64) {
     let mut child = profile(dir, args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let began = Instant::now();
@@ -145,11 +146,11 @@ fn a_killed_profile_goes_on_in_either_part() {
     run(tare(&dir).args(["inc", "--calibrate"]), 0);
     let begin = ["--name", "k", "--short", "0.02sx40", "--long", "0.06sx14"];
     kill_after(&dir, &begin, 18);
-    // What is there can be used, and a second beginning does not hide the first one.
+    // The samples so far can be used, and a second start does not hide the first one.
     let out = run(&mut profile(&dir, &["list"]), 0);
     assert!(text(&out.stderr).contains("tare profile resume k"), "{}", text(&out.stderr));
     let out = run(&mut profile(&dir, &begin), 2);
-    assert!(text(&out.stderr).contains("begun and is not finished"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("is unfinished"), "{}", text(&out.stderr));
     run(&mut profile(&dir, &["learn", "k"]), 0);
     let partial = shown(&dir, "k");
     assert!((12..40).contains(&samples(&partial, "short")), "{}", samples(&partial, "short"));
@@ -197,7 +198,7 @@ fn profiles_are_kept_exported_merged_and_checked() {
     let out = run(&mut profile(&dir, &["merge", "one", "other"]), 2);
     assert!(text(&out.stderr).contains("task lengths differ"), "{}", text(&out.stderr));
     let out = run(&mut profile(&dir, &["merge", "one", "both"]), 2);
-    assert!(text(&out.stderr).contains("rest on the same run"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("contain the same run"), "{}", text(&out.stderr));
     // Through a file into another store, byte by byte the same.
     let file = dir.path().join("both.json");
     run(profile(&dir, &["export", "both", "-o"]).arg(&file), 0);
@@ -229,10 +230,10 @@ fn profiles_are_kept_exported_merged_and_checked() {
     run(&mut profile(&dir, &["rm", "other", "both"]), 2);
     run(&mut profile(&dir, &["show", "other"]), 0);
     for (args, says) in [
-        (&["--name", "a@b", "--short", "0.01sx14"][..], "no `@`"),
+        (&["--name", "a@b", "--short", "0.01sx14"][..], "without `@`"),
         (&["--short", "0.01x5"][..], "at least 12 samples"),
         (&["--short", "2s"][..], "task length and samples"),
-        (&["--short", "1sx20", "--long", "1sx20"][..], "not above the short"),
+        (&["--short", "1sx20", "--long", "1sx20"][..], "greater than the short"),
         (&["--watch", "--for", "20s"][..], "too short"),
         (&["show", "nobody"][..], "no profile nobody"),
     ] {
@@ -274,7 +275,7 @@ fn watching_finds_what_runs_and_goes_on_after_a_kill() {
     let watch = ["--watch", "--for", "23s", "--interval", "100ms", "--short", "200ms", "--name", "w"];
     let mut child = profile(&dir, &watch).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(9_500));
-    // Ended in good order, what was recorded is kept; the rest is recorded later.
+    // After an interruption, the recording so far is stored; the rest is recorded later.
     // SAFETY: a child that has not been waited for.
     unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
     let mut said = String::new();

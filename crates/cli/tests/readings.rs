@@ -6,7 +6,7 @@ mod common;
 
 use common::*;
 
-/// A factor by its name is required like a step; what does not hold is named, and nothing is measured.
+/// A factor can be required by its name, like a step; one that does not hold is named, and nothing is measured.
 #[test]
 fn a_factor_can_be_required() {
     let dir = folder();
@@ -18,7 +18,7 @@ fn a_factor_can_be_required() {
     run(tare(&dir).args(["run", "-r1", "--require", "swappiness", "--style", "none", "--", "true"]), 0);
 }
 
-/// What the program itself changes on the machine is told, with both values, and kept with the run.
+/// A change that the program itself makes on the machine is reported, with both values, and stored with the run.
 #[test]
 fn a_change_of_the_machine_is_told() {
     if !is_root() {

@@ -1,4 +1,4 @@
-//! `tare report`: pages and figures of what is stored. The pages themselves are tested in a browser (`web/test`).
+//! `tare report`: pages and figures of stored results. The pages themselves are tested in a browser (`web/test`).
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -80,7 +80,7 @@ fn what_cannot_be_shown_is_said() {
     says(&["report", "--profile", "x"], 2, "there is no profile x");
     says(&["report", "1", "-o", "/nonexistent/page.html"], 4, "/nonexistent/page.html");
     says(&["report", "1", "--svg", "/proc/figures"], 4, "/proc/figures");
-    // One sample: a page all the same.
+    // A page can be made from a single sample.
     let out = run(tare(&dir).args(["report", "-o", "-"]), 0);
     assert!(data(&text(&out.stdout))["plots"][0]["dual"].as_str().unwrap().contains("dual samples"));
 }

@@ -32,7 +32,7 @@ fn spawn(c: &mut Command) -> Child {
     c.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start tare")
 }
 
-/// The end of a tare that was asked to end; it must not take long.
+/// The end of a tare after a signal; it must not take long.
 #[track_caller]
 fn soon(mut child: Child, seconds: u64) -> Output {
     use std::io::Read;
@@ -140,7 +140,7 @@ fn nohup_is_respected() {
     assert_eq!(soon(child, 10).status.code(), Some(0));
 }
 
-/// Conclude and cleanup run after an interruption, to their end; what the interrupted program left behind does not
+/// Conclude and cleanup run after an interruption, to their end; leftover processes of the interrupted program do not
 /// disturb them.
 #[test]
 fn conclude_and_cleanup_run_to_their_end_after_an_interrupt() {
@@ -225,7 +225,7 @@ fn sigkill_of_tare_kills_a_running_hook() {
     assert!(!alive, "the hook outlived tare");
 }
 
-/// Ctrl-Z reaches tare between samples only, and a sample is not spoiled by it.
+/// Ctrl-Z reaches tare between samples only, and does not disturb a sample.
 #[test]
 fn a_stop_from_the_terminal_waits_for_the_end_of_the_sample() {
     let _lock = shared();
@@ -237,7 +237,7 @@ fn a_stop_from_the_terminal_waits_for_the_end_of_the_sample() {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
         stat.rsplit(')').next().and_then(|s| s.trim_start().chars().next()).unwrap_or('?')
     };
-    // An orphaned process group is not stopped at all; then there is nothing to see.
+    // An orphaned process group is never stopped, so there is nothing to check.
     let began = Instant::now();
     while state() != 'T' && began.elapsed() < Duration::from_secs(2) {
         std::thread::sleep(Duration::from_millis(10));
@@ -296,7 +296,7 @@ fn orphans_do_not_use_up_the_processes_that_a_user_may_have() {
         return skip("needs root, to become a user of few processes");
     }
     let dir = folder();
-    // A user id that nobody else has here, and a first process that reaps at once, as some do not.
+    // An unused user id, and a first process that reaps at once, as some do not.
     let script = "prlimit --nproc=100 setpriv --reuid=64321 --regid=64321 --clear-groups \"$@\"; exit $?";
     let limited: &[&str] =
         &["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c", script, "bash"];
@@ -307,7 +307,7 @@ fn orphans_do_not_use_up_the_processes_that_a_user_may_have() {
     run(c.args(ONCE).args(["--", burner()]).args(orphans), 0);
 }
 
-/// Orphans that come to tare and end must not wind up the time limit again.
+/// Orphans that are reparented to tare and end must not restart the time limit.
 #[test]
 fn the_time_limit_holds_for_a_program_with_orphans() {
     let _lock = shared();
@@ -550,7 +550,7 @@ fn exports_to_places_that_cannot_be_written_are_refused_before_measuring() {
         assert!(text(&out.stderr).contains(place), "{}", text(&out.stderr));
         assert!(out.stdout.is_empty());
     }
-    // A full device is seen only when it is written to: the result is printed and stored all the same.
+    // A full device is detected only when it is written to: the result is still printed and stored.
     let out = run(tare(&dir).args(["run", "-w0", "-r1", "--export-json", "/dev/full", "--", "true"]), 4);
     assert!(text(&out.stderr).contains("/dev/full") && text(&out.stdout).contains("CPU"), "{}", text(&out.stderr));
     assert_eq!(stored(&dir).0, 1);

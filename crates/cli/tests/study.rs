@@ -37,12 +37,12 @@ fn a_killed_study_goes_on_and_a_finished_one_is_shown() {
     assert!(text(&out.stderr).contains("s1"), "{}", text(&out.stderr));
     child.kill().unwrap();
     child.wait().unwrap();
-    // Nobody goes on computing for a study that is gone.
+    // No competitor of a killed study keeps computing.
     until("its competitors end", || competitors() == 0);
     let kept = parts(&dir);
     assert!((2..10).contains(&kept), "{kept}");
 
-    // Ended in good order it says how to go on.
+    // After an interruption it prints how to resume.
     let child = tare(&dir).args(["study", "resume"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));
     signal(child.id(), libc::SIGINT);

@@ -22,7 +22,7 @@ use zbus::zvariant::{ObjectPath, OwnedObjectPath};
 
 type Line = (String, String, String, String, String, String, OwnedObjectPath, u32, String, OwnedObjectPath);
 
-/// Units with their ActiveState, and what was asked for.
+/// Units with their ActiveState, and the requests.
 #[derive(Default)]
 struct Units {
     states: BTreeMap<String, String>,
@@ -241,7 +241,7 @@ fn refused_changed_and_restarted() {
     bus.calls();
     m.tare(&["restore"], 0);
     assert_eq!(bus.calls(), ["start cups.service", "start cups.socket"]);
-    // After a restart, units that do not run are started; one that the restart has started is left alone.
+    // After a restart, units that do not run are started; one that the restart has started is not touched.
     m.tare(&["tune", "--only", "timers"], 0);
     m.put("proc/sys/kernel/random/boot_id", "00000000-0000-0000-0000-000000000000");
     m.tare(&["restore"], 0);

@@ -44,10 +44,10 @@ fn competitors_take_their_share() {
     }
 }
 
-/// A name that a page or a terminal must not take for anything else.
+/// A name that a page or a terminal must not interpret.
 const ODD: &str = "a)b <script>";
 
-/// Starts a process of this name that takes the CPU for 3 ms every 50 ms, and stops it with the value.
+/// A process of this name that uses the CPU for 3 ms every 50 ms, until the value is dropped.
 struct Pulse(std::process::Child);
 
 impl Pulse {
@@ -178,7 +178,7 @@ fn most_ticks_are_explained_as_timer_interrupts() {
     assert!(outside * 20 <= told, "{outside} of {told} interrupts are in active time: the clocks do not agree");
 }
 
-/// Where the program hardly runs, the kernel's record tells the tick all the same.
+/// If the program hardly runs, recorded kernel events still give the tick.
 #[test]
 fn a_mostly_preempted_trace_has_its_tick() {
     let _alone = alone();
@@ -214,7 +214,7 @@ fn without_privilege_it_says_why_and_goes_by_period_and_length() {
     assert_eq!(d["explained"]["absent"]["reason"], "not_asked");
 }
 
-/// A process that takes the CPU for 3 ms every 50 ms, and is let run at once: its bursts are in the trace.
+/// A process that uses the CPU for 3 ms every 50 ms, and preempts at once: its bursts are in the trace.
 #[test]
 fn injected_preemptions_are_found() {
     let _alone = alone();
@@ -250,7 +250,7 @@ fn shown_as_in_the_book() {
 fn bad_requests_are_named() {
     let dir = folder();
     let out = run(tare(&dir).args(["trace", "--cpu", "1000"]), 2);
-    assert!(text(&out.stderr).contains("CPU 1000 is not one that tare may use"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("CPU 1000 is not available; tare may use"), "{}", text(&out.stderr));
     for file in ["--svg", "--html"] {
         let out = run(tare(&dir).args(["trace", "--summary", "--for", "1ms", file, "/nonexistent/t"]), 4);
         assert!(text(&out.stderr).contains("/nonexistent/t"), "{}", text(&out.stderr));

@@ -1,4 +1,5 @@
-//! What users of other tools fall into: each works, or is refused with a sentence, and nothing else is measured silently.
+//! Common mistakes of other tools' users: each works, or is refused with a sentence; none silently measures something
+//! else.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
@@ -25,7 +26,7 @@ fn programs(document: &Value) -> &Vec<Value> {
     document["report"]["run"]["plan"]["programs"].as_array().expect("programs")
 }
 
-/// `tare` fails with this code; its standard error, and that it measured nothing.
+/// Checks that `tare` fails with this code and measures nothing; returns its standard error.
 #[track_caller]
 fn refused(dir: &TempDir, args: &[&str]) -> String {
     let mut c: Command = tare(dir);
@@ -229,7 +230,7 @@ fn a_setup_may_make_the_program() {
     let out = run(c.current_dir(dir.path()).args(["run", "-r", "1", "-s", "true", "./other"]), 2);
     let said = text(&out.stderr);
     assert!(
-        said.contains("could not be started") && said.contains("check that the setup or prepare command makes it"),
+        said.contains("could not be started") && said.contains("check that the setup or prepare command creates it"),
         "{said}"
     );
 }

@@ -225,7 +225,7 @@ fn what_others_change_is_kept_until_forced_or_forgotten() {
         assert!(!m.journal().exists());
         m.tare(&["restore"], 0);
     }
-    // Between a kill and the restore, too; and one that was put back by hand is as before.
+    // Between a kill and the restore, too; and one that was restored by hand is as before.
     let m = Machine::fake(intel_laptop).set(THREE);
     assert!(m.killed(&["tune"], 6), "after the first value");
     assert_eq!((m.value(SWAPPINESS), m.value(MIGRATION)), ("1".into(), "1".into()));
@@ -255,7 +255,7 @@ fn what_changes_along_with_another_value_is_put_back() {
     m.put(nmi, "0");
     m.tare(&["restore"], 0);
     assert_eq!(m.values(), before);
-    // Once tune has looked around, a change is somebody else's.
+    // After tune has read the values, a change was made by another process.
     m.tare(&["tune"], 0);
     m.put(nmi, "0");
     m.tare(&["restore"], 1);
@@ -403,7 +403,7 @@ fn damaged_journals() {
         let names = std::fs::read_dir(m.state()).unwrap().flatten().map(|e| e.file_name().into_string().unwrap());
         names.filter(|n| n.starts_with("journal.damaged")).count()
     };
-    // A changed byte in one line: the others are put back, and it is said.
+    // A changed byte in one line: the others are restored, and the change is reported.
     let (m, journal) = tuned();
     std::fs::write(m.journal(), journal.replace("\"old\":\"60\"", "\"old\":\"61\"")).unwrap();
     let out = m.tare(&["restore"], 1);
@@ -420,7 +420,7 @@ fn damaged_journals() {
         assert_eq!(m.value(MIGRATION), if rest { "1" } else { "0" });
         assert!(!m.journal().exists() && aside(&m) == 1);
     }
-    // An empty file says nothing of what was.
+    // An empty file does not contain the old values.
     let (m, _) = tuned();
     std::fs::write(m.journal(), "").unwrap();
     m.tare(&["restore"], 1);
@@ -460,7 +460,7 @@ fn a_journal_of_a_newer_version_or_another_boot() {
     assert!(!m.journal().exists());
 }
 
-/// Runs a script in a mount namespace of its own, where `$1` is a small file system in memory.
+/// Runs a script in a separate mount namespace, where `$1` is a small file system in memory.
 fn in_small_file_system(m: &Machine, script: &str) -> std::process::Output {
     std::fs::create_dir_all(m.state()).unwrap();
     let command = |what: &str| {
@@ -501,7 +501,7 @@ fn full_and_read_only_disks() {
         "tune && mount -o remount,ro \"$1\"; restore; [ $? = 4 ]",
         &["values: 3 restored, but the journal", "Read-only file system"],
     );
-    // A folder of somebody else.
+    // A folder of another user.
     let folder = tempfile::tempdir().unwrap();
     let mut c = common::via(&m.dir, NOBODY);
     c.args(["tune", "--settings", "/dev/null", "--state"]).arg(folder.path().join("state"));
@@ -530,7 +530,7 @@ fn a_journal_that_cannot_be_continued_ends_tuning_and_puts_back() {
         let m = Machine::fake(intel_laptop).set(&files[..n]);
         let before = m.values();
         for blocks in 1..=4 {
-            // As a full disk: no file may become longer than so many blocks.
+            // Like a full disk: no file may become longer than `blocks` blocks.
             let tune = m.command(&["tune"]);
             let mut c = Command::new("sh");
             c.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"]);

@@ -1,4 +1,4 @@
-//! A run, a profile or another document as a file: what `export` writes and `import` reads; and files of benchmarks.
+//! A run, a profile or another document as a file, for `export` and `import`; and files of benchmarks.
 
 use crate::documents::{Document, Part};
 use crate::error::StoreError;
@@ -34,16 +34,16 @@ pub struct Archive {
     pub format: String,
     /// [`ARCHIVE_VERSION`] when it was written.
     pub version: u32,
-    /// The run; its `id` is 0, as a number means something in its own store only.
+    /// The run; its `id` is 0, because a number is valid only in its own store.
     pub run: Run,
     /// Its samples, by [`Sample::seq`].
     pub samples: Vec<Sample>,
-    /// What ran, if it is a recording ([`tarebench_core::run::plan::Purpose::Watch`]).
+    /// The slices, if it is a recording ([`tarebench_core::run::plan::Purpose::Watch`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recording: Vec<Chunk>,
 }
 
-/// What is read first, to tell a later version from a fault.
+/// Read first, to distinguish a later version from a fault.
 #[derive(Deserialize)]
 struct Head {
     format: String,
@@ -58,7 +58,7 @@ pub(crate) struct Form {
     pub format: &'static str,
     /// The latest `version` that is read.
     known: u32,
-    /// The most bytes that are read; `None`: as many as memory holds.
+    /// Maximum number of bytes that are read; `None`: no limit but memory.
     limit: Option<u64>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) const DOCUMENT: Form =
 pub(crate) const BENCH: Form =
     Form { what: "a file of benchmarks", format: bench::FORMAT, known: bench::VERSION, limit: Some(BENCH_LIMIT) };
 
-/// A file of benchmarks may have so many bytes, 32 MiB: some 400,000 trials.
+/// Maximum size of a file of benchmarks, 32 MiB: about 400,000 trials.
 pub const BENCH_LIMIT: u64 = 32 << 20;
 
 impl Form {
@@ -83,11 +83,11 @@ impl Form {
         StoreError::BadArchive { what: self.what, line: e.line(), column: e.column(), cause: e.to_string() }
     }
 
-    /// Reads a whole file, after its head says that it is one of these.
+    /// Reads a whole file, after its head has identified it.
     fn read<T: DeserializeOwned>(&self, reader: &mut dyn Read) -> Result<T, StoreError> {
         let failed = |e: io::Error| self.bad(format!("cannot be read: {e}"));
         let mut text = Vec::new();
-        // Looks at the beginning first: the rest of what is not a document may have no end.
+        // Reads the beginning first, because a file that is not a document may have no end.
         reader.take(4096).read_to_end(&mut text).map_err(failed)?;
         if text.iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'{') {
             let (line, column, cause) = (1, 1, "expected a JSON object".to_owned());
@@ -137,8 +137,8 @@ impl Archive {
         Archive { format: ARCHIVE_FORMAT.to_owned(), version: ARCHIVE_VERSION, run, samples, recording }
     }
 
-    /// Reads a document and checks it: known version, uuid well formed, each sample's place in the run its own and
-    /// its series one of the plan's. The document is held in memory; there is no limit to its size but that.
+    /// Reads a document and checks it: known version, valid uuid, a unique position for each sample, and a series of
+    /// the plan. The document is held in memory, which alone limits its size.
     ///
     /// # Errors
     /// [`StoreError::BadArchive`], also if reading fails; [`StoreError::NewerArchive`].
@@ -193,7 +193,7 @@ const PROFILE_FORMAT: &str = "tare-profile";
 /// The latest [`ProfileArchive::version`] that is read; it is the one that is written.
 const PROFILE_VERSION: u32 = 1;
 
-/// A profile, with the samples that it rests on, as one JSON document.
+/// A profile, with the samples that it is based on, as one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfileArchive {
     /// `tare-profile`.
@@ -229,7 +229,7 @@ impl ProfileArchive {
     }
 }
 
-/// A profile's name must be told from a version and from a word of `--profile`.
+/// A profile's name must be distinguishable from a version and from a word of `--profile`.
 fn check_profile(profile: &Profile) -> Result<(), String> {
     let Profile { name, version, .. } = profile;
     if name.is_empty() || *version == 0 {
@@ -254,7 +254,7 @@ pub struct DocumentArchive {
     pub format: String,
     /// 2 with conditions or tags and for a profile, else 1.
     pub version: u32,
-    /// What it is; its `number` is 0, as a number means something in its own store only.
+    /// Its head; its `number` is 0, because a number is valid only in its own store.
     pub head: DocumentHead,
     /// Its content.
     pub doc: Value,
@@ -268,14 +268,14 @@ impl DocumentArchive {
     pub fn new(document: Document) -> DocumentArchive {
         let Document { head, doc, parts } = document;
         let head = DocumentHead { number: 0, ..head };
-        // What an earlier tare can read has the version that it knows.
+        // The earliest version that fits, so that an earlier tare can read the file.
         let first = head.conditions.is_none() && head.tags.is_empty() && head.kind != Kind::Profile;
         let version = if first { 1 } else { DOCUMENT_VERSION };
         DocumentArchive { format: DOCUMENT_FORMAT.to_owned(), version, head, doc, parts }
     }
 
     /// Reads a document and checks it: known version, uuid well formed, a profile finished and with a
-    /// name that can be used, and benchmarks as [`Bench::check`] wants them.
+    /// valid name, and benchmarks checked by [`Bench::check`].
     ///
     /// # Errors
     /// [`StoreError::BadArchive`], also if reading fails; [`StoreError::NewerArchive`].

@@ -1,4 +1,4 @@
-//! Who may add to a stored document.
+//! Claims: the process that may add to a stored document.
 
 use serde::{Deserialize, Serialize};
 use tarebench_core::base::units::Nanos;

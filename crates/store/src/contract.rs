@@ -1,4 +1,4 @@
-//! What the rest of tare sees of a store.
+//! The interface of a store.
 
 use crate::archive::{Archive, DocumentArchive};
 use crate::claim::Claimant;
@@ -21,12 +21,12 @@ use tarebench_core::sample::data::Sample;
 /// The result of a store's operation.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Which runs to list.
+/// Filter of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Only those that have all of these tags, with these values.
     pub tags: BTreeMap<String, String>,
-    /// At most so many, the newest ones; `None`: all.
+    /// At most this number, the newest ones; `None`: all.
     pub limit: Option<u32>,
 }
 
@@ -37,13 +37,13 @@ pub struct RunSummary {
     pub id: i64,
     /// Identity across stores, 32 hex digits.
     pub uuid: String,
-    /// When it began, since 1970.
+    /// When it started, since 1970.
     pub created: Nanos,
-    /// Where it stands.
+    /// Its status.
     pub status: Status,
     /// Labels of its programs.
     pub programs: Vec<String>,
-    /// How many counted samples it has; warm-ups are not among them.
+    /// Number of counted samples, without warm-ups.
     pub counted: u64,
     /// The user's labels.
     pub tags: BTreeMap<String, String>,
@@ -51,18 +51,18 @@ pub struct RunSummary {
     pub host: String,
 }
 
-/// Keeps runs, their samples, profiles of machines, and other documents.
+/// Stores runs, their samples, profiles of machines, and other documents.
 ///
 /// Every change is durable when its function returns, whole or not at all. Several processes may use one store at
 /// once. Beside the errors named, every function may fail with those of the system and of the disk
-/// ([`StoreError::Full`], [`StoreError::ReadOnly`], [`StoreError::Busy`], [`StoreError::Corrupt`], …); the store can be
-/// used on after any of them.
+/// ([`StoreError::Full`], [`StoreError::ReadOnly`], [`StoreError::Busy`], [`StoreError::Corrupt`], …); the store
+/// can still be used after any of them.
 pub trait Store {
     /// Stores a new run; returns its number. `run.id` is ignored.
     ///
     /// # Errors
-    /// [`StoreError::Duplicate`] if its uuid is there; [`StoreError::Unstorable`] if its uuid is not 32 hex digits in
-    /// lower case or a figure is not finite.
+    /// [`StoreError::Duplicate`] if its uuid is already stored; [`StoreError::Unstorable`] if its uuid is not 32 hex
+    /// digits in lower case or a figure is not finite.
     fn begin_run(&mut self, run: &Run) -> Result<i64>;
 
     /// Adds a sample. When this returns, the sample survives a crash of the machine.
@@ -71,7 +71,7 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`]; [`StoreError::DuplicateSample`] if the run has one with its `seq`.
     fn add_sample(&mut self, run: i64, sample: &Sample) -> Result<()>;
 
-    /// Says where a run stands.
+    /// Sets the status of a run.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`].
@@ -89,20 +89,20 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`].
     fn remove(&mut self, run: i64) -> Result<()>;
 
-    /// Makes `by` the only process that may add samples to a run, until it releases it or is no more. This is an
-    /// agreement: [`Store::add_sample`] does not ask who calls.
+    /// Makes `by` the only process that may add samples to a run, until it releases it or ends. This is an
+    /// agreement: [`Store::add_sample`] does not check the caller.
     ///
-    /// A claim of another process of the same machine is taken over if that was before the last boot, or if `alive`
-    /// says that the process is no more. Claims from other machines hold, as nothing can be told of them from here.
+    /// A claim of another process of the same machine is taken over if it is older than the last boot, or if `alive`
+    /// returns false. Claims from other machines hold, because their processes cannot be checked from here.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; [`StoreError::Claimed`] if another process has it.
     fn claim(&mut self, run: i64, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()>;
 
-    /// Gives a claim back; does nothing if `by` does not have it.
+    /// Releases a claim; does nothing if `by` does not have it.
     fn release(&mut self, run: i64, by: &Claimant) -> Result<()>;
 
-    /// Who has claimed a run. The process need not be alive.
+    /// The process that has claimed a run. It need not be alive.
     fn claimant(&self, run: i64) -> Result<Option<Claimant>>;
 
     /// The runs, the last one stored first.
@@ -121,7 +121,7 @@ pub trait Store {
     fn samples(&self, run: i64) -> Result<Vec<Sample>>;
 
     /// The number of the run that a user means: `last` (the last one stored), a number, a uuid, or the first four or
-    /// more digits of one. What could be a number and a uuid's beginning is the number, if there is such a run.
+    /// more digits of one. Text that could be both a number and a prefix is the number, if there is such a run.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`].
@@ -139,7 +139,7 @@ pub trait Store {
     /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`].
     fn import(&mut self, reader: &mut dyn Read) -> Result<i64>;
 
-    /// Adds slices to a recording ([`tarebench_core::run::plan::Purpose::Watch`]), after those that are there.
+    /// Adds slices to a recording ([`tarebench_core::run::plan::Purpose::Watch`]), after the stored ones.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`].
@@ -152,13 +152,14 @@ pub trait Store {
     fn chunks(&self, run: i64) -> Result<Vec<Chunk>>;
 
     /// Stores a profile; one of version 0 gets the next one of its name. With `begun` it completes that document, which was
-    /// created when learning began and keeps its conditions and tags; else it is a new document, with these conditions.
+    /// created when learning started and keeps its conditions and tags; else it is a new document, with these
+    /// conditions.
     ///
     /// # Errors
     /// [`StoreError::DuplicateProfile`]; [`StoreError::Unstorable`] if a figure is not finite; [`StoreError::NoSuchDocument`].
     fn save_profile(&mut self, profile: &Profile, begun: Option<Id>, conditions: Option<&Conditions>) -> Result<Saved>;
 
-    /// Removes a profile: `NAME@VERSION`, or all versions of `NAME`; says how many there were.
+    /// Removes a profile: `NAME@VERSION`, or all versions of `NAME`; returns how many there were.
     fn remove_profile(&mut self, label: &str) -> Result<u32>;
 
     /// The profile that a user means: `NAME@VERSION`, or the latest version of `NAME`.
@@ -173,8 +174,8 @@ pub trait Store {
     /// Stores a new document; returns its number. `head.number` is ignored; a number is not given twice.
     ///
     /// # Errors
-    /// [`StoreError::DuplicateDocument`] if its uuid is there; [`StoreError::Unstorable`] if that is not 32 hex digits in
-    /// lower case.
+    /// [`StoreError::DuplicateDocument`] if its uuid is already stored; [`StoreError::Unstorable`] if that is not 32
+    /// hex digits in lower case.
     fn create_document(&mut self, head: &Head, doc: &Value) -> Result<Id>;
 
     /// Adds a part to a document; returns its position, from 0. When this returns, it survives a crash of the machine.
@@ -183,10 +184,11 @@ pub trait Store {
     /// [`StoreError::NoSuchDocument`].
     fn append_part(&mut self, id: Id, part: &Part) -> Result<u64>;
 
-    /// Says where a document stands, and replaces its content if `doc` is given. A profile is finished by [`Store::save_profile`].
+    /// Sets the status of a document, and replaces its content if `doc` is given. A profile is finished by
+    /// [`Store::save_profile`].
     ///
     /// # Errors
-    /// [`StoreError::NoSuchDocument`]; [`StoreError::Unstorable`] for a profile that is to be finished.
+    /// [`StoreError::NoSuchDocument`]; [`StoreError::Unstorable`] for finishing a profile.
     fn set_document(&mut self, id: Id, status: Status, doc: Option<&Value>) -> Result<()>;
 
     /// A document with its parts.
@@ -195,7 +197,7 @@ pub trait Store {
     /// [`StoreError::NoSuchDocument`].
     fn document(&self, id: Id) -> Result<Document>;
 
-    /// The documents, the last one begun first.
+    /// The documents, the last one started first.
     fn documents(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>>;
 
     /// Removes a document with its parts. Its number is not given again.
@@ -210,10 +212,10 @@ pub trait Store {
     /// [`StoreError::NoSuchDocument`]; [`StoreError::ClaimedDocument`] if another process has it.
     fn claim_document(&mut self, id: Id, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()>;
 
-    /// Gives a claim back; does nothing if `by` does not have it.
+    /// Releases a claim; does nothing if `by` does not have it.
     fn release_document(&mut self, id: Id, by: &Claimant) -> Result<()>;
 
-    /// Who has claimed a document. The process need not be alive.
+    /// The process that has claimed a document. It need not be alive.
     fn document_claimant(&self, id: Id) -> Result<Option<Claimant>>;
 
     /// A document with its parts, to be written to a file.
@@ -229,7 +231,7 @@ pub trait Store {
     fn import_document(&mut self, reader: &mut dyn Read) -> Result<Id>;
 
     /// The run or document that a user means: a document's number (`b1`), what [`Store::resolve`] takes, or a profile's name
-    /// as [`Store::profile`] takes it. What could be several of them is the first of these.
+    /// as [`Store::profile`] takes it. If several fit, the first of these.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::NoSuchDocument`].

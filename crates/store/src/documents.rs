@@ -19,7 +19,6 @@ use tarebench_core::machine::data::Factor;
 /// A document with its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// What it is.
     pub head: Head,
     /// The JSON form of its kind's type ([`content`]).
     pub doc: Value,
@@ -27,12 +26,12 @@ pub struct Document {
     pub parts: Vec<Part>,
 }
 
-/// What was added to a document at once.
+/// A part of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// The JSON form of its type ([`content`]).
     pub doc: Value,
-    /// What JSON is no form for; in hex digits in an archive.
+    /// Binary data; in hex digits in an archive.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "hex_digits")]
     pub blob: Option<Vec<u8>>,
 }
@@ -54,14 +53,14 @@ mod hex_digits {
     }
 }
 
-/// Which documents to list.
+/// Filter of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFilter {
     /// Only those of this kind.
     pub kind: Option<Kind>,
     /// Only those that have all of these tags, with these values.
     pub tags: BTreeMap<String, String>,
-    /// At most so many, the newest ones; `None`: all.
+    /// At most this number, the newest ones; `None`: all.
     pub limit: Option<u32>,
 }
 
@@ -71,11 +70,11 @@ pub struct DocumentSummary {
     /// What it is.
     #[serde(flatten)]
     pub head: Head,
-    /// How many parts it has.
+    /// Number of its parts.
     pub parts: u64,
 }
 
-/// What a user has named.
+/// The entry that a user has named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// A run, by its number.
@@ -96,13 +95,13 @@ impl std::fmt::Display for Stored {
 /// The content of a document or of a part, to be stored.
 ///
 /// # Errors
-/// [`StoreError::Unstorable`] if it would not be read back the same, as with figures that are not finite.
+/// [`StoreError::Unstorable`] if it could not be read back unchanged, as with figures that are not finite.
 pub fn content<T: Serialize + DeserializeOwned + PartialEq>(value: &T) -> Result<Value, StoreError> {
     let text = rows::exact("document", value)?;
     serde_json::from_str(&text).map_err(|e| StoreError::Unstorable { what: "document", cause: e.to_string() })
 }
 
-/// The uuid of what has no identity but its content.
+/// The uuid of a document that is identified by its content only.
 pub(crate) fn content_uuid(text: &str) -> String {
     format!("{:032x}", tarebench_core::base::hash::fnv128(text.as_bytes()))
 }
@@ -124,10 +123,10 @@ pub(crate) fn require(conn: &Connection, path: &Path, id: Id) -> Inner<()> {
 
 /// Inserts a new document, under the next number of its kind.
 pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> Inner<Id> {
-    // All of it is named, so that a new field cannot be forgotten.
+    // Names all fields, so that a new field cannot be forgotten.
     let Head { kind, number: _, uuid, title, created, status, tool, machine, conditions, tags } = head;
     if *kind == Kind::Run {
-        let cause = "it says it is a run, which is stored as one".to_owned();
+        let cause = "it is a run, which has another format".to_owned();
         return Err(StoreError::Unstorable { what: "document", cause }.into());
     }
     if !rows::is_uuid(uuid) {
@@ -261,7 +260,7 @@ fn parts(conn: &Connection, id: Id) -> Inner<Vec<Part>> {
     Ok(out)
 }
 
-/// Those that the filter wants, the last one begun first.
+/// The documents that fit the filter, the last one started first.
 pub(crate) fn summaries(conn: &Connection, filter: &DocumentFilter) -> Inner<Vec<DocumentSummary>> {
     let mut sql = format!(
         "SELECT {COLUMNS}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id)

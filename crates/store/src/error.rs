@@ -1,4 +1,4 @@
-//! What can go wrong in a store: what, where, what was expected, and the cause.
+//! Errors of a store: what failed, where, what was expected, and the cause.
 
 use crate::claim::Claimant;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,20 @@ use tarebench_core::documents::head::Id;
 pub enum StoreError {
     /// There is no file, or an empty one: nothing was ever stored there.
     #[error("there is no store at {}", .path.display())]
-    Missing {
-        /// The database.
-        path: PathBuf,
-    },
-    /// No place for the store can be told from the environment.
-    #[error("no place for the store: neither XDG_DATA_HOME nor HOME is an absolute path")]
+    Missing { path: PathBuf },
+    /// The environment names no folder for the store.
+    #[error("no folder for the store: neither XDG_DATA_HOME nor HOME is an absolute path")]
     NoPlace,
     /// The file is something else, and was not touched.
     #[error("{} is not a database of tare: {cause}", .path.display())]
     NotADatabase {
-        /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// Why it is not one.
         cause: String,
     },
     /// A later version of tare has written the schema; nothing was written.
-    #[error("the store {} has schema version {found}, but this version of tare knows only up to {known}", .path.display())]
+    #[error("the store {} has schema version {found}, this tare supports versions up to {known}", .path.display())]
     Newer {
-        /// The database.
         path: PathBuf,
         /// Its schema version.
         found: i64,
@@ -39,39 +34,33 @@ pub enum StoreError {
     /// The schema is of an earlier version, and neither the file nor a copy of it can be brought up to date.
     #[error("the store {} has schema version {found} and cannot be brought to {known}: {cause}", .path.display())]
     Older {
-        /// The database.
         path: PathBuf,
         /// Its schema version.
         found: i64,
-        /// The one wanted.
+        /// The required one.
         known: i64,
         /// Why not.
         cause: String,
     },
-    /// It may only be read: by its permissions, those of its folder, the file system, or how it was opened.
+    /// It can only be read: because of its permissions, those of its folder, the file system, or how it was opened.
     #[error("cannot {doing}: the store {} can only be read: {cause}", .path.display())]
     ReadOnly {
-        /// The database.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// The system's message.
         cause: String,
     },
-    /// No space left on the disk, or the quota is used up; what was stored before is still there.
+    /// The disk is full, or the quota is used up; everything stored before is intact.
     #[error("cannot {doing}: the disk that holds the store {} is full: {cause}", .path.display())]
     Full {
-        /// The database.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// The system's message.
         cause: String,
     },
     /// Another process kept the database locked for longer than the time limit.
     #[error("cannot {doing}: another process has kept the store {} locked for {waited_s} s", .path.display())]
     Busy {
-        /// The database.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
@@ -80,34 +69,25 @@ pub enum StoreError {
     },
     /// A live process is adding samples to this run.
     #[error("run {run} is being measured by process {} on {}", .by.pid, .by.host)]
-    Claimed {
-        /// The run.
-        run: i64,
-        /// The process.
-        by: Claimant,
-    },
+    Claimed { run: i64, by: Claimant },
     /// No run has this number, uuid or prefix.
     #[error("there is no run {run:?} in the store {}", .path.display())]
     NoSuchRun {
-        /// The database.
         path: PathBuf,
         /// As it was asked for.
         run: String,
     },
     /// A prefix fits several runs.
-    #[error("{text:?} is the beginning of several runs' uuids: runs {}", list(.runs))]
+    #[error("{text:?} matches the uuids of several runs: {}", list(.runs))]
     AmbiguousRun {
-        /// The prefix.
         text: String,
-        /// The numbers of the first few that it fits.
+        /// The numbers of the first few of them.
         runs: Vec<i64>,
     },
     /// A run with this uuid is already there.
     #[error("the run with uuid {uuid} is already in the store {} as run {run}", .path.display())]
     Duplicate {
-        /// The database.
         path: PathBuf,
-        /// The uuid.
         uuid: String,
         /// The number of the run that has it.
         run: i64,
@@ -115,23 +95,16 @@ pub enum StoreError {
     /// The run already has a sample at this position.
     #[error("run {run} already has a sample number {seq}")]
     DuplicateSample {
-        /// The run.
         run: i64,
         /// [`tarebench_core::sample::data::Sample::seq`].
         seq: u32,
     },
     /// A profile of this name is already there.
     #[error("there is already a profile {name:?} in the store {}", .path.display())]
-    DuplicateProfile {
-        /// The database.
-        path: PathBuf,
-        /// The name.
-        name: String,
-    },
+    DuplicateProfile { path: PathBuf, name: String },
     /// No document has this number.
     #[error("there is no {} {id} in the store {}", .id.kind.noun(), .path.display())]
     NoSuchDocument {
-        /// The database.
         path: PathBuf,
         /// As it was asked for.
         id: Id,
@@ -139,22 +112,15 @@ pub enum StoreError {
     /// A document with this uuid is already there.
     #[error("the {} with uuid {uuid} is already in the store {} as {id}", .id.kind.noun(), .path.display())]
     DuplicateDocument {
-        /// The database.
         path: PathBuf,
-        /// The uuid.
         uuid: String,
         /// The document that has it.
         id: Id,
     },
     /// A live process is extending this document.
     #[error("{id} is being extended by process {} on {}", .by.pid, .by.host)]
-    ClaimedDocument {
-        /// The document.
-        id: Id,
-        /// The process.
-        by: Claimant,
-    },
-    /// What was given could not be read back as it is, so it was not stored.
+    ClaimedDocument { id: Id, by: Claimant },
+    /// The value could not be read back unchanged, so it was not stored.
     #[error("cannot store this {what}: {cause}")]
     Unstorable {
         /// `run`, `sample`, `profile`, `document`; also the `document` of any of these that is too long for SQLite.
@@ -162,10 +128,10 @@ pub enum StoreError {
         /// Why not.
         cause: String,
     },
-    /// The file is not what it should be.
+    /// The content of the file is invalid.
     #[error("not {what}{}: {cause}", place(*.line, *.column))]
     BadArchive {
-        /// What it should be, e.g. `an archive of a run`.
+        /// The expected content, e.g. `an archive of a run`.
         what: &'static str,
         /// Line of the document, from 1; 0 if the fault has no place.
         line: usize,
@@ -175,21 +141,20 @@ pub enum StoreError {
         cause: String,
     },
     /// The file was written by a later version of tare.
-    #[error("{what} of version {found}, but this version of tare knows only up to {known}")]
+    #[error("{what} of version {found}, this tare supports versions up to {known}")]
     NewerArchive {
-        /// What it is, e.g. `an archive of a run`.
+        /// The content, e.g. `an archive of a run`.
         what: &'static str,
         /// Its version.
         found: u64,
         /// The latest one known here.
         known: u32,
     },
-    /// The database is damaged, or was changed by another hand.
+    /// The database is damaged, or was changed by another program.
     #[error("the store {} is damaged: cannot read {what}: {cause}", .path.display())]
     Corrupt {
-        /// The database.
         path: PathBuf,
-        /// What was being read.
+        /// The part that was being read.
         what: String,
         /// What is wrong with it.
         cause: String,
@@ -197,21 +162,17 @@ pub enum StoreError {
     /// The system refused an operation on a file or folder.
     #[error("cannot {doing} {}: {cause}", .path.display())]
     Io {
-        /// The file or folder.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// The system's message.
         cause: std::io::Error,
     },
     /// Any other failure of the database.
     #[error("cannot {doing} in the store {}: {cause}", .path.display())]
     Sqlite {
-        /// The database.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// SQLite's message.
         cause: rusqlite::Error,
     },
 }
@@ -225,7 +186,7 @@ fn place(line: usize, column: usize) -> String {
     if line == 0 { String::new() } else { format!(" (line {line}, column {column})") }
 }
 
-/// An error inside a transaction, before it is known which store and which operation it belongs to.
+/// An error inside a transaction, without the store and the operation.
 pub(crate) enum Fault {
     /// SQLite's.
     Sql(rusqlite::Error),
@@ -247,14 +208,13 @@ impl From<StoreError> for Fault {
     }
 }
 
-/// Where and in what an error happened.
+/// The store and the operation of an error.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    /// The database.
     pub path: &'a Path,
     /// What was tried, as a verb and its object.
     pub doing: &'static str,
-    /// Whether the store was opened for writing, so that a look at the disk may write a file.
+    /// Whether the store was opened for writing, so that a check of the disk may write a file.
     pub writable: bool,
 }
 
@@ -284,7 +244,7 @@ impl Context<'_> {
         StoreError::Corrupt { path: self.path.to_owned(), what, cause }
     }
 
-    /// SQLite's error; a system error is told apart by looking at the disk, as SQLite does not tell more than "I/O error".
+    /// SQLite's error. The disk is checked to find the system error, because SQLite reports only "I/O error".
     pub fn sql(self, e: rusqlite::Error) -> StoreError {
         use rusqlite::Error as E;
         use rusqlite::ErrorCode as C;
@@ -323,13 +283,13 @@ impl Context<'_> {
     }
 }
 
-/// Tries to write beside the database, to learn what the system has against it; leaves nothing behind.
+/// Tries to write beside the database, to get the system's error; removes the file.
 fn probe(database: &Path) -> std::io::Result<()> {
     use std::io::Write;
     let folder = database.parent().unwrap_or(Path::new("."));
     let path = folder.join(format!(".tare-probe-{}", std::process::id()));
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-    // As much as SQLite's shared-memory file, which is the first to be refused on a full disk.
+    // The size of SQLite's shared-memory file, which is the first to be refused on a full disk.
     let written = file.write_all(&[0xa5; 64 * 1024]).and_then(|()| file.sync_all());
     drop(file);
     std::fs::remove_file(&path)?;

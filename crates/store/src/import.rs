@@ -1,4 +1,4 @@
-//! Importing a file of any kind, which its content tells.
+//! Imports a file of any kind, which is detected from its content.
 
 use crate::archive::{BENCH, DOCUMENT, PROFILE, ProfileArchive, RUN, read_bench};
 use crate::contract::{Result, Store};
@@ -13,22 +13,23 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{Head, Kind};
 use tarebench_core::kbest::bench::Bench;
 
-/// A file says what it is within so many bytes.
+/// The kind of a file is found within its first bytes.
 const BEGINNING: u64 = 1 << 20;
 
-/// What a file may be, in an error.
+/// The accepted files, for errors.
 const WHAT: &str = "a file that can be imported";
 
-/// Stores a file: an archive of a run, of a profile or of another document, or results of benchmarks as `cargo bench` leaves them.
+/// Stores a file: an archive of a run, of a profile or of another document, or results of benchmarks as `cargo bench`
+/// writes them.
 ///
 /// # Errors
 /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`], [`StoreError::DuplicateProfile`],
-/// [`StoreError::DuplicateDocument`], which a file of benchmarks with the same content is, too.
+/// [`StoreError::DuplicateDocument`], also for a file of benchmarks with the same content.
 pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
     let bad = |cause: String| StoreError::BadArchive { what: WHAT, line: 0, column: 0, cause };
     let mut beginning = Vec::new();
     let failed = |e: io::Error| bad(format!("cannot be read: {e}"));
-    // Of what is no document not more is read: it may have no end.
+    // No more is read of a file that is not a document, because it may have no end.
     reader.take(4096).read_to_end(&mut beginning).map_err(failed)?;
     if is_object(&beginning) {
         reader.take(BEGINNING).read_to_end(&mut beginning).map_err(failed)?;
@@ -80,7 +81,7 @@ fn format_of(beginning: &[u8]) -> Option<String> {
         }
     }
     let mut found = None;
-    // Whether the rest is well is not asked here.
+    // The rest is checked later.
     let _ = serde_json::Deserializer::from_slice(beginning).deserialize_map(Format(&mut found));
     found
 }
@@ -91,7 +92,7 @@ fn import_bench(store: &mut dyn Store, reader: &mut dyn Read) -> Result<tarebenc
     store.create_document(&head_of(&bench, &doc.to_string()), &doc)
 }
 
-/// A file of benchmarks has no identity but its content.
+/// A file of benchmarks is identified by its content only.
 fn head_of(bench: &Bench, text: &str) -> Head {
     Head {
         kind: Kind::Bench,

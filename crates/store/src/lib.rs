@@ -1,7 +1,7 @@
-//! The store of runs, profiles and other documents: what was observed, kept exactly, durable sample by sample.
+//! The store of runs, profiles and other documents: exact observations, durable sample by sample.
 //!
-//! [`Store`] is what the rest of tare sees; [`SqliteStore`] keeps it in one SQLite database. Nothing that is stored is
-//! derived: a [`Sample`] read back equals the one that was written, and every figure is computed anew from it.
+//! [`Store`] is the interface; [`SqliteStore`] stores everything in one SQLite database. No derived figure is stored:
+//! a [`Sample`] that is read equals the one that was written, and every figure is recomputed from it.
 #![forbid(unsafe_code)]
 
 mod archive;

@@ -1,4 +1,4 @@
-//! Opening a database: what may be opened, and how, without harm to what may not.
+//! Opens a database of tare, and leaves other files unchanged.
 
 use crate::error::BUSY_TIMEOUT;
 use crate::error::{Context, Fault, StoreError};
@@ -13,10 +13,10 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Whose database it is.
+/// Owner of a database.
 #[derive(Debug, PartialEq)]
 enum Owner {
-    /// Nothing is in it yet.
+    /// Nobody: it is empty.
     Nobody,
     /// Tare's, with this schema version.
     Tare(i64),
@@ -36,7 +36,7 @@ pub(crate) fn for_writing(path: &Path) -> Result<(Connection, PathBuf), StoreErr
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at.sql(e))?;
     if young {
-        // It holds command lines. `-wal` and `-shm`, made later, take after it.
+        // Private, because it holds command lines. `-wal` and `-shm`, created later, get the same mode.
         std::fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(|e| at.io(e))?;
     }
     match set_up(&mut conn, at) {
@@ -45,7 +45,7 @@ pub(crate) fn for_writing(path: &Path) -> Result<(Connection, PathBuf), StoreErr
     }
 }
 
-/// A database in memory, for tests of what uses a store.
+/// A database in memory, for tests of users of a store.
 pub(crate) fn in_memory() -> Result<(Connection, PathBuf), StoreError> {
     let path = PathBuf::from(":memory:");
     let at = Context { path: &path, doing: "open", writable: false };
@@ -56,7 +56,7 @@ pub(crate) fn in_memory() -> Result<(Connection, PathBuf), StoreError> {
 
 fn set_up(conn: &mut Connection, at: Context) -> Result<(), Fault> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    // Until it is known to be ours: closing must not move the write-ahead log into the file.
+    // Until it is known to be tare's, closing must not move the write-ahead log into the file.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let owner = owner(conn)?;
     accept(at.path, Some(owner))?;
@@ -67,9 +67,9 @@ fn set_up(conn: &mut Connection, at: Context) -> Result<(), Fault> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     conn.set_transaction_behavior(TransactionBehavior::Immediate);
     conn.pragma_update(None, "trusted_schema", false)?;
-    // Takes effect only while the database is empty; lets removed runs give back their space.
+    // Takes effect only while the database is empty; lets the space of removed runs be freed.
     conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-    // SQLite does not wait for others when it changes the journal mode, so this does.
+    // SQLite does not wait for other processes when it changes the journal mode, so this loop does.
     retry(|| Ok(conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?))?;
     // FULL: each commit is synced to the disk, not only each checkpoint.
     conn.pragma_update(None, "synchronous", "FULL")?;
@@ -77,7 +77,8 @@ fn set_up(conn: &mut Connection, at: Context) -> Result<(), Fault> {
     retry(|| migrate(conn))
 }
 
-/// Brings the schema up to date. Another process may do so at the same time; the version decides, not who came first.
+/// Brings the schema up to date. Another process may do so at the same time; the version in the file decides, not the
+/// order.
 fn migrate(conn: &mut Connection) -> Result<(), Fault> {
     use rusqlite_migration::Error as E;
     if version(conn)? == KNOWN {
@@ -118,7 +119,7 @@ pub(crate) fn for_reading(path: &Path) -> Result<(Connection, PathBuf), StoreErr
     accept(&path, peek(at)?)?;
     let usual = connect(&path, &Way::Usual).and_then(|conn| Ok((owner(&conn)?, conn)));
     let opened = match usual {
-        // What SQLite says when the folder cannot be written to and `-wal` or `-shm` are not there.
+        // SQLite's error if the folder cannot be written to and `-wal` or `-shm` do not exist.
         Err(Fault::Sql(e))
             if matches!(
                 e.sqlite_error_code(),
@@ -170,7 +171,7 @@ fn migrated_copy(of: &Connection) -> Result<Connection, Fault> {
 enum Way {
     /// With SQLite's locks and shared index of the write-ahead log.
     Usual,
-    /// There is no log and none can be made: the file as it is.
+    /// There is no log and none can be created: the file alone.
     Immutable,
     /// There is a log, but its index cannot be shared: index it in memory (exclusive mode), without locks, which a
     /// file that is open for reading only would refuse.
@@ -194,7 +195,7 @@ fn connect(path: &Path, way: &Way) -> Result<Connection, Fault> {
     Ok(conn)
 }
 
-/// The path as SQLite's URI: every byte that could mean something there is escaped.
+/// The path as SQLite's URI, with all special bytes escaped.
 fn uri(path: &Path, query: &str) -> String {
     let mut out = String::from("file://");
     for &b in path.as_os_str().as_bytes() {
@@ -215,12 +216,12 @@ fn has_log(path: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|m| m.len() > 0)
 }
 
-/// SQLite gives names such as `:memory:` and the empty one a meaning; an absolute path is only a path.
+/// Makes the path absolute, because `:memory:` and the empty name have a special meaning in SQLite.
 fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|cause| StoreError::Io { path: path.to_owned(), doing: "open", cause })
 }
 
-/// Refuses what is not tare's, and what a later tare has made.
+/// Refuses databases of other programs and of a later tare.
 fn accept(path: &Path, owner: Option<Owner>) -> Result<(), StoreError> {
     let path = path.to_owned();
     match owner {
@@ -232,12 +233,12 @@ fn accept(path: &Path, owner: Option<Owner>) -> Result<(), StoreError> {
     }
 }
 
-/// Whether there is a file with something in it.
+/// Whether there is a file that is not empty.
 fn at_rest(at: Context) -> Result<bool, StoreError> {
     let not = |cause: &str| StoreError::NotADatabase { path: at.path.to_owned(), cause: cause.to_owned() };
     match std::fs::metadata(at.path) {
         Ok(m) if !m.is_file() => Err(not("it is not a regular file")),
-        // SQLite takes a file of one byte for an empty one.
+        // SQLite treats a file of one byte as empty.
         Ok(m) if m.len() == 1 => Err(not("it is one byte long")),
         Ok(m) => Ok(m.len() > 0),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -245,10 +246,10 @@ fn at_rest(at: Context) -> Result<bool, StoreError> {
     }
 }
 
-/// Looks at the file alone: an ordinary opening might recover or checkpoint, or make files beside it, that is, write.
-/// `None`: the file alone does not tell, as the write-ahead log has more of it.
+/// Checks the file alone: opening it normally might write, by a recovery, a checkpoint, or files beside it.
+/// `None`: the file alone is not enough, because the write-ahead log has a part of it.
 ///
-/// It is SQLite that looks, as a file closed by anyone else in this process would drop the locks that the process's
+/// SQLite reads it, because if other code of this process closed the file, that would drop the locks that the process's
 /// other connections hold on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 fn peek(at: Context) -> Result<Option<Owner>, StoreError> {
     if !at_rest(at)? {
@@ -271,7 +272,7 @@ fn peek(at: Context) -> Result<Option<Owner>, StoreError> {
     }
 }
 
-/// The whole truth: with the write-ahead log, and with a look for tables.
+/// The full check: with the write-ahead log, and for tables.
 fn owner(conn: &Connection) -> Result<Owner, rusqlite::Error> {
     let (application, version, tables) = conn.query_row(
         "SELECT (SELECT application_id FROM pragma_application_id),
@@ -291,7 +292,7 @@ pub(crate) fn version(conn: &Connection) -> Result<i64, rusqlite::Error> {
     conn.query_row("PRAGMA user_version", [], |r| r.get(0))
 }
 
-/// Where the store is, unless the user says otherwise: `tarebench/tare.db` below `$XDG_DATA_HOME` or, if that is unset
+/// Default place of the store: `tarebench/tare.db` below `$XDG_DATA_HOME` or, if that is unset
 /// or not absolute (which the XDG base directory specification says to ignore), below `$HOME/.local/share`.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Profiles: documents that have a name and a version, too.
+//! Profiles: documents that also have a name and a version.
 
 use crate::documents;
 use crate::error::StoreError;
@@ -43,7 +43,8 @@ pub(crate) fn number(conn: &Connection, label: &str) -> Inner<Option<Id>> {
     Ok(found.map(|number| Id { kind: Kind::Profile, number }))
 }
 
-/// Stores a profile, under the next version of its name if it has none: in a document that was begun for it, or in a new one.
+/// Stores a profile, under the next version of its name if it has none: in the document that was started for it, or in
+/// a new one.
 pub(crate) fn save(
     tx: &Connection,
     path: &Path,
@@ -90,7 +91,7 @@ pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> 
     Ok(id)
 }
 
-/// A profile has no identity but its content.
+/// A profile is identified by its content only.
 fn head(profile: &Profile, text: &str, conditions: Option<&Conditions>) -> Head {
     Head {
         kind: Kind::Profile,

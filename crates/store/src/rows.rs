@@ -29,7 +29,8 @@ pub(crate) fn document<T: Serialize>(what: &'static str, value: &T) -> Result<St
     serde_json::to_string(value).map_err(|e| StoreError::Unstorable { what, cause: e.to_string() })
 }
 
-/// The same, for types with floats: JSON has no infinities and no NaN, and what cannot be read back is not written.
+/// The same, for types with floats: JSON has no infinities and no NaN, and a value that cannot be read back is not
+/// written.
 pub(crate) fn exact<T: Serialize + DeserializeOwned + PartialEq>(
     what: &'static str,
     value: &T,
@@ -37,12 +38,12 @@ pub(crate) fn exact<T: Serialize + DeserializeOwned + PartialEq>(
     let text = document(what, value)?;
     match serde_json::from_str::<T>(&text) {
         Ok(back) if back == *value => Ok(text),
-        Ok(_) => Err(StoreError::Unstorable { what, cause: "it would not be read back the same".to_owned() }),
+        Ok(_) => Err(StoreError::Unstorable { what, cause: "it could not be read back unchanged".to_owned() }),
         Err(e) => Err(StoreError::Unstorable { what, cause: format!("it could not be read back: {e}") }),
     }
 }
 
-/// Reads a JSON form back; `what` says what it is of.
+/// Reads a JSON form; `what` names its content.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str, what: impl FnOnce() -> String) -> Inner<T> {
     serde_json::from_str(text).map_err(|e| bad(what(), e))
 }
@@ -77,7 +78,7 @@ fn kind(text: &str) -> Inner<TaskKind> {
         .ok_or_else(|| bad("a daemon's kind", format!("it is {text:?}")))
 }
 
-/// What of a run has no column or table of its own.
+/// The parts of a run without a separate column or table.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Rest {
     pt_source: PtSource,
@@ -95,7 +96,7 @@ pub(crate) fn host_number(tx: &Connection, host: &Host) -> Inner<i64> {
     Ok(tx.query_row("SELECT id FROM host WHERE doc = ?1", [&doc], |r| r.get(0))?)
 }
 
-/// Removes descriptions of machines that nothing was measured on any more.
+/// Removes descriptions of machines that no stored run or document has.
 pub(crate) fn remove_unused_hosts(tx: &Connection) -> Inner<()> {
     let sql = "DELETE FROM host WHERE id NOT IN
                    (SELECT host_id FROM run UNION SELECT host_id FROM document WHERE host_id IS NOT NULL)";
@@ -105,7 +106,7 @@ pub(crate) fn remove_unused_hosts(tx: &Connection) -> Inner<()> {
 
 /// Inserts a run; returns its number.
 pub(crate) fn insert_run(tx: &Connection, run: &Run) -> Inner<i64> {
-    // All of it is named, so that a new field cannot be forgotten.
+    // Names all fields, so that a new field cannot be forgotten.
     let Run { id: _, uuid, created, tool, plan, host, pt_source, pt_source_notes, factors, status, notes } = run;
     let rest = Rest { pt_source: *pt_source, pt_source_notes: pt_source_notes.clone(), factors: factors.clone() };
     let host_id = host_number(tx, host)?;
@@ -122,7 +123,7 @@ pub(crate) fn insert_run(tx: &Connection, run: &Run) -> Inner<i64> {
     Ok(id)
 }
 
-/// Changes a run's status; returns how many runs that were.
+/// Changes a run's status; returns the number of changed runs.
 pub(crate) fn update_status(tx: &Connection, run: i64, status: Status) -> Inner<usize> {
     Ok(tx.execute("UPDATE run SET status = ?2 WHERE id = ?1", params![run, status_text(status)])?)
 }
@@ -231,9 +232,9 @@ pub(crate) fn select_run(conn: &Connection, id: i64) -> Inner<Option<Run>> {
     }))
 }
 
-/// A copy of a sample but for the list of daemons, which may be long and has a table of its own.
+/// A copy of a sample without the list of daemons, which may be long and has a separate table.
 fn without_list(sample: &Sample) -> Sample {
-    // All of it is named, so that a new field cannot be forgotten.
+    // Names all fields, so that a new field cannot be forgotten.
     let Sample {
         series,
         seq,
@@ -341,7 +342,7 @@ pub(crate) fn insert_sample(tx: &Connection, run: i64, sample: &Sample) -> Inner
     Ok(())
 }
 
-/// SQLite's integers are signed; no list in memory is longer than they reach.
+/// SQLite's integers are signed; a list in memory is never longer than their maximum.
 fn length(list: &[Daemon]) -> i64 {
     i64::try_from(list.len()).unwrap_or(i64::MAX)
 }

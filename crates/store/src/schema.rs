@@ -25,7 +25,7 @@ pub(crate) fn migrations() -> Migrations<'static> {
 }
 
 /// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tarebench-core; columns beside it
-/// repeat what queries want, and where they and `doc` could differ, `doc` is right. Daemons are the exception: their
+/// repeat values for queries; if they differ from `doc`, `doc` is right. Daemons are the exception: their
 /// list is in `daemon` only, and `sample.daemons` is its length, NULL where the reading is absent.
 /// Names are in their escaped text form.
 const V1: &str = r#"
@@ -114,7 +114,7 @@ CREATE TABLE profile (
 CREATE INDEX profile_machine ON profile (machine, created_ns);
 "#;
 
-/// Profiles got versions and samples of their own; no released command wrote V1's, so that nothing is taken over.
+/// Profiles got versions and samples; no released command wrote V1's profiles, so none are migrated.
 const V2: &str = r#"
 DROP TABLE profile;
 CREATE TABLE profile (
@@ -136,8 +136,8 @@ CREATE TABLE recording (
 "#;
 
 /// Documents ([`tarebench_core::documents::head`]), numbered within their kind; `document_number` has the last number that was given,
-/// so that none is given twice. A part's `blob` is what JSON is no form for, NULL if there is none. Which kinds there are
-/// is not checked here, as a check could not be changed later; a new kind is a new schema version all the same.
+/// so that none is given twice. A part's `blob` is its binary data, or NULL. The kind is not checked here, because a
+/// check could not be changed later; a new kind still needs a new schema version.
 const V3: &str = r#"
 CREATE TABLE document_number (
     kind TEXT PRIMARY KEY,
@@ -251,7 +251,7 @@ mod tests {
         assert!(V1.contains(&format!("{APPLICATION_ID:#x}")));
     }
 
-    /// From each released version, with what it holds.
+    /// From each released version, with its content.
     #[test]
     fn earlier_stores_keep_what_they_hold() {
         for from in [1, 2] {

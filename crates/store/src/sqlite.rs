@@ -29,7 +29,7 @@ use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::Sample;
 
-/// The shortest beginning of a uuid that [`Store::resolve`] takes.
+/// The shortest prefix of a uuid that [`Store::resolve`] accepts.
 const SHORTEST_PREFIX: usize = 4;
 
 /// A store in one SQLite database, in write-ahead mode, each commit synced.
@@ -41,8 +41,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens a database for reading and writing; creates it, and its folder (mode 0700), if they are not there, and
-    /// brings an earlier schema up to date.
+    /// Opens a database for reading and writing; creates it, and its folder (mode 0700), if they are missing, and
+    /// upgrades an earlier schema.
     ///
     /// # Errors
     /// [`StoreError::NotADatabase`], [`StoreError::Newer`] (in both cases nothing was written),
@@ -64,7 +64,7 @@ impl SqliteStore {
         Ok(SqliteStore { conn, path, writable: false })
     }
 
-    /// A store in memory that ends with this value: for tests of what uses a store.
+    /// A store in memory that ends with this value: for tests of users of a store.
     ///
     /// # Errors
     /// SQLite's.
@@ -78,7 +78,7 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Reads, all from one state of the database.
+    /// Reads from a single state of the database.
     fn read<T>(&self, doing: &'static str, f: impl FnOnce(&Connection) -> Inner<T>) -> Result<T> {
         let at = Context { path: &self.path, doing, writable: self.writable };
         let inner = || {
@@ -98,7 +98,7 @@ impl SqliteStore {
         }
         let inner = || {
             let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // A later tare may have come since this one opened it.
+            // A later tare may have upgraded it since this one opened it.
             let found = open::version(&tx)?;
             if found > KNOWN {
                 return Err(StoreError::Newer { path: path.clone(), found, known: KNOWN }.into());
@@ -152,7 +152,7 @@ fn select_claimant(conn: &Connection, run: i64) -> Inner<Option<Claimant>> {
     Ok(row.optional()?)
 }
 
-/// Whether a claim by `holder` is in the way of `by`.
+/// Whether a claim by `holder` blocks `by`.
 fn holds(holder: &Claimant, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> bool {
     if holder.host != by.host {
         return true;
@@ -213,7 +213,7 @@ fn resolve(conn: &Connection, path: &Path, text: &str) -> Inner<i64> {
     if text == "last" {
         return conn.query_row("SELECT max(id) FROM run", [], |r| r.get::<_, Option<i64>>(0))?.ok_or_else(none);
     }
-    // Written as a number is: a uuid may consist of decimal digits and begin with zeros.
+    // Only in the usual form of a number: a uuid may consist of decimal digits and begin with zeros.
     if let Ok(id) = text.parse::<i64>()
         && id.to_string() == text
         && conn.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists([id])?
@@ -223,7 +223,7 @@ fn resolve(conn: &Connection, path: &Path, text: &str) -> Inner<i64> {
     if text.len() < SHORTEST_PREFIX || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(none());
     }
-    // Beyond every hex digit comes `g`: a range, so that the index serves.
+    // `g` sorts after all hex digits: a range, so that the index is used.
     let mut statement =
         conn.prepare("SELECT id FROM run WHERE uuid >= ?1 AND uuid < ?1 || 'g' ORDER BY id LIMIT 10")?;
     let found = statement.query_map([text.to_ascii_lowercase()], |r| r.get(0))?;

@@ -1,4 +1,4 @@
-//! What every measurement that is stored as a document shares: its head, who works on it, where it is kept.
+//! Shared by all measurements that are stored as documents: head, claim, place in the store.
 
 use crate::run::session::{Place, claimant, is_alive, new_uuid};
 use serde::Serialize;
@@ -13,13 +13,13 @@ use tarebench_core::machine::data::Host;
 use tarebench_store::{Claimant, Document, SqliteStore, Store, StoreError, content};
 use tarebench_sys::clock;
 
-/// What keeps a document from being shown or gone on with.
+/// Why a document cannot be shown or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Its content is not what its kind has.
+    /// Its content does not fit its kind.
     #[error("{id} cannot be read: {cause}")]
     Content {
         /// The document.
@@ -33,8 +33,8 @@ pub enum DocumentError {
     /// There is nothing to go on with.
     #[error("{0} is finished")]
     Finished(Id),
-    /// It was begun elsewhere.
-    #[error("{id} was begun on another machine ({machine}); what is measured here cannot be mixed with it")]
+    /// It was started on another machine.
+    #[error("{id} was started on another machine ({machine}); samples of two machines cannot be mixed")]
     Elsewhere {
         /// The document.
         id: Id,
@@ -50,17 +50,17 @@ pub struct Options {
     pub tags: BTreeMap<String, String>,
 }
 
-/// Why a measurement that is a document ended.
+/// Why a measurement stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// All of it is there.
+    /// It is complete.
     Finished,
-    /// By a signal; what was measured is kept.
+    /// By a signal; the samples so far are stored.
     Interrupted(i32),
 }
 
 impl Stopped {
-    /// How the document is marked.
+    /// The status of the document.
     pub fn status(self) -> Status {
         match self {
             Stopped::Finished => Status::Finished,
@@ -69,7 +69,7 @@ impl Stopped {
     }
 }
 
-/// Where a document is made: the user's store, or one in memory that ends with the measurement.
+/// Where a document is stored: in the user's store, or in memory until the measurement ends.
 pub(crate) enum Desk<'a> {
     Kept(&'a mut SqliteStore),
     Memory(Box<SqliteStore>),
@@ -90,7 +90,7 @@ impl Desk<'_> {
         }
     }
 
-    /// The number that the user can name it by; 0 if it is not kept.
+    /// Its number in the user's store; 0 if it is not stored.
     pub(crate) fn number(&self, id: Id) -> Id {
         match self {
             Desk::Kept(_) => id,
@@ -99,7 +99,7 @@ impl Desk<'_> {
     }
 }
 
-/// This machine as it is now.
+/// The current conditions of this machine.
 pub fn here() -> Conditions {
     let root = Path::new("/");
     Conditions::new(tarebench_host::host::describe(root), tarebench_host::factors::read(root))
@@ -108,7 +108,7 @@ pub fn here() -> Conditions {
 /// Stored benchmarks.
 ///
 /// # Errors
-/// The store's, or if the document is not of benchmarks, or damaged.
+/// Those of the store; if the document does not hold benchmarks or is damaged.
 pub fn bench(store: &SqliteStore, id: Id) -> Result<(Head, Bench), DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
@@ -124,7 +124,7 @@ fn read<T: DeserializeOwned>(id: Id, doc: serde_json::Value) -> Result<T, Docume
     serde_json::from_value(doc).map_err(|e| DocumentError::Content { id, cause: e.to_string() })
 }
 
-/// Begins a document that this process makes bit by bit, and claims it.
+/// Creates and claims a document, to which this process then adds parts.
 ///
 /// # Errors
 /// The store's.
@@ -157,10 +157,10 @@ where
     Ok((id, claim))
 }
 
-/// Claims a document that has not ended, to go on with it.
+/// Claims an unfinished document in order to resume it.
 ///
 /// # Errors
-/// The store's; if it is finished, or of another machine.
+/// Those of the store; if it is finished, or of another machine.
 pub fn claim_for_resume(store: &mut SqliteStore, id: Id) -> Result<(Document, Claimant), DocumentError> {
     let host = tarebench_host::host::describe(Path::new("/"));
     let claim = claimant(&host);
@@ -180,7 +180,7 @@ pub fn claim_for_resume(store: &mut SqliteStore, id: Id) -> Result<(Document, Cl
     Err(refused)
 }
 
-/// By the machine's identity; by its name for what an earlier tare began, which kept no more.
+/// Compares the machines' identities, or their names for documents of an earlier tare, which stored no identity.
 fn same_machine(head: &Head, host: &Host) -> bool {
     match head.identity() {
         Some(identity) => identity == host.machine,
@@ -188,7 +188,7 @@ fn same_machine(head: &Head, host: &Host) -> bool {
     }
 }
 
-/// Ends this process's work on a document.
+/// Sets the status of a document and releases its claim.
 ///
 /// # Errors
 /// The store's.
@@ -219,7 +219,7 @@ mod tests {
         assert!(begin(&mut store, Kind::Study, "", &f64::NAN, &options).is_err());
     }
 
-    /// A machine that has been given this one's name is another one; without an identity, the name decides.
+    /// Another machine with the same name is not this one; without an identity, the name decides.
     #[test]
     fn machines_are_told_apart_by_their_identity() {
         let mut store = SqliteStore::in_memory().unwrap();

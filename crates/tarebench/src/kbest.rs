@@ -1,4 +1,4 @@
-//! The machine's clocks, and which to use for what.
+//! The machine's clocks, and which to use for a measurement.
 
 use std::path::Path;
 use tarebench_core::base::units::Nanos;
@@ -6,7 +6,7 @@ use tarebench_core::kbest::clock_choice::{Choice, choose};
 use tarebench_core::kbest::clocks::Clocks;
 use tarebench_sys::{SysResult, mechanisms};
 
-/// What every mechanism of this machine costs and resolves; takes about a second.
+/// Cost and resolution of every timing mechanism of this machine; takes about a second.
 ///
 /// # Errors
 /// The system's.
@@ -14,9 +14,9 @@ pub fn clocks() -> SysResult<Clocks> {
     mechanisms::clocks(Path::new("/"))
 }
 
-/// Advice for code of this duration among so many active processes on its CPU.
+/// Advice for code of this duration with `load` active processes on its CPU.
 pub fn advise(clocks: &Clocks, duration: Nanos, load: u32) -> Choice {
-    // Where it is not told, a process runs from tick to tick at least.
+    // If it is not reported, a process runs at least from tick to tick.
     let slice = mechanisms::base_slice(Path::new("/"));
     choose(duration.as_f64(), load, slice, clocks)
 }

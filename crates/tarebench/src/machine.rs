@@ -1,4 +1,4 @@
-//! The machine's factors, read and joined with what is wanted of them.
+//! The machine's factors: their values and recommendations.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,17 +10,18 @@ use tarebench_render::machine::terminal::{Row, Rule};
 
 pub use tarebench_host::factors::UnknownFactor;
 
-/// For how long stolen time and processes are watched.
+/// Time for which steal time and processes are watched.
 pub const SPAN: Duration = Duration::from_secs(1);
 
-/// What to look at.
+/// The factors to read.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Only these factors; all if empty.
+    /// Names of the factors; all if empty.
     pub only: Vec<String>,
     /// CPUs that will be measured on.
     pub cpus: Option<Vec<u32>>,
-    /// A folder with another machine's files, read alone: what has no file is absent. This machine if `None`.
+    /// A folder with another machine's files, the only source: values without a file are absent. This machine if
+    /// `None`.
     pub root: Option<PathBuf>,
     /// D-Bus address of the bus that its systemd is on; the system's if `None`.
     pub bus: Option<String>,
@@ -46,7 +47,7 @@ pub fn rules() -> Vec<Rule> {
     factors::table().map(rule).collect()
 }
 
-/// Reads a machine's factors. For this one, takes a second if one is among them that has to be watched for so long.
+/// Reads a machine's factors. For this one, this takes a second if one of them must be watched that long.
 ///
 /// # Errors
 /// The first name that is not in the table.
@@ -69,7 +70,7 @@ pub fn examine(request: &Request) -> Result<Vec<Row>, UnknownFactor> {
     Ok(chosen.into_iter().map(|f| Row::new(rule(f), f.read(&machine))).collect())
 }
 
-/// One line that says which machine it is.
+/// One line that describes the machine.
 pub fn machine(request: &Request) -> String {
     if let Some(other) = &request.root {
         return format!("files below {}", other.display());

@@ -1,7 +1,7 @@
-//! Learning a machine's daemons (EMPv5, SEDONA step B): by running INC, or by watching the machine at its usual work.
+//! Learning a machine's daemons (EMPv5, SEDONA step B): by running INC, or by recording the machine during normal use.
 //!
-//! What is measured are ordinary stored runs, marked with a [`Purpose`]: a short part and then a long one, or a recording. A
-//! profile is computed from them at the end, or at any time from what is there.
+//! The measurements are ordinary stored runs, marked with a [`Purpose`]: a short part, then a long one, or a recording.
+//! A profile is computed from them at the end, or at any time from the samples so far.
 
 use crate::documents;
 use crate::documents::{DocumentError, Options as DocumentOptions};
@@ -36,7 +36,7 @@ use tarebench_sys::signals::Signals;
 /// The tag that finds the runs of a profile again.
 pub const TAG: &str = "profile";
 
-/// So many executions of INC of one task length.
+/// A number of executions of INC with one task length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Task length.
@@ -73,31 +73,31 @@ pub struct ActivePlan {
     pub short: Shape,
     /// The long part.
     pub long: Option<Shape>,
-    /// The program that does the given number of increments: what is put before it.
+    /// The program that does a number of increments, which is appended to these words.
     pub inc: Vec<Name>,
     /// This machine's calibration.
     pub increments_per_second: f64,
-    /// CPUs that it may use; empty: all.
+    /// CPUs that INC may use; all if empty.
     pub cpus: Vec<u32>,
 }
 
-/// What a recording is to be.
+/// Plan for a recording.
 #[derive(Clone, Debug)]
 pub struct PassivePlan {
     /// Name of the profile.
     pub name: String,
-    /// How long.
+    /// Its length.
     pub total: Nanos,
-    /// Length of a slice; `None`: as short as costs little.
+    /// Length of a slice; `None`: the shortest that costs little.
     pub interval: Option<Nanos>,
     /// Task lengths of the virtual samples, short and long.
     pub lengths: (Nanos, Option<Nanos>),
 }
 
-/// What ends the learning of a profile.
+/// Why a profile cannot be learned.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfilingError {
-    /// As of any run.
+    /// The error of a run.
     #[error(transparent)]
     Session(#[from] SessionError),
     /// The profile's document.
@@ -106,16 +106,16 @@ pub enum ProfilingError {
     /// What is not kept cannot be resumed.
     #[error("a profile can only be resumed from a store")]
     NoStore,
-    /// Nothing was begun under this name.
-    #[error("nothing was measured for a profile `{0}`")]
+    /// There is no attempt under this name.
+    #[error("there are no samples for a profile `{0}`")]
     Nothing(String),
     /// Only a recording can be cut into samples of another length.
-    #[error("the profile `{0}` was measured with INC, whose samples have the lengths that they have")]
+    #[error("the profile `{0}` was measured with INC, so the lengths of its samples cannot be changed")]
     NoRecording(String),
     /// The measured samples are too few.
     #[error("the {0} part has {1}")]
     TooFew(&'static str, TooFew),
-    /// Two profiles that cannot be one.
+    /// Two profiles that cannot be merged.
     #[error("{0} and {1} cannot be merged: {2}")]
     Different(String, String, &'static str),
 }
@@ -131,7 +131,7 @@ impl From<tarebench_store::StoreError> for ProfilingError {
 pub struct Measured {
     /// Why it ended. The profile is made if all was measured.
     pub why: StopReason,
-    /// What is there of the part that was being measured, or of the recording: `340 samples`, `52 s`.
+    /// Size of the part that was being measured, or of the recording: `340 samples`, `52 s`.
     pub there: String,
     /// The profile, stored unless nothing is kept.
     pub profile: Option<Profile>,
@@ -168,7 +168,7 @@ impl Begun {
         Ok(Begun { id, claim })
     }
 
-    /// That of an earlier session, or a new one where an earlier tare began it.
+    /// The document of an earlier session, or a new one if an earlier tare started without one.
     fn again(store: &mut SqliteStore, name: &str) -> Result<Begun, ProfilingError> {
         let filter = DocumentFilter { kind: Some(Kind::Profile), ..DocumentFilter::default() };
         let open = |status: Status, title: &str| status != Status::Finished && title == name;
@@ -183,7 +183,7 @@ impl Begun {
         }
     }
 
-    /// Completes it, or marks where it stands; if nothing is left to resume, it is removed.
+    /// Completes it, or sets its status; if nothing remains to resume, removes it.
     fn end(
         self,
         place: &mut Place,
@@ -244,7 +244,7 @@ fn blank(name: &str) -> Plan {
         user: None,
         leave_running: false,
         images: true,
-        // The images tell the daemons; the program's own account is of no use here, and would only disturb.
+        // Snapshots show the daemons; the program's own account is not used here, and would only disturb.
         account: false,
         tags: BTreeMap::from([(TAG.to_owned(), name.to_owned())]),
         require: Vec::new(),
@@ -373,7 +373,7 @@ fn completed(store: &mut SqliteStore, profile: Profile, begun: Option<Id>) -> Re
     Ok(Profile { version: saved.version, ..profile })
 }
 
-/// Those of the last run that a profile rests on and that is still stored.
+/// The conditions of the last run that the profile is based on and that is still stored.
 fn conditions(store: &SqliteStore, profile: &Profile) -> Result<Option<Conditions>, ProfilingError> {
     for uuid in profile.short.runs.iter().rev() {
         if let Ok(id) = store.resolve(uuid) {
@@ -434,7 +434,7 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<Option<Profile>, DocumentErro
     serde_json::from_value(document.doc).map(Some).map_err(|e| bad(e.to_string()))
 }
 
-/// Names of profiles that were begun and are not finished, the latest first.
+/// Names of unfinished profiles, the latest first.
 ///
 /// # Errors
 /// The store's.
@@ -457,7 +457,7 @@ pub fn unfinished(store: &SqliteStore) -> Result<Vec<String>, ProfilingError> {
     Ok(names)
 }
 
-/// Goes on with the latest attempt at a profile, after an interruption, a kill or a reboot.
+/// Resumes the latest attempt at a profile after an interruption, a kill or a reboot.
 ///
 /// # Errors
 /// If nothing was begun under this name, and as for [`measure`].
@@ -468,7 +468,7 @@ pub fn resume(name: &str, place: &mut Place, signals: &Signals, watch: Watch<'_>
     begun.end(place, name, done)
 }
 
-/// What of an attempt is not there yet.
+/// The missing part of an attempt.
 fn rest_of(
     attempt: Attempt,
     place: &mut Place,
@@ -565,7 +565,7 @@ fn record(
     watch: Watch<'_>,
 ) -> Result<Measured, ProfilingError> {
     let Some(Purpose::Watch(watching)) = run.plan.purpose.clone() else {
-        let text = format!("run {} is no recording", run.id);
+        let text = format!("run {} is not a recording", run.id);
         return Err(SessionError::NotResumable(text).into());
     };
     let store = need_store(place)?;
@@ -599,11 +599,11 @@ fn observations(samples: &[Sample]) -> Vec<Observation> {
     good.map(Observation::of).collect()
 }
 
-/// The profile that the latest attempt of this name makes, with the samples that there are so far; it is not stored.
+/// The profile of the latest attempt of this name, from the samples so far; it is not stored.
 /// `lengths`: other task lengths to cut a recording into.
 ///
 /// # Errors
-/// If nothing was begun under this name, or too few samples are there.
+/// If there is no attempt under this name, or it has too few samples.
 pub fn from_runs(
     store: &SqliteStore,
     name: &str,
@@ -650,15 +650,15 @@ fn profile(run: &Run, name: &str, method: Method, short: Part, long: Option<Part
     computed(profile)
 }
 
-/// Computes the cutoffs of a profile anew.
+/// Recomputes the cutoffs of a profile.
 fn computed(profile: Profile) -> Result<Profile, ProfilingError> {
     let few = |e| ProfilingError::TooFew("short", e);
     let cutoffs = profile.learned().map_err(few)?.profile_cutoffs();
     Ok(Profile { cutoffs, ..profile })
 }
 
-/// One profile of the samples of several; it is not stored. All must be of one machine, made in one way, and with one short
-/// task length; long parts of other lengths than the first one's are refused, too.
+/// One profile from the samples of several; it is not stored. All must be of one machine, made in the same way, with
+/// the same task lengths; other lengths of the long part are also refused.
 ///
 /// # Errors
 /// [`ProfilingError::Different`].
@@ -670,7 +670,7 @@ pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError
     for other in rest {
         let differ = |what| ProfilingError::Different(first.label(), other.label(), what);
         if other.machine != first.machine {
-            return Err(differ("they are of two machines"));
+            return Err(differ("they were made on different machines"));
         }
         if other.method != first.method {
             return Err(differ("one was measured with INC, the other recorded"));
@@ -679,7 +679,7 @@ pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError
             return Err(differ("their short task lengths differ"));
         }
         if other.short.runs.iter().any(|r| merged.short.runs.contains(r)) {
-            return Err(differ("they rest on the same run"));
+            return Err(differ("they contain the same run"));
         }
         merged.short.append(&other.short);
         match (&mut merged.long, &other.long) {
@@ -695,7 +695,7 @@ pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError
     computed(merged)
 }
 
-/// Fewest samples of a part.
+/// Minimum number of samples of a part.
 pub fn fewest() -> u32 {
     u32::try_from(2 * FEWEST).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Activity traces: when a process that only reads the cycle counter had its CPU, and what had it else.
+//! Activity traces: when a process that only reads the cycle counter had its CPU, and what had it otherwise.
 
 use crate::event::{Event, Watch};
 use tarebench_bpf::timeline::{ROOM as ROOM_OF_EVENTS, Recorded, Timeline};
@@ -12,18 +12,18 @@ use tarebench_render::trace::terminal::{Activity, Made};
 use tarebench_sys::activity::{Competitors, Watched, steps, watch as watch_counter};
 use tarebench_sys::{SysError, clock, counter, cpu, process};
 
-/// What to trace.
+/// Plan of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TracePlan {
     /// For how long.
     pub duration: Nanos,
-    /// On which CPU; the last one that may be used if `None`.
+    /// The CPU; the last one that may be used if `None`.
     pub cpu: Option<u32>,
-    /// Active processes there, the tracing one included (from 1).
+    /// Active processes on the CPU, the tracing one included (from 1).
     pub load: u32,
-    /// Cycles over which a step is an inactive period; from the loop's own steps if `None`.
+    /// Minimum length of an inactive period, in cycles; from the loop's own steps if `None`.
     pub threshold: Option<u64>,
-    /// With the kernel's own record of the time, if that is allowed.
+    /// Record kernel events, if that is permitted.
     pub explain: bool,
 }
 
@@ -34,10 +34,10 @@ pub enum TraceError {
     #[error(transparent)]
     System(#[from] SysError),
     /// No counter.
-    #[error("this CPU has no cycle counter that tare knows; x86-64 and aarch64 have one")]
+    #[error("this CPU has no cycle counter that tare supports (x86-64 and aarch64 have one)")]
     NoCounter,
     /// Not one of those that may be used.
-    #[error("CPU {cpu} is not one that tare may use here: {allowed:?}")]
+    #[error("CPU {cpu} is not available; tare may use {allowed:?}")]
     Cpu {
         /// The one that was asked for.
         cpu: u32,
@@ -45,15 +45,15 @@ pub enum TraceError {
         allowed: Vec<u32>,
     },
     /// The counter went back.
-    #[error("the readings make no trace: {0}")]
+    #[error("the readings are not a valid trace: {0}")]
     Trace(#[from] BadTrace),
 }
 
 /// Room for inactive periods: 16 MiB.
 const ROOM: usize = 1 << 20;
-/// Steps that the threshold is taken from: some milliseconds, so that most meet no interrupt.
+/// Steps from which the threshold is computed: some milliseconds, so that most contain no interrupt.
 const STEPS: usize = 200_000;
-/// Events of the kernel's that a second may have, beyond the first ones, and most events: 64 MiB of the kernel's memory.
+/// Room for kernel events per second of the trace, and the maximum: 64 MiB of the kernel's memory.
 const EVENTS_A_SECOND: f64 = 10_000.0;
 const MOST_EVENTS: u32 = 1_000_000;
 
@@ -108,10 +108,10 @@ fn traced(plan: &TracePlan, on: u32) -> Result<Measured, TraceError> {
     Ok(Measured { trace, made, explained: Reading::from(explained) })
 }
 
-/// The kernel's record of a CPU, begun, for about so long.
+/// Starts recording the kernel events of a CPU, for about `duration`.
 pub(crate) fn record(wanted: bool, duration: Nanos, on: u32) -> Result<Timeline, Absent> {
     if !wanted {
-        return Err(Absent::NotAsked("the kernel's record was not asked for".to_owned()));
+        return Err(Absent::NotAsked("recording of kernel events is switched off".to_owned()));
     }
     own_namespaces()?;
     let more = (duration.secs() * EVENTS_A_SECOND).max(0.0) as u32;

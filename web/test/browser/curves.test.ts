@@ -233,11 +233,11 @@ describe("noise", () => {
     clean(opened);
     await opened.close();
   });
-  it("with a curve that lacks values is refused in one sentence", async () => {
+  it("with a curve with missing values is refused in one sentence", async () => {
     const broken = noise();
     broken.parts![0]!.figures[0]!.curves[0]!.y.pop();
     const opened = await open(browser, broken);
-    expect(await opened.page.locator("[role=alert]").textContent()).toContain("part 1 has a curve that lacks values");
+    expect(await opened.page.locator("[role=alert]").textContent()).toContain("part 1 has a curve with missing values");
     await opened.close();
   });
 });

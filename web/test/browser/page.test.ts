@@ -122,14 +122,14 @@ describe("edge cases", () => {
     const opened = await open(browser, fixedTimes([null, 5e6]));
     const cell = opened.page.locator(".samples tbody tr").first().locator("td").nth(2);
     expect(await cell.textContent()).toBe("–");
-    expect(await cell.locator(".absent").getAttribute("title")).toBe("not known");
+    expect(await cell.locator(".absent").getAttribute("title")).toBe("unknown");
     await opened.close();
   });
   it("broken and absent data are told in one sentence", async () => {
     const template = readFileSync(inject("template"), "utf8");
     const of = (json: string): string => template.replace('"TARE-DATA"', () => json);
     const pages: [string, string][] = [
-      [template, "no data yet"],
+      [template, "no data: it is the template"],
       [of('{"format":"tare-page"'), "cannot be read"],
       [of('{"format":"tare-page","version":9}'), "version 9"],
       [of("null"), "not a report"],

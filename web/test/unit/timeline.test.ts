@@ -17,7 +17,7 @@ describe("a timeline", () => {
     expect(model.at((start + end) / 2, 1e9, () => false)).toBe(-1);
     expect(model.at(-1e9, 10, all)).toBe(-1);
   });
-  it("tells what the kernel told within a period", () => {
+  it("returns the kernel events within a period", () => {
     const gap = Array.from(model.cause).indexOf(0);
     const told = model.within(model.start[gap]!, model.end[gap]!);
     expect(told.map((t) => t.class)).toEqual(["timer", "task"]);

@@ -60,7 +60,7 @@ impl Exports {
         self.files().into_iter().flatten().any(|f| f.as_os_str() == "-")
     }
 
-    /// Finds out before measuring whether the files can be written.
+    /// Checks before measuring that the files can be written.
     pub fn check(&self) -> Result<(), Failure> {
         let to_stdout =
             self.files().into_iter().flatten().filter(|f| f.as_os_str() == "-").count() + usize::from(self.json);
@@ -71,7 +71,7 @@ impl Exports {
         for (i, file) in files.iter().enumerate() {
             if files.get(..i).unwrap_or_default().iter().any(|f| is_same(f, file)) {
                 return Err(Failure::usage(format!("two exports go to one file: {}", file.display()))
-                    .hint("each overwrites the other: name a file for each"));
+                    .hint("each would overwrite the other: give each export its own file"));
             }
             let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
             opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
@@ -81,12 +81,12 @@ impl Exports {
 
     pub fn check_bench(&self) -> Result<(), Failure> {
         match self.export_hyperfine {
-            Some(_) => Err(Failure::usage("hyperfine's JSON is of runs of programs, not of benchmarks")),
+            Some(_) => Err(Failure::usage("hyperfine's JSON format holds runs of programs, not benchmarks")),
             None => Ok(()),
         }
     }
 
-    /// Writes the files that were asked for of benchmarks: rows are benchmarks, samples are trials.
+    /// Writes the requested files for benchmarks: rows are benchmarks, samples are trials.
     pub fn write_bench(&self, shown: &bench::Shown<'_>, style: &Style) -> Result<(), Failure> {
         let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
@@ -110,7 +110,7 @@ impl Exports {
         Ok(())
     }
 
-    /// Only `--json` serves for such a document: says whether it is wanted.
+    /// Whether `--json` is given; an error for exports that this kind of document does not have.
     pub fn json_only(&self, kind: Kind) -> Result<bool, Failure> {
         match self {
             Exports {
@@ -123,11 +123,11 @@ impl Exports {
                 export_orgmode: None,
                 export_hyperfine: None,
             } => Ok(*json),
-            _ => Err(Failure::usage(format!("a {} has no such export", kind.noun())).hint("--json has its figures")),
+            _ => Err(Failure::usage(format!("a {} cannot be exported in this format", kind.noun())).hint("use --json")),
         }
     }
 
-    /// Writes the files that were asked for.
+    /// Writes the requested files.
     pub fn write(&self, report: &RunReport, samples: &[Sample], style: &Style) -> Result<(), Failure> {
         let (unit, sort) = (style.unit, style.sort);
         let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
@@ -156,7 +156,7 @@ impl Exports {
     }
 }
 
-/// Whether both names are of one file; the first one is there.
+/// Whether both names are of the same file; the first one exists.
 fn is_same(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let regular = |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| (m.dev(), m.ino()));

@@ -1,8 +1,8 @@
-//! What the user of the command can do about something: the words of render's hints, which name the options.
+//! Texts of render's hints, which name the options of the command.
 
 use tarebench::render::kit::hints::{Hint, Hints};
 
-/// The words; `db` is ` --db FILE` where the store is not the default one, else nothing.
+/// The text; `db` is ` --db FILE` if the store is not the default one, else empty.
 pub fn hints(db: &str) -> Hints {
     let db = db.to_owned();
     Hints::new(move |hint| words(hint, &db))
@@ -11,9 +11,9 @@ pub fn hints(db: &str) -> Hints {
 fn words(hint: &Hint, db: &str) -> String {
     match hint {
         Hint::Resume(id) => format!("resume with: `tare resume {id}{db}`"),
-        Hint::Interleave => "leave out `--order sequential`, or use `--order random`".to_owned(),
+        Hint::Interleave => "omit `--order sequential`, or use `--order random`".to_owned(),
         Hint::IndependentSetups => {
-            "if the setups are independent, use `--independent-setup`, and the programs run interleaved".to_owned()
+            "if the setups are independent, use `--independent-setup`: the programs then run interleaved".to_owned()
         }
         Hint::Failures => "see what it prints with `--show-output`; accept failures with `-i`".to_owned(),
         Hint::QuietMachine => "quiet the machine (`tare doctor`, `tare tune`) and measure again, or take more samples \
@@ -21,12 +21,12 @@ fn words(hint: &Hint, db: &str) -> String {
             .to_owned(),
         Hint::Samples(n) => format!("take more samples: `--runs {n}`"),
         Hint::MoreForPrecision => "allow more samples (`-M`), or quiet the machine (`tare doctor`)".to_owned(),
-        Hint::LeaveRunning => "let them run on with `--leave-running`".to_owned(),
+        Hint::LeaveRunning => "keep them running with `--leave-running`".to_owned(),
         Hint::LearnProfile => format!("make one with: `tare profile{db}`"),
         Hint::ListProfiles => format!("list them with: `tare profile list{db}`"),
         Hint::CheckProfile(name) => {
             let name = shell_words::quote(name);
-            format!("`tare profile check {name}{db}` reports daemons of recent runs that it lacks")
+            format!("`tare profile check {name}{db}` lists daemons of recent runs that are not in it")
         }
         Hint::SetFactor(name) => format!("tare tune --only {name}"),
         Hint::SetFactors => "set what can be set with `tare tune`; undo it with `tare restore`".to_owned(),

@@ -1,4 +1,4 @@
-//! Which store, and what in it.
+//! Arguments that select a store and an entry in it.
 
 use crate::exit::Failure;
 use clap::Args;
@@ -10,7 +10,7 @@ use tarebench::store::{SqliteStore, Store, Stored};
 /// Where runs are stored.
 #[derive(Args)]
 pub struct StoreArgs {
-    /// Store of runs, or `none` to keep nothing [default: $XDG_DATA_HOME/tarebench/tare.db]
+    /// Store of runs, or `none` to store nothing [default: $XDG_DATA_HOME/tarebench/tare.db]
     #[arg(long, value_name = "FILE", env = "TARE_DB", global = true, help_heading = "Store",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     db: Option<PathBuf>,
@@ -19,7 +19,7 @@ pub struct StoreArgs {
 impl StoreArgs {
     /// The file that the user named, if any.
     pub fn named(&self) -> Option<&Path> {
-        // An empty TARE_DB is as none at all, as with other variables.
+        // An empty TARE_DB counts as unset, as other variables do.
         self.db.as_deref().filter(|p| !p.as_os_str().is_empty())
     }
 
@@ -30,13 +30,13 @@ impl StoreArgs {
     /// Where the file is.
     pub fn path(&self) -> Result<PathBuf, Failure> {
         if self.is_none() {
-            let what = "there is no store to look into, as `none` was asked for (--db or TARE_DB)";
-            return Err(Failure::usage(what).hint("name its file, or leave --db out and unset TARE_DB"));
+            let what = "there is no store: --db or TARE_DB is `none`";
+            return Err(Failure::usage(what).hint("give a file with --db FILE, or omit --db and unset TARE_DB"));
         }
         Ok(store_path(self.named())?)
     }
 
-    /// To write to.
+    /// The store to write to, or none.
     pub fn place(&self) -> Result<Place, Failure> {
         if self.is_none() {
             return Ok(Place::Nowhere);
@@ -44,12 +44,12 @@ impl StoreArgs {
         Ok(Place::Store(Box::new(self.writable()?)))
     }
 
-    /// To write to, and it must be there.
+    /// The store to write to; an error with `--db none`.
     pub fn writable(&self) -> Result<SqliteStore, Failure> {
         Ok(SqliteStore::open(&self.path()?)?)
     }
 
-    /// To read from only.
+    /// The store, opened for reading only.
     pub fn readable(&self) -> Result<SqliteStore, Failure> {
         Ok(SqliteStore::open_read_only(&self.path()?)?)
     }
@@ -58,14 +58,14 @@ impl StoreArgs {
 /// Which run or other document is meant.
 #[derive(Args)]
 pub struct StoredId {
-    /// Number of a run, `last`, or four or more first digits of its uuid; number of a profile (`p1`), noise (`n1`), a study
-    /// (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
+    /// Number of a run, `last`, or at least the first four digits of its uuid; number of a profile (`p1`), noise
+    /// (`n1`), a study (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
     #[arg(value_name = "RUN", default_value = "last")]
     what: String,
 }
 
 impl StoredId {
-    /// What is named so.
+    /// The entry of this name or number.
     pub fn of(what: String) -> StoredId {
         StoredId { what }
     }

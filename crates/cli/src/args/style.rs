@@ -1,4 +1,4 @@
-//! How results are shown: the options, and what the terminal makes of them.
+//! How results are shown: the options, and their defaults, which depend on the terminal.
 
 use crate::args::exports::Exports;
 use crate::args::hints::hints;
@@ -39,7 +39,7 @@ pub struct StyleArgs {
     account: bool,
 }
 
-/// How a table is shown that has neither units nor an order to choose.
+/// Style options of a table without a choice of units or order.
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub struct PlainStyleArgs {
@@ -118,7 +118,7 @@ enum StyleChoice {
     Nocolor,
     /// As auto, with colour
     Color,
-    /// Nothing
+    /// Print no result, only errors and exports
     None,
 }
 
@@ -140,13 +140,13 @@ enum SortArg {
     MeanTime,
 }
 
-/// The decisions that [`StyleArgs`], the environment and the terminal lead to.
+/// The style that follows from [`StyleArgs`], the environment and the terminal.
 pub struct Show {
     /// For the renderers.
     pub style: Style,
     /// Draw progress.
     pub progress: bool,
-    /// Style of what is drawn on standard error.
+    /// Style of the output on standard error.
     pub progress_style: Style,
     quiet: bool,
     compare_by: Option<MeasureArg>,
@@ -154,7 +154,7 @@ pub struct Show {
     db_option: String,
 }
 
-/// Width of the terminal; 100 where there is none.
+/// Width of the terminal; 100 without one.
 fn width(of_stdout: bool) -> usize {
     let from_env = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
@@ -172,7 +172,7 @@ impl StyleArgs {
         let colourless = variable("NO_COLOR").is_some() || dumb;
         let forced = variable("CLICOLOR_FORCE").is_some_and(|v| v != "0");
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
-        // The C locale of containers and of scripts is no reason for ASCII; one that names another character set is.
+        // Containers and scripts often have the C locale: only a locale that names another character set means ASCII.
         let utf8 = locale.is_none_or(|l| {
             let l = l.to_string_lossy().to_ascii_lowercase();
             !l.contains('.') || l.contains("utf-8") || l.contains("utf8")
@@ -220,25 +220,25 @@ impl StyleArgs {
     }
 }
 
-/// ` --db FILE` for a command that is suggested, if the user named a store.
+/// ` --db FILE` for a suggested command, if the user named a store.
 pub fn db_option(db: Option<&Path>) -> String {
     db.map(|d| format!(" --db {}", shell_words::quote(&d.to_string_lossy()))).unwrap_or_default()
 }
 
 impl Show {
-    /// Commands that are suggested name this store.
+    /// Suggested commands name this store.
     pub fn with_store(mut self, db: Option<&Path>) -> Show {
         self.db_option = db_option(db);
         self.style.hints = hints(&self.db_option);
         self
     }
 
-    /// ` --db FILE` for a command that is suggested, or nothing.
+    /// ` --db FILE` for a suggested command, or nothing.
     pub fn db_option(&self) -> &str {
         &self.db_option
     }
 
-    /// Whether nothing but errors is to be printed.
+    /// Whether only errors are printed.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -248,8 +248,8 @@ impl Show {
         format!("tare resume {id}{}", self.db_option)
     }
 
-    /// Compares the programs by the measure asked for. If two programs cannot be compared by it, says so on standard error,
-    /// and the automatic measure stays.
+    /// Compares the programs by the requested measure. If two programs cannot be compared by it, reports that on
+    /// standard error and keeps the automatic measure.
     pub fn compare(&self, report: &mut RunReport) {
         let Some(by) = self.compare_by else { return };
         let Err(series) = report.compare_by(by.measure()) else { return };
@@ -276,7 +276,7 @@ impl Show {
         Ok(())
     }
 
-    /// The same for benchmarks, which began when the text says.
+    /// The same for benchmarks; the text is their start time.
     pub fn bench(&self, shown: &bench::Shown<'_>, created: &str, exports: &Exports) -> Result<(), Failure> {
         exports.check_bench()?;
         if exports.json {

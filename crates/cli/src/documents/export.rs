@@ -18,9 +18,9 @@ pub struct ExportArgs {
     store: StoreArgs,
 }
 
-/// Store what `tare export` wrote, e.g. on another machine, or results of benchmarks
+/// Import a file of `tare export`, e.g. from another machine, or of a benchmark program
 ///
-/// The file itself tells what it is. Files of benchmarks are those that programs written with the library leave.
+/// The format is detected from the file. Programs that use the benchmark library write files of benchmarks.
 #[derive(Args)]
 pub struct ImportArgs {
     /// File to read; `-` is standard input

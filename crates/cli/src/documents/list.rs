@@ -1,4 +1,4 @@
-//! `tare list`: what is stored.
+//! `tare list`: lists the stored results.
 
 use crate::args::store::StoreArgs;
 use crate::args::style::PlainStyleArgs;
@@ -16,7 +16,7 @@ use tarebench::render::documents::list::{DocumentRow, table};
 use tarebench::render::kit::json;
 use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, SqliteStore, Store, StoreError};
 
-/// List the stored runs, profiles, measurements of noise, studies and benchmarks
+/// List stored results: runs, profiles, noise measurements, studies and benchmarks
 #[derive(Args)]
 pub struct ListArgs {
     /// Show only entries with this tag
@@ -79,7 +79,7 @@ struct DocumentEntry<'a> {
     host: &'a str,
     machine: Option<&'a str>,
     fingerprint: Option<&'a str>,
-    /// For readers that walk these of every entry.
+    /// For readers that expect these fields in every entry.
     programs: [&'static str; 0],
     tags: &'a BTreeMap<String, String>,
 }
@@ -87,7 +87,7 @@ struct DocumentEntry<'a> {
 impl DocumentEntry<'_> {
     fn of(summary: &DocumentSummary) -> DocumentEntry<'_> {
         let DocumentSummary { head, parts } = summary;
-        // All of it is named, so that a new field cannot be forgotten.
+        // Names all fields, so that a new field cannot be forgotten.
         let Head { kind, number: _, uuid, title, created, status, tool, machine, conditions: _, tags } = head;
         DocumentEntry {
             id: head.id(),
@@ -107,7 +107,7 @@ impl DocumentEntry<'_> {
     }
 }
 
-/// What is stored of any kind.
+/// Stored results of any kind.
 enum Listed {
     Run(RunSummary),
     Document(DocumentSummary),
@@ -153,7 +153,7 @@ impl Listed {
     }
 }
 
-/// The newest of all kinds; what began at one time is in the order of the store.
+/// The newest of all kinds; those with the same start time are in the order of the store.
 fn find(args: &ListArgs, store: &SqliteStore) -> Result<Vec<Listed>, StoreError> {
     let tags: BTreeMap<String, String> = args.tag.iter().cloned().collect();
     let kind = args.kind.map(KindArg::kind);
@@ -174,7 +174,7 @@ fn find(args: &ListArgs, store: &SqliteStore) -> Result<Vec<Listed>, StoreError>
 pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let all = match SqliteStore::open_read_only(&args.store.path()?) {
         Ok(store) => find(args, &store)?,
-        // Nothing was ever stored: an empty list, not an error.
+        // No store yet: an empty list, not an error.
         Err(StoreError::Missing { .. }) => Vec::new(),
         Err(e) => return Err(e.into()),
     };
@@ -185,7 +185,7 @@ pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
     }
     if all.is_empty() {
         let what = if args.kind.is_some() || !args.tag.is_empty() { "such " } else { "" };
-        eprintln!("No {what}results are stored yet; `tare run -- PROG` makes one.");
+        eprintln!("No {what}results are stored yet; create one with `tare run -- PROG`.");
         return Ok(Exit::Done);
     }
     let rows: Vec<DocumentRow> = all.into_iter().map(Listed::row).collect();

@@ -110,7 +110,7 @@ fn find(args: &ReportArgs, store: &SqliteStore) -> Result<Report, Failure> {
 fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Failure> {
     let (run, samples, profile) = session::load(store, id)?;
     if run.plan.programs.is_empty() {
-        let text = format!("run {id} is a recording, which has no programs");
+        let text = format!("run {id} is a recording of the machine, without programs");
         return Err(Failure::usage(text).hint("`tare report --profile` shows what was learned from it"));
     }
     let report = build(&run, &samples, profile.as_ref());
@@ -148,7 +148,7 @@ fn of_profile(profile: &Profile, store: &StoreArgs) -> Result<Report, Failure> {
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = match profile.machine == host.machine {
         true => profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus),
-        // Read elsewhere, it is looked at, not used.
+        // Doubts are about measuring with the profile; on another machine it is only read.
         false => Vec::new(),
     };
     let stem: String = profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();

@@ -1,4 +1,4 @@
-//! `tare resume`: resume what was interrupted or killed.
+//! `tare resume`: resumes an interrupted or killed run, profile or study.
 
 use crate::args::exports::Exports;
 use crate::args::store::{StoreArgs, StoredId};
@@ -50,7 +50,7 @@ fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Resul
         Kind::Profile => {
             if args.exports.json_only(id.kind)? {
                 let hint = format!("`tare show {id} --json` prints it when it is finished");
-                return Err(Failure::usage("--json is not for resuming a profile").hint(hint));
+                return Err(Failure::usage("--json cannot be used to resume a profile").hint(hint));
             }
             let head = store.document(id)?.head;
             if head.status == Status::Finished {

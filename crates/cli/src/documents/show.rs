@@ -20,7 +20,7 @@ use tarebench::store::{SqliteStore, Stored};
 pub struct ShowArgs {
     #[command(flatten)]
     what: StoredId,
-    /// Discard at so many standard deviations, instead of the run's; nothing stored is changed
+    /// Discard at S standard deviations instead of the run's value; the stored run does not change
     #[arg(long, value_name = "S")]
     sigma: Option<f64>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 
 fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<Exit, Failure> {
     if args.sigma.is_some() {
-        return Err(Failure::usage(format!("--sigma is for runs; {id} is a {}", id.kind.noun())));
+        return Err(Failure::usage(format!("--sigma applies to runs only; {id} is a {}", id.kind.noun())));
     }
     match id.kind {
         Kind::Bench | Kind::Run => {}

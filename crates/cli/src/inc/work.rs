@@ -4,12 +4,12 @@ use crate::exit::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use tarebench::inc::workload::{Walk, increments, matrix_product, ping_pong, sort};
 
-/// Run a reference workload: SORT, MATC or MATR (EMP 5.2, SEDONA figure 1), or those of `tare run --self-check`
+/// Run a reference workload: SORT, MATC or MATR (EMP 5.2, SEDONA figure 1), or INC or PIPE (`tare run --self-check`)
 #[derive(Args)]
 pub struct WorkArgs {
-    /// Which one
+    /// Workload to run
     kind: Kind,
-    /// Integers to sort, rows and columns of the matrices, millions of increments, or times to and fro
+    /// Integers to sort, rows and columns of the matrices, millions of increments, or passes between the threads
     #[arg(value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     size: u32,
 }
@@ -22,9 +22,9 @@ enum Kind {
     Matc,
     /// The same, walked by rows
     Matr,
-    /// So many million increments (INC without calibration)
+    /// SIZE million increments (INC without calibration)
     Inc,
-    /// A byte passed so many times to and fro between two threads
+    /// A byte passed back and forth SIZE times between two threads
     Pipe,
 }
 

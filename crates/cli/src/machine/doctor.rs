@@ -14,10 +14,8 @@ use tarebench::sys::procfs::parse_cpu_list;
 ///
 /// ✓ as recommended, ✗ not as recommended, ! could be better for some measurements, ? unknown.
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 no problem; 1 a factor is not as recommended (with --strict also if one could be \
-better or is unknown); 2 usage error; 4 system error."
-)]
+#[command(after_help = "Exit codes: 0 success; 1 a factor is not as recommended (with --strict also if one could be \
+better or is unknown); 2 usage error; 4 system error.")]
 pub struct DoctorArgs {
     /// Check only these factors
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

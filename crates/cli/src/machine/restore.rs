@@ -11,18 +11,16 @@ use tarebench::sys::signals::Signals;
 
 /// Restore the settings that `tare tune` or `tare run --tune` changed
 ///
-/// Works after a kill or a power cut, too. A value changed by someone else since then is kept and reported: --force restores it
-/// anyway, --forget leaves it.
+/// Also works after a kill or a power cut. A value that another process has changed since then is kept and reported:
+/// --force restores it anyway, --forget drops it.
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 everything is restored, or there was nothing to restore; 1 a value was kept, refused \
-or is unknown; 2 usage error; 4 the journal cannot be read or removed."
-)]
+#[command(after_help = "Exit codes: 0 success, also if there was nothing to restore; 1 a value was kept, refused \
+or is unknown; 2 usage error; 4 the journal cannot be read or removed.")]
 pub struct RestoreArgs {
     /// Also restore values that others have changed since
     #[arg(long)]
     force: bool,
-    /// Leave values that others have changed since, and drop them from the journal
+    /// Drop values that others have changed since from the journal, without restoring them
     #[arg(long, conflicts_with = "force")]
     forget: bool,
     /// Show what would be restored; change nothing
@@ -37,7 +35,7 @@ pub struct RestoreArgs {
 
 pub fn restore(args: &RestoreArgs) -> Result<Exit, Failure> {
     let state = args.machine.state()?;
-    // Ctrl-C waits until everything is back.
+    // Ctrl-C waits until everything is restored.
     let _signals = Signals::install().map_err(Failure::system)?;
     let how = How { force: args.force, forget: args.forget, dry_run: args.dry_run };
     let restored = restore::restore(&args.machine.access(), &state, how)?;
@@ -60,7 +58,7 @@ fn table(restored: &Restored) -> String {
     text += &format!("{}\n", restored.summary());
     let kept = restored.items.iter().any(|i| matches!(i.outcome, Outcome::Changed { .. }));
     if restored.pending && kept {
-        text += "restore the kept values with `tare restore --force`, or leave them with `tare restore --forget`\n";
+        text += "restore the kept values with `tare restore --force`, or drop them with `tare restore --forget`\n";
     }
     text
 }
@@ -71,7 +69,7 @@ fn row(i: &Item) -> [String; 3] {
         Outcome::Planned => format!("would be restored to {old}"),
         Outcome::PutBack => format!("restored to {old}"),
         Outcome::AsBefore => format!("{old}, unchanged"),
-        Outcome::Changed { value } => format!("kept at {value}: changed by someone else since; was {old}"),
+        Outcome::Changed { value } => format!("kept at {value}, changed by another process since; was {old}"),
         Outcome::Refused { why } => format!("cannot be restored to {old}: {why}"),
         Outcome::Gone => format!("no longer exists; was {old}"),
         Outcome::Rebooted => "reset by the reboot".to_owned(),

@@ -1,4 +1,4 @@
-//! `tare tune`: quiet the machine, so that `tare restore` can put it back exactly.
+//! `tare tune`: quiet the machine, so that `tare restore` can restore it exactly.
 
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -25,7 +25,7 @@ use tarebench::sys::signals::Signals;
 /// or a power cut. `tare doctor --explain` describes the factors.
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 all are set; 1 some were refused, the others are set; 2 usage error; 4 nothing could be \
+    after_help = "Exit codes: 0 success; 1 some were refused, the others are set; 2 usage error; 4 nothing could be \
 set, or the journal failed; 130 interrupted and restored."
 )]
 pub struct TuneArgs {
@@ -62,7 +62,7 @@ pub struct WhatToTune {
 /// Longest limit of freezing: 30 days.
 const MOST_SECONDS: u64 = 30 * 86_400;
 
-/// Which machine, and where its journal is.
+/// The machine, and the folder of its journal.
 #[derive(Args)]
 pub struct MachineArgs {
     /// Folder of the journal [default: /var/lib/tarebench, or $XDG_STATE_HOME/tarebench without root]
@@ -77,7 +77,7 @@ pub struct MachineArgs {
     /// D-Bus address of the bus that systemd is on
     #[arg(long, value_name = "ADDRESS", env = "TARE_SYSTEMD_BUS", hide = true)]
     bus: Option<String>,
-    /// For tests: die after so many steps
+    /// For tests: die after N steps
     #[arg(long, value_name = "N", env = "TARE_TEST_STOP_AFTER", hide = true)]
     stop_after: Option<u64>,
 }
@@ -162,7 +162,7 @@ pub fn tune(args: &TuneArgs) -> Result<Exit, Failure> {
     Ok(exit(&report, &args.what))
 }
 
-/// Partial if something was refused, or is not here though it was asked for by name.
+/// Partial if a setting was refused, or was requested by name and does not exist here.
 fn exit(report: &Report, what: &WhatToTune) -> Exit {
     let missing = !what.only.is_empty()
         && (report.items.is_empty() || report.items.iter().any(|i| matches!(i.stand, Stand::NotHere { .. })));
@@ -262,7 +262,7 @@ pub struct TuneAround {
 }
 
 impl TuneAround {
-    /// Tunes, if that was asked for, and says so.
+    /// Tunes, if requested, and reports it.
     pub fn begin(&self, signals: &Signals) -> Result<Option<Tuned>, Failure> {
         if !self.tune {
             return Ok(None);
@@ -295,7 +295,7 @@ impl TuneAround {
         }
     }
 
-    /// Puts back what was tuned. A machine that is not as before is a failure, but not before the results are shown.
+    /// Restores what was tuned. A machine that is not as before is a failure, reported after the results.
     pub fn end(tuned: Option<Tuned>) -> Result<(), Failure> {
         let Some(tuned) = tuned else { return Ok(()) };
         if !tuned.report().changed() {

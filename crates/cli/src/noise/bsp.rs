@@ -1,4 +1,4 @@
-//! `tare noise bsp`: a bulk-synchronous job, measured by an MPI program, beside what the noise of its ranks predicts.
+//! `tare noise bsp`: a bulk-synchronous MPI job, measured, and predicted from the noise of its ranks.
 
 use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
@@ -77,8 +77,8 @@ pub fn bsp(args: &BspArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Runs the MPI program. Its result comes by standard output: of rank 0, which may be on another node than this process, with
-/// no folder in common.
+/// Runs the MPI program. Rank 0 prints the result on its standard output, since it may run on another node, without a
+/// folder in common with this process.
 fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
     if !GRAINS.contains(&args.grain) {
         return Err(Failure::usage("--grain must be between 1us and 1s"));
@@ -98,7 +98,7 @@ fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
     command.args(["-p", &args.phases.to_string(), "-c", &args.calibrations.to_string()]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|e| {
         let failure = Failure::system(format!("cannot start the launcher {first}: {e}"));
-        failure.hint("install an MPI (Debian: apt-get install openmpi-bin), or name the launcher with --launch")
+        failure.hint("install an MPI (Debian: apt-get install openmpi-bin), or give another launcher with --launch")
     })?;
     let mut result = Vec::new();
     let piped = child.stdout.take().map_or(Ok(0), |mut out| std::io::copy(&mut out, &mut result));
@@ -114,7 +114,7 @@ fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
         written.map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
     }
     read(result.as_slice()).map_err(|e| {
-        let message = format!("{} printed something other than its result: {e}", program.display());
+        let message = format!("{} printed something that is not a result: {e}", program.display());
         Failure { exit: Exit::ProgramFailed, message, hint: None }
     })
 }
@@ -139,7 +139,7 @@ fn program(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     places.into_iter().find(|p| p.is_file()).ok_or_else(|| {
         let failure =
             Failure::system(format!("the MPI program {PROGRAM} is not in {}, the folder of tare", folder.display()));
-        failure.hint("build it with `make mpi`, or name it with --program PATH")
+        failure.hint("build it with `make mpi`, or give its path with --program PATH")
     })
 }
 

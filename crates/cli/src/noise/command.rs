@@ -1,4 +1,4 @@
-//! `tare noise`: how long a fixed piece of work takes again and again, what delays it, and what that costs jobs on many nodes.
+//! `tare noise`: measures repeated phases of fixed work, what delays them, and what that costs jobs on many nodes.
 
 use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
@@ -67,7 +67,7 @@ struct MeasureArgs {
     /// CPUs to measure at the same time, e.g. 1 or 0-3,8, or `all` [default: the last one allowed]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// Scheduling policy: `other` (the default) or `fifo:PRIORITY` (real-time, 1 to 98; nothing else runs on the CPU)
+    /// Scheduling policy: `other` (the default) or `fifo:PRIORITY` (real-time, 1 to 98)
     #[arg(long, value_name = "HOW", default_value = "other")]
     sched: String,
     /// Statistic used for calibration
@@ -220,7 +220,7 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     if let Stopped::Interrupted(_) = stopped {
-        let kept = if head.number > 0 { "the phases so far are stored" } else { "nothing is kept" };
+        let kept = if head.number > 0 { "the phases so far are stored" } else { "nothing was stored" };
         eprintln!("tare: interrupted; {kept}");
         return Ok(Exit::Interrupted);
     }

@@ -1,4 +1,4 @@
-//! `tare noise export` and `import`: noise in the forms of other tools.
+//! `tare noise export` and `import`: noise in the formats of other tools.
 
 use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
@@ -82,7 +82,7 @@ pub struct ImportArgs {
     /// Name of the measured machine
     #[arg(long, value_name = "NAME", default_value = "unknown machine")]
     machine: String,
-    /// Label it, for `tare list --tag`
+    /// Label the measurement, for `tare list --tag`
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::args::values::pair)]
     tag: Vec<(String, String)>,
     /// Print JSON
@@ -138,7 +138,7 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?;
     let how = how(args)?;
     let name = name(&args.file);
-    // What is stored has the file's name, a failure its place.
+    // The stored title is the file's name; a failure names its path.
     let place = if args.file.as_os_str() == "-" { name.clone() } else { args.file.display().to_string() };
     let text = read(&args.file).map_err(|e| Failure::usage(format!("read {place}: {e}")))?;
     let mut store = args.store.writable()?;
@@ -191,7 +191,7 @@ fn name(file: &Path) -> String {
     file.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
 }
 
-/// A file, or standard input; bytes that are no text make their line a bad one.
+/// A file, or standard input; bytes that are not UTF-8 make their line invalid.
 fn read(file: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     if file.as_os_str() == "-" {

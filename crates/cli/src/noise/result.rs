@@ -1,4 +1,4 @@
-//! What a measurement of noise comes to, as every subcommand shows it.
+//! The result of a measurement of noise, as every subcommand shows it.
 
 use crate::exit::Failure;
 use crate::output::print;
@@ -14,13 +14,16 @@ pub fn failure(e: NoiseError) -> Failure {
     match e {
         NoiseError::Cpu { .. } | NoiseError::File(_) => Failure::usage(e.to_string()),
         NoiseError::Priority(_) if tarebench::sys::process::effective_uid() == 0 => Failure::system(e).hint(
-            "a container may forbid them; with RT_GROUP_SCHED in the kernel and cgroup v2, only the root cgroup has time for them",
+            "a container may forbid real-time priorities; with RT_GROUP_SCHED and cgroup v2, only the root cgroup has \
+             real-time bandwidth",
         ),
         NoiseError::Priority(_) => {
             Failure::system(e).hint("run as root, or raise `ulimit -r`; without --sched the default scheduler is used")
         }
-        NoiseError::Budget { .. } => Failure::system(e)
-            .hint("run tare in the root cgroup, or write a time to this file, and to those of the cgroups above it first"),
+        NoiseError::Budget { .. } => Failure::system(e).hint(
+            "run tare in the root cgroup, or write a bandwidth in µs to this file, and first to those of the parent \
+             cgroups",
+        ),
         NoiseError::Document(e) => e.into(),
         other => Failure::system(other),
     }
@@ -36,7 +39,7 @@ pub fn print_noise(head: &Head, noise: &Noise, grains: &[Grain], as_json: bool, 
     Ok(())
 }
 
-/// One that is there is written anew.
+/// An existing file is overwritten.
 pub fn write(file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
     eprintln!("wrote {}", file.display());

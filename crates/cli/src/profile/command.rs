@@ -1,4 +1,4 @@
-//! `tare profile`: learn the machine's daemons and their cutoffs, and keep what was learned.
+//! `tare profile`: learn the machine's daemons and their cutoffs, and manage the profiles.
 
 use crate::args::store::StoreArgs;
 use crate::exit::{Exit, Failure};
@@ -6,10 +6,10 @@ use crate::profile::{kept, learn};
 use clap::{Args, Subcommand};
 use tarebench::profile::ProfilingError;
 
-/// Learn the machine's infrequent, long-running daemons, so that `tare run` can discard what they spoil
+/// Learn the machine's infrequent, long-running daemons, so that `tare run` can discard the samples that they disturb
 ///
 /// Without a subcommand, a new profile is learned: by running INC many times (--preset, --short, --long), or by
-/// watching the machine at its usual work (--watch). EMPv5; SEDONA step B.
+/// recording the machine during normal use (--watch). EMPv5; SEDONA step B.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = AFTER)]
 pub struct ProfileArgs {
@@ -28,14 +28,14 @@ const AFTER: &str = "Examples:
   tare profile resume
   tare profile show --full
 
-Exit codes: 0 done; 1 `check` found daemons that the profile lacks; 2 wrong usage; 4 the store or the system failed; \
-130 interrupted.";
+Exit codes: 0 success; 1 `check` found daemons that are not in the profile; 2 usage error; 4 the store or the system \
+failed; 130 interrupted.";
 
 #[derive(Subcommand)]
 enum What {
     /// Resume a profile that was interrupted, killed, or stopped by a reboot
     Resume(learn::ResumeArgs),
-    /// Make a profile from the samples so far, or again from a recording
+    /// Make a profile from the samples so far, or from a recording with other task lengths
     Learn(learn::SoFarArgs),
     /// List the profiles
     List(kept::ListArgs),
@@ -43,13 +43,13 @@ enum What {
     Show(kept::ShowArgs),
     /// Write a profile, with its samples, as JSON that `tare profile import` reads
     Export(kept::ExportArgs),
-    /// Store a profile that `tare profile export` wrote
+    /// Import a file of `tare profile export`
     Import(kept::ImportArgs),
     /// Merge the samples of several profiles into one
     Merge(kept::MergeArgs),
-    /// Report daemons in recent runs that a profile lacks
+    /// List daemons of recent runs that are not in the profile
     Check(kept::CheckArgs),
-    /// Remove profiles; the runs that they were learned from stay
+    /// Remove profiles; keep the runs that they were learned from
     Rm(kept::RmArgs),
 }
 
@@ -74,9 +74,9 @@ impl From<ProfilingError> for Failure {
         match e {
             ProfilingError::Session(e) => e.into(),
             ProfilingError::Document(e) => e.into(),
-            ProfilingError::NoStore => Failure::usage(e.to_string()).hint("name a file with --db, or leave --db out"),
+            ProfilingError::NoStore => Failure::usage(e.to_string()).hint("give a file with --db, or omit --db"),
             ProfilingError::Nothing(_) => {
-                Failure::usage(e.to_string()).hint("`tare profile` begins one; `tare profile list` shows what there is")
+                Failure::usage(e.to_string()).hint("start one with `tare profile`; `tare profile list` lists them")
             }
             ProfilingError::TooFew(..) => {
                 Failure::usage(e.to_string()).hint("if it was interrupted, resume with: `tare profile resume`")

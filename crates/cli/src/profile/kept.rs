@@ -34,14 +34,14 @@ pub struct ShowArgs {
     /// Print JSON, with its samples and all tables
     #[arg(long)]
     json: bool,
-    /// Also report daemons in recent runs that it lacks
+    /// Also list daemons of recent runs that are not in it
     #[arg(long, conflicts_with = "json")]
     check: bool,
     #[command(flatten)]
     style: TableStyleArgs,
 }
 
-/// Which profile is meant.
+/// A profile.
 #[derive(Args)]
 pub struct Which {
     /// NAME, NAME@VERSION, or its number, as p1 [default: the newest of this machine]
@@ -64,7 +64,7 @@ impl Which {
                 Some(label) => format!("there is no profile {label}"),
                 None => "there is no profile of this machine".to_owned(),
             };
-            Failure::usage(what).hint("`tare profile list` shows what there is, `tare profile` learns one")
+            Failure::usage(what).hint("`tare profile list` lists the profiles; `tare profile` learns one")
         })
     }
 }
@@ -105,7 +105,7 @@ pub struct MergeArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     which: Which,
-    /// Look at the newest N runs
+    /// Check the newest N runs
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     runs: u32,
     #[command(flatten)]
@@ -144,7 +144,7 @@ pub fn list(args: &ListArgs, store: &StoreArgs) -> Result<Exit, Failure> {
         eprintln!("Not finished: {name} (resume with: `tare profile resume {name}{}`)", show.db_option());
     }
     if profiles.is_empty() {
-        eprintln!("No profiles are stored yet; `tare profile` learns one.");
+        eprintln!("No profiles are stored yet; learn one with `tare profile`.");
         return Ok(Exit::Done);
     }
     print(&render::list(&profiles, &show.style));
@@ -193,7 +193,7 @@ pub fn check(args: &CheckArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     checked(&profile, &store, args.runs, &show.style)
 }
 
-/// Looks at the newest runs of the profile's machine, runs of profiles left out.
+/// Checks the newest runs of the profile's machine, except runs of profiles.
 fn checked(
     profile: &Profile,
     store: &SqliteStore,
@@ -216,14 +216,14 @@ fn checked(
     }
     let found: Vec<Lacking> = lacking(profile, &samples);
     if found.is_empty() {
-        print(&format!("The profile {label} knows every daemon of the last {seen} runs.\n"));
+        print(&format!("All daemons of the last {seen} runs are in the profile {label}.\n"));
         return Ok(Exit::Done);
     }
     print(&render::lacking(profile, &found, style));
     match found.iter().filter(|l| l.matters()).count() {
         0 => Ok(Exit::Done),
         n => {
-            let daemons = if n == 1 { "daemon that matters is" } else { "daemons that matter are" };
+            let daemons = if n == 1 { "daemon that disturbs samples is" } else { "daemons that disturb samples are" };
             eprintln!("tare: {n} {daemons} not in the profile {label}; make a new one: tare profile");
             Ok(Exit::NOT_AS_WANTED)
         }

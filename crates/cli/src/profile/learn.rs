@@ -1,4 +1,4 @@
-//! Learning: by running INC, by watching, and going on with either.
+//! Learning: by running INC or by recording the machine, and resuming either.
 
 use crate::args::store::StoreArgs;
 use crate::args::style::{Show, TableStyleArgs};
@@ -35,13 +35,13 @@ pub struct LearnArgs {
     /// Long part, e.g. 60sx30; with --watch the task length alone
     #[arg(long, value_name = "LENxN", requires = "short")]
     long: Option<String>,
-    /// Watch the machine at its usual work instead of running INC
+    /// Record the machine during normal use instead of running INC
     #[arg(long, requires = "total")]
     watch: bool,
-    /// How long to watch, e.g. 24h
+    /// Length of the recording, e.g. 24h
     #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "watch", id = "total")]
     total: Option<Nanos>,
-    /// Time between two snapshots [default: 1s, or what costs 0.05% of a CPU]
+    /// Time between two snapshots [default: 1s, or longer if snapshots would use more than 0.05% of a CPU]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "watch")]
     interval: Option<Nanos>,
     /// Name of the profile [default: the machine's]
@@ -67,7 +67,7 @@ enum Preset {
     Overnight,
     /// 2 s × 900 and 60 s × 30: an hour
     Hour,
-    /// 0.25 s × 480 and 4 s × 30: four minutes; finds what comes every few seconds
+    /// 0.25 s × 480 and 4 s × 30: four minutes; finds daemons that run every few seconds
     Minutes,
 }
 
@@ -95,7 +95,7 @@ pub struct ResumeArgs {
     style: TableStyleArgs,
 }
 
-/// Makes a profile of what there is.
+/// Makes a profile from the samples so far.
 #[derive(Args)]
 pub struct SoFarArgs {
     /// Name of the profile [default: the machine's]
@@ -116,12 +116,12 @@ fn shape(text: &str) -> Result<Shape, Failure> {
     let bad = |why: String| Failure::usage(format!("{text}: expected a task length and samples such as 2sx900; {why}"));
     let (length, samples) = text.rsplit_once(['x', '×', '*']).ok_or_else(|| bad("there is no `x`".to_owned()))?;
     let length = duration(length).map_err(bad)?;
-    let samples: u32 = samples.trim().parse().map_err(|_| bad("the number of samples is none".to_owned()))?;
+    let samples: u32 = samples.trim().parse().map_err(|_| bad("the number of samples is missing".to_owned()))?;
     if !(0.001..=16_384.0).contains(&length.secs()) {
         return Err(bad("task lengths are 1 ms to 16,384 s".to_owned()));
     }
     if samples < profiling::fewest() || samples > 10_000_000 {
-        return Err(bad(format!("at least {} samples are needed to tell a cluster", profiling::fewest())));
+        return Err(bad(format!("at least {} samples are needed to find a cluster", profiling::fewest())));
     }
     Ok(Shape { length, samples })
 }
@@ -147,7 +147,7 @@ pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
         }
     };
     if long.is_some_and(|l| l.length <= short.length) {
-        return Err(Failure::usage("the long part's task length is not above the short one's"));
+        return Err(Failure::usage("the long part's task length must be greater than the short part's"));
     }
     let cpus = args.cpus.as_deref().map(cpu_list).transpose()?.unwrap_or_default();
     let mut place = store.place()?;
@@ -200,7 +200,7 @@ fn passive_plan(args: &LearnArgs, name: String) -> Result<PassivePlan, Failure> 
     if samples(short) < profiling::fewest() {
         let need = long_time(Nanos(short.0.saturating_mul(i64::from(profiling::fewest()))), true);
         let text = format!("--for {}: too short for {} samples", long_time(total, true), profiling::fewest());
-        return Err(Failure::usage(text).hint(format!("watch for {need} or longer, or give a shorter --short")));
+        return Err(Failure::usage(text).hint(format!("use --for {need} or more, or a shorter --short")));
     }
     let long = long.filter(|l| samples(*l) >= profiling::fewest());
     Ok(PassivePlan { name, total, interval: args.interval, lengths: (short, long) })
@@ -216,17 +216,18 @@ fn watch(args: &LearnArgs, plan: PassivePlan, store: &StoreArgs, show: &Show) ->
     measure(args, &ProfilePlan::Passive(plan), place, show)
 }
 
-/// A second attempt would hide an unfinished first one.
+/// Refuses a second attempt, which would hide an unfinished first one.
 fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failure> {
     let Place::Store(store) = place else { return Ok(()) };
     if !profiling::unfinished(store)?.iter().any(|n| n == name) {
         return Ok(());
     }
     let hint = format!(
-        "resume with: `tare profile resume {name}{0}`; `tare profile learn {name}{0}` uses the samples so far; --name makes another",
+        "resume with: `tare profile resume {name}{0}`; `tare profile learn {name}{0}` uses the samples so far; \
+         --name starts another",
         show.db_option()
     );
-    Err(Failure::usage(format!("a profile {name} was begun and is not finished")).hint(hint))
+    Err(Failure::usage(format!("the profile {name} is unfinished")).hint(hint))
 }
 
 /// Says how long it takes and what it can find.
@@ -257,7 +258,7 @@ pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
         (Some(name), _) => name.clone(),
         (None, Place::Store(s)) => {
             let open = profiling::unfinished(s)?;
-            let none = || Failure::usage("there is no unfinished profile").hint("`tare profile` begins one");
+            let none = || Failure::usage("there is no unfinished profile").hint("start one with `tare profile`");
             open.into_iter().next().ok_or_else(none)?
         }
         (None, _) => default_name(),

@@ -1,4 +1,4 @@
-//! What the subcommands of `tare profile` share.
+//! Shared by the subcommands of `tare profile`.
 
 use crate::args::store::StoreArgs;
 use crate::args::style::Show;
@@ -14,17 +14,17 @@ use tarebench::render::profile::terminal::terminal;
 use tarebench::store::SqliteStore;
 use tarebench::sys::clock;
 
-/// The name that profiles of this machine have unless another is given: the host's.
+/// The default name of this machine's profiles: the host's.
 pub fn default_name() -> String {
     let name = tarebench::host::host::describe(std::path::Path::new("/")).name;
     let clean: String = name.chars().filter(|c| !c.is_control() && *c != '@').collect();
     if clean.is_empty() { "machine".to_owned() } else { clean }
 }
 
-/// Refuses a name that could not be told from a version or from a word of `--profile`.
+/// Refuses a name that cannot be distinguished from a version or from a word of `--profile`.
 pub fn check_name(name: &str) -> Result<(), Failure> {
     if name.is_empty() || name == "none" || name.contains('@') || name.chars().any(char::is_control) {
-        let what = "expected some characters, no `@` and no control character, and not `none`";
+        let what = "expected a name without `@` and control characters, other than `none`";
         return Err(Failure::usage(format!("the profile's name is {name:?}: {what}")));
     }
     Ok(())

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::sample::process_time::PtSource;
 
-/// What is timed.
+/// The programs.
 #[derive(Args)]
 #[command(next_help_heading = "Programs")]
 pub struct WhatArgs {
@@ -44,7 +44,7 @@ pub struct WhatArgs {
     pub parameter_list: Vec<String>,
 }
 
-/// How often and in which order.
+/// Numbers of samples, and their order.
 #[derive(Args)]
 #[command(next_help_heading = "Samples")]
 pub struct CountArgs {
@@ -90,7 +90,7 @@ pub struct HookArgs {
     /// Command to run before a program's first sample
     #[arg(short, long, value_name = "CMD")]
     pub setup: Option<String>,
-    /// State that no program's setup undoes another's, so that the programs can run in rounds
+    /// State that no program's setup undoes that of another program, so that the programs can run in rounds
     #[arg(long, requires = "setup")]
     pub independent_setup: bool,
     /// Command to run before each sample; give it once, or once per program, the reference first
@@ -104,7 +104,7 @@ pub struct HookArgs {
     pub cleanup: Option<String>,
 }
 
-/// Under which conditions.
+/// Conditions of the run.
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
 pub struct ConditionArgs {
@@ -127,10 +127,10 @@ pub struct ConditionArgs {
     /// Working directory of the programs and hooks
     #[arg(long, value_name = "FOLDER")]
     pub cwd: Option<OsString>,
-    /// Set a variable for the programs and hooks; it is stored, unlike all others
+    /// Set a variable for the programs and hooks; only these variables are stored
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub env: Vec<(String, String)>,
-    /// Run the programs as this user, in a session of their own, with PATH, TERM, TZ and the locale of the environment
+    /// Run the programs as this user, in a separate session, with PATH, TERM, TZ and the locale of the environment
     /// and what --env sets; USER:new-privileges lets set-user-ID programs take effect
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
@@ -138,7 +138,7 @@ pub struct ConditionArgs {
     #[arg(long)]
     pub leave_running: bool,
     /// Take no snapshots of the processes around each sample; there is then no list of daemons
-    #[arg(long)]
+    #[arg(long, visible_alias = "no-snapshots")]
     pub no_images: bool,
     /// Do not trace the kernel; there is then no account of where the time went and no net time
     #[arg(long)]
@@ -148,7 +148,7 @@ pub struct ConditionArgs {
     pub tag: Vec<(String, String)>,
 }
 
-/// What is made of the samples.
+/// Statistics of the samples.
 #[derive(Args)]
 #[command(next_help_heading = "Statistics")]
 pub struct StatisticsArgs {
@@ -193,7 +193,7 @@ pub struct RunArgs {
     /// Take process times from no better source than this one (for comparing sources)
     #[arg(long, value_enum, value_name = "SOURCE", help_heading = "Conditions")]
     pub pt_source: Option<Source>,
-    /// Measure the cost of tracing, with and without it interleaved, and nothing else
+    /// Only measure the cost of tracing: workloads with and without it, interleaved
     #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
           value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["commands", "argv"])]
     pub self_check: Option<u32>,
@@ -208,7 +208,7 @@ const AFTER: &str = "Examples:
   tare run -L level 1,6,9 -p 'rm -f out.gz' 'gzip -{level} -k file'
   tare run --precision 0.005 --cpus 1 -- ./prog
 
-Exit codes: 0 measured; 1 a program failed; 2 wrong usage; 3 a required step does not hold; \
+Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or factor does not hold; \
 4 the store or the system failed; 130 interrupted.";
 
 #[derive(Clone, Copy, ValueEnum)]

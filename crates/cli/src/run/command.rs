@@ -28,8 +28,8 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     startable::check(&plan)?;
     if plan.sequential_for_setups() && args.count.order.is_none() {
         eprintln!(
-            "tare: the programs run one after the other, each after its own setup command, since a setup may undo another's \
-             (--independent-setup: they do not)"
+            "tare: the programs run one after the other, each after its own setup command, because one setup may \
+             undo another's; if not, use --independent-setup"
         );
     }
     args.exports.check()?;
@@ -51,7 +51,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     restored.map(|()| exit)
 }
 
-/// Says which programs the shell runs though nobody asked for it.
+/// Names the programs that the shell runs without an option that requests it.
 fn say_shell(by_shell: &[(String, ShellSyntax)]) {
     let Some((text, syntax)) = by_shell.first() else { return };
     let text = tarebench::render::kit::text::escape(text);
@@ -63,7 +63,7 @@ fn say_shell(by_shell: &[(String, ShellSyntax)]) {
     };
     let syntax = syntax.to_string();
     let syntax = tarebench::render::kit::text::escape(&syntax);
-    eprintln!("tare: /bin/sh runs `{text}`{others}, as it has {syntax}; -N forbids it");
+    eprintln!("tare: /bin/sh runs `{text}`{others}, because it has {syntax}; use -N to forbid this");
 }
 
 /// Measures the shells' own starts, and keeps them with the run. They are part of each sample, and never subtracted.
@@ -75,7 +75,7 @@ fn note_shells(plan: &Plan, signals: &Signals, notes: &mut Vec<Note>) -> Result<
     Ok(())
 }
 
-/// Prints and exports what was measured, and says how it ended.
+/// Prints and exports the result, and reports how the run ended.
 pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit, Failure> {
     let mut report = measured.report();
     show.compare(&mut report);
@@ -96,11 +96,11 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
         },
         StopReason::Interrupted(signal) => {
             let n = measured.samples.len();
-            let message = format!("interrupted by signal {signal}; {n} samples are kept");
+            let message = format!("interrupted by signal {signal}; {n} samples are stored");
             Err(with_hint(Failure { exit: Exit::Interrupted, message, hint: None }))
         }
         StopReason::NotKept(e) => {
-            let message = format!("the last sample could not be stored, so measuring stopped: {e}");
+            let message = format!("the last sample could not be stored; the run stopped: {e}");
             Err(with_hint(Failure { exit: Exit::System, message, hint: None }))
         }
         StopReason::Failed(e) => Err(with_hint(Failure::system(format!("measuring stopped: {e}")))),
@@ -122,15 +122,15 @@ fn ended(report: &RunReport, last_words: &[LastWords], show: &Show) -> Exit {
     exit
 }
 
-/// The exit code of a failed execution, and what to do about it.
+/// The exit code of a failed execution, and a hint.
 fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool) -> (Exit, &'static str) {
     let program = &series.program;
     match outcome {
         Outcome::NotStarted { .. } if at_once && (program.setup.is_some() || program.prepare.is_some()) => {
-            (Exit::Usage, "check that the setup or prepare command makes it")
+            (Exit::Usage, "check that the setup or prepare command creates it")
         }
         Outcome::NotStarted { .. } if at_once => (Exit::Usage, "run it by itself to see why"),
-        Outcome::NotStarted { .. } => (Exit::ProgramFailed, "it could be started before: something removed it"),
+        Outcome::NotStarted { .. } => (Exit::ProgramFailed, "it was started before; another process has removed it"),
         Outcome::HookFailed { .. } => (Exit::ProgramFailed, "run the command by itself to see why"),
         Outcome::Exited { code: 127 } if matches!(program.command, Command::Shell { .. }) => {
             (Exit::ProgramFailed, "the shell has no such command: check its spelling, or name another shell with -S")

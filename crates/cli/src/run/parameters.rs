@@ -1,10 +1,10 @@
-//! Parameters of programs (`-L`, `-P`): their values, their combinations, and how they are put into texts.
+//! Parameters of programs (`-L`, `-P`): their values, their combinations, and their substitution in texts.
 
 use crate::exit::Failure;
 use std::collections::BTreeMap;
 use tarebench::core::base::name::Name;
 
-/// Most programs that parameters may make, against a slip of the finger.
+/// Maximum number of programs from parameters, against typing errors.
 pub const MOST_PROGRAMS: usize = 10_000;
 
 /// A parameter's values of one program, by name.
@@ -50,13 +50,13 @@ fn parameters(scans: &[String], step: Option<&str>, lists: &[String]) -> Result<
 fn check_name(name: &str) -> Result<(), Failure> {
     if name.is_empty() || name.contains(['{', '}']) {
         return Err(
-            Failure::usage(format!("`{name}` is no name of a parameter")).hint("e.g. -L level 1,6,9 for {level}")
+            Failure::usage(format!("`{name}` is not a valid parameter name")).hint("e.g. -L level 1,6,9 for {level}")
         );
     }
     Ok(())
 }
 
-/// Values between commas; `\,` is a comma itself.
+/// Values separated by commas; `\,` is a literal comma.
 fn split_commas(text: &str) -> Vec<String> {
     let mut values = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -73,7 +73,7 @@ fn split_commas(text: &str) -> Vec<String> {
     values
 }
 
-/// Most decimals of a scanned number: 10^18 of its units still fit beside 20 digits before the point.
+/// Maximum decimals of a scanned number: 10^18 of its units still fit beside 20 digits before the point.
 const MOST_DECIMALS: usize = 18;
 
 /// Numbers from `min` to `max`, computed in units of the finest decimal given, so that 0.1 steps do not drift.
@@ -102,7 +102,7 @@ fn scan_values(min: &str, max: &str, step: Option<&str>) -> Result<Vec<String>, 
     Ok((0..=(max_n - min_n) / step_n).map(|i| show(min_n + i * step_n)).collect())
 }
 
-/// A decimal number in units of its last of so many places.
+/// A decimal number in units of 10^-`places`.
 fn scaled(text: &str, places: usize) -> Result<i128, Failure> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -113,7 +113,7 @@ fn scaled(text: &str, places: usize) -> Result<i128, Failure> {
     Ok(if text.starts_with('-') { -n } else { n })
 }
 
-/// Puts parameters' values in place of `{NAME}`, in one pass: a value is never looked into.
+/// Replaces `{NAME}` by the parameters' values, in one pass: `{…}` in a value is not replaced.
 pub fn substitute(text: &str, values: &Values) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -136,7 +136,7 @@ pub fn substitute(text: &str, values: &Values) -> String {
     out
 }
 
-/// The same in a word of any bytes.
+/// The same for a word of any bytes.
 pub fn substitute_bytes(word: &Name, values: &Values) -> Name {
     match std::str::from_utf8(word.as_bytes()) {
         Ok(text) => Name::new(substitute(text, values).into_bytes()),

@@ -1,4 +1,4 @@
-//! The arguments of `tare run`, and the plan that they make. Parsed here, carried out elsewhere.
+//! Makes a plan from the arguments of `tare run`.
 
 use crate::args::values::cpu_list;
 use crate::exit::Failure;
@@ -14,7 +14,7 @@ use tarebench::core::run::plan::{
     IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount, Sched, choose_order,
 };
 
-/// Refuses what cannot be a number of standard deviations.
+/// Refuses an invalid number of standard deviations.
 pub fn check_sigma(sigma: f64) -> Result<f64, Failure> {
     if sigma.is_finite() && sigma > 0.0 {
         return Ok(sigma);
@@ -22,7 +22,7 @@ pub fn check_sigma(sigma: f64) -> Result<f64, Failure> {
     Err(Failure::usage(format!("--sigma {sigma}: expected a positive number, e.g. 2 (strict) or 5 (relaxed)")))
 }
 
-/// A plan, and which of its programs the shell runs though nobody asked for it.
+/// A plan, and those of its programs that the shell runs without an option that requests it.
 pub struct Built {
     pub plan: Plan,
     /// The command as typed, and what in it needs a shell.
@@ -32,7 +32,7 @@ pub struct Built {
 /// Makes the plan.
 ///
 /// # Errors
-/// With a sentence on what is wrong in the arguments.
+/// A sentence on the wrong argument.
 pub fn build(args: &RunArgs) -> Result<Built, Failure> {
     let Programs { programs, by_shell } = programs(args)?;
     Ok(Built { plan: plan(args, programs)?, by_shell })
@@ -104,7 +104,7 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<Plan, Failure> {
     })
 }
 
-/// Where a program's output goes, by one value of `--output`.
+/// The target of a program's output, from one value of `--output`.
 fn output(text: &[u8]) -> Result<Output, Failure> {
     Ok(match text {
         b"inherit" => Output::Inherit,
@@ -114,7 +114,7 @@ fn output(text: &[u8]) -> Result<Output, Failure> {
     })
 }
 
-/// A path that stays right when the run is resumed from another folder.
+/// An absolute path, which stays valid when the run is resumed from another folder.
 fn absolute(path: &[u8]) -> Result<Vec<u8>, Failure> {
     let path = std::path::absolute(std::ffi::OsStr::from_bytes(path));
     Ok(path.map_err(|e| Failure::usage(format!("path: {e}")))?.into_os_string().into_vec())

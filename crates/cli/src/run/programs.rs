@@ -1,4 +1,4 @@
-//! The programs of a run: strings and their parameters, names, hooks, and what runs them.
+//! The programs of a run: strings and their parameters, names, hooks, and shells.
 
 use crate::exit::Failure;
 use crate::output::short;
@@ -9,17 +9,17 @@ use std::os::unix::ffi::OsStrExt;
 use tarebench::core::base::name::Name;
 use tarebench::core::run::plan::{Command, Program};
 
-/// The shell that runs what needs one.
+/// The shell for strings that need one.
 const DEFAULT_SHELL: &str = "/bin/sh";
 
-/// The programs, and which of them the shell runs though nobody asked for it.
+/// The programs, and those of them that the shell runs without an option that requests it.
 pub struct Programs {
     pub programs: Vec<Program>,
     /// The command as typed, and what in it needs a shell.
     pub by_shell: Vec<(String, ShellSyntax)>,
 }
 
-/// What is typed for one program, before parameters are put in.
+/// One program as typed, before parameters are replaced.
 struct Template {
     text: String,
     /// Its words, if they were given one by one.
@@ -70,7 +70,7 @@ pub fn programs(args: &RunArgs) -> Result<Programs, Failure> {
     Ok(made)
 }
 
-/// The reference has no values of the parameters: a command of its that names one would be run with the name as it stands.
+/// Refuses a reference that names a parameter: it has no values, so that `{NAME}` would stay as it is.
 fn check_reference(text: &str, reference: &Program, parameters: Option<&Values>) -> Result<(), Failure> {
     let texts = [
         ("reference", Some(text)),
@@ -88,7 +88,7 @@ fn check_reference(text: &str, reference: &Program, parameters: Option<&Values>)
             format!("--{option} `{}` uses {{{name}}}, which has no value for the reference program", short(text));
         return Err(Failure::usage(message).hint(match option {
             "prepare" | "conclude" => format!("give --{option} once per program, the reference first"),
-            _ => "leave out --reference and time the reference as another program or another value".to_owned(),
+            _ => "omit --reference and time the reference as another program or another value".to_owned(),
         }));
     }
     Ok(())
@@ -108,7 +108,7 @@ fn templates(args: &RunArgs) -> Result<Vec<Template>, Failure> {
     Ok(templates)
 }
 
-/// How many there are of what options may be given for each.
+/// Numbers of the things for each of which an option may be given.
 struct Count {
     /// 1 with a reference program.
     reference: usize,
@@ -119,7 +119,7 @@ struct Count {
 }
 
 impl Count {
-    /// Names count per program, or per series; anything else would name some by chance.
+    /// Names count per program, or per series; any other number would assign some names wrongly.
     fn check_names(&self, names: usize) -> Result<(), Failure> {
         let fits = if self.series == self.templates {
             names <= self.templates
@@ -151,7 +151,7 @@ impl Count {
     }
 }
 
-/// Where a program stands among those that hooks are given for; the reference is the first.
+/// The position of a program among those that hooks are given for; the reference is the first.
 struct Place {
     template: usize,
     series: usize,
@@ -181,7 +181,7 @@ impl Hooks<'_> {
         })
     }
 
-    /// Given once it is for all, else for each program or each series, the reference among them.
+    /// The value of an option that is given once for all, or for each program or series, including the reference.
     fn pick(&self, list: &[String], option: &str, place: &Place) -> Result<Option<String>, Failure> {
         let Count { reference, templates, series } = *self.count;
         let given = match list.len() {
@@ -201,7 +201,7 @@ impl Hooks<'_> {
     }
 }
 
-/// The shell that was chosen for the programs, which runs the hooks, too; empty if none was.
+/// The chosen shell of the programs, which also runs the hooks; empty without one.
 pub fn explicit_shell(what: &WhatArgs) -> Result<Vec<Name>, Failure> {
     Ok(match Chosen::of(what)? {
         Chosen::Shell(shell) => names(shell),
@@ -209,11 +209,11 @@ pub fn explicit_shell(what: &WhatArgs) -> Result<Vec<Name>, Failure> {
     })
 }
 
-/// What runs the strings.
+/// How strings are run.
 enum Chosen {
     /// A shell where the string needs one.
     Auto,
-    /// No shell, as asked.
+    /// No shell, as requested.
     No,
     /// This one.
     Shell(Vec<String>),
@@ -236,7 +236,7 @@ impl Chosen {
         })
     }
 
-    /// The command of a text, or of words given one by one, which no shell looks into unless it was asked for.
+    /// The command of a text, or of separate words; separate words get a shell only if one is requested.
     fn command(
         &self,
         text: &str,
@@ -244,7 +244,7 @@ impl Chosen {
         by_shell: &mut Vec<(String, ShellSyntax)>,
     ) -> Result<Command, Failure> {
         if words.is_empty() && text.trim().is_empty() {
-            return Err(Failure::usage("an empty string is no program"));
+            return Err(Failure::usage("the command is an empty string"));
         }
         let shell = match self {
             Chosen::Shell(shell) => shell.clone(),
@@ -254,7 +254,7 @@ impl Chosen {
                 Some(syntax) if matches!(self, Chosen::No) => {
                     let message = format!("`{}` needs a shell: it has {syntax}", short(text));
                     return Err(Failure::usage(message)
-                        .hint("leave out -N (or -S none), or quote what is meant as an argument"));
+                        .hint("omit -N (or -S none), or quote the characters that belong to an argument"));
                 }
                 Some(syntax) => {
                     by_shell.push((text.to_owned(), syntax));
@@ -269,7 +269,7 @@ impl Chosen {
 fn without_shell(text: &str) -> Result<Command, Failure> {
     let words = split(text)?;
     if words.is_empty() {
-        return Err(Failure::usage("an empty string is no program"));
+        return Err(Failure::usage("the command is an empty string"));
     }
     Ok(Command::Argv(names(words)))
 }

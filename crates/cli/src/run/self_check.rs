@@ -1,4 +1,4 @@
-//! `tare run --self-check`: what tracing costs.
+//! `tare run --self-check`: measures the cost of tracing.
 
 use crate::args::style::Show;
 use crate::exit::{Exit, Failure};

@@ -1,16 +1,17 @@
-//! What in a program's string only a shell can do: found here, so that no operator is given to a program as an argument.
+//! Finds shell syntax in a program's string, so that no operator is passed to a program as an argument.
 
-/// Words that a shell runs itself and that name no program: built-in commands without an equivalent in `/bin`, and reserved words.
+/// Words that a shell runs itself and that are not programs: built-in commands without an equivalent in `/bin`, and
+/// reserved words.
 const SHELL_WORDS: [&str; 48] = [
     ".", ":", "alias", "bg", "break", "builtin", "case", "cd", "command", "continue", "declare", "dirs", "disown",
     "eval", "exec", "exit", "export", "fc", "fg", "for", "function", "getopts", "hash", "if", "jobs", "let", "local",
     "popd", "pushd", "read", "readonly", "return", "select", "set", "shift", "shopt", "source", "times", "trap",
     "type", "typeset", "ulimit", "umask", "unalias", "unset", "until", "wait", "while",
 ];
-/// Reserved words that are signs.
+/// Reserved words without letters.
 const SHELL_SIGNS: [&str; 3] = ["!", "{", "[["];
 
-/// What asks for a shell.
+/// Syntax that needs a shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShellSyntax {
     /// `|`, `&&`, `;`, a line break, …
@@ -52,7 +53,7 @@ pub fn is_builtin(word: &str) -> bool {
     SHELL_WORDS.contains(&word) || SHELL_SIGNS.contains(&word)
 }
 
-/// The first thing in the text that POSIX `sh` would act on beyond splitting it into words; `None` if words are all there is.
+/// The first thing in the text that POSIX `sh` does beyond splitting it into words; `None` if there are only words.
 ///
 /// The rules of quoting are those of POSIX, Shell Command Language 2.2; brace expansion (`{a,b}`) is not in it. A quote that
 /// is not closed ends the search: splitting into words reports it.
@@ -72,7 +73,7 @@ struct Scanner<'a> {
     words: usize,
 }
 
-/// A part of the text was read: go on, or stop with what was found or with nothing.
+/// Result of reading a part of the text: continue, or stop with the syntax that was found or without any.
 type Step = Result<(), Option<ShellSyntax>>;
 
 impl Scanner<'_> {
@@ -214,7 +215,7 @@ impl Scanner<'_> {
     }
 
     fn redirection(&self, c: char) -> ShellSyntax {
-        // Digits right before it are the number of a file.
+        // Digits directly before it are a file descriptor.
         let number = if self.quoted || !self.word.chars().all(|c| c.is_ascii_digit()) { "" } else { &self.word };
         let second = self.peek(1).filter(|d| *d == c || *d == '&').map(String::from).unwrap_or_default();
         ShellSyntax::Redirection(format!("{number}{c}{second}"))

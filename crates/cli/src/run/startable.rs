@@ -1,4 +1,4 @@
-//! Whether the programs of a plan can be started: found out before the first sample.
+//! Checks before the first sample whether the programs of a plan can be started.
 
 use crate::exit::Failure;
 use crate::run::shell::is_builtin;
@@ -13,7 +13,7 @@ use tarebench::sys::spawn::resolve;
 
 /// Refuses a plan with a program that cannot be started.
 ///
-/// A setup or prepare command may make any of the programs, so that a plan with one is only checked for its shells.
+/// A setup or prepare command may create any of the programs, so only the shells of a plan with one are checked.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     let made = plan.programs.iter().any(|p| p.setup.is_some() || p.prepare.is_some());
     for program in &plan.programs {
@@ -37,7 +37,7 @@ fn check_words(plan: &Plan, program: &Program, words: &[Name]) -> Result<(), Fai
     }
 }
 
-/// What is wrong with this program, in a sentence.
+/// A sentence on why this program cannot be started.
 fn problem(plan: &Plan, name: &Name) -> Option<String> {
     let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
     let file = match resolve(name.as_bytes(), search_path(plan).as_bytes(), cwd) {
@@ -78,7 +78,7 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(word)))
 }
 
-/// The nearest cure.
+/// The most likely remedy.
 fn cure(plan: &Plan, program: &Program, name: &Name, words: usize) -> String {
     let text = name.to_string();
     let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
@@ -104,7 +104,7 @@ fn cure(plan: &Plan, program: &Program, name: &Name, words: usize) -> String {
         Ok(_) if !text.contains('/') => format!("name it by its path: ./{text}"),
         Ok(m) if m.permissions().mode() & 0o111 == 0 => format!("chmod +x {text}, or name the program that runs it"),
         Ok(_) => "correct its first line, or name the program that runs it".to_owned(),
-        Err(_) => "check its spelling; -S SHELL runs it by a shell, for a function or an alias".to_owned(),
+        Err(_) => "check its spelling; use -S SHELL for a function or an alias".to_owned(),
     }
 }
 
@@ -112,7 +112,7 @@ fn problem_of(plan: &Plan, program: &Program) -> Option<String> {
     program.command.words().first().and_then(|name| problem(plan, name))
 }
 
-/// PATH as the programs have it.
+/// PATH of the programs.
 fn search_path(plan: &Plan) -> OsString {
     let set = plan.env.iter().find(|(k, _)| k.as_bytes() == b"PATH");
     let set = set.map(|(_, v)| OsStr::from_bytes(v.as_bytes()).to_owned());
@@ -122,7 +122,7 @@ fn search_path(plan: &Plan) -> OsString {
 /// Shells that read a script without running it by `-n`.
 const CHECKING_SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"];
 
-/// Has the shell read the script without running it, so that its own words on a mistake are shown.
+/// Lets the shell read the script without running it, and shows the shell's message on a syntax error.
 fn check_script(plan: &Plan, shell: &[Name], script: &Name) -> Result<(), Failure> {
     let [name] = shell else { return Ok(()) };
     let file = Path::new(OsStr::from_bytes(name.as_bytes()));
@@ -140,5 +140,5 @@ fn check_script(plan: &Plan, shell: &[Name], script: &Name) -> Result<(), Failur
     let words = String::from_utf8_lossy(&out.stderr);
     let words: Vec<&str> = words.lines().map(str::trim).filter(|l| !l.is_empty()).take(3).collect();
     Err(Failure::usage(format!("{name} cannot read `{script}`: {}", words.join("; ")))
-        .hint("close its quotes and brackets, or name another shell by -S"))
+        .hint("close its quotes and brackets, or select another shell with -S"))
 }

@@ -74,7 +74,7 @@ pub fn folder() -> TempDir {
     dir
 }
 
-/// A `tare` with a store in the folder, and nothing of this environment's settings.
+/// A `tare` with a store in the folder, without the settings of this environment.
 pub fn tare(dir: &TempDir) -> Command {
     via(dir, &[])
 }
@@ -213,14 +213,14 @@ pub fn comes_near(what: &str, share: f64, mut measure: impl FnMut() -> (f64, f64
         }
         off.push((found, truth, stolen_ticks() - before));
     }
-    // The kernel tells it in ticks of 10 ms, for each CPU.
+    // The kernel reports it in ticks of 10 ms, for each CPU.
     let explained = |stolen: u64| if stolen == 0 { 0.0 } else { (stolen + 2) as f64 * 10e6 };
     let stolen =
         |(found, truth, stolen): &(f64, f64, u64)| (found - truth).abs() <= bound(*truth, share) + explained(*stolen);
     assert!(off.iter().all(stolen), "{what}: found, truth (ns), stolen (ticks), every time: {off:?}");
 }
 
-/// What the hypervisor has stolen from all CPUs since the machine started, in ticks.
+/// Steal time of all CPUs since the machine started, in ticks.
 fn stolen_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").expect("/proc/stat");
     stat.lines().next().and_then(|l| l.split_whitespace().nth(8)?.parse().ok()).expect("steal")
@@ -254,7 +254,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A named process that burns as it is told.
+/// A named process that burns CPU time on request.
 pub struct Helper {
     pub child: Child,
     input: ChildStdin,
@@ -330,7 +330,7 @@ impl Helper {
     }
 }
 
-/// Rounds of the blind loop that take so many milliseconds.
+/// Rounds of the blind loop that take `ms` milliseconds.
 pub fn rounds(ms: u32) -> u64 {
     let out = Command::new(burner()).args(["calibrate", &ms.to_string()]).output().expect("calibrate");
     text(&out.stdout).trim().parse().expect("a number")
@@ -343,7 +343,7 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Starts `tare ARGS -- burner gate` with its output on a pipe, and waits until the sample has begun.
+    /// Starts `tare ARGS -- burner gate` with its output on a pipe, and waits until the sample has started.
     pub fn start(dir: &TempDir, args: &[&str]) -> Inside {
         let gate = dir.path().join("gate");
         std::fs::create_dir_all(&gate).expect("a folder");

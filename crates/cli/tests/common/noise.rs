@@ -36,7 +36,7 @@ pub fn fifo_allowed(dir: &TempDir) -> bool {
         return false;
     }
     let out = noise(dir).args(["--grain", "10us", "--phases", "10", "--sched", "fifo:1"]).output().unwrap();
-    if out.status.code() == Some(4) && text(&out.stderr).contains("not allowed here") {
+    if out.status.code() == Some(4) && text(&out.stderr).contains("real-time priorities are not permitted") {
         skip(&text(&out.stderr));
         return false;
     }

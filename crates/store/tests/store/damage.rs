@@ -86,7 +86,7 @@ fn document() -> Vec<u8> {
     out
 }
 
-/// Imports into an empty store; what is refused leaves nothing.
+/// Imports into an empty store; a refused file stores nothing.
 fn import(document: &[u8]) -> Result<i64, StoreError> {
     let mut store = SqliteStore::in_memory().unwrap();
     let result = store.import(&mut &*document);
@@ -163,7 +163,7 @@ fn archives_that_are_wrong() {
         StoreError::BadArchive { line, .. } => assert_eq!(line, 4),
         e => panic!("{e}"),
     }
-    // A later version need not be readable to be told.
+    // A later version is reported even if it is not readable.
     let later = br#"{"run": {"new": [1]}, "format": "tare-run", "version": 7}"#;
     assert!(matches!(import(later), Err(StoreError::NewerArchive { found: 7, .. })));
     assert!(import("[".repeat(1_000_000).as_bytes()).is_err());

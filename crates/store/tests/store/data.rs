@@ -169,7 +169,7 @@ fn stamp(at: i64) -> Stamp {
     Stamp { monotonic: Nanos(at), monotonic_raw: Nanos(at + 1), cycles: Some(Cycles(u64::MAX)) }
 }
 
-/// A sample that its position tells; the first of each series is a warm-up.
+/// A sample whose values follow from its position; the first of each series is a warm-up.
 pub fn sample(seq: u32, daemons: usize) -> Sample {
     let daemon = |i: usize| Daemon {
         pid: i as i32,
@@ -443,7 +443,7 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
     )
 }
 
-/// Runs that differ in what is hard to keep: texts, names, readings and floats.
+/// Runs that differ in values that are hard to store: texts, names, readings and floats.
 pub fn any_run() -> impl Strategy<Value = Run> {
     let finite = || any::<f64>().prop_filter("finite", |f| f.is_finite());
     let texts = || btree_map(text(), text(), 0..4);

@@ -82,7 +82,7 @@ fn child_full() {
         Err(e) => assert!(matches!(e, StoreError::Full { .. }), "{e:?}"),
     }
 
-    // Once somebody has tidied up, it goes on.
+    // With free space again, it continues.
     std::fs::remove_file(&filler).unwrap();
     std::fs::remove_file(&rubbish).unwrap();
     let mut store = SqliteStore::open(&path).unwrap();
@@ -118,7 +118,7 @@ fn child_read_only() {
     }
     drop(store);
     assert!(!folder.join("clean/tare.db-wal").exists(), "the last one to close takes the log in");
-    // A log and an index as a killed process leaves them both.
+    // A log and an index, as left by a killed process.
     let both = in_folder("both");
     for suffix in ["", "-wal"] {
         let file = |path: &Path| format!("{}{suffix}", path.display());

@@ -408,7 +408,7 @@ fn profiles_whose_names_cannot_be_used_are_refused() {
     assert!(matches!(store.create_document(&run, &json!(1)), Err(StoreError::Unstorable { .. })));
 }
 
-/// Refused with one sentence that has these words, and nothing is stored.
+/// Checks that it is refused with one sentence that contains these words, and that nothing is stored.
 #[track_caller]
 fn refused(text: &[u8], words: &[&str]) {
     let mut store = SqliteStore::in_memory().unwrap();
@@ -438,7 +438,7 @@ fn files_that_are_wrong() {
         assert_ne!(changed, good, "{from}");
         refused(changed.as_bytes(), words);
     };
-    wrong("\"version\":1", "\"version\":2", &["a file of benchmarks of version 2", "only up to 1"]);
+    wrong("\"version\":1", "\"version\":2", &["a file of benchmarks of version 2", "supports versions up to 1"]);
     wrong("\"version\":1", "\"version\":0", &["not a file of benchmarks", "its version is 0"]);
     wrong("\"repetitions\":100", "\"repetitions\":0", &["benchmark 1 (\"a\\u{1b}[31m\\n\")", "no execution"]);
     wrong("\"repetitions\":100", "\"repetitions\":1e99", &["line 1, column"]);

@@ -172,7 +172,8 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// A profile that rests on a stored run gets the conditions of that run; one that cannot be read does not keep the store shut.
+/// A profile that is based on a stored run gets the conditions of that run; an unreadable one does not prevent the
+/// opening.
 #[test]
 fn profiles_get_the_conditions_of_their_runs() {
     let (_dir, path) = place();

@@ -105,7 +105,7 @@ fn an_earlier_schema_that_cannot_be_brought_up_to_date() {
     assert_eq!(version, 2);
 }
 
-/// The same while the version is still in the log only, as a killed process leaves it.
+/// The same while the version is still in the log only, as left by a killed process.
 #[test]
 fn a_newer_schema_in_the_log() {
     let (dir, path) = place();

@@ -1,4 +1,4 @@
-//! What is read equals what was written.
+//! Values that are read equal those that were written.
 
 use crate::data::{any_run, any_sample, place, profile, run, sample};
 use proptest::prelude::*;

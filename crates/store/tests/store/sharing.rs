@@ -67,7 +67,7 @@ fn opening_again_drops_no_locks() {
     let (_dir, path) = data::place();
     let mut store = SqliteStore::open(&path).unwrap();
     let id = store.begin_run(&data::run(1)).unwrap();
-    // Kept: SQLite takes the locks anew when it closes them.
+    // Kept open, because SQLite takes the locks again when it closes them.
     let _others = [SqliteStore::open(&path).unwrap(), SqliteStore::open_read_only(&path).unwrap()];
     let closed = child("children::child_opens_and_closes", &path, &[]).stdout(Stdio::null()).status().unwrap();
     assert!(closed.success());
@@ -109,7 +109,7 @@ fn a_claim_keeps_others_out_until_its_process_is_gone() {
     // After a boot, whatever has the number is another process.
     let reborn = process(2, "c", "h");
     store.claim(id, &reborn, &alive).unwrap();
-    // Of another machine nothing can be told.
+    // Processes of another machine cannot be checked.
     assert!(matches!(store.claim(id, &process(2, "d", "g"), &dead), Err(StoreError::Claimed { .. })));
     store.release(id, &reborn).unwrap();
     assert_eq!(store.claimant(id).unwrap(), None);

@@ -1,4 +1,4 @@
-//! INC's calibration: how many increments this machine makes in a second, kept so that INC8 is the same work every time.
+//! INC's calibration: this machine's increments per second, stored so that INC8 is the same work every time.
 
 use crate::inc::workload::{INNER, increments};
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl Calibration {
         let bad = |cause: String| CalibrationError::Format { path: path.clone(), cause };
         let c: Calibration = serde_json::from_slice(&text).map_err(|e| bad(e.to_string()))?;
         if !(c.increments_per_second.is_finite() && c.increments_per_second >= 1e3) {
-            return Err(bad(format!("{} increments per second cannot be", c.increments_per_second)));
+            return Err(bad(format!("{} increments per second is not a valid rate", c.increments_per_second)));
         }
         Ok((c.machine == machine).then_some(c))
     }

@@ -68,7 +68,7 @@ fn inner_loop(counter: u64, times: u64) -> u64 {
     (0..times).fold(counter, |k, _| black_box(k + 1))
 }
 
-/// Passes a byte to and fro between two threads; each way is a switch, or two.
+/// Passes a byte back and forth between two threads; each pass takes one or two context switches.
 ///
 /// # Errors
 /// The system's.

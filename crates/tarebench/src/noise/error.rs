@@ -7,7 +7,7 @@ use tarebench_core::noise::detour::BadDetours;
 use tarebench_core::noise::files::BadFile;
 use tarebench_store::StoreError;
 use tarebench_sys::error::SysError;
-/// Why there is no measurement.
+/// Reasons.
 #[derive(Debug, thiserror::Error)]
 pub enum NoiseError {
     /// The system's.
@@ -17,13 +17,13 @@ pub enum NoiseError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// No counter.
-    #[error("this CPU has no cycle counter that tare knows; x86-64 and aarch64 have one")]
+    #[error("this CPU has no cycle counter that tare supports (x86-64 and aarch64 have one)")]
     NoCounter,
     /// The loop cannot be calibrated, or not for a grain.
     #[error("the loop cannot be calibrated: {0}")]
     Calibration(#[from] NotCalibrated),
     /// Not one of those that may be used.
-    #[error("CPU {cpu} is not one that tare may use here: {allowed:?}")]
+    #[error("CPU {cpu} is not available; tare may use {allowed:?}")]
     Cpu {
         /// The one that was asked for.
         cpu: u32,
@@ -34,14 +34,17 @@ pub enum NoiseError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The phases cannot be made real-time.
-    #[error("{0}: real-time priorities are not allowed here")]
+    #[error("{0}: real-time priorities are not permitted")]
     Priority(SysError),
-    /// The cgroup of tare has no time for real-time tasks.
-    #[error("{error}: real-time priorities are not allowed here, the cgroup has no time for them ({} is 0)", file.display())]
+    /// The cgroup of tare has no bandwidth for real-time tasks.
+    #[error(
+        "{error}: real-time priorities are not permitted: the cgroup has no real-time bandwidth ({} is 0)",
+        file.display()
+    )]
     Budget {
         /// The system's.
         error: SysError,
-        /// What says so.
+        /// The file with the bandwidth.
         file: std::path::PathBuf,
     },
 }
@@ -52,7 +55,7 @@ impl From<StoreError> for NoiseError {
     }
 }
 
-/// A file that gives no phases, or phases that give no file.
+/// A file that cannot be read as phases, or phases that cannot be written as a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// Its lines.
@@ -62,7 +65,7 @@ pub enum FileError {
     #[error(transparent)]
     Detours(#[from] BadDetours),
     /// No phase fits.
-    #[error("the detours end after {} ns, before the first phase of {} ns would", end.0, grain.0)]
+    #[error("the detours end after {} ns, before the end of the first phase of {} ns", end.0, grain.0)]
     NoPhase {
         /// The last detour's end, or the length that was given.
         end: Nanos,
@@ -70,7 +73,7 @@ pub enum FileError {
         grain: Nanos,
     },
     /// More phases than memory should have.
-    #[error("{} ns are more than {MOST_PHASES} phases of {} ns: expected a longer grain", end.0, grain.0)]
+    #[error("{} ns are more than {MOST_PHASES} phases of {} ns: use a longer grain", end.0, grain.0)]
     TooMany {
         /// The last detour's end, or the length that was given.
         end: Nanos,
@@ -90,5 +93,5 @@ pub enum FileError {
     },
 }
 
-/// Most phases that detours are made to delay: 400 MB.
+/// Maximum number of phases that are made from detours: 400 MB.
 pub(crate) const MOST_PHASES: i64 = 50_000_000;

@@ -17,28 +17,28 @@ use tarebench_core::noise::files::{Unit, detour_lines, duration_lines, ftq_lines
 use tarebench_store::{SqliteStore, Store, content};
 use tarebench_sys::clock;
 
-/// What to read of a file.
+/// The content of a file to read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Import {
-    /// What each phase took, in units of which a second has `hz`.
+    /// Duration of each phase, in units of 1/`hz` s.
     Durations {
-        /// How they are written.
+        /// Their text form.
         unit: Unit,
         /// The unit's rate.
         hz: f64,
-        /// What an undisturbed phase takes; the shortest if `None`.
+        /// Duration of an undisturbed phase; the shortest if `None`.
         grain: Option<Nanos>,
     },
     /// Detours in ns: they delay phases of a grain.
     Detours {
         /// What an undisturbed phase takes.
         grain: Nanos,
-        /// How long was looked for them; to the end of the last if `None`.
+        /// Length of the recording; to the end of the last detour if `None`.
         length: Option<Nanos>,
     },
 }
 
-/// Stores the phases that a file tells of, as a measurement of the machine of that name.
+/// Stores the phases of a file as a measurement of the named machine.
 ///
 /// # Errors
 /// [`FileError`] in [`NoiseError::File`]; the store's.
@@ -123,12 +123,12 @@ fn phases(text: &str, how: &Import) -> Result<(Vec<u64>, f64, Nanos), FileError>
     }
 }
 
-/// Which file to make of phases.
+/// The file to make from phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Begin and length of each detour (netgauge's selfish benchmark, LogGOPSim).
+    /// Start and length of each detour (netgauge's selfish benchmark, LogGOPSim).
     Detours {
-        /// How much longer than calibrated a phase is that counts.
+        /// Minimum excess over the calibrated length.
         threshold: Nanos,
     },
     /// Work done in fixed quanta of time.
@@ -136,13 +136,13 @@ pub enum Form {
         /// Length of a quantum.
         quantum: Nanos,
     },
-    /// What each phase took.
+    /// Duration of each phase.
     Fwq,
     /// Percentiles of the excess over the calibrated length.
     Hdr,
 }
 
-/// The file of the phases of one grain on one CPU; of the first ones where it is not said which.
+/// The file of the phases of one grain on one CPU; by default the first ones.
 ///
 /// # Errors
 /// [`FileError`].
@@ -178,7 +178,7 @@ pub fn written(noise: &Noise, grain: Option<Nanos>, cpu: Option<u32>, form: Form
     })
 }
 
-/// What an undisturbed phase takes, ns: by the calibration, or the grain without one.
+/// Duration of an undisturbed phase, ns: from the calibration, or the grain without one.
 fn undisturbed(noise: &Noise, p: &Phases) -> f64 {
     let calibrated = noise.calibration.as_ref().map(|(c, _)| c.time(p.series.iterations) * 1e9 / noise.plan.hz);
     calibrated.unwrap_or(p.series.grain.as_f64())

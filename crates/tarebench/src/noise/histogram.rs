@@ -1,4 +1,4 @@
-//! The HDR histogram of what phases are over the calibrated length, in the common form (V2) that other programs read, too.
+//! The HDR histogram of the phases' excess over the calibrated length, in the common format (V2) of other programs.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
@@ -23,12 +23,12 @@ pub(crate) fn of(durations: &[u64], undisturbed: u64) -> Histogram<u64> {
 
 pub(crate) fn bytes(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut out = Vec::new();
-    // Into memory nothing fails.
+    // Writing into memory cannot fail.
     let _ = V2Serializer::new().serialize(histogram, &mut out);
     out
 }
 
-/// Reads what [`bytes`] made.
+/// Reads the output of [`bytes`].
 pub(crate) fn read(bytes: &[u8]) -> Result<Histogram<u64>, String> {
     let bad = |e: hdrhistogram::serialization::DeserializeError| format!("a damaged histogram: {e:?}");
     Deserializer::new().deserialize(&mut std::io::Cursor::new(bytes)).map_err(bad)
@@ -42,7 +42,7 @@ pub(crate) fn lines(histogram: &Histogram<u64>, unit: f64) -> String {
         count += v.count_since_last_iteration();
         let quantile = v.quantile_iterated_to();
         let value = v.value_iterated_to() as f64 * unit;
-        // A String can always be written to.
+        // Writing to a String cannot fail.
         let _ = write!(out, "{value:>14.3} {quantile:>16.12} {count:>12}");
         let _ = if quantile < 1.0 { writeln!(out, " {:>16.2}", 1.0 / (1.0 - quantile)) } else { writeln!(out) };
     }

@@ -1,5 +1,5 @@
-//! Measurements of noise (ICS'05, section 3) on this machine: a fixed loop, again and again, on one CPU or several at once.
-//! What was measured of a grain is durable before the next one begins.
+//! Measurements of noise (ICS'05, section 3) on this machine: a fixed loop, repeated, on one CPU or several at once.
+//! The phases of a grain are durable before the next grain starts.
 
 use crate::noise::error::NoiseError;
 use crate::noise::histogram;
@@ -34,11 +34,11 @@ use tarebench_sys::{SysError, clock, counter, cpu};
 
 /// Iterations of the calibration's loop (ICS'05, section 3.1).
 const ITERATIONS: u64 = 1_000_000;
-/// Timings of a loop of one iteration, which tell what the reading of the counter takes.
+/// Timings of a loop of one iteration, which give the cost of reading the counter.
 const READINGS: usize = 10_000;
-/// What the counter's rate is measured over.
+/// Time over which the counter's rate is measured.
 const RATE: Nanos = Nanos::from_millis(200);
-/// Phases may be shorter than they are calibrated: room for so many times as many as fit into the time.
+/// Phases may be shorter than calibrated: factor for the room beyond the number that should fit into the time.
 const ROOM: f64 = 1.25;
 
 /// The CPUs of a measurement, checked; the last that may be used if none is asked for.
@@ -67,12 +67,12 @@ pub fn rate() -> Result<f64, NoiseError> {
     Ok(clock::cycle_counter_hz(RATE)?)
 }
 
-/// How this kernel's tick is configured.
+/// Configuration of this kernel's tick.
 pub fn tick() -> Tick {
     tarebench_host::tick::tick(Path::new("/"))
 }
 
-/// How many phases of a grain are measured at most, and how long they should take.
+/// Maximum number of phases of a grain, and their expected time.
 fn size(plan: &NoisePlan, grain: Nanos) -> (usize, Nanos) {
     let fit = |limit: Nanos| (limit.as_f64() / grain.as_f64() * ROOM) as u64 + 1;
     let phases = plan.limit.map_or(plan.phases, |limit| plan.phases.min(fit(limit)));
@@ -80,10 +80,10 @@ fn size(plan: &NoisePlan, grain: Nanos) -> (usize, Nanos) {
     (usize::try_from(phases).unwrap_or(usize::MAX), plan.limit.map_or(whole, |l| whole.min(l + grain)))
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Debug)]
 pub struct Measured {
-    /// What it is; without a number if it is not kept.
+    /// Its head; without a number if it is not stored.
     pub head: Head,
     /// The measurement.
     pub noise: Noise,
@@ -92,7 +92,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// What it comes to, with the probabilities of these delays, or of the usual ones if there are none.
+    /// Its report, with the probabilities of these delays, or of the default ones if empty.
     pub fn report(&self, delays: &[Nanos]) -> Vec<Grain> {
         reported(&self.noise, delays)
     }
@@ -101,7 +101,7 @@ impl Measured {
 /// Seed of the intervals.
 const SEED: u64 = 1;
 
-/// What a measurement comes to, with the probabilities of these delays, or of the usual ones if there are none.
+/// The report of a measurement, with the probabilities of these delays, or of the default ones if empty.
 pub fn reported(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
     report(noise, if delays.is_empty() { &DELAYS } else { delays }, SEED)
 }
@@ -110,7 +110,7 @@ pub fn reported(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
 /// thread only.
 ///
 /// # Errors
-/// [`NoiseError`]; what was measured before is kept.
+/// [`NoiseError`]; the phases measured before are kept.
 pub fn measure(
     plan: &NoisePlan,
     place: &mut Place,
@@ -212,11 +212,11 @@ fn steps(
     Ok(None)
 }
 
-/// What an iteration takes, and what is in a phase beside its iterations.
+/// Duration of an iteration, and the part of a phase beside its iterations.
 fn calibrate(plan: &NoisePlan, signals: &Signals) -> Result<(Calibrated, Vec<u64>, Option<i32>), NoiseError> {
     let on = plan.cpus.first().copied().into_iter().collect::<Vec<_>>();
     let timed = |iterations: u64, n: usize| {
-        // An iteration takes a nanosecond or so.
+        // An iteration takes about a nanosecond.
         let expected = Nanos(i64::try_from(n as u64 * iterations).unwrap_or(i64::MAX).saturating_mul(2));
         let (mut all, signal) = team(plan, &on, (iterations, n), None, expected)?.run(signals).map_err(real_time)?;
         Ok::<_, NoiseError>((all.pop().map(|m| m.durations).unwrap_or_default(), signal))
@@ -229,7 +229,7 @@ fn calibrate(plan: &NoisePlan, signals: &Signals) -> Result<(Calibrated, Vec<u64
         None => Calibration::new(&values(&timings), ITERATIONS, plan.heuristic)?,
     };
     let (readings, signal) = if signal.is_none() { timed(1, READINGS)? } else { (Vec::new(), signal) };
-    // Where the counter is too coarse for it, it is nothing.
+    // 0 if the counter is too coarse for it.
     let reading = Calibration::new(&values(&readings), 1, plan.heuristic).map_or(0.0, |c| c.per_iteration);
     let overhead = (reading - calibration.per_iteration).max(0.0);
     let cpu = on.first().copied().unwrap_or(0);
@@ -250,7 +250,7 @@ fn phases(
     let mut misses: Vec<_> = team.pids().into_iter().map(|pid| Level::ALL.map(|l| CacheMisses::of(pid, l))).collect();
     let stolen_before: Vec<_> = plan.cpus.iter().map(|cpu| stolen(*cpu)).collect();
     let (measured, signal) = team.run(signals).map_err(real_time)?;
-    // At once: reading what was recorded takes a while.
+    // Immediately, because reading the recorded events takes a while.
     let stolen: Vec<Result<Nanos, Absent>> =
         plan.cpus.iter().zip(stolen_before).map(|(cpu, before)| Ok(stolen(*cpu)? - before?)).collect();
     let recorded = timelines.into_iter().map(|t| t.and_then(|t| t.finish().map_err(|e| e.absent())));
@@ -260,7 +260,7 @@ fn phases(
     Ok((all.map(|((m, r), b)| joined(m, r, b, grain, iterations)).collect(), signal))
 }
 
-/// What is counted beside the phases of a CPU.
+/// Counters that run beside the phases of a CPU.
 struct Beside {
     stolen: Reading<Nanos>,
     /// Of the first level, and of the last.
@@ -275,7 +275,7 @@ fn stolen(cpu: u32) -> Result<Nanos, Absent> {
 fn counted(misses: &mut Result<CacheMisses, SysError>) -> Reading<u64> {
     match misses.as_mut().map(CacheMisses::read) {
         Ok(Ok(Some(count))) => Reading::Value(count),
-        Ok(Ok(None)) => Reading::Absent(Absent::Lost("others had the hardware counters".to_owned())),
+        Ok(Ok(None)) => Reading::Absent(Absent::Lost("other processes had the hardware counters".to_owned())),
         Ok(Err(e)) => Reading::Absent(perf::no_counter(&e)),
         Err(e) => Reading::Absent(perf::no_counter(e)),
     }
@@ -314,7 +314,7 @@ fn joined(m: Timed, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos,
     Phases { series, durations: m.durations, kernel }
 }
 
-/// Whether phases ended otherwise than they should.
+/// The first series that took too long or whose process died.
 pub fn failed(noise: &Noise) -> Option<&Series> {
     noise.phases.iter().map(|p| &p.series).find(|s| matches!(s.ended, Ended::TookTooLong | Ended::Died))
 }
@@ -322,7 +322,7 @@ pub fn failed(noise: &Noise) -> Option<&Series> {
 /// A stored measurement, finished or not.
 ///
 /// # Errors
-/// The store's, or if the document is none, or damaged.
+/// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
@@ -347,20 +347,20 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError>
                 let of = of.ok_or_else(|| wrong(&"a histogram of no phases"))?;
                 let histogram = histogram::read(&bytes).map_err(|e| wrong(&e))?;
                 if histogram.len() != of.durations.len() as u64 {
-                    return Err(wrong(&"a histogram of other phases"));
+                    return Err(wrong(&"the histogram belongs to other phases"));
                 }
             }
             Part::Kernel(record) => {
                 let events: Vec<KernelEvent> = blob::read_events(&record.whats, &bytes).map_err(|e| wrong(&e))?;
                 let of =
                     noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (record.grain, record.cpu));
-                of.ok_or_else(|| wrong(&"a kernel's record of no phases"))?.kernel =
+                of.ok_or_else(|| wrong(&"recorded kernel events without phases"))?.kernel =
                     Some(Kernel { record, events, stolen: Vec::new() });
             }
             Part::Stolen { grain, cpu } => {
                 let of = noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
                 let kernel = of.and_then(|p| p.kernel.as_mut());
-                kernel.ok_or_else(|| wrong(&"stolen time without a kernel's record"))?.stolen =
+                kernel.ok_or_else(|| wrong(&"steal time without recorded kernel events"))?.stolen =
                     blob::read_stolen(&bytes).map_err(|e| wrong(&e))?;
             }
         }
@@ -426,7 +426,7 @@ mod tests {
             assert!(p.kernel.iter().all(|k| k.events.is_sorted_by_key(|e| e.start)));
         }
         assert!(noise.phases[0].series.iterations < noise.phases[1].series.iterations);
-        // What is stored again is the same.
+        // Stored again, it is the same.
         let parts = store.document(id).unwrap().parts;
         let blobs: Vec<&Vec<u8>> = parts.iter().filter_map(|p| p.blob.as_ref()).collect();
         assert_eq!(blobs[0], &blob::durations(timings));

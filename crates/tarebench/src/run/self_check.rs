@@ -1,4 +1,4 @@
-//! What tracing costs the programs that are measured: with and without it in turn, and by the kernel's own statistics.
+//! The cost of tracing for the measured programs: interleaved with and without it, and by the kernel's own statistics.
 
 use std::path::{Path, PathBuf};
 use tarebench_bpf::KernelTypes;
@@ -12,11 +12,11 @@ use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Launch, spawn};
 use tarebench_sys::{SysError, process, wait};
 
-/// Why there is no self-check.
+/// Why the self-check cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SelfCheckError {
-    /// There is no tracing here, so that it costs nothing.
-    #[error("there is nothing to check, as nothing is traced here: {0}")]
+    /// Tracing is not available, so it costs nothing.
+    #[error("tracing is not available, so its cost cannot be measured: {0}")]
     NoTracing(Absent),
     /// A system call.
     #[error(transparent)]
@@ -26,21 +26,21 @@ pub enum SelfCheckError {
     Interrupted(i32),
 }
 
-/// A workload: what it stands for, and `tare work` with these arguments.
+/// A workload of `tare work`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Workload {
-    /// In words.
+    /// What it stands for.
     pub name: &'static str,
     /// Arguments.
     pub arguments: &'static [&'static str],
 }
 
-/// Computes only: what is traced is the tick, with caches gone cold in between.
+/// Computes only: the tick is traced, and the caches are cold by the next one.
 pub const COMPUTING: Workload = Workload { name: "computing", arguments: &["work", "inc", "1000"] };
-/// Switches all the time.
+/// Switches context all the time.
 pub const SWITCHING: Workload = Workload { name: "switching", arguments: &["work", "pipe", "20000"] };
 
-/// What was found for a workload.
+/// Result for a workload.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// Which.
@@ -51,9 +51,9 @@ pub struct Found {
     pub pt: Nanos,
     /// Mean elapsed time of the same.
     pub elapsed: Nanos,
-    /// What each kernel program cost in these executions, sums; those that did not run are left out.
+    /// Total cost of each kernel program in these executions; those that did not run are omitted.
     pub costs: Vec<Cost>,
-    /// How many executions that were.
+    /// Number of these executions.
     pub executions: u32,
 }
 
@@ -63,7 +63,7 @@ impl Found {
         self.costs.iter().map(|c| c.runs).sum()
     }
 
-    /// Mean time per event, ns, what the statistics cost included.
+    /// Mean time per event, ns, including the cost of the statistics.
     pub fn per_event(&self) -> f64 {
         self.costs.iter().map(|c| c.ns).sum::<u64>() as f64 / self.events().max(1) as f64
     }
@@ -79,8 +79,8 @@ impl Found {
     }
 }
 
-/// Measures a workload: so many times without, with, and without tracing in turn, then with the kernel's statistics.
-/// `tare` is the command itself.
+/// Measures a workload without, with, and without tracing, interleaved in `rounds` rounds, then with the kernel's
+/// statistics. `tare` is the command itself.
 ///
 /// # Errors
 /// [`SelfCheckError`].
@@ -91,7 +91,7 @@ pub fn check(tare: &Path, workload: Workload, rounds: u32, signals: &Signals) ->
     for round in 0..rounds {
         let before = once()?;
         let mut tracer = load()?;
-        // Loading has cooled what the program needs.
+        // Loading has emptied the caches of what the program needs.
         traced(&mut tracer, once)?;
         let between = traced(&mut tracer, once)?;
         drop(tracer);
@@ -159,10 +159,10 @@ fn execute(tare: &Path, workload: Workload, signals: &Signals) -> Result<(Nanos,
     Ok((reaped.map_or(Nanos::ZERO, |r| r.cpu.total), elapsed))
 }
 
-/// The running command.
+/// Path of the running command.
 ///
 /// # Errors
 /// If it has been removed or replaced.
 pub fn own_command() -> Result<PathBuf, SelfCheckError> {
-    std::env::current_exe().map_err(|e| SysError::io("find the own command", e).into())
+    std::env::current_exe().map_err(|e| SysError::io("find the path of tare", e).into())
 }

@@ -1,4 +1,4 @@
-//! Measuring a plan, going on with a run, reading a report back.
+//! Measuring a plan, resuming a run, loading a stored run.
 
 use crate::event::{Event, Watch};
 use std::cell::{LazyCell, RefCell};
@@ -31,7 +31,7 @@ use tarebench_sys::clock::{self, CounterRate};
 use tarebench_sys::process;
 use tarebench_sys::signals::Signals;
 
-/// What ends a session before or beside its samples.
+/// Why a session ended, apart from its samples.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The store.
@@ -60,17 +60,17 @@ pub enum SessionError {
     /// A run that cannot be resumed, for another reason.
     #[error("{0}")]
     NotResumable(String),
-    /// Every series would time what the last setup made.
+    /// Every series would time the result of the last setup.
     #[error(transparent)]
     DependentSetups(#[from] DependentSetups),
 }
 
-/// What was measured.
+/// Result of a session.
 #[derive(Debug)]
 pub struct Measured {
     /// The run.
     pub run: Run,
-    /// All its samples, those of earlier sessions too.
+    /// All its samples, including those of earlier sessions.
     pub samples: Vec<Sample>,
     /// The profile whose cutoffs apply.
     pub profile: Option<Profile>,
@@ -83,13 +83,13 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// All that can be said of it.
+    /// Its report.
     pub fn report(&self) -> RunReport {
         build(&self.run, &self.samples, self.profile.as_ref())
     }
 }
 
-/// Where runs are kept.
+/// Where runs are stored.
 pub enum Place {
     /// In a store.
     Store(Box<SqliteStore>),
@@ -109,7 +109,7 @@ impl Place {
 /// The store's file: `path` if given, else the default place.
 ///
 /// # Errors
-/// If there is no home folder to keep it in.
+/// If there is no home folder for it.
 pub fn store_path(path: Option<&Path>) -> Result<PathBuf, StoreError> {
     match path {
         Some(p) => Ok(p.to_owned()),
@@ -120,7 +120,7 @@ pub fn store_path(path: Option<&Path>) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// Refuses what cannot be measured as required: the protocol's steps `v1` to `v6`, and factors by their names.
+/// Refuses a plan whose requirements do not hold: the protocol's steps `v1` to `v6`, and factors by their names.
 ///
 /// # Errors
 /// [`SessionError::Required`], naming what is missing.
@@ -139,7 +139,7 @@ fn check_required(
                 .collect(),
             5 if profile.is_none() => vec!["no profile of this machine in the store".to_owned()],
             6 => match plan.runs {
-                RunCount::Fixed(n) if n < 10 => vec![format!("{n} samples asked for, at least 10 needed")],
+                RunCount::Fixed(n) if n < 10 => vec![format!("{n} samples requested, at least 10 are needed")],
                 _ => Vec::new(),
             },
             0 => match factors.iter().find(|f| f.name == *step) {
@@ -198,13 +198,13 @@ fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, Session
     let daemons = if plan.images {
         Reading::Value(DaemonCollector::open(&types).map_err(RunError::from)?)
     } else {
-        Reading::Absent(Absent::NotAsked("no snapshots of processes were asked for".into()))
+        Reading::Absent(Absent::NotAsked("snapshots of processes are switched off".into()))
     };
     let sees_exits = daemons.value().is_some_and(DaemonCollector::sees_exits);
     let account = if plan.account {
         Reading::Value(AccountCollector::open(&types))
     } else {
-        Reading::Absent(Absent::NotAsked("no account was asked for".into()))
+        Reading::Absent(Absent::NotAsked("tracing is switched off".into()))
     };
     Ok(Collectors { pt: PtCollector::probe(plan.leave_running, sees_exits, only), daemons, account })
 }
@@ -259,7 +259,7 @@ pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: Kept) ->
     let now = tarebench_host::host::describe(Path::new("/"));
     if now.machine != run.host.machine {
         let text = format!(
-            "run {id} was begun on another machine ({}); its samples cannot be mixed with this one's",
+            "run {id} was started on another machine ({}); samples of two machines cannot be mixed",
             run.host.name
         );
         return Err(SessionError::NotResumable(text));
@@ -278,7 +278,7 @@ pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: Kept) ->
     Ok((run, claim))
 }
 
-/// A new run of a plan, as it begins.
+/// A new run of a plan, without samples.
 pub(crate) fn new_run(plan: Plan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
     new_run_on(tarebench_host::host::describe(Path::new("/")), plan, pt_source, pt_source_notes)
 }
@@ -422,7 +422,7 @@ fn run_session(
     if let Some(store) = place.store() {
         // If this fails, the run merely stays marked unfinished, which is what it looks like after a kill, too.
         let marked = noted.and_then(|()| store.set_status(id, run.status)).and_then(|()| store.release(id, claim));
-        // What a store that takes no sample says of a note is not worth a second sentence.
+        // A store that refuses samples also refuses notes: one message is enough.
         if let Err(e) = marked
             && !matches!(ending.why, StopReason::NotKept(_))
         {
@@ -433,7 +433,7 @@ fn run_session(
     Measured { run, samples, profile, why, failed_cleanups, last_words }
 }
 
-/// A stored run, with the profile that fits it.
+/// A stored run, with its samples and the profile that applies to it.
 ///
 /// # Errors
 /// The store's.

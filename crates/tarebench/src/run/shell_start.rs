@@ -1,4 +1,4 @@
-//! What the start of a shell takes: the part of a sample that is the shell's and not the script's.
+//! The time of starting a shell: the part of a sample that belongs to the shell, not to the script.
 
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
@@ -9,16 +9,16 @@ use tarebench_run::launch::ProcessLauncher;
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
-/// Starts at most so many times, after one that is not counted.
+/// Maximum number of starts, after one that is not counted.
 const STARTS: usize = 11;
-/// Starts no further one after so long.
+/// Starts no new one after this time.
 const BUDGET: Nanos = Nanos::from_millis(150);
-/// Ends one that takes longer.
+/// Kills a start that takes longer.
 const LIMIT: Nanos = Nanos::from_millis(5_000);
 
 /// Measures the starts of each shell of the plan, as its programs are started: same environment, CPUs, scheduling and user.
 ///
-/// A shell that fails on an empty script has none. It stops when a signal asks tare to end.
+/// A shell that fails on an empty script has no starts. Measuring stops when a signal asks tare to end.
 ///
 /// # Errors
 /// Those of starting any program of the plan.

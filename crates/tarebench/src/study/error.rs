@@ -4,7 +4,7 @@ use crate::documents::DocumentError;
 use tarebench_kbest::KbestError;
 use tarebench_store::StoreError;
 use tarebench_sys::error::SysError;
-/// Why a study ended, or there is none.
+/// Reasons.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// The system's.
@@ -16,11 +16,11 @@ pub enum StudyError {
     /// The store's.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// Short measurements were all the same, or none was finite.
-    #[error("no line goes through the short measurements, which are to tell what the long ones should take")]
+    /// All short measurements are equal, or none is finite.
+    #[error("no line fits the short measurements, so the expected time of the long ones is unknown")]
     Line,
     /// Not one of those that may be used.
-    #[error("CPU {cpu} is not one that tare may use here: {allowed:?}")]
+    #[error("CPU {cpu} is not available; tare may use {allowed:?}")]
     Cpu {
         /// The one that was asked for.
         cpu: u32,

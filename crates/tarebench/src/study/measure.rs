@@ -12,14 +12,14 @@ use tarebench_kbest::{Kbest, Repetitions};
 use tarebench_sys::activity::Competitors;
 use tarebench_sys::{cache, clock, counter, mechanisms, procfs};
 
-/// About how long one repetition of the computation takes, ns: the line is taken through 1 to 10 of them, which fit between two
-/// interrupts in most trials.
+/// Approximate time of one repetition of the computation, ns: the line is fitted to 1 to 10 of them, which fit between
+/// two interrupts in most trials.
 const UNIT: f64 = 10e3;
-/// The book's: repetitions that the line goes through, and measurements of each.
+/// The book's values: repetitions that the line is fitted to, and measurements of each.
 const SHORT: u32 = 10;
 const MEASUREMENTS: u32 = 100;
 /// Measurements of each before the first trial and after the last one, and before each trial: the machine may be slow for
-/// milliseconds and more, so what is compared takes turns.
+/// milliseconds and more, so that compared measurements are interleaved.
 const AROUND: u32 = 20;
 const BETWEEN: u32 = 1;
 /// Executions of a procedure in a row (figures 9.11, 9.12).
@@ -29,7 +29,7 @@ const MOST_INTS: usize = 1 << 28;
 /// Sequences of six calls (figure 9.13).
 const SEQUENCES: usize = 200;
 
-/// On pages of their own, so that any two arrays are alike to the caches.
+/// On separate pages, so that any two arrays are alike to the caches.
 #[repr(align(4096))]
 struct Ints([i32; 2048]);
 
@@ -60,7 +60,7 @@ impl Computation {
     }
 }
 
-/// The fastest of many measurements of short repetitions, ns by repetitions: what the line goes through.
+/// The fastest of many measurements of short repetitions, ns by repetitions: the line is fitted to them.
 struct Fastest {
     ns: [f64; SHORT as usize],
     computation: Computation,
@@ -68,13 +68,13 @@ struct Fastest {
 }
 
 impl Fastest {
-    /// Of as many passes as the other computation makes.
+    /// With as many passes as the other computation makes.
     fn new(other: &Computation) -> Result<Fastest, StudyError> {
         let computation = Computation { array: Box::new(Ints([0; 2048])), passes: other.passes };
         Ok(Fastest { ns: [f64::INFINITY; SHORT as usize], computation, counter_hz: tarebench_kbest::counter::hz()? })
     }
 
-    /// So many measurements more of each. They take turns, so that a machine that changes its speed meets all of them alike.
+    /// Adds `times` measurements of each, interleaved, so that a change of the machine's speed affects all alike.
     fn measure(&mut self, times: u32) {
         for _ in 0..times {
             for (r, fastest) in (1_u64..).zip(&mut self.ns) {
@@ -95,7 +95,7 @@ impl Fastest {
     }
 }
 
-/// What is measured with: the thread is on one CPU as long as this is used.
+/// The measuring thread's setup: the thread stays on one CPU as long as this exists.
 pub(crate) struct Bench {
     cpu: u32,
     computation: Computation,
@@ -104,7 +104,7 @@ pub(crate) struct Bench {
 impl Bench {
     /// The calling thread must be on the CPU, alone.
     pub(crate) fn new(cpu: u32) -> Result<Bench, StudyError> {
-        // What a timer interrupt costs is looked at once in a program: before there are competitors.
+        // The cost of a timer interrupt is measured once in a program: before competitors start.
         Kbest::new().compensated(true).measure(|| ())?;
         Ok(Bench { cpu, computation: Computation::new()? })
     }
@@ -186,11 +186,11 @@ fn sum(data: &[i32]) -> i32 {
     data.iter().fold(0_i32, |s, x| black_box(s.wrapping_add(*x)))
 }
 
-/// The sum of an array so long that it takes about `length` ns, executed again and again.
+/// The sum of an array, sized to take about `length` ns, executed repeatedly.
 fn procedure(length: f64) -> Result<Seen, StudyError> {
     let mut data = vec![1_i32; 131_072];
     for _ in 0..3 {
-        // By its CPU time, as others may have the CPU meanwhile; nearer each time.
+        // By its CPU time, because others may have the CPU meanwhile; closer each time.
         let took = (0..3).map(|_| {
             let before = clock::thread_cpu();
             black_box(sum(&data));
@@ -210,13 +210,13 @@ fn procedure(length: f64) -> Result<Seen, StudyError> {
     Ok(Seen::Procedure { elapsed })
 }
 
-/// Eight doubles, on lines of their own.
+/// Eight doubles, on separate cache lines.
 #[derive(Clone, Copy)]
 #[repr(align(256))]
 struct Doubles([f64; 8]);
 
-/// The book's procA and procB set eight elements to 0. A store does not wait for its line on current CPUs, so these add 1, for
-/// which the data must come. The constant makes them different to the compiler, and costs both the same.
+/// The book's procA and procB set eight elements to 0. A store does not wait for its line on current CPUs, so these add
+/// 1, which needs the data. The constant makes them different for the compiler, and costs both the same.
 #[inline(never)]
 fn proc_a(doubles: &mut Doubles) {
     black_box(1_u8);
@@ -241,7 +241,7 @@ struct Call {
     count: u64,
 }
 
-/// The measuring code: a function, so that it can be put out of the caches, too.
+/// The measuring code: a function, so that it can also be evicted from the caches.
 #[inline(never)]
 fn timed(call: &mut Call) {
     let start = counter::fenced();
@@ -267,7 +267,7 @@ fn equal_calls() -> Result<Vec<[f64; 6]>, StudyError> {
         let mut counts = [0.0; 6];
         for (i, ((procedure, buffer), count)) in order.into_iter().zip(&mut counts).enumerate() {
             if i == FIRST_B {
-                // A CPU fetches the line after one that it needs, too, and procB lies behind procA.
+                // A CPU also prefetches the next line, and procB lies behind procA.
                 cache::flush_code(proc_b);
             }
             next.procedure = black_box(procedure);
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use tarebench_core::study::report::equal_calls as table;
 
-    /// What is in the caches is faster than what is not, for data and for instructions.
+    /// Cached data and instructions are faster than uncached ones.
     #[test]
     fn misses_cost_something() {
         let part = Part { cell: Cell::Equal, round: 0, seen: Seen::Equal { calls: equal_calls().unwrap() } };

@@ -1,5 +1,5 @@
 //! The studies of CS:APP chapter 9 on this machine, cell by cell. Each cell is durable when it has been measured, so that a study
-//! can be interrupted and gone on with.
+//! can be interrupted and resumed.
 
 use crate::documents;
 use crate::documents::{Desk, DocumentError, Options, Stopped};
@@ -20,7 +20,7 @@ use tarebench_sys::{clock, cpu};
 /// A stored study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Studied {
-    /// What it is.
+    /// Its head.
     pub head: Head,
     /// What was asked for.
     pub plan: StudyPlan,
@@ -38,7 +38,7 @@ impl Studied {
 /// The CPU that a study is on unless one is asked for: the last that may be used.
 ///
 /// # Errors
-/// The system's, and if the one that is asked for may not be used.
+/// Those of the system; if the requested CPU may not be used.
 pub fn choose_cpu(asked: Option<u32>) -> Result<u32, StudyError> {
     let allowed = cpu::allowed()?;
     match asked.or(allowed.last().copied()) {
@@ -47,10 +47,10 @@ pub fn choose_cpu(asked: Option<u32>) -> Result<u32, StudyError> {
     }
 }
 
-/// What was measured.
+/// Result of a session.
 #[derive(Debug)]
 pub struct Measured {
-    /// The study, with what earlier sessions measured of it.
+    /// The study, including the cells of earlier sessions.
     pub study: Studied,
     /// Why it ended.
     pub stopped: Stopped,
@@ -66,7 +66,7 @@ impl Measured {
 /// Measures what the plan says; `watch` is called before each cell.
 ///
 /// # Errors
-/// [`StudyError`]; the cells that were measured are kept.
+/// [`StudyError`]; the measured cells are kept.
 pub fn measure(
     plan: &StudyPlan,
     place: &mut Place,
@@ -142,7 +142,7 @@ fn cells(
         if let Some(signal) = signals.caught() {
             return Ok(Stopped::Interrupted(signal));
         }
-        // A whole round has all loads and lengths in it.
+        // A whole round contains all loads and lengths.
         let last = ends.last().zip(ends.len().checked_sub(round + 1).and_then(|i| ends.get(i)));
         let left = last.map(|(now, then)| Nanos(((*now - *then).as_f64() / round as f64 * (of - n) as f64) as i64));
         watch(Progress::Cells { done: n, of, left });
@@ -161,7 +161,7 @@ fn read_plan(id: Id, doc: serde_json::Value) -> Result<StudyPlan, StudyError> {
 /// A stored study, finished or not.
 ///
 /// # Errors
-/// The store's, or if the document is none, or damaged.
+/// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &SqliteStore, id: Id) -> Result<Studied, StudyError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
