@@ -118,7 +118,7 @@ fn the_table() {
     assert_snapshot!("bench_troubled_60", shown(&troubled(), &style(60)));
     let many = bench((0..30).map(|_| ("x", timing(&[0, 0, 0]))).collect());
     let text = shown(&many, &Style { more: Some("tare show b1 --full".to_owned()), ..style(80) });
-    assert!(text.contains("and 10 more rows") && text.ends_with("All of it: tare show b1 --full\n"), "{text}");
+    assert!(text.contains("and 10 more rows") && text.ends_with("Details: tare show b1 --full\n"), "{text}");
     assert_eq!(text.matches("no spread").count(), 20);
 }
 
