@@ -71,7 +71,7 @@ fn head(b: &Bench) -> Head {
     }
 }
 
-/// All went well.
+/// No trouble.
 fn plain() -> Bench {
     let mut add = timing(&[2_300_000, 2_300_100, 2_300_200, 2_400_000]);
     add.repetitions = 1_000_000;

@@ -15,7 +15,7 @@ fn files(plots: Vec<Plot>) -> BTreeMap<String, String> {
     figures(&page(plots)).unwrap().into_iter().collect()
 }
 
-/// Points must be where they are expected, but for `near`.
+/// Points must be where they are expected, within `near`.
 fn assert_places(of: &[(f64, f64)], expected: &[(f64, f64)], near: f64) {
     assert_eq!(of.len(), expected.len());
     for (a, b) in of.iter().zip(expected) {
