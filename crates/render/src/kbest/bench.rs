@@ -18,14 +18,13 @@ use tarebench_core::kbest::clocks::Kind;
 use tarebench_core::kbest::report::{BenchReport, BenchRow};
 use tarebench_core::kbest::timing::{Cache, Standing};
 
-/// What is shown: where it is stored, what was measured, and what that comes to.
+/// What is shown: the stored document, the measurement and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
-    /// The document.
     pub head: &'a Head,
     /// What was measured.
     pub bench: &'a Bench,
-    /// What that comes to.
+    /// The results.
     pub report: &'a BenchReport,
 }
 

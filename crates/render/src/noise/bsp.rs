@@ -1,4 +1,4 @@
-//! A bulk-synchronous job beside its prediction, as tables and as JSON.
+//! A bulk-synchronous job compared with its prediction, as tables and as JSON.
 
 use crate::kit::error::RenderError;
 use crate::kit::number;

@@ -409,7 +409,7 @@ fn comparison(report: &RunReport) -> Option<Table> {
 
 fn protocol(report: &RunReport, hints: &Hints) -> Table {
     let mut t =
-        Table::new("Protocol", "The steps of EMP, and whether each holds.", &["step", "asks for", "stands", "finding"]);
+        Table::new("Protocol", "The steps of EMP, and whether each holds.", &["step", "requires", "state", "finding"]);
     for s in &report.protocol.steps {
         let standing = match s.standing {
             Standing::Held => "held",

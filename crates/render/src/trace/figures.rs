@@ -216,8 +216,8 @@ fn labels(d: &mut Drawing, t: &Timeline, rows: &Rows) {
     }
 }
 
-/// Time in ms: of the trace for one row, of each row for several, whose beginnings stand beside them. Returns where what
-/// comes below may begin, px.
+/// Time in ms: from the start of the trace for one row, from the start of each row for several. Returns the top of what
+/// comes below, px.
 fn axis(d: &mut Drawing, t: &Timeline, rows: &Rows) -> f64 {
     let quantity = Quantity::Time(Unit::Millisecond);
     let base = rows.bottom() + 2.0;
