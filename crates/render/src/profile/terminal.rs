@@ -167,11 +167,11 @@ pub fn lesson(l: &Lesson, part: &str, zone: &TimeZone, unicode: bool) -> Vec<Tab
     let mut rare = Table::new(
         title("Infrequent daemons"),
         format!(
-            "Long-running, or only in L-samples. One that explains less than 5% of every L-sample's excess occurred by \
-             coincidence and gets no cutoff. EMP table {}.",
+            "Long-running, or only in L-samples. p: probability that a daemon which runs as often occurs only in L-samples. One \
+             that explains less than 5% of every L-sample's excess occurred by coincidence and gets no cutoff. EMP table {}.",
             emp[3]
         ),
-        &["daemon", ">cluster max", ">L-samples min", ">times", "samples", "period", ">probability", ">explains"],
+        &["daemon", ">cluster max", ">L-samples min", ">times", "samples", "period", ">p", ">explains"],
     );
     for i in &l.infrequent {
         rare.row(infrequent(i, unicode), at(&i.samples));
