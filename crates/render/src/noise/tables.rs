@@ -17,7 +17,7 @@ pub(crate) fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
 }
 
-/// A requested length: in its unit, with no more digits than it has.
+/// A length that was asked for: in its unit, with no digit more than it has.
 pub(crate) fn exact(ns: Nanos, unicode: bool) -> String {
     let unit = number::Unit::of(ns.as_f64());
     format!("{} {}", ns.as_f64() / unit.nanos(), unit.sign(unicode))
