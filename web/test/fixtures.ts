@@ -175,7 +175,7 @@ export function plot(id: string, title: string, options: Options): Plot {
   const made = make(options.n, options.typical ?? 294e6, options.rare ?? 0.05, names.length, r);
   const measures = [
     measure("et", "Elapsed time (ET)", made.et, 60),
-    measure("pt", "Process time (PT)", made.pt, 60),
+    measure("pt", "CPU time (PT)", made.pt, 60),
     measure("net", "Net time", made.net, 60),
   ];
   const samples = samplesOf(made, names, options.account ?? false, r);
@@ -243,7 +243,7 @@ function discardTable(samples: Samples): Table {
 function wholeTables(plots: Plot[]): Table[] {
   const columns = ["program", "PT ± s.d. [ms]", "ET [ms]", "ratio [95%]", "verdict"];
   const protocol = [
-    ["✓ v1", "daemons off, PT used", "process time used; none of the known non-critical ones runs"],
+    ["✓ v1", "daemons off, PT used", "CPU time used; none of the known non-critical ones runs"],
     ["✗ v2", "NTP on", "not synchronised, and no NTP daemon runs"],
     ["? v3", "clock speed fixed", "not available: a virtual machine cannot see or set the clock speed"],
     ["✓ v6", "10 samples or more", "10 or more in every series"],
@@ -289,7 +289,7 @@ export function page(kind: Page["kind"], plots: Plot[], more: Partial<Page> = {}
       ["clock", "ET from CLOCK_MONOTONIC · clock source tsc · cycle counter 2.300 GHz"],
       ["PT source", "cgroup v2 cpu.stat; misses nothing"],
       ["check 1", "above the cutoffs of profile 3"],
-      ["check 2", "outside mean ± 2 s.d. of what check 1 left"],
+      ["check 2", "outside mean ± 2 s.d. of the samples that check 1 retained"],
     ],
     remarks: [
       { warning: true, text: "The machine changed while it was measured: 30 ms of CPU time were stolen by the host." },

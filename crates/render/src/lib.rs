@@ -1,8 +1,8 @@
 //! What a user reads: terminal tables, JSON, CSV, Markdown, hyperfine's JSON.
 //!
 //! Everything here is a pure function of the typed report (and, for exports,
-//! of the samples): no clock, no environment, no terminal is asked. Every
-//! figure comes from [`tarebench_core::run::report::data`], so that all forms show the same.
+//! of the samples): it reads no clock, no environment, no terminal. Every
+//! figure comes from [`tarebench_core::run::report::data`], so all forms show the same.
 //!
 //! Strings that come from the machine or the user are shown through
 //! [`text::escape`]; no control character of theirs reaches a terminal.

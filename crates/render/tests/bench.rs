@@ -71,7 +71,7 @@ fn head(b: &Bench) -> Head {
     }
 }
 
-/// All went well.
+/// No trouble.
 fn plain() -> Bench {
     let mut add = timing(&[2_300_000, 2_300_100, 2_300_200, 2_400_000]);
     add.repetitions = 1_000_000;
@@ -118,7 +118,7 @@ fn the_table() {
     assert_snapshot!("bench_troubled_60", shown(&troubled(), &style(60)));
     let many = bench((0..30).map(|_| ("x", timing(&[0, 0, 0]))).collect());
     let text = shown(&many, &Style { more: Some("tare show b1 --full".to_owned()), ..style(80) });
-    assert!(text.contains("and 10 more rows") && text.ends_with("All of it: tare show b1 --full\n"), "{text}");
+    assert!(text.contains("and 10 more rows") && text.ends_with("Details: tare show b1 --full\n"), "{text}");
     assert_eq!(text.matches("no spread").count(), 20);
 }
 

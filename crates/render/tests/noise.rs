@@ -57,7 +57,7 @@ fn series(grain: Nanos, cpu: u32, whole: u64) -> Series {
     }
 }
 
-/// So many phases of 10 µs and some ns, in each hundredth a tick of 2 µs, in each thousandth a task of 50 µs; and of each thousand
+/// Phases of 10 µs and some ns, in each hundredth a tick of 2 µs, in each thousandth a task of 50 µs; and of each thousand
 /// the hypervisor takes 30 µs.
 fn phases(grain: Nanos, cpu: u32, n: u64) -> Phases {
     let tick = What::Timer;
@@ -144,7 +144,7 @@ fn every_figure_is_drawn() {
         assert!(curves.clone().count() > 0, "{name}");
         assert!(curves.clone().all(|n| n.attribute("d").is_some_and(|d| d.len() > 3)), "{name}: {svg}");
         assert!(!svg.contains("NaN") && !svg.contains("inf") && svg.len() < 200_000, "{name}");
-        // No label of an axis stands on its neighbour.
+        // No label of an axis overlaps its neighbour.
         let axis = document.descendants().find(|n| n.attribute("class") == Some("x-axis")).unwrap();
         let labels = axis.descendants().filter(|n| n.tag_name().name() == "text").count();
         assert!((2..=14).contains(&labels), "{name}: {labels}");
@@ -166,7 +166,7 @@ fn what_is_drawn_is_what_was_measured() {
     let cdf = &find(&page, "grain-10us-distribution").curves[0];
     assert_eq!((cdf.x[0], cdf.y.last()), (10_000.0, Some(&1.0)));
     let delayed = find(&page, "grain-10us-delayed");
-    // 1 and 10 µs were seen, the longer ones not; each exactly, and as p n.
+    // Delays of 1 and 10 µs occurred, longer ones did not; each exactly, and as p n.
     assert_eq!(delayed.curves.iter().map(|c| c.thin).collect::<Vec<_>>(), [false, false, true, true]);
     assert_eq!((delayed.curves[0].y[0], delayed.curves[1].y[0]), (0.012, 0.002));
     assert!(delayed.curves[2].y.iter().all(|y| *y <= 1.0) && delayed.note.contains("100 µs or 1 ms or 10 ms"));
@@ -203,7 +203,7 @@ fn several_cpus_and_grains_have_their_curves() {
     let n = all.len();
     all.dedup();
     assert_eq!(all.len(), n);
-    // Of many CPUs, those that are slowest.
+    // Of many CPUs, the slowest.
     let cpus: Vec<u32> = (0..20).collect();
     let (page, _) = made(&cpus, &[GRAIN]);
     let figure = find(&page, "grain-10us-distribution");
@@ -245,7 +245,7 @@ fn no_phase_is_no_figure() {
         String::new(),
     );
     assert!(page.parts.is_empty() && figures(&page).unwrap().is_empty());
-    // One phase, and phases that are all the same, have no delay.
+    // One phase, and phases of equal length, have no delay.
     for n in [1, 2] {
         let mut one = phases(GRAIN, 1, n);
         one.durations.fill(10_000);

@@ -15,7 +15,7 @@ use tarebench_render::profile::terminal as profile;
 
 const MS: i64 = 1_000_000;
 
-/// 60 samples of a second, of which every 14th meets a check of 90 ms; the clock wanders.
+/// 60 samples of a second, of which every 14th contains a check of 90 ms; the clock speed drifts.
 fn part(name: &str, length_ms: i64) -> Part {
     let observation = |i: u32| {
         let n = i64::from(i);
@@ -102,7 +102,7 @@ fn the_page_says_the_same() {
     for (odd, even) in dual.odd.iter().zip(&dual.even) {
         assert_eq!(short.samples.number[*odd] + 1, short.samples.number[*even]);
     }
-    // One file; a hostile name cannot leave the script element that it is data in.
+    // One file; a hostile name cannot end the script element that contains it.
     let html = web::html(&page).unwrap();
     let data = web::data(&page).unwrap();
     assert!(html.contains(&data) && !data.contains(['<', '>', '&']) && data.contains("\\u003cscript"));

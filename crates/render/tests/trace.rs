@@ -1,4 +1,4 @@
-//! An activity trace as text, in JSON, as a picture and as a page's data.
+//! An activity trace as text, in JSON, as a figure and as a page's data.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use insta::assert_snapshot;
@@ -23,7 +23,7 @@ fn event(what: What, start: i64, end: i64) -> Event {
     Event { what, start: at(start), end: at(end), own: at(end - start), complete: true }
 }
 
-/// Ticks every 4 ms for so many ms; every third one another task takes over from for 2 ms; and one period of the hypervisor's.
+/// Ticks every 4 ms for this many ms; after every third one another task runs for 2 ms; and one period of steal time.
 fn trace(ms: i64) -> (Trace, Vec<Event>) {
     let task = |name: &[u8], by| What::Task(Task { name: Name::new(name.to_vec()), by, pid: 77, tid: 78 });
     let (mut gaps, mut events) = (Vec::new(), Vec::new());
@@ -121,7 +121,7 @@ fn json_has_the_events_or_the_reason() {
     assert_eq!(d["causes"][0], "tick");
 }
 
-/// Periods, signs and rows of a picture, which must be well-formed.
+/// Periods, signs and rows of a figure, which must be well-formed.
 fn drawn(text: &str) -> (usize, usize, usize) {
     let tree = roxmltree::Document::parse(text).unwrap();
     let paths = |class: &str| -> usize {
@@ -154,7 +154,7 @@ fn the_picture_shows_each_period_and_each_timer_interrupt() {
 fn long_traces_are_folded_and_their_pictures_stay_small() {
     let (gaps, _, rows) = drawn(&tarebench_render::trace::figures::trace(&activity(1_000, true), ""));
     assert_eq!(rows, 10);
-    // A period may go on in the next row.
+    // A period may continue in the next row.
     assert!(gaps >= activity(1_000, true).trace.gaps().len(), "{gaps}");
     let long = tarebench_render::trace::figures::trace(&activity(400_000, true), "");
     let (_, _, rows) = drawn(&long);

@@ -50,7 +50,7 @@ fn distinct(names: &[String]) -> bool {
     names.iter().collect::<BTreeSet<_>>().len() == names.len()
 }
 
-/// A name for each program, in their order: the shortest kind that tells all of them apart.
+/// A name for each program, in their order: the shortest kind that distinguishes all of them.
 pub(crate) fn names(page: &Page<'_>, report: &RunReport) -> Vec<String> {
     let all = |name: &dyn Fn(&SeriesReport) -> String| -> Vec<String> {
         let cut = |s: &SeriesReport| text::cut_middle(&name(s), WIDEST, page.g.dots).trim().to_owned();

@@ -58,7 +58,7 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String])
     }
 }
 
-/// Leaves out the last columns, then shortens names, until the table fits.
+/// Omits the last columns, then shortens names, until the table fits.
 fn fit(page: &Page<'_>, columns: &mut Vec<Column>) {
     let over = |columns: &[Column]| grid::total(columns, GAP).saturating_sub(page.width());
     let room = |columns: &[Column]| columns[0].width().saturating_sub(over(columns));
@@ -166,7 +166,7 @@ fn verdicts(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) ->
     let cell = |&i: &usize| match found(report, i).and_then(|c| by(c, m)).map(|r| r.verdict) {
         Some(Verdict::Faster) => Cell::new("faster").paint(Paint::Good),
         Some(Verdict::Slower) => Cell::new("slower").paint(Paint::Bad),
-        Some(Verdict::Undecided) => Cell::new("unclear").paint(Paint::Warn),
+        Some(Verdict::Undecided) => Cell::new("undecided").paint(Paint::Warn),
         None if is_reference(report, i) => Cell::new("reference").paint(Paint::Dim),
         None => Cell::new(page.g.absent),
     };
@@ -208,7 +208,7 @@ fn samples(report: &RunReport, order: &[usize]) -> Column {
     Column::new("samples", Align::Left, order.iter().map(cell).collect())
 }
 
-/// The commands, where names stand for them and there is room for enough of each.
+/// The commands, if the first column shows other names and there is room for enough of each.
 fn commands(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[String], columns: &mut Vec<Column>) {
     let cell = |&i: &usize| {
         let command = command(page, &report.series[i]);

@@ -1,4 +1,4 @@
-//! The table that sets programs side by side.
+//! The table that compares programs.
 
 use crate::compare::rows::{order, parameters, reference, times};
 use crate::kit::grid;
@@ -73,7 +73,7 @@ fn columns(page: &Page<'_>, report: &RunReport, order: &[usize]) -> Columns {
     }
 }
 
-/// Makes the second column narrower until all fit; false if it would say nothing then.
+/// Makes the second column narrower until all fit; false if too little of it would remain.
 fn fit(page: &Page<'_>, report: &RunReport, order: &[usize], columns: &mut [Column], least: usize) -> bool {
     let over = grid::total(columns, 2).saturating_sub(page.width());
     if over == 0 {
@@ -97,7 +97,7 @@ fn fit(page: &Page<'_>, report: &RunReport, order: &[usize], columns: &mut [Colu
     enough
 }
 
-/// Draws the columns that fit; those named last are left out first.
+/// Draws the columns that fit; the last ones are omitted first.
 fn draw_fitting(page: &mut Page<'_>, report: &RunReport, order: &[usize], mut columns: Vec<Column>, keep: usize) {
     while !fit(page, report, order, &mut columns, 10) && columns.len() > keep {
         columns.pop();
@@ -167,10 +167,10 @@ fn comparison_notes(page: &mut Page<'_>, report: &RunReport) {
     if report.comparisons.iter().any(|c| !c.paired_in_time) {
         let why = match report.run.plan.order {
             Order::Sequential => "the programs ran one after the other",
-            Order::Rounds | Order::Random => "the pairs were not neighbours in time",
+            Order::Rounds | Order::Random => "the samples of a pair were not taken one after the other",
         };
         let text = format!(
-            "{why}: a drift of the machine looks like a difference{}",
+            "{why}: a drift of the machine may look like a difference{}",
             page.style.hints.aside(&Hint::Interleave)
         );
         page.hang(&[], Paint::Warn, &text);

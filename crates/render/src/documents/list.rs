@@ -13,7 +13,7 @@ use tarebench_core::documents::head::{Id, Status};
 pub struct DocumentRow {
     /// Kind and number.
     pub id: Id,
-    /// When it began, as the reader shall see it.
+    /// When it began, as shown.
     pub created: String,
     /// Where it stands.
     pub status: Status,
@@ -23,7 +23,6 @@ pub struct DocumentRow {
     pub samples: Option<u64>,
     /// Name of its machine.
     pub machine: String,
-    /// Tags.
     pub tags: BTreeMap<String, String>,
 }
 
@@ -60,7 +59,7 @@ pub fn table(rows: &[DocumentRow], style: &Style) -> String {
         columns.pop();
     }
     let over = |columns: &[Column], page: &Page<'_>| grid::total(columns, 2) > page.width();
-    // One machine for all says nothing.
+    // A column with one machine for all rows says nothing.
     let mut machines: Vec<&str> = rows.iter().map(|r| r.machine.as_str()).collect();
     machines.dedup();
     if machines.len() == 1 && over(&columns, &page) {
@@ -95,7 +94,7 @@ fn status(s: Status) -> Cell {
     }
 }
 
-/// Cuts columns, each to its least width, until all fits.
+/// Cuts columns, each down to its minimum width, until all fits.
 fn squeeze(columns: &mut [Column], page: &Page<'_>, leasts: &[(usize, usize)]) {
     for &(at, least) in leasts {
         let over = grid::total(columns, 2).saturating_sub(page.width());

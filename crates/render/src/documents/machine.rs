@@ -1,8 +1,8 @@
-//! On which machine a document was measured, in words.
+//! The machine on which a document was measured, in words.
 
 use tarebench_core::documents::head::Head;
 
-/// CPUs, kernel, hypervisor and fingerprint of the machine, where they are known. Text of the machine's own, to be escaped.
+/// CPUs, kernel, hypervisor and fingerprint of the machine, where they are known. Text from the machine: to be escaped.
 pub fn described(head: &Head) -> Option<String> {
     let conditions = head.conditions.as_deref()?;
     let host = conditions.host();

@@ -18,14 +18,13 @@ use tarebench_core::kbest::clocks::Kind;
 use tarebench_core::kbest::report::{BenchReport, BenchRow};
 use tarebench_core::kbest::timing::{Cache, Standing};
 
-/// What is shown: where it is stored, what was measured, and what that comes to.
+/// What is shown: the stored document, the measurement and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
-    /// The document.
     pub head: &'a Head,
     /// What was measured.
     pub bench: &'a Bench,
-    /// What that comes to.
+    /// The results.
     pub report: &'a BenchReport,
 }
 
@@ -39,7 +38,7 @@ pub(crate) fn time(ns: f64, spread: Option<f64>, unit: Option<Unit>) -> Option<(
     Some((number::fixed(value, decimals.min(most))?, unit))
 }
 
-/// What a time is worth, in words; of a slice that is too short with the share of the fastest trial that it lacked.
+/// How reliable a time is; for a slice that is too short, with the share of the fastest trial that it lacked.
 pub fn standing(s: Standing) -> String {
     match s {
         Standing::Converged => "converged".to_owned(),
@@ -104,7 +103,7 @@ pub(crate) struct Layout {
     clocks_below: bool,
 }
 
-/// From so many columns on, the table has trials and repetitions; caches and clocks, too.
+/// The table has trials and repetitions from `COUNTS` columns on, caches and clocks from `WIDE` columns on.
 const COUNTS: usize = 84;
 const WIDE: usize = 113;
 
@@ -160,7 +159,7 @@ impl Layout {
     }
 }
 
-/// Least width of a name.
+/// Smallest width of a name.
 const NAME: usize = 12;
 
 /// The rows, their names cut before anything else is.
@@ -205,7 +204,7 @@ fn heading(page: &mut Page<'_>, s: &Shown<'_>, created: &str) {
     }
 }
 
-/// The table, and below it what is to be known of single benchmarks.
+/// The table, and below it the remarks on single benchmarks.
 pub fn terminal(s: &Shown<'_>, created: &str, style: &Style) -> String {
     let rows = &s.report.rows;
     let mut page = Page::new(style);
@@ -217,14 +216,14 @@ pub fn terminal(s: &Shown<'_>, created: &str, style: &Style) -> String {
     notes(&mut page, rows.get(..shown).unwrap_or(rows), &layout);
     if let Some(more) = style.more.as_deref().filter(|_| !whole) {
         page.gap();
-        page.hang(&[], Paint::Dim, &style.prose(&format!("All of it: {more}")));
+        page.hang(&[], Paint::Dim, &style.prose(&format!("Details: {more}")));
     }
     page.finish()
 }
 
 pub(crate) fn agreement(k: u32, epsilon: f64) -> String {
     let within = number::percent(epsilon).unwrap_or_default();
-    if k == 1 { "the fastest trial".to_owned() } else { format!("the {k} fastest trials are to agree within {within}") }
+    if k == 1 { "the fastest trial".to_owned() } else { format!("until the {k} fastest trials agree within {within}") }
 }
 
 fn count(trials: usize) -> String {
@@ -241,7 +240,7 @@ fn notes(page: &mut Page<'_>, rows: &[BenchRow], layout: &Layout) {
     }
     page.gap();
     page.title("Notes");
-    // A name may be of any length; what is said of it must stay readable.
+    // A name may have any length; the note must stay readable.
     let room = page.width() / 3;
     for (name, said) in all {
         let name = text::cut_middle(&name, room, page.g.dots).into_owned();
@@ -253,7 +252,7 @@ fn notes(page: &mut Page<'_>, rows: &[BenchRow], layout: &Layout) {
     }
 }
 
-/// What is to be known of one benchmark beside its figures, in sentences.
+/// The remarks on one benchmark, in sentences.
 pub fn remarks(r: &BenchRow) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(why) = r.time.absent() {
@@ -264,25 +263,25 @@ pub fn remarks(r: &BenchRow) -> Vec<String> {
     }
     match r.standing {
         Standing::NotConverged if r.spread.value().is_some() => said.push(format!(
-            "after {} {} do not agree within {}: the time is the best guess",
+            "after {} {} do not agree within {}: the time is an estimate",
             count(r.trials),
             if r.k == 1 { "the fastest".to_owned() } else { format!("the {} fastest", r.k) },
             number::percent(r.epsilon).unwrap_or_default(),
         )),
         Standing::TooShort => said.push(
-            "the fastest trial is not a hundred times as long as an empty one: repeat the code within a trial"
+            "the fastest trial is less than a hundred times as long as an empty one: repeat the code within a trial"
                 .to_owned(),
         ),
         _ => {}
     }
     let amount = |ns: f64| time(ns, None, None).map(|(value, unit)| format!("{value} {unit}"));
     if let Some(taken) = r.interrupts.value().filter(|ns| **ns != 0.0).and_then(|ns| amount(*ns)) {
-        said.push(format!("less {taken} that timer interrupts took"));
+        said.push(format!("minus {taken} of timer interrupts"));
     }
     if r.less_overhead {
         said.push(match r.overhead.value().and_then(|ns| amount(*ns)) {
-            Some(empty) => format!("less {empty} that an empty trial takes"),
-            None => "less what an empty trial takes".to_owned(),
+            Some(empty) => format!("minus {empty}, the time of an empty trial"),
+            None => "minus the time of an empty trial".to_owned(),
         });
     }
     said

@@ -11,7 +11,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::kbest::clock_choice::{Choice, Method, Reason};
 use tarebench_core::kbest::clocks::{Clocks, Counts, Kind, Steering, Way};
 
-/// What a mechanism is called.
+/// The name of a mechanism as the reader sees it.
 pub fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Counter => "cycle counter, fenced",
@@ -40,23 +40,23 @@ pub fn name(kind: Kind) -> &'static str {
 /// What a mechanism is good for.
 pub fn purpose(kind: Kind) -> &'static str {
     match kind {
-        Kind::Counter => "code of some ns up to a tick; a trial's beginning and end",
-        Kind::CounterUnfenced => "traces: many readings in a loop, where a few ns of blur do not matter",
-        Kind::CounterAfter => "the end of a trial, where what follows may begin early",
-        Kind::MonotonicRaw => "elapsed times, as the hardware counts; where there is no counter",
-        Kind::Monotonic => "elapsed times of seconds and more, true to the second of an NTP server",
+        Kind::Counter => "code of a few ns up to a tick; a trial's beginning and end",
+        Kind::CounterUnfenced => "traces: many readings in a loop, where an error of a few ns does not matter",
+        Kind::CounterAfter => "the end of a trial; later instructions may start before the reading",
+        Kind::MonotonicRaw => "elapsed times, not adjusted by NTP; if there is no usable counter",
+        Kind::Monotonic => "elapsed times of seconds and more; rate adjusted by NTP",
         Kind::MonotonicCoarse | Kind::RealtimeCoarse => {
-            "time stamps in logs; too coarse for measuring, but it shows the tick"
+            "time stamps in logs; its resolution is the tick, too coarse for measurements"
         }
         Kind::Boottime => "elapsed times across suspends",
         Kind::Realtime => "dates; may be set back, so not for durations",
         Kind::Tai => "dates without leap seconds; may be set, so not for durations",
-        Kind::Gettimeofday => "the book's portable clock; as CLOCK_REALTIME, cut to microseconds",
+        Kind::Gettimeofday => "the book's portable clock: CLOCK_REALTIME in microseconds",
         Kind::ThreadCpu => "code from about a millisecond on a loaded machine; one thread",
         Kind::ProcessCpu => "the same for all threads of a process",
-        Kind::Getrusage => "user and system time apart; their sum is exact, the division is by ticks",
-        Kind::Clock => "the CPU time of a process where nothing else is portable",
-        Kind::Times => "what interval counting gave: ticks of 10 ms",
+        Kind::Getrusage => "user and system time separately; the sum is exact, the division is estimated by ticks",
+        Kind::Clock => "the CPU time of a process, in portable C",
+        Kind::Times => "CPU time in ticks of 10 ms, as by interval counting",
         Kind::Schedstat => "the CPU time of one thread of another process",
         Kind::Stat => "the CPU time of another process in ticks of 10 ms",
         Kind::Taskstats => "the CPU time of another process, and of processes that have ended",
@@ -85,7 +85,7 @@ fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
 }
 
-/// The table and what is known of the counter.
+/// The properties of the counter, the table, and the advice.
 pub fn terminal(clocks: &Clocks, advice: Option<(&Asked, &Choice)>, style: &Style) -> String {
     let u = style.unicode;
     let mut page = Page::new(style);
@@ -118,14 +118,14 @@ pub fn terminal(clocks: &Clocks, advice: Option<(&Asked, &Choice)>, style: &Styl
     }
     draw(&mut page, &t);
     page.gap();
-    page.title("What for");
+    page.title("Uses");
     for m in clocks.mechanisms.iter().filter(|m| m.measured.value().is_some()) {
         let head = [(Paint::Plain, "  ".to_owned()), (Paint::Dim, format!("{}: ", name(m.kind)))];
         page.hang(&head, Paint::Plain, &style.prose(purpose(m.kind)));
     }
     if !absent.is_empty() {
         page.gap();
-        page.title("Not here");
+        page.title("Not available");
         for why in absent {
             page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Plain, &style.prose(&why));
         }
@@ -145,18 +145,18 @@ fn counter(c: &Clocks, unicode: bool) -> String {
         return c.counter_hz.absent().map(ToString::to_string).unwrap_or_default();
     };
     let constant = match &c.constant {
-        Reading::Value(true) => "of constant rate by the CPU's word".to_owned(),
-        Reading::Value(false) => "of no constant rate by the CPU's word: not to be used".to_owned(),
-        Reading::Absent(_) => "whether of constant rate, the CPU does not tell".to_owned(),
+        Reading::Value(true) => "constant rate, as reported by the CPU".to_owned(),
+        Reading::Value(false) => "no constant rate, as reported by the CPU: do not use it".to_owned(),
+        Reading::Absent(_) => "the CPU does not report whether its rate is constant".to_owned(),
     };
     let apart = match &c.apart {
-        Reading::Value(ns) => format!("; its CPUs' counts are no more than {} apart", time(*ns, unicode)),
+        Reading::Value(ns) => format!("; the counters of the CPUs differ by at most {}", time(*ns, unicode)),
         Reading::Absent(_) => String::new(),
     };
     format!("{} GHz, {constant}{apart}", number::fixed(hz / 1e9, 3).unwrap_or_default())
 }
 
-/// What was asked.
+/// What advice is requested for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Asked {
     /// Expected duration of the code.
@@ -170,40 +170,44 @@ pub fn sentences(asked: &Asked, c: &Choice, unicode: bool) -> Vec<String> {
     let clock = name(c.clock);
     let mut said = vec![match c.method {
         Method::RepeatedKBest => format!(
-            "K-best with the {clock}, the code {} times in each trial: its time is then a thousand times what the clock adds.",
+            "K-best with the {clock}, the code {} times in each trial: a trial then takes a thousand times as long as reading the clock.",
             c.repetitions
         ),
         Method::KBest => format!("K-best with the {clock}."),
         Method::CompensatedKBest => format!("K-best with the {clock}, compensated for timer interrupts."),
-        Method::CpuKBest => format!("K-best with {clock}: the time that others have the CPU is not in it."),
-        Method::Runs => "`tare run`: ten launches and more, their process time, and what the machine added.".to_owned(),
+        Method::CpuKBest => format!("K-best with {clock}, which excludes the time of other processes."),
+        Method::Runs => {
+            "Use `tare run`: ten or more executions, their CPU time, and what the machine added.".to_owned()
+        }
     }];
     said.extend(c.reasons.iter().map(|r| match r {
         Reason::TooShortForTheClock => "A single execution is too short: reading the clock would be over 1% of it.".to_owned(),
         Reason::FitsBetweenInterruptions => {
-            format!("Most trials fit between two ticks ({} apart), so that the fastest meet none.", time(c.tick, unicode))
+            format!("Most trials fit between two ticks ({} apart), so the fastest trials contain none.", time(c.tick, unicode))
         }
         Reason::TicksInEveryTrial => {
-            format!("A tick comes every {}: each trial has one and more, always of nearly the same cost.", time(c.tick, unicode))
+            format!("A tick comes every {}: each trial contains at least one, always of nearly the same cost.", time(c.tick, unicode))
         }
         Reason::OthersInTrials => format!(
-            "Another process gets the CPU after {} at the latest, so an elapsed clock would have its time, too. The kernel \
-             charges CPU time to the nanosecond.",
+            "Another process gets the CPU after {} at the latest, so a clock of elapsed time would include the time of that \
+             process. The kernel accounts CPU time to the nanosecond.",
             time(c.slice, unicode)
         ),
         Reason::LaunchesDiffer => {
-            "From a second on, launches differ by more than any clock does, and daemons come by: measure it as a program.".to_owned()
+            "From one second on, executions differ by more than the clocks, and daemons run in between: measure it as a program.".to_owned()
         }
-        Reason::NoCounter => "There is no cycle counter of constant rate here.".to_owned(),
+        Reason::NoCounter => "This machine has no cycle counter with a constant rate.".to_owned(),
     }));
     if asked.load > 1 && !matches!(c.method, Method::CpuKBest | Method::Runs) {
         said.push(match c.trials {
             Some(trials) => format!(
-                "At this load {} of the trials are undisturbed; three of those need {} trials on average.",
+                "At this load {} of the trials are undisturbed; three undisturbed trials need {} trials on average.",
                 number::percent(c.undisturbed).unwrap_or_default(),
                 number::fixed(trials, 1).unwrap_or_default()
             ),
-            None => "At this load no trial is undisturbed: make it shorter, or the machine quieter.".to_owned(),
+            None => {
+                "At this load no trial is undisturbed: time a shorter piece of code, or reduce the load.".to_owned()
+            }
         });
     }
     said

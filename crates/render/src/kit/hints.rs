@@ -1,4 +1,4 @@
-//! What the reader can do about something. Only the command knows its options, so that it gives the words.
+//! What the reader can do about something. Only the command knows its options, so it supplies the words.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ pub enum Hint {
     Failures,
     /// Quiet the machine and measure again, or take more samples.
     QuietMachine,
-    /// Take so many samples at least.
+    /// Take at least this number of samples.
     Samples(u32),
     /// Let the number of samples grow further, or quiet the machine.
     MoreForPrecision,
-    /// Let processes that outlive the program run on.
+    /// Let leftover processes continue to run.
     LeaveRunning,
     /// Make a profile of this machine.
     LearnProfile,
     /// List the profiles of the store.
     ListProfiles,
-    /// See whether recent runs met daemons that the profile of this name lacks.
+    /// See whether daemons that are missing from the profile of this name ran in recent runs.
     CheckProfile(String),
     /// Choose s of check 2.
     Sigma,
@@ -36,7 +36,7 @@ pub enum Hint {
     SetFactors,
     /// See what is recommended of each factor, and why.
     ExplainFactors,
-    /// Leave out shorter periods of a trace.
+    /// Omit shorter periods of a trace.
     Threshold,
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io;
 
-/// Any value, indented by two spaces, without a newline at its end; characters that would act on a terminal are escaped.
+/// Any value, indented by two spaces, without a final newline; characters that would act on a terminal are escaped.
 ///
 /// # Errors
 /// [`RenderError::Json`] if it cannot be written as JSON.

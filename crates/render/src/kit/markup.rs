@@ -13,7 +13,7 @@ pub enum Markup {
     Org,
 }
 
-/// What stands for a value that is not known.
+/// Stands for an unknown value.
 pub(crate) const ABSENT: &str = "–";
 
 /// Heads and rows; the first column is a label.
@@ -64,7 +64,7 @@ impl Table {
 /// A code span whose fence is longer than any run of backticks in it.
 fn markdown_code(label: &str) -> String {
     if label.contains("\\|") {
-        // A backslash before a bar cannot be told from the bar's own in a table.
+        // In a table, a backslash before a bar cannot be distinguished from one that escapes the bar.
         return format!("<code>{}</code>", references(&escape(label)));
     }
     let text = escape(label).replace('|', "\\|");

@@ -6,13 +6,9 @@ use tarebench_core::base::units::Nanos;
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
-    /// Nanoseconds.
     Nanosecond,
-    /// Microseconds.
     Microsecond,
-    /// Milliseconds.
     Millisecond,
-    /// Seconds.
     Second,
 }
 
@@ -101,7 +97,6 @@ pub fn fixed(value: f64, decimals: usize) -> Option<String> {
 /// How the times of one row or table are written: a unit, and decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// The unit.
     pub unit: Unit,
     /// Decimals of values.
     pub decimals: usize,

@@ -33,11 +33,11 @@ pub struct Style {
     pub account: bool,
     /// Unit of all times; chosen from the values if `None`.
     pub unit: Option<Unit>,
-    /// Order of the rows of the comparing table.
+    /// Order of the rows of tables that compare programs.
     pub sort: Sort,
     /// Time zone of dates.
     pub zone: TimeZone,
-    /// How the user gets at what a shorter form left out (a command to type); shown where something was left out.
+    /// The command that shows what a shorter form omits; shown where something was omitted.
     pub more: Option<String>,
     /// The words of hints.
     pub hints: Hints,

@@ -7,20 +7,17 @@ use crate::kit::style::{Paint, Style};
 use crate::kit::text;
 use serde::Serialize;
 
-/// A table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
     /// What it is.
     pub title: String,
     /// Where it comes from, how to read it; may be empty.
     pub note: String,
-    /// Its columns.
     pub columns: Vec<Column>,
     /// Its rows, each with as many cells.
     pub rows: Vec<Row>,
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Column {
     /// Its heading.
@@ -29,10 +26,8 @@ pub struct Column {
     pub right: bool,
 }
 
-/// A row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
-    /// Its cells.
     pub cells: Vec<String>,
     /// Positions of the samples that it speaks of.
     pub samples: Vec<usize>,
@@ -57,7 +52,6 @@ impl Table {
         }
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>, samples: Vec<usize>) {
         self.rows.push(Row { cells, samples, values: Vec::new() });
     }
@@ -70,12 +64,12 @@ impl Table {
     }
 }
 
-/// Rows shown of a table unless all is asked for.
+/// Rows shown of a table unless all are requested.
 pub(crate) const ROWS: usize = 20;
-/// Least width of a cell of text.
+/// Smallest width of a cell of text.
 const LEAST: usize = 12;
 
-/// Draws a table below its title; one without rows is left out. Says whether all of it was shown.
+/// Draws a table below its title; one without rows is omitted. Returns whether all rows were shown.
 pub(crate) fn draw(page: &mut Page<'_>, table: &Table) -> bool {
     if table.rows.is_empty() {
         return true;
@@ -91,7 +85,7 @@ pub(crate) fn draw(page: &mut Page<'_>, table: &Table) -> bool {
         .columns
         .iter()
         .enumerate()
-        // A column that says nothing only takes room from those that do.
+        // An empty column only takes room from the others.
         .filter(|(i, _)| table.rows.iter().any(|r| r.cells.get(*i).is_some_and(|c| !c.is_empty())))
         .map(|(i, c)| {
             let cell = |r: &Row| Cell::new(style.show(r.cells.get(i).map_or("", String::as_str)));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr;
 
-/// Whether a reader would not see this character, or would see others in its wake differently.
+/// Whether this character is invisible, or changes how the following ones look.
 pub(crate) fn hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -82,7 +82,7 @@ fn beginning(text: &str, width: usize) -> &str {
     let mut end = 0;
     for (count, (at, c)) in text.char_indices().enumerate() {
         let next = at + c.len_utf8();
-        // Marks of no width are bounded too: a tower of them is no text.
+        // Marks of no width are bounded too, because any number of them may be stacked.
         if count > 4 * width + 8 || columns(&text[..next]) > width {
             break;
         }
@@ -118,7 +118,7 @@ pub fn cut<'a>(text: &'a str, width: usize, mark: &str) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// Cuts `text` to `width` columns in its middle, as beginnings and ends tell commands apart.
+/// Cuts `text` to `width` columns in its middle, because commands differ at their beginnings and ends.
 pub fn cut_middle<'a>(text: &'a str, width: usize, mark: &str) -> Cow<'a, str> {
     let room = width.saturating_sub(columns(mark));
     if fits(text, width) {

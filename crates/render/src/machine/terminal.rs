@@ -30,7 +30,7 @@ pub struct Rule {
     pub wanted: String,
     /// Why.
     pub reason: String,
-    /// Who says so.
+    /// Where that is stated.
     pub source: String,
     /// What is needed to change it.
     pub privilege: String,
@@ -44,7 +44,7 @@ pub struct Row {
     /// What is wanted.
     #[serde(flatten)]
     pub rule: Rule,
-    /// How it stands.
+    /// Whether it is as wanted.
     pub standing: Standing,
     /// What was read, in words.
     pub finding: String,
@@ -64,7 +64,7 @@ impl Row {
         Row { rule, standing, finding, value, fix, settable_here: settable }
     }
 
-    /// With the command that sets it as the first way, where there is one.
+    /// With the command that sets it, if there is one, as the first way.
     #[must_use]
     pub fn with_hints(mut self, hints: &Hints) -> Row {
         let set = hints.phrase(&Hint::SetFactor(self.rule.name.clone())).filter(|_| self.settable_here);
@@ -73,7 +73,7 @@ impl Row {
         self
     }
 
-    /// Counts as wrong; with strict, unknown and advised do too.
+    /// Whether it counts as wrong; with `strict`, also if it is unknown or advice.
     pub fn is_wrong(&self, strict: bool) -> bool {
         match self.standing {
             Standing::Held => false,
@@ -83,7 +83,7 @@ impl Row {
     }
 }
 
-/// How many rows stand how.
+/// How many rows have each standing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// As wanted.
@@ -92,7 +92,6 @@ pub struct Counts {
     pub wrong: usize,
     /// Not as advised.
     pub advised: usize,
-    /// Unknown.
     pub unknown: usize,
 }
 
@@ -128,7 +127,7 @@ pub fn json(machine: &str, rows: &[Row]) -> Result<String, RenderError> {
     Ok(json::pretty(&document)? + "\n")
 }
 
-/// Draws the rows below their headings; with `explain`, with what is wanted, why, and who says so.
+/// Draws the rows below their headings; with `explain`, also what is wanted, why, and the source.
 pub fn terminal(machine: &str, rows: &[Row], explain: bool, style: &Style) -> String {
     let mut page = Page::new(style);
     page.line(&[(Paint::Plain, style.prose(machine))]);
@@ -182,7 +181,7 @@ fn row(page: &mut Page<'_>, r: &Row, same: Option<&Row>, wide: usize, explain: b
         more("reason: ", &r.rule.reason);
         more("source: ", &r.rule.source);
     }
-    // Advice fills the page of a machine that is in order; it is a word away.
+    // Advice would fill the page of a machine that is in order; --explain shows it.
     if let Some(fix) = r.fix.as_ref().filter(|_| !r.rule.optional || explain) {
         for (i, way) in fix.lines().enumerate() {
             more(if i == 0 { "fix: " } else { "or:  " }, way);

@@ -1,4 +1,4 @@
-//! A bulk-synchronous job beside its prediction, as tables and as JSON.
+//! A bulk-synchronous job compared with its prediction, as tables and as JSON.
 
 use crate::kit::error::RenderError;
 use crate::kit::number;
@@ -15,7 +15,7 @@ fn of(n: u64, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-/// Of so many ranks there are.
+/// The size of the job: `2 ranks`, `1 node (4 ranks)`.
 fn name(job: &Job, c: &Comparison) -> String {
     let n = job.n.get();
     match job.of {
@@ -27,25 +27,25 @@ fn name(job: &Job, c: &Comparison) -> String {
 
 fn agreement(job: &Job) -> String {
     if let Expected::Unknown { why } = &job.predicted {
-        return format!("not known: {why}");
+        return format!("unknown: {why}");
     }
     let how = match job.agreement {
-        None => "not known",
+        None => "unknown",
         Some(Agreement::Inside) => "inside",
         Some(Agreement::Overlapping) => "close",
         Some(Agreement::Shorter) => "less",
         Some(Agreement::Longer) => "more",
     };
-    // Of few phases, for many ranks.
+    // With few phases, or for many ranks.
     let extrapolated = matches!(job.predicted, Expected::Extrapolated { .. });
     format!("{how}{}", if extrapolated { " (extrapolated)" } else { "" })
 }
 
 fn jobs(c: &Comparison) -> Table {
     let note = "Mean time of a phase until the slowest rank has done its work, divided by the shortest phase. Predicted: \
-                E[max of n] of the phases that the same ranks did without barriers; ranks as if they were independent, nodes \
-                by the slowest of their ranks at the same time. Ranks of one node are not independent: the node's row \
-                holds. What is measured is inside the prediction's interval, or close: the intervals overlap. Whole: until \
+                E[max of n] of the phases that the same ranks did without barriers: for ranks, as if they were independent; \
+                for nodes, from the slowest of their ranks at the same time. Ranks of one node are not independent: use the \
+                node's row. Measured is: inside the prediction's interval, or close if the intervals overlap. Whole: until \
                 the barrier is passed.";
     let columns = ["job", ">measured", "95% interval", ">predicted", "95% interval", "measured is", ">whole"];
     let mut table = Table::new("Slowdown of the job, measured and predicted", note, &columns);
@@ -67,8 +67,8 @@ fn jobs(c: &Comparison) -> Table {
 }
 
 fn ranks(c: &Comparison, u: bool) -> Table {
-    let note = "Phases back to back, then phases with a barrier after each, without the wait for others.";
-    let columns = [">rank", "node", ">CPU", ">an iteration", ">alone, mean", ">max", ">with barriers, mean", ">max"];
+    let note = "Phases back to back, and phases with a barrier after each, excluding the wait at the barrier.";
+    let columns = [">rank", "node", ">CPU", ">per iteration", ">alone, mean", ">max", ">with barriers, mean", ">max"];
     let mut table = Table::new("Phases of the ranks", note, &columns);
     for (i, r) in c.ranks.iter().enumerate() {
         let cells = vec![
@@ -107,7 +107,7 @@ fn remarks(bsp: &Bsp, c: &Comparison) -> Vec<String> {
     if slow > 1.05 * fast {
         let by = number::percent(slow / fast - 1.0).unwrap_or_default();
         all.push(format!(
-            "The slowest rank's loop was calibrated {by} slower than the fastest rank's: the ranks are not alike."
+            "The slowest rank's loop was calibrated {by} slower than the fastest rank's: the ranks do not run at the same speed."
         ));
     }
     all
@@ -147,7 +147,7 @@ struct BspDocument<'a> {
     comparison: &'a Comparison,
 }
 
-/// All but the single durations, which the job's file has.
+/// All but the single durations, which are in the job's file.
 ///
 /// # Errors
 /// [`RenderError`].

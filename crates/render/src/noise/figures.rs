@@ -11,9 +11,9 @@ use tarebench_core::noise::prediction::Expected;
 use tarebench_core::noise::report::{Attribution, Grain, Job, Place, Row};
 use tarebench_core::noise::subtraction::Kind;
 
-/// CPUs whose curves have room in one figure.
+/// The most CPUs with a curve in one figure.
 const CPUS: usize = 7;
-/// Of the body, this share of the longest phases is left to the tail.
+/// Share of the longest phases that the distribution does not show at first; the next figure has them.
 const TAIL: f64 = 0.001;
 const INTERVAL: &str = "95 % interval";
 
@@ -58,7 +58,7 @@ fn axis(title: &str, quantity: Quantity, scales: &[Scale]) -> Axis {
     Axis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
 }
 
-/// The rows that have a curve: the node's, and the CPUs' with the longest means where there are many.
+/// The rows that have a curve: the node's, and those of the CPUs, if many, with the longest means.
 fn drawn(rows: &[Row]) -> Vec<&Row> {
     let is_node = |r: &&Row| matches!(r.place, Place::Node { .. });
     let mut cpus: Vec<&Row> = rows.iter().filter(|r| !is_node(r)).collect();
@@ -96,8 +96,8 @@ fn distribution(g: &Grain) -> Option<Figure> {
     let mut y = axis("Phases that took at most this long", Quantity::Share, &[Scale::Logit, Scale::Linear]);
     // Half a phase.
     y.floor = Some(0.5 / most as f64);
-    let note = "Share of phases that took at most this long. Head and tail are spread as on log scales, by their odds; the \
-                longest thousandth is left to the next figure.";
+    let note = "Share of phases that took at most this long. The vertical axis shows odds, which spreads the shortest and the \
+                longest phases as on a logarithmic scale. The longest thousandth is in the next figure.";
     Some(Figure {
         id: "distribution".to_owned(),
         title: "Distribution of phases (ICS'05, figure 3)".to_owned(),
@@ -108,7 +108,7 @@ fn distribution(g: &Grain) -> Option<Figure> {
     })
 }
 
-/// Delays and how many phases had so much and more.
+/// Each delay, and the share of phases with at least this delay.
 fn tail(cdf: &[CdfPoint], shortest: f64) -> Vec<(f64, f64)> {
     let delays = cdf.iter().map(move |p| (p.duration - shortest, p.at_least));
     delays.filter(|(delay, _)| *delay > 0.0).collect()
@@ -164,10 +164,10 @@ fn delayed(g: &Grain) -> Option<Figure> {
     };
     (!curves.is_empty()).then(|| Figure {
         id: "delayed".to_owned(),
-        title: "Chance that a phase of a job is delayed (ICS'05, figure 2)".to_owned(),
+        title: "Probability that a phase of a job is delayed (ICS'05, figure 2)".to_owned(),
         note: format!(
-            "d_p(n) = 1 - (1 - p)ⁿ for delays that were measured here, with the 95 % interval of p; thin, the approximation \
-             p n while it is a probability.{never}"
+            "d_p(n) = 1 - (1 - p)ⁿ for delays that were measured here, with the 95 % interval of p; the thin line is the \
+             approximation p n, up to 1.{never}"
         ),
         x: axis("Nodes of the job", Quantity::Count, &[Scale::Log]),
         y: axis("Phases of the job that are delayed", Quantity::Share, &[Scale::Linear, Scale::Log]),
@@ -184,7 +184,7 @@ fn slowdown(g: &Grain) -> Option<Figure> {
     let joint = g.jobs.iter().rfind(measured);
     let second: Vec<&Job> = g.jobs.iter().filter(beyond).collect();
     let second = if second.is_empty() { second } else { joint.into_iter().chain(second).collect() };
-    let curves: Vec<Curve> = [("measured", first), ("extrapolated by a fitted tail", second)]
+    let curves: Vec<Curve> = [("measured", first), ("extrapolated with a fitted tail", second)]
         .into_iter()
         .enumerate()
         .filter(|(_, (_, jobs))| !jobs.is_empty())
@@ -197,8 +197,8 @@ fn slowdown(g: &Grain) -> Option<Figure> {
         id: "slowdown".to_owned(),
         title: "Slowdown of a job".to_owned(),
         note: format!(
-            "What a phase takes on average, until the slowest node is ready, over the shortest phase, with its 95 % \
-             interval by block bootstrap. These phases support n up to {}.",
+            "Mean time of a phase until the slowest node is ready, divided by the shortest phase, with its 95 % interval by \
+             block bootstrap. These phases support n up to {}.",
             g.supported
         ),
         x: axis("Nodes of the job", Quantity::Count, &[Scale::Log]),
@@ -228,12 +228,12 @@ fn left(a: &Attribution, cpu: u32, more: &str) -> Option<Figure> {
         format!(" No phase of the curve “{}” is longer than the shortest phase.", less(c.minus))
     });
     let note = format!(
-        "What is left of the phases when one thing after the other is subtracted, relative to the shortest phase. What the last \
-         curve still has is indirect cost (caches), clock speed, or what the kernel does not see.{flat}"
+        "Phases after subtracting one cause after another, relative to the shortest phase. The last curve shows indirect cost \
+         (caches), clock speed, or what the kernel does not see.{flat}"
     );
     let title = format!("Residual after subtracting (ICS'05, figure 4){more}");
     let mut figure = survivals(&format!("left-cpu{cpu}"), &title, &note, curves)?;
-    figure.x.title = "Residual over the shortest phase".to_owned();
+    figure.x.title = "Residual relative to the shortest phase".to_owned();
     figure.y.title = "Phases with at least this residual".to_owned();
     Some(figure)
 }

@@ -34,7 +34,7 @@ pub fn noise(head: &Head, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot
     let why = why.map(|w| Remark { warning: false, text: format!("Kernel events: {w}.") });
     let remarks = remarks(noise, grains, true).into_iter().map(|text| Remark { warning: true, text });
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
-    // Where there is one grain, its own figure is the same.
+    // With one grain, its own figure is the same.
     let whole = (grains.len() > 1).then(|| all_grains(grains)).flatten();
     let mut parts = parts(noise, grains);
     if let Some(figure) = whole {

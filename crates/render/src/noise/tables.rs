@@ -43,7 +43,7 @@ pub(crate) fn ratio(value: f64) -> String {
 pub(crate) fn bounds(b: &Bounds) -> String {
     match b.high {
         Some(high) => format!("[{}, {}]", ratio(b.low), ratio(high)),
-        None => format!("{} and more", ratio(b.low)),
+        None => format!("at least {}", ratio(b.low)),
     }
 }
 
@@ -56,7 +56,8 @@ pub(crate) fn place(row: &Row) -> String {
 
 /// Table 2.
 pub(crate) fn durations(grains: &[Grain], u: bool) -> Table {
-    let note = "Slowdown: mean over shortest. Node: of the CPUs' phases at the same time, the longest.";
+    let note =
+        "Slowdown: mean divided by shortest. Node: of the phases that ran at the same time on all CPUs, the longest.";
     let columns = [">grain", "where", ">phases", ">mean", ">median", ">std dev", ">min", ">max", ">slowdown"];
     let mut table = Table::new("Durations of phases (ICS'05, table 2)", note, &columns);
     for (grain, row) in grains.iter().flat_map(|g| g.rows.iter().map(move |r| (g.grain, r))) {
@@ -79,7 +80,7 @@ pub(crate) fn durations(grains: &[Grain], u: bool) -> Table {
     table
 }
 
-/// Heading of what is said of a grain, where there are several.
+/// The grain in a heading, if there are several.
 pub(crate) fn of(grain: &Grain, several: bool, u: bool) -> String {
     if several { format!(", grain {}", exact(grain.grain, u)) } else { String::new() }
 }
@@ -91,9 +92,9 @@ pub(crate) fn chances(g: &Grain, several: bool, u: bool) -> Table {
         nodes.iter().filter(|j| listed(j.nodes.get())).map(|j| format!(">n = {}", short(j.nodes.get()))).collect();
     let mut columns = vec![">delay", ">phases", ">p", "95% interval"];
     columns.extend(heads.iter().map(String::as_str));
-    let title = format!("Chance of a delay (figure 2){}", of(g, several, u));
-    let note = "Share of phases delayed by at least this much, relative to the shortest phase; then d_p(n), the chance that a phase of a job \
-                on n nodes is.";
+    let title = format!("Probability of a delay (figure 2){}", of(g, several, u));
+    let note = "Share of phases delayed by at least this much, relative to the shortest phase; then d_p(n), the probability that a phase of \
+                a job on n nodes is delayed.";
     let mut table = Table::new(title, note, &columns);
     for c in &g.chances {
         let mut cells = vec![exact(c.delay, u), c.count.to_string(), chance(c.p), between(&c.interval)];
@@ -106,7 +107,7 @@ pub(crate) fn chances(g: &Grain, several: bool, u: bool) -> Table {
     table
 }
 
-/// A power of ten in few signs.
+/// A large round number in short form: `10k`, `1M`.
 pub(crate) fn short(n: u64) -> String {
     match n {
         n if n >= 1_000_000 && n % 1_000_000 == 0 => format!("{}M", n / 1_000_000),
@@ -127,7 +128,7 @@ pub(crate) fn jobs(g: &Grain, several: bool, u: bool) -> Table {
         let known = match &job.slowdown {
             Expected::Measured { .. } => "measured".to_owned(),
             Expected::Extrapolated { .. } => "extrapolated".to_owned(),
-            Expected::Unknown { why } => format!("not known: {why}"),
+            Expected::Unknown { why } => format!("unknown: {why}"),
         };
         let bounds = job.slowdown.bounds().map(|b| bounds(&b));
         let value = job.slowdown.value().map(ratio).unwrap_or_default();
@@ -167,14 +168,14 @@ pub(crate) fn minus(kind: Option<Kind>) -> &'static str {
         Some(Kind::Tick) => "ticks",
         Some(Kind::Interrupt) => "and other interrupts",
         Some(Kind::Preemption) => "and other tasks",
-        Some(Kind::Steal) => "and steal",
+        Some(Kind::Steal) => "and steal time",
         Some(Kind::Entry) => "and interrupt entry and exit",
     }
 }
 
 pub(crate) fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bool) -> Table {
     let mut said = vec![
-        "What spread remains in the last line comes from caches, clock speed, and what the kernel cannot see: hypervisor, firmware."
+        "The spread of the last line comes from caches, clock speed, or what the kernel cannot see: hypervisor, firmware."
             .to_owned(),
     ];
     if let Some(t) = &a.tick {
@@ -183,7 +184,7 @@ pub(crate) fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bo
             _ => "; the rest is interrupt entry and exit overhead, which the last line subtracts for each interrupt",
         };
         said.push(format!(
-            "A tick makes a phase longer than the one before by {} in the median, of which {} are in the record{rest}.",
+            "A tick makes a phase longer than the one before by {} in the median, of which {} are recorded{rest}.",
             time(t.longer, u),
             time(t.recorded, u)
         ));
@@ -209,30 +210,30 @@ pub(crate) fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bo
     table
 }
 
-/// What is known of it beside the events.
+/// What is known besides the events: steal time and cache misses.
 pub(crate) fn beside(s: &Series, a: &Attribution, u: bool) -> Vec<String> {
     let seen = a.sources.iter().any(|s| s.reason == Reason::Stolen);
     let stolen = match &s.stolen {
         _ if seen => format!(
-            "The hypervisor reports how much time it took between two ticks or switches, not when. That time is subtracted from the phases and \
-             interrupts that are longest for no other known reason.{}",
+            "The amount of steal time between two ticks or switches is known, but not when it was stolen. It is subtracted \
+             from the phases and interrupts that are longest for no other known reason.{}",
             match a.hidden {
                 Nanos::ZERO => String::new(),
                 hidden => format!(
-                    " {} of it is unattributed: it fell into other tasks, or came in short pieces.",
+                    " {} of it is unattributed: other tasks were running, or it came in short pieces.",
                     time(hidden.as_f64(), u)
                 ),
             }
         ),
-        Reading::Value(t) if *t == Nanos::ZERO => "Hypervisor: no stolen time reported.".to_owned(),
+        Reading::Value(t) if *t == Nanos::ZERO => "The hypervisor reports no steal time.".to_owned(),
         Reading::Value(t) => {
-            format!("Hypervisor: about {} stolen, not subtracted from any phase.", time(t.as_f64(), u))
+            format!("About {} of steal time; not subtracted from any phase.", time(t.as_f64(), u))
         }
         Reading::Absent(why) => format!("Steal time: {why}."),
     };
     let each = |n: u64| {
         let each = n as f64 / a.phases.max(1) as f64;
-        format!("{n}, {} a phase", number::fixed(each, number::decimals_for(each, 3)).unwrap_or_default())
+        format!("{n}, {} per phase", number::fixed(each, number::decimals_for(each, 3)).unwrap_or_default())
     };
     let misses = match (&s.l1_misses, &s.cache_misses) {
         (Reading::Absent(why), Reading::Absent(_)) => format!("Cache misses: {why}."),
@@ -279,7 +280,7 @@ pub(crate) fn heuristic(h: Heuristic) -> &'static str {
 pub(crate) fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
     let ns = |units: f64| units * 1e9 / hz;
     format!(
-        "{} ns an iteration: {} of {} timings of {} iterations each; reading the counter takes {} more",
+        "{} ns per iteration: {} of {} timings of {} iterations each; reading the counter takes {} more",
         number::fixed(ns(c.calibration.per_iteration), 4).unwrap_or_default(),
         heuristic(c.calibration.heuristic),
         c.calibration.timings,
@@ -307,13 +308,13 @@ pub(crate) fn configured(tick: &Tick) -> String {
     format!("{hz}; {idle}, {full}")
 }
 
-/// What the record says of the tick on a CPU that was busy: 0.9 of HZ and more is a tick that runs.
+/// What the recorded events show of the tick on a busy CPU: from 0.9 of HZ on, the tick runs.
 pub(crate) fn ticked(tick: Option<&Tick>, a: &Attribution) -> Option<String> {
     let (seen, hz) = (a.timer_hz?, *tick?.hz.value()?);
     let state = match seen / hz {
-        r if r > 1.1 => "more than the tick: other timers run, too",
+        r if r > 1.1 => "more than the tick: other timers also run",
         r if r >= 0.9 => "the tick runs",
-        r if r > 0.1 => "the tick stops at times",
+        r if r > 0.1 => "fewer than the tick: it stops at times",
         _ => "tickless",
     };
     Some(format!("{} timer interrupts a second, HZ {hz}: {state}.", number::fixed(seen, 1).unwrap_or_default()))
@@ -330,11 +331,11 @@ pub(crate) fn cpus(plan: &NoisePlan) -> String {
     let all: Vec<String> = plan.cpus.iter().map(u32::to_string).collect();
     match all.as_slice() {
         [one] => format!("CPU {one}"),
-        _ => format!("CPUs {} at once", all.join(", ")),
+        _ => format!("CPUs {} at the same time", all.join(", ")),
     }
 }
 
-/// What to know of a series beside its figures.
+/// Why a series ended early, if it did.
 pub(crate) fn ended(s: &Series, u: bool) -> Option<String> {
     let how = match s.ended {
         Ended::Complete | Ended::TimeOver => return None,
@@ -348,12 +349,12 @@ pub(crate) fn ended(s: &Series, u: bool) -> Option<String> {
 pub(crate) fn remarks(noise: &Noise, grains: &[Grain], u: bool) -> Vec<String> {
     let mut all: Vec<String> = noise.phases.iter().filter_map(|p| ended(&p.series, u)).collect();
     if noise.phases.iter().any(|p| !p.series.locked) {
-        all.push("The memory for durations could not be locked: some phases may include paging.".to_owned());
+        all.push("The memory for durations could not be locked: some phases may include page faults.".to_owned());
     }
     let by = || grains.iter().flat_map(|g| &g.attribution).filter_map(|a| a.by.value());
     let lost: u64 = by().map(|a| a.lost).sum();
     if lost > 0 {
-        all.push(format!("{lost} kernel events were lost: the sums lack these interruptions."));
+        all.push(format!("{lost} kernel events were lost: their time is missing from the sums."));
     }
     let unreported: u64 = by().filter_map(|a| a.unreported).sum();
     if unreported > 0 {

@@ -76,7 +76,7 @@ struct Counted<'a> {
     series: &'a Series,
 }
 
-/// All but the single durations and events, which an export has.
+/// All but the single durations and events, which are in an export.
 ///
 /// # Errors
 /// [`RenderError`].
@@ -169,14 +169,14 @@ mod tests {
         for says in [
             "Noise n3",
             "SCHED_FIFO, priority 10",
-            "1.0000 ns an iteration",
+            "1.0000 ns per iteration",
             "table 2",
             "1.02 µs",
             "1.5 µs",
             "1.0 %",
             "1.0200",
             "measured",
-            "not known: ",
+            "unknown: ",
             "CAP_BPF",
             "could not be locked",
             "killed by another process",

@@ -30,7 +30,7 @@ pub fn profile(
     });
     let method = match profile.method {
         Method::Active => "learned by running INC",
-        Method::Watched => "learned by watching the machine",
+        Method::Watched => "learned by recording the machine during normal use",
     };
     let mut facts = vec![
         ("Machine".to_owned(), profile.host.clone()),
@@ -87,18 +87,18 @@ fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile, zone: &TimeZone)
     }
 }
 
-/// The second plot of a part: at equal process times.
+/// The second plot of a part: at equal CPU times.
 fn waiting(name: &str, part: &Part, l: &Lesson) -> Option<Plot> {
     let clusters = l.waiting.as_ref()?;
     let shown = shown(part, l);
     let times: BTreeMap<u32, i64> = clusters.halves().map(|h| (h.number, h.elapsed.0)).collect();
     let mut et = measure("et", shown.iter().map(|(o, _)| times.get(&o.number).copied()).collect());
-    et.title = "ET at equal PT";
-    let note = "Elapsed time as it would be had each sample taken the median process time: what is left is waiting, for \
-                daemons above all; a clock that wanders is gone.";
+    et.title = "Elapsed time at equal CPU time";
+    let note = "Elapsed time as if each sample had taken the median CPU time. Differences are waiting times, mostly for \
+                daemons; the clock speed has no effect.";
     Some(Plot {
         id: format!("{name}-waiting"),
-        title: format!("{} ({name} part), at equal process times", long_time(part.length, true)),
+        title: format!("{} ({name} part), at equal CPU times", long_time(part.length, true)),
         note: note.to_owned(),
         measures: vec![et],
         samples: samples(&shown),
@@ -109,7 +109,7 @@ fn waiting(name: &str, part: &Part, l: &Lesson) -> Option<Plot> {
 
 type Shown<'a> = Vec<(&'a Observation, Option<ClusterPlace>)>;
 
-/// The samples of a part, and where they lie; the halves of the plot come first, so that what the tables say of their positions holds.
+/// The samples of a part, and where they lie. The halves of the plot come first, so that the positions in the tables are right.
 fn shown<'a>(part: &'a Part, l: &Lesson) -> Shown<'a> {
     let by_number: BTreeMap<u32, &Observation> = part.observations.iter().map(|o| (o.number, o)).collect();
     let places = l.places();
@@ -145,7 +145,7 @@ fn samples(shown: &Shown<'_>) -> Samples {
     out
 }
 
-/// Names, each once.
+/// Distinct names.
 #[derive(Default)]
 pub(crate) struct Names {
     pub all: Vec<String>,
@@ -175,7 +175,7 @@ pub(crate) fn dual(c: &Clusters) -> Dual {
     let last = c.levels.len().saturating_sub(1);
     let level = |(i, l): (usize, &tarebench_core::profile::clusters::Level)| Level {
         title: match i {
-            0 if last == 0 => "all, which is the central cluster".to_owned(),
+            0 if last == 0 => "all: the central cluster".to_owned(),
             0 => "all".to_owned(),
             i if i == last => "central cluster".to_owned(),
             i => format!("zoom {i}"),

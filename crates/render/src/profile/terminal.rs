@@ -1,4 +1,4 @@
-//! A profile's tables, as EMP and SEDONA print them, and what is said about them.
+//! A profile's tables, as EMP and SEDONA print them, and remarks on them.
 
 use crate::kit::error::RenderError;
 use crate::kit::number;
@@ -19,9 +19,8 @@ use tarebench_core::profile::long_running::{BYSTANDER, Infrequent};
 use tarebench_core::profile::profiling::{LSample, Learned, Lesson, Reach};
 use tarebench_core::statistics::periods::{NoPeriod, Periodicity};
 
-/// What is said where there are none.
-pub(crate) const NO_CUTOFFS: &str =
-    "No infrequent, long-running daemon was found that spoiled samples, so there are no cutoffs.";
+/// Shown if there are no cutoffs.
+pub(crate) const NO_CUTOFFS: &str = "No infrequent, long-running daemon disturbed a sample, so there are no cutoffs.";
 
 fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
@@ -37,9 +36,9 @@ pub fn periodicity(p: &Periodicity, unicode: bool) -> String {
         }
         Periodicity::Perhaps { period } => format!("{} (?)", long_time(*period, unicode)),
         Periodicity::Unknown { why } => match why {
-            NoPeriod::Once => "came once",
+            NoPeriod::Once => "ran once",
             NoPeriod::Irregular => "irregular",
-            NoPeriod::TooShort => "too frequent to tell",
+            NoPeriod::TooShort => "too frequent",
         }
         .to_owned(),
     }
@@ -63,7 +62,7 @@ fn basis(b: &Option<Basis>, unicode: bool) -> String {
 pub fn cutoffs(rows: &[Row], unicode: bool) -> Table {
     let mut t = Table::new(
         "Cutoffs",
-        "A sample with an execution of longer CPU time is discarded. EMP table XVI, SEDONA table 1.",
+        "A sample is discarded if an execution of the daemon in it used more CPU time. EMP table XVI, SEDONA table 1.",
         &["daemon", ">cutoff", ">from task time", ">cutoff then", ">period", "short part", "long part"],
     );
     for r in rows.iter().filter(|r| !r.bystander) {
@@ -89,7 +88,7 @@ pub fn cutoffs(rows: &[Row], unicode: bool) -> Table {
     t
 }
 
-/// Where the sample of a number is: its position in the halves of the plot.
+/// Positions of the samples with these numbers in the halves of the plot.
 fn positions(c: &Clusters, numbers: &[u32]) -> Vec<usize> {
     let all: Vec<u32> = c.halves().map(|h| h.number).collect();
     numbers.iter().filter_map(|n| all.iter().position(|h| h == n)).collect()
@@ -115,7 +114,7 @@ pub fn lesson(l: &Lesson, part: &str, zone: &TimeZone, unicode: bool) -> Vec<Tab
     let title = |what: &str| format!("{what}, {part} part");
     let mut normal = Table::new(
         title("Daemons of the central cluster"),
-        format!("What is normal. Longer executions in an L-sample are long-running. EMP table {}.", emp[0]),
+        format!("Normal CPU times. Longer executions in an L-sample are long-running. EMP table {}.", emp[0]),
         &["daemon", ">executions", ">maximum", ">s.d.", ">long-running from"],
     );
     for n in &l.normal {
@@ -133,7 +132,7 @@ pub fn lesson(l: &Lesson, part: &str, zone: &TimeZone, unicode: bool) -> Vec<Tab
     }
     let mut samples = Table::new(
         title("L-samples"),
-        format!("Samples in the arms of the scatter plot, with all that ran. EMP table {}.", emp[1]),
+        format!("Samples in the arms of the scatter plot, with all daemons that ran. EMP table {}.", emp[1]),
         &[">sample", "began", ">ET", "daemons"],
     );
     for s in &l.l_samples {
@@ -144,7 +143,7 @@ pub fn lesson(l: &Lesson, part: &str, zone: &TimeZone, unicode: bool) -> Vec<Tab
     }
     let mut long = Table::new(
         title("Long-running executions"),
-        format!("Of daemons that the central cluster has too. EMP table {}.", emp[2]),
+        format!("Long-running executions of daemons that also occur in the central cluster. EMP table {}.", emp[2]),
         &["daemon", ">sample", "began", ">CPU time"],
     );
     for e in &l.long_running {
@@ -155,11 +154,11 @@ pub fn lesson(l: &Lesson, part: &str, zone: &TimeZone, unicode: bool) -> Vec<Tab
     let mut rare = Table::new(
         title("Infrequent daemons"),
         format!(
-            "Long-running, or only in L-samples. One that explains less than 5% of every L-sample's excess happened to be \
-             there and gets no cutoff. EMP table {}.",
+            "Long-running, or only in L-samples. p: probability that a daemon which runs as often occurs only in L-samples. One \
+             that explains less than 5% of every L-sample's excess occurred by coincidence and gets no cutoff. EMP table {}.",
             emp[3]
         ),
-        &["daemon", ">cluster max", ">L-samples min", ">times", "samples", "period", ">chance", ">explains"],
+        &["daemon", ">cluster max", ">L-samples min", ">times", "samples", "period", ">p", ">explains"],
     );
     for i in &l.infrequent {
         rare.row(infrequent(i, unicode), at(&i.samples));
@@ -173,7 +172,7 @@ fn infrequent(i: &Infrequent, unicode: bool) -> Vec<String> {
     let numbers: Vec<String> = i.samples.iter().map(u32::to_string).collect();
     vec![
         i.daemon.clone(),
-        i.max.map_or("not there".to_owned(), |m| time(m.as_f64(), unicode)),
+        i.max.map_or("none".to_owned(), |m| time(m.as_f64(), unicode)),
         time(i.min.as_f64(), unicode),
         i.samples.len().to_string(),
         numbers.join(", "),
@@ -186,7 +185,7 @@ fn infrequent(i: &Infrequent, unicode: bool) -> Vec<String> {
     ]
 }
 
-/// L-samples that lie in the arms of neither plot, and the daemons that they are L-samples by.
+/// L-samples in the arms of neither plot, and the daemons that make them L-samples.
 fn by_name_only(l: &Lesson) -> (usize, Vec<&str>) {
     let plots = [Some(&l.clusters), l.waiting.as_ref()].into_iter().flatten();
     let arms: BTreeSet<u32> =
@@ -211,7 +210,7 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     let which = match &l.waiting {
         None => String::new(),
         Some(w) => format!(
-            ", {} of them by elapsed time and {} at equal process times (s.d. {})",
+            ", {} of them by elapsed time and {} at equal CPU times (s.d. {})",
             c.shape.arms,
             w.shape.arms,
             spread(w)
@@ -227,8 +226,8 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     )];
     if !names.is_empty() {
         said.push(format!(
-            "{more} of the L-samples do not stand out by themselves; what lengthened them ({}) is told from all samples of \
-             a daemon together.",
+            "{more} of the L-samples do not stand out alone; they were found by comparing all samples with the daemon ({}) \
+             together.",
             names.join(", ")
         ));
     }
@@ -241,40 +240,40 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
     }
     if let Some(d) = c.shape.drift {
         said.push(format!(
-            "The machine's speed drifted by {} (correlation of the pairs {}); that is no daemon's work.",
+            "The machine's speed drifted by {} (correlation of the pairs {}); no daemon caused this.",
             time(d.range, unicode),
             number::fixed(d.correlation, 2).unwrap_or_default()
         ));
     }
     match count(ClusterPlace::Stretch) {
         0 => {}
-        n => said.push(format!("{n} samples lie in stretches where most were slow; they are left out.")),
+        n => said.push(format!("{n} samples are ignored, because most of their neighbours were slow as well.")),
     }
     if c.shape.l_remains {
-        said.push("The central cluster still shows an L: some L-samples may not have been told from it.".to_owned());
+        said.push("The central cluster still shows an L: some L-samples may have been missed.".to_owned());
     }
     if l.incomplete > 0 {
         said.push(format!(
-            "In {} some daemons are not known: what ran there may be missing from the tables.",
+            "In {} the list of daemons is incomplete; daemons may be missing from the tables.",
             if l.incomplete == 1 { "1 sample".to_owned() } else { format!("{} samples", l.incomplete) }
         ));
     }
     said
 }
 
-/// What a part can find and what not, in a sentence without its subject and its end.
+/// What a part can find and what not: a sentence without its subject and period.
 pub fn reach(r: &Reach, unicode: bool) -> String {
     let long = |t| long_time(t, unicode);
-    let often = "what comes more often is taken for normal";
+    let often = "daemons that run more often count as normal";
     let (shortest, total) = (long(r.shortest), long(r.longest_once));
     if r.occurrences < 3 {
         return format!(
-            "finds daemons that come less often than every {shortest}, if they come within {total}, but no periods; {often}"
+            "finds daemons that run less often than every {shortest}, if they run within {total}, but no periods; {often}"
         );
     }
     format!(
-        "finds daemons that come every {shortest} ({} times) to every {} (3 times), with their periods; to {}, seen twice, \
-         with a doubtful period; to {total}, seen once, without one; {often}, what comes less often may be missed",
+        "finds daemons that run every {shortest} ({} times) to every {} (3 times), with their periods; up to every {} (twice), \
+         with a doubtful period; up to every {total} (once), without a period; {often}, those that run less often may be missed",
         r.occurrences,
         long(r.longest),
         long(r.longest_perhaps),
@@ -320,11 +319,11 @@ pub fn list(profiles: &[Profile], style: &Style) -> String {
     all_of(&t, style)
 }
 
-/// Daemons that a profile lacks.
+/// Daemons that are not in a profile.
 pub fn lacking(profile: &Profile, found: &[Lacking], style: &Style) -> String {
-    let note = format!("They ran in later samples, and never while {} was learned.", profile.label());
+    let note = format!("They ran in later samples, but not while {} was learned.", profile.label());
     let columns = ["daemon", ">in samples", ">longest", ">share of ET", "matters"];
-    let mut t = Table::new("Daemons that the profile lacks", note, &columns);
+    let mut t = Table::new("Daemons that are not in the profile", note, &columns);
     for l in found {
         let cells = vec![
             l.daemon.clone(),
@@ -359,7 +358,7 @@ pub fn terminal(profile: &Profile, learned: &Learned, doubts: &[Doubt], more: &s
         let mut said = vec![format!("{}.", part(p, profile.method, u))];
         match lesson {
             Some(l) => said.extend(shape(l, u)),
-            None => said.push("Too few to tell a cluster from its arms; this part is not used.".to_owned()),
+            None => said.push("Too few samples to find a cluster; this part is not used.".to_owned()),
         }
         page.field(name, &style.prose(&said.join(" ")));
     }
@@ -372,7 +371,7 @@ pub fn terminal(profile: &Profile, learned: &Learned, doubts: &[Doubt], more: &s
     for (name, _, lesson_of) in parts {
         let Some(l) = lesson_of else { continue };
         for table in lesson(l, name, &style.zone, u) {
-            // The usual daemons are many, and of interest only beside the others.
+            // The normal daemons are many, and of interest only beside the others.
             let aside = table.title.starts_with("Daemons of the central cluster") && !style.full;
             complete &= if aside { table.rows.is_empty() } else { draw(&mut page, &table) };
         }
@@ -386,7 +385,7 @@ pub fn terminal(profile: &Profile, learned: &Learned, doubts: &[Doubt], more: &s
     }
     if !complete {
         page.gap();
-        page.hang(&[], Paint::Dim, &format!("All of it: {}", style.prose(more)));
+        page.hang(&[], Paint::Dim, &format!("Details: {}", style.prose(more)));
     }
     page.finish()
 }

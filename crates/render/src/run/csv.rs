@@ -40,7 +40,7 @@ const SERIES: [&str; 35] = [
     "net_stddev",
     "net_relative_error",
     "net_median",
-    // How the elapsed time was spent; these add up to it.
+    // Where the elapsed time went; these add up to it.
     "account_net",
     "account_launch",
     "account_interrupts",
@@ -210,7 +210,7 @@ const ACCOUNT: [&[EntryKind]; 9] = [
     &[EntryKind::Unattributed],
 ];
 
-/// Nothing where it is not known, which of all kinds only stolen time can be.
+/// Nothing where it is unknown, which only steal time can be.
 fn spent(a: &AccountReport, kinds: &[EntryKind]) -> Option<f64> {
     let some = a.elapsed.iter().filter(|e| kinds.contains(&e.kind)).map(|e| e.time);
     let unknown = kinds == [EntryKind::Stolen] && some.clone().next().is_none();

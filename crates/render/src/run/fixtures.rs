@@ -417,7 +417,7 @@ pub fn absent() -> RunReport {
     r
 }
 
-/// Strings that want to harm.
+/// Hostile strings.
 pub fn hostile() -> RunReport {
     let names = ["<script>alert(1)</script>", "two\nlines\x1b[31m|red`", "\u{202e}gpj.exe \u{9b}2J", &"x".repeat(300)];
     let mut r =
@@ -571,7 +571,7 @@ fn alone(s: &mut SeriesReport, gross: f64, net: f64) {
     });
 }
 
-/// A program that waits beside one that computes: CPU time and elapsed time say the opposite.
+/// A program that waits and one that computes: CPU time and elapsed time disagree.
 pub fn waits() -> RunReport {
     let waiting = series("sleep 0.05", measure(612e3, 31e3, 10, 0, 0), measure(50.9e6, 0.2e6, 10, 0, 0));
     let burning = series("factor 1234567", measure(29.8e6, 0.4e6, 10, 0, 0), measure(30.4e6, 0.5e6, 10, 0, 0));

@@ -1,4 +1,4 @@
-//! hyperfine's JSON, as its version 1.20 writes it, so that scripts made for it go on working.
+//! hyperfine's JSON, as its version 1.20 writes it, so that scripts made for it continue to work.
 
 use crate::kit::error::RenderError;
 use crate::kit::json;
@@ -34,7 +34,7 @@ struct Entry<'a> {
 /// The run as `hyperfine --export-json` writes it: seconds, elapsed time, every counted execution.
 ///
 /// As hyperfine discards nothing, the figures are of all counted executions; they can differ from those of
-/// [`tarebench_core::run::report::data`]. Left out are executions that never began or that the user interrupted, and programs
+/// [`tarebench_core::run::report::data`]. Omitted are executions that never began or that the user interrupted, and programs
 /// without any execution. `user` and `system` are `null`, and `memory_usage_byte` is missing, where not all is known.
 ///
 /// # Errors

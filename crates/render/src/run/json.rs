@@ -69,7 +69,7 @@ struct RemarkText<'a> {
 
 impl<'a> Report<'a> {
     fn new(report: &'a RunReport, hints: &Hints) -> Report<'a> {
-        // Every field is named, so that none of a later report is forgotten here.
+        // Every field is named, so that a new field of the report cannot be forgotten here.
         let RunReport { run, series, comparisons, protocol: ProtocolReport { steps, reached }, profile, remarks } =
             report;
         let step = |step| StepText { asks: protocol::asks(step), step, text: protocol::finding(step, hints) };

@@ -93,16 +93,16 @@ fn facts(report: &RunReport, hints: &Hints, zone: &TimeZone) -> Vec<(String, Str
         fact("Began", date(run.created, zone)),
         fact("Machine", format!("{}, {}{cpu}{virt}", h.name, h.cpus)),
         fact("Kernel", format!("Linux {} {}", h.kernel, h.architecture)),
-        fact("Process time", format!("from {}", run.pt_source.name())),
+        fact("CPU time", format!("from {}", run.pt_source.name())),
         fact("Checks", checks),
         fact(
             "Protocol",
-            format!("EMPv{} reached", report.protocol.reached).replace("EMPv0 reached", "not even EMPv1 reached"),
+            format!("EMPv{} reached", report.protocol.reached).replace("EMPv0 reached", "EMPv1 is not reached"),
         ),
     ]
 }
 
-/// What is said of a counted sample.
+/// Class and reason of a counted sample.
 fn fate(s: &Sample, report: &RunReport, discards: &BTreeMap<u32, Vec<&Discard>>) -> (usize, Option<String>) {
     if !report.run.plan.ignore_failure.accepts(&s.outcome) {
         return (4, Some(s.outcome.to_string()));
@@ -120,12 +120,12 @@ fn fate(s: &Sample, report: &RunReport, discards: &BTreeMap<u32, Vec<&Discard>>)
     for d in reasons {
         let text = match &d.reason {
             DiscardReason::Cutoff { daemon, cpu, cutoff } => {
-                format!("{daemon} ran {}, its cutoff is {}", time(cpu.as_f64()), time(*cutoff))
+                format!("{daemon} used {} of CPU time, more than its cutoff of {}", time(cpu.as_f64()), time(*cutoff))
             }
             DiscardReason::Sigma { value, low, high } => {
                 let which = match d.measure {
-                    Measure::Pt => "PT",
-                    Measure::Et => "ET",
+                    Measure::Pt => "CPU time",
+                    Measure::Et => "elapsed time",
                     Measure::Net => "net time",
                 };
                 format!("{which} {} is outside {} to {}", time(*value), time(*low), time(*high))
@@ -144,8 +144,8 @@ fn samples_of(all: &[&Sample], s: &SeriesReport, report: &RunReport) -> Samples 
         classes: vec![
             class("retained", Role::Good, Symbol::Circle),
             class("discarded: daemon over its cutoff", Role::Spoiled, Symbol::Triangle),
-            class("discarded: standard deviations of PT", Role::Drift, Symbol::Diamond),
-            class("discarded for ET or net time only", Role::Other, Symbol::Square),
+            class("discarded: standard deviations of CPU time", Role::Drift, Symbol::Diamond),
+            class("discarded for elapsed or net time only", Role::Other, Symbol::Square),
             class("failed", Role::Failed, Symbol::Cross),
         ],
         ..Samples::default()
@@ -178,7 +178,7 @@ fn samples_of(all: &[&Sample], s: &SeriesReport, report: &RunReport) -> Samples 
 }
 
 fn reason_at(reasons: &mut Vec<String>, text: String) -> usize {
-    // A reason names its figures, so that hardly two are alike; those of one failure are.
+    // A reason names its figures, so hardly any two are the same; those of one failure are.
     match reasons.last() {
         Some(last) if *last == text => {}
         _ => reasons.push(text),
@@ -186,7 +186,7 @@ fn reason_at(reasons: &mut Vec<String>, text: String) -> usize {
     reasons.len() - 1
 }
 
-/// How the main thread spent each sample's elapsed time; the entries add up to it.
+/// Where the main thread's elapsed time went in each sample; the entries add up to it.
 fn account(all: &[&Sample], retained: Vec<usize>) -> Option<Account> {
     if !all.iter().any(|s| s.account.value().is_some()) {
         return None;
@@ -229,7 +229,7 @@ fn plot(
     let reports = [(pt, s.pt.value()), (et, s.et.value()), (net, s.net.value())];
     let with_lines = reports.into_iter().filter(|(m, _)| m.values.iter().any(Option::is_some)).map(|(mut m, r)| {
         if let Some(r) = r {
-            m.lines.push(Line { title: "mean of the retained".to_owned(), value: r.mean });
+            m.lines.push(Line { title: "mean of the retained samples".to_owned(), value: r.mean });
         }
         m
     });
@@ -257,11 +257,11 @@ fn note(s: &SeriesReport) -> String {
 
 fn duals(all: &[&Sample], report: &RunReport, found: Option<&Result<Clusters, TooFew>>) -> DualOrWhy {
     let clusters = match found {
-        None => return DualOrWhy::Why("No dual-execution scatter plot: there are no samples.".to_owned()),
+        None => return DualOrWhy::Why("No dual-execution scatter plot: no samples.".to_owned()),
         Some(Err(few)) => return DualOrWhy::Why(format!("No dual-execution scatter plot: {few}.")),
         Some(Ok(clusters)) => clusters,
     };
-    // Numbers of observations are from 1.
+    // Numbers of observations start at 1.
     let good = all.iter().enumerate().filter(|(_, s)| report.run.plan.ignore_failure.accepts(&s.outcome));
     let at: BTreeMap<u32, usize> = good.map(|(i, s)| (s.index.saturating_add(1), i)).collect();
     let position = |number: u32| at.get(&number).copied().unwrap_or(0);
@@ -286,8 +286,8 @@ fn figures(s: &SeriesReport) -> Option<Table> {
         ">discarded",
     ];
     let mut t =
-        Table::new("Figures", "Over the retained samples; PT's mean is the execution time (EMP step 4).", &columns);
-    for (name, m) in [("PT", &s.pt), ("ET", &s.et), ("net time", &s.net)] {
+        Table::new("Figures", "Of the retained samples. The mean CPU time is EMP's execution time (step 4).", &columns);
+    for (name, m) in [("CPU time (PT)", &s.pt), ("elapsed time (ET)", &s.et), ("net time", &s.net)] {
         let Some(m) = m.value() else { continue };
         let interval = match &m.mean_interval {
             Ok(i) => format!("{} to {}", time(i.low), time(i.high)),
@@ -317,7 +317,8 @@ fn figures(s: &SeriesReport) -> Option<Table> {
 fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
     let mut t = Table::new(
         "Discarded samples",
-        "Check 1: a daemon over its cutoff; check 2: outside the mean by so many standard deviations.",
+        "Check 1: a daemon used more CPU time than its cutoff. Check 2: more than the given number of standard \
+         deviations from the mean.",
         &[">sample", "measure", "reason", ">value", "limit"],
     );
     let at = |index: u32| all.iter().position(|s| s.index == index).into_iter().collect::<Vec<_>>();
@@ -332,9 +333,9 @@ fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
             }
         };
         let measure = match d.measure {
-            Measure::Pt => "PT",
-            Measure::Et => "ET",
-            Measure::Net => "net",
+            Measure::Pt => "CPU time",
+            Measure::Et => "elapsed time",
+            Measure::Net => "net time",
         };
         t.row(vec![(d.index + 1).to_string(), measure.to_owned(), reason, value, limit], at(d.index));
         t.values(vec![Some(f64::from(d.index) + 1.0), None, None, Some(number), None]);
@@ -345,7 +346,7 @@ fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
 fn daemons(s: &SeriesReport) -> Table {
     let mut t = Table::new(
         "Daemons",
-        "What else ran in the samples, by family.",
+        "Other processes that ran during the samples, by family.",
         &["daemon", ">in samples", ">mean a sample", ">largest", ">born"],
     );
     for d in &s.daemons {
@@ -362,7 +363,7 @@ fn account_table(s: &SeriesReport) -> Option<Table> {
     let a = s.account.value()?;
     let mut t = Table::new(
         "Account",
-        format!("Gross = net + tare: how a sample's elapsed time was spent, mean of {}.", a.samples),
+        format!("Gross = net + tare: where the elapsed time of a sample went, mean of {}.", a.samples),
         &["entry", ">time", ">share", ">times"],
     );
     let style = Style::default();
@@ -380,7 +381,7 @@ fn account_table(s: &SeriesReport) -> Option<Table> {
 
 fn protocol(report: &RunReport, hints: &Hints) -> Table {
     let mut t =
-        Table::new("Protocol", "The steps of EMP, and how each stands.", &["step", "asks for", "stands", "finding"]);
+        Table::new("Protocol", "The steps of EMP, and whether each holds.", &["step", "requires", "state", "finding"]);
     for s in &report.protocol.steps {
         let standing = match s.standing {
             Standing::Held => "held",

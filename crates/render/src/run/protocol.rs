@@ -1,9 +1,9 @@
-//! The protocol's steps in words: what each asks for, and why it stands as it does.
+//! The protocol's steps in words: what each requires, and why it holds or not.
 
 use crate::kit::hints::{Hint, Hints};
 use tarebench_core::run::protocol::{CheckOne, FactorFinding, Finding, NoCheckOne, NoProcessTime, Step};
 
-/// What a step asks for, in a few words.
+/// What a step requires, in a few words.
 pub fn asks(step: &Step) -> &'static str {
     match step.version {
         1 => "daemons off, PT used",
@@ -16,16 +16,16 @@ pub fn asks(step: &Step) -> &'static str {
     }
 }
 
-/// Why a step stands as it does; what is missing and how to get it.
+/// Why a step holds or not; what is missing and how to get it.
 pub fn finding(step: &Step, hints: &Hints) -> String {
     match &step.finding {
-        Finding::ProcessTime { missing: None, factors } => format!("process time used; {}", list(factors, hints)),
+        Finding::ProcessTime { missing: None, factors } => format!("CPU time used; {}", list(factors, hints)),
         Finding::ProcessTime { missing: Some(why), factors } => {
             let why = match why {
                 NoProcessTime::NoSample => "no successful sample".to_owned(),
                 NoProcessTime::Absent { why } => why.to_string(),
             };
-            format!("process time is missing: {why}; {}", list(factors, hints))
+            format!("CPU time is missing: {why}; {}", list(factors, hints))
         }
         Finding::Factors { factors } => list(factors, hints),
         Finding::Outliers { check_one, sigma } => format!("{}; {}", first(check_one, hints), second(*sigma, hints)),
@@ -55,8 +55,8 @@ fn first(check: &CheckOne, hints: &Hints) -> String {
         CheckOne::NotDone(why) => format!("check 1 not done: {}", no_check_one(why, hints)),
         CheckOne::Done { profile, incomplete: 0 } => format!("check 1 done (profile {profile})"),
         CheckOne::Done { profile, incomplete } => format!(
-            "check 1 done (profile {profile}), but in {incomplete} samples short-lived daemons may be unseen, run as root to \
-             see all"
+            "check 1 done (profile {profile}), but in {incomplete} samples short-lived daemons may be missing; run as root \
+             to record all"
         ),
     }
 }
@@ -64,14 +64,14 @@ fn first(check: &CheckOne, hints: &Hints) -> String {
 fn second(sigma: Option<f64>, hints: &Hints) -> String {
     match sigma {
         Some(s) => format!("check 2 done (s = {s})"),
-        None => format!("check 2 not done: s is not above 0{}", hints.aside(&Hint::Sigma)),
+        None => format!("check 2 not done: s is not greater than 0{}", hints.aside(&Hint::Sigma)),
     }
 }
 
 /// Why check 1 was not done, and what to do.
 pub fn no_check_one(why: &NoCheckOne, hints: &Hints) -> String {
     match why {
-        NoCheckOne::NotAsked => "no profile, as asked".to_owned(),
+        NoCheckOne::NotAsked => "no profile (`none` was given)".to_owned(),
         NoCheckOne::NoProfile => format!("no profile{}", hints.aside(&Hint::LearnProfile)),
         NoCheckOne::NoSuchProfile { name } => {
             format!("the store has no profile {name}{}", hints.aside(&Hint::ListProfiles))
@@ -108,9 +108,9 @@ mod tests {
         let why = Absent::Lost("all".to_owned());
         let missing = Some(NoProcessTime::Absent { why });
         let text = said(Finding::ProcessTime { missing, factors });
-        assert_eq!(text, "process time is missing: lost: all; cron, atd: on (stop it); ntp: on (SetFactor(\"ntp\"))");
+        assert_eq!(text, "CPU time is missing: lost: all; cron, atd: on (stop it); ntp: on (SetFactor(\"ntp\"))");
         let text = said(Finding::ProcessTime { missing: None, factors: Vec::new() });
-        assert_eq!(text, "process time used; not checked");
+        assert_eq!(text, "CPU time used; not checked");
     }
 
     #[test]
@@ -120,9 +120,9 @@ mod tests {
         assert_eq!(text, "check 1 not done: no profile (LearnProfile); check 2 done (s = 2)");
         let done = |incomplete| CheckOne::Done { profile: "p@1".to_owned(), incomplete };
         let text = said(Finding::Outliers { check_one: done(0), sigma: None });
-        assert_eq!(text, "check 1 done (profile p@1); check 2 not done: s is not above 0 (Sigma)");
+        assert_eq!(text, "check 1 done (profile p@1); check 2 not done: s is not greater than 0 (Sigma)");
         let text = said(Finding::Outliers { check_one: done(3), sigma: Some(5.0) });
-        assert!(text.contains("in 3 samples short-lived daemons may be unseen"), "{text}");
+        assert!(text.contains("in 3 samples short-lived daemons may be missing"), "{text}");
         let size = |least| said(Finding::Size { least, needed: 10 });
         assert_eq!(size(Some(12)), "12 or more in every series");
         assert_eq!(size(Some(9)), "a series has 9 successful samples, 10 are needed (Samples(10))");

@@ -16,7 +16,7 @@ use tarebench_core::statistics::intervals::{Interval, NoInterval};
 /// The sentences of a remark.
 pub fn text(remark: &Remark, hints: &Hints) -> String {
     match &remark.kind {
-        Kind::Strays { samples } => format!("{samples} samples belong to no program of this run and are left out."),
+        Kind::Strays { samples } => format!("{samples} samples belong to no program of this run and are ignored."),
         Kind::Incomplete { status, run, counted } => incomplete(*status, *run, *counted, hints),
         Kind::Source { source, notes } => process_time_source(*source, notes),
         Kind::Tuned { what } => format!("The machine was tuned for this run: {what}."),
@@ -30,7 +30,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
             format!("{what}{}", hints.sentence(&Hint::Interleave))
         }
         Kind::SequentialForSetups => {
-            let what = "The programs ran one after the other, each after its own setup command, since a setup may undo \
+            let what = "The programs ran one after the other, each after its setup command, because one setup may undo \
                         another's: a drift of the machine looks like a difference between them.";
             format!("{what}{}", hints.sentence(&Hint::IndependentSetups))
         }
@@ -44,7 +44,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         }
         Kind::NoSamples => "There is no counted sample.".to_owned(),
         Kind::Failures { failed, accepted, of, first } => failures(*failed, *accepted, *of, first, hints),
-        Kind::NoProcessTime { missing, of, why } => format!("{missing} of {of} samples have no process time; {why}."),
+        Kind::NoProcessTime { missing, of, why } => format!("{missing} of {of} samples have no CPU time; {why}."),
         Kind::NotTrustworthy { measure, retained, of } => {
             let what = format!("Only {retained} of {of} samples are retained for {} time", adjective(*measure));
             format!("{what}: the result is not trustworthy.{}", hints.sentence(&Hint::QuietMachine))
@@ -53,21 +53,21 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::NoIntervals { measures, retained, needed } => no_intervals(measures, *retained, *needed, hints),
         Kind::Precision { samples, asked, reached } => precision(*samples, *asked, *reached, remark.warning(), hints),
         Kind::DaemonsIncomplete { samples, of, why } => {
-            let what = format!("In {samples} of {of} samples the list of daemons may lack some ({why}).");
-            format!("{what} Root (CAP_NET_ADMIN) sees them all.")
+            let what = format!("In {samples} of {of} samples the list of daemons may be incomplete ({why}).");
+            format!("{what} Run as root (CAP_NET_ADMIN) to record all of them.")
         }
         Kind::NotEnded { names } => {
             let names = list(names);
-            format!("Outlived the program and could not be ended: {names}. They disturb what is measured next.")
+            format!("Leftover processes could not be killed: {names}. They disturb later measurements.")
         }
         Kind::Ended { names } => {
-            format!("Outlived the program and were ended: {}.{}", list(names), hints.sentence(&Hint::LeaveRunning))
+            format!("Leftover processes were killed: {}.{}", list(names), hints.sentence(&Hint::LeaveRunning))
         }
         Kind::LeftRunning { names } => {
-            format!("Outlived the program and were left running, as asked: {}.", list(names))
+            format!("Leftover processes still ran after their samples, as requested: {}.", list(names))
         }
         Kind::AccountIncomplete { samples, of, why } => {
-            format!("In {samples} of {of} samples the account is not complete ({why}); these have no net time.")
+            format!("In {samples} of {of} samples the account is incomplete ({why}); these samples have no net time.")
         }
         Kind::Unattributed { time, share } => unattributed(*time, *share),
         Kind::Waiting { ratio, accounted, daemons, steal } => waiting(*ratio, *accounted, daemons, steal),
@@ -85,7 +85,7 @@ fn percent(share: f64) -> String {
 
 fn adjective(measure: Measure) -> &'static str {
     match measure {
-        Measure::Pt => "process",
+        Measure::Pt => "CPU",
         Measure::Et => "elapsed",
         Measure::Net => "net",
     }
@@ -137,7 +137,7 @@ fn shell_start(start: &ShellStart) -> String {
 fn process_time_source(source: PtSource, notes: &[String]) -> String {
     let misses = source.misses().map_or_else(String::new, |m| format!(", which misses {m}"));
     let better = if notes.is_empty() { String::new() } else { format!(" Better sources: {}.", notes.join("; ")) };
-    format!("Process time is from {}{misses}.{better}", source.name())
+    format!("CPU time is from {}{misses}.{better}", source.name())
 }
 
 fn by_elapsed(
@@ -156,7 +156,7 @@ fn by_elapsed(
     let bounds =
         interval.as_ref().map_or_else(|_| String::new(), |i| format!(" [{}, {}]", figure(i.low), figure(i.high)));
     format!(
-        "By elapsed time it is {} than program {}: ratio {}{bounds}. By process time: {}.",
+        "By elapsed time it is {} than program {}: ratio {}{bounds}. By CPU time: {}.",
         word(elapsed),
         u64::from(reference) + 1,
         figure(ratio),
@@ -191,36 +191,39 @@ fn precision(samples: u64, asked: f64, reached: Option<f64>, missed: bool, hints
     let asked = percent(asked);
     match reached.map(percent) {
         Some(reached) if !missed => {
-            format!("Precision reached: after {samples} samples the median is known to ± {reached} (asked: ± {asked}).")
+            format!(
+                "Precision reached: after {samples} samples the 95% interval of the median is within ± {reached} \
+                 (requested: ± {asked})."
+            )
         }
         reached => {
-            let reached = reached.map_or_else(String::new, |r| format!("; it is known to ± {r}"));
+            let reached = reached.map_or_else(String::new, |r| format!("; reached: ± {r}"));
             let more = hints.sentence(&Hint::MoreForPrecision);
             format!(
-                "Precision not reached: the median was asked for to ± {asked} with at most {samples} samples{reached}.{more}"
+                "Precision not reached: requested ± {asked} of the median with at most {samples} samples{reached}.{more}"
             )
         }
     }
 }
 
 fn unattributed(ns: f64, share: Option<f64>) -> String {
-    let share = share.map_or_else(String::new, |s| format!(" ({} of it)", percent(s)));
-    format!("Of the elapsed time, {}{share} could not be attributed.", time(ns))
+    let share = share.map_or_else(String::new, |s| format!(" ({})", percent(s)));
+    format!("{}{share} of the elapsed time is unattributed.", time(ns))
 }
 
 fn waiting(ratio: f64, accounted: bool, daemons: &Reading<f64>, steal: &Reading<f64>) -> String {
     let ratio = number::fixed(ratio, number::ratio_decimals(ratio, None)).unwrap_or_else(|| "many".to_owned());
     if accounted {
-        return format!("Elapsed time is {ratio} times process time; the account reports what it was spent on.");
+        return format!("Elapsed time is {ratio} times CPU time; the account shows where it went.");
     }
     let part = |name: &str, r: &Reading<f64>| {
-        r.value().map_or_else(|| format!("{name} not known"), |ns| format!("{name} {}", time(*ns)))
+        r.value().map_or_else(|| format!("{name} unknown"), |ns| format!("{name} {}", time(*ns)))
     };
     format!(
-        "Elapsed time is {ratio} times process time: the program waited (input, output, locks, sleep) or had to wait for a \
-         CPU. Meanwhile, per sample: {}, {}.",
+        "Elapsed time is {ratio} times CPU time: the program waited (input, output, locks, sleep) or had to wait for a \
+         CPU. On all CPUs, in each sample: {}, {}.",
         part("daemons", daemons),
-        part("stolen by the hypervisor", steal)
+        part("steal time", steal)
     )
 }
 
@@ -259,12 +262,12 @@ mod tests {
             ),
             (
                 Kind::NoIntervals { measures: vec![Measure::Pt, Measure::Net], retained: 4, needed: 6 },
-                "No intervals of process, net time: 4 retained samples, 6 are needed. Samples(10).",
+                "No intervals of CPU, net time: 4 retained samples, 6 are needed. Samples(10).",
             ),
-            (Kind::Ended { names }, "Outlived the program and were ended: sh (2×). LeaveRunning."),
+            (Kind::Ended { names }, "Leftover processes were killed: sh (2×). LeaveRunning."),
             (
                 Kind::Unattributed { time: 1.5e6, share: Some(0.012) },
-                "Of the elapsed time, 1.50 ms (1.2 % of it) could not be attributed.",
+                "1.50 ms (1.2 %) of the elapsed time is unattributed.",
             ),
         ];
         for (kind, expected) in cases {
@@ -283,7 +286,7 @@ mod tests {
     fn precision_is_reached_or_not() {
         let kind = |reached| Kind::Precision { samples: 20, asked: 0.005, reached };
         let reached = said(kind(Some(0.0038)));
-        assert_eq!(reached, "Precision reached: after 20 samples the median is known to ± 0.38 % (asked: ± 0.50 %).");
+        assert!(reached.contains("the median is within ± 0.38 % (requested: ± 0.50 %)."), "{reached}");
         let missed = said(kind(Some(0.0061)));
         assert!(missed.starts_with("Precision not reached") && missed.contains("± 0.61 %. MoreForPrecision."));
         assert!(said(kind(None)).contains("with at most 20 samples. MoreForPrecision."));
@@ -294,13 +297,13 @@ mod tests {
         let absent = || Reading::Absent(Absent::NotAsked("x".to_owned()));
         let kind =
             |accounted| Kind::Waiting { ratio: 3.01, accounted, daemons: Reading::Value(2.5e6), steal: absent() };
-        assert!(said(kind(true)).starts_with("Elapsed time is 3.01 times process time; the account"));
-        assert!(said(kind(false)).ends_with("per sample: daemons 2.50 ms, stolen by the hypervisor not known."));
+        assert!(said(kind(true)).starts_with("Elapsed time is 3.01 times CPU time; the account"));
+        assert!(said(kind(false)).ends_with("in each sample: daemons 2.50 ms, steal time unknown."));
         let interval = Ok(Interval { low: 1.46, high: 1.55, level: 0.95 });
         let (elapsed, process) = (Verdict::Slower, Verdict::Undecided);
         let kind = Kind::ByElapsed { reference: 0, ratio: 1.5, interval, elapsed, process };
         let expected =
-            "By elapsed time it is slower than program 1: ratio 1.500 [1.460, 1.550]. By process time: undecided.";
+            "By elapsed time it is slower than program 1: ratio 1.500 [1.460, 1.550]. By CPU time: undecided.";
         assert_eq!(said(kind), expected);
     }
 

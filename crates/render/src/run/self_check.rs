@@ -30,20 +30,19 @@ pub struct Row {
 /// What a kernel program cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramCost {
-    /// Its name.
     pub name: String,
     /// How often it ran.
     pub runs: u64,
     /// ns for each run.
     pub each: f64,
-    /// How often the kernel left it out.
+    /// How often the kernel skipped it.
     pub missed: u64,
 }
 
 /// The self-check's table.
 pub fn table(rows: &[Row], style: &Style) -> String {
     let mut page = Page::new(style);
-    page.title("What the tracing of programs costs them");
+    page.title("Cost of tracing");
     for r in rows {
         page.gap();
         page.title(&format!(

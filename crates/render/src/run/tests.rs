@@ -173,7 +173,7 @@ fn the_full_document_reads_back() {
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["format"], "tare-report");
         assert_eq!(value["version"], 2);
-        // Scripts read what it says, and whether it is a warning.
+        // Scripts read its text, and whether it is a warning.
         for (remark, written) in r.remarks.iter().zip(value["report"]["remarks"].as_array().unwrap()) {
             assert_eq!(written["text"], crate::run::remarks::text(remark, &fixtures::hints()));
             assert_eq!(written["warning"], remark.warning());

@@ -53,7 +53,7 @@ pub(crate) fn loads_of(errors: &[Errors]) -> Vec<u32> {
     all
 }
 
-/// The median error, and how many were refused.
+/// The median error, and how many measurements were refused.
 fn median_error(e: &Errors) -> String {
     match (e.median, e.refused) {
         (None, 0) => String::new(),
@@ -73,32 +73,32 @@ fn lengths(errors: &[Errors]) -> Vec<f64> {
 pub(crate) fn kbest_tables(found: &KbestResults, u: bool) -> Vec<Table> {
     let mut all = vec![
         by_load(
-            "Error of K-best as the book's library has it (figure 9.14)",
+            "Error of K-best by the book's library (figure 9.14)",
             "Median of (measured - T(r)) / T(r); K = 3, M = 30, not compensated, nothing refused.",
             &found.book,
             u,
         ),
         by_load(
             "With compensation for timer interrupts (figure 9.16)",
-            "The same trials, less the least cost of the interrupts that they contain for certain.",
+            "The same trials, minus the minimum cost of the interrupts that they certainly contain.",
             &found.compensated,
             u,
         ),
         by_load(
-            "As tare's library has it",
-            "The same; where another process had the CPU in every trial it says so instead of a value.",
+            "By tare's library",
+            "The same; if another process had the CPU in every trial, that is reported instead of a value.",
             &found.checked,
             u,
         ),
         by_load(
-            "With patience: M = 200",
-            "The same, with more trials until three agree: for machines that are slow for milliseconds at a time.",
+            "With more trials: M = 200",
+            "The same, with up to 200 trials until three agree: for machines that are slow for milliseconds at a time.",
             &found.patient,
             u,
         ),
         by_load(
             "With the thread's CPU time",
-            "K = 3. The kernel charges to the nanosecond, whoever else is there.",
+            "K = 3. The kernel accounts CPU time to the nanosecond, at any load.",
             &found.thread_cpu,
             u,
         ),
@@ -107,7 +107,7 @@ pub(crate) fn kbest_tables(found: &KbestResults, u: bool) -> Vec<Table> {
     all.push(by_k(&found.by_k, u));
     let claimed = &found.book;
     let mut table = Table::new(
-        "What K-best says of itself",
+        "Agreement of the K fastest trials",
         "Converged measurements, median of (vK - v1) / v1, median trials; the same as in the first table.",
         &[">length", ">load", ">converged", ">(vK - v1) / v1", ">error", ">trials"],
     );
@@ -134,7 +134,7 @@ fn by_k(errors: &[(u32, Vec<Errors>)], u: bool) -> Table {
     let heads: Vec<String> = errors.iter().map(|(k, _)| format!(">K = {k}")).collect();
     let mut columns = vec![">length", ">load"];
     columns.extend(heads.iter().map(String::as_str));
-    let mut table = Table::new("By K (figure 9.15)", "As the first table, from the same trials.", &columns);
+    let mut table = Table::new("By K (figure 9.15)", "Like the first table, from the same trials.", &columns);
     for (i, first) in errors.first().into_iter().flat_map(|(_, first)| first).enumerate() {
         let cells = errors.iter().map(|(_, of_k)| of_k.get(i).map_or(String::new(), median_error));
         table.row([time(first.length, u), first.load.to_string()].into_iter().chain(cells).collect(), Vec::new());
@@ -157,7 +157,7 @@ pub(crate) fn interval_tables(found: &[IntervalResult], u: bool) -> Vec<Table> {
         let note = match c {
             Counted::Cpu => "(Counted - T(r)) / T(r), median and range.",
             _ => {
-                "(Counted - T(r)) / T(r), and the error of counting alone: against CLOCK_PROCESS_CPUTIME_ID. Median and range."
+                "(Counted - T(r)) / T(r), and the error of counting alone, compared with CLOCK_PROCESS_CPUTIME_ID. Median and range."
             }
         };
         let columns = [">length", ">load", ">against T(r)", ">from", ">to", ">against exact", ">from", ">to"];
@@ -192,7 +192,7 @@ const CALLS: [(&str, &str); 6] = [
 pub(crate) fn caching_tables(executions: &[Executions], equal: Option<&EqualCalls>, u: bool) -> Vec<Table> {
     let mut t = Table::new(
         "Executions of a procedure (figures 9.11, 9.12)",
-        "The sum of an array, again and again. Near: at most a tenth above the shortest of any load.",
+        "The sum of an array, repeatedly. Near: at most a tenth above the shortest of any load.",
         &[">length", ">load", ">executions", ">shortest", ">longest", ">longest / shortest of all", ">near"],
     );
     for e in executions {
@@ -214,7 +214,7 @@ pub(crate) fn caching_tables(executions: &[Executions], equal: Option<&EqualCall
         let mut calls = Table::new(
             "Two equal procedures (figure 9.13)",
             format!(
-                "Each adds 1 to eight doubles; {} sequences, caches emptied of all of it before each.",
+                "Each adds 1 to eight doubles; {} sequences; none of it is cached before each sequence.",
                 e.sequences
             ),
             &["call", "what is missing", ">median", ">smallest", ">largest"],
@@ -230,7 +230,8 @@ pub(crate) fn caching_tables(executions: &[Executions], equal: Option<&EqualCall
 }
 
 fn misses(e: &EqualCalls, u: bool) -> Table {
-    let mut t = Table::new("What the misses cost (practice problem 9.6)", "From the medians.", &["part", "", ">time"]);
+    let mut t =
+        Table::new("Cost of the cache misses (practice problem 9.6)", "From the medians.", &["part", "", ">time"]);
     let m = &e.misses;
     for (name, what, ns) in [
         ("c", "a call without a miss", m.none),
@@ -294,7 +295,7 @@ struct Document<'a> {
     parts: &'a [Part],
 }
 
-/// Everything: the observations, and the tables as the terminal has them.
+/// The observations, and the tables as on the terminal.
 ///
 /// # Errors
 /// [`RenderError`].
@@ -353,7 +354,7 @@ fn loads(errors: &[Errors]) -> Vec<Series> {
     loads_of(errors).into_iter().map(medians).filter(|s| !s.1.is_empty()).collect()
 }
 
-/// The figures: file name and SVG of each that has something in it.
+/// File name and SVG of each figure that is not empty.
 pub fn figures(report: &StudyReport) -> Vec<(String, String)> {
     let all = match &report.results {
         Results::Kbest(found) => kbest_figures(found),
@@ -367,7 +368,7 @@ type Figure = (&'static str, Option<String>);
 
 fn kbest_figures(found: &KbestResults) -> Vec<Figure> {
     let plot = |name, heading: &str, errors: &[Errors]| {
-        let below = "Median error by load; K = 3. Below 0.1% not told apart, as in the book.";
+        let below = "Median error by load; K = 3. Errors below 0.1% are shown as 0.1%, as in the book.";
         (name, drawn(heading, below, Some(FLOOR), loads(errors)))
     };
     let by_k = found.by_k.iter().map(|(k, errors)| {
@@ -399,26 +400,26 @@ fn interval_figures(found: &[IntervalResult]) -> Vec<Figure> {
             "interval-counting.svg",
             plot(
                 "Interval counting (CS:APP figure 9.8)",
-                "Median error of user time counted at timer interrupts, against exact CPU time.",
+                "Median error of user time counted at timer interrupts, compared with exact CPU time.",
                 exact(Counted::Ticks),
             ),
         ),
         (
             "interval-times.svg",
-            plot("CPU time by times(2)", "Median error against exact CPU time.", exact(Counted::Times)),
+            plot("CPU time by times(2)", "Median error compared with exact CPU time.", exact(Counted::Times)),
         ),
         (
             "interval-exact.svg",
             plot(
                 "CPU time by CLOCK_PROCESS_CPUTIME_ID",
-                "Median error against T(r): what made the computation slower than its fastest.",
+                "Median error compared with T(r): what slowed the computation down.",
                 expected,
             ),
         ),
     ]
 }
 
-/// Executions in their order, over the shortest.
+/// Executions in their order, relative to the shortest.
 fn sequences(all: &[Executions]) -> Vec<Figure> {
     let long = all.iter().map(|e| e.length).fold(0.0, f64::max);
     let executions = |is_long: bool| {

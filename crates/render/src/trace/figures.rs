@@ -11,27 +11,27 @@ use crate::trace::terminal::Activity;
 use std::collections::BTreeMap;
 
 const WIDTH: f64 = 960.0;
-/// Up to this the trace is in one row, ns; it is always a little longer than was asked for.
+/// Up to this length the trace is in one row, ns; a trace is always a little longer than requested.
 const ONE_ROW: f64 = 102e6;
-/// A row of a folded one has so much at least, ns.
+/// Smallest length of a row of a folded trace, ns.
 const FOLDED: f64 = 100e6;
-/// A longer one is folded into so many rows at most.
+/// The most rows of a folded trace.
 const ROWS: f64 = 40.0;
 /// Heights of a row's parts, px: signs, bar, triangles, and what is between rows.
 const SIGNS: f64 = 11.0;
 const BAR: f64 = 16.0;
 const TRIANGLES: f64 = 11.0;
 const BETWEEN: f64 = 7.0;
-/// Signs of one kind that are closer than this are one, px.
+/// Signs of one kind closer than this are drawn as one, px.
 const APART: f64 = 6.0;
-/// A period is drawn so wide at least, px.
+/// Smallest width of a period, px.
 const LEAST: f64 = 0.8;
-/// Causes that are listed.
+/// The most causes that are listed.
 const LISTED: usize = 16;
 const ACTIVE: &str = "#d3d9df";
 const LEGEND_ROW: f64 = 19.0;
 
-/// Colours of Okabe and Ito, which people with impaired colour vision tell apart; in print the signs do.
+/// Colours of Okabe and Ito, which people with impaired colour vision can distinguish; in print the signs distinguish the classes.
 fn look(class: GapClass) -> (&'static str, Symbol) {
     match class {
         GapClass::Timer => ("#e69f00", Symbol::Triangle),
@@ -97,9 +97,9 @@ fn round(value: f64) -> f64 {
     [1.0, 2.0, 5.0].into_iter().map(|d| d * power).find(|v| *v >= value * 0.999_999).unwrap_or(10.0 * power)
 }
 
-/// The picture of a trace: each row a stretch of time, in ms; `foot` says what made it, and when.
+/// The figure of a trace: each row is a stretch of time, in ms; `foot` names the tool and the date.
 ///
-/// Short periods are drawn wider than they are, and signs that would lie on one another are one. Size is bounded by the
+/// Short periods are drawn wider than they are, and overlapping signs are merged. The size is bounded by the
 /// rows, not by the number of periods.
 pub fn trace(a: &Activity, foot: &str) -> String {
     let t = timeline(a);
@@ -134,14 +134,14 @@ fn bars(d: &mut Drawing, t: &Timeline, rows: &Rows) {
         d.rectangle((x, rows.top(row) + SIGNS), (wide, BAR), ACTIVE);
     }
     d.put("</g>\n");
-    // By class and row: the path, and where it has come to.
+    // By class and row: the path, and the position that it has reached.
     let mut paths: BTreeMap<(GapClass, usize), (String, f64)> = BTreeMap::new();
     for (i, (start, duration)) in t.start.iter().zip(&t.duration).enumerate() {
         let class = class_of(t, i);
         for (row, x, wide) in rows.parts(*start, start + duration) {
             let (path, reached) = paths.entry((class, row)).or_insert_with(|| (String::new(), f64::NEG_INFINITY));
             let (from, to) = (x.max(*reached), x + wide.max(LEAST));
-            // What is already inked says it.
+            // Already drawn.
             if to - from < 0.3 {
                 continue;
             }
@@ -203,7 +203,7 @@ fn ink(class: GapClass) -> String {
     }
 }
 
-/// What a long period was, inside of it.
+/// The cause of a long period, inside it.
 fn labels(d: &mut Drawing, t: &Timeline, rows: &Rows) {
     for (i, (start, duration)) in t.start.iter().zip(&t.duration).enumerate() {
         let Some(cause) = t.cause.get(i).and_then(|c| t.causes.get(*c)) else { continue };
@@ -216,8 +216,8 @@ fn labels(d: &mut Drawing, t: &Timeline, rows: &Rows) {
     }
 }
 
-/// Time in ms: of the trace for one row, of each row for several, whose beginnings stand beside them. Returns where what
-/// comes below may begin, px.
+/// Time in ms: from the start of the trace for one row, from the start of each row for several. Returns the top of what
+/// comes below, px.
 fn axis(d: &mut Drawing, t: &Timeline, rows: &Rows) -> f64 {
     let quantity = Quantity::Time(Unit::Millisecond);
     let base = rows.bottom() + 2.0;

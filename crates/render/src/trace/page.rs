@@ -1,4 +1,4 @@
-//! The page of an activity trace: its timeline, what its inactive periods were.
+//! The page of an activity trace: its timeline and the causes of its inactive periods.
 
 use crate::kit::number;
 use crate::kit::table::Table;
@@ -77,7 +77,7 @@ fn class(r: &Reason) -> GapClass {
     }
 }
 
-/// The trace by column, as pictures and the page draw it.
+/// The trace by column, for figures and the page.
 pub(crate) fn timeline(a: &Activity) -> Timeline {
     let by_length = a.trace.causes(&a.summary);
     let gaps = a.trace.gaps();
@@ -166,8 +166,8 @@ fn events(a: &Activity, e: &Explained) -> Events {
 }
 
 fn causes(t: &Timeline) -> Table {
-    let note =
-        "Each inactive period has one cause: another task, if one had the CPU, else an interrupt, the timer's first.";
+    let note = "Each inactive period has one cause: the other task that had the CPU; otherwise the timer interrupt, \
+                otherwise another interrupt.";
     let mut table = Table::new("Causes of inactive periods", note, &["cause", ">periods", ">time", ">share", ">each"]);
     for c in &t.causes {
         let share = c.share.and_then(number::percent).unwrap_or_else(|| "–".to_owned());

@@ -1,4 +1,4 @@
-//! An activity trace in the book's text format (CS:APP figure 9.3) and as JSON, and that format read back.
+//! An activity trace in the book's text format (CS:APP figure 9.3) and as JSON; a parser of the text format.
 
 use crate::kit::error::RenderError;
 use crate::kit::hints::Hint;
@@ -19,9 +19,9 @@ pub struct Made {
     pub cpu: u32,
     /// Active processes on it, the tracing one included.
     pub load: u32,
-    /// Cycles over which a step is an inactive period.
+    /// A step of more cycles is an inactive period.
     pub threshold: u64,
-    /// The trace ended early for want of room.
+    /// The trace ended early because the buffer was full.
     pub full: bool,
 }
 
@@ -30,16 +30,16 @@ pub struct Made {
 pub struct Activity {
     /// The periods.
     pub trace: Trace,
-    /// What they come to.
+    /// Their summary.
     pub summary: Summary,
     /// Where it was made.
     pub made: Made,
-    /// What the inactive periods were by the kernel's record, or why there is none.
+    /// What the inactive periods were by the recorded kernel events, or why there are none.
     pub explained: Reading<Explained>,
 }
 
 impl Activity {
-    /// The tick is taken from the kernel's record where there is one: there it is seen in all of the time.
+    /// The tick is taken from the recorded kernel events, if any, because they show it at all times.
     pub fn new(trace: Trace, made: Made, explained: Reading<Explained>) -> Activity {
         let mut summary = trace.summary();
         if let Some(tick) = explained.value().and_then(|e| e.tick.clone()) {
@@ -48,7 +48,7 @@ impl Activity {
         Activity { trace, summary, made, explained }
     }
 
-    /// Nanoseconds of so many cycles.
+    /// Converts cycles to nanoseconds.
     pub(crate) fn ns(&self, cycles: f64) -> f64 {
         cycles / self.trace.hz() * 1e9
     }
@@ -102,7 +102,7 @@ pub(crate) fn explanation(a: &Activity, causes: &[Cause], gap: usize) -> String 
     }
 }
 
-/// The periods, one a line, as in the book; the cause of an inactive one at the end of its line.
+/// The periods, one per line, as in the book; the cause of an inactive one at the end of its line.
 pub fn text(a: &Activity) -> String {
     let trace = &a.trace;
     let ms = |cycles: u64| cycles as f64 / trace.hz() * 1e3;
@@ -124,7 +124,7 @@ pub fn text(a: &Activity) -> String {
     out
 }
 
-/// A line that is none of a trace.
+/// Text that is not a trace.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParseError {
     /// Which line, and what of it.
@@ -162,7 +162,7 @@ pub fn parse(text: &str, hz: f64) -> Result<Trace, ParseError> {
     Ok(Trace::new(hz, length, gaps)?)
 }
 
-/// What the trace comes to, below its periods.
+/// The summary of a trace, shown below its periods.
 pub fn summary(a: &Activity, style: &Style) -> String {
     let Activity { trace, summary: s, made, .. } = a;
     let u = style.unicode;
@@ -201,7 +201,7 @@ fn warn(page: &mut Page<'_>, text: &str) {
     page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Plain, &text);
 }
 
-/// Causes that the summary lists.
+/// The most causes that the summary lists.
 const LISTED: usize = 16;
 
 /// Causes with count, time and share.

@@ -15,7 +15,7 @@ fn files(plots: Vec<Plot>) -> BTreeMap<String, String> {
     figures(&page(plots)).unwrap().into_iter().collect()
 }
 
-/// Points must be where they are expected, but for `near`.
+/// Points must be where they are expected, within `near`.
 fn assert_places(of: &[(f64, f64)], expected: &[(f64, f64)], near: f64) {
     assert_eq!(of.len(), expected.len());
     for (a, b) in of.iter().zip(expected) {
@@ -200,7 +200,7 @@ fn wrong_positions_and_classes_are_left_out() {
 #[test]
 fn the_first_measure_with_values_is_shown_and_names_are_unique() {
     let mut plot = small();
-    let nothing = Measure { id: "pt", title: "Process time (PT)", values: vec![None; 6], bins: 10, lines: vec![] };
+    let nothing = Measure { id: "pt", title: "CPU time (PT)", values: vec![None; 6], bins: 10, lines: vec![] };
     plot.measures.insert(0, nothing);
     let all = files(vec![plot.clone(), plot]);
     assert_eq!(all.len(), 10);

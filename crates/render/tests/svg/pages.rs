@@ -63,13 +63,13 @@ pub fn page(plots: Vec<Plot>) -> Page {
     }
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudo-random numbers, the same each time.
 pub fn noise(seed: &mut u64) -> f64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A central cluster, arms of spoiled samples and some of each other class, with zoom levels.
+/// A central cluster, arms of disturbed samples and some of each other class, with zoom levels.
 pub fn clusters(n: usize) -> Plot {
     let mut seed = 7;
     let (mut values, mut class) = (Vec::new(), Vec::new());

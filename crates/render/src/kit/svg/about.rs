@@ -1,4 +1,4 @@
-//! What a figure belongs to.
+//! The page and plot that a figure belongs to.
 
 use crate::kit::web::page::{Class, Measure, Plot, Samples};
 

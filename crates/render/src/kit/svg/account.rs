@@ -10,7 +10,7 @@ const WIDTH: f64 = 720.0;
 const BAR: f64 = 44.0;
 const ROW: f64 = 20.0;
 const NET: &str = "#0072b2";
-/// Of the tare's entries: Okabe and Ito's other colours, then greys.
+/// Colours of the tare's entries: Okabe and Ito's other colours, then greys.
 const TARE: [&str; 9] =
     ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#f0e442", "#000000", "#7f7f7f", "#bfbfbf"];
 
@@ -60,7 +60,7 @@ fn samples(account: &Account) -> Option<(Vec<usize>, &'static str)> {
     }
 }
 
-/// The mean of each entry over those samples that have it; entries that none has are left out.
+/// The mean of each entry over the samples that have it; entries that no sample has are omitted.
 fn parts<'a>(account: &'a Account, samples: &[usize]) -> Vec<Part<'a>> {
     let mut colours = TARE.iter().copied().cycle();
     let part = |(entry, values): (&'a Entry, &Vec<Option<i64>>)| {
@@ -77,10 +77,10 @@ fn share(mean: f64, gross: f64) -> String {
     if gross > 0.0 { number::percent(mean / gross).unwrap_or_default() } else { String::new() }
 }
 
-/// The bar over its axis. Returns where what comes below may begin, px.
+/// The bar over its axis. Returns the top of the next element, px.
 fn bar(d: &mut Drawing, parts: &[Part<'_>], gross: f64) -> f64 {
     let room = d.width - 2.0 * EDGE;
-    // What is below zero has no width.
+    // Negative times have no width.
     let total: f64 = parts.iter().map(|p| p.mean.max(0.0)).sum();
     let range = Range { low: 0.0, high: if total > 0.0 { total } else { 1.0 } };
     let across = |ns: f64| ns / range.high * room;

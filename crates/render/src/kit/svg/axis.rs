@@ -11,7 +11,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Over all values; `None` if there is none.
+    /// The range of all values; `None` if there is none.
     pub fn over(values: impl IntoIterator<Item = f64>) -> Option<Range> {
         let values = values.into_iter().filter(|v| v.is_finite());
         values.fold(None, |range: Option<Range>, v| {
@@ -20,7 +20,7 @@ impl Range {
         })
     }
 
-    /// Over both.
+    /// The range that includes both.
     pub fn and(self, other: Range) -> Range {
         Range { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
@@ -33,16 +33,16 @@ impl Range {
         self.low.abs().max(self.high.abs())
     }
 
-    /// Of this span (not less than its own), around the same middle.
+    /// Widened to this span (never narrowed), around the same middle.
     pub fn of_span(self, span: f64) -> Range {
         let more = ((span - self.span()) / 2.0).max(0.0);
         Range { low: self.low - more, high: self.high + more }
     }
 
-    /// With a margin, so that it is never empty. Where nothing is below zero, the margin is not either.
+    /// With a margin, so that it is never empty. If nothing is below zero, neither is the margin.
     pub fn with_margin(self, share: f64) -> Range {
         let largest = self.largest();
-        // Closer than this, values could not be told apart by their ticks.
+        // Closer values could not be distinguished by their ticks.
         let none = self.span() <= largest * 1e-12;
         let margin = if none { (largest * 0.01).max(1.0) } else { self.span() * share };
         let low = self.low - margin;
@@ -115,7 +115,7 @@ pub(crate) fn ticks(range: Range, quantity: Quantity, wanted: u32) -> Vec<Tick> 
         if power < 0 { whole / 10f64.powi(-power) } else { whole * 10f64.powi(power) }
     };
     let apart = digit * 10f64.powi(power);
-    // A hair of slack keeps a tick at the very end.
+    // A little slack keeps a tick at the very end.
     let (first, last) = ((low / apart - 1e-6).ceil() as i64, (high / apart + 1e-6).floor() as i64);
     let decimals = usize::try_from(-power).unwrap_or(0);
     (first..=last.min(first.saturating_add(100)))
@@ -139,12 +139,12 @@ fn step(raw: f64, least: i32) -> (f64, i32) {
     if power < least { (1.0, least) } else { (digit, power) }
 }
 
-/// As many ticks, up to `most`, as have room beside each other on a horizontal axis of `room` px.
+/// As many ticks, up to `most`, as fit on a horizontal axis of `room` px.
 pub(crate) fn ticks_across(range: Range, quantity: Quantity, room: f64, most: u32) -> Vec<Tick> {
     ticks(range, quantity, count_across(range, quantity, room, most))
 }
 
-/// How many ticks [`ticks_across`] asks for.
+/// How many ticks [`ticks_across`] requests.
 pub(crate) fn count_across(range: Range, quantity: Quantity, room: f64, most: u32) -> u32 {
     let fits = |wanted: &u32| {
         let t = ticks(range, quantity, *wanted);

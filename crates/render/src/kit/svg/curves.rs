@@ -10,7 +10,7 @@ use crate::kit::web::page::{Curve, Figure, Join, Quantity, Scale};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 360.0;
-/// So many points have room for symbols.
+/// The most points that have room for symbols.
 const MARKED: usize = 20;
 /// No axis by odds has more nines than a share has digits.
 const NINES: i32 = 12;

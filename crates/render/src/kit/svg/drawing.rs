@@ -4,7 +4,7 @@ use crate::kit::text::{columns, cut_middle, escape};
 
 /// Colour of text and axes.
 pub(crate) const INK: &str = "#222222";
-/// Colour of what is said in passing.
+/// Colour of secondary text.
 pub(crate) const FAINT: &str = "#595959";
 /// Between the drawing and its border, px.
 pub(crate) const EDGE: f64 = 16.0;
@@ -32,7 +32,7 @@ impl Anchor {
     }
 }
 
-/// A document in the making.
+/// An unfinished document.
 pub(crate) struct Drawing {
     body: String,
     /// px.
@@ -86,7 +86,7 @@ impl Drawing {
         self.put(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"{colour}\"/>\n"));
     }
 
-    /// The document, of this height (px); title and description are for those who do not see it.
+    /// The document, of this height (px); title and description are for screen readers.
     pub fn finish(self, height: f64, title: &str, description: &str) -> String {
         let (w, h) = (px(self.width), px(height));
         let (title, description) =
@@ -112,7 +112,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // No characters of XML 1.0, not even by number.
+            // Not allowed in XML 1.0, not even as character references.
             '\u{fffe}' => out.push_str("\\u{fffe}"),
             '\u{ffff}' => out.push_str("\\u{ffff}"),
             c => out.push(c),
@@ -130,7 +130,7 @@ pub(crate) fn px(value: f64) -> String {
 
 /// As [`px`], at the end of a string.
 pub(crate) fn push_px(out: &mut String, value: f64) {
-    // A cast makes 0 of what is no number; bounded, so that no sum of a few overflows a reader's number.
+    // A cast turns NaN into 0; bounded, so that sums of a few cannot overflow a reader's number.
     let hundredths = ((value * 100.0).round() as i64).clamp(-100_000_000, 100_000_000);
     if hundredths < 0 {
         out.push('-');
@@ -161,7 +161,7 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// A text of the machine, cut in its middle to what has room in `room` px.
+/// A text from the machine, cut in its middle to fit in `room` px.
 pub(crate) fn fitted(text: &str, room: f64, size: f64) -> String {
     let mut text = escape(text).into_owned();
     // The first cut bounds what is measured.

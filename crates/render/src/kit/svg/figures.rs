@@ -26,10 +26,10 @@ use std::collections::BTreeSet;
 ///
 /// And for each figure of each part, where ID is the figure's:
 ///
-/// - `ID.svg`, and `ID-log.svg` if its vertical axis may be logarithmic, too. Of the horizontal axis, what the page shows first.
+/// - `ID.svg`, and `ID-log.svg` if its vertical axis may be logarithmic, too. The horizontal axis shows the range that the page shows first.
 ///
 /// Width and height are in px. Samples that have no class, no number or no value, and pairs whose positions point
-/// nowhere, are left out. Memory and time grow linearly with samples.
+/// nowhere, are omitted. Memory and time grow linearly with samples.
 ///
 /// # Errors
 /// [`RenderError`] if a figure cannot be drawn; at present all can.
@@ -70,7 +70,7 @@ pub fn figure(figure: &Figure, below: &str) -> Option<String> {
     curves::figure(figure, below, 0)
 }
 
-/// An id as the beginning of a file name that no other plot has.
+/// The beginning of a file name, made from an id; no other plot has the same.
 fn stem(id: &str, taken: &mut BTreeSet<String>) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     let mut stem: String = id.chars().take(80).map(safe).collect();
@@ -80,7 +80,7 @@ fn stem(id: &str, taken: &mut BTreeSet<String>) -> String {
     }
     let mut name = stem.clone();
     for n in 2.. {
-        // Some file systems do not tell cases apart.
+        // Some file systems do not distinguish upper and lower case.
         if taken.insert(name.to_ascii_lowercase()) {
             break;
         }

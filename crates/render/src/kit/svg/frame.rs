@@ -38,7 +38,7 @@ impl Frame {
         self.left + self.width
     }
 
-    /// Grid, ticks, labels and titles. Returns where what comes below may begin, px.
+    /// Grid, ticks, labels and titles. Returns the top of the next element, px.
     pub fn draw(&self, d: &mut Drawing) -> f64 {
         let (left, right, bottom) = (self.left, self.right(), self.bottom());
         d.put("<g class=\"x-axis\">\n");

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
-/// More are narrower than a pixel.
+/// The most bins: more would be narrower than a pixel.
 const MOST_BINS: u32 = 500;
 
 /// Samples by class and bin.
@@ -25,7 +25,7 @@ struct Bins {
 impl Bins {
     fn of(about: &About<'_>, measure: &Measure) -> Option<Bins> {
         let range = Range::over(about.known(measure).map(|(_, _, value)| value))?;
-        // Values that are all alike stand in the middle of an otherwise empty histogram.
+        // Equal values stand in the middle of an otherwise empty histogram.
         let range = if range.span() > 0.0 { range } else { range.with_margin(0.0) };
         let number = measure.bins.clamp(1, MOST_BINS) as usize;
         let mut counts = Counts::new();
@@ -37,7 +37,7 @@ impl Bins {
         Some(Bins { range, number, counts })
     }
 
-    /// Of the fullest bin.
+    /// Samples in the fullest bin.
     fn most(&self) -> u32 {
         let mut all: BTreeMap<usize, u32> = BTreeMap::new();
         for (bin, count) in self.counts.values().flatten() {

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 const ROW: f64 = 19.0;
 const INDENT: f64 = 20.0;
 const APART: f64 = 22.0;
-/// Patterns of lines, so that they are told apart in print too.
+/// Patterns of lines, so that they can be distinguished in print too.
 const DASHES: [&str; 4] = ["7 4", "2 3", "9 3 2 3", "14 5"];
 
-/// Okabe and Ito's colours, which people with impaired colour vision tell apart.
+/// Okabe and Ito's colours, which people with impaired colour vision can distinguish.
 pub(crate) fn colour(role: Role) -> &'static str {
     match role {
         Role::Good => "#0072b2",
@@ -84,7 +84,7 @@ pub(crate) fn points(d: &mut Drawing, frame: &Frame, classes: &[Class], points: 
     }
 }
 
-/// A class and how many it has.
+/// A class and the number of its members.
 pub(crate) fn counted(class: &Class, count: usize) -> String {
     format!("{}: {count}", fitted(&class.title, 360.0, TEXT))
 }

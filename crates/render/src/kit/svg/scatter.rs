@@ -34,7 +34,7 @@ fn pairs(about: &About<'_>, dual: &Dual, measure: &Measure) -> Vec<Pair> {
     let positions = dual.odd.iter().zip(&dual.even).zip(&dual.level);
     let pair = |((odd, even), level): ((&usize, &usize), &u32)| {
         let ((x, odd), (y, even)) = (half(*odd)?, half(*even)?);
-        // The worse half decides.
+        // The class of the worse half.
         let class = if rank(even.1.role) < rank(odd.1.role) { even.0 } else { odd.0 };
         Some(Pair { x, y, class, level: *level })
     };
@@ -90,13 +90,13 @@ fn frame(d: &Drawing, measure: &Measure, x: Range, y: Range) -> Frame {
         ticks: ticks(range, quantity, count),
         title: quantity.title(&format!("{} of the {half} sample", measure.title)),
     };
-    // The same step on both: what has room across has room upwards.
+    // The same step on both: ticks that fit across also fit upwards.
     let count = count_across(x, quantity, across(d, &axis(y, TICKS, "even")), TICKS);
     let (x_axis, y_axis) = (axis(x, count, "odd"), axis(y, count, "even"));
     Frame::new(d, x_axis, y_axis, None)
 }
 
-/// Where both halves took the same time; whether there is such a place in the frame.
+/// The line on which both halves took the same time; whether it crosses the frame.
 fn diagonal(d: &mut Drawing, frame: &Frame) -> bool {
     let from = frame.x.range.low.max(frame.y.range.low);
     let to = frame.x.range.high.min(frame.y.range.high);

@@ -49,7 +49,7 @@ fn drawable(line: &Line) -> bool {
     line.value.is_finite() && line.value.abs() <= 1e19
 }
 
-/// A line's value in the axis's unit, as fine as can be seen on it.
+/// A line's value in the axis's unit, with as many digits as can be seen on it.
 fn level(line: &Line, frame: &Frame) -> String {
     let range = frame.y.range;
     let scale = Scale::of(line.value, Some(range.span() * 0.01), Some(range.unit()));
@@ -57,7 +57,7 @@ fn level(line: &Line, frame: &Frame) -> String {
 }
 
 fn frame(d: &Drawing, measure: &Measure, x: Range, y: Range) -> Frame {
-    // Sample numbers are whole, a margin of half a one is the least.
+    // Sample numbers are whole, so the smallest margin is a half.
     let x = Range { low: x.low - 0.5, high: x.high + 0.5 }.with_margin(0.01);
     let y = y.with_margin(0.06);
     let time = Quantity::Time(y.unit());

@@ -47,7 +47,7 @@ fn escaped(text: &str) -> String {
 
 pub(crate) fn measure(id: &'static str, values: Vec<Option<i64>>) -> Measure {
     let title = match id {
-        "pt" => "Process time (PT)",
+        "pt" => "CPU time (PT)",
         "net" => "Net time",
         _ => "Elapsed time (ET)",
     };

@@ -3,22 +3,18 @@
 use crate::kit::table::Table;
 use serde::Serialize;
 
-/// A page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Page {
     /// `tare-page`.
     pub format: &'static str,
     /// 1.
     pub version: u32,
-    /// What it shows.
     pub kind: Kind,
-    /// Of the whole page.
     pub title: String,
-    /// Below it.
+    /// Below the title.
     pub subtitle: String,
     /// Label and text.
     pub facts: Vec<(String, String)>,
-    /// What must be said.
     pub remarks: Vec<Remark>,
     /// The result of a run, shown first.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +27,7 @@ pub struct Page {
     /// Of noise one for each grain, of a study for each way to measure, of benchmarks for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// Of the whole.
+    /// Tables of the whole page.
     pub tables: Vec<Table>,
     /// Version and time.
     pub foot: String,
@@ -55,12 +51,10 @@ pub enum Kind {
     Bench,
 }
 
-/// A remark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
-    /// Or mere information.
+    /// A warning; otherwise information.
     pub warning: bool,
-    /// The text.
     pub text: String,
 }
 
@@ -129,7 +123,7 @@ pub enum OverviewVerdict {
     Reference,
 }
 
-/// How a program's elapsed time was spent, on average.
+/// Where a program's elapsed time went, on average.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccountBar {
     /// The program.
@@ -223,7 +217,6 @@ pub enum Role {
     Drift,
     /// Counts for some measures only; without a partner.
     Other,
-    /// Did not run to its end.
     Failed,
 }
 
@@ -303,7 +296,7 @@ pub enum DualOrWhy {
 /// Pairs, by column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Dual {
-    /// Of the measure that is drawn.
+    /// Id of the measure that is drawn.
     pub measure: &'static str,
     /// Positions of odd halves.
     pub odd: Vec<usize>,
@@ -345,7 +338,7 @@ pub struct Timeline {
     pub words: Vec<Option<String>>,
     /// Timer interrupts.
     pub ticks: Vec<f64>,
-    /// What the kernel told, if it did.
+    /// Recorded kernel events, if any.
     pub events: Option<Events>,
 }
 
@@ -364,7 +357,7 @@ pub struct Cause {
     pub share: Option<f64>,
 }
 
-/// What the kernel told, by column.
+/// Recorded kernel events, by column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Events {
     /// What there is.
@@ -398,11 +391,11 @@ pub enum GapClass {
     Softirq,
     /// Another task.
     Task,
-    /// Nobody.
+    /// The CPU was idle.
     Idle,
-    /// Nothing was told.
+    /// No event was recorded.
     NoEvent,
-    /// Not known.
+    /// Its cause is unknown.
     Unknown,
 }
 
@@ -434,7 +427,7 @@ pub struct Figure {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// At least one.
+    /// At least one curve.
     pub curves: Vec<Curve>,
 }
 
@@ -445,12 +438,12 @@ pub struct Axis {
     pub title: String,
     /// What its values are.
     pub quantity: Quantity,
-    /// How they are spread; the first is shown first.
+    /// How the values are spread; the first is shown first.
     pub scales: Vec<Scale>,
-    /// Smallest value that is told apart on a scale that is not linear, and below 1 by which the largest is: what is beyond is
-    /// drawn there.
+    /// On a scale that is not linear, the smallest value that is distinguished, and the smallest distance of a share from 1:
+    /// values beyond are drawn there.
     pub floor: Option<f64>,
-    /// What is shown first of it; `None`: all.
+    /// The range that is shown first; `None`: all.
     pub shown: Option<(f64, f64)>,
 }
 
@@ -491,9 +484,9 @@ pub struct Curve {
     pub thin: bool,
     /// What is between its points.
     pub join: Join,
-    /// Ascending.
+    /// Ascending values.
     pub x: Vec<f64>,
-    /// As many.
+    /// As many values as `x` has.
     pub y: Vec<f64>,
     /// Intervals of `y`.
     pub band: Option<Band>,

@@ -11,7 +11,7 @@ use tarebench_core::run::report::data::SeriesReport;
 
 /// Widest name of an entry.
 const WIDEST: usize = 16;
-/// Share of the sum below which an entry is not worth its place.
+/// Entries below this share of the sum are omitted.
 const LEAST: f64 = 0.01;
 
 /// The name of an entry that the machine is the cause of; `None` for what the program does itself.

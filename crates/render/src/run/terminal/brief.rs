@@ -29,7 +29,7 @@ pub(crate) fn draw(page: &mut Page<'_>, report: &RunReport) {
     status(page, report);
 }
 
-/// The accounts of all programs, where they are asked for.
+/// The accounts of all programs, if requested.
 fn accounts(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
     if !page.style.account {
         return;

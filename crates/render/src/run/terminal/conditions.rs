@@ -1,4 +1,4 @@
-//! Under which conditions was measured, said once per run.
+//! The conditions of the measurement, once per run.
 
 use crate::kit::hints::Hint;
 use crate::kit::number;
@@ -39,7 +39,7 @@ fn run(page: &mut Page<'_>, report: &RunReport) {
         RunCount::Fixed(n) => format!("{} after {warmups}", plural(n, "sample")),
         RunCount::Adaptive { precision, min, max } => {
             let p = number::percent(precision).unwrap_or_default();
-            format!("adaptive: {min} to {max} samples until precise to {p}, after {warmups}")
+            format!("{min} to {max} samples, until the precision is {p}, after {warmups}")
         }
     });
     if report.series.len() > 1 {
@@ -112,7 +112,7 @@ fn checks(page: &mut Page<'_>, report: &RunReport) {
     match &report.profile {
         Ok(name) => {
             let name = page.style.show(name);
-            page.field("check 1", &format!("daemons over their cutoffs of profile {name}"));
+            page.field("check 1", &format!("daemons above their cutoffs in profile {name}"));
         }
         Err(why) => {
             let why = page.style.prose(&no_check_one(why, &page.style.hints));
@@ -121,7 +121,7 @@ fn checks(page: &mut Page<'_>, report: &RunReport) {
     }
     let sigma = report.run.plan.sigma;
     let pm = page.g.plus_minus;
-    page.field("check 2", &format!("outside mean {pm} {sigma} s.d. of what check 1 left"));
+    page.field("check 2", &format!("outside mean {pm} {sigma} s.d. of the samples that check 1 retained"));
 }
 
 fn protocol(page: &mut Page<'_>, report: &RunReport) {
@@ -132,8 +132,8 @@ fn protocol(page: &mut Page<'_>, report: &RunReport) {
         (
             Paint::Title,
             match p.reached {
-                0 => "Protocol: reaches no version of EMP".to_owned(),
-                n => format!("Protocol: reaches EMPv{n}"),
+                0 => "Protocol: EMPv1 is not reached".to_owned(),
+                n => format!("Protocol: EMPv{n} is reached"),
             },
         ),
         (Paint::Plain, format!("  ({held} of {} held)", plural(p.steps.len() as u64, "step"))),

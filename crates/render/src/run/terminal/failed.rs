@@ -19,7 +19,7 @@ pub struct Failed {
     pub text: String,
     /// How its first failure ended.
     pub outcome: Outcome,
-    /// No execution of it came before.
+    /// Its first failure was its first execution.
     pub at_once: bool,
 }
 

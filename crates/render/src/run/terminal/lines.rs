@@ -122,7 +122,7 @@ fn fitting(page: &Page<'_>, report: &RunReport) -> Room {
     ROOMS.into_iter().find(fits).unwrap_or(Room::WithoutInterval)
 }
 
-/// Most digits before the point of any mean.
+/// The largest number of digits before the point of any mean.
 fn digits(page: &Page<'_>, all: &[&SeriesReport]) -> usize {
     let means = all.iter().flat_map(|s| [&s.et, &s.pt, &s.net]).filter_map(Reading::value);
     means.map(|m| before_point(&value(page, scale(page, m), m.mean))).max().unwrap_or(0)
