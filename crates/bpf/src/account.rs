@@ -13,7 +13,7 @@ use crate::layout::account::*;
 const OBJECT_SIZE: usize = include_bytes!("account.bpf.o").len();
 static OBJECT: Aligned<OBJECT_SIZE> = Aligned(*include_bytes!("account.bpf.o"));
 
-/// Programs that the account cannot do without, and their tracepoints.
+/// Programs that the account needs, and their tracepoints.
 const PROGRAMS: &[(&str, &str)] = &[
     ("account_switch", "sched_switch"),
     ("account_wakeup", "sched_wakeup"),
@@ -58,20 +58,20 @@ pub struct Preemptor {
     pub kind: usize,
     /// Name of its process's main thread; empty for the program itself.
     pub name: Vec<u8>,
-    /// What the program's main thread lost to it, and how often it was pushed aside by it.
+    /// Time that the program's main thread waited for it, and how often it was preempted by it.
     pub main: Sum,
     /// The same of the program's other tasks.
     pub others: Sum,
 }
 
-/// The account of one program as the kernel's side keeps it. Times are CLOCK_MONOTONIC.
+/// The account of one program, as recorded in the kernel. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// The program's main thread, if tare started one.
     pub main: Option<i32>,
     /// When its exec succeeded.
     pub exec: Option<Nanos>,
-    /// When it woke tare for its end.
+    /// When it woke tare at its end.
     pub end: Option<Nanos>,
     /// When its main thread left the CPU for the last time.
     pub left: Option<Nanos>,
@@ -83,7 +83,7 @@ pub struct Record {
     pub irq_left_out: bool,
     /// Over all CPUs, by class and slot: `sums[CLASS_*][SLOT_* + n]`.
     pub sums: Vec<Vec<Sum>>,
-    /// Events that could not be kept.
+    /// Events that were lost.
     pub lost: u64,
     /// In no order.
     pub preemptors: Vec<Preemptor>,
@@ -100,7 +100,7 @@ pub struct Cost {
     pub ns: u64,
     /// How often it ran.
     pub runs: u64,
-    /// How often the kernel left it out, as it ran already on that CPU.
+    /// How often the kernel skipped it, because it ran already on that CPU.
     pub missed: u64,
 }
 
@@ -160,7 +160,7 @@ impl AccountTracer {
     pub fn prepare(&mut self, own: i32) -> Result<(), BpfError> {
         let left: Vec<u64> = self.tasks.keys().filter_map(Result::ok).collect();
         for task in left {
-            // It may end meanwhile.
+            // It may end at any time.
             let _ = self.tasks.remove(&task);
         }
         for cpu in 0..self.waits.len() {
@@ -182,7 +182,7 @@ impl AccountTracer {
         self.control.set(0, control, 0).map_err(|e| of_map(&e))
     }
 
-    /// The next task that this process starts is the program. One system call, as more would cool what was warmed.
+    /// The next task that this process starts is the program. One system call, as more would cool the caches again.
     ///
     /// # Errors
     /// The kernel's.
@@ -230,7 +230,7 @@ impl AccountTracer {
         })
     }
 
-    /// Adds what the tasks that have not ended have started; returns how many they are. The main thread, `leader`,
+    /// Adds the open periods of the tasks that have not ended; returns how many these are. The main thread, `leader`,
     /// stays in the table when it has ended, and what it does then is not accounted.
     fn open_stints(&self, cpus: &[Cpu], leader: u64, now: u64, sums: &mut [Vec<Sum>]) -> u32 {
         let mut add = |class: u64, slot: usize, since: u64| {
@@ -337,7 +337,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
     use super::*;
 
-    /// Each takes what this process starts for the program.
+    /// Each treats the processes that this one starts as the program.
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
     fn tracer(most_tasks: Option<u32>) -> Option<AccountTracer> {
@@ -362,7 +362,7 @@ mod tests {
         tracer.stop().unwrap()
     }
 
-    /// More tasks at a time than the table holds are lost, and said to be.
+    /// More tasks at a time than the table holds are lost, and reported as lost.
     #[test]
     fn an_overflow_is_told() {
         let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
@@ -385,7 +385,8 @@ mod tests {
         assert!(switch.runs > 2 && switch.ns > 0, "{costs:?}");
     }
 
-    /// Loading is what a short run takes longest for: each program more costs, and each path more through one of them.
+    /// Loading takes most of a short run's time: each additional program costs, and each additional path through one of
+    /// them.
     #[test]
     fn few_instructions_are_verified() {
         let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
@@ -398,7 +399,7 @@ mod tests {
         assert!(verified.iter().map(|v| v.1).sum::<u64>() < 20_000, "{verified:?}");
     }
 
-    /// The record of a CPU is as long as its parts need, and these do not overlap.
+    /// The record of a CPU is as long as its parts need, and the parts do not overlap.
     const _: () = {
         assert!(WORD_SUMS + 2 * CLASSES * SLOTS == CPU_WORDS);
         assert!(WORD_FRAMES + 2 * FRAMES <= WORD_SINCE && WORD_NEXT + 3 <= WORD_CHARGED && WORD_CHARGED < WORD_SUMS);

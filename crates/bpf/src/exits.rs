@@ -99,7 +99,7 @@ impl ExitTracer {
         })
     }
 
-    /// Hands every record since the last time to `each`; returns how many were lost meanwhile.
+    /// Hands every record since the last time to `each`; returns how many were lost since then.
     pub fn drain(&mut self, mut each: impl FnMut(ExitRecord)) -> u64 {
         while let Some(item) = self.records.next() {
             if let Some(record) = ExitRecord::parse(&item) {

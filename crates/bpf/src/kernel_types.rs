@@ -1,7 +1,7 @@
-//! The running kernel's types (BTF): which tracepoints it has, and how the records lie that our programs read.
+//! The running kernel's types (BTF): which tracepoints it has, and the layout of the records that tare's programs read.
 //!
-//! There are more than a hundred thousand types, of which an object needs some ten. So they are gone through once, without
-//! making anything of them, and what an object names is cut out for it. Format: Documentation/bpf/btf.rst of the kernel.
+//! There are more than a hundred thousand types, of which an object needs some ten. So they are scanned once, without
+//! parsing them all, and those that an object names are copied for it. Format: Documentation/bpf/btf.rst of the kernel.
 
 use crate::program::BpfError;
 use aya_obj::Object;
@@ -60,7 +60,7 @@ impl Head {
         (self.info & 0xffff) as usize
     }
 
-    /// Bytes after the head; `None` if the kind is not known, so that nothing behind it can be found.
+    /// Bytes after the head; `None` if the kind is not known, so nothing after it can be found.
     fn more(self) -> Option<usize> {
         Some(match self.kind() {
             KIND_PTR | KIND_FWD..=KIND_RESTRICT | KIND_FUNC | KIND_FLOAT | KIND_TYPE_TAG => 0,
@@ -114,7 +114,7 @@ impl KernelTypes {
         let end = types + word(&data, 12)? as usize;
         let mut all = KernelTypes {
             strings,
-            // A type takes 24 bytes and more in the mean.
+            // A type takes at least 24 bytes on average.
             places: Vec::with_capacity((end.min(data.len()).saturating_sub(types)) / 24),
             records: Vec::new(),
             tracepoints: HashMap::new(),
@@ -162,7 +162,7 @@ impl KernelTypes {
         self.records.iter().filter_map(move |id| name(*id)).filter(|(_, name)| !name.is_empty())
     }
 
-    /// The structures that an object names, and what lies within them; not what they point to.
+    /// The structures that an object names, and their nested types, but not those that they point to.
     pub(crate) fn cut_out(&self, object: &Object) -> Result<Btf, BpfError> {
         let broken = |what: &str| BpfError::of("types of the kernel", format!("the types of {what} are broken"));
         let own = object.btf.as_ref().and_then(|btf| KernelTypes::parse(btf.to_bytes()));
@@ -179,7 +179,7 @@ impl KernelTypes {
     }
 }
 
-/// Types that are being cut out, under new ids.
+/// Types that are being copied, under new ids.
 struct Cut<'a> {
     from: &'a KernelTypes,
     ids: HashMap<u32, u32>,

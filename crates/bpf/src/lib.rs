@@ -1,4 +1,4 @@
-//! Kernel programs (eBPF) of tare: tracepoints only, compiled beforehand, nothing woken in user space.
+//! Kernel programs (eBPF) of tare: tracepoints only, precompiled, without wake-ups in user space.
 
 pub mod account;
 mod exits;

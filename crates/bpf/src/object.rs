@@ -1,7 +1,7 @@
 //! Loads an object's maps and programs, with the fields of the running kernel's records (CO-RE).
 //!
-//! aya-obj reads and relocates objects. Its sister aya would load them, too, but goes through all of the kernel's types twice for
-//! each, and loads some twenty programs to find out what the kernel can, which takes longer than all the rest.
+//! aya-obj reads and relocates objects. Its sister aya would load them, too, but scans all of the kernel's types twice
+//! for each, and loads some twenty programs to find out what the kernel supports, which takes longer than all the rest.
 
 use crate::kernel_types::KernelTypes;
 use crate::program::BpfError;
@@ -20,7 +20,7 @@ const FEATURES: BtfFeatures = BtfFeatures::new(true, true, true, true, true, fal
 const LOG_BYTES: usize = 1 << 20;
 const ENOENT: i32 = 2;
 
-/// An object must lie aligned for the ELF reader.
+/// An object must be aligned for the ELF reader.
 #[repr(align(8))]
 pub(crate) struct Aligned<const N: usize>(pub(crate) [u8; N]);
 
@@ -138,7 +138,7 @@ impl Loader {
         Ok(true)
     }
 
-    /// The same of a tracepoint that the object cannot do without.
+    /// The same for a tracepoint that the object needs.
     pub(crate) fn attach_needed(
         &mut self,
         name: &'static str,
@@ -151,7 +151,7 @@ impl Loader {
         }
     }
 
-    /// How often the kernel has left programs out, as they ran already on that CPU (Linux 5.12).
+    /// How often the kernel has skipped programs, because they ran already on that CPU (Linux 5.12).
     pub(crate) fn missed(&self) -> u64 {
         self.programs.iter().filter_map(|p| p.field("recursion_misses")).sum()
     }
@@ -175,7 +175,7 @@ impl Program {
     }
 }
 
-/// A program as the kernel takes it (`struct bpf_insn`).
+/// A program as the kernel expects it (`struct bpf_insn`).
 fn prepare(function: &Function, license: CString, typed: bool) -> Result<Prepared, BpfError> {
     let encode = |i: &aya_obj::generated::bpf_insn| {
         let [registers, offset, value] =
@@ -200,7 +200,7 @@ fn load(name: &'static str, program: &Prepared, kind: ProgramKind, types: Borrow
     let functions = (program.functions.as_slice(), program.function_size);
     let spec = ProgramSpec { name, kind, instructions: &program.instructions, license, types, functions };
     bpf::load_program(spec, &mut []).map_err(|first: SysError| {
-        // Again, for the verifier's words.
+        // Again, for the verifier's message.
         let mut log = vec![0; LOG_BYTES];
         let _ = bpf::load_program(spec, &mut log);
         let end = log.iter().position(|b| *b == 0).unwrap_or(log.len());

@@ -1,4 +1,4 @@
-//! Why a kernel program cannot be used, and where none can.
+//! Why a kernel program cannot be used, and where none can be used.
 
 use tarebench_core::base::reading::Absent;
 
@@ -26,7 +26,7 @@ impl BpfError {
                 // EACCES is what the verifier says of programs.
                 denied |= io.raw_os_error() == Some(EPERM);
             }
-            // Some errors have said it themselves.
+            // Some errors contain it already.
             let more = e.to_string();
             if !text.ends_with(&more) {
                 text = format!("{text}: {more}");
@@ -39,12 +39,12 @@ impl BpfError {
         BpfError { program, cause: text, denied, detail }
     }
 
-    /// For a reason that is no error of the system's.
+    /// For a reason other than a system error.
     pub(crate) fn of(program: &'static str, cause: String) -> BpfError {
         BpfError { program, detail: cause.clone(), cause, denied: false }
     }
 
-    /// For want of a privilege.
+    /// A missing privilege.
     pub(crate) fn denied(program: &'static str, cause: &str) -> BpfError {
         BpfError { denied: true, ..BpfError::of(program, cause.to_owned()) }
     }
@@ -55,7 +55,7 @@ impl BpfError {
         self
     }
 
-    /// All that is known, the verifier's log too: for developers.
+    /// The whole text with the verifier's log, for developers.
     pub fn detail(&self) -> &str {
         &self.detail
     }

@@ -32,10 +32,11 @@ struct Chunk([u64; CHUNK_WORDS]);
 // SAFETY: plain words without padding, for which any bytes are valid.
 unsafe impl Pod for Chunk {}
 
-/// Most units of an event: its beginning and its end, or a switch and its name; and with it what was stolen before.
+/// Maximum number of units of an event: its beginning and its end, or a switch and its name; and the steal time before
+/// it.
 const UNITS_EACH: u32 = 4;
 
-/// Events that a timeline has room for if nothing else is asked: 16 MiB of the kernel's memory.
+/// Events that a timeline has room for by default: 16 MiB of the kernel's memory.
 pub const ROOM: u32 = 250_000;
 
 /// A recording of one CPU.
@@ -73,11 +74,11 @@ fn of_map(e: &MapError) -> BpfError {
 }
 
 impl Timeline {
-    /// Begins to record what the kernel does on a CPU. `room`: for how many events at least, of any kind.
+    /// Starts to record what the kernel does on a CPU. `room`: minimum number of events, of any kind.
     ///
     /// # Errors
     /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or older than 5.15, where the verifier refuses the
-    /// programs, or for want of memory.
+    /// programs, or without enough memory.
     pub fn start(types: &KernelTypes, cpu: u32, room: u32) -> Result<Timeline, BpfError> {
         let chunk = u32::try_from(CHUNK_UNITS).unwrap_or(u32::MAX);
         let chunks = room.saturating_mul(UNITS_EACH).div_ceil(chunk).max(1);
@@ -250,7 +251,7 @@ mod tests {
         }
     }
 
-    /// Keeps a CPU busy until so much time has passed.
+    /// Keeps a CPU busy for this time.
     fn spin(ns: i64) {
         let began = tarebench_sys::clock::monotonic();
         while tarebench_sys::clock::monotonic() - began < Nanos(ns) {}
@@ -269,7 +270,7 @@ mod tests {
         assert!(r.from <= before && r.until >= after);
         assert_eq!(r.lost, 0);
         let timers = r.events.iter().filter(|e| e.what == What::Timer && e.complete).count();
-        // Ten a second at least, whatever a hypervisor takes.
+        // At least ten a second, whatever the steal time.
         assert!(timers >= 2, "{timers} in {} events", r.events.len());
         let mine = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == own);
         let mine: i64 = r.events.iter().filter(mine).map(|e| (e.end.min(after) - e.start.max(before)).0.max(0)).sum();
@@ -285,7 +286,7 @@ mod tests {
         let cpu = *tarebench_sys::cpu::allowed().unwrap().last().unwrap();
         let Some(t) = timeline(cpu, 1) else { return };
         tarebench_sys::cpu::confine(&[cpu]).unwrap();
-        // Each sleep is two switches or a timer interrupt at least.
+        // Each sleep is at least two switches or a timer interrupt.
         for _ in 0..300 {
             std::thread::sleep(std::time::Duration::from_micros(50));
         }

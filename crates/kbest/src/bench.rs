@@ -24,17 +24,17 @@ use tarebench_core::kbest::bench::{Bench, FORMAT, Machine, Row, VERSION};
 use tarebench_core::kbest::timing::{Standing, Timing};
 use tarebench_sys::{clock, procfs, uname};
 
-/// What the command line asks for.
+/// What the command line requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Asked {
     filters: Vec<String>,
     json: Option<PathBuf>,
     list: bool,
-    /// Each once, unmeasured: `cargo test` says so by leaving `--bench` out.
+    /// Each once, unmeasured: `cargo test` does not give `--bench`.
     test: bool,
 }
 
-/// Trials of a benchmark are so far apart: a tenth of a second for thirty of them.
+/// Time between the starts of two trials: a tenth of a second for thirty of them.
 const APART: Nanos = Nanos::from_millis(3);
 
 /// Runs benchmarks one after the other.
@@ -47,7 +47,7 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// Reads the command line. What is wrong with it is said by [`Harness::finish`], and nothing is measured.
+    /// Reads the command line. If it is invalid, [`Harness::finish`] reports it, and nothing is measured.
     pub fn new(name: &str) -> Harness {
         Harness::with_args(name, std::env::args_os().skip(1))
     }
@@ -87,7 +87,7 @@ impl Harness {
         })
     }
 
-    /// The same with something new for each execution, as [`Kbest::measure_with`] does.
+    /// The same with a new input for each execution, as [`Kbest::measure_with`] does.
     pub fn bench_with<T>(
         &mut self,
         name: &str,
@@ -129,7 +129,7 @@ impl Harness {
 
     fn print(&mut self, text: &str) {
         let mut out = std::io::stdout().lock();
-        // Whoever closed the pipe wants no more.
+        // The reader has closed the pipe: it needs no more.
         if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
             self.failed.get_or_insert_with(|| "standard output was closed".to_owned());
         }
@@ -140,7 +140,7 @@ impl Harness {
         &self.document
     }
 
-    /// Writes the file, if one is wanted. The exit code is 0, 1 if something failed, 2 if the command line is wrong.
+    /// Writes the file, if requested. The exit code is 0, 1 if something failed, 2 if the command line is wrong.
     pub fn finish(&mut self) -> ExitCode {
         let usage = self.failed.as_ref().is_some_and(|f| f.starts_with(USAGE));
         if self.failed.is_none()
@@ -191,7 +191,7 @@ fn write(path: &Path, document: &Bench) -> Result<(), String> {
     let said = |e: &dyn std::fmt::Display| format!("{}: the results were not written: {e}", path.display());
     let mut text = serde_json::to_string_pretty(document).map_err(|e| said(&e))?;
     text.push('\n');
-    // Whole or not at all.
+    // Written completely or not at all.
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
     std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path)).map_err(|e| {

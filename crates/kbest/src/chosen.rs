@@ -1,4 +1,5 @@
-//! Measures by the book's protocol (CS:APP section 9.6): looks how long the code takes and who else is there, and chooses.
+//! Measures by the book's protocol (CS:APP section 9.6): estimates the code's duration and the load, and chooses clock
+//! and method.
 
 use crate::{Kbest, KbestError};
 use std::hint::black_box;
@@ -10,14 +11,14 @@ use tarebench_core::kbest::scheme::Parameters;
 use tarebench_core::kbest::timing::Timing;
 use tarebench_sys::{clock, cpu, mechanisms, procfs, thread};
 
-/// A measurement, and why it was made so.
+/// A measurement, and why its clock and method were chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     /// Clock, method and reasons.
     pub choice: Choice,
     /// Active processes on the CPU that were assumed, this one included.
     pub load: u32,
-    /// What came of it.
+    /// The result.
     pub timing: Timing,
 }
 
@@ -26,8 +27,8 @@ const TRIES: u32 = 3;
 /// From this duration on, in ns, one is enough, and a few trials.
 const LONG: f64 = 1e9;
 
-/// Measures with the clock and method that fit the code's duration and the load: active processes on its CPU, itself included. `None`
-/// looks how many there are on the machine now.
+/// Measures with the clock and method that fit the code's duration and the load: active processes on its CPU, itself
+/// included. With `None`, the current number on the machine.
 ///
 /// # Errors
 /// [`KbestError`].
@@ -57,7 +58,7 @@ fn clocks() -> Result<&'static Clocks, KbestError> {
     Ok(CLOCKS.get_or_init(|| clocks))
 }
 
-/// The fastest of some executions in ns; where another process had the CPU, no more than the CPU time of it.
+/// The fastest of some executions in ns; where another process had the CPU, at most its CPU time.
 fn estimate<R>(code: &mut impl FnMut() -> R) -> f64 {
     let mut shortest = f64::INFINITY;
     for _ in 0..TRIES {
@@ -80,7 +81,7 @@ fn present_load() -> u32 {
     load_of(&text, cpu::allowed().map_or(1, |c| c.len()))
 }
 
-/// One where a CPU is free, more where others must share one with it.
+/// One if a CPU is free, more if other processes share one with it.
 fn load_of(loadavg: &str, cpus: usize) -> u32 {
     let running = loadavg.split_whitespace().nth(3).and_then(|f| f.split('/').next()?.parse::<u64>().ok()).unwrap_or(1);
     u32::try_from(running.div_ceil(cpus.max(1) as u64)).unwrap_or(u32::MAX).max(1)

@@ -13,7 +13,7 @@ const STEP: usize = 32;
 /// A buffer that pushes everything else out of the caches.
 pub(crate) struct Clear(Vec<u8>);
 
-/// A quarter more than the largest cache, as none evicts strictly what was not used longest.
+/// A quarter more than the largest cache, as no cache evicts strictly the least recently used line.
 pub(crate) fn size(root: &Path) -> u64 {
     largest(root).map_or(UNTOLD, |l| l.saturating_add(l / 4))
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use tarebench_core::base::units::Nanos;
 use tarebench_sys::{clock, counter as cycles, mechanisms};
 
-/// How long the counter's rate is taken for.
+/// For how long the counter's rate is measured.
 const SPAN: Nanos = Nanos::from_millis(50);
 
 thread_local! {
@@ -15,7 +15,7 @@ thread_local! {
     static TIMER: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The cycle counter as it is, after all that is before it in the program and before all that is after it.
+/// The current cycle counter, read after all preceding and before all following instructions.
 #[inline(always)]
 pub fn read() -> u64 {
     cycles::fenced()
@@ -37,16 +37,16 @@ pub fn start_timer() {
     TIMER.set(mechanisms::gettimeofday().unwrap_or(0));
 }
 
-/// Seconds since [`start_timer`]; below 0 if the clock was set back meanwhile.
+/// Seconds since [`start_timer`]; below 0 if the clock was set back since.
 pub fn get_timer() -> f64 {
     let now = mechanisms::gettimeofday().unwrap_or(0);
     now.wrapping_sub(TIMER.get()) as i64 as f64 * 1e-6
 }
 
-/// Rate of the counter in Hz, against CLOCK_MONOTONIC_RAW; taken once, for 50 ms.
+/// Rate of the counter in Hz, against CLOCK_MONOTONIC_RAW; measured once, for 50 ms.
 ///
 /// # Errors
-/// If there is no counter that advances.
+/// If there is no counter, or it does not advance.
 pub fn hz() -> Result<f64, KbestError> {
     static HZ: OnceLock<f64> = OnceLock::new();
     if let Some(hz) = HZ.get() {

@@ -1,13 +1,13 @@
-//! What keeps a measurement from being made.
+//! Errors of a measurement.
 
 use tarebench_core::kbest::clocks::Kind;
 use tarebench_core::kbest::scheme::BadParameters;
 use tarebench_sys::SysError;
 
-/// No measurement.
+/// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum KbestError {
-    /// The scheme's parameters.
+    /// Invalid parameters of the scheme.
     #[error(transparent)]
     Parameters(#[from] BadParameters),
     /// A mechanism that cannot be used as a clock.
@@ -16,10 +16,10 @@ pub enum KbestError {
          ProcessCpu or Times"
     )]
     Clock(Kind),
-    /// Not even once.
+    /// No repetition in a trial.
     #[error("0 repetitions in a trial, expected at least 1")]
     Repetitions,
-    /// The buffer that empties the caches.
+    /// No memory for the buffer that empties the caches.
     #[error("cannot allocate {0} bytes to empty the caches: set a smaller size")]
     Memory(u64),
     /// The system's error.

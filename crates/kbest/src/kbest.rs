@@ -18,26 +18,27 @@ use tarebench_sys::clock;
 /// How often the code is executed in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repetitions {
-    /// Once, or as often as makes a trial a thousand times as long as an empty one.
+    /// Once, or as often as needed to make a trial a thousand times as long as an empty one.
     Auto,
-    /// So often, from 1.
+    /// This number of times, at least 1.
     Fixed(u64),
 }
 
-/// Times as long as an empty trial that one is to be, where the code may be repeated: 0.1%, the default epsilon.
+/// How many times as long as an empty trial one must be, where the code may be repeated: 1000, for 0.1%, the default
+/// epsilon.
 const EMPTY_ONES: u64 = 1000;
 /// Empty trials; the fastest counts.
 const EMPTY_TRIALS: u32 = 20;
 /// Trials up to this duration, in seconds, have an uncounted execution before each, because the readings around the
 /// previous trial evict the first-level cache; longer ones only before the first.
 const REFRESHED: f64 = 1e-3;
-/// Most repetitions that are tried.
+/// Maximum number of repetitions.
 const MOST: u64 = 1 << 40;
-/// Room for trials that is made beforehand.
+/// Number of trials for which memory is allocated beforehand.
 const ROOM: usize = 4096;
 
-/// How to measure a piece of code. The defaults are the book's: K = 3, epsilon = 0.1%, at most 30 trials, warm caches, the cycle
-/// counter, nothing subtracted.
+/// How to measure a piece of code. The defaults are those of the book: K = 3, epsilon = 0.1%, at most 30 trials, warm
+/// caches, the cycle counter, nothing subtracted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kbest {
     parameters: Parameters,
@@ -76,14 +77,15 @@ impl Kbest {
     }
 
     /// With this clock: Counter, MonotonicRaw, Monotonic or Gettimeofday for elapsed time, ThreadCpu, ProcessCpu or Times for
-    /// CPU time. By default the counter, or CLOCK_MONOTONIC_RAW where the CPU says that its counter has no constant rate.
+    /// CPU time. By default the counter, or CLOCK_MONOTONIC_RAW where the CPU reports that the rate of its counter is
+    /// not constant.
     #[must_use]
     pub fn clock(self, clock: Kind) -> Kbest {
         Kbest { clock: Some(clock), ..self }
     }
 
     /// With empty data caches at the beginning of each trial: a buffer somewhat larger than this machine's largest cache is
-    /// written and read. The code is executed once in a trial, as it would not be cold again.
+    /// written and read. The code is executed once in a trial, because it would be warm the second time.
     #[must_use]
     pub fn cold(self) -> Kbest {
         self.cold_by(clear::size(Path::new("/")))
@@ -95,14 +97,14 @@ impl Kbest {
         Kbest { cold: Some(bytes), ..self }
     }
 
-    /// Less what the timer interrupts took at least (CS:APP section 9.4.3). The first use in a program takes half a second, to see
-    /// what one costs. Without effect on clocks of CPU time.
+    /// Subtracts the minimum cost of the timer interrupts (CS:APP section 9.4.3). The first use in a program takes half
+    /// a second, to measure that cost. No effect with clocks of CPU time.
     #[must_use]
     pub fn compensated(self, compensate: bool) -> Kbest {
         Kbest { compensate, ..self }
     }
 
-    /// Less what an empty trial takes. It is known in any case, as [`Timing::overhead`].
+    /// Subtracts the time of an empty trial. It is always measured, as [`Timing::overhead`].
     #[must_use]
     pub fn less_overhead(self, less_overhead: bool) -> Kbest {
         Kbest { less_overhead, ..self }
@@ -114,8 +116,8 @@ impl Kbest {
         Kbest { repetitions, ..self }
     }
 
-    /// Lets so much time pass from the beginning of a trial to that of the next one, computing. A machine may be slow for some
-    /// milliseconds at a time, mostly a virtual one: then short trials in a row are all slow, and agree.
+    /// Minimum time between the starts of two trials, spent computing. A machine, mostly a virtual one, may be slow for
+    /// some milliseconds at a time: then successive short trials are all slow, and agree.
     #[must_use]
     pub fn apart(self, apart: Nanos) -> Kbest {
         Kbest { apart, ..self }
@@ -129,7 +131,8 @@ impl Kbest {
         self.measure_beside(&mut code, &mut || (), &mut || ())
     }
 
-    /// The same; `between` is executed before each trial, unmeasured. (Code of under a millisecond is executed once more after it.)
+    /// The same; `between` is executed before each trial, unmeasured. (Code shorter than a millisecond is executed once
+    /// more after it.)
     ///
     /// # Errors
     /// As [`Kbest::measure`].
@@ -181,8 +184,8 @@ impl Kbest {
         Ok(m.timing)
     }
 
-    /// Measures code that wants something new for each execution, which `setup` makes beforehand and which is dropped afterwards.
-    /// It is executed once in a trial.
+    /// Measures code that needs a new input for each execution, which `setup` makes beforehand and which is dropped
+    /// afterwards. It is executed once in a trial.
     ///
     /// # Errors
     /// As [`Kbest::measure`].
@@ -207,7 +210,7 @@ impl Kbest {
     }
 }
 
-/// A measurement under way.
+/// A measurement in progress.
 struct Measurement {
     timing: Timing,
     probes: Probes,
@@ -246,7 +249,7 @@ impl Measurement {
         Ok(Measurement { timing, probes, clear })
     }
 
-    /// The fastest trial of nothing.
+    /// The fastest empty trial.
     fn empty<E>(&self, empty: &mut impl FnMut() -> E, n: u64) -> u64 {
         (0..EMPTY_TRIALS).map(|_| region(self.timing.clock, empty, n)).min().unwrap_or(0)
     }
@@ -280,7 +283,7 @@ fn scaled(cost: Reading<Compensation>, by: f64) -> Reading<Compensation> {
 fn enough(target: u64, mut units: impl FnMut(u64) -> u64) -> u64 {
     let mut n = 1_u64;
     loop {
-        // One try is enough to see that it is long by far.
+        // One try is enough to see that it is far longer.
         let first = units(n);
         let fastest =
             if first >= target.saturating_mul(10) { first } else { (0..2).map(|_| units(n)).fold(first, u64::min) };

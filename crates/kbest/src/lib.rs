@@ -38,7 +38,7 @@ pub use tarebench_core::kbest::clock_choice::{Choice, Method, Reason};
 pub use tarebench_core::kbest::clocks::Kind as Clock;
 pub use tarebench_core::kbest::scheme::{BadParameters, Outcome, Parameters};
 pub use tarebench_core::kbest::timing::{Cache, Compensation, Standing, Timing, Trial};
-/// Waits for the first time that the thread was inactive for more cycles than this, and returns how long (homework problem 9.11).
+/// Waits until the thread was inactive for more cycles than this, and returns for how many (homework problem 9.11).
 pub use tarebench_sys::activity::inactive_duration;
 /// Drops data from all caches, so that the next access reads memory.
 pub use tarebench_sys::cache::flush;

@@ -20,7 +20,7 @@ pub(crate) struct Before {
 }
 
 impl Probes {
-    /// With a count of timer interrupts if that is wanted; the reason if it cannot be had.
+    /// With a count of timer interrupts if requested; the reason if there is none.
     pub(crate) fn open(count_ticks: bool) -> (Probes, Reading<()>) {
         let not_asked = Absent::NotAsked("compensation for timer interrupts is switched off".to_owned());
         let (ticks, why) = match count_ticks.then(|| Ticks::open(Path::new("/"))) {
@@ -48,7 +48,7 @@ impl Probes {
         self.cycles.as_ref()?.read()
     }
 
-    /// The trial of `count` units, and `core_cycles`, with what has happened since `before`.
+    /// The trial of `count` units, and `core_cycles`, with the events since `before`.
     pub(crate) fn after(&mut self, before: &Before, count: u64, core_cycles: Option<u64>) -> Trial {
         let usage = before.usage.zip(thread::usage());
         let ticks = before.ticks.zip(self.read_ticks());
@@ -58,7 +58,7 @@ impl Probes {
             cpu: usage.map(|(a, b)| b.cpu.saturating_sub(a.cpu)),
             preemptions: usage.map(|(a, b)| b.preemptions.saturating_sub(a.preemptions)),
             waits: usage.map(|(a, b)| b.waits.saturating_sub(a.waits)),
-            // On another CPU there is another count.
+            // Another CPU has a different count.
             ticks: ticks.filter(|(a, b)| a.0 == b.0).map(|(a, b)| b.1.saturating_sub(a.1)),
         }
     }

@@ -21,7 +21,7 @@ fn by_counter<R>(code: &mut impl FnMut() -> R, n: u64) -> u64 {
     between(counter::fenced, code, n)
 }
 
-/// The clock is chosen before the region begins.
+/// The clock is chosen before the region starts.
 pub(crate) fn region<R>(clock: Kind, code: &mut impl FnMut() -> R, n: u64) -> u64 {
     match clock {
         Kind::MonotonicRaw => between(|| clock::monotonic_raw().0 as u64, code, n),
@@ -34,7 +34,7 @@ pub(crate) fn region<R>(clock: Kind, code: &mut impl FnMut() -> R, n: u64) -> u6
     }
 }
 
-/// Units of the clock in a second; `None` for what no measurement can be made with.
+/// Units of the clock in a second; `None` for a mechanism that cannot be used as a clock.
 pub(crate) fn hz(clock: Kind, counter_hz: f64) -> Option<f64> {
     match clock {
         Kind::Counter => Some(counter_hz),

@@ -1,4 +1,4 @@
-//! What a timer interrupt costs here at least, from an activity trace (CS:APP section 9.4.3).
+//! Minimum cost of a timer interrupt on this machine, from an activity trace (CS:APP section 9.4.3).
 
 use std::sync::OnceLock;
 use tarebench_core::base::reading::{Absent, Reading};
@@ -9,14 +9,15 @@ use tarebench_sys::counter;
 
 /// Length of the trace in seconds: the book examined 100 periods of inactivity; this holds 125 ticks at 250 a second.
 const LENGTH: f64 = 0.5;
-/// Traces that are made at most, if others had the CPU too much for the tick to be seen.
+/// Maximum number of traces, if other processes had the CPU too long for the tick to be seen.
 const TRACES: u32 = 4;
 /// Room for inactive periods.
 const ROOM: usize = 1 << 16;
-/// Steps that the threshold is taken from.
+/// Number of steps that the threshold is computed from.
 const STEPS: usize = 100_000;
 
-/// Least cost and period in cycles of the counter; found once, in half a second, or two where others disturb.
+/// Minimum cost and period in cycles of the counter; measured once, in half a second, or two if other processes disturb
+/// it.
 pub(crate) fn cost(counter_hz: f64) -> Reading<Compensation> {
     static COST: OnceLock<Reading<Compensation>> = OnceLock::new();
     let tries = || (1..TRACES).map(|_| traced(counter_hz)).find(|c| c.value().is_some());

@@ -5,7 +5,7 @@ use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, Pod};
 
 const OBJECT_SIZE: usize = include_bytes!("../../bpf/src/slow_tick.bpf.o").len();
-/// An object must lie aligned for the ELF reader.
+/// An object must be aligned for the ELF reader.
 #[repr(align(8))]
 struct Aligned([u8; OBJECT_SIZE]);
 static OBJECT: Aligned = Aligned(*include_bytes!("../../bpf/src/slow_tick.bpf.o"));
