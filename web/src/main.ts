@@ -32,7 +32,6 @@ try {
   start();
 } catch (error) {
   if (!(error instanceof Unreadable)) console.error(error);
-  const text =
-    error instanceof Unreadable ? error.message : "The data of this page cannot be shown: it is invalid.";
+  const text = error instanceof Unreadable ? error.message : "The data of this page cannot be shown: it is invalid.";
   document.body.replaceChildren(h("main", {}, h("p", { class: "instead", role: "alert" }, text)));
 }
