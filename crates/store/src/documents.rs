@@ -189,7 +189,7 @@ pub(crate) fn insert_part(tx: &Connection, id: Id, part: &Part) -> Inner<u64> {
 /// Changes a document's status, and its content if one is given.
 pub(crate) fn update(tx: &Connection, id: Id, status: Status, doc: Option<&Value>) -> Inner<()> {
     if id.kind == Kind::Profile && status == Status::Finished {
-        let cause = "a profile is finished by what was learned".to_owned();
+        let cause = "a profile can only be finished by storing its result".to_owned();
         return Err(StoreError::Unstorable { what: "profile", cause }.into());
     }
     let doc = doc.map(|d| rows::document("document", d)).transpose()?;

@@ -257,7 +257,7 @@ impl Show {
         let label = tarebench::render::kit::text::escape(label).into_owned();
         let name = by.name();
         eprintln!("tare: `{label}` cannot be compared by {name}: too few samples of both programs have one");
-        eprintln!("      the comparison below is the default one; `tare show --full` says why {name} is missing");
+        eprintln!("      the comparison below is the default one; `tare show --full` reports why {name} is missing");
     }
 
     /// Prints the report, as the table or as JSON.

@@ -75,9 +75,8 @@ impl From<ProfilingError> for Failure {
             ProfilingError::Session(e) => e.into(),
             ProfilingError::Document(e) => e.into(),
             ProfilingError::NoStore => Failure::usage(e.to_string()).hint("give a file with --db, or omit --db"),
-            ProfilingError::Nothing(_) => {
-                Failure::usage(e.to_string()).hint("start one with `tare profile`; `tare profile list` lists them")
-            }
+            ProfilingError::Nothing(_) => Failure::usage(e.to_string())
+                .hint("learn one with `tare profile`; `tare profile list` lists the profiles"),
             ProfilingError::TooFew(..) => {
                 Failure::usage(e.to_string()).hint("if it was interrupted, resume with: `tare profile resume`")
             }

@@ -224,7 +224,7 @@ fn checked(
         0 => Ok(Exit::Done),
         n => {
             let daemons = if n == 1 { "daemon that disturbs samples is" } else { "daemons that disturb samples are" };
-            eprintln!("tare: {n} {daemons} not in the profile {label}; make a new one: tare profile");
+            eprintln!("tare: {n} {daemons} not in the profile {label}; learn a new one: tare profile");
             Ok(Exit::NOT_AS_WANTED)
         }
     }

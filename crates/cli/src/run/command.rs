@@ -96,7 +96,9 @@ pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit
         },
         StopReason::Interrupted(signal) => {
             let n = measured.samples.len();
-            let message = format!("interrupted by signal {signal}; {n} samples are stored");
+            let stored =
+                if resume.is_some() { format!("{n} samples are stored") } else { "nothing was stored".to_owned() };
+            let message = format!("interrupted by signal {signal}; {stored}");
             Err(with_hint(Failure { exit: Exit::Interrupted, message, hint: None }))
         }
         StopReason::NotKept(e) => {
@@ -133,7 +135,7 @@ fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool) -> (Exit, &'sta
         Outcome::NotStarted { .. } => (Exit::ProgramFailed, "it was started before; another process has removed it"),
         Outcome::HookFailed { .. } => (Exit::ProgramFailed, "run the command by itself to see why"),
         Outcome::Exited { code: 127 } if matches!(program.command, Command::Shell { .. }) => {
-            (Exit::ProgramFailed, "the shell has no such command: check its spelling, or name another shell with -S")
+            (Exit::ProgramFailed, "the shell has no such command: check its spelling, or select another shell with -S")
         }
         Outcome::TimedOut { .. } => (Exit::ProgramFailed, "--timeout sets how long an execution may take"),
         _ => (Exit::ProgramFailed, "see its output with --show-output, accept failures with -i"),

@@ -84,14 +84,14 @@ fn cure(plan: &Plan, program: &Program, name: &Name, words: usize) -> String {
     let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
     let file = cwd.join(OsStr::from_bytes(name.as_bytes()));
     if matches!(program.command, Command::Shell { .. }) {
-        return "-S names another shell, e.g. -S bash".to_owned();
+        return "select another shell with -S, e.g. -S bash".to_owned();
     }
     if is_builtin(&text) {
         let script = program.label.replace('\'', r"'\''");
         return format!("`{text}` is a command of the shell: tare run -S default '{script}'");
     }
     if words == 1 && text.contains(char::is_whitespace) {
-        return "a program and its arguments in one string stand before any `--`: tare run 'PROG ARGS'".to_owned();
+        return "put a program and its arguments in one string before any `--`: tare run 'PROG ARGS'".to_owned();
     }
     let several = plan.programs.len() > 1 && plan.programs.iter().all(|p| p.parameters.is_empty());
     let first_starts = || plan.programs.first().is_some_and(|p| problem_of(plan, p).is_none());

@@ -344,7 +344,7 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError>
             }
             Part::Histogram { grain, cpu, .. } => {
                 let of = noise.phases.last().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
-                let of = of.ok_or_else(|| wrong(&"a histogram of no phases"))?;
+                let of = of.ok_or_else(|| wrong(&"a histogram without phases"))?;
                 let histogram = histogram::read(&bytes).map_err(|e| wrong(&e))?;
                 if histogram.len() != of.durations.len() as u64 {
                     return Err(wrong(&"the histogram belongs to other phases"));
