@@ -4,7 +4,6 @@
 //! can be a pipe: a program that fails because of its arguments or files fails there, too. tail(1) empties the pipe: it keeps the
 //! end only, however much is written, and the program neither waits for tare nor meets a limit. A file would grow without bound.
 
-use crate::RunError;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
@@ -24,18 +23,13 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    pub(crate) fn start() -> Result<Listener, RunError> {
-        let error = |e: std::io::Error| {
-            RunError::Plan(format!(
-                "/usr/bin/tail, which reads the program's standard error, could not be started: {e}"
-            ))
-        };
-        let (reader, writer) = std::io::pipe().map_err(error)?;
+    pub(crate) fn start() -> std::io::Result<Listener> {
+        let (reader, writer) = std::io::pipe()?;
         let mut command = Command::new("/usr/bin/tail");
         command.args(["-c", &KEPT.to_string()]).stdin(reader).stdout(Stdio::piped()).stderr(Stdio::null());
         // Not in the terminal's foreground group: a Ctrl-C must not end it before the program.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        Ok(Listener { tail: command.spawn().map_err(error)?, pipe: writer.into() })
+        Ok(Listener { tail: command.spawn()?, pipe: writer.into() })
     }
 
     pub(crate) fn pid(&self) -> i32 {

@@ -174,20 +174,16 @@ impl ProcessLauncher {
     }
 
     /// Makes the next execution's standard error a pipe whose end is kept, where that costs no sample anything: in warm-ups, and
-    /// where the output goes to a pipe anyway. What outlives the program must not be left with a pipe that nobody reads.
-    ///
-    /// # Errors
-    /// If the process that reads it cannot be started.
-    pub fn listen(&mut self, series: usize, phase: Phase) -> Result<(), RunError> {
+    /// where the output goes to a pipe anyway. What outlives the program must not be left with a pipe that nobody reads. Without
+    /// tail(1) the last words stay unknown.
+    pub fn listen(&mut self, series: usize, phase: Phase) {
         self.last_words = None;
-        let Some(program) = self.plan.programs.get(series) else { return Ok(()) };
-        let listens = match self.plan.output_of(program) {
+        let listens = self.plan.programs.get(series).is_some_and(|program| match self.plan.output_of(program) {
             Output::Inherit => false,
             Output::Pipe => true,
             Output::Null | Output::File(_) => phase == Phase::Warmup,
-        };
-        self.listener = (listens && !self.plan.leave_running).then(Listener::start).transpose()?;
-        Ok(())
+        });
+        self.listener = if listens && !self.plan.leave_running { Listener::start().ok() } else { None };
     }
 
     /// Stops listening; what a failed execution wrote last is kept for [`Self::last_words`].

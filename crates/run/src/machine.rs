@@ -26,7 +26,7 @@ pub struct MachineSampler<'a> {
 
 impl Sampler for MachineSampler<'_> {
     fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError> {
-        self.launcher.listen(request.slot.series as usize, request.slot.phase)?;
+        self.launcher.listen(request.slot.series as usize, request.slot.phase);
         // Frozen processes may stay frozen as long as the sample lasts.
         let sample = guard::Sample::begin();
         let taken = take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals);

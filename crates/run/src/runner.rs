@@ -57,7 +57,7 @@ pub struct Ending {
     pub why: StopReason,
     /// The cleanup commands that failed.
     pub failed_cleanups: Vec<FailedCleanup>,
-    /// What programs wrote before they failed, as far as it is known: of the first failure of each.
+    /// What programs wrote before they failed, as far as it is known: of the first failure of each that is not accepted.
     pub last_words: Vec<LastWords>,
 }
 
@@ -235,7 +235,8 @@ impl Session<'_, '_> {
 
     fn keep_last_words(&mut self, sample: &Sample) {
         let Some(text) = self.sampler.last_words() else { return };
-        if self.last_words.iter().all(|w| w.series != sample.series) {
+        let accepted = self.plan.ignore_failure.accepts(&sample.outcome);
+        if !accepted && self.last_words.iter().all(|w| w.series != sample.series) {
             let warmup = sample.phase == Phase::Warmup;
             self.last_words.push(LastWords { series: sample.series, warmup, index: sample.index, text });
         }

@@ -162,6 +162,26 @@ pub fn ratio_decimals(ratio: f64, half_width: Option<f64>) -> usize {
     decimals(ratio, half_width).min(6)
 }
 
+/// A ratio of durations: five significant digits.
+pub(crate) fn ratio(value: f64) -> String {
+    fixed(value, decimals_for(value, 5)).unwrap_or_default()
+}
+
+/// A probability: in per cent, or as a power of ten if it is small.
+pub(crate) fn chance(p: f64) -> String {
+    match p {
+        0.0 => "0".to_owned(),
+        p if p < 1e-4 => format!("{p:.1e}"),
+        p => percent(p).unwrap_or_default(),
+    }
+}
+
+/// A length that was chosen: in its unit, with no digit more than it has.
+pub(crate) fn exact(length: Nanos, unicode: bool) -> String {
+    let unit = Unit::of(length.as_f64());
+    format!("{} {}", length.as_f64() / unit.nanos(), unit.sign(unicode))
+}
+
 /// An amount of memory: `12.3 MiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];

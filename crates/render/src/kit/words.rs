@@ -18,9 +18,9 @@ pub(crate) fn measure(m: Measure) -> &'static str {
 }
 
 /// `1 sample`, `2 samples`.
-pub(crate) fn plural(n: impl Into<u64>, one: &str) -> String {
+pub(crate) fn plural(n: impl Into<u64>, noun: &str) -> String {
     let n = n.into();
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 /// A time with its unit, or the sign for absent.

@@ -2,10 +2,11 @@
 
 use crate::kit::error::RenderError;
 use crate::kit::number;
+use crate::kit::number::{exact, ratio};
 use crate::kit::screen::Page;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
-use crate::noise::tables::{bounds, exact, ratio, time};
+use crate::noise::tables::{bounds, time};
 use serde::Serialize;
 use tarebench_core::noise::bsp::Bsp;
 use tarebench_core::noise::bsp_report::{Agreement, Comparison, Job, Of, crowded, unbound};

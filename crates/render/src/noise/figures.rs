@@ -1,8 +1,9 @@
 //! The figures of a measurement, for the page and as SVG.
 
+use crate::kit::number::{chance, exact};
 use crate::kit::text::escape;
 use crate::kit::web::page::{Axis, Band, Curve, Figure, Join, Part, Quantity, Scale};
-use crate::noise::tables::{chance, chances, exact, interruptions, jobs, on, place, time};
+use crate::noise::tables::{chances, interruptions, jobs, on, place, time};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::Head;
 use tarebench_core::noise::cdf::CdfPoint;

@@ -1,6 +1,7 @@
 //! A measurement of noise in words and tables, for the terminal and the page.
 
 use crate::kit::number;
+use crate::kit::number::{chance, exact, ratio};
 use crate::kit::table::Table;
 use crate::trace::terminal::reason;
 use tarebench_core::base::reading::Reading;
@@ -17,27 +18,8 @@ pub(crate) fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
 }
 
-/// A length that was asked for: in its unit, with no digit more than it has.
-pub(crate) fn exact(ns: Nanos, unicode: bool) -> String {
-    let unit = number::Unit::of(ns.as_f64());
-    format!("{} {}", ns.as_f64() / unit.nanos(), unit.sign(unicode))
-}
-
-/// A probability: in per cent, or as a power of ten if it is small.
-pub(crate) fn chance(p: f64) -> String {
-    match p {
-        0.0 => "0".to_owned(),
-        p if p < 1e-4 => format!("{p:.1e}"),
-        p => number::percent(p).unwrap_or_default(),
-    }
-}
-
 pub(crate) fn between(i: &Interval) -> String {
     format!("[{}, {}]", chance(i.low), chance(i.high))
-}
-
-pub(crate) fn ratio(value: f64) -> String {
-    number::fixed(value, number::decimals_for(value, 5)).unwrap_or_default()
 }
 
 pub(crate) fn bounds(b: &Bounds) -> String {

@@ -96,8 +96,9 @@ pub fn json(head: &Head, noise: &Noise, grains: &[Grain]) -> Result<String, Rend
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kit::number::{chance, exact};
     use crate::noise::figures::figure;
-    use crate::noise::tables::{chance, exact, short};
+    use crate::noise::tables::short;
     use tarebench_core::base::reading::Absent;
     use tarebench_core::base::reading::Reading;
     use tarebench_core::base::units::Nanos;

@@ -195,8 +195,8 @@ fn account(all: &[&Sample], retained: Vec<usize>) -> Option<Account> {
     let waited = |l: &Ledger, own: bool| -> Nanos {
         l.preemptors.iter().filter(|p| p.kind.is_none() == own).map(|p| p.share.time).sum()
     };
-    type Of<'a> = Box<dyn Fn(&Sample) -> Option<Nanos> + 'a>;
-    let entries: Vec<(&'static str, Of<'_>)> = vec![
+    type TimeOf<'a> = Box<dyn Fn(&Sample) -> Option<Nanos> + 'a>;
+    let entries: Vec<(&'static str, TimeOf<'_>)> = vec![
         ("net", Box::new(main(Ledger::net))),
         ("interrupts and softirqs", Box::new(main(Ledger::interrupted))),
         ("stolen by the hypervisor", Box::new(main(Ledger::stolen))),
@@ -212,7 +212,7 @@ fn account(all: &[&Sample], retained: Vec<usize>) -> Option<Account> {
     Some(Account {
         retained,
         entries: entries.iter().map(|(title, _)| role(title)).collect(),
-        values: entries.iter().map(|(_, of)| all.iter().map(|s| of(s).map(|t| t.0)).collect()).collect(),
+        values: entries.iter().map(|(_, time_of)| all.iter().map(|s| time_of(s).map(|t| t.0)).collect()).collect(),
     })
 }
 

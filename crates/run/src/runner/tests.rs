@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
+use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount};
 use tarebench_core::run::schedule::{Slot, schedule};
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
@@ -64,6 +65,10 @@ impl Sampler for Fake<'_> {
         let signal = (self.script.signal_at.as_ref() == Some(&slot)).then_some(2);
         self.caught = self.caught.or(signal);
         Ok((sample, signal))
+    }
+
+    fn last_words(&mut self) -> Option<String> {
+        self.log.last().filter(|slot| self.script.outcomes.contains_key(*slot)).map(|slot| format!("end of {slot}"))
     }
 
     fn hook(&mut self, hook: &Hook<'_>) -> Result<(), HookError> {
@@ -263,6 +268,18 @@ fn a_failing_hook_ends_its_programs_series() {
         assert_eq!(ran.kept[0].outcome, Outcome::HookFailed { error: format!("{hook} failed") });
         assert!(ran.ending.failed_cleanups.is_empty() && ran.warnings.is_empty());
     }
+}
+
+#[test]
+fn last_words_are_of_the_first_failure_that_is_not_accepted() {
+    let exit = |code| Outcome::Exited { code };
+    let outcomes = [("A0", 3), ("A1", 4), ("b0", 4), ("C2", 3)];
+    let outcomes = outcomes.into_iter().map(|(slot, code)| (slot.to_owned(), exit(code))).collect();
+    let mut p = plan(3, 1, 3, Order::Rounds);
+    p.ignore_failure = IgnoreFailure::Codes(vec![3]);
+    let ran = run(&p, &Script { outcomes, ..Script::default() });
+    let words = |series, warmup, index, text: &str| LastWords { series, warmup, index, text: text.to_owned() };
+    assert_eq!(ran.ending.last_words, [words(1, true, 0, "end of b0"), words(0, false, 1, "end of A1")]);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn time(ns: f64) -> String {
 /// Positions of the retained samples that have an account, or of all if no retained one has.
 fn samples(account: &Account) -> Option<(Vec<usize>, &'static str)> {
     let longest = account.values.iter().map(Vec::len).max().unwrap_or(0);
-    let has = |i: &usize| account.values.iter().any(|of| matches!(of.get(*i), Some(Some(_))));
+    let has = |i: &usize| account.values.iter().any(|values| matches!(values.get(*i), Some(Some(_))));
     let retained: Vec<usize> = account.retained.iter().copied().filter(has).collect();
     let all: Vec<usize> = (0..longest).filter(has).collect();
     match (retained.is_empty(), all.is_empty()) {

@@ -151,15 +151,15 @@ fn even(value: f64, step: f64, quantity: Quantity) -> String {
 }
 
 /// The figure on the scale of this number of its vertical axis; `None` if nothing can be drawn.
-pub(crate) fn figure(of: &Figure, below: &str, scale: usize) -> Option<String> {
-    let x = Spread { axis: &of.x, scale: *of.x.scales.first()? };
-    let y = Spread { axis: &of.y, scale: *of.y.scales.get(scale)? };
-    let shown = |v: f64| of.x.shown.is_none_or(|(low, high)| (low..=high).contains(&v));
-    let seen = || of.curves.iter().flat_map(|c| c.x.iter().zip(&c.y).filter(|(x, _)| shown(**x)));
-    let bounds = of.curves.iter().filter_map(|c| c.band.as_ref()).flat_map(|b| b.low.iter().chain(&b.high)).flatten();
+pub(crate) fn figure(data: &Figure, below: &str, scale: usize) -> Option<String> {
+    let x = Spread { axis: &data.x, scale: *data.x.scales.first()? };
+    let y = Spread { axis: &data.y, scale: *data.y.scales.get(scale)? };
+    let shown = |v: f64| data.x.shown.is_none_or(|(low, high)| (low..=high).contains(&v));
+    let seen = || data.curves.iter().flat_map(|c| c.x.iter().zip(&c.y).filter(|(x, _)| shown(**x)));
+    let bounds = data.curves.iter().filter_map(|c| c.band.as_ref()).flat_map(|b| b.low.iter().chain(&b.high)).flatten();
     // An interval may reach to 0, which has no place on a logarithmic scale; it does not widen it.
     let bounds = bounds.copied().filter(|_| y.scale == Scale::Linear);
-    let mut d = Drawing::new(WIDTH, &of.title, below);
+    let mut d = Drawing::new(WIDTH, &data.title, below);
     let x_axis = x.axis(seen().map(|(x, _)| *x), WIDTH - 120.0, true)?;
     let y_axis = y.axis(seen().map(|(_, y)| *y).chain(bounds), HEIGHT, false)?;
     let frame = Frame::new(&d, x_axis, y_axis, Some(HEIGHT));
@@ -168,15 +168,15 @@ pub(crate) fn figure(of: &Figure, below: &str, scale: usize) -> Option<String> {
         let (from, to) = (frame.place(frame.x.range.low, 0.0), frame.place(frame.x.range.high, 0.0));
         d.line(from, to, INK, " stroke-width=\"0.8\"");
     }
-    for curve in &of.curves {
+    for curve in &data.curves {
         band(&mut d, &frame, curve, &x, &y);
     }
-    for curve in &of.curves {
+    for curve in &data.curves {
         draw(&mut d, &frame, curve, &x, &y);
     }
-    let end = legend(&mut d, &frame, &of.curves, bottom);
-    let end = note(&mut d, &of.note, end);
-    Some(d.finish(end + 12.0, &of.title, &format!("{} over {}. {}", of.y.title, of.x.title, of.note)))
+    let end = legend(&mut d, &frame, &data.curves, bottom);
+    let end = note(&mut d, &data.note, end);
+    Some(d.finish(end + 12.0, &data.title, &format!("{} over {}. {}", data.y.title, data.x.title, data.note)))
 }
 
 type Spots = Vec<(f64, f64)>;
