@@ -44,6 +44,7 @@ lint: rust ## Check format, lints, generated files and licences
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	python3 scripts/check-loops.py
+	python3 scripts/check-names.py
 	scripts/check-generated.sh
 
 bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown

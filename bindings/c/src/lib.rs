@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
-use tarebench_kbest::{Clock, Kbest, KbestError, Method, Parameters, Repetitions, Standing, Timing};
+use tarebench_kbest::{Clock, ClockMethod, Kbest, KbestError, Parameters, Repetitions, Timing, TimingStanding};
 
 /// The function to measure.
 pub type Function = extern "C" fn(*mut c_void);
@@ -144,10 +144,10 @@ fn held(timing: &Timing, method: c_int, load: u32) -> Option<Box<Held>> {
     let ns = timing.value().value().copied().unwrap_or(f64::NAN);
     let counter_hz = tarebench_kbest::counter::hz().unwrap_or(f64::NAN);
     let (standing, lacking) = match timing.standing() {
-        Standing::Converged => (0, 0.0),
-        Standing::NotConverged => (1, 0.0),
-        Standing::SliceTooShort { lacking } => (2, lacking),
-        Standing::TooShort => (3, 0.0),
+        TimingStanding::Converged => (0, 0.0),
+        TimingStanding::NotConverged => (1, 0.0),
+        TimingStanding::SliceTooShort { lacking } => (2, lacking),
+        TimingStanding::TooShort => (3, 0.0),
     };
     let asked_in_vain =
         matches!(timing.compensation.absent(), Some(why) if !matches!(why, tarebench_kbest::Absent::NotAsked(_)));
@@ -257,11 +257,11 @@ extern "C" fn tare_auto(f: Option<Function>, params: *mut c_void, load: u32) -> 
     match tarebench_kbest::auto((load > 0).then_some(load), || f(params)) {
         Ok(chosen) => {
             let method = match chosen.choice.method {
-                Method::RepeatedKBest => 1,
-                Method::KBest => 2,
-                Method::CompensatedKBest => 3,
-                Method::CpuKBest => 4,
-                Method::Runs => 5,
+                ClockMethod::RepeatedKBest => 1,
+                ClockMethod::KBest => 2,
+                ClockMethod::CompensatedKBest => 3,
+                ClockMethod::CpuKBest => 4,
+                ClockMethod::Runs => 5,
             };
             returned(held(&chosen.timing, method, chosen.load))
         }

@@ -2,7 +2,7 @@
 
 use crate::interrupts::attach_interrupts;
 use crate::kernel_types::KernelTypes;
-use crate::object::{Aligned, Loader, Program};
+use crate::object::{Aligned, KernelProgram, Loader};
 use crate::program::BpfError;
 use aya::Pod;
 use aya::maps::{Array, HashMap, MapData, MapError};
@@ -53,7 +53,7 @@ pub struct Sum {
 
 /// Who had a CPU that the program's tasks waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Preemptor {
+pub struct PreemptorRecord {
     /// One of `PREEMPTOR_*`.
     pub kind: usize,
     /// Name of its process's main thread; empty for the program itself.
@@ -66,7 +66,7 @@ pub struct Preemptor {
 
 /// The account of one program, as recorded in the kernel. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct AccountRecord {
     /// The program's main thread, if tare started one.
     pub main: Option<i32>,
     /// When its exec succeeded.
@@ -86,7 +86,7 @@ pub struct Record {
     /// Events that were lost.
     pub lost: u64,
     /// In no order.
-    pub preemptors: Vec<Preemptor>,
+    pub preemptors: Vec<PreemptorRecord>,
     /// Tasks of the program that had not ended.
     pub open: u32,
 }
@@ -194,7 +194,7 @@ impl AccountTracer {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn stop(&mut self) -> Result<Record, BpfError> {
+    pub fn stop(&mut self) -> Result<AccountRecord, BpfError> {
         let control = self.control.get(&0, 0).map_err(|e| of_map(&e))?;
         self.control.set(0, Control([0; CONTROL_WORDS]), 0).map_err(|e| of_map(&e))?;
         let now = monotonic();
@@ -204,8 +204,8 @@ impl AccountTracer {
         let word = |at: usize| control.0.get(at).copied().unwrap_or_default();
         let time = |at: usize| Some(word(at)).filter(|t| *t > 0).and_then(|t| i64::try_from(t).ok()).map(Nanos);
         let difference = |at: usize| -> u64 {
-            let of = |list: &[Cpu]| list.iter().filter_map(|c| c.0.get(at)).fold(0_u64, |a, b| a.wrapping_add(*b));
-            of(&after).wrapping_sub(of(&before))
+            let sum_at = |list: &[Cpu]| list.iter().filter_map(|c| c.0.get(at)).fold(0_u64, |a, b| a.wrapping_add(*b));
+            sum_at(&after).wrapping_sub(sum_at(&before))
         };
         let sum = |class: usize, slot: usize| {
             let at = WORD_SUMS + 2 * (class * SLOTS + slot);
@@ -215,7 +215,7 @@ impl AccountTracer {
             (0..CLASSES).map(|class| (0..SLOTS).map(|slot| sum(class, slot)).collect()).collect();
         let open = self.open_stints(&after, word(CONTROL_LEADER), now, &mut sums);
         let main = u32::try_from(word(CONTROL_MAIN)).ok().filter(|m| *m > 0);
-        Ok(Record {
+        Ok(AccountRecord {
             main: main.and_then(|m| i32::try_from(m).ok()),
             exec: time(CONTROL_EXEC),
             end: time(CONTROL_END),
@@ -269,33 +269,33 @@ impl AccountTracer {
         self.cpus.iter().collect::<Result<_, _>>().map_err(|e| of_map(&e))
     }
 
-    fn drain(&mut self) -> Vec<Preemptor> {
+    fn drain(&mut self) -> Vec<PreemptorRecord> {
         let all: Vec<(PreemptorKey, PreemptorCost)> = self.preemptors.iter().filter_map(Result::ok).collect();
         for (key, _) in &all {
             let _ = self.preemptors.remove(key);
         }
-        let one = |(key, cost): &(PreemptorKey, PreemptorCost)| {
+        let preemptor = |(key, cost): &(PreemptorKey, PreemptorCost)| {
             let [kind, name @ ..] = &key.0;
             let bytes = name.iter().flat_map(|w| w.to_ne_bytes()).take_while(|b| *b != 0);
             let [main_ns, main_count, others_ns, others_count] = cost.0;
-            Preemptor {
+            PreemptorRecord {
                 kind: usize::try_from(*kind).unwrap_or(PREEMPTOR_USER),
                 name: bytes.collect(),
                 main: Sum { ns: main_ns, count: main_count },
                 others: Sum { ns: others_ns, count: others_count },
             }
         };
-        all.iter().map(one).collect()
+        all.iter().map(preemptor).collect()
     }
 
     /// What each program has cost since it was loaded, as far as statistics were on ([`Statistics`]).
     pub fn costs(&self) -> Vec<Cost> {
-        let one = |program: &Program| {
+        let program_cost = |program: &KernelProgram| {
             let field = |key: &str| program.field(key);
             let (ns, runs, missed) = (field("run_time_ns")?, field("run_cnt")?, field("recursion_misses")?);
             Some(Cost { program: program.name().to_owned(), ns, runs, missed })
         };
-        self.loader.programs().iter().filter_map(one).collect()
+        self.loader.programs().iter().filter_map(program_cost).collect()
     }
 }
 
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    fn record(tracer: &mut AccountTracer, script: &str) -> Record {
+    fn record(tracer: &mut AccountTracer, script: &str) -> AccountRecord {
         let own = tarebench_sys::process::own_pid();
         tracer.prepare(own).unwrap();
         tracer.start(own).unwrap();

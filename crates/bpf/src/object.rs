@@ -34,7 +34,7 @@ struct Prepared {
 }
 
 /// A loaded program.
-pub(crate) struct Program {
+pub(crate) struct KernelProgram {
     name: &'static str,
     fd: OwnedFd,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Loader {
     maps: HashMap<String, Map>,
     prepared: HashMap<String, Prepared>,
     types: OwnedFd,
-    programs: Vec<Program>,
+    programs: Vec<KernelProgram>,
     links: Vec<OwnedFd>,
 }
 
@@ -124,7 +124,7 @@ impl Loader {
             Some(program) => program.fd.as_fd(),
             None => {
                 let fd = load(name, prepared, kind, self.types.as_fd())?;
-                self.programs.push(Program { name, fd });
+                self.programs.push(KernelProgram { name, fd });
                 self.programs.last().ok_or_else(|| missing(name))?.fd.as_fd()
             }
         };
@@ -157,12 +157,12 @@ impl Loader {
     }
 
     /// The programs that are loaded.
-    pub(crate) fn programs(&self) -> &[Program] {
+    pub(crate) fn programs(&self) -> &[KernelProgram] {
         &self.programs
     }
 }
 
-impl Program {
+impl KernelProgram {
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }

@@ -9,7 +9,7 @@ use aya::maps::{Array, MapData, MapError};
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_core::trace::timeline::{Edge, Event, Stolen, Task, What, pair};
+use tarebench_core::trace::timeline::{CpuEvent, CpuOccupant, Edge, Stolen, TraceTask, pair};
 
 mod layout {
     #![allow(dead_code, reason = "the kernel's side uses some of them alone")]
@@ -28,9 +28,9 @@ unsafe impl Pod for Control {}
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct Chunk([u64; CHUNK_WORDS]);
+struct TimelineChunk([u64; CHUNK_WORDS]);
 // SAFETY: plain words without padding, for which any bytes are valid.
-unsafe impl Pod for Chunk {}
+unsafe impl Pod for TimelineChunk {}
 
 /// Maximum number of units of an event: its beginning and its end, or a switch and its name; and the steal time before
 /// it.
@@ -42,7 +42,7 @@ pub const ROOM: u32 = 250_000;
 /// A recording of one CPU.
 pub struct Timeline {
     control: Array<MapData, Control>,
-    chunks: Array<MapData, Chunk>,
+    chunks: Array<MapData, TimelineChunk>,
     from: Nanos,
     missing: Vec<&'static str>,
     missed: u64,
@@ -53,7 +53,7 @@ pub struct Timeline {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// By their beginnings.
-    pub events: Vec<Event>,
+    pub events: Vec<CpuEvent>,
     /// Steal time, in the order of the times at which it was seen. Empty if the hypervisor does not report it, or the
     /// kernel does not read it.
     pub stolen: Vec<Stolen>,
@@ -156,10 +156,10 @@ fn records(units: &[[u64; UNIT_WORDS]], names: &InterruptNames) -> Records {
         let edge = match kind {
             KIND_BEGIN_VECTOR => Edge::Begin(vector(what, names)),
             KIND_END_VECTOR => Edge::End(vector(what, names)),
-            KIND_BEGIN_IRQ => Edge::Begin(What::Interrupt { name: names.irq(what) }),
-            KIND_END_IRQ => Edge::End(What::Interrupt { name: names.irq(what) }),
-            KIND_BEGIN_SOFTIRQ => Edge::Begin(What::Softirq { name: names.softirq(what) }),
-            KIND_END_SOFTIRQ => Edge::End(What::Softirq { name: names.softirq(what) }),
+            KIND_BEGIN_IRQ => Edge::Begin(CpuOccupant::Interrupt { name: names.irq(what) }),
+            KIND_END_IRQ => Edge::End(CpuOccupant::Interrupt { name: names.irq(what) }),
+            KIND_BEGIN_SOFTIRQ => Edge::Begin(CpuOccupant::Softirq { name: names.softirq(what) }),
+            KIND_END_SOFTIRQ => Edge::End(CpuOccupant::Softirq { name: names.softirq(what) }),
             KIND_SWITCH => {
                 let Some(name) = all.next() else { break };
                 let late = flags & FLAG_LATE != 0;
@@ -184,18 +184,18 @@ fn records(units: &[[u64; UNIT_WORDS]], names: &InterruptNames) -> Records {
     Records { edges, late: late_ones.saturating_sub(1), stolen }
 }
 
-fn vector(n: usize, names: &InterruptNames) -> What {
-    if n == LOCAL_TIMER { What::Timer } else { What::Interrupt { name: names.vector(n) } }
+fn vector(n: usize, names: &InterruptNames) -> CpuOccupant {
+    if n == LOCAL_TIMER { CpuOccupant::Timer } else { CpuOccupant::Interrupt { name: names.vector(n) } }
 }
 
-fn task(name: &[u64; UNIT_WORDS], flags: usize, pid: usize, tid: usize) -> What {
+fn task(name: &[u64; UNIT_WORDS], flags: usize, pid: usize, tid: usize) -> CpuOccupant {
     if tid == 0 {
-        return What::Idle;
+        return CpuOccupant::Idle;
     }
     let bytes: Vec<u8> = name.iter().flat_map(|w| w.to_ne_bytes()).take_while(|b| *b != 0).collect();
     let by = if flags & FLAG_KERNEL != 0 { TaskKind::Kernel } else { TaskKind::User };
     let id = |n: usize| i32::try_from(n).unwrap_or_default();
-    What::Task(Task { name: Name::new(bytes), by, pid: id(pid), tid: id(tid) })
+    CpuOccupant::Task(TraceTask { name: Name::new(bytes), by, pid: id(pid), tid: id(tid) })
 }
 
 #[cfg(test)]
@@ -227,13 +227,13 @@ mod tests {
             [13, second(KIND_SWITCH, 0, 4_194_303, 4_194_303)],
         ];
         let records = records(&units, &InterruptNames::default());
-        let task = Task { name: Name::from("a)b <script>"), by: TaskKind::User, pid: 7, tid: 8 };
+        let task = TraceTask { name: Name::from("a)b <script>"), by: TaskKind::User, pid: 7, tid: 8 };
         let wanted = vec![
-            (Nanos(5), Edge::Switch { to: What::Task(task), late: true }),
-            (Nanos(9), Edge::Begin(What::Timer)),
-            (Nanos(10), Edge::Begin(What::Softirq { name: "RCU".to_owned() })),
-            (Nanos(11), Edge::Switch { to: What::Idle, late: false }),
-            (Nanos(12), Edge::Begin(What::Interrupt { name: "IRQ 3999999".to_owned() })),
+            (Nanos(5), Edge::Switch { to: CpuOccupant::Task(task), late: true }),
+            (Nanos(9), Edge::Begin(CpuOccupant::Timer)),
+            (Nanos(10), Edge::Begin(CpuOccupant::Softirq { name: "RCU".to_owned() })),
+            (Nanos(11), Edge::Switch { to: CpuOccupant::Idle, late: false }),
+            (Nanos(12), Edge::Begin(CpuOccupant::Interrupt { name: "IRQ 3999999".to_owned() })),
         ];
         let stolen = vec![Stolen { from: Nanos(20), until: Nanos(40), time: Nanos(1 << 40) }];
         assert_eq!(records, Records { edges: wanted, late: 0, stolen });
@@ -269,10 +269,10 @@ mod tests {
         let r = t.finish().unwrap();
         assert!(r.from <= before && r.until >= after);
         assert_eq!(r.lost, 0);
-        let timers = r.events.iter().filter(|e| e.what == What::Timer && e.complete).count();
+        let timers = r.events.iter().filter(|e| e.what == CpuOccupant::Timer && e.complete).count();
         // At least ten a second, whatever the steal time.
         assert!(timers >= 2, "{timers} in {} events", r.events.len());
-        let mine = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == own);
+        let mine = |e: &&CpuEvent| matches!(&e.what, CpuOccupant::Task(t) if t.tid == own);
         let mine: i64 = r.events.iter().filter(mine).map(|e| (e.end.min(after) - e.start.max(before)).0.max(0)).sum();
         assert!(mine > 0, "this thread had the CPU");
         assert!(r.events.is_sorted_by_key(|e| e.start));

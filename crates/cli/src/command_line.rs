@@ -24,14 +24,14 @@ use tarebench::sys::spawn::resolve;
 #[command(name = "tare", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: TareCommand,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or factor does \
 not hold; 4 the store or the system failed; 130 interrupted.";
 
 #[derive(Subcommand)]
-enum Command {
+enum TareCommand {
     Run(Box<RunArgs>),
     Inc(inc::IncArgs),
     Work(work::WorkArgs),
@@ -112,30 +112,34 @@ fn neither(arguments: Vec<OsString>) -> Failure {
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     if !matches!(
         cli.command,
-        Command::Tune(_) | Command::Restore(_) | Command::Work(_) | Command::Completions(_) | Command::Man(_)
+        TareCommand::Tune(_)
+            | TareCommand::Restore(_)
+            | TareCommand::Work(_)
+            | TareCommand::Completions(_)
+            | TareCommand::Man(_)
     ) {
         tune::warn_of_pending();
     }
     match cli.command {
-        Command::Run(a) => run::run(*a),
-        Command::Inc(a) => inc::inc(&a),
-        Command::Work(a) => work::work(&a),
-        Command::List(a) => list::list(&a),
-        Command::Show(a) => show::show(&a),
-        Command::Export(a) => export::export(&a),
-        Command::Import(a) => export::import(&a),
-        Command::Rm(a) => rm::rm(&a),
-        Command::Resume(a) => resume::resume(&a),
-        Command::Profile(a) => profile::profile(&a),
-        Command::Report(a) => report::report(&a),
-        Command::Clocks(a) => clocks::show(&a),
-        Command::Trace(a) => trace::show(&a),
-        Command::Study(a) => study::study(&a),
-        Command::Noise(a) => noise::noise(&a),
-        Command::Doctor(a) => doctor::doctor(&a),
-        Command::Tune(a) => tune::tune(&a),
-        Command::Restore(a) => restore::restore(&a),
-        Command::Completions(a) => completions::completions(&a, Cli::command()),
-        Command::Man(a) => man::man(&a, Cli::command()),
+        TareCommand::Run(a) => run::run(*a),
+        TareCommand::Inc(a) => inc::inc(&a),
+        TareCommand::Work(a) => work::work(&a),
+        TareCommand::List(a) => list::list(&a),
+        TareCommand::Show(a) => show::show(&a),
+        TareCommand::Export(a) => export::export(&a),
+        TareCommand::Import(a) => export::import(&a),
+        TareCommand::Rm(a) => rm::rm(&a),
+        TareCommand::Resume(a) => resume::resume(&a),
+        TareCommand::Profile(a) => profile::profile(&a),
+        TareCommand::Report(a) => report::report(&a),
+        TareCommand::Clocks(a) => clocks::show(&a),
+        TareCommand::Trace(a) => trace::show(&a),
+        TareCommand::Study(a) => study::study(&a),
+        TareCommand::Noise(a) => noise::noise(&a),
+        TareCommand::Doctor(a) => doctor::doctor(&a),
+        TareCommand::Tune(a) => tune::tune(&a),
+        TareCommand::Restore(a) => restore::restore(&a),
+        TareCommand::Completions(a) => completions::completions(&a, Cli::command()),
+        TareCommand::Man(a) => man::man(&a, Cli::command()),
     }
 }

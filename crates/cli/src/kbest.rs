@@ -7,7 +7,7 @@ use crate::output::print;
 use clap::Args;
 use tarebench::core::base::units::Nanos;
 use tarebench::kbest::{advise, clocks};
-use tarebench::render::kbest::clocks::{Asked, json, terminal};
+use tarebench::render::kbest::clocks::{ClocksRequest, json, terminal};
 
 /// Show the resolution and cost of every timing mechanism; takes a second
 #[derive(Args)]
@@ -28,7 +28,7 @@ pub struct ClocksArgs {
 pub fn show(args: &ClocksArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?;
     let found = clocks().map_err(Failure::system)?;
-    let asked = args.duration.map(|duration| Asked { duration, load: args.load });
+    let asked = args.duration.map(|duration| ClocksRequest { duration, load: args.load });
     let choice = asked.map(|a| advise(&found, a.duration, a.load));
     let advice = asked.as_ref().zip(choice.as_ref());
     if args.json {

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Id;
 use tarebench::core::run::data::Run;
-use tarebench::core::run::plan::{Plan, Purpose, RunCount};
+use tarebench::core::run::plan::{RunCount, RunPlan, RunPurpose};
 use tarebench::core::sample::data::Phase;
 use tarebench::event::Event;
 use tarebench::render::documents::progress::line as step_line;
-use tarebench::render::kit::progress::{Done, Progress, line};
+use tarebench::render::kit::progress::{Done, ProgressParts, line};
 use tarebench::render::kit::style::Style;
 use tarebench::run::session::RunEvent;
 
@@ -83,7 +83,7 @@ impl RunProgress {
     }
 
     /// For a plan.
-    fn new(show: &Show, plan: &Plan) -> RunProgress {
+    fn new(show: &Show, plan: &RunPlan) -> RunProgress {
         let per_program = u64::from(plan.warmup) + u64::from(plan.max_runs());
         RunProgress {
             line: ProgressLine::new(show),
@@ -130,7 +130,7 @@ impl RunProgress {
         let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64 + self.after);
         let label = self.programs.get(series).map_or("", String::as_str);
         let next = if warmup { format!("warm-up of {label}") } else { label.to_owned() };
-        let progress = Progress {
+        let progress = ProgressParts {
             id: None,
             done: Some(Done::Count { done: self.done, total: self.total, adaptive: self.adaptive }),
             estimate: (n > 0.0).then(|| (mean, (n > 1.0).then(|| (m2 / (n - 1.0)).sqrt()))),
@@ -180,7 +180,7 @@ impl<'a> Display<'a> {
         }
         let new = || {
             let then = match &run.plan.purpose {
-                Some(Purpose::Learn(l)) => l.then.map_or(0, |(length, n)| length.0.saturating_mul(i64::from(n))),
+                Some(RunPurpose::Learn(l)) => l.then.map_or(0, |(length, n)| length.0.saturating_mul(i64::from(n))),
                 _ => 0,
             };
             (run.id, RunProgress::new(self.show, &run.plan).then(Nanos(then)))

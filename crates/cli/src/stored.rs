@@ -4,11 +4,11 @@ use crate::args::store::StoredId;
 use crate::exit::{Exit, Failure};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
-use tarebench::core::documents::head::{Id, Kind, Status};
+use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::core::profile::data::Profile;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::store;
-use tarebench::store::{Archive, DocumentArchive, SqliteStore, Store, StoreError, Stored};
+use tarebench::store::{Archive, DocumentArchive, NamedDocument, SqliteStore, Store, StoreError};
 
 enum Exported {
     Run(Box<Archive>),
@@ -27,10 +27,10 @@ impl Exported {
 /// Writes a stored result to a file, or to standard output.
 pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
     let archive = match what.resolve(store)? {
-        Stored::Run(id) => Exported::Run(Box::new(store.export(id)?)),
-        Stored::Document(id) => {
+        NamedDocument::Run(id) => Exported::Run(Box::new(store.export(id)?)),
+        NamedDocument::Document(id) => {
             let archive = store.export_document(id)?;
-            if id.kind == Kind::Profile && archive.head.status != Status::Finished {
+            if id.kind == DocumentKind::Profile && archive.head.status != Status::Finished {
                 return Err(unfinished(id));
             }
             Exported::Document(Box::new(archive))
@@ -69,7 +69,7 @@ pub fn read(store: &mut SqliteStore, file: &Path) -> Result<Exit, Failure> {
     };
     let stored = stored.map_err(|e| refused(file, e))?;
     match stored {
-        Stored::Document(id) if id.kind == Kind::Profile => {
+        NamedDocument::Document(id) if id.kind == DocumentKind::Profile => {
             let title = store.document(id)?.head.title;
             eprintln!("stored as {id}, profile {}", clean(&title));
         }
@@ -99,17 +99,17 @@ fn refused(file: &Path, e: StoreError) -> Failure {
 /// Removes stored results.
 pub fn remove(store: &mut SqliteStore, names: &[String]) -> Result<Exit, Failure> {
     // All are looked up before any is removed: a mistyped number removes nothing.
-    let all: Vec<Stored> = names.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
+    let all: Vec<NamedDocument> = names.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
     for (text, one) in names.iter().zip(all) {
         match one {
-            Stored::Run(id) => store.remove(id)?,
-            Stored::Document(id) if is_name(id, text) => {
+            NamedDocument::Run(id) => store.remove(id)?,
+            NamedDocument::Document(id) if is_name(id, text) => {
                 let n = store.remove_profile(text)?;
                 let versions = if n == 1 { "version" } else { "versions" };
                 eprintln!("removed {n} {versions} of {}", clean(text));
                 continue;
             }
-            Stored::Document(id) => store.remove_document(id)?,
+            NamedDocument::Document(id) => store.remove_document(id)?,
         }
         eprintln!("removed {one}");
     }
@@ -118,5 +118,5 @@ pub fn remove(store: &mut SqliteStore, names: &[String]) -> Result<Exit, Failure
 
 /// Whether a profile was named by its name, which stands for all its versions.
 fn is_name(id: Id, text: &str) -> bool {
-    id.kind == Kind::Profile && text.parse() != Ok(id) && Profile::parse_label(text).1.is_none()
+    id.kind == DocumentKind::Profile && text.parse() != Ok(id) && Profile::parse_label(text).1.is_none()
 }

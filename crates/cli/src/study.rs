@@ -9,16 +9,16 @@ use crate::progress::Display;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::core::documents::head::{Id, Kind};
-use tarebench::core::study::data::{Preset, Study, StudyPlan};
-use tarebench::documents::{Options, Stopped};
+use tarebench::core::documents::head::{DocumentKind, Id};
+use tarebench::core::study::data::{Study, StudyPlan, StudyPreset};
+use tarebench::documents::{MeasureOptions, Stopped};
 use tarebench::render::kit::style::Style;
 use tarebench::render::study::terminal::{figures, json, terminal};
-use tarebench::run::session::Place;
+use tarebench::run::session::StorePlace;
 use tarebench::store::{DocumentFilter, SqliteStore, Store};
 use tarebench::study::error::StudyError;
 use tarebench::study::run as study;
-use tarebench::study::run::{Measured, Studied};
+use tarebench::study::run::{MeasuredStudy, Studied};
 use tarebench::sys::signals::Signals;
 
 /// Repeat the experiments of CS:APP chapter 9 on this machine
@@ -33,25 +33,25 @@ use tarebench::sys::signals::Signals;
   tare study show s3 --json")]
 pub struct StudyArgs {
     #[command(subcommand)]
-    what: What,
+    what: StudyCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum StudyCommand {
     /// Error of K-best by length, load, K, compensation and clock (figures 9.14 to 9.19, 9.22)
-    Kbest(Measure),
+    Kbest(StudyMeasure),
     /// Error of interval counting compared with exact CPU time (figure 9.8)
-    IntervalCounting(Measure),
+    IntervalCounting(StudyMeasure),
     /// Procedures under load, and with cold and warm caches (figures 9.11 to 9.13)
-    Caching(Measure),
+    Caching(StudyMeasure),
     /// Resume an interrupted study; `tare resume` does the same
-    Resume(Stored),
+    Resume(StoredStudy),
     /// Show a stored study
-    Show(Stored),
+    Show(StoredStudy),
 }
 
 #[derive(Args)]
-struct Measure {
+struct StudyMeasure {
     /// Size: a few minutes, or the book's lengths and 30 rounds
     #[arg(long, value_enum, default_value_t = PresetArg::Minutes)]
     preset: PresetArg,
@@ -75,7 +75,7 @@ struct Measure {
 }
 
 #[derive(Args)]
-struct Stored {
+struct StoredStudy {
     /// Number of a study, e.g. s3 [default: the newest]
     #[arg(value_name = "STUDY")]
     id: Option<String>,
@@ -113,11 +113,11 @@ pub fn failure(e: StudyError) -> Failure {
 
 pub fn study(args: &StudyArgs) -> Result<Exit, Failure> {
     match &args.what {
-        What::Kbest(m) => measure(Study::Kbest, m),
-        What::IntervalCounting(m) => measure(Study::IntervalCounting, m),
-        What::Caching(m) => measure(Study::Caching, m),
-        What::Resume(s) => resume(s),
-        What::Show(s) => {
+        StudyCommand::Kbest(m) => measure(Study::Kbest, m),
+        StudyCommand::IntervalCounting(m) => measure(Study::IntervalCounting, m),
+        StudyCommand::Caching(m) => measure(Study::Caching, m),
+        StudyCommand::Resume(s) => resume(s),
+        StudyCommand::Show(s) => {
             let store = s.output.store.readable()?;
             let id = resolve(&store, s.id.as_deref())?;
             present(&store, id, &s.output)?;
@@ -126,11 +126,11 @@ pub fn study(args: &StudyArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
+fn measure(which: Study, args: &StudyMeasure) -> Result<Exit, Failure> {
     let show = args.output.style.show()?;
     let preset = match args.preset {
-        PresetArg::Minutes => Preset::Minutes,
-        PresetArg::Paper => Preset::Paper,
+        PresetArg::Minutes => StudyPreset::Minutes,
+        PresetArg::Paper => StudyPreset::Paper,
     };
     let cpu = study::choose_cpu(args.cpu).map_err(failure)?;
     let mut plan = StudyPlan::new(which, preset, cpu);
@@ -146,14 +146,14 @@ fn measure(which: Study, args: &Measure) -> Result<Exit, Failure> {
             .hint("10us is the shortest of kbest, 5ms that of interval-counting"));
     }
     let mut place = args.output.store.place()?;
-    let options = Options { tags: args.tag.iter().cloned().collect() };
+    let options = MeasureOptions { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
     let mut display = Display::new(&show);
     let done = study::measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
     ended(done, display, args.output.json, args.output.svg.as_deref(), &show)
 }
 
-fn resume(args: &Stored) -> Result<Exit, Failure> {
+fn resume(args: &StoredStudy) -> Result<Exit, Failure> {
     let show = args.output.style.show()?;
     let store = args.output.store.writable()?;
     let id = resolve(&store, args.id.as_deref())?;
@@ -163,14 +163,14 @@ fn resume(args: &Stored) -> Result<Exit, Failure> {
 /// Resumes a stored study.
 pub fn resume_stored(store: SqliteStore, id: Id, json: bool, svg: Option<&Path>, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut place = Place::Store(Box::new(store));
+    let mut place = StorePlace::Store(Box::new(store));
     let mut display = Display::new(show);
     let done = study::resume(id, &mut place, &signals, &mut |e| display.on(e));
     ended(done, display, json, svg, show)
 }
 
 fn ended(
-    done: Result<Measured, StudyError>,
+    done: Result<MeasuredStudy, StudyError>,
     mut display: Display<'_>,
     json: bool,
     svg: Option<&Path>,
@@ -202,7 +202,7 @@ fn resolve(store: &SqliteStore, asked: Option<&str>) -> Result<Id, Failure> {
     if let Some(text) = asked {
         return text.parse().map_err(|e| Failure::usage(format!("{e}")).hint("`tare list` shows the stored studies"));
     }
-    let filter = DocumentFilter { kind: Some(Kind::Study), limit: Some(1), ..DocumentFilter::default() };
+    let filter = DocumentFilter { kind: Some(DocumentKind::Study), limit: Some(1), ..DocumentFilter::default() };
     let newest = store.documents(&filter)?;
     let none = || Failure::usage("no study is stored").hint("create one with: `tare study kbest`");
     newest.first().map(|d| d.head.id()).ok_or_else(none)

@@ -10,8 +10,8 @@ use tarebench::core::base::reading::{Absent, Reading};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head as document;
 use tarebench::core::documents::head::Status;
-use tarebench::core::kbest::bench::{Bench, FORMAT, Machine, Row, VERSION};
-use tarebench::core::kbest::clocks::Kind;
+use tarebench::core::kbest::bench::{Bench, BenchMachine, BenchResult, FORMAT, VERSION};
+use tarebench::core::kbest::clocks::ClockKind;
 use tarebench::core::kbest::scheme::Parameters;
 use tarebench::core::kbest::timing::{Cache, Timing, Trial};
 use tarebench::store::{SqliteStore, Store};
@@ -20,9 +20,9 @@ use tempfile::TempDir;
 const HOSTILE: &str = "sort\x1b]0;x\x07 \u{202e}|`<b>\n";
 
 fn timing(counts: &[u64], cpu: Option<u64>) -> Timing {
-    let one = |count| Trial { count, cpu, ticks: None, preemptions: Some(0), waits: Some(0), core_cycles: None };
+    let trial = |count| Trial { count, cpu, ticks: None, preemptions: Some(0), waits: Some(0), core_cycles: None };
     Timing {
-        clock: Kind::Counter,
+        clock: ClockKind::Counter,
         hz: 1e9,
         cache: Cache::Warm,
         repetitions: 1,
@@ -31,19 +31,19 @@ fn timing(counts: &[u64], cpu: Option<u64>) -> Timing {
         overhead: 30,
         less_overhead: false,
         apart: 0,
-        trials: counts.iter().map(|c| one(*c)).collect(),
+        trials: counts.iter().map(|c| trial(*c)).collect(),
     }
 }
 
 fn bench() -> Bench {
-    let row = |name: &str, timing| Row { name: name.to_owned(), timing };
+    let row = |name: &str, timing| BenchResult { name: name.to_owned(), timing };
     Bench {
         format: FORMAT.to_owned(),
         version: VERSION,
         tool: "0.1.0".to_owned(),
         name: "sorts".to_owned(),
         created: Nanos(1_700_000_000_000_000_000),
-        machine: Machine {
+        machine: BenchMachine {
             name: "elsewhere".to_owned(),
             kernel: "6.1.0".to_owned(),
             architecture: "x86_64".to_owned(),
@@ -207,8 +207,8 @@ fn what_is_no_run_and_what_cannot_be_read() {
     run(&mut import(&dir, &path), 0);
     let refused = "b1 is a result of benchmarks, which cannot be resumed; runs, profiles and studies can";
     says(tare(&dir).args(["resume", "b1"]), 2, &[refused, "`tare show b1`"]);
-    let head = document::Head {
-        kind: document::Kind::Study,
+    let head = document::DocumentHead {
+        kind: document::DocumentKind::Study,
         number: 0,
         uuid: "a".repeat(32),
         title: HOSTILE.to_owned(),
@@ -221,7 +221,7 @@ fn what_is_no_run_and_what_cannot_be_read() {
     };
     let mut store = SqliteStore::open(&dir.path().join("tare.db")).unwrap();
     store.create_document(&head, &serde_json::json!({"any": [1, 2.5]})).unwrap();
-    let noise = document::Head { kind: document::Kind::Noise, uuid: "b".repeat(32), ..head };
+    let noise = document::DocumentHead { kind: document::DocumentKind::Noise, uuid: "b".repeat(32), ..head };
     store.create_document(&noise, &serde_json::json!({})).unwrap();
     drop(store);
     says(tare(&dir).arg("list"), 0, &["s1", "interrupted", "study", r"sort\x1b]0;x\x07"]);

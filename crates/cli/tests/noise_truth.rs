@@ -14,10 +14,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head as document;
 use tarebench::core::noise::data::{Noise, Phases};
-use tarebench::core::noise::phase::Phase;
+use tarebench::core::noise::phase::WorkPhase;
 use tarebench::core::noise::subtraction;
-use tarebench::core::noise::subtraction::{Kind, Parts, split};
-use tarebench::core::trace::timeline::{Event, What};
+use tarebench::core::noise::subtraction::{InterruptionKind, Parts, split};
+use tarebench::core::trace::timeline::{CpuEvent, CpuOccupant};
 use tarebench::store::SqliteStore;
 use tempfile::TempDir;
 
@@ -63,11 +63,11 @@ fn mostly_near(mut attempt: impl FnMut() -> Vec<Figure>) {
 
 /// Detours of a file, or of what the plain loop says: begin and length, ns.
 fn detours(lines: &str) -> Vec<(f64, f64)> {
-    let of = |line: &str| {
+    let parse_line = |line: &str| {
         let (start, length) = line.split_once('\t').expect("two columns");
         (start.parse().expect("a begin"), length.parse().expect("a length"))
     };
-    lines.lines().map(of).collect()
+    lines.lines().map(parse_line).collect()
 }
 
 /// The detours of a measurement, without the one of no length that marks its end.
@@ -134,11 +134,11 @@ impl Injected {
         let mut lines = String::new();
         self.output.read_to_string(&mut lines).expect("what it did");
         assert!(self.child.wait().expect("reap").success());
-        let of = |line: &str| {
+        let parse_line = |line: &str| {
             let (began, ended) = line.split_once(' ').expect("two times");
             (began.parse().expect("a begin"), ended.parse().expect("an end"))
         };
-        lines.lines().map(of).collect()
+        lines.lines().map(parse_line).collect()
     }
 }
 
@@ -152,7 +152,7 @@ fn expected_longest(n: i32, phases: &[f64]) -> f64 {
 
 /// A phase, and what is subtracted of it.
 struct Less {
-    phase: Phase,
+    phase: WorkPhase,
     parts: Parts,
     /// Interrupts that came into it.
     entries: u32,
@@ -168,20 +168,20 @@ impl Less {
 /// its record.
 fn subtracted(p: &Phases, hz: f64, entry: Nanos) -> (Vec<Less>, Nanos) {
     let kernel = p.kernel.as_ref().expect("a record");
-    let covered = |q: &Phase| q.start >= kernel.record.from && q.end() <= kernel.record.until;
-    let phases: Vec<Phase> = p.timed(hz).filter(covered).collect();
-    let own = |what: &What| matches!(what, What::Task(t) if t.tid == kernel.record.own);
-    let event = |e: &Event| subtraction::Event {
+    let covered = |q: &WorkPhase| q.start >= kernel.record.from && q.end() <= kernel.record.until;
+    let phases: Vec<WorkPhase> = p.timed(hz).filter(covered).collect();
+    let own = |what: &CpuOccupant| matches!(what, CpuOccupant::Task(t) if t.tid == kernel.record.own);
+    let event = |e: &CpuEvent| subtraction::Interruption {
         start: e.start,
         duration: e.end - e.start,
         kind: match e.what {
-            What::Timer => Kind::Tick,
-            What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
-            What::Task(_) | What::Idle => Kind::Preemption,
+            CpuOccupant::Timer => InterruptionKind::Tick,
+            CpuOccupant::Softirq { .. } | CpuOccupant::Interrupt { .. } => InterruptionKind::Interrupt,
+            CpuOccupant::Task(_) | CpuOccupant::Idle => InterruptionKind::Preemption,
         },
-        enters: matches!(e.what, What::Timer | What::Interrupt { .. }),
+        enters: matches!(e.what, CpuOccupant::Timer | CpuOccupant::Interrupt { .. }),
     };
-    let events: Vec<subtraction::Event> = kernel.events.iter().filter(|e| !own(&e.what)).map(event).collect();
+    let events: Vec<subtraction::Interruption> = kernel.events.iter().filter(|e| !own(&e.what)).map(event).collect();
     let shortest = phases.iter().map(|p| p.duration).min().expect("phases");
     let mut split = split(phases.iter().copied(), &events).expect("in order");
     let hidden = split.steal(&kernel.stolen, shortest, &[]).hidden;
@@ -200,7 +200,7 @@ fn entry(d: &Value) -> Nanos {
 
 /// A measurement as it is stored.
 fn stored(dir: &TempDir, d: &Value) -> Noise {
-    let id = document::Id { kind: document::Kind::Noise, number: d["head"]["number"].as_i64().unwrap() };
+    let id = document::Id { kind: document::DocumentKind::Noise, number: d["head"]["number"].as_i64().unwrap() };
     let store = SqliteStore::open_read_only(&dir.path().join("tare.db")).unwrap();
     tarebench::noise::measure::load(&store, id).unwrap().1
 }
@@ -251,8 +251,8 @@ fn interrupts_that_are_traced_leave_nothing() {
         let attempt = Attempt::new(&dir, cpu, Injected::interrupts(cpu), LONG_TICK);
         let half = f64::from(LONG_TICK) * 1e3 / 2.0;
         let kernel = attempt.stored.phases[0].kernel.as_ref().unwrap();
-        let within = |e: &&Event| e.start.as_f64() >= attempt.from && e.end.as_f64() <= attempt.until;
-        let own = kernel.events.iter().filter(within).filter(|e| e.what == What::Timer).map(|e| e.own.as_f64());
+        let within = |e: &&CpuEvent| e.start.as_f64() >= attempt.from && e.end.as_f64() <= attempt.until;
+        let own = kernel.events.iter().filter(within).filter(|e| e.what == CpuOccupant::Timer).map(|e| e.own.as_f64());
         let long: Vec<f64> = own.filter(|own| *own >= half).collect();
         let curve = |i: usize| {
             let shortest = number(&attribution(&attempt.document)["curves"][0]["min"]);
@@ -339,9 +339,9 @@ struct Attempt {
     /// Begin and end of each of the jobs meanwhile.
     jobs: Vec<(f64, f64)>,
     /// The phases that jobs came into, with what those took.
-    hit: Vec<(Phase, f64)>,
+    hit: Vec<(WorkPhase, f64)>,
     /// The other phases, with whatever delayed them.
-    others: Vec<Phase>,
+    others: Vec<WorkPhase>,
 }
 
 impl Attempt {

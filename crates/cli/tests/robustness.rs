@@ -625,11 +625,11 @@ fn a_failing_hook_names_its_cause_and_the_others_are_measured() {
         c.args(["-c", &format!("echo {{X}} >> {}", cleaned.display()), "true {X}"]);
         let document = json(&mut c, 1);
         let samples = document["samples"].as_array().expect("samples");
-        let of = |series: i64| samples.iter().filter(|s| s["series"] == series).collect::<Vec<_>>();
-        assert_eq!(of(1).len(), 3, "{option}");
-        assert!(of(1).iter().all(|s| s["outcome"]["code"] == 0), "{option}");
-        assert_eq!(of(0).len(), 1, "{option}: it is not tried again");
-        let error = of(0)[0]["outcome"]["error"].as_str().expect("error");
+        let samples_of = |series: i64| samples.iter().filter(|s| s["series"] == series).collect::<Vec<_>>();
+        assert_eq!(samples_of(1).len(), 3, "{option}");
+        assert!(samples_of(1).iter().all(|s| s["outcome"]["code"] == 0), "{option}");
+        assert_eq!(samples_of(0).len(), 1, "{option}: it is not tried again");
+        let error = samples_of(0)[0]["outcome"]["error"].as_str().expect("error");
         assert!(error.contains("exit status 9") && error.contains("the cause of it"), "{option}: {error}");
         assert_eq!(std::fs::read_to_string(&cleaned).expect("cleaned"), "bad\ngood\n", "{option}");
         let shown = text(&run(tare(&dir).args(["show"]), 0).stdout);

@@ -284,11 +284,11 @@ fn nothing_of_the_bus_is_left_while_a_run_measures() {
         std::fs::read_to_string(children).is_ok_and(|t| !t.trim().is_empty())
     });
     assert_eq!(bus.states()["cron.service"], "inactive");
-    let of = |what: &str| {
+    let entries_of = |what: &str| {
         let entries = std::fs::read_dir(format!("/proc/{}/{what}", child.id())).expect("alive").flatten();
         entries.map(|e| e.path()).collect::<Vec<_>>()
     };
-    let sockets: Vec<String> = of("fd")
+    let sockets: Vec<String> = entries_of("fd")
         .iter()
         .filter_map(|fd| {
             Some(std::fs::read_link(fd).ok()?.to_str()?.strip_prefix("socket:[")?.trim_end_matches(']').to_owned())
@@ -298,7 +298,8 @@ fn nothing_of_the_bus_is_left_while_a_run_measures() {
     let open = |inode: &&String| local.lines().any(|l| l.split_whitespace().nth(6) == Some(inode.as_str()));
     assert_eq!(sockets.iter().find(open), None, "no connection is open");
     // The library's reactor sleeps on, without anything to react to.
-    let names: Vec<String> = of("task").iter().filter_map(|t| std::fs::read_to_string(t.join("comm")).ok()).collect();
+    let names: Vec<String> =
+        entries_of("task").iter().filter_map(|t| std::fs::read_to_string(t.join("comm")).ok()).collect();
     assert!(names.len() <= 3, "{names:?}");
     assert!(child.wait().expect("tare").success());
     assert_eq!(bus.states()["cron.service"], "active");

@@ -85,8 +85,8 @@ fn list<'a>(of: &'a Value, name: &str) -> &'a Vec<Value> {
 /// What each inactive period was.
 fn reasons(e: &Value) -> Vec<&str> {
     let causes = list(e, "causes");
-    let of = |g: &Value| causes[g["cause"].as_u64().unwrap() as usize]["reason"]["kind"].as_str().unwrap();
-    list(e, "gaps").iter().map(of).collect()
+    let reason_of = |g: &Value| causes[g["cause"].as_u64().unwrap() as usize]["reason"]["kind"].as_str().unwrap();
+    list(e, "gaps").iter().map(reason_of).collect()
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn injected_preemptions_are_named() {
     assert_eq!((&cause["reason"]["kind"], &cause["reason"]["by"]), (&"preempted".into(), &"user".into()));
     // Where others are on the CPU too, some of its bursts lie in periods that are mostly theirs.
     assert!(cause["gaps"].as_u64().unwrap() >= 1, "{cause}");
-    let of = |e: &&Value| e["kind"] == "task" && e["name"] == ODD;
+    let is_odd_task = |e: &&Value| e["kind"] == "task" && e["name"] == ODD;
     let length = |e: &Value| (e["end"].as_f64().unwrap() - e["start"].as_f64().unwrap()) / hz;
-    let taken: f64 = list(e, "events").iter().filter(of).map(length).sum();
+    let taken: f64 = list(e, "events").iter().filter(is_odd_task).map(length).sum();
     // 40 bursts of 3 ms of CPU time; what the hypervisor takes within them comes on top.
     assert!(taken > 0.6 * 0.12, "{taken} s, injected 0.12 s");
     // The counter and the kernel's clock agree: a task that has the CPU is never within active time.
@@ -112,7 +112,7 @@ fn injected_preemptions_are_named() {
         .iter()
         .map(|g| (g["start"].as_f64().unwrap(), g["start"].as_f64().unwrap() + g["duration"].as_f64().unwrap()))
         .collect();
-    let all: Vec<&Value> = list(e, "events").iter().filter(|e| of(e) && e["complete"] == true).collect();
+    let all: Vec<&Value> = list(e, "events").iter().filter(|e| is_odd_task(e) && e["complete"] == true).collect();
     let inside = all.iter().filter(|e| {
         let (start, end) = (e["start"].as_f64().unwrap(), e["end"].as_f64().unwrap());
         gaps.iter().any(|g| g.0 <= start && end <= g.1)

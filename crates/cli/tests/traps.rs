@@ -105,14 +105,14 @@ fn names_are_never_misassigned() {
     let _beside = shared();
     let dir = folder();
     let scan = ["-L", "x", "1,2"];
-    let of = |names: &[&str], programs: &[&str]| {
+    let names_shown = |names: &[&str], programs: &[&str]| {
         let args: Vec<&str> =
             names.iter().flat_map(|n| ["-n", n]).chain(scan).chain(programs.iter().copied()).collect();
         labels(&measure(&dir, &args)).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(of(&[], &["true {x}", "echo"]), ["true 1", "echo (x = 1)", "true 2", "echo (x = 2)"]);
-    assert_eq!(of(&["a", "b {x}"], &["true {x}", "echo"]), ["a (x = 1)", "b 1", "a (x = 2)", "b 2"]);
-    assert_eq!(of(&["a", "b", "c", "d"], &["true {x}", "echo"]), ["a", "b", "c", "d"]);
+    assert_eq!(names_shown(&[], &["true {x}", "echo"]), ["true 1", "echo (x = 1)", "true 2", "echo (x = 2)"]);
+    assert_eq!(names_shown(&["a", "b {x}"], &["true {x}", "echo"]), ["a (x = 1)", "b 1", "a (x = 2)", "b 2"]);
+    assert_eq!(names_shown(&["a", "b", "c", "d"], &["true {x}", "echo"]), ["a", "b", "c", "d"]);
     for names in [1, 3, 5] {
         let names = ["-n", "a"].repeat(names);
         let said = refused(&dir, &[&["run"], names.as_slice(), &scan, &["true {x}", "echo"]].concat());

@@ -1,15 +1,15 @@
 //! The JSON forms of what documents hold.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use tarebench_core::documents::head::{Id, Kind};
+use tarebench_core::documents::head::{DocumentKind, Id};
 use tarebench_core::kbest::scheme::Parameters;
 
 #[test]
 fn kinds_and_numbers_are_texts() {
-    for kind in Kind::ALL {
+    for kind in DocumentKind::ALL {
         assert_eq!(serde_json::to_string(&kind).unwrap(), format!("{:?}", kind.name()));
     }
-    let id = Id { kind: Kind::Bench, number: 7 };
+    let id = Id { kind: DocumentKind::Bench, number: 7 };
     assert_eq!(serde_json::to_string(&id).unwrap(), r#""b7""#);
     assert_eq!(serde_json::from_str::<Id>(r#""b7""#).unwrap(), id);
     let e = serde_json::from_str::<Id>(r#""x7""#).unwrap_err();

@@ -11,8 +11,8 @@ use machine::Random;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::Cutoff;
 use tarebench_core::profile::dual::Observation;
-use tarebench_core::profile::long_running::{Execution, Infrequent};
-use tarebench_core::profile::profiling::{Learned, Rule, learn};
+use tarebench_core::profile::long_running::{Infrequent, LongExecution};
+use tarebench_core::profile::profiling::{DaemonRule, Learned, learn};
 use tarebench_core::run::discards::Cutoffs;
 use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::statistics::periods::{NoPeriod, Periodicity};
@@ -33,18 +33,18 @@ fn ms(text: &str) -> f64 {
 
 /// Sample number and daemons of an L-sample table.
 fn l_samples(table: &'static str) -> Vec<(u32, Vec<Daemon>)> {
-    let one = |text: &str| {
+    let parse_daemon = |text: &str| {
         let (name, time) = text.rsplit_once('=').unwrap();
         daemon(name, Nanos::from_millis(time.parse().unwrap()))
     };
-    rows(table).map(|r| (r[0].parse().unwrap(), r[1].split(' ').map(one).collect())).collect()
+    rows(table).map(|r| (r[0].parse().unwrap(), r[1].split(' ').map(parse_daemon).collect())).collect()
 }
 
 /// Two executions of each daemon that have the maximum and the standard deviation of a central cluster table.
 fn central(table: &'static str) -> [Vec<Daemon>; 2] {
     [0.0, std::f64::consts::SQRT_2].map(|below| {
-        let one = |r: Vec<&str>| daemon(r[0], Nanos(((ms(r[1]) - below * ms(r[2])) * 1e6).round() as i64));
-        rows(table).map(one).collect()
+        let daemon_of = |r: Vec<&str>| daemon(r[0], Nanos(((ms(r[1]) - below * ms(r[2])) * 1e6).round() as i64));
+        rows(table).map(daemon_of).collect()
     })
 }
 
@@ -54,7 +54,7 @@ fn run(n: u32, mean: i64, apart: f64, spread: f64, arms: &'static str, cluster: 
     let (arms, cluster) = (l_samples(arms), central(cluster));
     let frequent = ["java", "proc_monitor"];
     let mut random = Random::new(1);
-    let mut one = |i: u32| {
+    let mut next_sample = |i: u32| {
         let spoiled = arms.iter().find(|(number, _)| *number == i + 1).map(|(_, d)| d.clone());
         let added = spoiled.iter().flatten().filter(|d| !frequent.contains(&d.name.to_string().as_str()));
         let added: Nanos = added.map(|d| d.cpu).sum();
@@ -64,12 +64,12 @@ fn run(n: u32, mean: i64, apart: f64, spread: f64, arms: &'static str, cluster: 
         s.wall_clock = Nanos::from_secs_f64(1.3e9 + f64::from(i) * apart);
         Observation::of(&s)
     };
-    (0..n).map(&mut one).collect()
+    (0..n).map(&mut next_sample).collect()
 }
 
 fn learned() -> Learned {
-    let short = learn(&run(800, 128_250, 128.343, 2.5, TABLE_IX, TABLE_VIII), Rule::Papers).unwrap();
-    let long = learn(&run(40, 16_416_637, 16_416.637, 138.6, TABLE_XIII, TABLE_XII), Rule::Papers).unwrap();
+    let short = learn(&run(800, 128_250, 128.343, 2.5, TABLE_IX, TABLE_VIII), DaemonRule::Papers).unwrap();
+    let long = learn(&run(40, 16_416_637, 16_416.637, 138.6, TABLE_XIII, TABLE_XII), DaemonRule::Papers).unwrap();
     Learned::new(short, Some(long))
 }
 
@@ -108,7 +108,7 @@ fn tables_viii_and_xii() {
 #[test]
 fn tables_x_and_xiv() {
     let learned = learned();
-    let all = |e: &[Execution]| e.iter().map(|e| (e.daemon.clone(), e.number, millis(e.cpu))).collect::<Vec<_>>();
+    let all = |e: &[LongExecution]| e.iter().map(|e| (e.daemon.clone(), e.number, millis(e.cpu))).collect::<Vec<_>>();
     let want = |list: &[(&str, u32, f64)]| list.iter().map(|(d, n, c)| ((*d).to_owned(), *n, *c)).collect::<Vec<_>>();
     let x = [
         ("flush-9:0", 75, 126.0),

@@ -30,11 +30,11 @@ fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
 
 /// Sample number and daemons of an L-sample table.
 fn samples(table: &'static str) -> Vec<(u32, Vec<Daemon>)> {
-    let one = |text: &str| {
+    let parse_daemon = |text: &str| {
         let (name, ms) = text.rsplit_once('=').unwrap();
         daemon(name, Nanos::from_millis(ms.parse().unwrap()))
     };
-    rows(table).map(|r| (r[0].parse().unwrap(), r[1].split(' ').map(one).collect())).collect()
+    rows(table).map(|r| (r[0].parse().unwrap(), r[1].split(' ').map(parse_daemon).collect())).collect()
 }
 
 /// One row of the cutoff table, in ms.
@@ -77,11 +77,11 @@ fn cutoff(row: &Row, short: f64, long: Option<f64>) -> Cutoff {
 }
 
 fn unrounded() -> Vec<Cutoff> {
-    let one = |row: &Row| match row.period {
+    let cutoff_of = |row: &Row| match row.period {
         Some(_) => cutoff(row, row.short, row.long),
         None => cutoff(row, row.short.max(row.long.unwrap_or(0.0)), None),
     };
-    table_xvi().iter().map(one).collect()
+    table_xvi().iter().map(cutoff_of).collect()
 }
 
 fn printed() -> Vec<Cutoff> {
@@ -161,12 +161,12 @@ fn sample_451_is_not_added_up() {
 #[test]
 fn discards_are_counted_as_the_papers_print_them() {
     let spoiled = samples(TABLE_IX);
-    let one = |n: u32| -> Sample {
+    let spoiled_sample = |n: u32| -> Sample {
         let daemons = spoiled.iter().find(|(m, _)| *m == n).map(|(_, d)| d.clone()).unwrap_or_default();
         let pt = if n == 500 { 128_270 } else { 128_248 + i64::from(n % 5) };
         sample(0, n - 1, Nanos::from_millis(pt), daemons)
     };
-    let all: Vec<Sample> = (1..=800).map(one).collect();
+    let all: Vec<Sample> = (1..=800).map(spoiled_sample).collect();
     let mut run = run(1);
     run.plan.sigma = STRICT;
     let report = build(&run, &all, Some(&profile(printed())));

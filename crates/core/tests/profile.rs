@@ -6,8 +6,8 @@ mod common;
 use common::{daemon, sample};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::profile::data::{Doubt, Part, Profile};
-use tarebench_core::profile::dual::{Executions, Observation, pair};
+use tarebench_core::profile::data::{Doubt, Profile, ProfilePart};
+use tarebench_core::profile::dual::{FamilyExecutions, Observation, pair};
 use tarebench_core::profile::lacking::lacking;
 
 const DAY: i64 = 86_400_000_000_000;
@@ -18,14 +18,14 @@ fn observation(number: u32, daemon: &str, cpu: i64) -> Observation {
         start: Nanos(i64::from(number)),
         elapsed: Nanos(1000),
         process_time: None,
-        executions: Reading::Value(Executions::from([(daemon.to_owned(), vec![Nanos(cpu)])])),
+        executions: Reading::Value(FamilyExecutions::from([(daemon.to_owned(), vec![Nanos(cpu)])])),
         incomplete: false,
     }
 }
 
-fn part(numbers: &[u32], run: &str) -> Part {
+fn part(numbers: &[u32], run: &str) -> ProfilePart {
     let observations = numbers.iter().map(|n| observation(*n, "cron", 5)).collect();
-    Part { length: Nanos(1000), runs: vec![run.to_owned()], observations }
+    ProfilePart { length: Nanos(1000), runs: vec![run.to_owned()], observations }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::clusters::{ClusterPlace, Clusters, clusters};
-use tarebench_core::profile::profiling::{Learned, Lesson, Rule, learn};
+use tarebench_core::profile::profiling::{DaemonRule, Learned, Lesson, learn};
 use tarebench_core::statistics::periods::Periodicity;
 
 /// Samples of the papers' short run.
@@ -116,8 +116,9 @@ fn drift_is_no_daemon() {
     let (mut arms, mut told) = (0, 0);
     for (i, drift) in drifts.into_iter().enumerate() {
         for seed in 0..10 {
-            let l = learn(&machine(&[], drift).run(SAMPLES, 1000 + 100 * i as u64 + seed).samples, Rule::Explained)
-                .unwrap();
+            let l =
+                learn(&machine(&[], drift).run(SAMPLES, 1000 + 100 * i as u64 + seed).samples, DaemonRule::Explained)
+                    .unwrap();
             assert!(l.infrequent.is_empty() && l.clusters.shape.frequent.is_none(), "{drift:?}: {:?}", l.infrequent);
             arms += l.clusters.shape.arms;
             told += u32::from(l.clusters.shape.drift.is_some());
@@ -136,7 +137,7 @@ fn a_steady_machine_has_nothing() {
         for seed in 0..100 {
             let mut s = Machine { noise, ..machine(&[], &[]) }.run(SAMPLES, 5000 + seed);
             elsewhere(&mut s);
-            let l = learn(&s.samples, Rule::Explained).unwrap();
+            let l = learn(&s.samples, DaemonRule::Explained).unwrap();
             let shape = l.clusters.shape;
             arms += u32::from(shape.arms > 0);
             told += u32::from(shape.drift.is_some() || shape.frequent.is_some() || shape.l_remains);
@@ -167,7 +168,7 @@ fn what_noise_hides_is_found_by_name() {
             let machine = Machine { noise: Noise::Stolen, ..machine(&daemons, &[Drift::Walk(0.02)]) };
             let mut s = machine.run(SAMPLES, 7000 + seed);
             elsewhere(&mut s);
-            let l = learn(&s.samples, Rule::Explained).unwrap();
+            let l = learn(&s.samples, DaemonRule::Explained).unwrap();
             for n in &l.named {
                 let truth = s.truth.get(n.daemon.as_str()).filter(|_| n.daemon != "hum");
                 found += u32::from(truth.is_some());
@@ -195,7 +196,7 @@ fn daemons_are_found_with_their_periods() {
     let (mut worst, mut off, mut of, mut inventions, mut errors) = (0.0_f64, 0, 0, 0, Vec::new());
     for seed in 0..40 {
         let s = machine(&daemons, &[Drift::Walk(0.05), Drift::Wave(10.0, 300.0)]).run(SAMPLES, 9000 + seed);
-        let l = learn(&s.samples, Rule::Explained).unwrap();
+        let l = learn(&s.samples, DaemonRule::Explained).unwrap();
         inventions += names(&l).iter().filter(|n| daemons.iter().all(|d| d.name != **n)).count();
         for (name, every) in [("clock", 40.3), ("rare", 190.0), ("sleeper", 75.0)] {
             let found = l.infrequent.iter().find(|i| i.daemon == name).unwrap_or_else(|| panic!("{seed}: {name}"));
@@ -240,7 +241,7 @@ fn frequent_daemons_are_not_infrequent() {
             let often = Daemon { name: "often", comes, takes: 12.0, varies: 0.05 };
             let s =
                 machine(&[often, rare("rare", 97.0, 60.0)], &[Drift::Walk(0.05)]).run(SAMPLES, 100 * i as u64 + seed);
-            let l = learn(&s.samples, Rule::Explained).unwrap();
+            let l = learn(&s.samples, DaemonRule::Explained).unwrap();
             called += u32::from(names(&l).contains(&"often"));
             found += u32::from(names(&l).contains(&"rare"));
             seen += u32::from(l.clusters.shape.frequent.is_some());
@@ -257,7 +258,7 @@ fn a_burst_is_a_stretch() {
     for o in s.samples.iter_mut().skip(300).take(15) {
         o.elapsed += Nanos((10.0 * SIGMA * 1e9) as i64);
     }
-    let l = learn(&s.samples, Rule::Explained).unwrap();
+    let l = learn(&s.samples, DaemonRule::Explained).unwrap();
     assert!(l.clusters.shape.drift.unwrap().stretched >= 13, "{:?}", l.clusters.shape);
     assert_eq!(names(&l), ["rare"]);
     assert_eq!(numbers(&l.clusters, ClusterPlace::Arm).difference(&s.truth["rare"]).count(), 0);
@@ -266,7 +267,7 @@ fn a_burst_is_a_stretch() {
 #[test]
 fn both_runs_together() {
     let daemons = [rare("update", 50.0, 200.0), rare("check", 130.0, 40.0)];
-    let short = learn(&machine(&daemons, &[]).run(SAMPLES, 1).samples, Rule::Explained).unwrap();
+    let short = learn(&machine(&daemons, &[]).run(SAMPLES, 1).samples, DaemonRule::Explained).unwrap();
     let cutoffs = Learned::new(short.clone(), None).profile_cutoffs();
     assert_eq!(cutoffs.iter().map(|c| c.daemon.as_str()).collect::<Vec<_>>(), ["check", "update"]);
     for (c, (takes, every)) in cutoffs.iter().zip([(40.0, 130.0), (200.0, 50.0)]) {
@@ -277,7 +278,7 @@ fn both_runs_together() {
     }
     // In a long run both come into every sample, and are normal there.
     let often = daemons.map(|d| Daemon { comes: Comes::Random { rate: 3.0 }, ..d });
-    let long = learn(&machine(&often, &[]).run(40, 2).samples, Rule::Explained).unwrap();
+    let long = learn(&machine(&often, &[]).run(40, 2).samples, DaemonRule::Explained).unwrap();
     let both = Learned::new(short, Some(long)).profile_cutoffs();
     assert!(both.iter().all(|c| c.long.unwrap() > c.short), "{both:?}");
 }

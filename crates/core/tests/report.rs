@@ -97,11 +97,11 @@ fn discards_name_their_reason() {
     let report = build(&run(1), &samples, Some(&profile(vec![cutoff("updatedb", 4e6), cutoff("cron", 1e6)])));
     let s = &report.series[0];
     assert_eq!(s.pt.value().unwrap().discards(), "2 (=1+1)");
-    let of = |m| s.discards.iter().filter(|d| d.measure == m).collect::<Vec<_>>();
-    assert_eq!((of(Measure::Pt).len(), of(Measure::Et).len()), (2, 2));
+    let discards_of = |m| s.discards.iter().filter(|d| d.measure == m).collect::<Vec<_>>();
+    assert_eq!((discards_of(Measure::Pt).len(), discards_of(Measure::Et).len()), (2, 2));
     let want = DiscardReason::Cutoff { daemon: "updatedb".into(), cpu: ms(5), cutoff: 4e6 };
-    assert_eq!((of(Measure::Pt)[0].index, &of(Measure::Pt)[0].reason), (3, &want));
-    assert!(matches!(of(Measure::Pt)[1].reason, DiscardReason::Sigma { value: 140e6, .. }));
+    assert_eq!((discards_of(Measure::Pt)[0].index, &discards_of(Measure::Pt)[0].reason), (3, &want));
+    assert!(matches!(discards_of(Measure::Pt)[1].reason, DiscardReason::Sigma { value: 140e6, .. }));
 }
 
 #[test]
@@ -206,10 +206,10 @@ fn daemons_are_folded_and_added_up() {
     }
     let report = build(&run(1), &samples, None);
     let s = &report.series[0];
-    let of = |f: &str| s.daemons.iter().find(|d| d.family == f).unwrap();
-    let k = of("kworker");
+    let summary_of = |f: &str| s.daemons.iter().find(|d| d.family == f).unwrap();
+    let k = summary_of("kworker");
     assert_eq!((k.samples, k.total, k.max, k.mean, k.born), (2, ms(9), ms(5), 2.25e6, 0));
-    assert_eq!((of("sh").samples, of("sh").born), (1, 3));
+    assert_eq!((summary_of("sh").samples, summary_of("sh").born), (1, 3));
     assert_eq!(s.daemons[0].kind, TaskKind::Tare);
     assert_eq!(s.difference.daemons, Reading::Value(2.5e6));
     assert_eq!(s.daemons_incomplete, Some((1, "lost: overrun".into())));
@@ -399,9 +399,9 @@ fn remarks() {
     let first = &report.remarks[0];
     let status = Status::Interrupted;
     assert_eq!((first.series, &first.kind), (None, &Kind::Incomplete { status, run: 7, counted: 10 }));
-    let one = |name: &str, count| vec![NameCount { name: name.into(), count }];
+    let names_of = |name: &str, count| vec![NameCount { name: name.into(), count }];
     let source = Kind::Source { source: PtSource::Wait4, notes: vec!["no cgroup here".into()] };
-    let (not_ended, ended, left) = (one("x", 1), one("sleep", 2), one("y", 1));
+    let (not_ended, ended, left) = (names_of("x", 1), names_of("sleep", 2), names_of("y", 1));
     for (series, warning, kind) in [
         (None, false, source),
         (None, true, Kind::Profile { profile: "prof@1".into(), doubt: Doubt::OtherMachine }),

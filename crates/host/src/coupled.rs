@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn both_detectors_hang_on_the_watchdog() {
-        let of = |name: &str| companions(Path::new("/nowhere"), &Target::File(name.into()));
+        let companions_of = |name: &str| companions(Path::new("/nowhere"), &Target::File(name.into()));
         let file = |name: &str| Target::File(name.into());
         let both = [file("proc/sys/kernel/soft_watchdog"), file("proc/sys/kernel/nmi_watchdog")];
-        assert_eq!(of("proc/sys/kernel/watchdog"), both);
-        assert!(of("proc/sys/vm/swappiness").is_empty());
-        assert!(of("sys/devices/system/cpu/cpufreq/boost").is_empty());
+        assert_eq!(companions_of("proc/sys/kernel/watchdog"), both);
+        assert!(companions_of("proc/sys/vm/swappiness").is_empty());
+        assert!(companions_of("sys/devices/system/cpu/cpufreq/boost").is_empty());
     }
 }

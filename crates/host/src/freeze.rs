@@ -4,7 +4,7 @@
 //! frozen, those that may stop are moved to a cgroup of tare, and back again.
 
 use crate::access::{Access, Steps};
-use crate::journal::{Change, Entry, ValueChange};
+use crate::journal::{Change, JournalEntry, ValueChange};
 use crate::protect;
 use crate::setting::Target;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 use tarebench_core::base::reading::Absent;
-use tarebench_sys::guard::{Guard, Limits};
+use tarebench_sys::guard::{Guard, GuardLimits};
 use tarebench_sys::process;
 use tarebench_sys::procfs::{flat_keyed, parse_cgroup2_mount, parse_own_cgroup2, parse_stat, read_below};
 
@@ -23,21 +23,21 @@ const LEAF: &str = "tare-frozen";
 
 /// Which processes may be frozen, and for how long.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct FreezeChoice {
     /// None but these.
     pub only: Option<Vec<i32>>,
     /// They continue when no sample was taken for this time.
     pub limit: Duration,
 }
 
-impl Choice {
+impl FreezeChoice {
     /// The usual limit.
     pub const LIMIT: Duration = Duration::from_secs(600);
 }
 
-impl Default for Choice {
-    fn default() -> Choice {
-        Choice { only: None, limit: Choice::LIMIT }
+impl Default for FreezeChoice {
+    fn default() -> FreezeChoice {
+        FreezeChoice { only: None, limit: FreezeChoice::LIMIT }
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Limit {
 
 /// What is frozen, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct FreezeReport {
     /// How many processes.
     pub processes: usize,
     /// Their names.
@@ -75,7 +75,7 @@ pub struct FreezePlan {
     processes: usize,
 }
 
-struct Process {
+struct FrozenProcess {
     pid: i32,
     ppid: i32,
     session: i32,
@@ -86,7 +86,7 @@ struct Process {
 }
 
 /// A user process; nothing for kernel threads and those that have ended.
-fn read(root: &Path, pid: i32) -> Option<Process> {
+fn read(root: &Path, pid: i32) -> Option<FrozenProcess> {
     let data = read_below(root, &format!("proc/{pid}/stat")).ok()?;
     let stat = parse_stat(&data)?;
     if stat.kernel_thread || matches!(stat.state, b'Z' | b'X') {
@@ -97,7 +97,7 @@ fn read(root: &Path, pid: i32) -> Option<Process> {
     let mut fields = rest.split_whitespace().skip(3);
     let (session, terminal) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     let cgroup = parse_own_cgroup2(&read_below(root, &format!("proc/{pid}/cgroup")).ok()?)?;
-    Some(Process {
+    Some(FrozenProcess {
         pid,
         ppid: stat.ppid,
         session,
@@ -108,7 +108,7 @@ fn read(root: &Path, pid: i32) -> Option<Process> {
     })
 }
 
-fn all(root: &Path) -> Vec<Process> {
+fn all(root: &Path) -> Vec<FrozenProcess> {
     let entries = std::fs::read_dir(root.join("proc")).into_iter().flatten().flatten();
     let pids = entries.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
     pids.filter_map(|pid| read(root, pid)).collect()
@@ -137,8 +137,8 @@ fn has_watchdog(root: &Path, pid: i32) -> bool {
 
 /// Processes that may stop: not tare, its ancestors and descendants, their sessions and terminals, nor what keeps the
 /// machine alive.
-fn candidates(root: &Path, processes: &[Process], own: i32, choice: &Choice) -> BTreeSet<i32> {
-    let by_pid: BTreeMap<i32, &Process> = processes.iter().map(|p| (p.pid, p)).collect();
+fn candidates(root: &Path, processes: &[FrozenProcess], own: i32, choice: &FreezeChoice) -> BTreeSet<i32> {
+    let by_pid: BTreeMap<i32, &FrozenProcess> = processes.iter().map(|p| (p.pid, p)).collect();
     let mut line = Vec::new();
     let mut at = own;
     while let Some(p) = by_pid.get(&at).filter(|p| !line.contains(&p.pid)) {
@@ -149,11 +149,11 @@ fn candidates(root: &Path, processes: &[Process], own: i32, choice: &Choice) -> 
     let ancestors = || line.iter().filter(|p| **p != 1).filter_map(|p| by_pid.get(p));
     let sessions: BTreeSet<i32> = ancestors().map(|p| p.session).filter(|s| *s > 1).collect();
     let terminals: BTreeSet<i32> = ancestors().map(|p| p.terminal).filter(|t| *t != 0).collect();
-    let descends = |p: &Process| {
+    let descends = |p: &FrozenProcess| {
         let parents = std::iter::successors(Some(p.ppid), |pid| by_pid.get(pid).map(|p| p.ppid));
         parents.take(64).any(|pid| pid == own)
     };
-    let may = |p: &&Process| {
+    let may = |p: &&FrozenProcess| {
         p.pid != 1
             && choice.only.as_ref().is_none_or(|only| only.contains(&p.pid))
             && !line.contains(&p.pid)
@@ -175,11 +175,11 @@ fn is_below(path: &str, folder: &str) -> bool {
 ///
 /// # Errors
 /// The reason why nothing can be.
-pub fn plan(access: &Access, choice: &Choice) -> Result<FreezePlan, Absent> {
+pub fn plan(access: &Access, choice: &FreezeChoice) -> Result<FreezePlan, Absent> {
     plan_for(access.root(), process::own_pid(), choice)
 }
 
-fn plan_for(root: &Path, own: i32, choice: &Choice) -> Result<FreezePlan, Absent> {
+fn plan_for(root: &Path, own: i32, choice: &FreezeChoice) -> Result<FreezePlan, Absent> {
     let none = || Absent::NotSupported("freezing needs cgroup v2, which is not mounted".into());
     let mounts = read_below(root, "proc/self/mountinfo").map_err(|_| none())?;
     let mount = parse_cgroup2_mount(&mounts).ok_or_else(none)?;
@@ -208,7 +208,7 @@ fn plan_for(root: &Path, own: i32, choice: &Choice) -> Result<FreezePlan, Absent
             frozen.insert(p.name.clone());
         }
     }
-    let inside = |p: &&Process| groups.iter().any(|g| is_below(&p.cgroup, g));
+    let inside = |p: &&FrozenProcess| groups.iter().any(|g| is_below(&p.cgroup, g));
     let count = processes.iter().filter(inside).count() + moves.len();
     // A group below another that is frozen needs no action.
     let outer: Vec<String> =
@@ -259,9 +259,9 @@ impl FreezePlan {
     }
 
     /// In words.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> FreezeReport {
         let (names, groups) = (self.names.clone(), self.groups.clone());
-        Report { processes: self.processes, names, groups, refused: Vec::new() }
+        FreezeReport { processes: self.processes, names, groups, refused: Vec::new() }
     }
 }
 
@@ -279,7 +279,7 @@ pub(crate) fn apply(
     access: &Access,
     plan: &FreezePlan,
     limit: &Limit,
-    report: &mut Report,
+    report: &mut FreezeReport,
     interrupted: &dyn Fn() -> bool,
 ) -> Option<Guard> {
     if !plan.moves.is_empty()
@@ -290,7 +290,7 @@ pub(crate) fn apply(
     let folders: Vec<String> = plan.folders().into_iter().filter(|f| access.root().join(f).is_dir()).collect();
     let files: Vec<_> = folders.iter().map(|f| access.root().join(f).join("cgroup.freeze")).collect();
     // Nothing is frozen without the guard.
-    let limits = Limits { beyond: limit.length, while_exists: Some(limit.journal.clone()), own_cgroup: true };
+    let limits = GuardLimits { beyond: limit.length, while_exists: Some(limit.journal.clone()), own_cgroup: true };
     let guard = match Guard::start(&files, &limits) {
         Ok(guard) => guard,
         Err(e) => {
@@ -344,7 +344,7 @@ fn settled(root: &Path, folder: &str) -> bool {
 }
 
 /// Moves processes back and removes the leaf, after it has been thawed. What cannot be done is said.
-pub(crate) fn undo(access: &Access, entries: &[Entry], boot: &str) -> Vec<String> {
+pub(crate) fn undo(access: &Access, entries: &[JournalEntry], boot: &str) -> Vec<String> {
     let mut notes = Vec::new();
     for entry in entries.iter().rev().filter(|e| e.boot == boot) {
         match &entry.change {
@@ -458,7 +458,7 @@ mod tests {
     fn a_desktop_keeps_what_it_lives_by() {
         let dir = tempfile::tempdir().unwrap();
         desktop(dir.path());
-        let plan = plan_for(dir.path(), 22, &Choice::default()).unwrap();
+        let plan = plan_for(dir.path(), 22, &FreezeChoice::default()).unwrap();
         let user = |g: &str| format!("{USER}/{g}");
         let expected = [
             "/system.slice/cron.service".to_owned(),
@@ -472,15 +472,16 @@ mod tests {
         assert_eq!(plan.processes, 6);
         // One that another process has frozen already is not for tare to thaw.
         put(dir.path(), "sys/fs/cgroup/system.slice/cron.service/cgroup.freeze", "1\n");
-        let again = plan_for(dir.path(), 22, &Choice::default()).unwrap();
+        let again = plan_for(dir.path(), 22, &FreezeChoice::default()).unwrap();
         assert_eq!(again.groups, expected[1..]);
-        let some = plan_for(dir.path(), 22, &Choice { only: Some(vec![32, 40]), ..Choice::default() }).unwrap();
+        let some =
+            plan_for(dir.path(), 22, &FreezeChoice { only: Some(vec![32, 40]), ..FreezeChoice::default() }).unwrap();
         assert_eq!((some.groups.len(), some.processes), (0, 1), "a group is frozen whole or not at all");
     }
 
     #[test]
     fn without_cgroup_v2_it_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(plan_for(dir.path(), 1, &Choice::default()), Err(Absent::NotSupported(_))));
+        assert!(matches!(plan_for(dir.path(), 1, &FreezeChoice::default()), Err(Absent::NotSupported(_))));
     }
 }

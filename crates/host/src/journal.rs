@@ -26,7 +26,7 @@ pub const VERSION: u64 = 1;
 
 /// The process that started the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct JournalHeader {
     /// `tare-journal`.
     pub format: String,
     /// [`VERSION`].
@@ -39,12 +39,12 @@ pub struct Header {
     pub created: Nanos,
 }
 
-impl Header {
+impl JournalHeader {
     /// Of this process, now.
-    pub fn now() -> Header {
+    pub fn now() -> JournalHeader {
         let pid = tarebench_sys::process::own_pid();
         let start = tarebench_sys::process::stat(pid).map_or(Nanos::ZERO, |s| s.start());
-        Header { format: FORMAT.to_owned(), version: VERSION, pid, start, created: clock::realtime() }
+        JournalHeader { format: FORMAT.to_owned(), version: VERSION, pid, start, created: clock::realtime() }
     }
 }
 
@@ -87,9 +87,9 @@ pub struct ValueChange {
 /// A line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Record {
+pub(crate) enum JournalRecord {
     /// The first line.
-    Header(Header),
+    Header(JournalHeader),
     /// What will be changed.
     Change(Change),
     /// The machine writes the new value of a change (by its number) in its own way, or another value changed with it.
@@ -103,29 +103,29 @@ pub(crate) enum Record {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line<R> {
+struct JournalLine<R> {
     boot: String,
     record: R,
 }
 
-fn line(boot: &str, record: &Record) -> String {
-    let text = serde_json::to_string(&Line { boot: boot.to_owned(), record }).unwrap_or_default();
+fn line(boot: &str, record: &JournalRecord) -> String {
+    let text = serde_json::to_string(&JournalLine { boot: boot.to_owned(), record }).unwrap_or_default();
     format!("{{\"sum\":\"{:016x}\",{}\n", fnv64(text.as_bytes()), text.trim_start_matches('{'))
 }
 
-fn parse(text: &str) -> Option<(String, Record)> {
+fn parse(text: &str) -> Option<(String, JournalRecord)> {
     let rest = text.strip_prefix("{\"sum\":\"")?;
     let (sum, rest) = (rest.get(..16)?, rest.get(16..)?.strip_prefix("\",")?);
     let text = format!("{{{rest}");
     if format!("{:016x}", fnv64(text.as_bytes())) != sum {
         return None;
     }
-    serde_json::from_str::<Line<Record>>(&text).ok().map(|l| (l.boot, l.record))
+    serde_json::from_str::<JournalLine<JournalRecord>>(&text).ok().map(|l| (l.boot, l.record))
 }
 
 /// A change as read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// What was going to be changed.
     pub change: Change,
     /// The boot it happened in.
@@ -140,9 +140,9 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     /// The first line, if it can be read.
-    pub header: Option<Header>,
+    pub header: Option<JournalHeader>,
     /// The changes in their order.
-    pub changes: Vec<Entry>,
+    pub changes: Vec<JournalEntry>,
     /// Tuning finished.
     pub complete: bool,
     /// A restore was started.
@@ -188,23 +188,23 @@ fn read(text: &str) -> Loaded {
         let entry = |index: usize| lines_of.iter().position(|l| *l == index);
         match parse(whole) {
             None => loaded.damaged.push(i + 1),
-            Some((_, Record::Header(h))) => loaded.header = Some(h),
-            Some((boot, Record::Change(change))) => {
+            Some((_, JournalRecord::Header(h))) => loaded.header = Some(h),
+            Some((boot, JournalRecord::Change(change))) => {
                 lines_of.push(i);
-                loaded.changes.push(Entry { change, boot, seen: None, refused: false });
+                loaded.changes.push(JournalEntry { change, boot, seen: None, refused: false });
             }
-            Some((_, Record::Seen { index, value })) => {
+            Some((_, JournalRecord::Seen { index, value })) => {
                 if let Some(e) = entry(index).and_then(|e| loaded.changes.get_mut(e)) {
                     e.seen = Some(value);
                 }
             }
-            Some((_, Record::Refused { index })) => {
+            Some((_, JournalRecord::Refused { index })) => {
                 if let Some(e) = entry(index).and_then(|e| loaded.changes.get_mut(e)) {
                     e.refused = true;
                 }
             }
-            Some((_, Record::Complete)) => loaded.complete = true,
-            Some((_, Record::Restoring)) => loaded.restoring = true,
+            Some((_, JournalRecord::Complete)) => loaded.complete = true,
+            Some((_, JournalRecord::Restoring)) => loaded.restoring = true,
         }
     }
     if loaded.header.is_none() && !loaded.damaged.contains(&1) {
@@ -228,8 +228,8 @@ impl Journal {
     /// # Errors
     /// The system's; there is no journal then.
     pub fn create(state: &State, boot: &str, changes: &[Change], steps: &Steps) -> io::Result<Journal> {
-        let header = Record::Header(Header::now());
-        let records = changes.iter().map(|c| (boot.to_owned(), Record::Change(c.clone())));
+        let header = JournalRecord::Header(JournalHeader::now());
+        let records = changes.iter().map(|c| (boot.to_owned(), JournalRecord::Change(c.clone())));
         Journal::replace(state, std::iter::once((boot.to_owned(), header)).chain(records), steps)
     }
 
@@ -237,23 +237,27 @@ impl Journal {
     ///
     /// # Errors
     /// The system's; the old journal still exists then.
-    pub fn keep(state: &State, header: Header, entries: &[&Entry], steps: &Steps) -> io::Result<Journal> {
+    pub fn keep(state: &State, header: JournalHeader, entries: &[&JournalEntry], steps: &Steps) -> io::Result<Journal> {
         let boot = entries.first().map(|e| e.boot.clone()).unwrap_or_default();
-        let mut records = vec![(boot.clone(), Record::Header(header))];
+        let mut records = vec![(boot.clone(), JournalRecord::Header(header))];
         for entry in entries {
             let index = records.len();
-            records.push((entry.boot.clone(), Record::Change(entry.change.clone())));
+            records.push((entry.boot.clone(), JournalRecord::Change(entry.change.clone())));
             if let Some(value) = &entry.seen {
-                records.push((entry.boot.clone(), Record::Seen { index, value: value.clone() }));
+                records.push((entry.boot.clone(), JournalRecord::Seen { index, value: value.clone() }));
             }
         }
-        records.push((boot, Record::Complete));
+        records.push((boot, JournalRecord::Complete));
         Journal::replace(state, records.into_iter(), steps)
     }
 
-    fn replace(state: &State, lines: impl Iterator<Item = (String, Record)>, steps: &Steps) -> io::Result<Journal> {
+    fn replace(
+        state: &State,
+        lines: impl Iterator<Item = (String, JournalRecord)>,
+        steps: &Steps,
+    ) -> io::Result<Journal> {
         let (folder, new) = (state.make()?, "journal.new");
-        let lines: Vec<(String, Record)> = lines.collect();
+        let lines: Vec<(String, JournalRecord)> = lines.collect();
         let boot = lines.first().map(|l| l.0.clone()).unwrap_or_default();
         let text: String = lines.iter().map(|(boot, record)| line(boot, record)).collect();
         let written = (|| {
@@ -301,7 +305,7 @@ impl Journal {
     ///
     /// # Errors
     /// The system's; the journal is as before then.
-    pub fn add(&mut self, record: &Record, steps: &Steps) -> io::Result<()> {
+    pub fn add(&mut self, record: &JournalRecord, steps: &Steps) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
         let text = line(&self.boot, record);
         let added = self.file.write_all_at(text.as_bytes(), self.length).and_then(|()| {

@@ -3,7 +3,7 @@
 use crate::access::{Access, label, same};
 use crate::freeze;
 use crate::journal;
-use crate::journal::{Change, Entry, Header, Journal, Loaded, Record, ValueChange};
+use crate::journal::{Change, Journal, JournalEntry, JournalHeader, JournalRecord, Loaded, ValueChange};
 use crate::setting::Target;
 use crate::setting::ValueError;
 use crate::state::{State, TuneError};
@@ -27,7 +27,7 @@ pub struct How {
 /// What happened to a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RestoreOutcome {
     /// It would be restored.
     Planned,
     /// It was restored, and reads back as such.
@@ -49,7 +49,7 @@ pub enum Outcome {
 
 /// A value and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Item {
+pub struct RestoreItem {
     /// The factor that had asked for the change.
     pub factor: String,
     /// Name of the target.
@@ -58,7 +58,7 @@ pub struct Item {
     pub old: String,
     /// What happened to it.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: RestoreOutcome,
 }
 
 /// What a restore did.
@@ -67,7 +67,7 @@ pub struct Restored {
     /// There was no journal.
     pub nothing: bool,
     /// Each value.
-    pub items: Vec<Item>,
+    pub items: Vec<RestoreItem>,
     /// What else there is to say.
     pub notes: Vec<String>,
     /// Something is still in the journal.
@@ -77,13 +77,15 @@ pub struct Restored {
 }
 
 impl Restored {
-    fn count(&self, of: impl Fn(&Outcome) -> bool) -> usize {
+    fn count(&self, of: impl Fn(&RestoreOutcome) -> bool) -> usize {
         self.items.iter().filter(|i| of(&i.outcome)).count()
     }
 
     /// Whether all is as it was before.
     pub fn is_whole(&self) -> bool {
-        let open = |o: &Outcome| matches!(o, Outcome::Changed { .. } | Outcome::Refused { .. } | Outcome::Gone);
+        let open = |o: &RestoreOutcome| {
+            matches!(o, RestoreOutcome::Changed { .. } | RestoreOutcome::Refused { .. } | RestoreOutcome::Gone)
+        };
         !self.damaged && !self.pending && self.count(open) == 0
     }
 
@@ -98,13 +100,13 @@ impl Restored {
                 parts.push(format!("{n} {text}"));
             }
         };
-        part(self.count(|o| *o == Outcome::PutBack), "restored");
-        part(self.count(|o| *o == Outcome::Planned), "to restore");
-        part(self.count(|o| *o == Outcome::AsBefore), "as before already");
-        part(self.count(|o| matches!(o, Outcome::Changed { .. })), "changed by another process and kept");
-        part(self.count(|o| matches!(o, Outcome::Refused { .. })), "refused");
-        part(self.count(|o| *o == Outcome::Gone), "no longer there");
-        part(self.count(|o| *o == Outcome::Rebooted), "reset by the reboot");
+        part(self.count(|o| *o == RestoreOutcome::PutBack), "restored");
+        part(self.count(|o| *o == RestoreOutcome::Planned), "to restore");
+        part(self.count(|o| *o == RestoreOutcome::AsBefore), "as before already");
+        part(self.count(|o| matches!(o, RestoreOutcome::Changed { .. })), "changed by another process and kept");
+        part(self.count(|o| matches!(o, RestoreOutcome::Refused { .. })), "refused");
+        part(self.count(|o| *o == RestoreOutcome::Gone), "no longer there");
+        part(self.count(|o| *o == RestoreOutcome::Rebooted), "reset by the reboot");
         if parts.is_empty() {
             return "nothing had been changed".to_owned();
         }
@@ -129,10 +131,10 @@ pub fn restore(access: &Access, state: &State, how: How) -> Result<Restored, Tun
 }
 
 /// A value to restore.
-struct Way<'a> {
-    entry: &'a Entry,
+struct RestoreStep<'a> {
+    entry: &'a JournalEntry,
     value: &'a ValueChange,
-    outcome: Outcome,
+    outcome: RestoreOutcome,
     /// Tare set it, so tare may restore it.
     ours: bool,
 }
@@ -144,7 +146,7 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
     };
     let boot = access.boot();
     let mut done = Restored { damaged: !loaded.damaged.is_empty(), ..Restored::default() };
-    let mut ways: Vec<Way> =
+    let mut ways: Vec<RestoreStep> =
         loaded.changes.iter().rev().filter_map(|e| decide(access, e, &loaded, &boot, how)).collect();
     if how.dry_run {
         done.items = ways.iter().map(item).collect();
@@ -153,9 +155,10 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
     // So that a restore that is killed is known to have started; without it (a full disk), only values that changed
     // along with others could be mistaken for another process's.
     if let Ok(mut journal) = Journal::open(state, &boot) {
-        let _ = journal.add(&Record::Restoring, &access.steps);
+        let _ = journal.add(&JournalRecord::Restoring, &access.steps);
     }
-    let thawed = ways.iter().filter(|w| freeze::is_freezer(&w.value.target) && w.outcome == Outcome::AsBefore).count();
+    let thawed =
+        ways.iter().filter(|w| freeze::is_freezer(&w.value.target) && w.outcome == RestoreOutcome::AsBefore).count();
     if thawed > 0 && loaded.complete && !loaded.restoring {
         done.notes.push(format!(
             "{thawed} frozen cgroups ran again before this: tare had ended or was stopped, or took no sample for too long"
@@ -164,23 +167,23 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
     put_back(access, &mut ways);
     done.notes.extend(freeze::undo(access, &loaded.changes, &boot));
     done.items = ways.iter().map(item).collect();
-    if ways.iter().any(|w| w.outcome == Outcome::Rebooted) {
+    if ways.iter().any(|w| w.outcome == RestoreOutcome::Rebooted) {
         done.notes
             .push("the machine was rebooted since it was tuned; entries that a reboot resets were dropped".to_owned());
     }
-    let left = |w: &&Way| match w.outcome {
-        Outcome::Changed { .. } => !how.forget,
-        Outcome::Refused { .. } => true,
+    let left = |w: &&RestoreStep| match w.outcome {
+        RestoreOutcome::Changed { .. } => !how.forget,
+        RestoreOutcome::Refused { .. } => true,
         _ => false,
     };
-    let mut left: Vec<&Entry> = ways.iter().filter(left).map(|w| w.entry).collect();
+    let mut left: Vec<&JournalEntry> = ways.iter().filter(left).map(|w| w.entry).collect();
     left.reverse();
     finish(access, state, &loaded, &left, &mut done)?;
     Ok(done)
 }
 
-fn item(w: &Way) -> Item {
-    Item {
+fn item(w: &RestoreStep) -> RestoreItem {
+    RestoreItem {
         factor: w.value.factor.clone(),
         target: label(&w.value.target),
         old: w.value.old.clone(),
@@ -189,25 +192,31 @@ fn item(w: &Way) -> Item {
 }
 
 /// Whether tare may restore a value. Not a refused setting, nor a companion that did not change.
-fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, how: How) -> Option<Way<'a>> {
+fn decide<'a>(
+    access: &Access,
+    entry: &'a JournalEntry,
+    loaded: &Loaded,
+    boot: &str,
+    how: How,
+) -> Option<RestoreStep<'a>> {
     let Change::Value(value) = &entry.change else { return None };
-    let way = |outcome, ours| Some(Way { entry, value, outcome, ours });
+    let way = |outcome, ours| Some(RestoreStep { entry, value, outcome, ours });
     // Stopped units are restored even after a reboot: a unit that was started by hand would not start by itself.
     let lasts = value.survives_reboot || matches!(value.target, Target::Unit(_));
     if entry.boot != boot && !lasts {
-        return way(Outcome::Rebooted, false);
+        return way(RestoreOutcome::Rebooted, false);
     }
     let current = match access.read(&value.target) {
         Ok(v) => v,
         Err(_) if entry.refused => return None,
         Err(ValueError::Missing(_)) if freeze::is_freezer(&value.target) => return None,
-        Err(ValueError::Missing(_)) => return way(Outcome::Gone, true),
+        Err(ValueError::Missing(_)) => return way(RestoreOutcome::Gone, true),
         // What cannot be read may be another process's change, or something else: it is never written.
-        Err(e) => return way(Outcome::Refused { why: e.to_string() }, false),
+        Err(e) => return way(RestoreOutcome::Refused { why: e.to_string() }, false),
     };
     let is = |v: &String| same(&value.target, &current, v);
     if is(&value.old) {
-        return if entry.refused { None } else { way(Outcome::AsBefore, true) };
+        return if entry.refused { None } else { way(RestoreOutcome::AsBefore, true) };
     }
     if entry.refused {
         return None;
@@ -219,46 +228,48 @@ fn decide<'a>(access: &Access, entry: &'a Entry, loaded: &Loaded, boot: &str, ho
         || unseen
         || value.new.is_none() && loaded.restoring;
     if ours || how.force {
-        return way(Outcome::Planned, true);
+        return way(RestoreOutcome::Planned, true);
     }
-    way(Outcome::Changed { value: current }, false)
+    way(RestoreOutcome::Changed { value: current }, false)
 }
 
 /// Writes the old values, in the order given. As some change others, or are refused until others are restored, those
 /// that do not read back as they should are written again.
-fn put_back(access: &Access, ways: &mut [Way]) {
+fn put_back(access: &Access, ways: &mut [RestoreStep]) {
     for _ in 0..PASSES {
         let mut open = false;
         for w in ways.iter_mut().filter(|w| w.ours) {
             w.outcome = put_back_one(access, w);
-            open |= !matches!(w.outcome, Outcome::PutBack | Outcome::AsBefore);
+            open |= !matches!(w.outcome, RestoreOutcome::PutBack | RestoreOutcome::AsBefore);
         }
         // A later value may have changed an earlier one.
-        let is = |w: &Way| access.read(&w.value.target).is_ok_and(|v| same(&w.value.target, &v, &w.value.old));
+        let is = |w: &RestoreStep| access.read(&w.value.target).is_ok_and(|v| same(&w.value.target, &v, &w.value.old));
         if !open && ways.iter().filter(|w| w.ours).all(is) {
             return;
         }
     }
 }
 
-fn put_back_one(access: &Access, w: &Way) -> Outcome {
+fn put_back_one(access: &Access, w: &RestoreStep) -> RestoreOutcome {
     let (target, old) = (&w.value.target, &w.value.old);
     let already = match &w.outcome {
-        Outcome::PutBack => Outcome::PutBack,
-        _ => Outcome::AsBefore,
+        RestoreOutcome::PutBack => RestoreOutcome::PutBack,
+        _ => RestoreOutcome::AsBefore,
     };
     match access.read(target) {
         Ok(v) if same(target, &v, old) => return already,
         Ok(_) => {}
-        Err(ValueError::Missing(_)) => return Outcome::Gone,
-        Err(e) => return Outcome::Refused { why: e.to_string() },
+        Err(ValueError::Missing(_)) => return RestoreOutcome::Gone,
+        Err(e) => return RestoreOutcome::Refused { why: e.to_string() },
     }
     let written = access.write(target, old);
     match (written, access.read(target)) {
-        (_, Ok(v)) if same(target, &v, old) => Outcome::PutBack,
-        (Err(ValueError::Missing(_)), _) | (_, Err(ValueError::Missing(_))) => Outcome::Gone,
-        (Err(e), _) | (Ok(()), Err(e)) => Outcome::Refused { why: e.to_string() },
-        (Ok(()), Ok(v)) => Outcome::Refused { why: format!("{} reads {v} after it was set to {old}", label(target)) },
+        (_, Ok(v)) if same(target, &v, old) => RestoreOutcome::PutBack,
+        (Err(ValueError::Missing(_)), _) | (_, Err(ValueError::Missing(_))) => RestoreOutcome::Gone,
+        (Err(e), _) | (Ok(()), Err(e)) => RestoreOutcome::Refused { why: e.to_string() },
+        (Ok(()), Ok(v)) => {
+            RestoreOutcome::Refused { why: format!("{} reads {v} after it was set to {old}", label(target)) }
+        }
     }
 }
 
@@ -267,7 +278,7 @@ fn finish(
     access: &Access,
     state: &State,
     loaded: &Loaded,
-    left: &[&Entry],
+    left: &[&JournalEntry],
     done: &mut Restored,
 ) -> Result<(), TuneError> {
     let steps = &access.steps;
@@ -284,7 +295,7 @@ fn finish(
         ));
     }
     if !left.is_empty() {
-        let header = loaded.header.clone().unwrap_or_else(Header::now);
+        let header = loaded.header.clone().unwrap_or_else(JournalHeader::now);
         Journal::keep(state, header, left, steps).map_err(failed)?;
         done.pending = true;
     } else if loaded.damaged.is_empty() {

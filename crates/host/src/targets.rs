@@ -71,7 +71,7 @@ fn policy(name: &str) -> Option<&str> {
 
 /// Whether a name is of a pattern in which `*` stands for a number.
 fn matches(pattern: &str, name: &str) -> bool {
-    let one = |pattern: &str, word: &str| match pattern.split_once('*') {
+    let word_matches = |pattern: &str, word: &str| match pattern.split_once('*') {
         None => pattern == word,
         Some((before, after)) => {
             let number = word.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
@@ -79,7 +79,7 @@ fn matches(pattern: &str, name: &str) -> bool {
         }
     };
     pattern.split('/').count() == name.split('/').count()
-        && pattern.split('/').zip(name.split('/')).all(|(p, w)| one(p, w))
+        && pattern.split('/').zip(name.split('/')).all(|(p, w)| word_matches(p, w))
 }
 
 #[cfg(test)]
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn only_what_factors_set_has_a_file_system() {
-        let of = |name: &str| file_system(name, Some("sys/fs/cgroup"));
-        assert_eq!(of("proc/sys/vm/swappiness"), Some(PROC));
-        assert_eq!(of("proc/irq/24/smp_affinity_list"), Some(PROC));
-        assert_eq!(of("sys/devices/system/cpu/cpu12/cpufreq/scaling_governor"), Some(SYSFS));
-        assert_eq!(of("sys/devices/system/cpu/cpufreq/policy3/boost"), Some(SYSFS));
-        assert_eq!(of("sys/kernel/debug/sched/fair_server/cpu0/runtime"), Some(DEBUGFS));
-        assert_eq!(of("sys/fs/cgroup/system.slice/cron.service/cgroup.freeze"), Some(CGROUP2));
+        let kind_of = |name: &str| file_system(name, Some("sys/fs/cgroup"));
+        assert_eq!(kind_of("proc/sys/vm/swappiness"), Some(PROC));
+        assert_eq!(kind_of("proc/irq/24/smp_affinity_list"), Some(PROC));
+        assert_eq!(kind_of("sys/devices/system/cpu/cpu12/cpufreq/scaling_governor"), Some(SYSFS));
+        assert_eq!(kind_of("sys/devices/system/cpu/cpufreq/policy3/boost"), Some(SYSFS));
+        assert_eq!(kind_of("sys/kernel/debug/sched/fair_server/cpu0/runtime"), Some(DEBUGFS));
+        assert_eq!(kind_of("sys/fs/cgroup/system.slice/cron.service/cgroup.freeze"), Some(CGROUP2));
         for other in [
             "",
             "proc/sys/kernel/core_pattern",
@@ -114,7 +114,7 @@ mod tests {
             "sys/power/state",
             "etc/passwd",
         ] {
-            assert_eq!(of(other), None, "{other}");
+            assert_eq!(kind_of(other), None, "{other}");
         }
         assert_eq!(file_system("sys/fs/cgroup/x/cgroup.freeze", None), None);
     }

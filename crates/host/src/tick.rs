@@ -3,13 +3,13 @@
 use std::path::Path;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::noise::data::Tick;
+use tarebench_core::noise::data::KernelTick;
 use tarebench_sys::clock;
 use tarebench_sys::procfs::{parse_cpu_list, read_below};
 
 /// The tick of the machine whose files are below `root`; its length is that of the kernel that runs.
-pub fn tick(root: &Path) -> Tick {
-    Tick { hz: hz(clock::tick()), idle: idle(root), full: full(root) }
+pub fn tick(root: &Path) -> KernelTick {
+    KernelTick { hz: hz(clock::tick()), idle: idle(root), full: full(root) }
 }
 
 fn hz(tick: Nanos) -> Reading<f64> {
@@ -57,7 +57,7 @@ fn full(root: &Path) -> Reading<Vec<u32>> {
 mod tests {
     use super::*;
 
-    fn machine(files: &[(&str, &str)]) -> Tick {
+    fn machine(files: &[(&str, &str)]) -> KernelTick {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let file = root.path().join(name);
@@ -70,16 +70,16 @@ mod tests {
     #[test]
     fn of_other_machines() {
         let list = |mode: &str| format!("Timer List Version: v0.10\ncpu: 0\n  .hres_active    : 1\n  {mode}\n");
-        let of = |files: &[(&str, &str)]| {
+        let tick_of = |files: &[(&str, &str)]| {
             let t = machine(files);
             (t.idle.value().copied(), t.full.value().cloned())
         };
-        assert_eq!(of(&[("proc/timer_list", &list(".nohz           : 1"))]), (Some(true), Some(vec![])));
-        assert_eq!(of(&[("proc/timer_list", &list(".nohz_mode      : 0"))]), (Some(false), Some(vec![])));
-        assert_eq!(of(&[("proc/cmdline", "quiet nohz=off\n")]), (Some(false), Some(vec![])));
-        assert_eq!(of(&[("proc/timer_list", &list(".nohz_mode      : 2"))]), (Some(true), Some(vec![])));
-        assert_eq!(of(&[("sys/devices/system/cpu/nohz_full", "(null)\n")]), (None, Some(vec![])));
-        assert_eq!(of(&[("sys/devices/system/cpu/nohz_full", "2-3,7\n")]), (None, Some(vec![2, 3, 7])));
+        assert_eq!(tick_of(&[("proc/timer_list", &list(".nohz           : 1"))]), (Some(true), Some(vec![])));
+        assert_eq!(tick_of(&[("proc/timer_list", &list(".nohz_mode      : 0"))]), (Some(false), Some(vec![])));
+        assert_eq!(tick_of(&[("proc/cmdline", "quiet nohz=off\n")]), (Some(false), Some(vec![])));
+        assert_eq!(tick_of(&[("proc/timer_list", &list(".nohz_mode      : 2"))]), (Some(true), Some(vec![])));
+        assert_eq!(tick_of(&[("sys/devices/system/cpu/nohz_full", "(null)\n")]), (None, Some(vec![])));
+        assert_eq!(tick_of(&[("sys/devices/system/cpu/nohz_full", "2-3,7\n")]), (None, Some(vec![2, 3, 7])));
     }
 
     #[test]

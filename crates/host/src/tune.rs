@@ -5,7 +5,7 @@ use crate::coupled::companions;
 use crate::freeze;
 use crate::freeze::FreezePlan;
 use crate::journal;
-use crate::journal::{Change, Journal, Record, ValueChange, line_of};
+use crate::journal::{Change, Journal, JournalRecord, ValueChange, line_of};
 use crate::restore::{Restored, restore_locked};
 use crate::setting::{Setting, Target};
 use crate::state::{Lock, Pending, State, TuneError};
@@ -18,11 +18,11 @@ use tarebench_sys::guard::Guard;
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct TuneRequest {
     /// The values to give.
     pub settings: Vec<Setting>,
     /// Freeze other processes, too.
-    pub freeze: Option<freeze::Choice>,
+    pub freeze: Option<freeze::FreezeChoice>,
 }
 
 /// Where a setting stands.
@@ -51,7 +51,7 @@ pub enum Stand {
 
 /// A setting, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Item {
+pub struct TuneItem {
     /// The factor that asks for it.
     pub factor: String,
     /// Where.
@@ -69,7 +69,7 @@ pub struct Item {
     survives_reboot: bool,
 }
 
-impl Item {
+impl TuneItem {
     /// Name of the target.
     pub fn label(&self) -> String {
         label(&self.target)
@@ -78,15 +78,15 @@ impl Item {
 
 /// What was done, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct TuneReport {
     /// The settings.
-    pub items: Vec<Item>,
+    pub items: Vec<TuneItem>,
     /// What is frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub freeze: Option<freeze::Report>,
+    pub freeze: Option<freeze::FreezeReport>,
 }
 
-impl Report {
+impl TuneReport {
     /// How many values were set.
     pub fn set(&self) -> usize {
         self.items.iter().filter(|i| matches!(i.stand, Stand::Set | Stand::SetAs { .. })).count()
@@ -105,8 +105,8 @@ impl Report {
 
     /// For the run that is measured while the machine is tuned.
     pub fn tuning(&self) -> Tuning {
-        let set = |i: &&Item| matches!(i.stand, Stand::Set | Stand::SetAs { .. });
-        let value = |i: &Item| TunedValue { name: i.label(), old: i.old.clone(), new: i.wanted.clone() };
+        let set = |i: &&TuneItem| matches!(i.stand, Stand::Set | Stand::SetAs { .. });
+        let value = |i: &TuneItem| TunedValue { name: i.label(), old: i.old.clone(), new: i.wanted.clone() };
         Tuning { summary: self.summary(), values: self.items.iter().filter(set).map(value).collect() }
     }
 
@@ -132,8 +132,8 @@ impl Report {
 }
 
 /// Reads what would be changed, in the order of the settings; a target that is named twice is taken once.
-pub fn plan(access: &Access, settings: &[Setting]) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
+pub fn plan(access: &Access, settings: &[Setting]) -> Vec<TuneItem> {
+    let mut items: Vec<TuneItem> = Vec::new();
     for s in settings {
         if items.iter().any(|i| i.target == s.target) {
             continue;
@@ -147,21 +147,21 @@ pub fn plan(access: &Access, settings: &[Setting]) -> Vec<Item> {
         };
         let command = command(&s.target, &s.wanted);
         let (factor, target, wanted) = (s.factor.clone(), s.target.clone(), s.wanted.clone());
-        items.push(Item { factor, target, old, wanted, command, stand, survives_reboot: s.survives_reboot });
+        items.push(TuneItem { factor, target, old, wanted, command, stand, survives_reboot: s.survives_reboot });
     }
     items
 }
 
 /// What would be done; nothing is changed.
-pub fn dry_run(access: &Access, request: &Request) -> Report {
+pub fn dry_run(access: &Access, request: &TuneRequest) -> TuneReport {
     let freeze = request.freeze.as_ref().map(|c| freeze::plan(access, c));
-    Report { items: plan(access, &request.settings), freeze: freeze.map(|f| freeze_report(&f)) }
+    TuneReport { items: plan(access, &request.settings), freeze: freeze.map(|f| freeze_report(&f)) }
 }
 
-fn freeze_report(planned: &Result<FreezePlan, Absent>) -> freeze::Report {
+fn freeze_report(planned: &Result<FreezePlan, Absent>) -> freeze::FreezeReport {
     match planned {
         Ok(plan) => plan.report(),
-        Err(why) => freeze::Report { refused: vec![why.to_string()], ..freeze::Report::default() },
+        Err(why) => freeze::FreezeReport { refused: vec![why.to_string()], ..freeze::FreezeReport::default() },
     }
 }
 
@@ -170,7 +170,7 @@ fn freeze_report(planned: &Result<FreezePlan, Absent>) -> freeze::Report {
 pub struct Tuned {
     access: Access,
     state: State,
-    report: Report,
+    report: TuneReport,
     guard: Option<Guard>,
     /// There is a journal to restore.
     armed: bool,
@@ -199,7 +199,7 @@ impl From<io::Error> for Stop {
 pub fn tune(
     access: Access,
     state: State,
-    request: &Request,
+    request: &TuneRequest,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Tuned, TuneError> {
     let boot = access.boot();
@@ -212,8 +212,8 @@ pub fn tune(
     let items = plan(&access, &request.settings);
     let freezing = request.freeze.as_ref().map(|c| freeze::plan(&access, c));
     let freeze = freezing.as_ref().map(freeze_report);
-    let report = Report { items, freeze };
-    let freeze_limit = request.freeze.as_ref().map_or(freeze::Choice::LIMIT, |c| c.limit);
+    let report = TuneReport { items, freeze };
+    let freeze_limit = request.freeze.as_ref().map_or(freeze::FreezeChoice::LIMIT, |c| c.limit);
     let mut tuned = Tuned { access, state, report, guard: None, armed: false, lock: Some(lock), freeze_limit };
     let freezing = freezing.and_then(Result::ok);
     let changes = tuned.changes(freezing.as_ref());
@@ -233,14 +233,14 @@ pub fn tune(
 
 impl Tuned {
     /// What was done.
-    pub fn report(&self) -> &Report {
+    pub fn report(&self) -> &TuneReport {
         &self.report
     }
 
     /// All that will be changed, and what may change with it. The latter comes first, as values are restored in
     /// reverse order.
     fn changes(&self, freezing: Option<&FreezePlan>) -> Vec<Change> {
-        let planned: Vec<&Item> = self.report.items.iter().filter(|i| i.stand == Stand::Planned).collect();
+        let planned: Vec<&TuneItem> = self.report.items.iter().filter(|i| i.stand == Stand::Planned).collect();
         let mut with: Vec<(Target, &str)> = Vec::new();
         for item in &planned {
             for target in companions(self.access.root(), &item.target) {
@@ -282,9 +282,9 @@ impl Tuned {
             }
             item.stand = set(&self.access, item);
             let record = match &item.stand {
-                Stand::Refused { .. } => index_of(&item.target).map(|index| Record::Refused { index }),
+                Stand::Refused { .. } => index_of(&item.target).map(|index| JournalRecord::Refused { index }),
                 Stand::SetAs { value } => {
-                    index_of(&item.target).map(|index| Record::Seen { index, value: value.clone() })
+                    index_of(&item.target).map(|index| JournalRecord::Seen { index, value: value.clone() })
                 }
                 _ => None,
             };
@@ -306,7 +306,7 @@ impl Tuned {
             self.armed = false;
             return Ok(());
         }
-        Ok(journal.add(&Record::Complete, &self.access.steps)?)
+        Ok(journal.add(&JournalRecord::Complete, &self.access.steps)?)
     }
 
     /// Values that changed together with another one, or after they had been set.
@@ -319,7 +319,7 @@ impl Tuned {
                 |item| matches!(&item.stand, Stand::SetAs { value: seen } if item.target == v.target && *seen == value),
             );
             if !known && !said {
-                journal.add(&Record::Seen { index: line_of(i), value }, &self.access.steps)?;
+                journal.add(&JournalRecord::Seen { index: line_of(i), value }, &self.access.steps)?;
             }
         }
         Ok(())
@@ -353,7 +353,7 @@ impl Tuned {
     }
 
     /// Leaves the machine tuned; `tare restore` restores it. What is frozen continues when the limit has passed.
-    pub fn keep(mut self) -> Report {
+    pub fn keep(mut self) -> TuneReport {
         if !self.report.changed() {
             // All was refused: the remains of the attempt (an empty cgroup) are removed with the journal.
             let _ = self.put_back(false);
@@ -380,7 +380,7 @@ impl Drop for Tuned {
 }
 
 /// Sets one value and reads it back.
-fn set(access: &Access, item: &Item) -> Stand {
+fn set(access: &Access, item: &TuneItem) -> Stand {
     let old = item.old.as_deref().unwrap_or_default();
     let written = access.write(&item.target, &item.wanted);
     match (written, access.read(&item.target)) {

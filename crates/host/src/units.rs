@@ -28,7 +28,7 @@ pub enum Bus {
 }
 
 /// One line of `ListUnitsByNames`: name, description, load state, active state, sub state, followed, path, job.
-type Line = (String, String, String, String, String, String, OwnedObjectPath, u32, String, OwnedObjectPath);
+type UnitLine = (String, String, String, String, String, String, OwnedObjectPath, u32, String, OwnedObjectPath);
 
 /// A connection to systemd.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Systemd {
         }
     }
 
-    fn lines(&self, names: &[&str]) -> zbus::Result<Vec<Line>> {
+    fn lines(&self, names: &[&str]) -> zbus::Result<Vec<UnitLine>> {
         let reply = self.connection.call_method(Some(SERVICE), PATH, Some(MANAGER), "ListUnitsByNames", &(names))?;
         reply.body().deserialize()
     }
@@ -68,13 +68,13 @@ impl Systemd {
     /// All loaded units with their state (`active`, `inactive`).
     pub(crate) fn all(&self) -> Result<Vec<(String, String)>, Absent> {
         let call = self.connection.call_method(Some(SERVICE), PATH, Some(MANAGER), "ListUnits", &());
-        let lines = call.and_then(|reply| reply.body().deserialize::<Vec<Line>>());
+        let lines = call.and_then(|reply| reply.body().deserialize::<Vec<UnitLine>>());
         let lines = lines.map_err(|e| Absent::Failed(format!("ask {SERVICE} for its units: {}", said(&e))))?;
         Ok(lines.into_iter().map(|l| (l.0, simple(&l.3).to_owned())).collect())
     }
 
     /// The unit's ActiveState, and whether a job of it is pending.
-    fn line(&self, name: &str) -> Result<Line, ValueError> {
+    fn line(&self, name: &str) -> Result<UnitLine, ValueError> {
         let failed = |e: zbus::Error| ValueError::Systemd { what: format!("ask for {name}"), cause: said(&e) };
         let line = self.lines(&[name]).map_err(failed)?.into_iter().next();
         // A unit that is not installed is answered for, too.

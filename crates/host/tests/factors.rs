@@ -10,13 +10,13 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::machine::data::{Factor, Standing};
 use tarebench_host::factors;
-use tarebench_host::factors::{Busy, Machine};
+use tarebench_host::factors::{Busy, FactorMachine};
 use tarebench_host::setting::{Setting, Target};
 use tarebench_sys::clock::ClockDiscipline;
 
 /// What has no file, as on a quiet machine of 1 January 2025 with its clock synchronised.
-fn machine(root: &Path) -> Machine {
-    let mut m = Machine::from_files(root);
+fn machine(root: &Path) -> FactorMachine {
+    let mut m = FactorMachine::from_files(root);
     m.discipline = Reading::Value(ClockDiscipline {
         synchronised: true,
         offset: -250_000.0,
@@ -34,7 +34,7 @@ fn machine(root: &Path) -> Machine {
     m
 }
 
-fn laid_out(build: fn(&Path)) -> (tempfile::TempDir, Machine) {
+fn laid_out(build: fn(&Path)) -> (tempfile::TempDir, FactorMachine) {
     let dir = tempfile::tempdir().unwrap();
     build(dir.path());
     let m = machine(dir.path());
@@ -51,11 +51,11 @@ fn table(factors: &[Factor]) -> String {
 }
 
 fn listed(settings: &[Setting]) -> String {
-    let one = |s: &Setting| match &s.target {
+    let setting_text = |s: &Setting| match &s.target {
         Target::File(f) => format!("{f} = {}\n", s.wanted),
         Target::Unit(u) => format!("unit {u} = {}\n", s.wanted),
     };
-    settings.iter().map(one).collect()
+    settings.iter().map(setting_text).collect()
 }
 
 #[test]
@@ -127,14 +127,14 @@ fn what_is_set_is_held() {
 #[test]
 fn only_what_is_named_is_set() {
     let (_dir, mut m) = laid_out(machines::old_server);
-    let of = |m: &Machine, name: &str| listed(&factors::settings(m, &[name.to_owned()]).unwrap());
-    assert_eq!(of(&m, "aslr"), "proc/sys/kernel/randomize_va_space = 2\n");
-    assert_eq!(of(&m, "rt-throttling"), "proc/sys/kernel/sched_rt_runtime_us = -1\n");
+    let settings_of = |m: &FactorMachine, name: &str| listed(&factors::settings(m, &[name.to_owned()]).unwrap());
+    assert_eq!(settings_of(&m, "aslr"), "proc/sys/kernel/randomize_va_space = 2\n");
+    assert_eq!(settings_of(&m, "rt-throttling"), "proc/sys/kernel/sched_rt_runtime_us = -1\n");
     // CPUs 4-7 are isolated; the other interrupt stays away from them already.
-    assert_eq!(of(&m, "irq-affinity"), "proc/irq/27/smp_affinity_list = 0-3\n");
+    assert_eq!(settings_of(&m, "irq-affinity"), "proc/irq/27/smp_affinity_list = 0-3\n");
     m.cpus = Some(vec![0, 1, 2, 3]);
     let near = "proc/irq/26/smp_affinity_list = 4-7\nproc/irq/27/smp_affinity_list = 4-7\n";
-    assert_eq!(of(&m, "irq-affinity"), near);
+    assert_eq!(settings_of(&m, "irq-affinity"), near);
     let usual = factors::settings(&m, &[]).unwrap();
     for optional in ["aslr", "rt-throttling", "irq-affinity", "idle-states", "deadline-server"] {
         assert!(usual.iter().all(|s| s.factor != optional), "{optional}");
@@ -175,7 +175,7 @@ fn units_are_stopped_sockets_first_and_never_the_clocks() {
 #[test]
 fn a_hybrid_machine_is_content_with_cpus_of_one_kind() {
     let (_dir, mut m) = laid_out(machines::hybrid_desktop);
-    let alike = |m: &Machine| factors::find("alike-cpus").unwrap().read(m);
+    let alike = |m: &FactorMachine| factors::find("alike-cpus").unwrap().read(m);
     assert_eq!(alike(&m).fix.as_deref(), Some("measure on CPUs of one kind, e.g. 0-11"));
     m.cpus = Some(vec![12, 13]);
     assert_eq!(alike(&m).standing, Standing::Held);
@@ -205,7 +205,7 @@ fn a_virtual_machine_says_what_it_cannot_do() {
 #[test]
 fn a_machine_that_says_nothing_is_unknown_not_good() {
     let dir = tempfile::tempdir().unwrap();
-    let factors = factors::read_all(&Machine::from_files(dir.path()));
+    let factors = factors::read_all(&FactorMachine::from_files(dir.path()));
     let claimed: Vec<&str> =
         factors.iter().filter(|f| f.standing != Standing::Unknown).map(|f| f.name.as_str()).collect();
     assert_eq!(claimed, Vec::<&str>::new());
@@ -290,7 +290,7 @@ fn changes_between_two_readings_of_a_machine() {
 fn this_machine_is_read_without_waiting() {
     let factors = factors::read(Path::new("/"));
     assert_eq!(factors.len(), factors::table().count());
-    let of = |name: &str| factors.iter().find(|f| f.name == name).unwrap();
-    assert_eq!(of("busy-processes").standing, Standing::Unknown);
-    assert_ne!(of("clock-cost").standing, Standing::Unknown);
+    let factor = |name: &str| factors.iter().find(|f| f.name == name).unwrap();
+    assert_eq!(factor("busy-processes").standing, Standing::Unknown);
+    assert_ne!(factor("clock-cost").standing, Standing::Unknown);
 }

@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::kbest::bench::{Bench, FORMAT, Machine, Row, VERSION};
-use tarebench_core::kbest::timing::{Standing, Timing};
+use tarebench_core::kbest::bench::{Bench, BenchMachine, BenchResult, FORMAT, VERSION};
+use tarebench_core::kbest::timing::{Timing, TimingStanding};
 use tarebench_sys::{clock, procfs, uname};
 
 /// What the command line requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Asked {
+struct BenchArguments {
     filters: Vec<String>,
     json: Option<PathBuf>,
     list: bool,
@@ -40,7 +40,7 @@ const APART: Nanos = Nanos::from_millis(3);
 /// Runs benchmarks one after the other.
 #[derive(Debug)]
 pub struct Harness {
-    asked: Asked,
+    asked: BenchArguments,
     kbest: Kbest,
     document: Bench,
     failed: Option<String>,
@@ -55,7 +55,7 @@ impl Harness {
     fn with_args(name: &str, args: impl Iterator<Item = OsString>) -> Harness {
         let (asked, failed) = match parse(args) {
             Ok(asked) => (asked, None),
-            Err(why) => (Asked::default(), Some(why)),
+            Err(why) => (BenchArguments::default(), Some(why)),
         };
         let document = Bench {
             format: FORMAT.to_owned(),
@@ -120,7 +120,7 @@ impl Harness {
                     self.print(&line(&["benchmark", "time", "spread", "trials", "× in each", ""]));
                 }
                 self.print(&described(name, &timing));
-                self.document.rows.push(Row { name: name.to_owned(), timing });
+                self.document.rows.push(BenchResult { name: name.to_owned(), timing });
             }
             Err(e) => self.failed = Some(format!("{name}: {e}")),
         }
@@ -161,8 +161,8 @@ impl Harness {
 
 const USAGE: &str = "usage: [FILTER …] [--json FILE] [--list]";
 
-fn parse(args: impl Iterator<Item = OsString>) -> Result<Asked, String> {
-    let mut asked = Asked { test: true, ..Asked::default() };
+fn parse(args: impl Iterator<Item = OsString>) -> Result<BenchArguments, String> {
+    let mut asked = BenchArguments { test: true, ..BenchArguments::default() };
     let mut args = args;
     while let Some(arg) = args.next() {
         match arg.to_str() {
@@ -200,7 +200,7 @@ fn write(path: &Path, document: &Bench) -> Result<(), String> {
     })
 }
 
-fn machine() -> Machine {
+fn machine() -> BenchMachine {
     let u = uname::uname();
     let root = Path::new("/");
     let model = procfs::read_text_below(root, "proc/cpuinfo").ok().and_then(|text| {
@@ -209,7 +209,7 @@ fn machine() -> Machine {
     });
     let online = procfs::read_text_below(root, "sys/devices/system/cpu/online").ok();
     let cpus = online.and_then(|text| procfs::parse_cpu_list(text.trim())).map_or(1, |c| c.len());
-    Machine {
+    BenchMachine {
         name: u.node,
         kernel: u.release,
         architecture: u.machine,
@@ -231,10 +231,10 @@ fn described(name: &str, timing: &Timing) -> String {
         Reading::Absent(_) => "–".to_owned(),
     };
     let standing = match timing.standing() {
-        Standing::Converged => String::new(),
-        Standing::NotConverged => "not converged".to_owned(),
-        Standing::TooShort => "too short for the clock".to_owned(),
-        Standing::SliceTooShort { lacking } => {
+        TimingStanding::Converged => String::new(),
+        TimingStanding::NotConverged => "not converged".to_owned(),
+        TimingStanding::TooShort => "too short for the clock".to_owned(),
+        TimingStanding::SliceTooShort { lacking } => {
             format!(
                 "another process had the CPU in every trial, for {:.0}% of the fastest: use the thread's CPU time",
                 lacking * 100.0

@@ -5,17 +5,17 @@ use crate::{Kbest, KbestError};
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::OnceLock;
-use tarebench_core::kbest::clock_choice::{Choice, Method, choose};
-use tarebench_core::kbest::clocks::{Clocks, Kind};
+use tarebench_core::kbest::clock_choice::{ClockChoice, ClockMethod, choose};
+use tarebench_core::kbest::clocks::{ClockKind, Clocks};
 use tarebench_core::kbest::scheme::Parameters;
 use tarebench_core::kbest::timing::Timing;
 use tarebench_sys::{clock, cpu, mechanisms, procfs, thread};
 
 /// A measurement, and why its clock and method were chosen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chosen {
+pub struct ChosenMeasurement {
     /// Clock, method and reasons.
-    pub choice: Choice,
+    pub choice: ClockChoice,
     /// Active processes on the CPU that were assumed, this one included.
     pub load: u32,
     /// The result.
@@ -32,20 +32,20 @@ const LONG: f64 = 1e9;
 ///
 /// # Errors
 /// [`KbestError`].
-pub fn auto<R>(load: Option<u32>, mut code: impl FnMut() -> R) -> Result<Chosen, KbestError> {
+pub fn auto<R>(load: Option<u32>, mut code: impl FnMut() -> R) -> Result<ChosenMeasurement, KbestError> {
     let load = load.unwrap_or_else(present_load).max(1);
     let duration = estimate(&mut code);
     let choice = choose(duration, load, mechanisms::base_slice(Path::new("/")), clocks()?);
     let kbest = Kbest::new();
     let settings = match choice.method {
-        Method::RepeatedKBest | Method::KBest => kbest.clock(choice.clock),
-        Method::CompensatedKBest => kbest.clock(choice.clock).compensated(true),
-        Method::CpuKBest => kbest.clock(Kind::ThreadCpu),
+        ClockMethod::RepeatedKBest | ClockMethod::KBest => kbest.clock(choice.clock),
+        ClockMethod::CompensatedKBest => kbest.clock(choice.clock).compensated(true),
+        ClockMethod::CpuKBest => kbest.clock(ClockKind::ThreadCpu),
         // Differences between launches cannot be seen from inside; a few executions give the CPU time.
-        Method::Runs => kbest.clock(Kind::ThreadCpu).parameters(Parameters::new(3, 0.01, 10, 0)?),
+        ClockMethod::Runs => kbest.clock(ClockKind::ThreadCpu).parameters(Parameters::new(3, 0.01, 10, 0)?),
     };
     let timing = settings.measure(code)?;
-    Ok(Chosen { choice, load, timing })
+    Ok(ChosenMeasurement { choice, load, timing })
 }
 
 /// What the choice is based on; measured once.
@@ -54,7 +54,7 @@ fn clocks() -> Result<&'static Clocks, KbestError> {
     if let Some(clocks) = CLOCKS.get() {
         return Ok(clocks);
     }
-    let clocks = mechanisms::some(&[Kind::Counter, Kind::MonotonicRaw, Kind::MonotonicCoarse])?;
+    let clocks = mechanisms::some(&[ClockKind::Counter, ClockKind::MonotonicRaw, ClockKind::MonotonicCoarse])?;
     Ok(CLOCKS.get_or_init(|| clocks))
 }
 
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn short_code_is_repeated_and_long_code_among_others_measured_by_its_cpu_time() {
         let short = auto(Some(1), || (0..10_u64).fold(0, |a, b| black_box(a ^ b))).unwrap();
-        assert_eq!(short.choice.method, Method::RepeatedKBest);
+        assert_eq!(short.choice.method, ClockMethod::RepeatedKBest);
         assert!(short.timing.repetitions > 1);
         let long = auto(Some(3), || (0..10_000_000_u64).fold(0, |a, b| black_box(a ^ b))).unwrap();
-        assert_eq!((long.choice.method, long.timing.clock), (Method::CpuKBest, Kind::ThreadCpu));
+        assert_eq!((long.choice.method, long.timing.clock), (ClockMethod::CpuKBest, ClockKind::ThreadCpu));
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of a measurement.
 
-use tarebench_core::kbest::clocks::Kind;
+use tarebench_core::kbest::clocks::ClockKind;
 use tarebench_core::kbest::scheme::BadParameters;
 use tarebench_sys::SysError;
 
@@ -15,7 +15,7 @@ pub enum KbestError {
         "{0:?} cannot be used as a clock, expected Counter, MonotonicRaw, Monotonic, Gettimeofday, ThreadCpu, \
          ProcessCpu or Times"
     )]
-    Clock(Kind),
+    Clock(ClockKind),
     /// No repetition in a trial.
     #[error("0 repetitions in a trial, expected at least 1")]
     Repetitions,

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::Path;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::kbest::clocks::{Counts, Kind};
+use tarebench_core::kbest::clocks::{ClockCounts, ClockKind};
 use tarebench_core::kbest::scheme::{KBest, Parameters};
 use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
 use tarebench_sys::clock;
@@ -42,7 +42,7 @@ const ROOM: usize = 4096;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kbest {
     parameters: Parameters,
-    clock: Option<Kind>,
+    clock: Option<ClockKind>,
     cold: Option<u64>,
     compensate: bool,
     less_overhead: bool,
@@ -80,7 +80,7 @@ impl Kbest {
     /// CPU time. By default the counter, or CLOCK_MONOTONIC_RAW where the CPU reports that the rate of its counter is
     /// not constant.
     #[must_use]
-    pub fn clock(self, clock: Kind) -> Kbest {
+    pub fn clock(self, clock: ClockKind) -> Kbest {
         Kbest { clock: Some(clock), ..self }
     }
 
@@ -221,9 +221,9 @@ impl Measurement {
     fn begin(settings: &Kbest) -> Result<Measurement, KbestError> {
         let counter_hz = counter::hz()?;
         let steady = tarebench_sys::counter::PRESENT && tarebench_sys::counter::constant() != Some(false);
-        let clock = settings.clock.unwrap_or(if steady { Kind::Counter } else { Kind::MonotonicRaw });
+        let clock = settings.clock.unwrap_or(if steady { ClockKind::Counter } else { ClockKind::MonotonicRaw });
         let hz = region::hz(clock, counter_hz).ok_or(KbestError::Clock(clock))?;
-        let elapsed = clock.counts() == Counts::Elapsed;
+        let elapsed = clock.counts() == ClockCounts::Elapsed;
         let (probes, counted) = Probes::open(settings.compensate && elapsed);
         let compensation = match counted {
             Reading::Value(()) => scaled(ticks::cost(counter_hz), hz / counter_hz),
@@ -298,7 +298,7 @@ fn enough(target: u64, mut units: impl FnMut(u64) -> u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tarebench_core::kbest::timing::Standing;
+    use tarebench_core::kbest::timing::TimingStanding;
 
     fn spin(n: u64) -> u64 {
         (0..n).fold(0, |a, b| black_box(a ^ b))
@@ -340,7 +340,7 @@ mod tests {
         let p = Parameters::new(3, 0.01, 5, 0).unwrap();
         let timing = Kbest::new().parameters(p).cold_by(1 << 20).measure(|| spin(10)).unwrap();
         assert_eq!((timing.repetitions, timing.cache), (1, Cache::Cold { bytes: 1 << 20 }));
-        assert_eq!(timing.standing(), Standing::TooShort);
+        assert_eq!(timing.standing(), TimingStanding::TooShort);
     }
 
     #[test]
@@ -373,13 +373,13 @@ mod tests {
         let fixed = |n| Kbest::new().repetitions(Repetitions::Fixed(n)).measure(|| ());
         assert!(matches!(fixed(0), Err(KbestError::Repetitions)));
         assert_eq!(fixed(7).unwrap().repetitions, 7);
-        assert!(matches!(Kbest::new().clock(Kind::Stat).measure(|| ()), Err(KbestError::Clock(Kind::Stat))));
+        assert!(matches!(Kbest::new().clock(ClockKind::Stat).measure(|| ()), Err(KbestError::Clock(ClockKind::Stat))));
         assert!(matches!(Kbest::new().cold_by(u64::MAX).measure(|| ()), Err(KbestError::Memory(_))));
     }
 
     #[test]
     fn cpu_time_is_not_compensated_and_says_why() {
-        let timing = Kbest::new().clock(Kind::ThreadCpu).compensated(true).measure(|| spin(100_000)).unwrap();
+        let timing = Kbest::new().clock(ClockKind::ThreadCpu).compensated(true).measure(|| spin(100_000)).unwrap();
         assert!(timing.compensation.absent().is_some_and(|a| a.to_string().contains("CPU time")));
         assert!(timing.trials.iter().all(|t| t.ticks.is_none() && t.cpu.is_some()));
     }

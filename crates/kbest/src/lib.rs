@@ -29,15 +29,15 @@ mod probes;
 mod region;
 mod ticks;
 
-pub use crate::chosen::{Chosen, auto};
+pub use crate::chosen::{ChosenMeasurement, auto};
 pub use crate::error::KbestError;
 pub use crate::kbest::{Kbest, Repetitions};
 pub use tarebench_core::base::reading::{Absent, Reading};
 pub use tarebench_core::base::units::Nanos;
-pub use tarebench_core::kbest::clock_choice::{Choice, Method, Reason};
-pub use tarebench_core::kbest::clocks::Kind as Clock;
-pub use tarebench_core::kbest::scheme::{BadParameters, Outcome, Parameters};
-pub use tarebench_core::kbest::timing::{Cache, Compensation, Standing, Timing, Trial};
+pub use tarebench_core::kbest::clock_choice::{ClockChoice, ClockMethod, ClockReason};
+pub use tarebench_core::kbest::clocks::ClockKind as Clock;
+pub use tarebench_core::kbest::scheme::{BadParameters, Parameters, SchemeOutcome};
+pub use tarebench_core::kbest::timing::{Cache, Compensation, Timing, TimingStanding, Trial};
 /// Waits until the thread was inactive for more cycles than this, and returns for how many (homework problem 9.11).
 pub use tarebench_sys::activity::inactive_duration;
 /// Drops data from all caches, so that the next access reads memory.

@@ -5,7 +5,7 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::kbest::timing::Trial;
 use tarebench_sys::perf::CoreCycles;
 use tarebench_sys::thread;
-use tarebench_sys::thread::{Ticks, Usage};
+use tarebench_sys::thread::{ThreadUsage, Ticks};
 
 /// Readers that stay open over all trials.
 pub(crate) struct Probes {
@@ -15,7 +15,7 @@ pub(crate) struct Probes {
 
 /// Readings before or after a trial.
 pub(crate) struct Before {
-    usage: Option<Usage>,
+    usage: Option<ThreadUsage>,
     ticks: Option<(u32, u64)>,
 }
 

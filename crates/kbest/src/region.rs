@@ -2,7 +2,7 @@
 //! allocation, no lock, no system call, no branch but the loop's (docs/kbest.md shows the machine code).
 
 use std::hint::black_box;
-use tarebench_core::kbest::clocks::Kind;
+use tarebench_core::kbest::clocks::ClockKind;
 use tarebench_sys::{clock, counter, mechanisms, procfs};
 
 /// Units of the clock from before the first of `n` executions to after the last.
@@ -22,25 +22,25 @@ fn by_counter<R>(code: &mut impl FnMut() -> R, n: u64) -> u64 {
 }
 
 /// The clock is chosen before the region starts.
-pub(crate) fn region<R>(clock: Kind, code: &mut impl FnMut() -> R, n: u64) -> u64 {
+pub(crate) fn region<R>(clock: ClockKind, code: &mut impl FnMut() -> R, n: u64) -> u64 {
     match clock {
-        Kind::MonotonicRaw => between(|| clock::monotonic_raw().0 as u64, code, n),
-        Kind::Monotonic => between(|| clock::monotonic().0 as u64, code, n),
-        Kind::ThreadCpu => between(|| clock::thread_cpu().0 as u64, code, n),
-        Kind::ProcessCpu => between(|| clock::own_cpu().0 as u64, code, n),
-        Kind::Gettimeofday => between(|| mechanisms::gettimeofday().unwrap_or(0), code, n),
-        Kind::Times => between(|| mechanisms::times().unwrap_or(0), code, n),
+        ClockKind::MonotonicRaw => between(|| clock::monotonic_raw().0 as u64, code, n),
+        ClockKind::Monotonic => between(|| clock::monotonic().0 as u64, code, n),
+        ClockKind::ThreadCpu => between(|| clock::thread_cpu().0 as u64, code, n),
+        ClockKind::ProcessCpu => between(|| clock::own_cpu().0 as u64, code, n),
+        ClockKind::Gettimeofday => between(|| mechanisms::gettimeofday().unwrap_or(0), code, n),
+        ClockKind::Times => between(|| mechanisms::times().unwrap_or(0), code, n),
         _ => by_counter(code, n),
     }
 }
 
 /// Units of the clock in a second; `None` for a mechanism that cannot be used as a clock.
-pub(crate) fn hz(clock: Kind, counter_hz: f64) -> Option<f64> {
+pub(crate) fn hz(clock: ClockKind, counter_hz: f64) -> Option<f64> {
     match clock {
-        Kind::Counter => Some(counter_hz),
-        Kind::MonotonicRaw | Kind::Monotonic | Kind::ThreadCpu | Kind::ProcessCpu => Some(1e9),
-        Kind::Gettimeofday => Some(1e6),
-        Kind::Times => Some(procfs::USER_HZ as f64),
+        ClockKind::Counter => Some(counter_hz),
+        ClockKind::MonotonicRaw | ClockKind::Monotonic | ClockKind::ThreadCpu | ClockKind::ProcessCpu => Some(1e9),
+        ClockKind::Gettimeofday => Some(1e6),
+        ClockKind::Times => Some(procfs::USER_HZ as f64),
         _ => None,
     }
 }
@@ -52,7 +52,13 @@ mod tests {
     #[test]
     fn executes_so_often_and_counts_forward() {
         let counter_hz = 2e9;
-        for kind in [Kind::Counter, Kind::MonotonicRaw, Kind::Monotonic, Kind::Gettimeofday, Kind::ThreadCpu] {
+        for kind in [
+            ClockKind::Counter,
+            ClockKind::MonotonicRaw,
+            ClockKind::Monotonic,
+            ClockKind::Gettimeofday,
+            ClockKind::ThreadCpu,
+        ] {
             let mut executed = 0_u64;
             let mut code = || {
                 executed += 1;
@@ -63,6 +69,6 @@ mod tests {
             assert_eq!(executed, 1000);
             assert!(hz(kind, counter_hz).is_some());
         }
-        assert_eq!(hz(Kind::Rdpmc, counter_hz), None);
+        assert_eq!(hz(ClockKind::Rdpmc, counter_hz), None);
     }
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tarebench_kbest::{Clock, Kbest, Parameters, Standing, counter};
+use tarebench_kbest::{Clock, Kbest, Parameters, TimingStanding, counter};
 use tarebench_sys::activity::Competitors;
 use tarebench_sys::cpu;
 
@@ -42,7 +42,7 @@ fn a_slice_that_is_too_short_is_said_and_cpu_time_serves() {
     let elapsed = Kbest::new().parameters(few()).measure(|| spin(n)).unwrap();
     let own = Kbest::new().parameters(few()).clock(Clock::ThreadCpu).measure(|| spin(n)).unwrap();
     drop(competitors);
-    let Standing::SliceTooShort { lacking } = elapsed.standing() else { panic!("{:?}", elapsed.standing()) };
+    let TimingStanding::SliceTooShort { lacking } = elapsed.standing() else { panic!("{:?}", elapsed.standing()) };
     assert!((0.5..0.95).contains(&lacking), "{lacking}");
     assert_eq!(elapsed.value().value(), None);
     assert!(elapsed.trials.iter().all(|t| t.preemptions.is_some_and(|p| p > 0)));

@@ -6,18 +6,18 @@ use proptest::prelude::*;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head as document;
-use tarebench_core::documents::head::Head;
+use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::documents::head::Status;
-use tarebench_core::kbest::bench::{Bench, FORMAT, Machine, Row, VERSION};
-use tarebench_core::kbest::clocks::Kind;
+use tarebench_core::kbest::bench::{Bench, BenchMachine, BenchResult, FORMAT, VERSION};
+use tarebench_core::kbest::clocks::ClockKind;
 use tarebench_core::kbest::report::build;
 use tarebench_core::kbest::scheme::Parameters;
 use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
 use tarebench_render::documents::list::{DocumentRow, table};
-use tarebench_render::kbest::bench::{Shown, csv, json, terminal, trials};
+use tarebench_render::kbest::bench::{ShownBench, csv, json, terminal, trials};
 use tarebench_render::kbest::markup::benchmarks;
 use tarebench_render::kit::markup::Markup;
-use tarebench_render::kit::number::Unit;
+use tarebench_render::kit::number::TimeUnit;
 use tarebench_render::kit::style::Style;
 use unicode_width::UnicodeWidthStr;
 
@@ -25,7 +25,7 @@ fn timing(counts: &[u64]) -> Timing {
     let one =
         |count| Trial { count, cpu: Some(count), ticks: Some(2), preemptions: Some(0), waits: None, core_cycles: None };
     Timing {
-        clock: Kind::Counter,
+        clock: ClockKind::Counter,
         hz: 2.3e9,
         cache: Cache::Warm,
         repetitions: 1,
@@ -45,20 +45,20 @@ fn bench(rows: Vec<(&str, Timing)>) -> Bench {
         tool: "0.1.0".to_owned(),
         name: "sorts".to_owned(),
         created: Nanos(1_700_000_000_000_000_000),
-        machine: Machine {
+        machine: BenchMachine {
             name: "box".to_owned(),
             kernel: "6.1.0".to_owned(),
             architecture: "x86_64".to_owned(),
             cpu: Reading::Value("AMD EPYC".to_owned()),
             cpus: 2,
         },
-        rows: rows.into_iter().map(|(name, timing)| Row { name: name.to_owned(), timing }).collect(),
+        rows: rows.into_iter().map(|(name, timing)| BenchResult { name: name.to_owned(), timing }).collect(),
     }
 }
 
-fn head(b: &Bench) -> Head {
-    Head {
-        kind: document::Kind::Bench,
+fn head(b: &Bench) -> DocumentHead {
+    DocumentHead {
+        kind: document::DocumentKind::Bench,
         number: 1,
         uuid: "0".repeat(32),
         title: b.name.clone(),
@@ -88,7 +88,7 @@ fn troubled() -> Bench {
     compensated.compensation = Reading::Value(Compensation { cost: 11_500.0, period: 9_200_000.0 });
     compensated.less_overhead = true;
     let mut cpu = timing(&[5_000_000; 3]);
-    (cpu.clock, cpu.hz) = (Kind::ThreadCpu, 1e9);
+    (cpu.clock, cpu.hz) = (ClockKind::ThreadCpu, 1e9);
     bench(vec![
         ("cold\x1b[31m | `x`\n", cold),
         ("\u{202e}sliced", sliced),
@@ -102,7 +102,7 @@ fn troubled() -> Bench {
 
 fn shown(b: &Bench, style: &Style) -> String {
     let (head, report) = (head(b), build(b));
-    terminal(&Shown { head: &head, bench: b, report: &report }, "2026-11-21 18:00:00", style)
+    terminal(&ShownBench { head: &head, bench: b, report: &report }, "2026-11-21 18:00:00", style)
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn the_table() {
     assert_snapshot!("bench_100", shown(&plain(), &style(100)));
     assert_snapshot!(
         "bench_ascii",
-        shown(&plain(), &Style { unicode: false, unit: Some(Unit::Microsecond), ..style(100) })
+        shown(&plain(), &Style { unicode: false, unit: Some(TimeUnit::Microsecond), ..style(100) })
     );
     assert_snapshot!("bench_troubled_120", shown(&troubled(), &style(120)));
     assert_snapshot!("bench_troubled_100", shown(&troubled(), &style(100)));
@@ -132,10 +132,10 @@ fn documents_of_it() {
     let report = build(&plain());
     assert_snapshot!("bench_trials", trials(&plain()).unwrap());
     assert_snapshot!("bench_asciidoc", benchmarks(&report, None, Markup::Asciidoc));
-    assert_snapshot!("bench_orgmode", benchmarks(&report, Some(Unit::Millisecond), Markup::Org));
+    assert_snapshot!("bench_orgmode", benchmarks(&report, Some(TimeUnit::Millisecond), Markup::Org));
     let b = troubled();
     let (head, report) = (head(&b), build(&b));
-    let text = json(&Shown { head: &head, bench: &b, report: &report }).unwrap();
+    let text = json(&ShownBench { head: &head, bench: &b, report: &report }).unwrap();
     assert!(!text.chars().any(|c| c != '\n' && c.is_control()) && !text.contains('\u{202e}'));
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
@@ -160,12 +160,12 @@ fn the_list_of_documents() {
         tags: std::collections::BTreeMap::new(),
     };
     let rows = [
-        row(document::Kind::Study, 2, "interval counting", Status::Interrupted),
-        row(document::Kind::Profile, 1, "build7@2", Status::Finished),
+        row(document::DocumentKind::Study, 2, "interval counting", Status::Interrupted),
+        row(document::DocumentKind::Profile, 1, "build7@2", Status::Finished),
         DocumentRow {
             machine: "another".to_owned(),
             ..row(
-                document::Kind::Bench,
+                document::DocumentKind::Bench,
                 12,
                 "sorts\x1b[31m of a title that goes on and on, far beyond what a line has room for",
                 Status::Finished,
@@ -239,7 +239,7 @@ proptest! {
         for text in [org, benchmarks(&report, None, Markup::Markdown), benchmarks(&report, None, Markup::Asciidoc), csv(&report).unwrap(), trials(&b).unwrap()] {
             prop_assert!(!text.chars().any(|c| c != '\n' && c.is_control()));
         }
-        let text = json(&Shown { head: &head, bench: &b, report: &report }).unwrap();
+        let text = json(&ShownBench { head: &head, bench: &b, report: &report }).unwrap();
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         for row in document["report"]["rows"].as_array().unwrap() {
             prop_assert!(row["time"]["value"].is_number() || row["time"]["absent"].is_object());

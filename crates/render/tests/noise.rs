@@ -8,25 +8,27 @@ use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Kind};
-use tarebench_core::noise::data::Calibration;
+use tarebench_core::documents::head::{DocumentHead, DocumentKind};
 use tarebench_core::noise::data::Heuristic;
-use tarebench_core::noise::data::{Calibrated, Ended, Kernel, Noise, NoisePlan, Phases, Record, Sched, Series, Source};
+use tarebench_core::noise::data::PhaseCalibration;
+use tarebench_core::noise::data::{
+    Calibrated, Kernel, KernelRecord, Noise, NoisePlan, PhaseScheduling, PhaseSource, Phases, PhasesEnd, Series,
+};
 use tarebench_core::noise::prediction::{Bounds, Expected};
 use tarebench_core::noise::report::{DELAYS, Grain, report};
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_core::trace::timeline::Pair;
-use tarebench_core::trace::timeline::{Event, Stolen, Task, What};
+use tarebench_core::trace::timeline::ClockPair;
+use tarebench_core::trace::timeline::{CpuEvent, CpuOccupant, Stolen, TraceTask};
 use tarebench_render::kit::svg::figures::figures;
 use tarebench_render::kit::web::html as web;
-use tarebench_render::kit::web::page::{Figure, Page};
+use tarebench_render::kit::web::page::{Page, PageFigure};
 use tarebench_render::noise::figures::figure;
 
 const HOSTILE: &str = "<script>alert(1)</script>";
 
-fn head() -> Head {
-    Head {
-        kind: Kind::Noise,
+fn head() -> DocumentHead {
+    DocumentHead {
+        kind: DocumentKind::Noise,
         number: 3,
         uuid: "0".repeat(32),
         title: "10us on CPU 1 & more".to_owned(),
@@ -40,12 +42,12 @@ fn head() -> Head {
 }
 
 fn series(grain: Nanos, cpu: u32, whole: u64) -> Series {
-    let pair = |cycles: f64| Pair { cycles, clock: Nanos(cycles as i64), within: Nanos(20) };
+    let pair = |cycles: f64| ClockPair { cycles, clock: Nanos(cycles as i64), within: Nanos(20) };
     Series {
         grain,
         iterations: 9_800,
         cpu,
-        ended: Ended::Complete,
+        ended: PhasesEnd::Complete,
         pairs: vec![pair(0.0), pair(whole as f64)],
         switches: Some(20),
         faults: Some(0),
@@ -60,8 +62,8 @@ fn series(grain: Nanos, cpu: u32, whole: u64) -> Series {
 /// Phases of 10 µs and some ns, in each hundredth a tick of 2 µs, in each thousandth a task of 50 µs; and of each thousand
 /// the hypervisor takes 30 µs.
 fn phases(grain: Nanos, cpu: u32, n: u64) -> Phases {
-    let tick = What::Timer;
-    let task = What::Task(Task { name: Name::from(HOSTILE), by: TaskKind::User, pid: 9, tid: 9 });
+    let tick = CpuOccupant::Timer;
+    let task = CpuOccupant::Task(TraceTask { name: Name::from(HOSTILE), by: TaskKind::User, pid: 9, tid: 9 });
     let (mut durations, mut events, mut stolen, mut at) = (Vec::new(), Vec::new(), Vec::new(), 0_u64);
     for i in 0..n {
         let own = 10_000 + (i * 7919 + u64::from(cpu)) % 41;
@@ -73,7 +75,7 @@ fn phases(grain: Nanos, cpu: u32, n: u64) -> Phases {
         if let Some((what, length)) = other {
             let start = Nanos((at + 100) as i64);
             let end = Nanos((at + 100 + length) as i64);
-            events.push(Event { what: what.clone(), start, end, own: end - start, complete: true });
+            events.push(CpuEvent { what: what.clone(), start, end, own: end - start, complete: true });
         }
         let taken = if i % 1_000 == 720 { 30_000 } else { 0 };
         if taken > 0 {
@@ -83,7 +85,7 @@ fn phases(grain: Nanos, cpu: u32, n: u64) -> Phases {
         durations.push(own + other.map_or(0, |(_, length)| length) + taken);
         at += durations.last().copied().unwrap_or_default();
     }
-    let record = Record {
+    let record = KernelRecord {
         grain,
         cpu,
         own: 7,
@@ -98,12 +100,12 @@ fn phases(grain: Nanos, cpu: u32, n: u64) -> Phases {
 }
 
 fn noise(cpus: &[u32], grains: &[Nanos]) -> Noise {
-    let calibration = Calibration { heuristic: Heuristic::SecondDecile, timings: 10, per_iteration: 1.0 };
+    let calibration = PhaseCalibration { heuristic: Heuristic::SecondDecile, timings: 10, per_iteration: 1.0 };
     let plan = NoisePlan {
-        source: Source::Measured,
+        source: PhaseSource::Measured,
         tick: None,
         cpus: cpus.to_vec(),
-        sched: Sched::Other,
+        sched: PhaseScheduling::Other,
         grains: grains.to_vec(),
         phases: 5_000,
         limit: None,
@@ -129,7 +131,7 @@ fn files(page: &Page) -> BTreeMap<String, String> {
     figures(page).unwrap().into_iter().collect()
 }
 
-fn find<'a>(page: &'a Page, id: &str) -> &'a Figure {
+fn find<'a>(page: &'a Page, id: &str) -> &'a PageFigure {
     page.parts.iter().flat_map(|p| &p.figures).find(|f| f.id == id).unwrap()
 }
 

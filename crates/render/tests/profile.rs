@@ -4,23 +4,23 @@
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::profile::data::{Doubt, Method, Part, Profile};
-use tarebench_core::profile::dual::{Executions, Observation};
+use tarebench_core::profile::data::{Doubt, Profile, ProfileMethod, ProfilePart};
+use tarebench_core::profile::dual::{FamilyExecutions, Observation};
 use tarebench_core::profile::lacking::Lacking;
 use tarebench_render::kit::hints::Hints;
 use tarebench_render::kit::style::Style;
 use tarebench_render::kit::web::html as web;
-use tarebench_render::kit::web::page::{DualOrWhy, Role};
+use tarebench_render::kit::web::page::{DualOrWhy, PageRole};
 use tarebench_render::profile::terminal as profile;
 
 const MS: i64 = 1_000_000;
 
 /// 60 samples of a second, of which every 14th contains a check of 90 ms; the clock speed drifts.
-fn part(name: &str, length_ms: i64) -> Part {
+fn part(name: &str, length_ms: i64) -> ProfilePart {
     let observation = |i: u32| {
         let n = i64::from(i);
         let noise = (n * 7919 % 1000 - 500) * 2_000;
-        let mut executions = Executions::from([
+        let mut executions = FamilyExecutions::from([
             ("kworker".to_owned(), vec![Nanos(300_000 + n * 911 % 50_000), Nanos(20_000)]),
             ("systemd-journal".to_owned(), vec![Nanos(1_500_000 + n * 677 % 90_000)]),
         ]);
@@ -38,7 +38,7 @@ fn part(name: &str, length_ms: i64) -> Part {
             incomplete: i == 3,
         }
     };
-    Part {
+    ProfilePart {
         length: Nanos(length_ms * MS),
         runs: vec!["ab".repeat(16)],
         observations: (0..60).map(observation).collect(),
@@ -69,7 +69,7 @@ fn on_a_terminal() {
     assert!(text.lines().all(|l| l.chars().count() <= 60), "{text}");
     insta::assert_snapshot!(
         "profiles",
-        profile::list(&[p.clone(), Profile { method: Method::Watched, ..p.clone() }], &narrow)
+        profile::list(&[p.clone(), Profile { method: ProfileMethod::Watched, ..p.clone() }], &narrow)
     );
     let missing = |daemon: &str, share| Lacking { daemon: daemon.into(), samples: 3, max: Nanos(20 * MS), share };
     let found = [missing("updater", 0.2), missing("tiny\u{1b}[2J", 0.0001)];
@@ -89,7 +89,7 @@ fn the_page_says_the_same() {
     assert_eq!(page.plots.iter().map(|p| p.id.as_str()).collect::<Vec<_>>(), ["short", "short-waiting"]);
     // The classes are those of the terminal's tables, and rows point to their samples.
     let spoiled: Vec<u32> = (0..60)
-        .filter(|i| short.samples.classes[short.samples.class[*i]].role == Role::Spoiled)
+        .filter(|i| short.samples.classes[short.samples.class[*i]].role == PageRole::Spoiled)
         .map(|i| short.samples.number[i])
         .collect();
     assert_eq!(spoiled, [6, 20, 34, 48]);

@@ -7,9 +7,9 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::trace::activity::{Gap, Trace};
-use tarebench_core::trace::explained::{Explained, Recording, explain};
-use tarebench_core::trace::timeline::Pair;
-use tarebench_core::trace::timeline::{Event, Task, What};
+use tarebench_core::trace::explained::{Explained, TraceRecording, explain};
+use tarebench_core::trace::timeline::ClockPair;
+use tarebench_core::trace::timeline::{CpuEvent, CpuOccupant, TraceTask};
 use tarebench_render::kit::style::Style;
 use tarebench_render::kit::web::html as web;
 use tarebench_render::trace::terminal::{Activity, Made, json, parse, summary, text};
@@ -18,14 +18,14 @@ const HOSTILE: &str = "a)b <script>";
 /// Cycles of a millisecond.
 const MS: i64 = 2_000_000;
 
-fn event(what: What, start: i64, end: i64) -> Event {
+fn event(what: CpuOccupant, start: i64, end: i64) -> CpuEvent {
     let at = |cycles: i64| Nanos(cycles / 2);
-    Event { what, start: at(start), end: at(end), own: at(end - start), complete: true }
+    CpuEvent { what, start: at(start), end: at(end), own: at(end - start), complete: true }
 }
 
 /// Ticks every 4 ms for this many ms; after every third one another task runs for 2 ms; and one period of steal time.
-fn trace(ms: i64) -> (Trace, Vec<Event>) {
-    let task = |name: &[u8], by| What::Task(Task { name: Name::new(name.to_vec()), by, pid: 77, tid: 78 });
+fn trace(ms: i64) -> (Trace, Vec<CpuEvent>) {
+    let task = |name: &[u8], by| CpuOccupant::Task(TraceTask { name: Name::new(name.to_vec()), by, pid: 77, tid: 78 });
     let (mut gaps, mut events) = (Vec::new(), Vec::new());
     let mut gap = |start: i64, end: i64| {
         gaps.push(Gap { start: start.unsigned_abs(), duration: (end - start).unsigned_abs() });
@@ -33,7 +33,7 @@ fn trace(ms: i64) -> (Trace, Vec<Event>) {
     let mut i = 0;
     while (4 * i + 5) * MS <= ms * MS {
         let at = (4 * i + 1) * MS;
-        events.push(event(What::Timer, at + 600, at + 9_000));
+        events.push(event(CpuOccupant::Timer, at + 600, at + 9_000));
         match i % 3 {
             2 => {
                 let who = if i % 2 == 0 {
@@ -45,7 +45,7 @@ fn trace(ms: i64) -> (Trace, Vec<Event>) {
                 gap(at, at + 2 * MS);
             }
             _ => {
-                events.push(event(What::Softirq { name: "TIMER".to_owned() }, at + 9_300, at + 11_000));
+                events.push(event(CpuOccupant::Softirq { name: "TIMER".to_owned() }, at + 9_300, at + 11_000));
                 gap(at, at + 12_000);
             }
         }
@@ -57,10 +57,10 @@ fn trace(ms: i64) -> (Trace, Vec<Event>) {
     (Trace::new(2e9, (ms * MS).unsigned_abs(), gaps).unwrap(), events)
 }
 
-fn explained(trace: &Trace, mut events: Vec<Event>) -> Explained {
+fn explained(trace: &Trace, mut events: Vec<CpuEvent>) -> Explained {
     events.sort_by_key(|e| e.start);
-    let pair = |cycles: f64| Pair { cycles, clock: Nanos((cycles / 2.0) as i64), within: Nanos(20) };
-    let recording = Recording {
+    let pair = |cycles: f64| ClockPair { cycles, clock: Nanos((cycles / 2.0) as i64), within: Nanos(20) };
+    let recording = TraceRecording {
         events,
         from: Nanos(-100),
         until: Nanos(i64::MAX),

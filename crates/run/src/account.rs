@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use tarebench_bpf::account::{AccountTracer, Record, Sum};
+use tarebench_bpf::account::{AccountRecord, AccountTracer, Sum};
 use tarebench_bpf::interrupts::InterruptNames;
 use tarebench_bpf::layout::account::*;
 use tarebench_bpf::{BpfError, KernelTypes, own_namespaces};
@@ -20,7 +20,7 @@ use tarebench_sys::{SysError, process};
 pub struct AccountCollector {
     tracer: Result<AccountTracer, Absent>,
     counters: Result<(), Absent>,
-    running: Option<perf::Counters>,
+    running: Option<perf::PerfCounters>,
     architecture: String,
     interrupts: Result<Vec<InterruptLine>, Absent>,
 }
@@ -38,7 +38,7 @@ impl AccountCollector {
         let no_list = || Absent::NotSupported("no list of CPUs in sysfs".into());
         AccountCollector {
             tracer: here.and_then(|()| possible.ok_or_else(no_list)).and_then(load),
-            counters: perf::Counters::open().map(drop).map_err(|e| perf::no_counter(&e)),
+            counters: perf::PerfCounters::open().map(drop).map_err(|e| perf::no_counter(&e)),
             running: None,
             architecture: std::env::consts::ARCH.to_owned(),
             interrupts: Err(Absent::NotAsked("the account is traced".into())),
@@ -73,7 +73,7 @@ impl AccountCollector {
         }
         self.interrupts = self.counted();
         // A new one for each sample, as for the task-clock.
-        self.running = self.counters.as_ref().ok().and_then(|()| perf::Counters::open().ok());
+        self.running = self.counters.as_ref().ok().and_then(|()| perf::PerfCounters::open().ok());
     }
 
     /// Interrupts so far, where nothing is traced.
@@ -168,18 +168,18 @@ fn interrupt_name(i: &InterruptLine) -> String {
 ///
 /// # Errors
 /// If the program was not started, or its exec failed.
-fn account(r: &Record, architecture: &str, names: &InterruptNames) -> Result<Account, Absent> {
+fn account(r: &AccountRecord, architecture: &str, names: &InterruptNames) -> Result<Account, Absent> {
     let not_started = || Absent::NotAsked("the program was not started".into());
     let unseen = || Absent::Lost("the tracing did not record the program's end".into());
     let exec = r.exec.ok_or_else(not_started)?;
     let end = r.end.or(r.left).ok_or_else(unseen)?;
-    let of = |class: usize| ledger(r, class, architecture, names);
+    let ledger_of = |class: usize| ledger(r, class, architecture, names);
     Ok(Account {
         exec,
         end,
-        outside: of(CLASS_OUTSIDE),
-        main: of(CLASS_MAIN),
-        others: of(CLASS_OTHERS),
+        outside: ledger_of(CLASS_OUTSIDE),
+        main: ledger_of(CLASS_MAIN),
+        others: ledger_of(CLASS_OTHERS),
         interrupts_charged: !r.irq_left_out,
         stolen_charged: !r.steal_left_out,
         lost: r.lost,
@@ -192,7 +192,7 @@ fn share(s: Sum) -> Share {
     Share { time: Nanos(s.ns.cast_signed()), count: s.count }
 }
 
-fn ledger(r: &Record, class: usize, architecture: &str, names: &InterruptNames) -> Ledger {
+fn ledger(r: &AccountRecord, class: usize, architecture: &str, names: &InterruptNames) -> Ledger {
     let at = |slot: usize| r.sums.get(class).and_then(|s| s.get(slot)).copied().unwrap_or_default();
     let filled = |from: usize, count: usize| {
         let used = move |n: &usize| at(from + n) != Sum::default();

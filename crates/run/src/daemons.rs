@@ -1,6 +1,6 @@
 //! What else ran during a sample: snapshots before and after, exits in between, their difference (EMP figures 5 and 6).
 
-use crate::exits::{Exit, ExitSource};
+use crate::exits::{ExitSource, ProcessExit};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use tarebench_bpf::{BpfError, KernelTypes};
@@ -8,7 +8,7 @@ use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
-use tarebench_sys::snapshot::{Entry, Snapshot, SnapshotReader};
+use tarebench_sys::snapshot::{Snapshot, SnapshotEntry, SnapshotReader};
 use tarebench_sys::{SysError, clock, process, procfs};
 
 /// Which processes are tare's and the program's, for [`difference`].
@@ -28,7 +28,7 @@ pub struct Roles {
 
 /// The program's tree and all others, separately.
 #[derive(Clone, Debug, Default)]
-pub struct Difference {
+pub struct TreeDifference {
     /// Daemons, largest first.
     pub daemons: Vec<Daemon>,
     /// Living processes of the program's tree: pid and name.
@@ -46,18 +46,18 @@ pub struct Difference {
 pub fn difference(
     before: &Snapshot,
     after: &Snapshot,
-    exits: &[Exit],
+    exits: &[ProcessExit],
     roles: &Roles,
     own_cpu: Nanos,
     realtime_offset: Nanos,
-) -> Difference {
-    let old: HashMap<i32, &Entry> = before.entries.iter().map(|e| (e.pid, e)).collect();
-    let new: HashMap<i32, &Entry> = after.entries.iter().map(|e| (e.pid, e)).collect();
+) -> TreeDifference {
+    let old: HashMap<i32, &SnapshotEntry> = before.entries.iter().map(|e| (e.pid, e)).collect();
+    let new: HashMap<i32, &SnapshotEntry> = after.entries.iter().map(|e| (e.pid, e)).collect();
     let born = births(&old, exits);
     let tree = tree_of(&old, after, exits, &born, roles);
     let zombies = zombies(&old, &new, exits, &born);
     let scene = Scene { old, new, tree, zombies, roles };
-    let mut out = Difference::default();
+    let mut out = TreeDifference::default();
     for e in &after.entries {
         scene.alive(e, own_cpu, &mut out);
     }
@@ -81,8 +81,8 @@ pub fn difference(
 
 /// Lookup tables of [`difference`].
 struct Scene<'a> {
-    old: HashMap<i32, &'a Entry>,
-    new: HashMap<i32, &'a Entry>,
+    old: HashMap<i32, &'a SnapshotEntry>,
+    new: HashMap<i32, &'a SnapshotEntry>,
     tree: HashSet<i32>,
     zombies: HashSet<i32>,
     roles: &'a Roles,
@@ -105,7 +105,7 @@ impl Scene<'_> {
     }
 
     /// A process that is in the snapshot after.
-    fn alive(&self, e: &Entry, own_cpu: Nanos, out: &mut Difference) {
+    fn alive(&self, e: &SnapshotEntry, own_cpu: Nanos, out: &mut TreeDifference) {
         let was = self.old.get(&e.pid).filter(|o| o.start_ticks == e.start_ticks);
         if was.is_none() && self.tree.contains(&e.pid) && self.in_tree(e.pid, e.ppid) {
             if !self.zombies.contains(&e.pid) {
@@ -129,7 +129,7 @@ impl Scene<'_> {
     }
 
     /// A process that ended during the sample.
-    fn ended(&self, x: &Exit, born: bool, realtime_offset: Nanos, out: &mut Difference) {
+    fn ended(&self, x: &ProcessExit, born: bool, realtime_offset: Nanos, out: &mut TreeDifference) {
         if born && x.member.unwrap_or_else(|| self.in_tree(x.pid, x.ppid)) {
             *out.tree_exits.get_or_insert(Nanos::ZERO) += x.cpu;
             return;
@@ -154,7 +154,7 @@ impl Scene<'_> {
 }
 
 /// The process of this exit is still in the snapshot after: a zombie, whose clock is exact.
-fn is_zombie(was: Option<&Entry>, now: Option<&Entry>, x: &Exit) -> bool {
+fn is_zombie(was: Option<&SnapshotEntry>, now: Option<&SnapshotEntry>, x: &ProcessExit) -> bool {
     match (was, now, x.began.start_ticks()) {
         (_, None, _) => false,
         (_, Some(n), Some(start)) => n.start_ticks == start,
@@ -163,19 +163,24 @@ fn is_zombie(was: Option<&Entry>, now: Option<&Entry>, x: &Exit) -> bool {
     }
 }
 
-fn zombies(old: &HashMap<i32, &Entry>, new: &HashMap<i32, &Entry>, exits: &[Exit], born: &[bool]) -> HashSet<i32> {
-    let of = |(x, born): (&Exit, &bool)| {
+fn zombies(
+    old: &HashMap<i32, &SnapshotEntry>,
+    new: &HashMap<i32, &SnapshotEntry>,
+    exits: &[ProcessExit],
+    born: &[bool],
+) -> HashSet<i32> {
+    let zombie = |(x, born): (&ProcessExit, &bool)| {
         let was = old.get(&x.pid).filter(|_| !born).copied();
         is_zombie(was, new.get(&x.pid).copied(), x).then_some(x.pid)
     };
-    exits.iter().zip(born).filter_map(of).collect()
+    exits.iter().zip(born).filter_map(zombie).collect()
 }
 
 /// Which exits are of processes that were born since the snapshot before: by their start where that is exact, else all
 /// but the first of a pid that the snapshot has.
-fn births(old: &HashMap<i32, &Entry>, exits: &[Exit]) -> Vec<bool> {
+fn births(old: &HashMap<i32, &SnapshotEntry>, exits: &[ProcessExit]) -> Vec<bool> {
     let mut seen: HashSet<i32> = HashSet::new();
-    let is_born = |x: &Exit| match (old.get(&x.pid), x.began.start_ticks()) {
+    let is_born = |x: &ProcessExit| match (old.get(&x.pid), x.began.start_ticks()) {
         (None, _) => true,
         (Some(o), Some(start)) => o.start_ticks != start,
         (Some(_), None) => !seen.insert(x.pid),
@@ -185,14 +190,20 @@ fn births(old: &HashMap<i32, &Entry>, exits: &[Exit]) -> Vec<bool> {
 
 /// Pids of the program's tree: its main process and the members of its cgroup or, where that is not known, all that
 /// were born inside the sample to one of these or, as orphans, to tare (which is a subreaper).
-fn tree_of(old: &HashMap<i32, &Entry>, after: &Snapshot, exits: &[Exit], born: &[bool], roles: &Roles) -> HashSet<i32> {
+fn tree_of(
+    old: &HashMap<i32, &SnapshotEntry>,
+    after: &Snapshot,
+    exits: &[ProcessExit],
+    born: &[bool],
+    roles: &Roles,
+) -> HashSet<i32> {
     let members = exits.iter().zip(born).filter(|(x, born)| **born && x.member == Some(true)).map(|(x, _)| x.pid);
     let members = members.filter(|pid| !roles.helpers.contains(pid));
     let mut tree: HashSet<i32> = members.chain(roles.main).chain(roles.members.iter().flatten().copied()).collect();
     if roles.members.is_some() && exits.iter().all(|x| x.member.is_some()) {
         return tree;
     }
-    let is_born = |e: &&Entry| old.get(&e.pid).is_none_or(|o| o.start_ticks != e.start_ticks);
+    let is_born = |e: &&SnapshotEntry| old.get(&e.pid).is_none_or(|o| o.start_ticks != e.start_ticks);
     let alive = after.entries.iter().filter(is_born).map(|e| (e.pid, e.ppid));
     let ended = exits.iter().zip(born).filter(|(_, born)| **born).map(|(x, _)| (x.pid, x.ppid));
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
@@ -250,12 +261,12 @@ impl DaemonCollector {
     ///
     /// # Errors
     /// If the processes cannot be listed.
-    pub fn harvest(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Daemons, Difference), SysError> {
+    pub fn harvest(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Daemons, TreeDifference), SysError> {
         let (_, daemons, diff) = self.observe(roles, own_cpu)?;
         Ok((daemons, diff))
     }
 
-    fn observe(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Snapshot, Daemons, Difference), SysError> {
+    fn observe(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Snapshot, Daemons, TreeDifference), SysError> {
         let after = self.reader.capture()?;
         self.exits.receive()?;
         let (exits, unseen) = self.exits.exits(roles.cgroup);
@@ -316,17 +327,25 @@ mod tests {
     use crate::exits::Began;
     use tarebench_sys::procfs::Comm;
 
-    fn entry(pid: i32, ppid: i32, start: u64, name: &str, cpu: i64) -> Entry {
+    fn entry(pid: i32, ppid: i32, start: u64, name: &str, cpu: i64) -> SnapshotEntry {
         let comm = Comm::new(name.as_bytes());
-        Entry { pid, ppid, start_ticks: start, comm, kernel_thread: false, cpu: Nanos(cpu), interval_counted: None }
+        SnapshotEntry {
+            pid,
+            ppid,
+            start_ticks: start,
+            comm,
+            kernel_thread: false,
+            cpu: Nanos(cpu),
+            interval_counted: None,
+        }
     }
 
-    fn image(entries: &[Entry]) -> Snapshot {
+    fn image(entries: &[SnapshotEntry]) -> Snapshot {
         Snapshot { entries: entries.to_vec(), took: Nanos::ZERO }
     }
 
-    fn exit(pid: i32, ppid: i32, name: &str, cpu: i64) -> Exit {
-        Exit {
+    fn exit(pid: i32, ppid: i32, name: &str, cpu: i64) -> ProcessExit {
+        ProcessExit {
             pid,
             ppid,
             comm: Comm::new(name.as_bytes()),
@@ -346,7 +365,7 @@ mod tests {
         Roles { main: Some(MAIN), own: OWN, ..Roles::default() }
     }
 
-    fn summary(d: &Difference) -> Vec<(i32, String, i64, bool, bool)> {
+    fn summary(d: &TreeDifference) -> Vec<(i32, String, i64, bool, bool)> {
         d.daemons.iter().map(|d| (d.pid, d.name.to_string(), d.cpu.0, d.born, d.died)).collect()
     }
 
@@ -420,7 +439,11 @@ mod tests {
         // A hook's server is adopted by tare as an orphan; it forks inside the sample. The program's child was adopted
         // by init.
         let after = image(&[entry(1, 0, 1, "init", 5), entry(70, OWN, 2, "server", 1), entry(71, OWN, 9, "forked", 6)]);
-        let member = |x: Exit, m: bool, start: i64| Exit { member: Some(m), began: Began::Boot(Nanos(start)), ..x };
+        let member = |x: ProcessExit, m: bool, start: i64| ProcessExit {
+            member: Some(m),
+            began: Began::Boot(Nanos(start)),
+            ..x
+        };
         let exits = [
             member(exit(MAIN, OWN, "put", 7), true, 90_000_000),
             member(exit(61, 1, "escaped", 6), true, 90_000_000),

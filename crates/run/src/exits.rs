@@ -6,7 +6,7 @@ use tarebench_core::base::reading::Absent;
 use tarebench_core::base::units::Nanos;
 use tarebench_sys::SysError;
 use tarebench_sys::procfs::{Comm, USER_HZ};
-use tarebench_sys::taskstats::{ExitListener, Record};
+use tarebench_sys::taskstats::{ExitListener, TaskstatsRecord};
 
 /// Room for 20,000 exits and more: a record takes up to 2.5 KiB of the receive buffer's account.
 const LISTENER_BUFFER: usize = 128 << 20;
@@ -40,7 +40,7 @@ impl Began {
 
 /// A process that ended, combined from the records of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub struct ProcessExit {
     pub pid: i32,
     /// Parent at its end.
     pub ppid: i32,
@@ -64,7 +64,7 @@ pub struct Exit {
 ///
 /// A process of one thread is exact. Of one with several, the time of threads that ended before it comes from the
 /// kernel's own sum, to which each may have added up to a tick too little.
-pub fn fold_tasks(records: &[ExitRecord], cgroup: Option<u64>) -> Vec<Exit> {
+pub fn fold_tasks(records: &[ExitRecord], cgroup: Option<u64>) -> Vec<ProcessExit> {
     let mut order: Vec<(i32, Nanos)> = Vec::new();
     let mut seen: HashMap<(i32, Nanos), Vec<&ExitRecord>> = HashMap::new();
     for r in records {
@@ -78,14 +78,14 @@ pub fn fold_tasks(records: &[ExitRecord], cgroup: Option<u64>) -> Vec<Exit> {
 }
 
 /// One process from the records of its threads.
-fn fold_process(tasks: &[&ExitRecord], cgroup: Option<u64>) -> Option<Exit> {
+fn fold_process(tasks: &[&ExitRecord], cgroup: Option<u64>) -> Option<ProcessExit> {
     let first = *tasks.first()?;
     let main = tasks.iter().find(|t| t.tid == t.pid).map_or(Nanos::ZERO, |t| t.cpu);
     // Each record bounds the total from below, and none counts the main thread twice: once released, it is in the sum.
     let bound = |t: &&ExitRecord| if t.main_released { t.dead_threads.max(main) } else { t.dead_threads + main };
     let cpu = tasks.iter().map(bound).max()?;
     let single = tasks.len() == 1 && first.tid == first.pid && cpu == main;
-    Some(Exit {
+    Some(ProcessExit {
         pid: first.pid,
         ppid: first.ppid,
         comm: Comm::new(first.name()),
@@ -102,8 +102,8 @@ fn fold_process(tasks: &[&ExitRecord], cgroup: Option<u64>) -> Option<Exit> {
 ///
 /// The kernel sends a record for each thread and, with that of the last thread of a process that had several, the
 /// process's sum. Before Linux 5.19 a record does not name the thread's process; each then counts as a process.
-pub fn fold_records(records: &[Record]) -> Vec<Exit> {
-    let mut exits: Vec<Exit> = Vec::new();
+pub fn fold_records(records: &[TaskstatsRecord]) -> Vec<ProcessExit> {
+    let mut exits: Vec<ProcessExit> = Vec::new();
     let mut main_names: HashMap<i32, Comm> = HashMap::new();
     for r in records {
         if r.whole_process {
@@ -118,7 +118,7 @@ pub fn fold_records(records: &[Record]) -> Vec<Exit> {
             main_names.insert(pid, r.comm);
         }
         if r.tgid.is_none() || r.last {
-            exits.push(Exit {
+            exits.push(ProcessExit {
                 pid,
                 ppid: r.ppid,
                 comm: main_names.remove(&pid).unwrap_or(r.comm),
@@ -139,7 +139,7 @@ pub struct ExitSource {
     tracer: Result<ExitTracer, Absent>,
     listener: Result<ExitListener, Absent>,
     tasks: Vec<ExitRecord>,
-    records: Vec<Record>,
+    records: Vec<TaskstatsRecord>,
     tasks_lost: bool,
     records_lost: bool,
 }
@@ -186,7 +186,7 @@ impl ExitSource {
         let ticks = |r: &ExitRecord| Began::Boot(r.start).start_ticks();
         let ended: HashSet<(i32, Nanos)> = self.tasks.iter().filter(|r| r.last).map(|r| (r.pid, r.start)).collect();
         self.tasks.retain(|r| ended.contains(&(r.pid, r.start)) && alive(r.pid, ticks(r)));
-        let pid = |r: &Record| r.tgid.unwrap_or(r.id);
+        let pid = |r: &TaskstatsRecord| r.tgid.unwrap_or(r.id);
         let ended: HashSet<i32> = self.records.iter().filter(|r| r.last || r.tgid.is_none()).map(pid).collect();
         self.records.retain(|r| ended.contains(&pid(r)) && alive(pid(r), None));
         (self.tasks_lost, self.records_lost) = (false, false);
@@ -209,7 +209,7 @@ impl ExitSource {
     }
 
     /// The exits since the restart, from the better source, and why some may be missing.
-    pub fn exits(&self, cgroup: Option<u64>) -> (Vec<Exit>, Option<Absent>) {
+    pub fn exits(&self, cgroup: Option<u64>) -> (Vec<ProcessExit>, Option<Absent>) {
         let lost = || Absent::Lost("more processes ended than the buffer for exits could hold".into());
         match (&self.tracer, &self.listener) {
             (Ok(_), _) if !self.tasks_lost => (fold_tasks(&self.tasks, cgroup), None),
@@ -225,7 +225,7 @@ impl ExitSource {
         if let Err(absent) = &self.listener {
             return Err(absent.clone());
         }
-        let of_tree = |r: &&Record| tree.contains(&r.tgid.unwrap_or(r.id)) && r.peak_memory > 0;
+        let of_tree = |r: &&TaskstatsRecord| tree.contains(&r.tgid.unwrap_or(r.id)) && r.peak_memory > 0;
         let peak = self.records.iter().filter(of_tree).map(|r| r.peak_memory).max();
         match peak {
             Some(_) if self.records_lost => Err(Absent::Lost("exit records".into())),
@@ -239,8 +239,8 @@ impl ExitSource {
 mod tests {
     use super::*;
 
-    fn record(id: i32, tgid: Option<i32>, name: &str, cpu: i64, whole: bool, last: bool) -> Record {
-        Record {
+    fn record(id: i32, tgid: Option<i32>, name: &str, cpu: i64, whole: bool, last: bool) -> TaskstatsRecord {
+        TaskstatsRecord {
             whole_process: whole,
             id,
             tgid,

@@ -8,7 +8,7 @@ use std::path::Path;
 use tarebench_core::base::name::Name;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, resolve, spawn};
-use tarebench_sys::wait::{Ended, Woken, has_ended, is_stopped, reap, wait};
+use tarebench_sys::wait::{ProcessEnd, Woken, has_ended, is_stopped, reap, wait};
 use tarebench_sys::{SysError, process};
 
 /// Why a hook failed.
@@ -21,7 +21,7 @@ pub enum HookError {
 }
 
 /// The shell, folder and environment of a hook.
-pub struct Place<'a> {
+pub struct HookContext<'a> {
     /// The shell and its arguments before `-c`; empty: `/bin/sh`.
     pub shell: &'a [Name],
     /// Working directory.
@@ -36,7 +36,7 @@ pub struct Place<'a> {
 ///
 /// # Errors
 /// [`HookError`].
-pub fn run(kind: &str, script: &str, place: &Place<'_>, signals: &Signals) -> Result<(), HookError> {
+pub fn run(kind: &str, script: &str, place: &HookContext<'_>, signals: &Signals) -> Result<(), HookError> {
     let broken = |e: SysError| HookError::Failed(format!("{kind} command `{script}` could not be run: {e}"));
     let mut launch = launch_of(script, place).map_err(broken)?;
     launch.cwd(place.cwd).map_err(broken)?;
@@ -72,16 +72,16 @@ pub fn run(kind: &str, script: &str, place: &Place<'_>, signals: &Signals) -> Re
         }
     }
     let how = match reap(child.pid, true).map_err(broken)?.map(|r| r.ended) {
-        Some(Ended::Exited(0)) => return Ok(()),
-        Some(Ended::Exited(code)) => format!("exit status {code}"),
-        Some(Ended::Signaled(signal)) => format!("killed by signal {signal}"),
+        Some(ProcessEnd::Exited(0)) => return Ok(()),
+        Some(ProcessEnd::Exited(code)) => format!("exit status {code}"),
+        Some(ProcessEnd::Signaled(signal)) => format!("killed by signal {signal}"),
         None => "an unknown status".to_owned(),
     };
     let said = errors.map(last_words).unwrap_or_default();
     Err(HookError::Failed(format!("{kind} command `{script}` failed with {how}{said}")))
 }
 
-fn launch_of(script: &str, place: &Place<'_>) -> Result<Launch, SysError> {
+fn launch_of(script: &str, place: &HookContext<'_>) -> Result<Launch, SysError> {
     use std::os::unix::ffi::OsStrExt;
     let env = place.env.iter().map(Vec::as_slice);
     let Some(name) = place.shell.first() else {

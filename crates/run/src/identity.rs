@@ -2,7 +2,7 @@
 
 use crate::RunError;
 use std::os::unix::ffi::OsStrExt;
-use tarebench_core::run::plan::Plan;
+use tarebench_core::run::plan::RunPlan;
 use tarebench_sys::process;
 use tarebench_sys::spawn::Identity;
 
@@ -27,7 +27,7 @@ pub fn of_plan(text: &str) -> Result<Identity, RunError> {
 }
 
 /// The environment of the programs of a plan, `KEY=value` each.
-pub(crate) fn environment(plan: &Plan, identity: Option<&Identity>) -> Vec<Vec<u8>> {
+pub(crate) fn environment(plan: &RunPlan, identity: Option<&Identity>) -> Vec<Vec<u8>> {
     let pair = |k: &[u8], v: &[u8]| [k, b"=", v].concat();
     let mut all: Vec<(Vec<u8>, Vec<u8>)> =
         std::env::vars_os().map(|(k, v)| (k.as_bytes().to_vec(), v.as_bytes().to_vec())).collect();

@@ -10,18 +10,18 @@ use std::path::Path;
 use std::process::{Child as StdChild, Command as StdCommand, Stdio};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::run::plan::{Input, Output, Plan, Program, Sched};
+use tarebench_core::run::plan::{Input, Output, Program, RunPlan, Sched};
 use tarebench_core::sample::data::{Outcome, OwnUse, Phase, Stamp, Usage};
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cpu::CpuSet;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, Scheduling, resolve, spawn};
-use tarebench_sys::wait::{Ended, Reaped, Woken, own_switches, reap, settle, wait};
+use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait};
 use tarebench_sys::{SysError, clock, process};
 
 /// The result of one execution, between the two stamps and by reaping.
 #[derive(Clone, Debug)]
-pub struct Execution {
+pub struct LaunchedExecution {
     /// Just before the start.
     pub start: Stamp,
     /// Just after the end.
@@ -48,7 +48,7 @@ pub struct Execution {
 
 /// Starts real processes.
 pub struct ProcessLauncher {
-    plan: Plan,
+    plan: RunPlan,
     base_environment: Vec<Vec<u8>>,
     path: Vec<u8>,
     identity: Option<tarebench_sys::spawn::Identity>,
@@ -72,7 +72,7 @@ impl ProcessLauncher {
     ///
     /// # Errors
     /// A sentence that says what is wrong.
-    pub fn new(plan: &Plan) -> Result<ProcessLauncher, RunError> {
+    pub fn new(plan: &RunPlan) -> Result<ProcessLauncher, RunError> {
         let identity = plan.user.as_deref().map(identity::of_plan).transpose()?;
         let base_environment = identity::environment(plan, identity.as_ref());
         let path =
@@ -269,7 +269,7 @@ impl ProcessLauncher {
         cgroup: Option<BorrowedFd<'_>>,
         end_tree: &mut dyn FnMut(i32, bool),
         signals: &Signals,
-    ) -> Result<Execution, RunError> {
+    ) -> Result<LaunchedExecution, RunError> {
         let program = self.plan.programs.get(series).ok_or_else(|| RunError::Plan("no such program".into()))?;
         let mut launch = match self.launch_for(program, environment) {
             Ok(launch) => launch,
@@ -278,7 +278,11 @@ impl ProcessLauncher {
         // A signal that arrived during an earlier wait would not wake the wait below.
         if let Some(signal) = signals.caught() {
             let interrupted = Some(signal);
-            return Ok(Execution { outcome: Outcome::Interrupted, interrupted, ..Execution::nothing() });
+            return Ok(LaunchedExecution {
+                outcome: Outcome::Interrupted,
+                interrupted,
+                ..LaunchedExecution::nothing()
+            });
         }
         settle(signals);
         let wall_clock = clock::realtime();
@@ -310,11 +314,11 @@ impl ProcessLauncher {
         let reaped = reap(child.pid, true)?;
         let lost = || Absent::Failed("another process has reaped the program".into());
         let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
-            Some(Ended::Signaled(signal)) => Outcome::Signaled { signal },
-            Some(Ended::Exited(code)) => Outcome::Exited { code },
+            Some(ProcessEnd::Signaled(signal)) => Outcome::Signaled { signal },
+            Some(ProcessEnd::Exited(code)) => Outcome::Exited { code },
             None => Outcome::NotStarted { error: lost().to_string() },
         });
-        Ok(Execution {
+        Ok(LaunchedExecution {
             start,
             end,
             wall_clock,
@@ -395,15 +399,15 @@ fn wait_quietly(child: &Child) -> Woken {
     Woken::TimedOut
 }
 
-fn not_started(e: &SysError) -> Execution {
-    Execution { outcome: Outcome::NotStarted { error: e.to_string() }, ..Execution::nothing() }
+fn not_started(e: &SysError) -> LaunchedExecution {
+    LaunchedExecution { outcome: Outcome::NotStarted { error: e.to_string() }, ..LaunchedExecution::nothing() }
 }
 
-impl Execution {
+impl LaunchedExecution {
     /// An execution that did not take place, stamped now.
-    pub fn nothing() -> Execution {
+    pub fn nothing() -> LaunchedExecution {
         let absent = || Absent::NotAsked("the program was not started".into());
-        Execution {
+        LaunchedExecution {
             start: clock::stamp_before(),
             end: clock::stamp_after(),
             wall_clock: clock::realtime(),

@@ -4,10 +4,10 @@ use crate::RunError;
 use crate::hooks::{self, HookError};
 use crate::launch::ProcessLauncher;
 use crate::sample::{Collectors, take};
-use crate::sampler::{Hook, Request, Sampler};
+use crate::sampler::{Hook, SampleRequest, Sampler};
 use std::os::unix::ffi::OsStrExt;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::run::plan::{Output, Plan};
+use tarebench_core::run::plan::{Output, RunPlan};
 use tarebench_core::sample::data::Sample;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{clock, guard};
@@ -15,7 +15,7 @@ use tarebench_sys::{clock, guard};
 /// Takes samples of real programs.
 pub struct MachineSampler<'a> {
     /// The programs.
-    pub plan: &'a Plan,
+    pub plan: &'a RunPlan,
     /// Starts them.
     pub launcher: &'a mut ProcessLauncher,
     /// Observe each sample.
@@ -25,10 +25,10 @@ pub struct MachineSampler<'a> {
 }
 
 impl Sampler for MachineSampler<'_> {
-    fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError> {
+    fn take(&mut self, request: &SampleRequest<'_>) -> Result<(Sample, Option<i32>), RunError> {
         self.launcher.listen(request.slot.series as usize, request.slot.phase);
         // Frozen processes may stay frozen as long as the sample lasts.
-        let sample = guard::Sample::begin();
+        let sample = guard::SampleMark::begin();
         let taken = take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals);
         drop(sample);
         self.launcher.heard(matches!(&taken, Ok((sample, None)) if !sample.outcome.success()));
@@ -48,7 +48,7 @@ impl Sampler for MachineSampler<'_> {
         env.extend_from_slice(hook.environment);
         let program = self.plan.programs.get(hook.series as usize);
         let output = program.map_or(&self.plan.output, |p| self.plan.output_of(p));
-        let place = hooks::Place {
+        let place = hooks::HookContext {
             shell: &self.plan.hook_shell,
             cwd: self.plan.cwd.as_bytes(),
             env: &env,

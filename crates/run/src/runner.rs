@@ -3,17 +3,17 @@
 use crate::RunError;
 use crate::hooks::HookError;
 use crate::sample::not_taken;
-use crate::sampler::{Hook, HookKind, Request, Sampler};
+use crate::sampler::{Hook, HookKind, SampleRequest, Sampler};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::last_words::LastWords;
-use tarebench_core::run::plan::{Order, Plan, RunCount};
+use tarebench_core::run::plan::{Order, RunCount, RunPlan};
 use tarebench_core::run::schedule::{Slot, environment_padding, remaining};
 use tarebench_core::run::stopping::{Decision, decide};
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 use tarebench_core::statistics::series::Values;
 
 /// What is reported to the caller during a run; never inside a sample.
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// A sample is about to start.
     Starting {
         /// Which one.
@@ -62,19 +62,19 @@ pub struct Ending {
 }
 
 /// Stores a sample durably.
-pub type Sink<'a> = dyn FnMut(&Sample) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
+pub type SampleSink<'a> = dyn FnMut(&Sample) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
 /// Runs plans.
 pub struct Runner<'a> {
     /// What to run.
-    pub plan: &'a Plan,
+    pub plan: &'a RunPlan,
     /// Takes the samples and runs the hooks.
     pub sampler: &'a mut dyn Sampler,
 }
 
 /// State of a series while it is measured.
 #[derive(Clone, Debug, Default)]
-struct Progress {
+struct SeriesProgress {
     set_up: bool,
     cleaned_up: bool,
     failed: bool,
@@ -92,11 +92,11 @@ enum Flow {
 
 impl Runner<'_> {
     /// Runs the rest of the plan, given the samples that there are already.
-    pub fn run(&mut self, done: &[Sample], sink: &mut Sink<'_>, watch: &mut dyn FnMut(Event<'_>)) -> Ending {
+    pub fn run(&mut self, done: &[Sample], sink: &mut SampleSink<'_>, watch: &mut dyn FnMut(RunEvent<'_>)) -> Ending {
         let mut session = Session {
             plan: self.plan,
             sampler: self.sampler,
-            progress: vec![Progress::default(); self.plan.programs.len()],
+            progress: vec![SeriesProgress::default(); self.plan.programs.len()],
             failed_cleanups: Vec::new(),
             last_words: Vec::new(),
             sink,
@@ -115,13 +115,13 @@ impl Runner<'_> {
 
 /// One session of a run: from its start or a resumption to its end.
 struct Session<'r, 'k> {
-    plan: &'r Plan,
+    plan: &'r RunPlan,
     sampler: &'r mut dyn Sampler,
-    progress: Vec<Progress>,
+    progress: Vec<SeriesProgress>,
     failed_cleanups: Vec<FailedCleanup>,
     last_words: Vec<LastWords>,
-    sink: &'r mut Sink<'k>,
-    watch: &'r mut dyn FnMut(Event<'_>),
+    sink: &'r mut SampleSink<'k>,
+    watch: &'r mut dyn FnMut(RunEvent<'_>),
 }
 
 impl Session<'_, '_> {
@@ -164,7 +164,7 @@ impl Session<'_, '_> {
             if self.progress.get(slot.series as usize).is_none_or(|p| p.enough) {
                 continue;
             }
-            (self.watch)(Event::Starting { slot });
+            (self.watch)(RunEvent::Starting { slot });
             match self.one(slot, seq) {
                 Flow::Next => seq += 1,
                 Flow::Stop(why) => return why,
@@ -192,10 +192,10 @@ impl Session<'_, '_> {
             return false;
         }
         // All continue until all are precise: programs are compared by the same number of rounds.
-        let concerned = |i: usize, p: &Progress| !p.failed && (!sequential || i == slot.series as usize);
+        let concerned = |i: usize, p: &SeriesProgress| !p.failed && (!sequential || i == slot.series as usize);
         let all = self.progress.iter().enumerate();
         let mut concerned = all.filter(|(i, p)| concerned(*i, p)).map(|(_, p)| p).peekable();
-        let is_enough = |p: &Progress| match Values::new(p.values.iter().copied()) {
+        let is_enough = |p: &SeriesProgress| match Values::new(p.values.iter().copied()) {
             Ok(values) => decide(self.plan.runs, &values, p.counted) != Decision::Continue,
             Err(_) => false,
         };
@@ -206,7 +206,7 @@ impl Session<'_, '_> {
     fn one(&mut self, slot: Slot, seq: u32) -> Flow {
         let padding = environment_padding(self.plan.seed, seq);
         let environment = sample_environment(slot, padding);
-        let request = Request { slot, seq, environment: &environment, padding };
+        let request = SampleRequest { slot, seq, environment: &environment, padding };
         let sample = match self.before(slot, &environment) {
             Err(HookError::Interrupted(signal)) => return Flow::Stop(StopReason::Interrupted(signal)),
             Err(HookError::Failed(error)) => not_taken(&request, error),
@@ -229,7 +229,7 @@ impl Session<'_, '_> {
             return Flow::Stop(StopReason::NotKept(e));
         }
         self.note(&sample);
-        (self.watch)(Event::Done { sample: &sample });
+        (self.watch)(RunEvent::Done { sample: &sample });
         Flow::Next
     }
 
@@ -275,7 +275,7 @@ impl Session<'_, '_> {
         p.cleaned_up = true;
         let script = self.plan.programs.get(series as usize).and_then(|p| p.cleanup.as_deref());
         if let Err(HookError::Failed(message)) = self.hook(HookKind::Cleanup, series, script, &[]) {
-            (self.watch)(Event::Warning(message.clone()));
+            (self.watch)(RunEvent::Warning(message.clone()));
             self.failed_cleanups.push(FailedCleanup { series, message });
         }
     }

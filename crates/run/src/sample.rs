@@ -3,9 +3,9 @@
 use crate::RunError;
 use crate::account::AccountCollector;
 use crate::daemons::{DaemonCollector, Roles, own_pid};
-use crate::launch::{Execution, ProcessLauncher};
+use crate::launch::{LaunchedExecution, ProcessLauncher};
 use crate::process_time::PtCollector;
-use crate::sampler::Request;
+use crate::sampler::SampleRequest;
 use std::collections::HashSet;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub struct Collectors {
 pub fn take(
     launcher: &mut ProcessLauncher,
     collectors: &mut Collectors,
-    request: &Request<'_>,
+    request: &SampleRequest<'_>,
     leave_running: bool,
     signals: &Signals,
 ) -> Result<(Sample, Option<i32>), RunError> {
@@ -119,9 +119,9 @@ pub fn take(
 }
 
 /// The record of a sample whose program was not started, as a hook before it failed.
-pub fn not_taken(request: &Request<'_>, error: String) -> Sample {
+pub fn not_taken(request: &SampleRequest<'_>, error: String) -> Sample {
     let absent = || Absent::NotAsked("the program was not started".into());
-    let now = Execution::nothing();
+    let now = LaunchedExecution::nothing();
     Sample {
         series: request.slot.series,
         seq: request.seq,
@@ -181,7 +181,7 @@ fn start_and_reap(cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> Option<i
 /// The account by tracing, the estimate without, and the hardware's counts, when the tree has ended.
 fn accounts(
     collector: &mut Reading<AccountCollector>,
-    execution: &Execution,
+    execution: &LaunchedExecution,
 ) -> (Reading<Account>, Reading<Estimate>, Reading<Counters>) {
     match collector {
         Reading::Value(c) => (c.stop(execution.pid), c.estimate(&execution.schedstat), c.counters()),
@@ -201,7 +201,7 @@ fn steal() -> Result<Nanos, Absent> {
 fn observe(
     daemons: &mut Reading<DaemonCollector>,
     roles: &Roles,
-    execution: &Execution,
+    execution: &LaunchedExecution,
     tree: &Tree,
 ) -> Result<(Reading<Daemons>, Vec<(i32, Name)>), SysError> {
     match daemons {

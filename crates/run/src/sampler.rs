@@ -7,7 +7,7 @@ use tarebench_core::run::schedule::Slot;
 use tarebench_core::sample::data::Sample;
 
 /// The particulars of one sample.
-pub struct Request<'a> {
+pub struct SampleRequest<'a> {
     /// Which series, phase and number.
     pub slot: Slot,
     /// Position in the run.
@@ -62,7 +62,7 @@ pub trait Sampler {
     ///
     /// # Errors
     /// Only what makes further measuring pointless; a program that fails is an outcome.
-    fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError>;
+    fn take(&mut self, request: &SampleRequest<'_>) -> Result<(Sample, Option<i32>), RunError>;
 
     /// What the execution of the last sample wrote last to its standard error, if it failed and that is known.
     fn last_words(&mut self) -> Option<String> {

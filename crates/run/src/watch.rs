@@ -6,7 +6,7 @@ use crate::runner::StopReason;
 use std::collections::HashMap;
 use tarebench_bpf::KernelTypes;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::profile::recording::{Chunk, Slice, Task};
+use tarebench_core::profile::recording::{RecordedTask, RecordingChunk, Slice};
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
@@ -19,7 +19,7 @@ const SHORTEST: Nanos = Nanos(1_000_000_000);
 const TOGETHER: Nanos = Nanos(10_000_000_000);
 
 /// Stores slices durably.
-pub type Sink<'a> = dyn FnMut(&Chunk) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
+pub type SliceSink<'a> = dyn FnMut(&RecordingChunk) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
 /// Records the machine.
 pub struct Watcher {
@@ -67,7 +67,7 @@ impl Watcher {
         length: Nanos,
         interval: Nanos,
         signals: &Signals,
-        sink: &mut Sink<'_>,
+        sink: &mut SliceSink<'_>,
         watch: &mut dyn FnMut(Nanos),
     ) -> StopReason {
         match self.slices(length, interval, signals, sink, watch) {
@@ -81,7 +81,7 @@ impl Watcher {
         length: Nanos,
         interval: Nanos,
         signals: &Signals,
-        sink: &mut Sink<'_>,
+        sink: &mut SliceSink<'_>,
         watch: &mut dyn FnMut(Nanos),
     ) -> Result<StopReason, RunError> {
         let mut chunk = Growing::default();
@@ -118,8 +118,8 @@ impl Watcher {
 /// A chunk and where each process is in it.
 #[derive(Default)]
 struct Growing {
-    chunk: Chunk,
-    at: HashMap<Task, u32>,
+    chunk: RecordingChunk,
+    at: HashMap<RecordedTask, u32>,
     covered: Nanos,
 }
 
@@ -127,7 +127,7 @@ impl Growing {
     fn add(&mut self, start: Nanos, length: Nanos, daemons: Daemons) {
         let mut ran = Vec::new();
         for d in daemons.list.into_iter().filter(|d| d.cpu != Nanos::ZERO) {
-            let task = Task { pid: d.pid, start: d.start, name: d.name, kind: d.kind };
+            let task = RecordedTask { pid: d.pid, start: d.start, name: d.name, kind: d.kind };
             let tasks = &mut self.chunk.tasks;
             let at = *self.at.entry(task).or_insert_with_key(|task| {
                 tasks.push(task.clone());

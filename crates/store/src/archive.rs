@@ -1,6 +1,6 @@
 //! A run, a profile or another document as a file, for `export` and `import`; and files of benchmarks.
 
-use crate::documents::{Document, Part};
+use crate::documents::{DocumentPart, StoredDocument};
 use crate::error::StoreError;
 use crate::rows::{is_uuid, typed_notes};
 use serde::de::DeserializeOwned;
@@ -9,11 +9,11 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
 use std::io::{Read, Write};
-use tarebench_core::documents::head::{Head as DocumentHead, Kind, Status};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Status};
 use tarebench_core::kbest::bench;
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::profile::data::Profile;
-use tarebench_core::profile::recording::Chunk;
+use tarebench_core::profile::recording::RecordingChunk;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::Sample;
@@ -40,18 +40,18 @@ pub struct Archive {
     pub samples: Vec<Sample>,
     /// The slices, if it is a recording ([`tarebench_core::run::plan::Purpose::Watch`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub recording: Vec<Chunk>,
+    pub recording: Vec<RecordingChunk>,
 }
 
 /// Read first, to distinguish a later version from a fault.
 #[derive(Deserialize)]
-struct Head {
+struct ArchiveHead {
     format: String,
     version: u64,
 }
 
 /// A kind of file.
-pub(crate) struct Form {
+pub(crate) struct ArchiveFormat {
     /// What it is, in an error.
     pub what: &'static str,
     /// Its `format`.
@@ -62,19 +62,23 @@ pub(crate) struct Form {
     limit: Option<u64>,
 }
 
-pub(crate) const RUN: Form =
-    Form { what: "an archive of a run", format: ARCHIVE_FORMAT, known: ARCHIVE_VERSION, limit: None };
-pub(crate) const PROFILE: Form =
-    Form { what: "an archive of a profile", format: PROFILE_FORMAT, known: PROFILE_VERSION, limit: None };
-pub(crate) const DOCUMENT: Form =
-    Form { what: "an archive of a document", format: DOCUMENT_FORMAT, known: DOCUMENT_VERSION, limit: None };
-pub(crate) const BENCH: Form =
-    Form { what: "a file of benchmarks", format: bench::FORMAT, known: bench::VERSION, limit: Some(BENCH_LIMIT) };
+pub(crate) const RUN: ArchiveFormat =
+    ArchiveFormat { what: "an archive of a run", format: ARCHIVE_FORMAT, known: ARCHIVE_VERSION, limit: None };
+pub(crate) const PROFILE: ArchiveFormat =
+    ArchiveFormat { what: "an archive of a profile", format: PROFILE_FORMAT, known: PROFILE_VERSION, limit: None };
+pub(crate) const DOCUMENT: ArchiveFormat =
+    ArchiveFormat { what: "an archive of a document", format: DOCUMENT_FORMAT, known: DOCUMENT_VERSION, limit: None };
+pub(crate) const BENCH: ArchiveFormat = ArchiveFormat {
+    what: "a file of benchmarks",
+    format: bench::FORMAT,
+    known: bench::VERSION,
+    limit: Some(BENCH_LIMIT),
+};
 
 /// Maximum size of a file of benchmarks, 32 MiB: about 400,000 trials.
 pub const BENCH_LIMIT: u64 = 32 << 20;
 
-impl Form {
+impl ArchiveFormat {
     fn bad(&self, cause: impl Into<String>) -> StoreError {
         StoreError::BadArchive { what: self.what, line: 0, column: 0, cause: cause.into() }
     }
@@ -101,7 +105,7 @@ impl Form {
         if let Some(limit) = self.limit.filter(|l| text.len() as u64 > *l) {
             return Err(self.bad(format!("it is longer than {} MiB", limit >> 20)));
         }
-        let head: Head = serde_json::from_slice(&text).map_err(|e| self.json(&e))?;
+        let head: ArchiveHead = serde_json::from_slice(&text).map_err(|e| self.json(&e))?;
         if head.format != self.format {
             return Err(self.bad(format!("its format is {:?}, expected {:?}", head.format, self.format)));
         }
@@ -132,7 +136,7 @@ fn write_document<T: Serialize>(writer: &mut dyn Write, document: &T) -> io::Res
 
 impl Archive {
     /// A run with its samples, or with its recording.
-    pub fn new(run: Run, samples: Vec<Sample>, recording: Vec<Chunk>) -> Archive {
+    pub fn new(run: Run, samples: Vec<Sample>, recording: Vec<RecordingChunk>) -> Archive {
         let run = Run { id: 0, ..run };
         Archive { format: ARCHIVE_FORMAT.to_owned(), version: ARCHIVE_VERSION, run, samples, recording }
     }
@@ -260,16 +264,16 @@ pub struct DocumentArchive {
     pub doc: Value,
     /// Its parts, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
+    pub parts: Vec<DocumentPart>,
 }
 
 impl DocumentArchive {
     /// Of a document.
-    pub fn new(document: Document) -> DocumentArchive {
-        let Document { head, doc, parts } = document;
+    pub fn new(document: StoredDocument) -> DocumentArchive {
+        let StoredDocument { head, doc, parts } = document;
         let head = DocumentHead { number: 0, ..head };
         // The earliest version that fits, so that an earlier tare can read the file.
-        let first = head.conditions.is_none() && head.tags.is_empty() && head.kind != Kind::Profile;
+        let first = head.conditions.is_none() && head.tags.is_empty() && head.kind != DocumentKind::Profile;
         let version = if first { 1 } else { DOCUMENT_VERSION };
         DocumentArchive { format: DOCUMENT_FORMAT.to_owned(), version, head, doc, parts }
     }
@@ -285,17 +289,17 @@ impl DocumentArchive {
         if !is_uuid(&head.uuid) {
             return Err(DOCUMENT.bad(format!("its uuid is {:?}, expected 32 hex digits in lower case", head.uuid)));
         }
-        if head.kind == Kind::Run {
+        if head.kind == DocumentKind::Run {
             return Err(DOCUMENT.bad(format!("it is of a run, expected the format {ARCHIVE_FORMAT:?}")));
         }
-        if head.kind == Kind::Profile {
+        if head.kind == DocumentKind::Profile {
             if head.status != Status::Finished {
                 return Err(DOCUMENT.bad("its profile is not finished"));
             }
             let profile = Profile::deserialize(&archive.doc).map_err(|e| DOCUMENT.bad(format!("its profile: {e}")))?;
             check_profile(&profile).map_err(|e| DOCUMENT.bad(e))?;
         }
-        if head.kind == Kind::Bench {
+        if head.kind == DocumentKind::Bench {
             let bench = Bench::deserialize(&archive.doc).map_err(|e| DOCUMENT.bad(format!("its benchmarks: {e}")))?;
             bench.check().map_err(|e| DOCUMENT.bad(e.to_string()))?;
         }

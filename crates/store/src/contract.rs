@@ -2,7 +2,7 @@
 
 use crate::archive::{Archive, DocumentArchive};
 use crate::claim::Claimant;
-use crate::documents::{Document, DocumentFilter, DocumentSummary, Part, Stored};
+use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument};
 use crate::error::StoreError;
 use crate::profiles::Saved;
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::{Head, Id, Status};
+use tarebench_core::documents::head::{DocumentHead, Id, Status};
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
-use tarebench_core::profile::recording::Chunk;
+use tarebench_core::profile::recording::RecordingChunk;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::Sample;
@@ -143,13 +143,13 @@ pub trait Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`].
-    fn add_chunk(&mut self, run: i64, chunk: &Chunk) -> Result<()>;
+    fn add_chunk(&mut self, run: i64, chunk: &RecordingChunk) -> Result<()>;
 
     /// The slices of a recording, in the order in which they were added.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`].
-    fn chunks(&self, run: i64) -> Result<Vec<Chunk>>;
+    fn chunks(&self, run: i64) -> Result<Vec<RecordingChunk>>;
 
     /// Stores a profile; one of version 0 gets the next one of its name. With `begun` it completes that document, which was
     /// created when learning started and keeps its conditions and tags; else it is a new document, with these
@@ -176,13 +176,13 @@ pub trait Store {
     /// # Errors
     /// [`StoreError::DuplicateDocument`] if its uuid is already stored; [`StoreError::Unstorable`] if that is not 32
     /// hex digits in lower case.
-    fn create_document(&mut self, head: &Head, doc: &Value) -> Result<Id>;
+    fn create_document(&mut self, head: &DocumentHead, doc: &Value) -> Result<Id>;
 
     /// Adds a part to a document; returns its position, from 0. When this returns, it survives a crash of the machine.
     ///
     /// # Errors
     /// [`StoreError::NoSuchDocument`].
-    fn append_part(&mut self, id: Id, part: &Part) -> Result<u64>;
+    fn append_part(&mut self, id: Id, part: &DocumentPart) -> Result<u64>;
 
     /// Sets the status of a document, and replaces its content if `doc` is given. A profile is finished by
     /// [`Store::save_profile`].
@@ -195,7 +195,7 @@ pub trait Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchDocument`].
-    fn document(&self, id: Id) -> Result<Document>;
+    fn document(&self, id: Id) -> Result<StoredDocument>;
 
     /// The documents, the last one started first.
     fn documents(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>>;
@@ -235,5 +235,5 @@ pub trait Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::NoSuchDocument`].
-    fn find(&self, text: &str) -> Result<Stored>;
+    fn find(&self, text: &str) -> Result<NamedDocument>;
 }

@@ -12,23 +12,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::machine::data::Factor;
 
 /// A document with its content.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
-    pub head: Head,
+pub struct StoredDocument {
+    pub head: DocumentHead,
     /// The JSON form of its kind's type ([`content`]).
     pub doc: Value,
     /// Its parts, in the order in which they were added.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DocumentPart>,
 }
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct DocumentPart {
     /// The JSON form of its type ([`content`]).
     pub doc: Value,
     /// Binary data; in hex digits in an archive.
@@ -57,7 +57,7 @@ mod hex_digits {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFilter {
     /// Only those of this kind.
-    pub kind: Option<Kind>,
+    pub kind: Option<DocumentKind>,
     /// Only those that have all of these tags, with these values.
     pub tags: BTreeMap<String, String>,
     /// At most this number, the newest ones; `None`: all.
@@ -69,25 +69,25 @@ pub struct DocumentFilter {
 pub struct DocumentSummary {
     /// What it is.
     #[serde(flatten)]
-    pub head: Head,
+    pub head: DocumentHead,
     /// Number of its parts.
     pub parts: u64,
 }
 
 /// The entry that a user has named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub enum NamedDocument {
     /// A run, by its number.
     Run(i64),
     /// A document.
     Document(Id),
 }
 
-impl std::fmt::Display for Stored {
+impl std::fmt::Display for NamedDocument {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Stored::Run(id) => write!(f, "run {id}"),
-            Stored::Document(id) => write!(f, "{id}"),
+            NamedDocument::Run(id) => write!(f, "run {id}"),
+            NamedDocument::Document(id) => write!(f, "{id}"),
         }
     }
 }
@@ -122,10 +122,10 @@ pub(crate) fn require(conn: &Connection, path: &Path, id: Id) -> Inner<()> {
 }
 
 /// Inserts a new document, under the next number of its kind.
-pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> Inner<Id> {
+pub(crate) fn insert(tx: &Connection, path: &Path, head: &DocumentHead, doc: &Value) -> Inner<Id> {
     // Names all fields, so that a new field cannot be forgotten.
-    let Head { kind, number: _, uuid, title, created, status, tool, machine, conditions, tags } = head;
-    if *kind == Kind::Run {
+    let DocumentHead { kind, number: _, uuid, title, created, status, tool, machine, conditions, tags } = head;
+    if *kind == DocumentKind::Run {
         let cause = "it is a run, which has another format".to_owned();
         return Err(StoreError::Unstorable { what: "document", cause }.into());
     }
@@ -175,7 +175,7 @@ pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> 
 }
 
 /// Adds a part; returns its position, from 0.
-pub(crate) fn insert_part(tx: &Connection, id: Id, part: &Part) -> Inner<u64> {
+pub(crate) fn insert_part(tx: &Connection, id: Id, part: &DocumentPart) -> Inner<u64> {
     let seq: i64 = tx.query_row(
         "INSERT INTO document_part (kind, id, seq, doc, blob)
          SELECT ?1, ?2, coalesce(max(seq), -1) + 1, ?3, ?4 FROM document_part WHERE kind = ?1 AND id = ?2
@@ -188,7 +188,7 @@ pub(crate) fn insert_part(tx: &Connection, id: Id, part: &Part) -> Inner<u64> {
 
 /// Changes a document's status, and its content if one is given.
 pub(crate) fn update(tx: &Connection, id: Id, status: Status, doc: Option<&Value>) -> Inner<()> {
-    if id.kind == Kind::Profile && status == Status::Finished {
+    if id.kind == DocumentKind::Profile && status == Status::Finished {
         let cause = "a profile can only be finished by storing its result".to_owned();
         return Err(StoreError::Unstorable { what: "profile", cause }.into());
     }
@@ -200,9 +200,9 @@ pub(crate) fn update(tx: &Connection, id: Id, status: Status, doc: Option<&Value
     Ok(())
 }
 
-fn read_kind(name: &str) -> Inner<Kind> {
+fn read_kind(name: &str) -> Inner<DocumentKind> {
     let bad = || Fault::Bad { what: "a document's kind".to_owned(), cause: format!("it is {name:?}") };
-    Kind::named(name).ok_or_else(bad)
+    DocumentKind::named(name).ok_or_else(bad)
 }
 
 /// The columns of a head.
@@ -210,14 +210,14 @@ const COLUMNS: &str = "kind, id, uuid, title, created_ns, status, tool, machine,
     (SELECT host.doc FROM host WHERE host.id = host_id), factors";
 
 /// From [`COLUMNS`], which come first; its tags are added.
-fn head(conn: &Connection, r: &Row) -> Inner<Head> {
+fn head(conn: &Connection, r: &Row) -> Inner<DocumentHead> {
     let id = Id { kind: read_kind(&r.get::<_, String>(0)?)?, number: r.get(1)? };
-    let of = |what: &str| format!("the {what} of {id}");
+    let place = |what: &str| format!("the {what} of {id}");
     let host: Option<String> = r.get(8)?;
     let factors: Option<String> = r.get(9)?;
-    let host = host.map(|text| rows::parse(&text, || of("machine"))).transpose()?;
-    let factors: Option<Vec<Factor>> = factors.map(|text| rows::parse(&text, || of("factors"))).transpose()?;
-    Ok(Head {
+    let host = host.map(|text| rows::parse(&text, || place("machine"))).transpose()?;
+    let factors: Option<Vec<Factor>> = factors.map(|text| rows::parse(&text, || place("factors"))).transpose()?;
+    Ok(DocumentHead {
         kind: id.kind,
         number: id.number,
         uuid: r.get(2)?,
@@ -238,16 +238,16 @@ fn tags(conn: &Connection, id: Id) -> Inner<BTreeMap<String, String>> {
 }
 
 /// A document with its parts.
-pub(crate) fn select(conn: &Connection, path: &Path, id: Id) -> Inner<Document> {
+pub(crate) fn select(conn: &Connection, path: &Path, id: Id) -> Inner<StoredDocument> {
     require(conn, path, id)?;
     let mut statement = conn.prepare(&format!("SELECT {COLUMNS}, doc FROM document WHERE kind = ?1 AND id = ?2"))?;
     let mut found = statement.query(params![id.kind.name(), id.number])?;
     let r = found.next()?.ok_or_else(|| no_such(path, id))?;
     let doc = rows::parse(&r.get::<_, String>(10)?, || id.to_string())?;
-    Ok(Document { head: head(conn, r)?, doc, parts: parts(conn, id)? })
+    Ok(StoredDocument { head: head(conn, r)?, doc, parts: parts(conn, id)? })
 }
 
-fn parts(conn: &Connection, id: Id) -> Inner<Vec<Part>> {
+fn parts(conn: &Connection, id: Id) -> Inner<Vec<DocumentPart>> {
     let sql = "SELECT seq, doc, blob FROM document_part WHERE kind = ?1 AND id = ?2 ORDER BY seq";
     let mut statement = conn.prepare(sql)?;
     let mut found = statement.query(params![id.kind.name(), id.number])?;
@@ -255,7 +255,7 @@ fn parts(conn: &Connection, id: Id) -> Inner<Vec<Part>> {
     while let Some(r) = found.next()? {
         let seq: i64 = r.get(0)?;
         let doc = rows::parse(&r.get::<_, String>(1)?, || format!("part {seq} of {id}"))?;
-        out.push(Part { doc, blob: r.get(2)? });
+        out.push(DocumentPart { doc, blob: r.get(2)? });
     }
     Ok(out)
 }
@@ -274,7 +274,7 @@ pub(crate) fn summaries(conn: &Connection, filter: &DocumentFilter) -> Inner<Vec
     }
     sql.push_str(&format!(" ORDER BY created_ns DESC, kind, id DESC LIMIT {}", filter.limit.map_or(-1, i64::from)));
     let mut statement = conn.prepare(&sql)?;
-    let kind = filter.kind.map(Kind::name);
+    let kind = filter.kind.map(DocumentKind::name);
     let tags = filter.tags.iter().flat_map(|(k, v)| [Some(k.as_str()), Some(v.as_str())]);
     let mut found = statement.query(params_from_iter([kind, kind].into_iter().chain(tags)))?;
     let mut out = Vec::new();

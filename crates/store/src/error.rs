@@ -210,7 +210,7 @@ impl From<StoreError> for Fault {
 
 /// The store and the operation of an error.
 #[derive(Clone, Copy)]
-pub(crate) struct Context<'a> {
+pub(crate) struct ErrorContext<'a> {
     pub path: &'a Path,
     /// What was tried, as a verb and its object.
     pub doing: &'static str,
@@ -218,7 +218,7 @@ pub(crate) struct Context<'a> {
     pub writable: bool,
 }
 
-impl Context<'_> {
+impl ErrorContext<'_> {
     /// Completes an error.
     pub fn complete(self, fault: Fault) -> StoreError {
         match fault {

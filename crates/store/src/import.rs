@@ -2,7 +2,7 @@
 
 use crate::archive::{BENCH, DOCUMENT, PROFILE, ProfileArchive, RUN, read_bench};
 use crate::contract::{Result, Store};
-use crate::documents::{Stored, content, content_uuid};
+use crate::documents::{NamedDocument, content, content_uuid};
 use crate::error::StoreError;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::io;
 use std::io::Read;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Kind};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind};
 use tarebench_core::kbest::bench::Bench;
 
 /// The kind of a file is found within its first bytes.
@@ -25,7 +25,7 @@ const WHAT: &str = "a file that can be imported";
 /// # Errors
 /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`], [`StoreError::DuplicateProfile`],
 /// [`StoreError::DuplicateDocument`], also for a file of benchmarks with the same content.
-pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
+pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<NamedDocument> {
     let bad = |cause: String| StoreError::BadArchive { what: WHAT, line: 0, column: 0, cause };
     let mut beginning = Vec::new();
     let failed = |e: io::Error| bad(format!("cannot be read: {e}"));
@@ -37,12 +37,12 @@ pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Stored> {
     let found = format_of(&beginning);
     let mut whole = beginning.as_slice().chain(reader);
     match found.as_deref() {
-        Some(f) if f == RUN.format => store.import(&mut whole).map(Stored::Run),
-        Some(f) if f == DOCUMENT.format => store.import_document(&mut whole).map(Stored::Document),
-        Some(f) if f == BENCH.format => import_bench(store, &mut whole).map(Stored::Document),
+        Some(f) if f == RUN.format => store.import(&mut whole).map(NamedDocument::Run),
+        Some(f) if f == DOCUMENT.format => store.import_document(&mut whole).map(NamedDocument::Document),
+        Some(f) if f == BENCH.format => import_bench(store, &mut whole).map(NamedDocument::Document),
         Some(f) if f == PROFILE.format => {
             let profile = ProfileArchive::read(&mut whole)?.profile;
-            Ok(Stored::Document(store.save_profile(&profile, None, None)?.id))
+            Ok(NamedDocument::Document(store.save_profile(&profile, None, None)?.id))
         }
         Some(f) => Err(bad(format!("its format is {f:?}, expected {}", expected()))),
         None if !is_object(&beginning) => {
@@ -93,9 +93,9 @@ fn import_bench(store: &mut dyn Store, reader: &mut dyn Read) -> Result<tarebenc
 }
 
 /// A file of benchmarks is identified by its content only.
-fn head_of(bench: &Bench, text: &str) -> Head {
-    Head {
-        kind: Kind::Bench,
+fn head_of(bench: &Bench, text: &str) -> DocumentHead {
+    DocumentHead {
+        kind: DocumentKind::Bench,
         number: 0,
         uuid: content_uuid(text),
         title: bench.name.clone(),
@@ -114,13 +114,13 @@ mod tests {
 
     #[test]
     fn a_file_says_what_it_is_wherever_it_does() {
-        let of = |text: &str| format_of(text.as_bytes());
-        assert_eq!(of(r#"{"format":"a","x":"#).as_deref(), Some("a"));
-        assert_eq!(of(r#" {"x":[{"format":"b"}],"format":"a"}"#).as_deref(), Some("a"));
+        let format_name = |text: &str| format_of(text.as_bytes());
+        assert_eq!(format_name(r#"{"format":"a","x":"#).as_deref(), Some("a"));
+        assert_eq!(format_name(r#" {"x":[{"format":"b"}],"format":"a"}"#).as_deref(), Some("a"));
         for text in ["", "[]", "{", r#"{"format":1}"#, r#"{"x":"#, r#"{"x":{"format":"a"}}"#, "\u{0}"] {
-            assert_eq!(of(text), None, "{text}");
+            assert_eq!(format_name(text), None, "{text}");
         }
         let deep = format!("{{\"x\":{}{},\"format\":\"a\"}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(of(&deep).as_deref(), Some("a"));
+        assert_eq!(format_name(&deep).as_deref(), Some("a"));
     }
 }

@@ -21,7 +21,7 @@ pub use crate::archive::{
 };
 pub use crate::claim::Claimant;
 pub use crate::contract::{Result, RunFilter, RunSummary, Store};
-pub use crate::documents::{Document, DocumentFilter, DocumentSummary, Part, Stored, content};
+pub use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument, content};
 pub use crate::error::StoreError;
 pub use crate::import::import;
 pub use crate::open::default_path;

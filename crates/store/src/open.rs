@@ -1,7 +1,7 @@
 //! Opens a database of tare, and leaves other files unchanged.
 
 use crate::error::BUSY_TIMEOUT;
-use crate::error::{Context, Fault, StoreError};
+use crate::error::{ErrorContext, Fault, StoreError};
 use crate::schema::{APPLICATION_ID, KNOWN, migrations};
 use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
@@ -27,7 +27,7 @@ enum Owner {
 /// Opens for reading and writing; creates the folder (mode 0700) and the file (mode 0600), brings the schema up to date.
 pub(crate) fn for_writing(path: &Path) -> Result<(Connection, PathBuf), StoreError> {
     let path = absolute(path)?;
-    let at = Context { path: &path, doing: "open", writable: true };
+    let at = ErrorContext { path: &path, doing: "open", writable: true };
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| at.io(e))?;
     }
@@ -48,13 +48,13 @@ pub(crate) fn for_writing(path: &Path) -> Result<(Connection, PathBuf), StoreErr
 /// A database in memory, for tests of users of a store.
 pub(crate) fn in_memory() -> Result<(Connection, PathBuf), StoreError> {
     let path = PathBuf::from(":memory:");
-    let at = Context { path: &path, doing: "open", writable: false };
+    let at = ErrorContext { path: &path, doing: "open", writable: false };
     let mut conn = Connection::open_in_memory().map_err(|e| at.sql(e))?;
     set_up(&mut conn, at).map_err(|fault| at.complete(fault))?;
     Ok((conn, path))
 }
 
-fn set_up(conn: &mut Connection, at: Context) -> Result<(), Fault> {
+fn set_up(conn: &mut Connection, at: ErrorContext) -> Result<(), Fault> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     // Until it is known to be tare's, closing must not move the write-ahead log into the file.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -112,12 +112,12 @@ fn retry(mut f: impl FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
 /// that cannot be written to in a copy in memory.
 pub(crate) fn for_reading(path: &Path) -> Result<(Connection, PathBuf), StoreError> {
     let path = absolute(path)?;
-    let at = Context { path: &path, doing: "open", writable: false };
+    let at = ErrorContext { path: &path, doing: "open", writable: false };
     if !at_rest(at)? && !has_log(&path) {
         return Err(StoreError::Missing { path });
     }
     accept(&path, peek(at)?)?;
-    let usual = connect(&path, &Way::Usual).and_then(|conn| Ok((owner(&conn)?, conn)));
+    let usual = connect(&path, &ReadingWay::Usual).and_then(|conn| Ok((owner(&conn)?, conn)));
     let opened = match usual {
         // SQLite's error if the folder cannot be written to and `-wal` or `-shm` do not exist.
         Err(Fault::Sql(e))
@@ -126,7 +126,7 @@ pub(crate) fn for_reading(path: &Path) -> Result<(Connection, PathBuf), StoreErr
                 Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure)
             ) =>
         {
-            let way = if has_log(&path) { Way::PrivateIndex } else { Way::Immutable };
+            let way = if has_log(&path) { ReadingWay::PrivateIndex } else { ReadingWay::Immutable };
             connect(&path, &way).and_then(|conn| Ok((owner(&conn)?, conn)))
         }
         other => other,
@@ -138,7 +138,7 @@ pub(crate) fn for_reading(path: &Path) -> Result<(Connection, PathBuf), StoreErr
             if let Ok((writable, _)) = for_writing(&path) {
                 drop(writable);
                 // Another process may have put an earlier one into its place meanwhile; that is not looked into again.
-                let conn = connect(&path, &Way::Usual).map_err(|fault| at.complete(fault))?;
+                let conn = connect(&path, &ReadingWay::Usual).map_err(|fault| at.complete(fault))?;
                 if version(&conn).is_ok_and(|v| v == KNOWN) {
                     return Ok((conn, path));
                 }
@@ -168,7 +168,7 @@ fn migrated_copy(of: &Connection) -> Result<Connection, Fault> {
 }
 
 /// How to read without writing.
-enum Way {
+enum ReadingWay {
     /// With SQLite's locks and shared index of the write-ahead log.
     Usual,
     /// There is no log and none can be created: the file alone.
@@ -178,16 +178,16 @@ enum Way {
     PrivateIndex,
 }
 
-fn connect(path: &Path, way: &Way) -> Result<Connection, Fault> {
+fn connect(path: &Path, way: &ReadingWay) -> Result<Connection, Fault> {
     let query = match way {
-        Way::Usual => "mode=ro",
-        Way::Immutable => "mode=ro&immutable=1",
-        Way::PrivateIndex => "mode=ro&vfs=unix-none",
+        ReadingWay::Usual => "mode=ro",
+        ReadingWay::Immutable => "mode=ro&immutable=1",
+        ReadingWay::PrivateIndex => "mode=ro&vfs=unix-none",
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let conn = Connection::open_with_flags(uri(path, query), flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    if matches!(way, Way::PrivateIndex) {
+    if matches!(way, ReadingWay::PrivateIndex) {
         conn.query_row("PRAGMA locking_mode = EXCLUSIVE", [], |_| Ok(()))?;
     }
     conn.pragma_update(None, "trusted_schema", false)?;
@@ -234,7 +234,7 @@ fn accept(path: &Path, owner: Option<Owner>) -> Result<(), StoreError> {
 }
 
 /// Whether there is a file that is not empty.
-fn at_rest(at: Context) -> Result<bool, StoreError> {
+fn at_rest(at: ErrorContext) -> Result<bool, StoreError> {
     let not = |cause: &str| StoreError::NotADatabase { path: at.path.to_owned(), cause: cause.to_owned() };
     match std::fs::metadata(at.path) {
         Ok(m) if !m.is_file() => Err(not("it is not a regular file")),
@@ -251,12 +251,12 @@ fn at_rest(at: Context) -> Result<bool, StoreError> {
 ///
 /// SQLite reads it, because if other code of this process closed the file, that would drop the locks that the process's
 /// other connections hold on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
-fn peek(at: Context) -> Result<Option<Owner>, StoreError> {
+fn peek(at: ErrorContext) -> Result<Option<Owner>, StoreError> {
     if !at_rest(at)? {
         return Ok(None);
     }
     let look = || {
-        let conn = connect(at.path, &Way::Immutable)?;
+        let conn = connect(at.path, &ReadingWay::Immutable)?;
         let application: i64 = conn.query_row("PRAGMA application_id", [], |r| r.get(0))?;
         match (application, version(&conn)?) {
             (APPLICATION_ID, version) => Ok(Some(Owner::Tare(version))),

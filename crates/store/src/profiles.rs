@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tarebench_core::documents::head::{Head, Id, Kind, Status};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id, Status};
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 
@@ -40,7 +40,7 @@ pub(crate) fn number(conn: &Connection, label: &str) -> Inner<Option<Id>> {
     let sql = "SELECT id FROM profile_version WHERE name = ?1 AND (?2 IS NULL OR version = ?2)
                ORDER BY version DESC LIMIT 1";
     let found = conn.query_row(sql, params![name, version], |r| r.get(0)).optional()?;
-    Ok(found.map(|number| Id { kind: Kind::Profile, number }))
+    Ok(found.map(|number| Id { kind: DocumentKind::Profile, number }))
 }
 
 /// Stores a profile, under the next version of its name if it has none: in the document that was started for it, or in
@@ -76,8 +76,8 @@ pub(crate) fn save(
 }
 
 /// Inserts a new document; one of a profile that is finished gets its name, which must be free.
-pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> Inner<Id> {
-    if head.kind != Kind::Profile || head.status != Status::Finished {
+pub(crate) fn insert(tx: &Connection, path: &Path, head: &DocumentHead, doc: &Value) -> Inner<Id> {
+    if head.kind != DocumentKind::Profile || head.status != Status::Finished {
         return documents::insert(tx, path, head, doc);
     }
     let bad = |e: serde_json::Error| StoreError::Unstorable { what: "profile", cause: e.to_string() };
@@ -92,9 +92,9 @@ pub(crate) fn insert(tx: &Connection, path: &Path, head: &Head, doc: &Value) -> 
 }
 
 /// A profile is identified by its content only.
-fn head(profile: &Profile, text: &str, conditions: Option<&Conditions>) -> Head {
-    Head {
-        kind: Kind::Profile,
+fn head(profile: &Profile, text: &str, conditions: Option<&Conditions>) -> DocumentHead {
+    DocumentHead {
+        kind: DocumentKind::Profile,
         number: 0,
         uuid: documents::content_uuid(text),
         title: profile.label(),

@@ -10,10 +10,10 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Factor, Host};
-use tarebench_core::profile::recording::Chunk;
+use tarebench_core::profile::recording::RecordingChunk;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::{Note, from_texts};
-use tarebench_core::run::plan::Plan;
+use tarebench_core::run::plan::RunPlan;
 use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
 use tarebench_core::sample::data::{Phase, Sample};
 use tarebench_core::sample::process_time::PtSource;
@@ -180,7 +180,7 @@ pub(crate) fn insert_chunk(tx: &Connection, run: i64, doc: &str) -> Inner<()> {
 }
 
 /// The slices of a recording, in their order.
-pub(crate) fn select_chunks(conn: &Connection, run: i64) -> Inner<Vec<Chunk>> {
+pub(crate) fn select_chunks(conn: &Connection, run: i64) -> Inner<Vec<RecordingChunk>> {
     let mut statement = conn.prepare("SELECT seq, doc FROM recording WHERE run_id = ?1 ORDER BY seq")?;
     let rows = statement.query_map([run], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?)))?;
     rows.map(|row| {
@@ -214,7 +214,7 @@ pub(crate) fn select_run(conn: &Connection, id: i64) -> Inner<Option<Run>> {
     let Some((uuid, created, status_text, tool, plan, rest, host)) = row else {
         return Ok(None);
     };
-    let plan: Plan = parse(&plan, || format!("the plan of run {id}"))?;
+    let plan: RunPlan = parse(&plan, || format!("the plan of run {id}"))?;
     let rest: Rest = parse(&rest, || format!("the rest of run {id}"))?;
     let host: Host = parse(&host, || format!("the host of run {id}"))?;
     Ok(Some(Run {

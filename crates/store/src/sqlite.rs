@@ -4,8 +4,8 @@ use crate::archive::{Archive, DocumentArchive};
 use crate::claim::Claimant;
 use crate::contract::{Result, RunFilter, RunSummary, Store};
 use crate::documents;
-use crate::documents::{Document, DocumentFilter, DocumentSummary, Part, Stored};
-use crate::error::{Context, Fault, StoreError};
+use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument};
+use crate::error::{ErrorContext, Fault, StoreError};
 use crate::open;
 use crate::profiles;
 use crate::profiles::Saved;
@@ -21,10 +21,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
-use tarebench_core::profile::recording::Chunk;
+use tarebench_core::profile::recording::RecordingChunk;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::Sample;
@@ -80,7 +80,7 @@ impl SqliteStore {
 
     /// Reads from a single state of the database.
     fn read<T>(&self, doing: &'static str, f: impl FnOnce(&Connection) -> Inner<T>) -> Result<T> {
-        let at = Context { path: &self.path, doing, writable: self.writable };
+        let at = ErrorContext { path: &self.path, doing, writable: self.writable };
         let inner = || {
             let tx = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
             f(&tx)
@@ -91,7 +91,7 @@ impl SqliteStore {
     /// Writes, all or nothing.
     fn write<T>(&mut self, doing: &'static str, f: impl FnOnce(&Connection) -> Inner<T>) -> Result<T> {
         let SqliteStore { conn, path, writable } = self;
-        let at = Context { path, doing, writable: *writable };
+        let at = ErrorContext { path, doing, writable: *writable };
         if !*writable {
             let cause = "it was opened for reading only".to_owned();
             return Err(StoreError::ReadOnly { path: path.clone(), doing, cause });
@@ -351,7 +351,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn add_chunk(&mut self, run: i64, chunk: &Chunk) -> Result<()> {
+    fn add_chunk(&mut self, run: i64, chunk: &RecordingChunk) -> Result<()> {
         let doc = rows::document("recording", chunk)?;
         let path = self.path.clone();
         self.write("store what ran", |tx| {
@@ -360,7 +360,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn chunks(&self, run: i64) -> Result<Vec<Chunk>> {
+    fn chunks(&self, run: i64) -> Result<Vec<RecordingChunk>> {
         self.read("read the recording", |conn| {
             require(conn, &self.path, run)?;
             rows::select_chunks(conn, run)
@@ -402,12 +402,12 @@ impl Store for SqliteStore {
         self.read("list the profiles", |conn| profiles::select(conn, sql, []))
     }
 
-    fn create_document(&mut self, head: &Head, doc: &Value) -> Result<Id> {
+    fn create_document(&mut self, head: &DocumentHead, doc: &Value) -> Result<Id> {
         let path = self.path.clone();
         self.write("store the document", |tx| profiles::insert(tx, &path, head, doc))
     }
 
-    fn append_part(&mut self, id: Id, part: &Part) -> Result<u64> {
+    fn append_part(&mut self, id: Id, part: &DocumentPart) -> Result<u64> {
         let path = self.path.clone();
         self.write("add to the document", |tx| {
             documents::require(tx, &path, id)?;
@@ -423,7 +423,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn document(&self, id: Id) -> Result<Document> {
+    fn document(&self, id: Id) -> Result<StoredDocument> {
         self.read("read the document", |conn| documents::select(conn, &self.path, id))
     }
 
@@ -476,21 +476,21 @@ impl Store for SqliteStore {
         })
     }
 
-    fn find(&self, text: &str) -> Result<Stored> {
+    fn find(&self, text: &str) -> Result<NamedDocument> {
         self.read("find what was named", |conn| {
-            let named = text.parse::<Id>().ok().filter(|id| id.kind != Kind::Run);
+            let named = text.parse::<Id>().ok().filter(|id| id.kind != DocumentKind::Run);
             if let Some(id) = named
                 && documents::exists(conn, id)?
             {
-                return Ok(Stored::Document(id));
+                return Ok(NamedDocument::Document(id));
             }
             let none = match resolve(conn, &self.path, text) {
-                Ok(run) => return Ok(Stored::Run(run)),
+                Ok(run) => return Ok(NamedDocument::Run(run)),
                 Err(e @ Fault::Store(StoreError::NoSuchRun { .. })) => e,
                 Err(e) => return Err(e),
             };
             match (profiles::number(conn, text)?, named) {
-                (Some(id), _) => Ok(Stored::Document(id)),
+                (Some(id), _) => Ok(NamedDocument::Document(id)),
                 (None, Some(id)) => Err(documents::no_such(&self.path, id).into()),
                 (None, None) => Err(none),
             }

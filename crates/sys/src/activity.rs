@@ -4,17 +4,17 @@ use crate::{SysError, SysResult, clock, counter, cpu};
 use std::os::fd::{AsFd, OwnedFd};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::trace::activity::Gap;
-use tarebench_core::trace::timeline::Pair;
+use tarebench_core::trace::timeline::ClockPair;
 
 /// Readings of the counter in a row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Watched {
+pub struct CounterReadings {
     /// Cycles from the first to the last reading.
     pub length: u64,
     /// The counter beside CLOCK_MONOTONIC: before the first reading, after the last one, and between.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<ClockPair>,
     /// How often the scheduler took the CPU away from the thread meanwhile, and page faults, by the kernel's count.
-    pub counted: Option<Counted>,
+    pub counted: Option<ThreadCounts>,
     /// Steps over the threshold.
     pub gaps: Vec<Gap>,
     /// The trace ended early, as there was no more room for gaps.
@@ -23,27 +23,27 @@ pub struct Watched {
 
 /// What the kernel counted of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct ThreadCounts {
     /// Switches to another task, voluntary or not.
     pub switches: u64,
     /// Page faults, minor or major.
     pub faults: u64,
 }
 
-impl Counted {
+impl ThreadCounts {
     /// So far, of the calling thread (getrusage(2)).
-    pub fn now() -> Option<Counted> {
+    pub fn now() -> Option<ThreadCounts> {
         // SAFETY: all-zero is a valid rusage; getrusage writes to it.
         let u = unsafe {
             let mut u: libc::rusage = std::mem::zeroed();
             (libc::getrusage(libc::RUSAGE_THREAD, &mut u) == 0).then_some(u)?
         };
         let sum = |a: libc::c_long, b: libc::c_long| u64::try_from(a.saturating_add(b)).unwrap_or_default();
-        Some(Counted { switches: sum(u.ru_nvcsw, u.ru_nivcsw), faults: sum(u.ru_minflt, u.ru_majflt) })
+        Some(ThreadCounts { switches: sum(u.ru_nvcsw, u.ru_nivcsw), faults: sum(u.ru_minflt, u.ru_majflt) })
     }
 
-    pub(crate) fn since(self, before: Counted) -> Counted {
-        Counted {
+    pub(crate) fn since(self, before: ThreadCounts) -> ThreadCounts {
+        ThreadCounts {
             switches: self.switches.saturating_sub(before.switches),
             faults: self.faults.saturating_sub(before.faults),
         }
@@ -54,27 +54,27 @@ impl Counted {
 const PAIRS_APART: f64 = 1e8;
 
 /// The counter beside CLOCK_MONOTONIC, in cycles since `first`: the closest of some tries.
-pub(crate) fn paired(first: u64, tries: u32) -> Pair {
-    let one = || {
+pub(crate) fn paired(first: u64, tries: u32) -> ClockPair {
+    let reading = || {
         let before = clock::monotonic();
         let count = counter::fenced();
         let within = clock::monotonic() - before;
         let cycles = count.wrapping_sub(first).cast_signed() as f64;
-        Pair { cycles, clock: Nanos(before.0 + within.0 / 2), within }
+        ClockPair { cycles, clock: Nanos(before.0 + within.0 / 2), within }
     };
-    (1..tries).map(|_| one()).fold(one(), |best, next| if next.within < best.within { next } else { best })
+    (1..tries).map(|_| reading()).fold(reading(), |best, next| if next.within < best.within { next } else { best })
 }
 
 /// Reads the counter until `cycles` have passed and keeps each step over `threshold` cycles, at most `room` of them; `hz`
 /// is about the counter's rate. The room is allocated and touched before; the loop makes no system call.
-pub fn watch(cycles: u64, threshold: u64, room: usize, hz: f64) -> Watched {
+pub fn watch(cycles: u64, threshold: u64, room: usize, hz: f64) -> CounterReadings {
     // Not of zeros, which the kernel would give as pages that are not there yet.
     let mut gaps = vec![Gap { start: u64::MAX, duration: 0 }; room];
     let apart = (PAIRS_APART * 1e-9 * hz).max(1.0) as u64;
     let most = usize::try_from(cycles / apart).unwrap_or(0).min(1 << 16);
-    let mut pairs = vec![Pair { cycles: f64::NAN, clock: Nanos(i64::MAX), within: Nanos::ZERO }; most + 2];
+    let mut pairs = vec![ClockPair { cycles: f64::NAN, clock: Nanos(i64::MAX), within: Nanos::ZERO }; most + 2];
     let (mut free, mut unused) = (gaps.iter_mut(), pairs.iter_mut());
-    let before = Counted::now();
+    let before = ThreadCounts::now();
     let first = counter::fenced();
     if let Some(pair) = unused.next() {
         *pair = paired(first, 20);
@@ -109,13 +109,13 @@ pub fn watch(cycles: u64, threshold: u64, room: usize, hz: f64) -> Watched {
     if let Some(pair) = unused.next() {
         *pair = paired(first, 20);
     }
-    let counted = Counted::now().zip(before).map(|(after, before)| after.since(before));
+    let counted = ThreadCounts::now().zip(before).map(|(after, before)| after.since(before));
     let (gaps_used, pairs_used) = (room - free.len(), most + 2 - unused.len());
     gaps.truncate(gaps_used);
     pairs.truncate(pairs_used);
     let offset = first_reading.wrapping_sub(first) as f64;
     pairs.iter_mut().for_each(|p| p.cycles -= offset);
-    Watched { length: last.wrapping_sub(first_reading), pairs, counted, gaps, full }
+    CounterReadings { length: last.wrapping_sub(first_reading), pairs, counted, gaps, full }
 }
 
 /// Steps between readings in a row, in cycles: what the threshold is derived from.

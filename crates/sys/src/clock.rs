@@ -169,15 +169,15 @@ pub fn read_costs() -> Vec<(&'static str, f64)> {
         };
         (0..5).map(batch).fold(f64::INFINITY, f64::min)
     }
-    let of = |clock: libc::clockid_t| {
+    let cost_of = |clock: libc::clockid_t| {
         cost(|| {
             std::hint::black_box(gettime(clock));
         })
     };
     let mut costs = vec![
-        ("CLOCK_MONOTONIC", of(libc::CLOCK_MONOTONIC)),
-        ("CLOCK_MONOTONIC_RAW", of(libc::CLOCK_MONOTONIC_RAW)),
-        ("CLOCK_PROCESS_CPUTIME_ID", of(libc::CLOCK_PROCESS_CPUTIME_ID)),
+        ("CLOCK_MONOTONIC", cost_of(libc::CLOCK_MONOTONIC)),
+        ("CLOCK_MONOTONIC_RAW", cost_of(libc::CLOCK_MONOTONIC_RAW)),
+        ("CLOCK_PROCESS_CPUTIME_ID", cost_of(libc::CLOCK_PROCESS_CPUTIME_ID)),
     ];
     if cycles().is_some() {
         let counter = cost(|| {

@@ -40,7 +40,7 @@ pub fn apart(cpus: &[u32], hz: f64) -> SysResult<Nanos> {
     let origin = (clock::monotonic_raw(), fenced());
     let moved = cpus.iter().try_for_each(|cpu| {
         cpu::confine(&[*cpu])?;
-        let one = || {
+        let reading = || {
             let a = clock::monotonic_raw();
             let count = fenced();
             let b = clock::monotonic_raw();
@@ -48,7 +48,7 @@ pub fn apart(cpus: &[u32], hz: f64) -> SysResult<Nanos> {
             let by_clock = (a.0 + (b.0 - a.0) / 2 - origin.0.0) as f64;
             (b - a, by_counter - by_clock)
         };
-        offsets.extend((0..TRIES).map(|_| one()).min_by_key(|(gap, _)| *gap));
+        offsets.extend((0..TRIES).map(|_| reading()).min_by_key(|(gap, _)| *gap));
         Ok::<(), SysError>(())
     });
     cpu::confine(&before)?;

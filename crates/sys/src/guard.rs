@@ -28,7 +28,7 @@ static PIPE: AtomicI32 = AtomicI32::new(-1);
 
 /// When to write, besides at the end of this process.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct GuardLimits {
     /// So long after the start, or after the last [`Sample`], if none is being taken.
     pub beyond: Duration,
     /// The guard of a process that has left it behind ([`Guard::keep`]) writes nothing if this file is gone by then.
@@ -46,17 +46,17 @@ pub struct Guard {
 
 /// A sample that is being taken: meanwhile there is no limit of time.
 #[derive(Debug)]
-pub struct Sample(());
+pub struct SampleMark(());
 
-impl Sample {
+impl SampleMark {
     /// It begins; it ends with the value. Without a guard nothing is done.
-    pub fn begin() -> Sample {
+    pub fn begin() -> SampleMark {
         tell(BEGINS);
-        Sample(())
+        SampleMark(())
     }
 }
 
-impl Drop for Sample {
+impl Drop for SampleMark {
     fn drop(&mut self) {
         tell(ENDS);
     }
@@ -150,7 +150,7 @@ impl Guard {
     ///
     /// # Errors
     /// If a file cannot be opened, or no process or cgroup be made.
-    pub fn start(files: &[PathBuf], limits: &Limits) -> SysResult<Guard> {
+    pub fn start(files: &[PathBuf], limits: &GuardLimits) -> SysResult<Guard> {
         if files.len() > MOST {
             return Err(SysError::io("guard", std::io::ErrorKind::ArgumentListTooLong.into()));
         }
@@ -384,8 +384,8 @@ mod tests {
     /// There is one guard in a process.
     static ALONE: Mutex<()> = Mutex::new(());
 
-    fn limits(beyond: Duration) -> Limits {
-        Limits { beyond, while_exists: None, own_cgroup: false }
+    fn limits(beyond: Duration) -> GuardLimits {
+        GuardLimits { beyond, while_exists: None, own_cgroup: false }
     }
 
     const LONG: Duration = Duration::from_secs(600);
@@ -431,7 +431,7 @@ mod tests {
         let files = files(dir.path());
         let short = Duration::from_millis(200);
         let guard = Guard::start(&files[..1], &limits(short)).unwrap();
-        let sample = Sample::begin();
+        let sample = SampleMark::begin();
         std::thread::sleep(short * 3);
         assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), "1\n");
         drop(sample);
@@ -442,7 +442,7 @@ mod tests {
         for gone in [false, true] {
             std::fs::write(&files[1], "1\n").unwrap();
             std::fs::write(&journal, "").unwrap();
-            let limits = Limits { while_exists: Some(journal.clone()), ..limits(short) };
+            let limits = GuardLimits { while_exists: Some(journal.clone()), ..limits(short) };
             Guard::start(&files[1..], &limits).unwrap().keep();
             if gone {
                 std::fs::remove_file(&journal).unwrap();

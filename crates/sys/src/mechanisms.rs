@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::kbest::clocks::{Clocks, Kind, Measured, Mechanism, Way};
+use tarebench_core::kbest::clocks::{ClockKind, Clocks, MeasuredClock, Mechanism, ReadingMethod};
 
 /// How long a mechanism may take to move; the ticks of the slowest are 10 ms apart.
 const PATIENCE: Nanos = Nanos::from_millis(60);
@@ -21,9 +21,9 @@ const BATCH: Nanos = Nanos::from_micros(500);
 const BATCHES: u32 = 7;
 
 /// Reads of one mechanism, in units of `unit` ns.
-struct Reader<'a> {
-    kind: Kind,
-    way: Way,
+struct MechanismReader<'a> {
+    kind: ClockKind,
+    way: ReadingMethod,
     unit: f64,
     read: Box<dyn FnMut() -> Option<u64> + 'a>,
 }
@@ -38,7 +38,7 @@ pub fn base_slice(root: &Path) -> Option<f64> {
 ///
 /// # Errors
 /// If there is no counter and no clock at all.
-pub fn some(kinds: &[Kind]) -> SysResult<Clocks> {
+pub fn some(kinds: &[ClockKind]) -> SysResult<Clocks> {
     let counter_hz = if counter::PRESENT { Some(clock::cycle_counter_hz(Nanos::from_millis(20))?) } else { None };
     let asked = readers(counter_hz, &|kind| kinds.contains(&kind));
     let not_asked = || Absent::NotAsked("only some mechanisms were measured".to_owned());
@@ -72,7 +72,7 @@ pub fn clocks(root: &Path) -> SysResult<Clocks> {
     let mut mechanisms: Vec<Mechanism> = readers(counter_hz, &|_| true).into_iter().map(measure).collect();
     if counter_hz.is_none() {
         let absent = |kind| Mechanism { kind, measured: Reading::Absent(no_counter()) };
-        mechanisms.extend([Kind::Counter, Kind::CounterUnfenced, Kind::CounterAfter].map(absent));
+        mechanisms.extend([ClockKind::Counter, ClockKind::CounterUnfenced, ClockKind::CounterAfter].map(absent));
     }
     mechanisms.push(core_cycles());
     let cost = |m: &Mechanism| m.measured.value().map_or(f64::INFINITY, |v| v.latency);
@@ -90,7 +90,7 @@ pub fn clocks(root: &Path) -> SysResult<Clocks> {
 
 /// The core's cycles by `rdpmc`; its rate is that of the core while this is read.
 fn core_cycles() -> Mechanism {
-    let kind = Kind::Rdpmc;
+    let kind = ClockKind::Rdpmc;
     let absent = |e: SysError| match e.errno() {
         Some(libc::ENOENT) => Absent::NotSupported("the CPU or its hypervisor offers no counter of cycles".to_owned()),
         _ => e.absent("permission to use perf events"),
@@ -103,9 +103,9 @@ fn core_cycles() -> Mechanism {
     while monotonic() - began < Nanos::from_millis(20) {}
     let elapsed = (monotonic() - began).as_f64();
     match first.zip(cycles.read()).map(|(a, b)| b.wrapping_sub(a)).filter(|made| *made > 0) {
-        Some(made) => measure(Reader {
+        Some(made) => measure(MechanismReader {
             kind,
-            way: Way::Instruction,
+            way: ReadingMethod::Instruction,
             unit: elapsed / made as f64,
             read: Box::new(move || cycles.read()),
         }),
@@ -117,47 +117,55 @@ fn core_cycles() -> Mechanism {
 }
 
 /// Those that are wanted; whether a clock is read in the vDSO takes some milliseconds to find out.
-fn readers<'a>(counter_hz: Option<f64>, wanted: &dyn Fn(Kind) -> bool) -> Vec<Reader<'a>> {
-    let mut all: Vec<Reader<'a>> = Vec::new();
+fn readers<'a>(counter_hz: Option<f64>, wanted: &dyn Fn(ClockKind) -> bool) -> Vec<MechanismReader<'a>> {
+    let mut all: Vec<MechanismReader<'a>> = Vec::new();
     if let Some(hz) = counter_hz {
-        let counter = |kind, read: fn() -> u64| Reader {
+        let counter = |kind, read: fn() -> u64| MechanismReader {
             kind,
-            way: Way::Instruction,
+            way: ReadingMethod::Instruction,
             unit: 1e9 / hz,
             read: Box::new(move || Some(read())),
         };
-        all.push(counter(Kind::Counter, counter::fenced));
-        all.push(counter(Kind::CounterUnfenced, counter::unfenced));
-        all.push(counter(Kind::CounterAfter, counter::after));
+        all.push(counter(ClockKind::Counter, counter::fenced));
+        all.push(counter(ClockKind::CounterUnfenced, counter::unfenced));
+        all.push(counter(ClockKind::CounterAfter, counter::after));
     }
     let clocks = [
-        (Kind::MonotonicRaw, libc::CLOCK_MONOTONIC_RAW),
-        (Kind::Monotonic, libc::CLOCK_MONOTONIC),
-        (Kind::MonotonicCoarse, libc::CLOCK_MONOTONIC_COARSE),
-        (Kind::Boottime, libc::CLOCK_BOOTTIME),
-        (Kind::Realtime, libc::CLOCK_REALTIME),
-        (Kind::RealtimeCoarse, libc::CLOCK_REALTIME_COARSE),
-        (Kind::Tai, libc::CLOCK_TAI),
-        (Kind::ThreadCpu, libc::CLOCK_THREAD_CPUTIME_ID),
-        (Kind::ProcessCpu, libc::CLOCK_PROCESS_CPUTIME_ID),
+        (ClockKind::MonotonicRaw, libc::CLOCK_MONOTONIC_RAW),
+        (ClockKind::Monotonic, libc::CLOCK_MONOTONIC),
+        (ClockKind::MonotonicCoarse, libc::CLOCK_MONOTONIC_COARSE),
+        (ClockKind::Boottime, libc::CLOCK_BOOTTIME),
+        (ClockKind::Realtime, libc::CLOCK_REALTIME),
+        (ClockKind::RealtimeCoarse, libc::CLOCK_REALTIME_COARSE),
+        (ClockKind::Tai, libc::CLOCK_TAI),
+        (ClockKind::ThreadCpu, libc::CLOCK_THREAD_CPUTIME_ID),
+        (ClockKind::ProcessCpu, libc::CLOCK_PROCESS_CPUTIME_ID),
     ];
-    all.extend(clocks.into_iter().filter(|(kind, _)| wanted(*kind)).map(|(kind, id)| Reader {
+    all.extend(clocks.into_iter().filter(|(kind, _)| wanted(*kind)).map(|(kind, id)| MechanismReader {
         kind,
         way: way(id),
         unit: 1.0,
         read: Box::new(move || clock::gettime(id).map(|t| t.0 as u64)),
     }));
-    let call = |kind, unit, read: fn() -> Option<u64>| Reader { kind, way: Way::Call, unit, read: Box::new(read) };
-    if wanted(Kind::Gettimeofday) {
-        all.push(Reader { way: way(libc::CLOCK_REALTIME), ..call(Kind::Gettimeofday, 1e3, gettimeofday) });
+    let call = |kind, unit, read: fn() -> Option<u64>| MechanismReader {
+        kind,
+        way: ReadingMethod::Call,
+        unit,
+        read: Box::new(read),
+    };
+    if wanted(ClockKind::Gettimeofday) {
+        all.push(MechanismReader {
+            way: way(libc::CLOCK_REALTIME),
+            ..call(ClockKind::Gettimeofday, 1e3, gettimeofday)
+        });
     }
-    all.push(call(Kind::Getrusage, 1e3, getrusage));
+    all.push(call(ClockKind::Getrusage, 1e3, getrusage));
     // POSIX demands a million a second of clock(3).
-    all.push(call(Kind::Clock, 1e3, || u64::try_from(c_clock()).ok()));
-    all.push(call(Kind::Times, 1e9 / crate::procfs::USER_HZ as f64, times));
-    all.extend(file(Kind::Schedstat, "/proc/self/schedstat", 1.0, |text| Some(parse_schedstat(text)?.0 as u64)));
+    all.push(call(ClockKind::Clock, 1e3, || u64::try_from(c_clock()).ok()));
+    all.push(call(ClockKind::Times, 1e9 / crate::procfs::USER_HZ as f64, times));
+    all.extend(file(ClockKind::Schedstat, "/proc/self/schedstat", 1.0, |text| Some(parse_schedstat(text)?.0 as u64)));
     let ticks = 1e9 / crate::procfs::USER_HZ as f64;
-    all.extend(file(Kind::Stat, "/proc/self/stat", ticks, |text| {
+    all.extend(file(ClockKind::Stat, "/proc/self/stat", ticks, |text| {
         // Fields 14 and 15 of proc(5), counted from the end of the name.
         let close = text.iter().rposition(|b| *b == b')')?;
         let mut fields = text.get(close + 2..)?.split(|b| *b == b' ').skip(11);
@@ -166,21 +174,26 @@ fn readers<'a>(counter_hz: Option<f64>, wanted: &dyn Fn(Kind) -> bool) -> Vec<Re
     if let Ok(mut query) = taskstats::Query::open() {
         let own = crate::process::own_pid();
         let read = move || query.process(own).ok().flatten().map(|r| r.cpu.0 as u64);
-        all.push(Reader { kind: Kind::Taskstats, way: Way::Call, unit: 1.0, read: Box::new(read) });
+        all.push(MechanismReader {
+            kind: ClockKind::Taskstats,
+            way: ReadingMethod::Call,
+            unit: 1.0,
+            read: Box::new(read),
+        });
     }
     all.retain(|r| wanted(r.kind));
     all
 }
 
 /// A file that stays open and is read from its beginning each time.
-fn file<'a>(kind: Kind, path: &str, unit: f64, parse: fn(&[u8]) -> Option<u64>) -> Option<Reader<'a>> {
+fn file<'a>(kind: ClockKind, path: &str, unit: f64, parse: fn(&[u8]) -> Option<u64>) -> Option<MechanismReader<'a>> {
     let file = File::open(path).ok()?;
     let mut text = [0; 1024];
     let read = move || {
         let n = file.read_at(&mut text, 0).ok()?;
         parse(text.get(..n)?)
     };
-    Some(Reader { kind, way: Way::File, unit, read: Box::new(read) })
+    Some(MechanismReader { kind, way: ReadingMethod::File, unit, read: Box::new(read) })
 }
 
 /// gettimeofday(2), in microseconds since 1970.
@@ -222,7 +235,7 @@ fn c_clock() -> libc::clock_t {
 }
 
 /// Whether the C library reads this clock in the vDSO: if so, it takes less than half of what the system call takes.
-fn way(id: libc::clockid_t) -> Way {
+fn way(id: libc::clockid_t) -> ReadingMethod {
     let library = cost(&mut || clock::gettime(id).map(|t| t.0 as u64));
     let call = cost(&mut || {
         let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -230,7 +243,7 @@ fn way(id: libc::clockid_t) -> Way {
         unsafe { libc::syscall(libc::SYS_clock_gettime, id, &mut t) };
         Some(t.tv_nsec as u64)
     });
-    if library < call / 2.0 { Way::Vdso } else { Way::Call }
+    if library < call / 2.0 { ReadingMethod::Vdso } else { ReadingMethod::Call }
 }
 
 /// Time of one reading, ns: of the fastest batch, so that an interrupt does not count.
@@ -249,7 +262,7 @@ fn cost(read: &mut dyn FnMut() -> Option<u64>) -> f64 {
     (0..BATCHES).map(|_| batch(n).as_f64() / n as f64).fold(f64::INFINITY, f64::min)
 }
 
-fn measure(mut r: Reader<'_>) -> Mechanism {
+fn measure(mut r: MechanismReader<'_>) -> Mechanism {
     let Some(mut last) = (r.read)() else {
         let why = SysError::last("read it").absent("a permission that is missing here");
         return Mechanism { kind: r.kind, measured: Reading::Absent(why) };
@@ -269,7 +282,7 @@ fn measure(mut r: Reader<'_>) -> Mechanism {
     }
     let resolution = (steps > 0).then_some(smallest as f64 * r.unit);
     let latency = cost(&mut r.read);
-    Mechanism { kind: r.kind, measured: Reading::Value(Measured { way: r.way, resolution, latency, went_back }) }
+    Mechanism { kind: r.kind, measured: Reading::Value(MeasuredClock { way: r.way, resolution, latency, went_back }) }
 }
 
 #[cfg(test)]
@@ -280,16 +293,23 @@ mod tests {
     fn every_clock_costs_something_and_moves() {
         let c = clocks(Path::new("/")).unwrap();
         assert!(c.source.value().is_some_and(|s| !s.is_empty()));
-        for kind in [Kind::Monotonic, Kind::MonotonicRaw, Kind::ThreadCpu, Kind::Getrusage, Kind::Times, Kind::Stat] {
+        for kind in [
+            ClockKind::Monotonic,
+            ClockKind::MonotonicRaw,
+            ClockKind::ThreadCpu,
+            ClockKind::Getrusage,
+            ClockKind::Times,
+            ClockKind::Stat,
+        ] {
             let m = c.measured(kind).unwrap();
             assert!(m.latency > 0.0 && m.resolution.is_some_and(|r| r > 0.0), "{kind:?}: {m:?}");
             assert!(!m.went_back, "{kind:?}");
         }
         // By its nature: what is read by ticks moves by ticks, what is exact does not.
         let resolution = |kind| c.measured(kind).unwrap().resolution.unwrap();
-        assert_eq!(resolution(Kind::Times) % 10e6, 0.0);
-        assert!(resolution(Kind::MonotonicCoarse) >= 1e6 - 1.0 && resolution(Kind::Monotonic) < 1e5);
-        assert!(c.measured(Kind::Schedstat).is_none_or(|m| m.way == Way::File));
-        assert_eq!(c.measured(Kind::ThreadCpu).unwrap().way, Way::Call);
+        assert_eq!(resolution(ClockKind::Times) % 10e6, 0.0);
+        assert!(resolution(ClockKind::MonotonicCoarse) >= 1e6 - 1.0 && resolution(ClockKind::Monotonic) < 1e5);
+        assert!(c.measured(ClockKind::Schedstat).is_none_or(|m| m.way == ReadingMethod::File));
+        assert_eq!(c.measured(ClockKind::ThreadCpu).unwrap().way, ReadingMethod::Call);
     }
 }

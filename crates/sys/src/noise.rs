@@ -6,7 +6,7 @@
 //! uses too much CPU time (RLIMIT_RTTIME) or if tare ends (PR_SET_PDEATHSIG), and tare, at a higher priority meanwhile,
 //! kills it if it takes too long.
 
-use crate::activity::{Counted, paired};
+use crate::activity::{ThreadCounts, paired};
 use crate::signals::Signals;
 use crate::{SysError, SysResult, clock, counter, cpu};
 use std::fs::File;
@@ -15,8 +15,8 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::noise::data::Ended;
-use tarebench_core::trace::timeline::Pair;
+use tarebench_core::noise::data::PhasesEnd;
+use tarebench_core::trace::timeline::ClockPair;
 
 /// The highest priority of the phases: tare itself needs one above.
 pub const HIGHEST: u8 = 98;
@@ -94,26 +94,26 @@ impl Setup {
 
 /// What one CPU measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct MeasuredCpu {
     /// Which.
     pub cpu: u32,
     /// The thread that had the phases.
     pub tid: i32,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: PhasesEnd,
     /// What each phase took, in units of the counter, the reading of the counter included.
     pub durations: Vec<u64>,
     /// The counter, from the beginning of the first phase, beside CLOCK_MONOTONIC: before the first and after the last.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<ClockPair>,
     /// What the kernel counted of the thread meanwhile; `None` if it was killed.
-    pub counted: Option<Counted>,
+    pub counted: Option<ThreadCounts>,
     /// Its memory could be locked.
     pub locked: bool,
 }
 
 /// What parent and child share: this, and after it the durations.
 #[repr(C)]
-struct Header {
+struct SharedHeader {
     step: AtomicI32,
     errno: AtomicI32,
     locked: AtomicI32,
@@ -136,14 +136,14 @@ struct SharedPair {
 }
 
 impl SharedPair {
-    fn put(&self, p: Pair) {
+    fn put(&self, p: ClockPair) {
         self.cycles.store(p.cycles.to_bits(), Ordering::Relaxed);
         self.clock.store(p.clock.0, Ordering::Relaxed);
         self.within.store(p.within.0, Ordering::Relaxed);
     }
 
-    fn get(&self, offset: f64) -> Pair {
-        Pair {
+    fn get(&self, offset: f64) -> ClockPair {
+        ClockPair {
             cycles: f64::from_bits(self.cycles.load(Ordering::Relaxed)) - offset,
             clock: Nanos(self.clock.load(Ordering::Relaxed)),
             within: Nanos(self.within.load(Ordering::Relaxed)),
@@ -152,7 +152,7 @@ impl SharedPair {
 }
 
 const PAGE: usize = 4096;
-const _: () = assert!(size_of::<Header>() <= PAGE);
+const _: () = assert!(size_of::<SharedHeader>() <= PAGE);
 
 /// Memory that is shared with a child.
 struct Shared {
@@ -178,7 +178,7 @@ impl Shared {
         Ok(Shared { base, bytes, phases })
     }
 
-    fn header(&self) -> &Header {
+    fn header(&self) -> &SharedHeader {
         // SAFETY: the mapping begins with it, page-aligned and zero, which is valid; all of it is atomic.
         unsafe { self.base.cast().as_ref() }
     }
@@ -228,7 +228,7 @@ impl Lane {
         true
     }
 
-    fn measured(&self, killed: Option<Ended>, phases: usize) -> Measured {
+    fn measured(&self, killed: Option<PhasesEnd>, phases: usize) -> MeasuredCpu {
         let header = self.shared.header();
         let durations = self.shared.durations().iter().map(|d| d.load(Ordering::Relaxed));
         let durations: Vec<u64> = durations.take_while(|d| *d != EMPTY).collect();
@@ -237,18 +237,18 @@ impl Lane {
         let whole = header.done.load(Ordering::Acquire) == 1;
         let after = if whole { header.after.get(offset) } else { paired(first, 20) };
         let ended = match killed.filter(|_| !whole) {
-            _ if whole && durations.len() == phases => Ended::Complete,
-            _ if whole => Ended::TimeOver,
+            _ if whole && durations.len() == phases => PhasesEnd::Complete,
+            _ if whole => PhasesEnd::TimeOver,
             Some(killed) => killed,
-            None => Ended::Died,
+            None => PhasesEnd::Died,
         };
         let pairs = if first == 0 { Vec::new() } else { vec![header.before.get(offset), after] };
-        let counted = (header.counted.load(Ordering::Relaxed) == 1).then(|| Counted {
+        let counted = (header.counted.load(Ordering::Relaxed) == 1).then(|| ThreadCounts {
             switches: header.switches.load(Ordering::Relaxed),
             faults: header.faults.load(Ordering::Relaxed),
         });
         let locked = header.locked.load(Ordering::Relaxed) == 1;
-        Measured { cpu: self.cpu, tid: self.pid, ended, durations, pairs, counted, locked }
+        MeasuredCpu { cpu: self.cpu, tid: self.pid, ended, durations, pairs, counted, locked }
     }
 }
 
@@ -348,7 +348,7 @@ impl Team {
     ///
     /// # Errors
     /// The system's error.
-    pub fn run(mut self, signals: &Signals) -> SysResult<(Vec<Measured>, Option<i32>)> {
+    pub fn run(mut self, signals: &Signals) -> SysResult<(Vec<MeasuredCpu>, Option<i32>)> {
         let above = self.setup.fifo.map(|p| Above::new(p.saturating_add(1))).transpose()?;
         let start = clock::monotonic() + Nanos::from_millis(2);
         self.lanes.iter().for_each(|l| l.shared.header().start_at.store(start.0, Ordering::Release));
@@ -359,9 +359,9 @@ impl Team {
         let mut killed = None;
         while self.lanes.iter_mut().filter_map(|l| (!l.ended(killed.is_some())).then_some(())).count() > 0 {
             killed = if let Some(signal) = crate::signals::caught() {
-                Some(Ended::Interrupted { signal })
+                Some(PhasesEnd::Interrupted { signal })
             } else if deadline.is_some_and(|d| clock::monotonic() >= d) {
-                Some(Ended::TookTooLong)
+                Some(PhasesEnd::TookTooLong)
             } else {
                 wait(&self.lanes, signals, deadline);
                 continue;
@@ -435,13 +435,13 @@ fn child(setup: &Setup, set: &cpu::CpuSet, shared: &Shared, parent: i32, fds: (i
     }
     let start = Nanos(header.start_at.load(Ordering::Acquire));
     while clock::monotonic() < start {}
-    let before = Counted::now();
+    let before = ThreadCounts::now();
     let base = counter::fenced();
     header.base.store(base, Ordering::Relaxed);
     header.before.put(paired(base, 20));
     phases(setup.iterations, &header.first, shared.durations(), setup.most.unwrap_or(u64::MAX));
     header.after.put(paired(base, 20));
-    if let Some((after, before)) = Counted::now().zip(before) {
+    if let Some((after, before)) = ThreadCounts::now().zip(before) {
         let counted = after.since(before);
         header.switches.store(counted.switches, Ordering::Relaxed);
         header.faults.store(counted.faults, Ordering::Relaxed);
@@ -494,7 +494,7 @@ mod tests {
         Setup { cpus, fifo, iterations: 1_000, phases: 5_000, most: None, expected, grace: GRACE }
     }
 
-    fn run(setup: &Setup) -> Vec<Measured> {
+    fn run(setup: &Setup) -> Vec<MeasuredCpu> {
         let signals = Signals::install().unwrap();
         let (measured, signal) = Team::start(setup).unwrap().run(&signals).unwrap();
         assert_eq!(signal, None);
@@ -510,7 +510,7 @@ mod tests {
         let all = run(&setup(None));
         let (after, end) = (clock::monotonic(), counter::fenced());
         let [one] = all.as_slice() else { panic!("{}", all.len()) };
-        assert_eq!((one.ended, one.durations.len()), (Ended::Complete, 5_000));
+        assert_eq!((one.ended, one.durations.len()), (PhasesEnd::Complete, 5_000));
         let sum: u64 = one.durations.iter().sum();
         assert!(sum > 0 && sum <= end - count, "{sum}");
         let [first, last] = one.pairs.as_slice() else { panic!() };
@@ -534,7 +534,7 @@ mod tests {
     #[test]
     fn the_time_ends_it() {
         let all = run(&Setup { most: Some(1), ..setup(None) });
-        assert_eq!((all[0].ended, all[0].durations.len()), (Ended::TimeOver, 1));
+        assert_eq!((all[0].ended, all[0].durations.len()), (PhasesEnd::TimeOver, 1));
     }
 
     #[test]
@@ -583,7 +583,7 @@ mod tests {
         let all = run(&setup);
         let took = clock::monotonic() - began;
         assert!(took >= Nanos::from_millis(500) && took < Nanos::from_millis(5_000), "{took:?}");
-        assert_eq!(all[0].ended, Ended::TookTooLong);
+        assert_eq!(all[0].ended, PhasesEnd::TookTooLong);
         assert!((1..200_000).contains(&all[0].durations.len()), "{}", all[0].durations.len());
         assert!(!crate::process::exists(all[0].tid));
         // This process is as it was.
@@ -605,7 +605,7 @@ mod tests {
         // The kernel counts in ticks, and a hypervisor's time may count.
         assert!(took > Nanos::from_millis(200) && took < Nanos::from_millis(10_000), "{took:?}");
         let measured = lane.measured(None, setup.phases);
-        assert_eq!(measured.ended, Ended::Died);
+        assert_eq!(measured.ended, PhasesEnd::Died);
         assert!((1..200_000).contains(&measured.durations.len()));
     }
 

@@ -87,20 +87,20 @@ impl TaskClock {
 ///
 /// Four events, as inherited ones cannot be read as a group before Linux 6.13; where there are fewer counters than
 /// events, the kernel multiplexes them, and the counts are scaled by how long each was counted.
-pub struct Counters {
+pub struct PerfCounters {
     files: [std::fs::File; 4],
 }
 
-impl Counters {
+impl PerfCounters {
     /// Opens cycles in user mode and in the kernel, then instructions likewise.
     ///
     /// # Errors
     /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids
     /// to count in the kernel (above 1).
-    pub fn open() -> SysResult<Counters> {
+    pub fn open() -> SysResult<PerfCounters> {
         let flags = DISABLED | INHERIT | ENABLE_ON_EXEC | EXCLUDE_HV;
         let (user, kernel) = (flags | EXCLUDE_KERNEL, flags | EXCLUDE_USER);
-        Ok(Counters {
+        Ok(PerfCounters {
             files: [
                 open_hardware(CPU_CYCLES, user, TIMES)?,
                 open_hardware(CPU_CYCLES, kernel, TIMES)?,
@@ -125,16 +125,16 @@ impl Counters {
 
 /// A level of cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum CacheLevel {
     /// The first, data that are loaded.
     First,
     /// The last, all.
     Last,
 }
 
-impl Level {
+impl CacheLevel {
     /// Both.
-    pub const ALL: [Level; 2] = [Level::First, Level::Last];
+    pub const ALL: [CacheLevel; 2] = [CacheLevel::First, CacheLevel::Last];
 }
 
 /// Cache misses of another thread, in user mode and in the kernel, from now on.
@@ -148,10 +148,10 @@ impl CacheMisses {
     /// # Errors
     /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids
     /// to count in the kernel (above 1).
-    pub fn of(tid: i32, level: Level) -> SysResult<CacheMisses> {
+    pub fn of(tid: i32, level: CacheLevel) -> SysResult<CacheMisses> {
         let (kind, config) = match level {
-            Level::First => (HARDWARE_CACHE, L1_READ_MISSES),
-            Level::Last => (HARDWARE, CACHE_MISSES),
+            CacheLevel::First => (HARDWARE_CACHE, L1_READ_MISSES),
+            CacheLevel::Last => (HARDWARE, CACHE_MISSES),
         };
         Ok(CacheMisses { file: open_of(tid, kind, config, EXCLUDE_HV, TIMES)? })
     }

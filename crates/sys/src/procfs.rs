@@ -115,7 +115,7 @@ pub fn parse_interrupts(data: &[u8]) -> Vec<InterruptLine> {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.lines();
     let cpus = lines.next().map_or(0, |head| head.split_whitespace().filter(|w| w.starts_with("CPU")).count());
-    let one = |line: &str| {
+    let parse_line = |line: &str| {
         let (label, rest) = line.split_once(':')?;
         let label = label.trim().to_owned();
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -128,7 +128,7 @@ pub fn parse_interrupts(data: &[u8]) -> Vec<InterruptLine> {
         };
         (n > 0).then_some(InterruptLine { label, what, count })
     };
-    lines.filter_map(one).collect()
+    lines.filter_map(parse_line).collect()
 }
 
 /// User time of one CPU without that of nice processes, counted at timer interrupts, from its line of `/proc/stat`; tick

@@ -16,7 +16,7 @@ use tarebench_core::base::units::Nanos;
 
 /// One process in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct SnapshotEntry {
     pub pid: i32,
     /// Parent, when the process was last read.
     pub ppid: i32,
@@ -31,7 +31,7 @@ pub struct Entry {
     pub interval_counted: Option<Nanos>,
 }
 
-impl Entry {
+impl SnapshotEntry {
     /// Start time since boot, resolution 10 ms.
     pub fn start(&self) -> Nanos {
         Nanos((self.start_ticks as i64).saturating_mul(1_000_000_000 / crate::procfs::USER_HZ))
@@ -42,7 +42,7 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Ascending by pid.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SnapshotEntry>,
     /// How long it took to make.
     pub took: Nanos,
 }
@@ -62,7 +62,7 @@ pub struct SnapshotReader {
     proc: File,
     source: CpuSource,
     query: Option<Query>,
-    last: Vec<Entry>,
+    last: Vec<SnapshotEntry>,
     pids: Vec<i32>,
     buffer: Vec<u8>,
 }
@@ -138,10 +138,10 @@ impl SnapshotReader {
         Some(tasks.flatten().filter_map(of_task).sum())
     }
 
-    fn look_at(&mut self, pid: i32, cpu: Nanos) -> Option<Entry> {
+    fn look_at(&mut self, pid: i32, cpu: Nanos) -> Option<SnapshotEntry> {
         let stat = self.stat_of(pid)?;
         let counted = self.query.as_mut().and_then(|q| q.process(pid).ok().flatten());
-        Some(Entry {
+        Some(SnapshotEntry {
             pid,
             ppid: stat.ppid,
             start_ticks: stat.start_ticks,

@@ -44,10 +44,10 @@ pub struct Identity {
 /// Everything about a start that does not change from sample to sample, laid out for the kernel.
 pub struct Launch {
     program: CString,
-    argv: Words,
-    envp: Words,
+    argv: ArgumentStrings,
+    envp: ArgumentStrings,
     /// For a script without `#!`: `/bin/sh program args…`, as execvp does.
-    sh_argv: Words,
+    sh_argv: ArgumentStrings,
     cwd: Option<CString>,
     stdio: [Option<OwnedFd>; 3],
     cpus: Option<CpuSet>,
@@ -66,15 +66,15 @@ struct Here {
 }
 
 /// A NULL-terminated array of C strings.
-struct Words {
+struct ArgumentStrings {
     pointers: Vec<*const c_char>,
     _strings: Vec<CString>,
 }
 
-impl Words {
-    fn new(strings: Vec<CString>) -> Words {
+impl ArgumentStrings {
+    fn new(strings: Vec<CString>) -> ArgumentStrings {
         let pointers = strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect();
-        Words { pointers, _strings: strings }
+        ArgumentStrings { pointers, _strings: strings }
     }
 }
 
@@ -132,9 +132,9 @@ impl Launch {
         sh.extend(argv.iter().skip(1).cloned());
         Ok(Launch {
             program,
-            argv: Words::new(argv),
-            envp: Words::new(c_strings("environment variable", env)?),
-            sh_argv: Words::new(sh),
+            argv: ArgumentStrings::new(argv),
+            envp: ArgumentStrings::new(c_strings("environment variable", env)?),
+            sh_argv: ArgumentStrings::new(sh),
             cwd: None,
             stdio: [None, None, None],
             cpus: None,
@@ -229,22 +229,22 @@ pub struct Child {
 }
 
 /// One stack for all children, kept: mapping one for each start would cost page faults, and its pages would be cold.
-static STACK: Mutex<Option<Stack>> = Mutex::new(None);
+static STACK: Mutex<Option<ChildStack>> = Mutex::new(None);
 
 // SAFETY: the mapping belongs to whoever holds the lock.
-unsafe impl Send for Stack {}
+unsafe impl Send for ChildStack {}
 
 /// A stack for the child, below a guard page.
-struct Stack {
+struct ChildStack {
     base: *mut c_void,
     size: usize,
 }
 
-impl Stack {
+impl ChildStack {
     const SIZE: usize = 64 * 1024;
     const GUARD: usize = 64 * 1024;
 
-    fn new() -> SysResult<Stack> {
+    fn new() -> SysResult<ChildStack> {
         let size = Self::SIZE + Self::GUARD;
         // SAFETY: a fresh anonymous mapping; its lower part is made inaccessible.
         unsafe {
@@ -257,12 +257,12 @@ impl Stack {
             libc::mprotect(base, Self::GUARD, libc::PROT_NONE);
             // Touched now, so that no start pays for the page.
             base.cast::<u8>().add(size - 4096).write_volatile(0);
-            Ok(Stack { base, size })
+            Ok(ChildStack { base, size })
         }
     }
 }
 
-impl Drop for Stack {
+impl Drop for ChildStack {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and no child runs on it: clone returns only after exec or exit.
         unsafe { libc::munmap(self.base, self.size) };
@@ -330,7 +330,7 @@ pub fn spawn(launch: &Launch, cgroup: Option<BorrowedFd<'_>>, signals: &Signals)
     let mut stack = STACK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let stack = match &mut *stack {
         Some(stack) => stack,
-        empty => empty.insert(Stack::new()?),
+        empty => empty.insert(ChildStack::new()?),
     };
     // SAFETY: getpid has no preconditions.
     let parent = unsafe { libc::getpid() };

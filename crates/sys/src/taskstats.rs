@@ -11,7 +11,7 @@ use tarebench_core::base::units::Nanos;
 
 /// One record: of a thread, or of a whole process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct TaskstatsRecord {
     /// It is the sum over a process (AGGR_TGID); otherwise of one thread.
     pub whole_process: bool,
     /// Thread id, or process id where `whole_process`.
@@ -85,13 +85,13 @@ fn attributes(mut d: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// Parses `struct taskstats`; `None` if it is too short to hold what every version has.
-fn parse_stats(whole_process: bool, id: i32, d: &[u8]) -> Option<Record> {
+fn parse_stats(whole_process: bool, id: i32, d: &[u8]) -> Option<TaskstatsRecord> {
     let version = u16_at(d, 0)?;
     let name = d.get(80..112)?;
     let comm = Comm::new(&name[..name.iter().position(|&b| b == 0).unwrap_or(name.len())]);
     let interval_counted = time_at(d, 152, 1000)? + time_at(d, 160, 1000)?;
     let has_tgid = version >= 12 && !whole_process;
-    Some(Record {
+    Some(TaskstatsRecord {
         whole_process,
         id,
         tgid: if whole_process { Some(id) } else { has_tgid.then(|| i32_at(d, 368)).flatten() },
@@ -130,7 +130,7 @@ fn messages(mut d: &[u8]) -> impl Iterator<Item = Message<'_>> {
 }
 
 /// All records of a datagram, in order. Anything that is not a whole record is skipped.
-pub fn parse_records(datagram: &[u8], mut each: impl FnMut(Record)) {
+pub fn parse_records(datagram: &[u8], mut each: impl FnMut(TaskstatsRecord)) {
     for message in messages(datagram) {
         let Message::Data(data) = message else { continue };
         for (kind, nested) in attributes(data) {
@@ -176,7 +176,7 @@ const MOST_STALE: usize = 64;
 
 /// What a datagram answers to the request of this number for this process: its record or an error number. `None` if it
 /// answers another one.
-fn answer_to(datagram: &[u8], sequence: u32, pid: i32) -> Option<Result<Record, i32>> {
+fn answer_to(datagram: &[u8], sequence: u32, pid: i32) -> Option<Result<TaskstatsRecord, i32>> {
     if u32_at(datagram, 8)? != sequence {
         return None;
     }
@@ -289,7 +289,7 @@ impl Query {
     ///
     /// # Errors
     /// The system's error.
-    pub fn process(&mut self, pid: i32) -> SysResult<Option<Record>> {
+    pub fn process(&mut self, pid: i32) -> SysResult<Option<TaskstatsRecord>> {
         self.0.send(TASKSTATS_CMD_GET, CMD_ATTR_TGID, &pid.to_ne_bytes())?;
         // Of earlier requests, whose answers were not waited for, there may be a few.
         for _ in 0..MOST_STALE {
@@ -358,7 +358,7 @@ impl ExitListener {
     ///
     /// # Errors
     /// The system's error.
-    pub fn drain(&mut self, mut each: impl FnMut(Record)) -> SysResult<bool> {
+    pub fn drain(&mut self, mut each: impl FnMut(TaskstatsRecord)) -> SysResult<bool> {
         let mut complete = true;
         loop {
             match self.socket.receive(libc::MSG_DONTWAIT) {

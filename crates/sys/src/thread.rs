@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Counts of the calling thread so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
+pub struct ThreadUsage {
     /// CPU time, ns.
     pub cpu: u64,
     /// Involuntary context switches (`ru_nivcsw`).
@@ -18,14 +18,14 @@ pub struct Usage {
 }
 
 /// Reads them: two system calls, about a microsecond. `None` if the kernel does not report it.
-pub fn usage() -> Option<Usage> {
+pub fn usage() -> Option<ThreadUsage> {
     // SAFETY: all-zero is a valid rusage, and it is valid for writing.
     let u = unsafe {
         let mut u: libc::rusage = std::mem::zeroed();
         (libc::getrusage(libc::RUSAGE_THREAD, &mut u) == 0).then_some(u)?
     };
     let cpu = u64::try_from(clock::gettime(libc::CLOCK_THREAD_CPUTIME_ID)?.0).ok()?;
-    Some(Usage { cpu, preemptions: u64::try_from(u.ru_nivcsw).ok()?, waits: u64::try_from(u.ru_nvcsw).ok()? })
+    Some(ThreadUsage { cpu, preemptions: u64::try_from(u.ru_nivcsw).ok()?, waits: u64::try_from(u.ru_nvcsw).ok()? })
 }
 
 /// The CPU that the calling thread is on.

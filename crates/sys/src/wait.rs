@@ -95,7 +95,7 @@ pub fn has_ended(child: &Child) -> bool {
 
 /// How a reaped process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// With an exit status.
     Exited(i32),
     Signaled(i32),
@@ -107,7 +107,7 @@ pub struct Reaped {
     /// Its id.
     pub pid: i32,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ProcessEnd,
     /// CPU time of it and of all descendants that were waited for.
     pub cpu: CpuTime,
     /// The rest of its rusage.
@@ -139,9 +139,9 @@ pub fn reap(pid: i32, block: bool) -> SysResult<Option<Reaped>> {
             return Ok(None);
         }
         let ended = if libc::WIFSIGNALED(status) {
-            Ended::Signaled(libc::WTERMSIG(status))
+            ProcessEnd::Signaled(libc::WTERMSIG(status))
         } else {
-            Ended::Exited(libc::WEXITSTATUS(status))
+            ProcessEnd::Exited(libc::WEXITSTATUS(status))
         };
         return Ok(Some(Reaped { pid: r, ended, cpu: cpu_time(&usage), usage: other_usage(&usage) }));
     }

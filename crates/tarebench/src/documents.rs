@@ -1,16 +1,16 @@
 //! Shared by all measurements that are stored as documents: head, claim, place in the store.
 
-use crate::run::session::{Place, claimant, is_alive, new_uuid};
+use crate::run::session::{StorePlace, claimant, is_alive, new_uuid};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::machine::data::Host;
-use tarebench_store::{Claimant, Document, SqliteStore, Store, StoreError, content};
+use tarebench_store::{Claimant, SqliteStore, Store, StoreError, StoredDocument, content};
 use tarebench_sys::clock;
 
 /// Why a document cannot be shown or resumed.
@@ -45,7 +45,7 @@ pub enum DocumentError {
 
 /// How to measure, beyond the plan.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct MeasureOptions {
     /// The user's labels.
     pub tags: BTreeMap<String, String>,
 }
@@ -76,7 +76,7 @@ pub(crate) enum Desk<'a> {
 }
 
 impl Desk<'_> {
-    pub(crate) fn at(place: &mut Place) -> Result<Desk<'_>, DocumentError> {
+    pub(crate) fn at(place: &mut StorePlace) -> Result<Desk<'_>, DocumentError> {
         Ok(match place.store() {
             Some(store) => Desk::Kept(store),
             None => Desk::Memory(Box::new(SqliteStore::in_memory()?)),
@@ -109,11 +109,11 @@ pub fn here() -> Conditions {
 ///
 /// # Errors
 /// Those of the store; if the document does not hold benchmarks or is damaged.
-pub fn bench(store: &SqliteStore, id: Id) -> Result<(Head, Bench), DocumentError> {
+pub fn bench(store: &SqliteStore, id: Id) -> Result<(DocumentHead, Bench), DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != Kind::Bench {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), Kind::Bench.noun())));
+    if id.kind != DocumentKind::Bench {
+        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Bench.noun())));
     }
     let bench: Bench = read(id, document.doc)?;
     bench.check().map_err(|e| bad(e.to_string()))?;
@@ -130,17 +130,17 @@ fn read<T: DeserializeOwned>(id: Id, doc: serde_json::Value) -> Result<T, Docume
 /// The store's.
 pub fn begin<T>(
     store: &mut SqliteStore,
-    kind: Kind,
+    kind: DocumentKind,
     title: &str,
     first: &T,
-    options: &Options,
+    options: &MeasureOptions,
 ) -> Result<(Id, Claimant), DocumentError>
 where
     T: Serialize + DeserializeOwned + PartialEq,
 {
     let conditions = here();
     let claim = claimant(conditions.host());
-    let head = Head {
+    let head = DocumentHead {
         kind,
         number: 0,
         uuid: new_uuid(),
@@ -161,7 +161,7 @@ where
 ///
 /// # Errors
 /// Those of the store; if it is finished, or of another machine.
-pub fn claim_for_resume(store: &mut SqliteStore, id: Id) -> Result<(Document, Claimant), DocumentError> {
+pub fn claim_for_resume(store: &mut SqliteStore, id: Id) -> Result<(StoredDocument, Claimant), DocumentError> {
     let host = tarebench_host::host::describe(Path::new("/"));
     let claim = claimant(&host);
     // From here on no other process changes it.
@@ -173,15 +173,15 @@ pub fn claim_for_resume(store: &mut SqliteStore, id: Id) -> Result<(Document, Cl
         DocumentError::Elsewhere { id, machine: document.head.machine }
     } else {
         store.set_document(id, Status::Unfinished, None)?;
-        let head = Head { status: Status::Unfinished, ..document.head };
-        return Ok((Document { head, ..document }, claim));
+        let head = DocumentHead { status: Status::Unfinished, ..document.head };
+        return Ok((StoredDocument { head, ..document }, claim));
     };
     store.release_document(id, &claim)?;
     Err(refused)
 }
 
 /// Compares the machines' identities, or their names for documents of an earlier tare, which stored no identity.
-fn same_machine(head: &Head, host: &Host) -> bool {
+fn same_machine(head: &DocumentHead, host: &Host) -> bool {
     match head.identity() {
         Some(identity) => identity == host.machine,
         None => head.machine == host.name,
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn a_document_is_made_by_one_process_and_gone_on_with() {
         let mut store = SqliteStore::in_memory().unwrap();
-        let options = Options { tags: [("a".to_owned(), "b".to_owned())].into() };
-        let (id, claim) = begin(&mut store, Kind::Study, "clocks", &vec![1.5, 2.0], &options).unwrap();
+        let options = MeasureOptions { tags: [("a".to_owned(), "b".to_owned())].into() };
+        let (id, claim) = begin(&mut store, DocumentKind::Study, "clocks", &vec![1.5, 2.0], &options).unwrap();
         let (there, again) = claim_for_resume(&mut store, id).unwrap();
         assert_eq!((there.head.status, there.head.title.as_str()), (Status::Unfinished, "clocks"));
         assert_eq!((there.head.identity(), &there.head.tags), (Some(claim.host.as_str()), &options.tags));
@@ -216,18 +216,18 @@ mod tests {
         assert_eq!(store.document_claimant(id).unwrap(), None);
         assert!(matches!(claim_for_resume(&mut store, id), Err(DocumentError::Finished(_))));
         assert!(matches!(bench(&store, id), Err(DocumentError::Content { .. })));
-        assert!(begin(&mut store, Kind::Study, "", &f64::NAN, &options).is_err());
+        assert!(begin(&mut store, DocumentKind::Study, "", &f64::NAN, &options).is_err());
     }
 
     /// Another machine with the same name is not this one; without an identity, the name decides.
     #[test]
     fn machines_are_told_apart_by_their_identity() {
         let mut store = SqliteStore::in_memory().unwrap();
-        let (id, claim) = begin(&mut store, Kind::Study, "", &1, &Options::default()).unwrap();
+        let (id, claim) = begin(&mut store, DocumentKind::Study, "", &1, &MeasureOptions::default()).unwrap();
         end(&mut store, id, Status::Interrupted, &claim).unwrap();
         let ours = store.document(id).unwrap().head;
         let conditions = ours.conditions.clone().unwrap();
-        let changed = |uuid: &str, host: Option<Host>, name: &str| Head {
+        let changed = |uuid: &str, host: Option<Host>, name: &str| DocumentHead {
             uuid: uuid.repeat(32),
             machine: name.to_owned(),
             conditions: host.map(|h| Box::new(Conditions::new(h, Vec::new()))),
@@ -235,7 +235,7 @@ mod tests {
         };
         let host = conditions.host().clone();
         let other = Host { machine: "0".repeat(16), ..host.clone() };
-        let taken = |store: &mut SqliteStore, head: &Head| {
+        let taken = |store: &mut SqliteStore, head: &DocumentHead| {
             let id = store.create_document(head, &serde_json::json!(1)).unwrap();
             claim_for_resume(store, id).map(|(document, _)| document.head.status)
         };

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tarebench_core::base::reading::Reading;
 use tarebench_host::access::Access;
 use tarebench_host::factors;
-use tarebench_host::factors::{FactorSpec, Machine};
-use tarebench_render::machine::terminal::{Row, Rule};
+use tarebench_host::factors::{FactorMachine, FactorSpec};
+use tarebench_render::machine::terminal::{FactorRow, FactorRule};
 
 pub use tarebench_host::factors::UnknownFactor;
 
@@ -15,7 +15,7 @@ pub const SPAN: Duration = Duration::from_secs(1);
 
 /// The factors to read.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct MachineRequest {
     /// Names of the factors; all if empty.
     pub only: Vec<String>,
     /// CPUs that will be measured on.
@@ -28,8 +28,8 @@ pub struct Request {
 }
 
 /// A factor's rule.
-pub fn rule(spec: &FactorSpec) -> Rule {
-    Rule {
+pub fn rule(spec: &FactorSpec) -> FactorRule {
+    FactorRule {
         group: spec.group.title().to_owned(),
         name: spec.name.to_owned(),
         step: spec.step,
@@ -43,7 +43,7 @@ pub fn rule(spec: &FactorSpec) -> Rule {
 }
 
 /// All rules, in order.
-pub fn rules() -> Vec<Rule> {
+pub fn rules() -> Vec<FactorRule> {
     factors::table().map(rule).collect()
 }
 
@@ -51,14 +51,14 @@ pub fn rules() -> Vec<Rule> {
 ///
 /// # Errors
 /// The first name that is not in the table.
-pub fn examine(request: &Request) -> Result<Vec<Row>, UnknownFactor> {
+pub fn examine(request: &MachineRequest) -> Result<Vec<FactorRow>, UnknownFactor> {
     let chosen = factors::select(&request.only)?;
     let root = Path::new("/");
     let watch = chosen.iter().any(|f| ["steal", "busy-processes"].contains(&f.name));
     let mut machine = match &request.root {
-        Some(other) => Machine::from_files(other),
-        None if watch => Machine::watched(root, SPAN),
-        None => Machine::now(root),
+        Some(other) => FactorMachine::from_files(other),
+        None if watch => FactorMachine::watched(root, SPAN),
+        None => FactorMachine::now(root),
     };
     machine.cpus.clone_from(&request.cpus);
     let access = Access::new(request.root.as_deref().unwrap_or(root));
@@ -67,11 +67,11 @@ pub fn examine(request: &Request) -> Result<Vec<Row>, UnknownFactor> {
         (None, None) => access.units(),
         (None, Some(_)) => machine.units,
     };
-    Ok(chosen.into_iter().map(|f| Row::new(rule(f), f.read(&machine))).collect())
+    Ok(chosen.into_iter().map(|f| FactorRow::new(rule(f), f.read(&machine))).collect())
 }
 
 /// One line that describes the machine.
-pub fn machine(request: &Request) -> String {
+pub fn machine(request: &MachineRequest) -> String {
     if let Some(other) = &request.root {
         return format!("files below {}", other.display());
     }

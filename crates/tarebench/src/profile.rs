@@ -4,27 +4,27 @@
 //! A profile is computed from them at the end, or at any time from the samples so far.
 
 use crate::documents;
-use crate::documents::{DocumentError, Options as DocumentOptions};
+use crate::documents::{DocumentError, MeasureOptions as DocumentOptions};
 use crate::event::{Event, Watch};
 use crate::run::session;
-use crate::run::session::{Options, Place, SessionError, StopReason};
+use crate::run::session::{RunOptions, SessionError, StopReason, StorePlace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::{Id, Kind, Status};
-use tarebench_core::documents::progress::Progress;
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
+use tarebench_core::documents::progress::MeasuringStep;
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::clusters::{FEWEST, TooFew};
-use tarebench_core::profile::data::{Method, Part, Profile};
+use tarebench_core::profile::data::{Profile, ProfileMethod, ProfilePart};
 use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::profiling::Learned;
-use tarebench_core::profile::recording::{Chunk, covered, virtual_samples};
+use tarebench_core::profile::recording::{RecordingChunk, covered, virtual_samples};
 use tarebench_core::run::data::Run;
-use tarebench_core::run::notes::Kept;
+use tarebench_core::run::notes::KeptBefore;
 use tarebench_core::run::plan::{
-    Command, IgnoreFailure, Input, Learning, Order, Output, Plan, ProfileChoice, Program, Purpose, RunCount, Stage,
-    Watching,
+    Command, IgnoreFailure, Input, Learning, Order, Output, ProfileChoice, Program, RunCount, RunPlan, RunPurpose,
+    Stage, Watching,
 };
 use tarebench_core::sample::data::{Phase, Sample};
 use tarebench_core::sample::process_time::PtSource;
@@ -38,7 +38,7 @@ pub const TAG: &str = "profile";
 
 /// A number of executions of INC with one task length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct TaskSeries {
     /// Task length.
     pub length: Nanos,
     /// Samples.
@@ -70,9 +70,9 @@ pub struct ActivePlan {
     /// Name of the profile.
     pub name: String,
     /// The short part.
-    pub short: Shape,
+    pub short: TaskSeries,
     /// The long part.
-    pub long: Option<Shape>,
+    pub long: Option<TaskSeries>,
     /// The program that does a number of increments, which is appended to these words.
     pub inc: Vec<Name>,
     /// This machine's calibration.
@@ -128,7 +128,7 @@ impl From<tarebench_store::StoreError> for ProfilingError {
 
 /// How a session of learning ended.
 #[derive(Debug)]
-pub struct Measured {
+pub struct MeasuredProfile {
     /// Why it ended. The profile is made if all was measured.
     pub why: StopReason,
     /// Size of the part that was being measured, or of the recording: `340 samples`, `52 s`.
@@ -139,7 +139,7 @@ pub struct Measured {
     pub kept: bool,
 }
 
-impl Measured {
+impl MeasuredProfile {
     /// Every table of the profile, if it was made.
     ///
     /// # Errors
@@ -164,13 +164,13 @@ struct Beginning {
 impl Begun {
     fn new(store: &mut SqliteStore, name: &str, options: &DocumentOptions) -> Result<Begun, ProfilingError> {
         let first = Beginning { name: name.to_owned() };
-        let (id, claim) = documents::begin(store, Kind::Profile, name, &first, options)?;
+        let (id, claim) = documents::begin(store, DocumentKind::Profile, name, &first, options)?;
         Ok(Begun { id, claim })
     }
 
     /// The document of an earlier session, or a new one if an earlier tare started without one.
     fn again(store: &mut SqliteStore, name: &str) -> Result<Begun, ProfilingError> {
-        let filter = DocumentFilter { kind: Some(Kind::Profile), ..DocumentFilter::default() };
+        let filter = DocumentFilter { kind: Some(DocumentKind::Profile), ..DocumentFilter::default() };
         let open = |status: Status, title: &str| status != Status::Finished && title == name;
         let found = store.documents(&filter)?.into_iter().find(|d| open(d.head.status, &d.head.title));
         match found {
@@ -186,19 +186,19 @@ impl Begun {
     /// Completes it, or sets its status; if nothing remains to resume, removes it.
     fn end(
         self,
-        place: &mut Place,
+        place: &mut StorePlace,
         name: &str,
-        done: Result<Measured, ProfilingError>,
-    ) -> Result<Measured, ProfilingError> {
+        done: Result<MeasuredProfile, ProfilingError>,
+    ) -> Result<MeasuredProfile, ProfilingError> {
         let store = need_store(place)?;
-        let finished = |p: &Measured| matches!(p.why, StopReason::Finished);
+        let finished = |p: &MeasuredProfile| matches!(p.why, StopReason::Finished);
         match done {
             Ok(progressed) if finished(&progressed) => {
                 let completed = from_runs(store, name, None).and_then(|p| completed(store, p, Some(self.id)));
                 match completed {
                     Ok(profile) => {
                         store.release_document(self.id, &self.claim)?;
-                        Ok(Measured { profile: Some(profile), ..progressed })
+                        Ok(MeasuredProfile { profile: Some(profile), ..progressed })
                     }
                     Err(e) => {
                         store.remove_document(self.id)?;
@@ -218,13 +218,13 @@ impl Begun {
     }
 }
 
-fn need_store(place: &mut Place) -> Result<&mut SqliteStore, ProfilingError> {
+fn need_store(place: &mut StorePlace) -> Result<&mut SqliteStore, ProfilingError> {
     place.store().ok_or(ProfilingError::NoStore)
 }
 
 /// What the runs of a profile have in common.
-fn blank(name: &str) -> Plan {
-    Plan {
+fn blank(name: &str) -> RunPlan {
+    RunPlan {
         programs: Vec::new(),
         order: Order::Rounds,
         seed: 1,
@@ -272,7 +272,7 @@ fn label(length: Nanos) -> String {
     format!("INC of {} s", length.secs())
 }
 
-fn plan(request: &ActivePlan, shape: Shape, stage: Stage, attempt: &str) -> Plan {
+fn plan(request: &ActivePlan, shape: TaskSeries, stage: Stage, attempt: &str) -> RunPlan {
     let count = (request.increments_per_second * shape.length.secs()).round().max(1.0) as u64;
     let mut words = request.inc.clone();
     words.push(Name::from(count.to_string().as_str()));
@@ -283,11 +283,11 @@ fn plan(request: &ActivePlan, shape: Shape, stage: Stage, attempt: &str) -> Plan
         length: shape.length,
         then: request.long.filter(|_| stage == Stage::Short).map(|l| (l.length, l.samples)),
     };
-    Plan {
+    RunPlan {
         programs: vec![inc(shape.length, words)],
         runs: RunCount::Fixed(shape.samples),
         cpus: request.cpus.clone(),
-        purpose: Some(Purpose::Learn(learning)),
+        purpose: Some(RunPurpose::Learn(learning)),
         ..blank(&request.name)
     }
 }
@@ -299,15 +299,15 @@ fn plan(request: &ActivePlan, shape: Shape, stage: Stage, attempt: &str) -> Plan
 /// What prevents the first sample or the recording, or the profile from being made of it.
 pub fn measure(
     plan: &ProfilePlan,
-    place: &mut Place,
+    place: &mut StorePlace,
     options: &DocumentOptions,
     signals: &Signals,
     watch: Watch<'_>,
-) -> Result<Measured, ProfilingError> {
+) -> Result<MeasuredProfile, ProfilingError> {
     if place.store().is_none() {
-        let mut memory = Place::Store(Box::new(SqliteStore::in_memory()?));
+        let mut memory = StorePlace::Store(Box::new(SqliteStore::in_memory()?));
         let measured = measure(plan, &mut memory, options, signals, watch)?;
-        return Ok(Measured { kept: false, ..measured });
+        return Ok(MeasuredProfile { kept: false, ..measured });
     }
     let (begun, done) = match plan {
         ProfilePlan::Active(plan) => {
@@ -330,20 +330,25 @@ pub fn measure(
 
 fn parts(
     request: &ActivePlan,
-    place: &mut Place,
+    place: &mut StorePlace,
     signals: &Signals,
     watch: Watch<'_>,
-) -> Result<Measured, ProfilingError> {
+) -> Result<MeasuredProfile, ProfilingError> {
     let attempt = session::new_uuid();
     let short = plan(request, request.short, Stage::Short, &attempt);
-    let measured = session::measure(short, place, Options::default(), signals, watch)?;
+    let measured = session::measure(short, place, RunOptions::default(), signals, watch)?;
     if !matches!(measured.why, StopReason::Finished) {
-        return Ok(Measured { why: measured.why, there: counted(measured.samples.len()), profile: None, kept: true });
+        return Ok(MeasuredProfile {
+            why: measured.why,
+            there: counted(measured.samples.len()),
+            profile: None,
+            kept: true,
+        });
     }
     let Some(shape) = request.long else { return Ok(measured_all(counted(measured.samples.len()))) };
     let long = plan(request, shape, Stage::Long, &attempt);
-    let measured = session::measure(long, place, Options::default(), signals, watch)?;
-    Ok(Measured { why: measured.why, there: counted(measured.samples.len()), profile: None, kept: true })
+    let measured = session::measure(long, place, RunOptions::default(), signals, watch)?;
+    Ok(MeasuredProfile { why: measured.why, there: counted(measured.samples.len()), profile: None, kept: true })
 }
 
 fn seconds(t: Nanos) -> String {
@@ -355,8 +360,8 @@ fn counted(n: usize) -> String {
 }
 
 /// All was measured; the profile is made at the end.
-fn measured_all(there: String) -> Measured {
-    Measured { why: StopReason::Finished, there, profile: None, kept: true }
+fn measured_all(there: String) -> MeasuredProfile {
+    MeasuredProfile { why: StopReason::Finished, there, profile: None, kept: true }
 }
 
 /// Stores a profile; returns it with its version.
@@ -398,11 +403,11 @@ fn latest(store: &SqliteStore, name: &str) -> Result<Attempt, ProfilingError> {
     for summary in store.runs(&RunFilter { tags, limit: None })? {
         let run = store.run(summary.id)?;
         match run.plan.purpose.clone() {
-            Some(Purpose::Watch(watching)) if of.is_none() => {
+            Some(RunPurpose::Watch(watching)) if of.is_none() => {
                 found.recording = Some((run, watching));
                 return Ok(found);
             }
-            Some(Purpose::Learn(l)) if of.as_ref().is_none_or(|a| *a == l.attempt) => {
+            Some(RunPurpose::Learn(l)) if of.as_ref().is_none_or(|a| *a == l.attempt) => {
                 of = Some(l.attempt.clone());
                 match l.stage {
                     Stage::Short => found.short = Some((run, l)),
@@ -425,8 +430,8 @@ fn latest(store: &SqliteStore, name: &str) -> Result<Attempt, ProfilingError> {
 pub fn load(store: &SqliteStore, id: Id) -> Result<Option<Profile>, DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != Kind::Profile {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), Kind::Profile.noun())));
+    if id.kind != DocumentKind::Profile {
+        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Profile.noun())));
     }
     if document.head.status != Status::Finished {
         return Ok(None);
@@ -461,7 +466,12 @@ pub fn unfinished(store: &SqliteStore) -> Result<Vec<String>, ProfilingError> {
 ///
 /// # Errors
 /// If nothing was begun under this name, and as for [`measure`].
-pub fn resume(name: &str, place: &mut Place, signals: &Signals, watch: Watch<'_>) -> Result<Measured, ProfilingError> {
+pub fn resume(
+    name: &str,
+    place: &mut StorePlace,
+    signals: &Signals,
+    watch: Watch<'_>,
+) -> Result<MeasuredProfile, ProfilingError> {
     let attempt = latest(need_store(place)?, name)?;
     let begun = Begun::again(need_store(place)?, name)?;
     let done = rest_of(attempt, place, signals, watch);
@@ -471,10 +481,10 @@ pub fn resume(name: &str, place: &mut Place, signals: &Signals, watch: Watch<'_>
 /// The missing part of an attempt.
 fn rest_of(
     attempt: Attempt,
-    place: &mut Place,
+    place: &mut StorePlace,
     signals: &Signals,
     watch: Watch<'_>,
-) -> Result<Measured, ProfilingError> {
+) -> Result<MeasuredProfile, ProfilingError> {
     if let Some((run, _)) = attempt.recording {
         return resume_recording(run.id, place, signals, watch);
     }
@@ -487,27 +497,27 @@ fn rest_of(
         let measured = session::resume(run.id, place, signals, watch)?;
         there = measured.samples.len();
         if !matches!(measured.why, StopReason::Finished) {
-            return Ok(Measured { why: measured.why, there: counted(there), profile: None, kept: true });
+            return Ok(MeasuredProfile { why: measured.why, there: counted(there), profile: None, kept: true });
         }
     }
     if let (None, Some((short, learning, (length, samples)))) = (&attempt.long, then) {
         let measured = session::measure(
-            long_after(short, learning, Shape { length, samples }),
+            long_after(short, learning, TaskSeries { length, samples }),
             place,
-            Options::default(),
+            RunOptions::default(),
             signals,
             watch,
         )?;
         there = measured.samples.len();
         if !matches!(measured.why, StopReason::Finished) {
-            return Ok(Measured { why: measured.why, there: counted(there), profile: None, kept: true });
+            return Ok(MeasuredProfile { why: measured.why, there: counted(there), profile: None, kept: true });
         }
     }
     Ok(measured_all(counted(there)))
 }
 
 /// The plan of the long part, from that of the short one: the same program, with more to do.
-fn long_after(short: Plan, learning: Learning, shape: Shape) -> Plan {
+fn long_after(short: RunPlan, learning: Learning, shape: TaskSeries) -> RunPlan {
     let factor = shape.length.as_f64() / learning.length.as_f64();
     let mut plan = short;
     for program in &mut plan.programs {
@@ -520,7 +530,8 @@ fn long_after(short: Plan, learning: Learning, shape: Shape) -> Plan {
         }
     }
     plan.runs = RunCount::Fixed(shape.samples);
-    plan.purpose = Some(Purpose::Learn(Learning { stage: Stage::Long, length: shape.length, then: None, ..learning }));
+    plan.purpose =
+        Some(RunPurpose::Learn(Learning { stage: Stage::Long, length: shape.length, then: None, ..learning }));
     plan
 }
 
@@ -532,16 +543,16 @@ fn recording(plan: &PassivePlan) -> Result<(Run, Watcher), ProfilingError> {
         None => watcher.affordable().map_err(SessionError::from)?,
     };
     let watching = Watching { profile: plan.name.clone(), interval, total: plan.total, lengths: plan.lengths };
-    let plan = Plan { purpose: Some(Purpose::Watch(watching)), ..blank(&plan.name) };
+    let plan = RunPlan { purpose: Some(RunPurpose::Watch(watching)), ..blank(&plan.name) };
     Ok((session::new_run(plan, PtSource::ExitRecords, Vec::new()), watcher))
 }
 
 fn resume_recording(
     id: i64,
-    place: &mut Place,
+    place: &mut StorePlace,
     signals: &Signals,
     watch: Watch<'_>,
-) -> Result<Measured, ProfilingError> {
+) -> Result<MeasuredProfile, ProfilingError> {
     let store = need_store(place)?;
     let chunks = store.chunks(id)?;
     let there = covered(&chunks);
@@ -549,7 +560,7 @@ fn resume_recording(
     if run.status == Status::Finished {
         return Ok(measured_all(seconds(there)));
     }
-    let (run, claim) = session::claim_for_resume(store, id, Kept::Recorded(there))?;
+    let (run, claim) = session::claim_for_resume(store, id, KeptBefore::Recorded(there))?;
     let watcher = Watcher::open().map_err(SessionError::from)?;
     record(run, &claim, there, watcher, place, signals, watch)
 }
@@ -560,23 +571,23 @@ fn record(
     claim: &tarebench_store::Claimant,
     there: Nanos,
     mut watcher: Watcher,
-    place: &mut Place,
+    place: &mut StorePlace,
     signals: &Signals,
     watch: Watch<'_>,
-) -> Result<Measured, ProfilingError> {
-    let Some(Purpose::Watch(watching)) = run.plan.purpose.clone() else {
+) -> Result<MeasuredProfile, ProfilingError> {
+    let Some(RunPurpose::Watch(watching)) = run.plan.purpose.clone() else {
         let text = format!("run {} is not a recording", run.id);
         return Err(SessionError::NotResumable(text).into());
     };
     let store = need_store(place)?;
     let mut now = there;
     let mut recorded = |done: Nanos| {
-        watch(Event::Step(None, Progress::Recorded { done, total: watching.total, interval: watching.interval }));
+        watch(Event::Step(None, MeasuringStep::Recorded { done, total: watching.total, interval: watching.interval }));
     };
     recorded(now);
     let left = watching.total - there;
     let why = if left > Nanos::ZERO {
-        let mut sink = |chunk: &Chunk| Ok(store.add_chunk(run.id, chunk)?);
+        let mut sink = |chunk: &RecordingChunk| Ok(store.add_chunk(run.id, chunk)?);
         watcher.record(left, watching.interval, signals, &mut sink, &mut |n| {
             now = there + n;
             recorded(now);
@@ -591,7 +602,7 @@ fn record(
     };
     store.set_status(run.id, status)?;
     store.release(run.id, claim)?;
-    Ok(Measured { why, there: seconds(now), profile: None, kept: true })
+    Ok(MeasuredProfile { why, there: seconds(now), profile: None, kept: true })
 }
 
 fn observations(samples: &[Sample]) -> Vec<Observation> {
@@ -613,26 +624,32 @@ pub fn from_runs(
     if let Some((run, watching)) = attempt.recording {
         let chunks = store.chunks(run.id)?;
         let (short, long) = lengths.unwrap_or(watching.lengths);
-        let part = |length: Nanos| Part {
+        let part = |length: Nanos| ProfilePart {
             length,
             runs: vec![run.uuid.clone()],
             observations: virtual_samples(&chunks, length),
         };
-        return profile(&run, name, Method::Watched, part(short), long.map(part));
+        return profile(&run, name, ProfileMethod::Watched, part(short), long.map(part));
     }
     if lengths.is_some() {
         return Err(ProfilingError::NoRecording(name.to_owned()));
     }
-    let part = |(run, learning): &(Run, Learning)| -> Result<Part, ProfilingError> {
+    let part = |(run, learning): &(Run, Learning)| -> Result<ProfilePart, ProfilingError> {
         let observations = observations(&store.samples(run.id)?);
-        Ok(Part { length: learning.length, runs: vec![run.uuid.clone()], observations })
+        Ok(ProfilePart { length: learning.length, runs: vec![run.uuid.clone()], observations })
     };
     let short = attempt.short.as_ref().ok_or_else(|| ProfilingError::Nothing(name.to_owned()))?;
     let long = attempt.long.as_ref().map(part).transpose()?;
-    profile(&short.0, name, Method::Active, part(short)?, long)
+    profile(&short.0, name, ProfileMethod::Active, part(short)?, long)
 }
 
-fn profile(run: &Run, name: &str, method: Method, short: Part, long: Option<Part>) -> Result<Profile, ProfilingError> {
+fn profile(
+    run: &Run,
+    name: &str,
+    method: ProfileMethod,
+    short: ProfilePart,
+    long: Option<ProfilePart>,
+) -> Result<Profile, ProfilingError> {
     let profile = Profile {
         name: name.to_owned(),
         version: 0,

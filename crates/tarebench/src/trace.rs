@@ -5,11 +5,11 @@ use tarebench_bpf::timeline::{ROOM as ROOM_OF_EVENTS, Recorded, Timeline};
 use tarebench_bpf::{KernelTypes, own_namespaces};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::progress::Progress;
+use tarebench_core::documents::progress::MeasuringStep;
 use tarebench_core::trace::activity::{BadTrace, Trace, threshold};
-use tarebench_core::trace::explained::{Explained, Recording, explain};
+use tarebench_core::trace::explained::{Explained, TraceRecording, explain};
 use tarebench_render::trace::terminal::{Activity, Made};
-use tarebench_sys::activity::{Competitors, Watched, steps, watch as watch_counter};
+use tarebench_sys::activity::{Competitors, CounterReadings, steps, watch as watch_counter};
 use tarebench_sys::{SysError, clock, counter, cpu, process};
 
 /// Plan of a trace.
@@ -59,13 +59,13 @@ const MOST_EVENTS: u32 = 1_000_000;
 
 /// What was measured.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct MeasuredTrace {
     trace: Trace,
     made: Made,
     explained: Reading<Explained>,
 }
 
-impl Measured {
+impl MeasuredTrace {
     /// What it comes to.
     pub fn report(&self) -> Activity {
         Activity::new(self.trace.clone(), self.made.clone(), self.explained.clone())
@@ -77,7 +77,7 @@ impl Measured {
 ///
 /// # Errors
 /// [`TraceError`]. That the kernel's record is not to be had is none: the result says why.
-pub fn measure(plan: &TracePlan, watch: Watch<'_>) -> Result<Measured, TraceError> {
+pub fn measure(plan: &TracePlan, watch: Watch<'_>) -> Result<MeasuredTrace, TraceError> {
     if !counter::PRESENT {
         return Err(TraceError::NoCounter);
     }
@@ -86,14 +86,14 @@ pub fn measure(plan: &TracePlan, watch: Watch<'_>) -> Result<Measured, TraceErro
     if !allowed.contains(&on) {
         return Err(TraceError::Cpu { cpu: on, allowed });
     }
-    watch(Event::Step(None, Progress::Trace { duration: plan.duration }));
+    watch(Event::Step(None, MeasuringStep::Trace { duration: plan.duration }));
     cpu::confine(&[on])?;
     let made = traced(plan, on);
     cpu::confine(&allowed)?;
     made
 }
 
-fn traced(plan: &TracePlan, on: u32) -> Result<Measured, TraceError> {
+fn traced(plan: &TracePlan, on: u32) -> Result<MeasuredTrace, TraceError> {
     let hz = clock::cycle_counter_hz(Nanos::from_millis(100))?;
     let limit = plan.threshold.or_else(|| threshold(&steps(STEPS))).unwrap_or(1_000);
     let timeline = record(plan.explain, plan.duration, on);
@@ -105,7 +105,7 @@ fn traced(plan: &TracePlan, on: u32) -> Result<Measured, TraceError> {
     let made = Made { cpu: on, load: plan.load.max(1), threshold: limit, full: seen.full };
     let trace = Trace::new(hz, seen.length, seen.gaps.clone())?;
     let explained = recorded.and_then(|r| explained(&trace, &seen, r));
-    Ok(Measured { trace, made, explained: Reading::from(explained) })
+    Ok(MeasuredTrace { trace, made, explained: Reading::from(explained) })
 }
 
 /// Starts recording the kernel events of a CPU, for about `duration`.
@@ -119,8 +119,8 @@ pub(crate) fn record(wanted: bool, duration: Nanos, on: u32) -> Result<Timeline,
     KernelTypes::read().and_then(|types| Timeline::start(&types, on, room)).map_err(|e| e.absent())
 }
 
-fn explained(trace: &Trace, seen: &Watched, recorded: Recorded) -> Result<Explained, Absent> {
-    let recording = Recording {
+fn explained(trace: &Trace, seen: &CounterReadings, recorded: Recorded) -> Result<Explained, Absent> {
+    let recording = TraceRecording {
         events: recorded.events,
         from: recorded.from,
         until: recorded.until,

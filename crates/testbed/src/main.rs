@@ -442,9 +442,9 @@ fn number(text: &str) -> u64 {
 }
 
 /// The words of the command line, without the first one.
-struct Words(Vec<std::ffi::OsString>);
+struct ArgumentWords(Vec<std::ffi::OsString>);
 
-impl Words {
+impl ArgumentWords {
     fn text(&self, i: usize) -> &str {
         self.0.get(i).and_then(|w| w.to_str()).unwrap_or_default()
     }
@@ -454,10 +454,10 @@ impl Words {
     }
 }
 
-type Role = fn(&Words);
+type ProgramRole = fn(&ArgumentWords);
 
 /// What the first word says, given the others.
-const ROLES: &[(&str, Role)] = &[
+const ROLES: &[(&str, ProgramRole)] = &[
     ("burn-self", |w| {
         burn_self(w.n(1));
         tell("self");
@@ -615,7 +615,7 @@ const ROLES: &[(&str, Role)] = &[
 ];
 
 fn main() {
-    let words = Words(std::env::args_os().skip(1).collect());
+    let words = ArgumentWords(std::env::args_os().skip(1).collect());
     let role = ROLES.iter().find(|r| r.0 == words.text(0));
     role.unwrap_or_else(|| panic!("unknown subcommand `{}`", words.text(0))).1(&words);
 }

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::output::print;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tarebench::core::documents::head::Kind;
+use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::run::report::data::RunReport;
 use tarebench::core::sample::data::Sample;
 use tarebench::render::kbest::bench;
@@ -87,7 +87,7 @@ impl Exports {
     }
 
     /// Writes the requested files for benchmarks: rows are benchmarks, samples are trials.
-    pub fn write_bench(&self, shown: &bench::Shown<'_>, style: &Style) -> Result<(), Failure> {
+    pub fn write_bench(&self, shown: &bench::ShownBench<'_>, style: &Style) -> Result<(), Failure> {
         let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
             write(f, &bench::json(shown).map_err(failed)?)?;
@@ -111,7 +111,7 @@ impl Exports {
     }
 
     /// Whether `--json` is given; an error for exports that this kind of document does not have.
-    pub fn json_only(&self, kind: Kind) -> Result<bool, Failure> {
+    pub fn json_only(&self, kind: DocumentKind) -> Result<bool, Failure> {
         match self {
             Exports {
                 json,

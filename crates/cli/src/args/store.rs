@@ -4,8 +4,8 @@ use crate::exit::Failure;
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::path::{Path, PathBuf};
-use tarebench::run::session::{Place, store_path};
-use tarebench::store::{SqliteStore, Store, Stored};
+use tarebench::run::session::{StorePlace, store_path};
+use tarebench::store::{NamedDocument, SqliteStore, Store};
 
 /// Where runs are stored.
 #[derive(Args)]
@@ -37,11 +37,11 @@ impl StoreArgs {
     }
 
     /// The store to write to, or none.
-    pub fn place(&self) -> Result<Place, Failure> {
+    pub fn place(&self) -> Result<StorePlace, Failure> {
         if self.is_none() {
-            return Ok(Place::Nowhere);
+            return Ok(StorePlace::Nowhere);
         }
-        Ok(Place::Store(Box::new(self.writable()?)))
+        Ok(StorePlace::Store(Box::new(self.writable()?)))
     }
 
     /// The store to write to; an error with `--db none`.
@@ -71,7 +71,7 @@ impl StoredId {
     }
 
     /// Its number in the store.
-    pub fn resolve(&self, store: &SqliteStore) -> Result<Stored, Failure> {
+    pub fn resolve(&self, store: &SqliteStore) -> Result<NamedDocument, Failure> {
         Ok(store.find(&self.what)?)
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use tarebench::core::run::report::data::{Measure, RunReport};
 use tarebench::core::sample::data::Sample;
 use tarebench::render::kbest::bench;
-use tarebench::render::kit::number::Unit;
+use tarebench::render::kit::number::TimeUnit;
 use tarebench::render::kit::style::{Sort, Style};
 use tarebench::render::run::json;
 use tarebench::render::run::terminal::report as terminal;
@@ -190,10 +190,10 @@ impl StyleArgs {
             full: self.full,
             account: self.account,
             unit: self.time_unit.map(|u| match u {
-                UnitArg::Nanosecond => Unit::Nanosecond,
-                UnitArg::Microsecond => Unit::Microsecond,
-                UnitArg::Millisecond => Unit::Millisecond,
-                UnitArg::Second => Unit::Second,
+                UnitArg::Nanosecond => TimeUnit::Nanosecond,
+                UnitArg::Microsecond => TimeUnit::Microsecond,
+                UnitArg::Millisecond => TimeUnit::Millisecond,
+                UnitArg::Second => TimeUnit::Second,
             }),
             sort: match self.sort {
                 SortArg::Auto => Sort::Auto,
@@ -277,7 +277,7 @@ impl Show {
     }
 
     /// The same for benchmarks; the text is their start time.
-    pub fn bench(&self, shown: &bench::Shown<'_>, created: &str, exports: &Exports) -> Result<(), Failure> {
+    pub fn bench(&self, shown: &bench::ShownBench<'_>, created: &str, exports: &Exports) -> Result<(), Failure> {
         exports.check_bench()?;
         if exports.json {
             print(&bench::json(shown).map_err(Failure::system)?);

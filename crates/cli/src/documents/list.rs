@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Status;
-use tarebench::core::documents::head::{Head, Id, Kind};
+use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::render::documents::list::{DocumentRow, table};
 use tarebench::render::kit::json;
 use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, SqliteStore, Store, StoreError};
@@ -47,13 +47,13 @@ enum KindArg {
 }
 
 impl KindArg {
-    fn kind(self) -> Kind {
+    fn kind(self) -> DocumentKind {
         match self {
-            KindArg::Run => Kind::Run,
-            KindArg::Profile => Kind::Profile,
-            KindArg::Noise => Kind::Noise,
-            KindArg::Study => Kind::Study,
-            KindArg::Bench => Kind::Bench,
+            KindArg::Run => DocumentKind::Run,
+            KindArg::Profile => DocumentKind::Profile,
+            KindArg::Noise => DocumentKind::Noise,
+            KindArg::Study => DocumentKind::Study,
+            KindArg::Bench => DocumentKind::Bench,
         }
     }
 }
@@ -61,7 +61,7 @@ impl KindArg {
 /// A run or another document in JSON: runs as they always were, others with a `kind` and a text as `id`.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Entry<'a> {
+enum ListEntry<'a> {
     Run(&'a RunSummary),
     Document(DocumentEntry<'a>),
 }
@@ -69,7 +69,7 @@ enum Entry<'a> {
 #[derive(Serialize)]
 struct DocumentEntry<'a> {
     id: Id,
-    kind: Kind,
+    kind: DocumentKind,
     uuid: &'a str,
     created: Nanos,
     status: Status,
@@ -88,7 +88,7 @@ impl DocumentEntry<'_> {
     fn of(summary: &DocumentSummary) -> DocumentEntry<'_> {
         let DocumentSummary { head, parts } = summary;
         // Names all fields, so that a new field cannot be forgotten.
-        let Head { kind, number: _, uuid, title, created, status, tool, machine, conditions: _, tags } = head;
+        let DocumentHead { kind, number: _, uuid, title, created, status, tool, machine, conditions: _, tags } = head;
         DocumentEntry {
             id: head.id(),
             kind: *kind,
@@ -121,10 +121,10 @@ impl Listed {
         }
     }
 
-    fn entry(&self) -> Entry<'_> {
+    fn entry(&self) -> ListEntry<'_> {
         match self {
-            Listed::Run(run) => Entry::Run(run),
-            Listed::Document(document) => Entry::Document(DocumentEntry::of(document)),
+            Listed::Run(run) => ListEntry::Run(run),
+            Listed::Document(document) => ListEntry::Document(DocumentEntry::of(document)),
         }
     }
 
@@ -132,7 +132,7 @@ impl Listed {
         let created = output::local_time(self.created());
         match self {
             Listed::Run(r) => DocumentRow {
-                id: Id { kind: Kind::Run, number: r.id },
+                id: Id { kind: DocumentKind::Run, number: r.id },
                 created,
                 status: r.status,
                 titles: if r.programs.is_empty() { vec!["(recording of daemons)".to_owned()] } else { r.programs },
@@ -158,11 +158,11 @@ fn find(args: &ListArgs, store: &SqliteStore) -> Result<Vec<Listed>, StoreError>
     let tags: BTreeMap<String, String> = args.tag.iter().cloned().collect();
     let kind = args.kind.map(KindArg::kind);
     let mut all = Vec::new();
-    if kind.is_none_or(|k| k == Kind::Run) {
+    if kind.is_none_or(|k| k == DocumentKind::Run) {
         let runs = store.runs(&RunFilter { tags: tags.clone(), limit: Some(args.limit) })?;
         all.extend(runs.into_iter().map(Listed::Run));
     }
-    if kind != Some(Kind::Run) {
+    if kind != Some(DocumentKind::Run) {
         let documents = store.documents(&DocumentFilter { kind, tags, limit: Some(args.limit) })?;
         all.extend(documents.into_iter().map(Listed::Document));
     }
@@ -179,7 +179,7 @@ pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
         Err(e) => return Err(e.into()),
     };
     if args.json {
-        let entries: Vec<Entry> = all.iter().map(Listed::entry).collect();
+        let entries: Vec<ListEntry> = all.iter().map(Listed::entry).collect();
         print(&(json::pretty(&entries).map_err(Failure::system)? + "\n"));
         return Ok(Exit::Done);
     }

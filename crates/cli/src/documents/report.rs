@@ -7,17 +7,17 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use clap::Args;
 use std::path::PathBuf;
-use tarebench::core::documents::head::{Id, Kind};
+use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
 use tarebench::core::run::report::build::build;
 use tarebench::core::run::report::duals::duals;
 use tarebench::documents;
 use tarebench::profile as profiling;
-use tarebench::render::kbest::bench::Shown;
+use tarebench::render::kbest::bench::ShownBench;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::kit::web::page::Page;
 use tarebench::run::session;
-use tarebench::store::{SqliteStore, Store, Stored};
+use tarebench::store::{NamedDocument, SqliteStore, Store};
 use tarebench::sys::clock;
 
 /// Write a stored result of any kind as a self-contained HTML page
@@ -95,14 +95,14 @@ fn find(args: &ReportArgs, store: &SqliteStore) -> Result<Report, Failure> {
         return of_profile(&found.ok_or_else(none)?, &args.store);
     }
     match store.find(&args.what)? {
-        Stored::Run(id) => of_run(store, id, args),
-        Stored::Document(id) => match id.kind {
+        NamedDocument::Run(id) => of_run(store, id, args),
+        NamedDocument::Document(id) => match id.kind {
             // A run is not stored as a document.
-            Kind::Run => of_run(store, id.number, args),
-            Kind::Noise => of_noise(store, id),
-            Kind::Profile => of_profile(&crate::profile::result::stored(store, id)?, &args.store),
-            Kind::Study => of_study(store, id),
-            Kind::Bench => of_bench(store, id),
+            DocumentKind::Run => of_run(store, id.number, args),
+            DocumentKind::Noise => of_noise(store, id),
+            DocumentKind::Profile => of_profile(&crate::profile::result::stored(store, id)?, &args.store),
+            DocumentKind::Study => of_study(store, id),
+            DocumentKind::Bench => of_bench(store, id),
         },
     }
 }
@@ -132,7 +132,7 @@ fn of_study(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
 fn of_bench(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
     let (head, bench) = documents::bench(store, id)?;
     let report = tarebench::core::kbest::report::build(&bench);
-    let shown = Shown { head: &head, bench: &bench, report: &report };
+    let shown = ShownBench { head: &head, bench: &bench, report: &report };
     Report::new(tarebench::render::kbest::page::bench(&shown, &clock::zone(), output::foot()), format!("bench-{id}"))
 }
 

@@ -9,11 +9,11 @@ use crate::progress::Display;
 use crate::run::command::finish;
 use crate::{profile, study};
 use clap::Args;
-use tarebench::core::documents::head::{Id, Kind, Status};
+use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::documents::DocumentError;
 use tarebench::run::session;
-use tarebench::run::session::Place;
-use tarebench::store::{SqliteStore, Store, Stored};
+use tarebench::run::session::StorePlace;
+use tarebench::store::{NamedDocument, SqliteStore, Store};
 use tarebench::sys::signals::Signals;
 
 /// Resume an interrupted run, profile or study
@@ -39,15 +39,15 @@ pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?.with_store(args.store.named());
     let store = args.store.writable()?;
     let id = match args.what.resolve(&store)? {
-        Stored::Run(id) => id,
-        Stored::Document(id) => return document(args, store, id, &show),
+        NamedDocument::Run(id) => id,
+        NamedDocument::Document(id) => return document(args, store, id, &show),
     };
     run(args, store, id, &show)
 }
 
 fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Result<Exit, Failure> {
     match id.kind {
-        Kind::Profile => {
+        DocumentKind::Profile => {
             if args.exports.json_only(id.kind)? {
                 let hint = format!("`tare show {id} --json` prints it when it is finished");
                 return Err(Failure::usage("--json cannot be used to resume a profile").hint(hint));
@@ -56,10 +56,10 @@ fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Resul
             if head.status == Status::Finished {
                 return Err(DocumentError::Finished(id).into());
             }
-            profile::learn::resume_named(head.title, Place::Store(Box::new(store)), &args.tuning, show)
+            profile::learn::resume_named(head.title, StorePlace::Store(Box::new(store)), &args.tuning, show)
         }
-        Kind::Study => study::resume_stored(store, id, args.exports.json_only(id.kind)?, None, show),
-        Kind::Noise | Kind::Bench | Kind::Run => Err(not_resumable(id)),
+        DocumentKind::Study => study::resume_stored(store, id, args.exports.json_only(id.kind)?, None, show),
+        DocumentKind::Noise | DocumentKind::Bench | DocumentKind::Run => Err(not_resumable(id)),
     }
 }
 
@@ -71,7 +71,7 @@ fn not_resumable(id: Id) -> Failure {
 fn run(args: &ResumeArgs, store: SqliteStore, id: i64, show: &Show) -> Result<Exit, Failure> {
     let stored = store.run(id)?;
     let mut display = Display::new(show);
-    let mut place = Place::Store(Box::new(store));
+    let mut place = StorePlace::Store(Box::new(store));
     let signals = Signals::install().map_err(Failure::system)?;
     args.tuning.compare(&stored.notes);
     let tuned = args.tuning.begin(&signals)?;

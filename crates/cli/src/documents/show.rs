@@ -6,14 +6,14 @@ use crate::args::style::{Show, StyleArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use clap::Args;
-use tarebench::core::documents::head::{Id, Kind};
+use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::kbest::report as bench;
 use tarebench::core::run::report::build::build;
 use tarebench::documents;
 use tarebench::noise::measure::reported;
-use tarebench::render::kbest::bench::Shown;
+use tarebench::render::kbest::bench::ShownBench;
 use tarebench::run::session::load;
-use tarebench::store::{SqliteStore, Stored};
+use tarebench::store::{NamedDocument, SqliteStore};
 
 /// Print a stored result: of a run, a profile, noise, a study, or benchmarks
 #[derive(Args)]
@@ -36,8 +36,8 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?.with_store(args.store.named());
     let store = args.store.readable()?;
     let id = match args.what.resolve(&store)? {
-        Stored::Run(id) => id,
-        Stored::Document(id) => return document(args, &show, &store, id),
+        NamedDocument::Run(id) => id,
+        NamedDocument::Document(id) => return document(args, &show, &store, id),
     };
     let (mut run, samples, profile) = load(&store, id)?;
     if let Some(sigma) = args.sigma {
@@ -55,18 +55,18 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
         return Err(Failure::usage(format!("--sigma applies to runs only; {id} is a {}", id.kind.noun())));
     }
     match id.kind {
-        Kind::Bench | Kind::Run => {}
-        Kind::Profile => {
+        DocumentKind::Bench | DocumentKind::Run => {}
+        DocumentKind::Profile => {
             let profile = crate::profile::result::stored(store, id)?;
             let json = args.exports.json_only(id.kind)?;
             crate::profile::result::present(&profile, json, show)?;
             return Ok(Exit::Done);
         }
-        Kind::Study => {
+        DocumentKind::Study => {
             crate::study::print_study(store, id, args.exports.json_only(id.kind)?, &show.style)?;
             return Ok(Exit::Done);
         }
-        Kind::Noise => {
+        DocumentKind::Noise => {
             let json = args.exports.json_only(id.kind)?;
             let (head, noise) = tarebench::noise::measure::load(store, id)?;
             crate::noise::result::print_noise(&head, &noise, &reported(&noise, &[]), json, &show.style)?;
@@ -75,7 +75,7 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
     }
     let (head, bench) = documents::bench(store, id)?;
     let report = bench::build(&bench);
-    let shown = Shown { head: &head, bench: &bench, report: &report };
+    let shown = ShownBench { head: &head, bench: &bench, report: &report };
     show.bench(&shown, &output::local_time(head.created), &args.exports)?;
     args.exports.write_bench(&shown, &show.style)?;
     Ok(Exit::Done)

@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::inc::calibration::{Calibration, CalibrationError};
+use tarebench::inc::calibration::{CalibrationError, IncCalibration};
 use tarebench::inc::workload::increments;
 use tarebench::render::kit::number;
 use tarebench::run::session::store_path;
@@ -44,21 +44,21 @@ fn failure(e: &CalibrationError) -> Failure {
     }
 }
 
-fn calibrated(args: &IncArgs) -> Result<Calibration, Failure> {
+fn calibrated(args: &IncArgs) -> Result<IncCalibration, Failure> {
     calibration(args.calibration.as_deref(), args.calibrate, args.quiet)
 }
 
 /// This machine's calibration, stored in `folder` or the default one; measured if there is none, or if asked.
-pub fn calibration(folder: Option<&Path>, anew: bool, quiet: bool) -> Result<Calibration, Failure> {
+pub fn calibration(folder: Option<&Path>, anew: bool, quiet: bool) -> Result<IncCalibration, Failure> {
     let folder = match folder {
         Some(f) => f.to_owned(),
         None => store_path(None)?.parent().map(Path::to_owned).unwrap_or_default(),
     };
     let machine = tarebench::machine::identity();
-    if !anew && let Some(c) = Calibration::load(&folder, &machine).map_err(|e| failure(&e))? {
+    if !anew && let Some(c) = IncCalibration::load(&folder, &machine).map_err(|e| failure(&e))? {
         return Ok(c);
     }
-    let c = Calibration::measure(&machine);
+    let c = IncCalibration::measure(&machine);
     let kept = c.save(&folder);
     if !quiet {
         let rate = c.increments_per_second / 1e9;
@@ -84,8 +84,12 @@ pub fn inc(args: &IncArgs) -> Result<Exit, Failure> {
         (Some(count), _) => count,
         (None, Some(seconds)) => {
             // A length out of range is refused before anything is measured.
-            let any =
-                Calibration { machine: String::new(), increments_per_second: 1.0, created: Nanos::ZERO, spread: 0.0 };
+            let any = IncCalibration {
+                machine: String::new(),
+                increments_per_second: 1.0,
+                created: Nanos::ZERO,
+                spread: 0.0,
+            };
             any.increments(seconds).map_err(|e| failure(&e))?;
             calibrated(args)?.increments(seconds).map_err(|e| failure(&e))?
         }

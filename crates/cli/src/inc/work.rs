@@ -8,14 +8,14 @@ use tarebench::inc::workload::{Walk, increments, matrix_product, ping_pong, sort
 #[derive(Args)]
 pub struct WorkArgs {
     /// Workload to run
-    kind: Kind,
+    kind: IncKind,
     /// Integers to sort, rows and columns of the matrices, millions of increments, or passes between the threads
     #[arg(value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     size: u32,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Kind {
+enum IncKind {
     /// Insertion sort of random integers
     Sort,
     /// Product of two square integer matrices, walked by columns
@@ -30,15 +30,15 @@ enum Kind {
 
 pub fn work(args: &WorkArgs) -> Result<Exit, Failure> {
     let n = args.size as usize;
-    if matches!(args.kind, Kind::Matc | Kind::Matr) && n > 30_000 {
+    if matches!(args.kind, IncKind::Matc | IncKind::Matr) && n > 30_000 {
         return Err(Failure::usage(format!("matrices of {n} rows: expected at most 30000 (11 GB)")));
     }
     let checksum = match args.kind {
-        Kind::Sort => sort(n),
-        Kind::Matc => matrix_product(n, Walk::Columns),
-        Kind::Matr => matrix_product(n, Walk::Rows),
-        Kind::Inc => increments(u64::from(args.size) * 1_000_000),
-        Kind::Pipe => {
+        IncKind::Sort => sort(n),
+        IncKind::Matc => matrix_product(n, Walk::Columns),
+        IncKind::Matr => matrix_product(n, Walk::Rows),
+        IncKind::Inc => increments(u64::from(args.size) * 1_000_000),
+        IncKind::Pipe => {
             ping_pong(u64::from(args.size)).map_err(|e| Failure::system(format!("pipes: {e}")))?;
             u64::from(args.size)
         }

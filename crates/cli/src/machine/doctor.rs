@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::print;
 use clap::Args;
 use std::path::PathBuf;
-use tarebench::machine::{Request, examine, machine, rules};
+use tarebench::machine::{MachineRequest, examine, machine, rules};
 use tarebench::render::machine::terminal::{json, markdown, terminal};
 use tarebench::sys::procfs::parse_cpu_list;
 
@@ -60,7 +60,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         print(&markdown(&rules()));
         return Ok(Exit::Done);
     }
-    let request = Request {
+    let request = MachineRequest {
         only: args.only.clone(),
         cpus: args.cpus.clone().map(|c| c.0),
         root: args.root.clone(),

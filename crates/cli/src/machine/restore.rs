@@ -5,7 +5,7 @@ use crate::machine::tune::{MachineArgs, columns};
 use crate::output::print;
 use clap::Args;
 use tarebench::host::restore;
-use tarebench::host::restore::{How, Item, Outcome, Restored};
+use tarebench::host::restore::{How, RestoreItem, RestoreOutcome, Restored};
 use tarebench::render::kit::text::escape;
 use tarebench::sys::signals::Signals;
 
@@ -49,30 +49,30 @@ pub fn restore(args: &RestoreArgs) -> Result<Exit, Failure> {
 }
 
 fn table(restored: &Restored) -> String {
-    let visible = |i: &&Item| i.outcome != Outcome::AsBefore;
+    let visible = |i: &&RestoreItem| i.outcome != RestoreOutcome::AsBefore;
     let rows: Vec<[String; 3]> = restored.items.iter().filter(visible).map(row).collect();
     let mut text = columns(&rows);
     for note in &restored.notes {
         text += &format!("{}\n", escape(note));
     }
     text += &format!("{}\n", restored.summary());
-    let kept = restored.items.iter().any(|i| matches!(i.outcome, Outcome::Changed { .. }));
+    let kept = restored.items.iter().any(|i| matches!(i.outcome, RestoreOutcome::Changed { .. }));
     if restored.pending && kept {
         text += "restore the kept values with `tare restore --force`, or drop them with `tare restore --forget`\n";
     }
     text
 }
 
-fn row(i: &Item) -> [String; 3] {
+fn row(i: &RestoreItem) -> [String; 3] {
     let old = &i.old;
     let what = match &i.outcome {
-        Outcome::Planned => format!("would be restored to {old}"),
-        Outcome::PutBack => format!("restored to {old}"),
-        Outcome::AsBefore => format!("{old}, unchanged"),
-        Outcome::Changed { value } => format!("kept at {value}, changed by another process since; was {old}"),
-        Outcome::Refused { why } => format!("cannot be restored to {old}: {why}"),
-        Outcome::Gone => format!("no longer exists; was {old}"),
-        Outcome::Rebooted => "reset by the reboot".to_owned(),
+        RestoreOutcome::Planned => format!("would be restored to {old}"),
+        RestoreOutcome::PutBack => format!("restored to {old}"),
+        RestoreOutcome::AsBefore => format!("{old}, unchanged"),
+        RestoreOutcome::Changed { value } => format!("kept at {value}, changed by another process since; was {old}"),
+        RestoreOutcome::Refused { why } => format!("cannot be restored to {old}: {why}"),
+        RestoreOutcome::Gone => format!("no longer exists; was {old}"),
+        RestoreOutcome::Rebooted => "reset by the reboot".to_owned(),
     };
     [i.factor.clone(), i.target.clone(), what].map(|t| escape(&t).into_owned())
 }

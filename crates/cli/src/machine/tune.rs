@@ -8,13 +8,13 @@ use std::time::Duration;
 use tarebench::core::run::notes::{Note, tuning};
 use tarebench::host::access::Access;
 use tarebench::host::factors;
-use tarebench::host::factors::Machine;
+use tarebench::host::factors::FactorMachine;
 use tarebench::host::freeze;
-use tarebench::host::freeze::Choice;
+use tarebench::host::freeze::FreezeChoice;
 use tarebench::host::setting::Setting;
 use tarebench::host::state::{Pending, State, TuneError};
 use tarebench::host::tune;
-use tarebench::host::tune::{Item, Report, Request, Stand, Tuned};
+use tarebench::host::tune::{Stand, TuneItem, TuneReport, TuneRequest, Tuned};
 use tarebench::render::kit::text::escape;
 use tarebench::sys::process::effective_uid;
 use tarebench::sys::signals::Signals;
@@ -51,7 +51,7 @@ pub struct WhatToTune {
     #[arg(long)]
     freeze: bool,
     /// With --freeze, thaw after SECONDS even if nothing was restored
-    #[arg(long, value_name = "SECONDS", default_value_t = Choice::LIMIT.as_secs(), requires = "freeze",
+    #[arg(long, value_name = "SECONDS", default_value_t = FreezeChoice::LIMIT.as_secs(), requires = "freeze",
           value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     freeze_limit: u64,
     /// Freeze only these processes, by their ids
@@ -100,20 +100,21 @@ impl MachineArgs {
         }
     }
 
-    fn request(&self, what: &WhatToTune, access: &Access) -> Result<Request, Failure> {
+    fn request(&self, what: &WhatToTune, access: &Access) -> Result<TuneRequest, Failure> {
         let settings = match &self.settings {
             Some(file) => read_settings(file)?,
             None => {
                 let real = self.root == Path::new("/");
-                let mut machine = if real { Machine::now(&self.root) } else { Machine::from_files(&self.root) };
+                let mut machine =
+                    if real { FactorMachine::now(&self.root) } else { FactorMachine::from_files(&self.root) };
                 machine.units = access.units();
                 let settings = factors::settings(&machine, &what.only);
                 settings.map_err(|e| Failure::usage(e.to_string()).hint("list them with: `tare doctor`"))?
             }
         };
         let limit = Duration::from_secs(what.freeze_limit);
-        let freeze = what.freeze.then(|| Choice { only: what.freeze_only.clone(), limit });
-        Ok(Request { settings, freeze })
+        let freeze = what.freeze.then(|| FreezeChoice { only: what.freeze_only.clone(), limit });
+        Ok(TuneRequest { settings, freeze })
     }
 }
 
@@ -163,15 +164,15 @@ pub fn tune(args: &TuneArgs) -> Result<Exit, Failure> {
 }
 
 /// Partial if a setting was refused, or was requested by name and does not exist here.
-fn exit(report: &Report, what: &WhatToTune) -> Exit {
+fn exit(report: &TuneReport, what: &WhatToTune) -> Exit {
     let missing = !what.only.is_empty()
         && (report.items.is_empty() || report.items.iter().any(|i| matches!(i.stand, Stand::NotHere { .. })));
     if report.refused() > 0 || missing { Exit::PARTIAL } else { Exit::Done }
 }
 
 /// A line for each setting; of long lists, those that are as recommended are only counted.
-fn table(report: &Report, what: &WhatToTune, dry_run: bool, short: bool) -> String {
-    let visible = |i: &&Item| !short || i.stand != Stand::AsWanted;
+fn table(report: &TuneReport, what: &WhatToTune, dry_run: bool, short: bool) -> String {
+    let visible = |i: &&TuneItem| !short || i.stand != Stand::AsWanted;
     let rows: Vec<[String; 4]> = report.items.iter().filter(visible).map(|i| row(i, dry_run)).collect();
     let mut text = columns(&rows);
     if let Some(f) = &report.freeze {
@@ -190,12 +191,12 @@ fn table(report: &Report, what: &WhatToTune, dry_run: bool, short: bool) -> Stri
     text
 }
 
-fn unavailable(report: &Report) -> usize {
-    let cannot = |i: &&Item| matches!(i.stand, Stand::NotHere { .. } | Stand::Refused { .. });
+fn unavailable(report: &TuneReport) -> usize {
+    let cannot = |i: &&TuneItem| matches!(i.stand, Stand::NotHere { .. } | Stand::Refused { .. });
     report.items.iter().filter(cannot).count()
 }
 
-fn row(i: &Item, dry_run: bool) -> [String; 4] {
+fn row(i: &TuneItem, dry_run: bool) -> [String; 4] {
     let old = i.old.as_deref().unwrap_or("?");
     let change = match &i.stand {
         Stand::AsWanted => old.to_owned(),
@@ -227,7 +228,7 @@ pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     rows.iter().map(line).collect()
 }
 
-fn frozen(f: &freeze::Report, limit: u64, dry_run: bool) -> String {
+fn frozen(f: &freeze::FreezeReport, limit: u64, dry_run: bool) -> String {
     let verb = if dry_run { "would freeze" } else { "frozen" };
     let names = escape(&f.names.join(", ")).into_owned();
     let mut text = format!("{verb} for at most {limit} s (--freeze-limit): {} processes: {names}\n", f.processes);
@@ -248,7 +249,7 @@ pub struct TuneAround {
     #[arg(long, requires = "tune")]
     freeze: bool,
     /// With --freeze, thaw when no sample has been taken for SECONDS
-    #[arg(long, value_name = "SECONDS", default_value_t = Choice::LIMIT.as_secs(), requires = "freeze",
+    #[arg(long, value_name = "SECONDS", default_value_t = FreezeChoice::LIMIT.as_secs(), requires = "freeze",
           value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     freeze_limit: u64,
     /// Freeze only these processes, by their ids

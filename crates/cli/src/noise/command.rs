@@ -11,9 +11,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::noise::data::Heuristic;
-use tarebench::core::noise::data::{NoisePlan, Sched, Source};
-use tarebench::documents::{Options, Stopped};
-use tarebench::noise::measure::{Measured, choose_cpus, failed, measure, rate, tick};
+use tarebench::core::noise::data::{NoisePlan, PhaseScheduling, PhaseSource};
+use tarebench::documents::{MeasureOptions, Stopped};
+use tarebench::noise::measure::{MeasuredNoise, choose_cpus, failed, measure, rate, tick};
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::figures::figure;
 use tarebench::sys::noise::HIGHEST;
@@ -38,16 +38,16 @@ use tarebench::sys::signals::Signals;
 )]
 pub struct NoiseArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<NoiseCommand>,
     #[command(flatten)]
     measure: MeasureArgs,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum NoiseCommand {
     Bsp(bsp::BspArgs),
-    Export(files::ExportArgs),
-    Import(files::ImportArgs),
+    Export(files::NoiseExportArgs),
+    Import(files::NoiseImportArgs),
 }
 
 #[derive(Args)]
@@ -118,11 +118,11 @@ const DEFAULT_PHASES: u64 = 1_000_000;
 const GRAINS: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_millis(1_000);
 const SWEPT: Nanos = Nanos::from_millis(10_000);
 const LONGEST: Nanos = Nanos::from_millis(24 * 3_600_000);
-fn sched(text: &str) -> Result<Sched, Failure> {
+fn sched(text: &str) -> Result<PhaseScheduling, Failure> {
     let priority = text.strip_prefix("fifo:").and_then(|p| p.parse().ok()).filter(|p| (1..=HIGHEST).contains(p));
     match (text, priority) {
-        ("other", _) => Ok(Sched::Other),
-        (_, Some(priority)) => Ok(Sched::Fifo { priority }),
+        ("other", _) => Ok(PhaseScheduling::Other),
+        (_, Some(priority)) => Ok(PhaseScheduling::Fifo { priority }),
         _ => Err(Failure::usage(format!("--sched {text}: expected other, or fifo:PRIORITY (1 to {HIGHEST})"))),
     }
 }
@@ -164,7 +164,7 @@ fn plan(args: &MeasureArgs) -> Result<NoisePlan, Failure> {
     let explain = !args.no_explain;
     let hz = rate().map_err(failure)?;
     Ok(NoisePlan {
-        source: Source::Measured,
+        source: PhaseSource::Measured,
         tick: Some(tick()),
         cpus,
         sched,
@@ -181,9 +181,9 @@ fn plan(args: &MeasureArgs) -> Result<NoisePlan, Failure> {
 pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
     match &args.command {
         None => measured(&args.measure),
-        Some(Command::Bsp(a)) => bsp::bsp(a),
-        Some(Command::Export(a)) => files::export(a),
-        Some(Command::Import(a)) => files::import(a),
+        Some(NoiseCommand::Bsp(a)) => bsp::bsp(a),
+        Some(NoiseCommand::Export(a)) => files::export(a),
+        Some(NoiseCommand::Import(a)) => files::import(a),
     }
 }
 
@@ -195,14 +195,14 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
         opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
     }
     let mut place = args.store.place()?;
-    let options = Options { tags: args.tag.iter().cloned().collect() };
+    let options = MeasureOptions { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
     let mut display = Display::new(&show);
     let done = measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
     drop(display);
     let measured = done.map_err(failure)?;
     let grains = measured.report(&args.delays);
-    let Measured { head, noise: found, stopped } = measured;
+    let MeasuredNoise { head, noise: found, stopped } = measured;
     if args.json || !show.is_quiet() {
         print_noise(&head, &found, &grains, args.json, &show.style)?;
     }

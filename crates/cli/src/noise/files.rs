@@ -10,15 +10,15 @@ use clap::{Args, ValueEnum};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::core::documents::head::Kind;
-use tarebench::core::noise::files::Unit;
-use tarebench::noise::files::{Form, Import, written};
+use tarebench::core::documents::head::DocumentKind;
+use tarebench::core::noise::files::DurationUnit;
+use tarebench::noise::files::{Import, PhaseFileFormat, written};
 use tarebench::noise::measure::{load, reported};
-use tarebench::store::{Store, Stored};
+use tarebench::store::{NamedDocument, Store};
 
 /// Export phases in the format of other tools
 #[derive(Args)]
-pub struct ExportArgs {
+pub struct NoiseExportArgs {
     /// Number of a measurement, e.g. n1
     #[arg(value_name = "NOISE")]
     what: String,
@@ -60,7 +60,7 @@ enum FormArg {
 ///
 /// Each line holds one or two numbers; comments begin with #. Files of `tare export n1` are read by `tare import`.
 #[derive(Args)]
-pub struct ImportArgs {
+pub struct NoiseImportArgs {
     /// File to read; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -68,8 +68,8 @@ pub struct ImportArgs {
     #[arg(long = "as", value_name = "FORM", value_enum)]
     form: ReadArg,
     /// Unit of durations
-    #[arg(long, value_enum, default_value_t = UnitArg::Ns)]
-    unit: UnitArg,
+    #[arg(long, value_enum, default_value_t = DurationUnitArg::Ns)]
+    unit: DurationUnitArg,
     /// Frequency of the counter in Hz, for --unit cycles
     #[arg(long, value_name = "HZ", required_if_eq("unit", "cycles"))]
     hz: Option<f64>,
@@ -103,26 +103,26 @@ enum ReadArg {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum UnitArg {
+enum DurationUnitArg {
     Ns,
     Us,
     Cycles,
 }
 
-pub fn export(args: &ExportArgs) -> Result<Exit, Failure> {
+pub fn export(args: &NoiseExportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
     let id = match store.find(&args.what)? {
-        Stored::Document(id) if id.kind == Kind::Noise => id,
+        NamedDocument::Document(id) if id.kind == DocumentKind::Noise => id,
         _ => {
             let text = format!("{} is not a noise measurement", args.what);
             return Err(Failure::usage(text).hint("list them with: `tare list`"));
         }
     };
     let form = match args.form {
-        FormArg::Detours => Form::Detours { threshold: args.threshold },
-        FormArg::Ftq => Form::Ftq { quantum: args.quantum },
-        FormArg::Fwq => Form::Fwq,
-        FormArg::Hdr => Form::Hdr,
+        FormArg::Detours => PhaseFileFormat::Detours { threshold: args.threshold },
+        FormArg::Ftq => PhaseFileFormat::Ftq { quantum: args.quantum },
+        FormArg::Fwq => PhaseFileFormat::Fwq,
+        FormArg::Hdr => PhaseFileFormat::Hdr,
     };
     let (_, noise) = load(&store, id)?;
     let text = written(&noise, args.grain, args.cpu, form).map_err(|e| Failure::usage(format!("{id}: {e}")))?;
@@ -134,7 +134,7 @@ pub fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
+pub fn import(args: &NoiseImportArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?;
     let how = how(args)?;
     let name = name(&args.file);
@@ -162,9 +162,9 @@ pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn how(args: &ImportArgs) -> Result<Import, Failure> {
+fn how(args: &NoiseImportArgs) -> Result<Import, Failure> {
     if args.form == ReadArg::Detours {
-        if args.unit != UnitArg::Ns {
+        if args.unit != DurationUnitArg::Ns {
             return Err(Failure::usage("--unit is only for --as durations; detours are in ns"));
         }
         let grain = args.grain.ok_or_else(|| Failure::usage("--as detours needs --grain, the length of a phase"))?;
@@ -174,9 +174,9 @@ fn how(args: &ImportArgs) -> Result<Import, Failure> {
         return Err(Failure::usage("--length is only for --as detours"));
     }
     let (unit, hz) = match args.unit {
-        UnitArg::Ns => (Unit::Whole, 1e9),
-        UnitArg::Us => (Unit::Micros, 1e9),
-        UnitArg::Cycles => (Unit::Whole, args.hz.unwrap_or(f64::NAN)),
+        DurationUnitArg::Ns => (DurationUnit::Whole, 1e9),
+        DurationUnitArg::Us => (DurationUnit::Micros, 1e9),
+        DurationUnitArg::Cycles => (DurationUnit::Whole, args.hz.unwrap_or(f64::NAN)),
     };
     if !(hz.is_finite() && hz > 0.0) {
         return Err(Failure::usage("--hz must be more than 0"));

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::output::print;
 use std::path::Path;
-use tarebench::core::documents::head::Head;
+use tarebench::core::documents::head::DocumentHead;
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::error::NoiseError;
@@ -30,7 +30,13 @@ pub fn failure(e: NoiseError) -> Failure {
 }
 
 /// A measurement on standard output.
-pub fn print_noise(head: &Head, noise: &Noise, grains: &[Grain], as_json: bool, style: &Style) -> Result<(), Failure> {
+pub fn print_noise(
+    head: &DocumentHead,
+    noise: &Noise,
+    grains: &[Grain],
+    as_json: bool,
+    style: &Style,
+) -> Result<(), Failure> {
     if as_json {
         print(&json(head, noise, grains).map_err(Failure::system)?);
     } else {

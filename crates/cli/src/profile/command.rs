@@ -14,7 +14,7 @@ use tarebench::profile::ProfilingError;
 #[command(args_conflicts_with_subcommands = true, after_help = AFTER)]
 pub struct ProfileArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<ProfileCommand>,
     #[command(flatten)]
     learn: learn::LearnArgs,
     #[command(flatten)]
@@ -32,40 +32,40 @@ Exit codes: 0 success; 1 `check` found daemons that are not in the profile; 2 us
 failed; 130 interrupted.";
 
 #[derive(Subcommand)]
-enum What {
+enum ProfileCommand {
     /// Resume a profile that was interrupted, killed, or stopped by a reboot
-    Resume(learn::ResumeArgs),
+    Resume(learn::ProfileResumeArgs),
     /// Make a profile from the samples so far, or from a recording with other task lengths
     Learn(learn::SoFarArgs),
     /// List the profiles
-    List(kept::ListArgs),
+    List(kept::ProfileListArgs),
     /// Print a profile's tables
-    Show(kept::ShowArgs),
+    Show(kept::ProfileShowArgs),
     /// Write a profile, with its samples, as JSON that `tare profile import` reads
-    Export(kept::ExportArgs),
+    Export(kept::ProfileExportArgs),
     /// Import a file of `tare profile export`
-    Import(kept::ImportArgs),
+    Import(kept::ProfileImportArgs),
     /// Merge the samples of several profiles into one
     Merge(kept::MergeArgs),
     /// List daemons of recent runs that are not in the profile
     Check(kept::CheckArgs),
     /// Remove profiles; keep the runs that they were learned from
-    Rm(kept::RmArgs),
+    Rm(kept::ProfileRmArgs),
 }
 
 pub fn profile(args: &ProfileArgs) -> Result<Exit, Failure> {
     let store = &args.store;
     match &args.what {
         None => learn::learn(&args.learn, store),
-        Some(What::Resume(a)) => learn::resume(a, store),
-        Some(What::Learn(a)) => learn::so_far(a, store),
-        Some(What::List(a)) => kept::list(a, store),
-        Some(What::Show(a)) => kept::show(a, store),
-        Some(What::Export(a)) => kept::export(a, store),
-        Some(What::Import(a)) => kept::import(a, store),
-        Some(What::Merge(a)) => kept::merge(a, store),
-        Some(What::Check(a)) => kept::check(a, store),
-        Some(What::Rm(a)) => kept::rm(a, store),
+        Some(ProfileCommand::Resume(a)) => learn::resume(a, store),
+        Some(ProfileCommand::Learn(a)) => learn::so_far(a, store),
+        Some(ProfileCommand::List(a)) => kept::list(a, store),
+        Some(ProfileCommand::Show(a)) => kept::show(a, store),
+        Some(ProfileCommand::Export(a)) => kept::export(a, store),
+        Some(ProfileCommand::Import(a)) => kept::import(a, store),
+        Some(ProfileCommand::Merge(a)) => kept::merge(a, store),
+        Some(ProfileCommand::Check(a)) => kept::check(a, store),
+        Some(ProfileCommand::Rm(a)) => kept::rm(a, store),
     }
 }
 

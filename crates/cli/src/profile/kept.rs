@@ -8,17 +8,17 @@ use crate::profile::result::{check_name, present, print_profile, shown, stored a
 use crate::stored;
 use clap::Args;
 use std::path::PathBuf;
-use tarebench::core::documents::head::Kind;
+use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::profile::data::Profile;
 use tarebench::core::profile::lacking::{Lacking, lacking};
 use tarebench::profile as profiling;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal as render;
-use tarebench::store::{RunFilter, SqliteStore, Store, StoreError, Stored};
+use tarebench::store::{NamedDocument, RunFilter, SqliteStore, Store, StoreError};
 
 /// Lists.
 #[derive(Args)]
-pub struct ListArgs {
+pub struct ProfileListArgs {
     /// Print JSON, without the samples
     #[arg(long)]
     json: bool,
@@ -28,9 +28,9 @@ pub struct ListArgs {
 
 /// Shows one.
 #[derive(Args)]
-pub struct ShowArgs {
+pub struct ProfileShowArgs {
     #[command(flatten)]
-    which: Which,
+    which: WhichProfile,
     /// Print JSON, with its samples and all tables
     #[arg(long)]
     json: bool,
@@ -43,18 +43,18 @@ pub struct ShowArgs {
 
 /// A profile.
 #[derive(Args)]
-pub struct Which {
+pub struct WhichProfile {
     /// NAME, NAME@VERSION, or its number, as p1 [default: the newest of this machine]
     #[arg(value_name = "PROFILE")]
     label: Option<String>,
 }
 
-impl Which {
+impl WhichProfile {
     /// The profile, which must be there.
     pub fn find(&self, store: &SqliteStore) -> Result<Profile, Failure> {
         let found = match &self.label {
             Some(label) => match store.find(label) {
-                Ok(Stored::Document(id)) if id.kind == Kind::Profile => Some(stored_profile(store, id)?),
+                Ok(NamedDocument::Document(id)) if id.kind == DocumentKind::Profile => Some(stored_profile(store, id)?),
                 _ => store.profile(label)?,
             },
             None => store.newest_profile(&tarebench::machine::identity())?,
@@ -71,9 +71,9 @@ impl Which {
 
 /// Writes one.
 #[derive(Args)]
-pub struct ExportArgs {
+pub struct ProfileExportArgs {
     #[command(flatten)]
-    which: Which,
+    which: WhichProfile,
     /// File to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -81,7 +81,7 @@ pub struct ExportArgs {
 
 /// Reads one.
 #[derive(Args)]
-pub struct ImportArgs {
+pub struct ProfileImportArgs {
     /// File to read; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -104,7 +104,7 @@ pub struct MergeArgs {
 #[derive(Args)]
 pub struct CheckArgs {
     #[command(flatten)]
-    which: Which,
+    which: WhichProfile,
     /// Check the newest N runs
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     runs: u32,
@@ -114,13 +114,13 @@ pub struct CheckArgs {
 
 /// Removes some.
 #[derive(Args)]
-pub struct RmArgs {
+pub struct ProfileRmArgs {
     /// NAME@VERSION, its number, as p1, or NAME for all its versions
     #[arg(value_name = "PROFILE", required = true)]
     profiles: Vec<String>,
 }
 
-pub fn list(args: &ListArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+pub fn list(args: &ProfileListArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
     let (profiles, open) = match SqliteStore::open_read_only(&store.path()?) {
         Ok(store) => (store.profiles()?, profiling::unfinished(&store)?),
@@ -151,7 +151,7 @@ pub fn list(args: &ListArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-pub fn show(args: &ShowArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+pub fn show(args: &ProfileShowArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
     let store = store.readable()?;
     let profile = args.which.find(&store)?;
@@ -162,20 +162,20 @@ pub fn show(args: &ShowArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-pub fn export(args: &ExportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+pub fn export(args: &ProfileExportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let store = store.readable()?;
     let profile = args.which.find(&store)?;
     stored::write(&store, &StoredId::of(profile.label()), &args.output)
 }
 
-pub fn import(args: &ImportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+pub fn import(args: &ProfileImportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     stored::read(&mut store.writable()?, &args.file)
 }
 
 pub fn merge(args: &MergeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
     let mut store = store.writable()?;
-    let find = |label: &String| Which { label: Some(label.clone()) }.find(&store);
+    let find = |label: &String| WhichProfile { label: Some(label.clone()) }.find(&store);
     let all: Vec<Profile> = args.profiles.iter().map(find).collect::<Result<_, _>>()?;
     let name = args.name.clone().or_else(|| all.first().map(|p| p.name.clone())).unwrap_or_default();
     check_name(&name)?;
@@ -230,7 +230,7 @@ fn checked(
     }
 }
 
-pub fn rm(args: &RmArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+pub fn rm(args: &ProfileRmArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let mut store = store.writable()?;
     stored::remove(&mut store, &args.profiles)
 }

@@ -13,13 +13,13 @@ use std::path::Path;
 use tarebench::core::base::name::Name;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::profile::profiling::reach;
-use tarebench::documents::Options;
+use tarebench::documents::MeasureOptions;
 use tarebench::profile as profiling;
-use tarebench::profile::{ActivePlan, Measured, PassivePlan, ProfilePlan, Shape};
+use tarebench::profile::{ActivePlan, MeasuredProfile, PassivePlan, ProfilePlan, TaskSeries};
 use tarebench::render::kit::number::long_time;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal::reach as reach_text;
-use tarebench::run::session::{Place, StopReason};
+use tarebench::run::session::{StopReason, StorePlace};
 use tarebench::sys::signals::Signals;
 
 /// How to learn a new profile.
@@ -27,8 +27,8 @@ use tarebench::sys::signals::Signals;
 #[command(next_help_heading = "Learning")]
 pub struct LearnArgs {
     /// Task lengths and numbers of samples
-    #[arg(long, value_enum, value_name = "PRESET", default_value_t = Preset::Minutes, conflicts_with_all = ["short", "watch"])]
-    preset: Preset,
+    #[arg(long, value_enum, value_name = "PRESET", default_value_t = ProfilePreset::Minutes, conflicts_with_all = ["short", "watch"])]
+    preset: ProfilePreset,
     /// Short part: task length and samples, e.g. 2sx900; with --watch the task length alone
     #[arg(long, value_name = "LENxN")]
     short: Option<String>,
@@ -60,7 +60,7 @@ pub struct LearnArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Preset {
+enum ProfilePreset {
     /// 128 s × 800 and 16,384 s × 40 (EMP, SEDONA): 28 and 182 hours
     Paper,
     /// 16 s × 1,200 and 600 s × 40: 12 hours
@@ -71,21 +71,21 @@ enum Preset {
     Minutes,
 }
 
-impl Preset {
-    fn shapes(self) -> (Shape, Shape) {
-        let shape = |seconds: f64, samples| Shape { length: Nanos::from_secs_f64(seconds), samples };
+impl ProfilePreset {
+    fn shapes(self) -> (TaskSeries, TaskSeries) {
+        let shape = |seconds: f64, samples| TaskSeries { length: Nanos::from_secs_f64(seconds), samples };
         match self {
-            Preset::Paper => (shape(128.0, 800), shape(16_384.0, 40)),
-            Preset::Overnight => (shape(16.0, 1200), shape(600.0, 40)),
-            Preset::Hour => (shape(2.0, 900), shape(60.0, 30)),
-            Preset::Minutes => (shape(0.25, 480), shape(4.0, 30)),
+            ProfilePreset::Paper => (shape(128.0, 800), shape(16_384.0, 40)),
+            ProfilePreset::Overnight => (shape(16.0, 1200), shape(600.0, 40)),
+            ProfilePreset::Hour => (shape(2.0, 900), shape(60.0, 30)),
+            ProfilePreset::Minutes => (shape(0.25, 480), shape(4.0, 30)),
         }
     }
 }
 
 /// Resumes a profile.
 #[derive(Args)]
-pub struct ResumeArgs {
+pub struct ProfileResumeArgs {
     /// Name of the profile [default: the latest that is not finished]
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -112,7 +112,7 @@ pub struct SoFarArgs {
 }
 
 /// `2sx900`: a task length and a number of samples.
-fn shape(text: &str) -> Result<Shape, Failure> {
+fn shape(text: &str) -> Result<TaskSeries, Failure> {
     let bad = |why: String| Failure::usage(format!("{text}: expected a task length and samples such as 2sx900; {why}"));
     let (length, samples) = text.rsplit_once(['x', '×', '*']).ok_or_else(|| bad("there is no `x`".to_owned()))?;
     let length = duration(length).map_err(bad)?;
@@ -123,7 +123,7 @@ fn shape(text: &str) -> Result<Shape, Failure> {
     if samples < profiling::fewest() || samples > 10_000_000 {
         return Err(bad(format!("at least {} samples are needed to find a cluster", profiling::fewest())));
     }
-    Ok(Shape { length, samples })
+    Ok(TaskSeries { length, samples })
 }
 
 fn name_of(given: Option<&str>) -> Result<String, Failure> {
@@ -168,8 +168,8 @@ pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
 }
 
 /// Measures what the plan says, with the machine tuned if that is asked for.
-fn measure(args: &LearnArgs, plan: &ProfilePlan, mut place: Place, show: &Show) -> Result<Exit, Failure> {
-    let options = Options { tags: args.tag.iter().cloned().collect() };
+fn measure(args: &LearnArgs, plan: &ProfilePlan, mut place: StorePlace, show: &Show) -> Result<Exit, Failure> {
+    let options = MeasureOptions { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = args.tuning.begin(&signals)?;
     let mut display = Display::new(show);
@@ -180,8 +180,8 @@ fn measure(args: &LearnArgs, plan: &ProfilePlan, mut place: Place, show: &Show) 
     restored.map(|()| exit)
 }
 
-fn is_kept(place: &Place) -> bool {
-    matches!(place, Place::Store(_))
+fn is_kept(place: &StorePlace) -> bool {
+    matches!(place, StorePlace::Store(_))
 }
 
 fn passive_plan(args: &LearnArgs, name: String) -> Result<PassivePlan, Failure> {
@@ -209,7 +209,8 @@ fn passive_plan(args: &LearnArgs, name: String) -> Result<PassivePlan, Failure> 
 fn watch(args: &LearnArgs, plan: PassivePlan, store: &StoreArgs, show: &Show) -> Result<Exit, Failure> {
     let mut place = store.place()?;
     refuse_second(&mut place, &plan.name, show)?;
-    let shape = |l: Nanos| Shape { length: l, samples: u32::try_from(plan.total.0 / l.0.max(1)).unwrap_or(u32::MAX) };
+    let shape =
+        |l: Nanos| TaskSeries { length: l, samples: u32::try_from(plan.total.0 / l.0.max(1)).unwrap_or(u32::MAX) };
     let (short, long) = plan.lengths;
     let parts = [Some(("short", shape(short))), long.map(|l| ("long", shape(l)))];
     announce(&plan.name, &parts, "virtual samples", is_kept(&place), show);
@@ -217,8 +218,8 @@ fn watch(args: &LearnArgs, plan: PassivePlan, store: &StoreArgs, show: &Show) ->
 }
 
 /// Refuses a second attempt, which would hide an unfinished first one.
-fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failure> {
-    let Place::Store(store) = place else { return Ok(()) };
+fn refuse_second(place: &mut StorePlace, name: &str, show: &Show) -> Result<(), Failure> {
+    let StorePlace::Store(store) = place else { return Ok(()) };
     if !profiling::unfinished(store)?.iter().any(|n| n == name) {
         return Ok(());
     }
@@ -231,7 +232,7 @@ fn refuse_second(place: &mut Place, name: &str, show: &Show) -> Result<(), Failu
 }
 
 /// Says how long it takes and what it can find.
-fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, kept: bool, show: &Show) {
+fn announce(name: &str, parts: &[Option<(&str, TaskSeries)>], what: &str, kept: bool, show: &Show) {
     if show.is_quiet() {
         return;
     }
@@ -251,12 +252,12 @@ fn announce(name: &str, parts: &[Option<(&str, Shape)>], what: &str, kept: bool,
     }
 }
 
-pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
+pub fn resume(args: &ProfileResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
-    let mut place = Place::Store(Box::new(store.writable()?));
+    let mut place = StorePlace::Store(Box::new(store.writable()?));
     let name = match (&args.name, &mut place) {
         (Some(name), _) => name.clone(),
-        (None, Place::Store(s)) => {
+        (None, StorePlace::Store(s)) => {
             let open = profiling::unfinished(s)?;
             let none = || Failure::usage("there is no unfinished profile").hint("start one with `tare profile`");
             open.into_iter().next().ok_or_else(none)?
@@ -267,7 +268,7 @@ pub fn resume(args: &ResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
 }
 
 /// Resumes the latest attempt at the profile of this name.
-pub fn resume_named(name: String, mut place: Place, tuning: &TuneAround, show: &Show) -> Result<Exit, Failure> {
+pub fn resume_named(name: String, mut place: StorePlace, tuning: &TuneAround, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = tuning.begin(&signals)?;
     let mut display = Display::new(show);
@@ -291,7 +292,7 @@ pub fn so_far(args: &SoFarArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn finish(measured: Measured, name: &str, show: &Show) -> Result<Exit, Failure> {
+fn finish(measured: MeasuredProfile, name: &str, show: &Show) -> Result<Exit, Failure> {
     if let Some(profile) = &measured.profile {
         match (show.is_quiet(), measured.kept) {
             (true, _) => {}

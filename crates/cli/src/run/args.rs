@@ -192,7 +192,7 @@ pub struct RunArgs {
     pub store: StoreArgs,
     /// Take process times from no better source than this one (for comparing sources)
     #[arg(long, value_enum, value_name = "SOURCE", help_heading = "Conditions")]
-    pub pt_source: Option<Source>,
+    pub pt_source: Option<CpuTimeSource>,
     /// Only measure the cost of tracing: workloads with and without it, interleaved
     #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "20",
           value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["commands", "argv"])]
@@ -212,20 +212,20 @@ Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or f
 4 the store or the system failed; 130 interrupted.";
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum Source {
+pub enum CpuTimeSource {
     Cgroup,
     TaskClock,
     ExitRecords,
     Wait4,
 }
 
-impl From<Source> for PtSource {
-    fn from(s: Source) -> PtSource {
+impl From<CpuTimeSource> for PtSource {
+    fn from(s: CpuTimeSource) -> PtSource {
         match s {
-            Source::Cgroup => PtSource::Cgroup,
-            Source::TaskClock => PtSource::TaskClock,
-            Source::ExitRecords => PtSource::ExitRecords,
-            Source::Wait4 => PtSource::Wait4,
+            CpuTimeSource::Cgroup => PtSource::Cgroup,
+            CpuTimeSource::TaskClock => PtSource::TaskClock,
+            CpuTimeSource::ExitRecords => PtSource::ExitRecords,
+            CpuTimeSource::Wait4 => PtSource::Wait4,
         }
     }
 }

@@ -12,11 +12,11 @@ use crate::run::shell::ShellSyntax;
 use crate::run::{self_check, startable};
 use tarebench::core::run::last_words::LastWords;
 use tarebench::core::run::notes::Note;
-use tarebench::core::run::plan::{Command, Plan};
+use tarebench::core::run::plan::{Command, RunPlan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
 use tarebench::render::run::terminal::failed::failed;
-use tarebench::run::session::{Measured, Options, StopReason, measure};
+use tarebench::run::session::{MeasuredRun, RunOptions, StopReason, measure};
 use tarebench::run::shell_start::shell_starts;
 use tarebench::sys::signals::Signals;
 
@@ -43,7 +43,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let mut notes: Vec<Note> = tuned.iter().map(|t| Note::Tuned(t.report().tuning())).collect();
     note_shells(&plan, &signals, &mut notes)?;
     let mut display = Display::new(&show);
-    let options = Options { pt_source: args.pt_source.map(Into::into), notes };
+    let options = RunOptions { pt_source: args.pt_source.map(Into::into), notes };
     let measured = measure(plan, &mut place, options, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
@@ -67,7 +67,7 @@ fn say_shell(by_shell: &[(String, ShellSyntax)]) {
 }
 
 /// Measures the shells' own starts, and keeps them with the run. They are part of each sample, and never subtracted.
-fn note_shells(plan: &Plan, signals: &Signals, notes: &mut Vec<Note>) -> Result<(), Failure> {
+fn note_shells(plan: &RunPlan, signals: &Signals, notes: &mut Vec<Note>) -> Result<(), Failure> {
     let starts = shell_starts(plan, signals).map_err(tarebench::run::session::SessionError::Run)?;
     if !starts.is_empty() {
         notes.push(Note::Shell { starts });
@@ -76,7 +76,7 @@ fn note_shells(plan: &Plan, signals: &Signals, notes: &mut Vec<Note>) -> Result<
 }
 
 /// Prints and exports the result, and reports how the run ended.
-pub fn finish(measured: Measured, show: &Show, exports: &Exports) -> Result<Exit, Failure> {
+pub fn finish(measured: MeasuredRun, show: &Show, exports: &Exports) -> Result<Exit, Failure> {
     let mut report = measured.report();
     show.compare(&mut report);
     show.report(&report, &measured.samples, exports)?;

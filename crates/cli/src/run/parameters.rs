@@ -8,12 +8,12 @@ use tarebench::core::base::name::Name;
 pub const MOST_PROGRAMS: usize = 10_000;
 
 /// A parameter's values of one program, by name.
-pub type Values = BTreeMap<String, String>;
+pub type ParameterValues = BTreeMap<String, String>;
 
 /// All combinations of the parameters' values, the first parameter varying fastest as in hyperfine; one empty combination
 /// without parameters.
-pub fn combinations(scans: &[String], step: Option<&str>, lists: &[String]) -> Result<Vec<Values>, Failure> {
-    let mut all = vec![Values::new()];
+pub fn combinations(scans: &[String], step: Option<&str>, lists: &[String]) -> Result<Vec<ParameterValues>, Failure> {
+    let mut all = vec![ParameterValues::new()];
     for (name, values) in parameters(scans, step, lists)? {
         check_name(&name)?;
         if all.iter().any(|c| c.contains_key(&name)) {
@@ -22,7 +22,7 @@ pub fn combinations(scans: &[String], step: Option<&str>, lists: &[String]) -> R
         if all.len().saturating_mul(values.len()) > MOST_PROGRAMS {
             return Err(Failure::usage(format!("more than {MOST_PROGRAMS} combinations of parameters")));
         }
-        let with = |c: &Values, v: &String| {
+        let with = |c: &ParameterValues, v: &String| {
             let mut c = c.clone();
             c.insert(name.clone(), v.clone());
             c
@@ -114,7 +114,7 @@ fn scaled(text: &str, places: usize) -> Result<i128, Failure> {
 }
 
 /// Replaces `{NAME}` by the parameters' values, in one pass: `{…}` in a value is not replaced.
-pub fn substitute(text: &str, values: &Values) -> String {
+pub fn substitute(text: &str, values: &ParameterValues) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -137,7 +137,7 @@ pub fn substitute(text: &str, values: &Values) -> String {
 }
 
 /// The same for a word of any bytes.
-pub fn substitute_bytes(word: &Name, values: &Values) -> Name {
+pub fn substitute_bytes(word: &Name, values: &ParameterValues) -> Name {
     match std::str::from_utf8(word.as_bytes()) {
         Ok(text) => Name::new(substitute(text, values).into_bytes()),
         Err(_) => word.clone(),
@@ -145,7 +145,7 @@ pub fn substitute_bytes(word: &Name, values: &Values) -> Name {
 }
 
 /// A text with its parameters, and after it those that it does not show: `make (branch = a)`.
-pub fn label(template: &str, values: &Values) -> String {
+pub fn label(template: &str, values: &ParameterValues) -> String {
     let unused: Vec<String> = values
         .iter()
         .filter(|(name, _)| !template.contains(&format!("{{{name}}}")))
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn values_are_put_in_once() {
-        let values = Values::from([("a".to_owned(), "{b}".to_owned()), ("b".to_owned(), "2".to_owned())]);
+        let values = ParameterValues::from([("a".to_owned(), "{b}".to_owned()), ("b".to_owned(), "2".to_owned())]);
         assert_eq!(substitute("x{a}y{b}{c}{", &values), "x{b}y2{c}{");
     }
 
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn labels_show_every_parameter() {
-        let values = Values::from([("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())]);
+        let values = ParameterValues::from([("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())]);
         assert_eq!(label("x {a}", &values), "x 1 (b = 2)");
         assert_eq!(label("x", &values), "x (a = 1, b = 2)");
         assert_eq!(label("{a}{b}", &values), "12");

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use tarebench::core::base::name::Name;
 use tarebench::core::run::plan::{
-    IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount, Sched, choose_order,
+    IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan, Sched, choose_order,
 };
 
 /// Refuses an invalid number of standard deviations.
@@ -24,7 +24,7 @@ pub fn check_sigma(sigma: f64) -> Result<f64, Failure> {
 
 /// A plan, and those of its programs that the shell runs without an option that requests it.
 pub struct Built {
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// The command as typed, and what in it needs a shell.
     pub by_shell: Vec<(String, ShellSyntax)>,
 }
@@ -38,7 +38,7 @@ pub fn build(args: &RunArgs) -> Result<Built, Failure> {
     Ok(Built { plan: plan(args, programs)?, by_shell })
 }
 
-fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<Plan, Failure> {
+fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> {
     let c = &args.conditions;
     let env: Vec<(Name, Name)> =
         c.env.iter().map(|(k, v)| (Name::new(k.as_bytes()), Name::new(v.as_bytes()))).collect();
@@ -71,7 +71,7 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<Plan, Failure> {
         OrderArg::Sequential => Order::Sequential,
     });
     outputs(&c.output, &mut programs)?;
-    Ok(Plan {
+    Ok(RunPlan {
         order: choose_order(order, &programs, args.hooks.independent_setup)?,
         programs,
         seed: args.count.seed,

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::output::short;
 use crate::run::args::{RunArgs, WhatArgs};
-use crate::run::parameters::{MOST_PROGRAMS, Values, combinations, label, substitute, substitute_bytes};
+use crate::run::parameters::{MOST_PROGRAMS, ParameterValues, combinations, label, substitute, substitute_bytes};
 use crate::run::shell::{ShellSyntax, shell_syntax};
 use std::os::unix::ffi::OsStrExt;
 use tarebench::core::base::name::Name;
@@ -41,13 +41,13 @@ pub fn programs(args: &RunArgs) -> Result<Programs, Failure> {
         return Err(Failure::usage(format!("{n} programs by the parameters: expected at most {MOST_PROGRAMS}")));
     }
     count.check_names(what.command_name.len())?;
-    let chosen = Chosen::of(what)?;
+    let chosen = ChosenShell::of(what)?;
     let mut made = Programs { programs: Vec::new(), by_shell: Vec::new() };
     if let Some(reference) = &what.reference {
-        let values = Values::new();
+        let values = ParameterValues::new();
         let label = what.reference_name.clone().unwrap_or_else(|| reference.clone());
         let command = chosen.command(reference, &[], &mut made.by_shell)?;
-        let place = Place { template: 0, series: 0 };
+        let place = HookPlace { template: 0, series: 0 };
         let program = Hooks { args, count: &count, values: &values }.program(label, command, &place, true)?;
         check_reference(reference, &program, combinations.first())?;
         made.programs.push(program);
@@ -63,7 +63,7 @@ pub fn programs(args: &RunArgs) -> Result<Programs, Failure> {
                 None => label(&template.text, values),
             };
             let command = chosen.command(&text, &words, &mut made.by_shell)?;
-            let place = Place { template: count.reference + i, series: count.reference + series };
+            let place = HookPlace { template: count.reference + i, series: count.reference + series };
             made.programs.push(Hooks { args, count: &count, values }.program(label, command, &place, false)?);
         }
     }
@@ -71,7 +71,7 @@ pub fn programs(args: &RunArgs) -> Result<Programs, Failure> {
 }
 
 /// Refuses a reference that names a parameter: it has no values, so that `{NAME}` would stay as it is.
-fn check_reference(text: &str, reference: &Program, parameters: Option<&Values>) -> Result<(), Failure> {
+fn check_reference(text: &str, reference: &Program, parameters: Option<&ParameterValues>) -> Result<(), Failure> {
     let texts = [
         ("reference", Some(text)),
         ("setup", reference.setup.as_deref()),
@@ -80,7 +80,8 @@ fn check_reference(text: &str, reference: &Program, parameters: Option<&Values>)
         ("cleanup", reference.cleanup.as_deref()),
     ];
     for (option, text) in texts.into_iter().filter_map(|(option, text)| Some((option, text?))) {
-        let Some(name) = parameters.into_iter().flat_map(Values::keys).find(|n| text.contains(&format!("{{{n}}}")))
+        let Some(name) =
+            parameters.into_iter().flat_map(ParameterValues::keys).find(|n| text.contains(&format!("{{{n}}}")))
         else {
             continue;
         };
@@ -152,7 +153,7 @@ impl Count {
 }
 
 /// The position of a program among those that hooks are given for; the reference is the first.
-struct Place {
+struct HookPlace {
     template: usize,
     series: usize,
 }
@@ -161,11 +162,11 @@ struct Place {
 struct Hooks<'a> {
     args: &'a RunArgs,
     count: &'a Count,
-    values: &'a Values,
+    values: &'a ParameterValues,
 }
 
 impl Hooks<'_> {
-    fn program(&self, label: String, command: Command, place: &Place, reference: bool) -> Result<Program, Failure> {
+    fn program(&self, label: String, command: Command, place: &HookPlace, reference: bool) -> Result<Program, Failure> {
         let h = &self.args.hooks;
         let once = |s: &Option<String>| s.as_ref().map(|s| substitute(s, self.values));
         Ok(Program {
@@ -182,7 +183,7 @@ impl Hooks<'_> {
     }
 
     /// The value of an option that is given once for all, or for each program or series, including the reference.
-    fn pick(&self, list: &[String], option: &str, place: &Place) -> Result<Option<String>, Failure> {
+    fn pick(&self, list: &[String], option: &str, place: &HookPlace) -> Result<Option<String>, Failure> {
         let Count { reference, templates, series } = *self.count;
         let given = match list.len() {
             0 => return Ok(None),
@@ -203,14 +204,14 @@ impl Hooks<'_> {
 
 /// The chosen shell of the programs, which also runs the hooks; empty without one.
 pub fn explicit_shell(what: &WhatArgs) -> Result<Vec<Name>, Failure> {
-    Ok(match Chosen::of(what)? {
-        Chosen::Shell(shell) => names(shell),
-        Chosen::Auto | Chosen::No => Vec::new(),
+    Ok(match ChosenShell::of(what)? {
+        ChosenShell::Shell(shell) => names(shell),
+        ChosenShell::Auto | ChosenShell::No => Vec::new(),
     })
 }
 
 /// How strings are run.
-enum Chosen {
+enum ChosenShell {
     /// A shell where the string needs one.
     Auto,
     /// No shell, as requested.
@@ -219,19 +220,19 @@ enum Chosen {
     Shell(Vec<String>),
 }
 
-impl Chosen {
-    fn of(what: &WhatArgs) -> Result<Chosen, Failure> {
+impl ChosenShell {
+    fn of(what: &WhatArgs) -> Result<ChosenShell, Failure> {
         Ok(match what.shell.as_deref() {
-            _ if what.no_shell => Chosen::No,
-            None => Chosen::Auto,
-            Some("none") => Chosen::No,
-            Some("default") => Chosen::Shell(vec![DEFAULT_SHELL.to_owned()]),
+            _ if what.no_shell => ChosenShell::No,
+            None => ChosenShell::Auto,
+            Some("none") => ChosenShell::No,
+            Some("default") => ChosenShell::Shell(vec![DEFAULT_SHELL.to_owned()]),
             Some(other) => {
                 let words = split(other)?;
                 if words.is_empty() {
                     return Err(Failure::usage("--shell: expected default, none, or a shell's command"));
                 }
-                Chosen::Shell(words)
+                ChosenShell::Shell(words)
             }
         })
     }
@@ -247,11 +248,11 @@ impl Chosen {
             return Err(Failure::usage("the command is an empty string"));
         }
         let shell = match self {
-            Chosen::Shell(shell) => shell.clone(),
+            ChosenShell::Shell(shell) => shell.clone(),
             _ if !words.is_empty() => return Ok(Command::Argv(words.to_vec())),
             _ => match shell_syntax(text) {
                 None => return without_shell(text),
-                Some(syntax) if matches!(self, Chosen::No) => {
+                Some(syntax) if matches!(self, ChosenShell::No) => {
                     let message = format!("`{}` needs a shell: it has {syntax}", short(text));
                     return Err(Failure::usage(message)
                         .hint("omit -N (or -S none), or quote the characters that belong to an argument"));

@@ -3,8 +3,8 @@
 use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use tarebench::render::run::self_check::{ProgramCost, Row, table};
-use tarebench::run::self_check::{COMPUTING, Cost, Found, SWITCHING, SelfCheckError, check, own_command};
+use tarebench::render::run::self_check::{ProgramCost, SelfCheckRow, table};
+use tarebench::run::self_check::{COMPUTING, Cost, SWITCHING, SelfCheckError, SelfCheckResult, check, own_command};
 use tarebench::sys::signals::Signals;
 
 impl From<SelfCheckError> for Failure {
@@ -24,20 +24,20 @@ pub fn run(rounds: u32, show: &Show) -> Result<Exit, Failure> {
         eprintln!("Two workloads, {rounds} rounds each, without, with and without tracing, interleaved …");
     }
     let found = [COMPUTING, SWITCHING].into_iter().map(|w| check(&tare, w, rounds, &signals));
-    let found: Vec<Found> = found.collect::<Result<_, _>>()?;
-    let rows: Vec<Row> = found.iter().map(row).collect();
+    let found: Vec<SelfCheckResult> = found.collect::<Result<_, _>>()?;
+    let rows: Vec<SelfCheckRow> = found.iter().map(row).collect();
     print(&table(&rows, &show.style));
     Ok(Exit::Done)
 }
 
-fn row(f: &Found) -> Row {
+fn row(f: &SelfCheckResult) -> SelfCheckRow {
     let cost = |c: &Cost| ProgramCost {
         name: c.program.clone(),
         runs: c.runs,
         each: c.ns as f64 / c.runs as f64,
         missed: c.missed,
     };
-    Row {
+    SelfCheckRow {
         workload: f.workload.name.to_owned(),
         command: f.workload.arguments.join(" "),
         executions: f.executions,

@@ -74,7 +74,7 @@ struct Scanner<'a> {
 }
 
 /// Result of reading a part of the text: continue, or stop with the syntax that was found or without any.
-type Step = Result<(), Option<ShellSyntax>>;
+type LexStep = Result<(), Option<ShellSyntax>>;
 
 impl Scanner<'_> {
     fn run(mut self) -> Option<ShellSyntax> {
@@ -95,7 +95,7 @@ impl Scanner<'_> {
         self.in_word = true;
     }
 
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> LexStep {
         let Some(c) = self.peek(0) else { return Ok(()) };
         match c {
             ' ' | '\t' => self.end_word()?,
@@ -131,7 +131,7 @@ impl Scanner<'_> {
     }
 
     /// A character outside quotes that is no operator.
-    fn plain(&mut self, c: char) -> Step {
+    fn plain(&mut self, c: char) -> LexStep {
         match c {
             '$' => self.expansion()?,
             '`' => return Err(Some(ShellSyntax::Backquote)),
@@ -160,7 +160,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn single_quotes(&mut self) -> Step {
+    fn single_quotes(&mut self) -> LexStep {
         (self.in_word, self.quoted) = (true, true);
         self.at += 1;
         while let Some(c) = self.peek(0) {
@@ -173,7 +173,7 @@ impl Scanner<'_> {
         Err(None)
     }
 
-    fn double_quotes(&mut self) -> Step {
+    fn double_quotes(&mut self) -> LexStep {
         (self.in_word, self.quoted) = (true, true);
         self.at += 1;
         while let Some(c) = self.peek(0) {
@@ -198,7 +198,7 @@ impl Scanner<'_> {
     }
 
     /// At a `$`: an expansion, or only that character.
-    fn expansion(&self) -> Step {
+    fn expansion(&self) -> LexStep {
         let next = self.peek(1);
         let text = match next {
             Some('{') => "${".to_owned(),
@@ -221,7 +221,7 @@ impl Scanner<'_> {
         ShellSyntax::Redirection(format!("{number}{c}{second}"))
     }
 
-    fn end_word(&mut self) -> Step {
+    fn end_word(&mut self) -> LexStep {
         if !self.in_word {
             return Ok(());
         }

@@ -8,13 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::name::Name;
-use tarebench::core::run::plan::{Command, Plan, Program};
+use tarebench::core::run::plan::{Command, Program, RunPlan};
 use tarebench::sys::spawn::resolve;
 
 /// Refuses a plan with a program that cannot be started.
 ///
 /// A setup or prepare command may create any of the programs, so only the shells of a plan with one are checked.
-pub fn check(plan: &Plan) -> Result<(), Failure> {
+pub fn check(plan: &RunPlan) -> Result<(), Failure> {
     let made = plan.programs.iter().any(|p| p.setup.is_some() || p.prepare.is_some());
     for program in &plan.programs {
         match &program.command {
@@ -29,7 +29,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check_words(plan: &Plan, program: &Program, words: &[Name]) -> Result<(), Failure> {
+fn check_words(plan: &RunPlan, program: &Program, words: &[Name]) -> Result<(), Failure> {
     let Some(first) = words.first() else { return Ok(()) };
     match problem(plan, first) {
         None => Ok(()),
@@ -38,7 +38,7 @@ fn check_words(plan: &Plan, program: &Program, words: &[Name]) -> Result<(), Fai
 }
 
 /// A sentence on why this program cannot be started.
-fn problem(plan: &Plan, name: &Name) -> Option<String> {
+fn problem(plan: &RunPlan, name: &Name) -> Option<String> {
     let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
     let file = match resolve(name.as_bytes(), search_path(plan).as_bytes(), cwd) {
         Ok(file) => file,
@@ -58,7 +58,7 @@ fn problem(plan: &Plan, name: &Name) -> Option<String> {
     None
 }
 
-fn not_found(plan: &Plan, name: &Name) -> String {
+fn not_found(plan: &RunPlan, name: &Name) -> String {
     let path = Path::new(OsStr::from_bytes(plan.cwd.as_bytes())).join(OsStr::from_bytes(name.as_bytes()));
     let has_folder = name.as_bytes().contains(&b'/');
     let what = match std::fs::metadata(&path) {
@@ -79,7 +79,7 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
 }
 
 /// The most likely remedy.
-fn cure(plan: &Plan, program: &Program, name: &Name, words: usize) -> String {
+fn cure(plan: &RunPlan, program: &Program, name: &Name, words: usize) -> String {
     let text = name.to_string();
     let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
     let file = cwd.join(OsStr::from_bytes(name.as_bytes()));
@@ -108,12 +108,12 @@ fn cure(plan: &Plan, program: &Program, name: &Name, words: usize) -> String {
     }
 }
 
-fn problem_of(plan: &Plan, program: &Program) -> Option<String> {
+fn problem_of(plan: &RunPlan, program: &Program) -> Option<String> {
     program.command.words().first().and_then(|name| problem(plan, name))
 }
 
 /// PATH of the programs.
-fn search_path(plan: &Plan) -> OsString {
+fn search_path(plan: &RunPlan) -> OsString {
     let set = plan.env.iter().find(|(k, _)| k.as_bytes() == b"PATH");
     let set = set.map(|(_, v)| OsStr::from_bytes(v.as_bytes()).to_owned());
     set.or_else(|| std::env::var_os("PATH")).unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
@@ -123,7 +123,7 @@ fn search_path(plan: &Plan) -> OsString {
 const CHECKING_SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"];
 
 /// Lets the shell read the script without running it, and shows the shell's message on a syntax error.
-fn check_script(plan: &Plan, shell: &[Name], script: &Name) -> Result<(), Failure> {
+fn check_script(plan: &RunPlan, shell: &[Name], script: &Name) -> Result<(), Failure> {
     let [name] = shell else { return Ok(()) };
     let file = Path::new(OsStr::from_bytes(name.as_bytes()));
     if !file.file_name().and_then(OsStr::to_str).is_some_and(|n| CHECKING_SHELLS.contains(&n)) {

@@ -74,7 +74,7 @@ pub enum Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::{Purpose, below, generator};
+    use crate::statistics::random::{RandomPurpose, below, generator};
     use proptest::prelude::*;
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_drift_is_not_a_difference() {
         // Two equal programs on a machine that slows down by 2% over 20 rounds; the second runs just after the first.
-        let mut rng = generator(3, Purpose::Order, 0);
+        let mut rng = generator(3, RandomPurpose::Order, 0);
         let mut calls = 0;
         for _ in 0..1000 {
             let mut time = |i: u32, place: u32| {

@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// What a document is the result of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum DocumentKind {
     /// A run of programs, or a recording ([`crate::run::data::Run`]).
     Run,
     /// What was learned of a machine's daemons ([`crate::profile::data::Profile`]).
@@ -23,45 +23,46 @@ pub enum Kind {
     Noise,
 }
 
-impl Kind {
+impl DocumentKind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::Run, Kind::Profile, Kind::Bench, Kind::Study, Kind::Noise];
+    pub const ALL: [DocumentKind; 5] =
+        [DocumentKind::Run, DocumentKind::Profile, DocumentKind::Bench, DocumentKind::Study, DocumentKind::Noise];
 
     /// The letter that its numbers are written with; those of runs are written without one.
     pub fn letter(self) -> &'static str {
         match self {
-            Kind::Run => "",
-            Kind::Profile => "p",
-            Kind::Bench => "b",
-            Kind::Study => "s",
-            Kind::Noise => "n",
+            DocumentKind::Run => "",
+            DocumentKind::Profile => "p",
+            DocumentKind::Bench => "b",
+            DocumentKind::Study => "s",
+            DocumentKind::Noise => "n",
         }
     }
 
     /// Its short name, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Run => "run",
-            Kind::Profile => "profile",
-            Kind::Bench => "bench",
-            Kind::Study => "study",
-            Kind::Noise => "noise",
+            DocumentKind::Run => "run",
+            DocumentKind::Profile => "profile",
+            DocumentKind::Bench => "bench",
+            DocumentKind::Study => "study",
+            DocumentKind::Noise => "noise",
         }
     }
 
     /// The one of this short name.
-    pub fn named(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|k| k.name() == name)
+    pub fn named(name: &str) -> Option<DocumentKind> {
+        DocumentKind::ALL.into_iter().find(|k| k.name() == name)
     }
 
     /// What it is called in a sentence.
     pub fn noun(self) -> &'static str {
         match self {
-            Kind::Run => "run",
-            Kind::Profile => "profile",
-            Kind::Bench => "result of benchmarks",
-            Kind::Study => "study",
-            Kind::Noise => "measurement of noise",
+            DocumentKind::Run => "run",
+            DocumentKind::Profile => "profile",
+            DocumentKind::Bench => "result of benchmarks",
+            DocumentKind::Study => "study",
+            DocumentKind::Noise => "measurement of noise",
         }
     }
 }
@@ -69,7 +70,7 @@ impl Kind {
 /// A document's number in its store, from 1 within its kind, written with the kind's letter: `b1`; for a run `1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// From 1; 0 if it was not stored.
     pub number: i64,
 }
@@ -94,8 +95,8 @@ impl FromStr for Id {
     /// As [`Id`] is written, and no other way: no leading zeros, signs or capitals.
     fn from_str(text: &str) -> Result<Id, BadId> {
         let bad = || BadId(text.to_owned());
-        let lettered = |k: &Kind| *k != Kind::Run && text.starts_with(k.letter());
-        let kind = Kind::ALL.into_iter().find(lettered).unwrap_or(Kind::Run);
+        let lettered = |k: &DocumentKind| *k != DocumentKind::Run && text.starts_with(k.letter());
+        let kind = DocumentKind::ALL.into_iter().find(lettered).unwrap_or(DocumentKind::Run);
         let number = text.get(kind.letter().len()..).and_then(|digits| digits.parse().ok()).ok_or_else(bad)?;
         let id = Id { kind, number };
         if number > 0 && id.to_string() == text { Ok(id) } else { Err(bad()) }
@@ -116,9 +117,9 @@ impl<'de> Deserialize<'de> for Id {
 
 /// A document without its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Head {
+pub struct DocumentHead {
     /// What it is the result of.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// Number in its store; 0 if it was not stored.
     pub number: i64,
     /// Identity across stores, 32 hex digits.
@@ -142,7 +143,7 @@ pub struct Head {
     pub tags: BTreeMap<String, String>,
 }
 
-impl Head {
+impl DocumentHead {
     /// How its store calls it.
     pub fn id(&self) -> Id {
         Id { kind: self.kind, number: self.number }
@@ -179,11 +180,11 @@ mod tests {
     #[test]
     fn numbers_are_written_with_their_letter() {
         for (text, kind, number) in [
-            ("b1", Kind::Bench, 1),
-            ("s30", Kind::Study, 30),
-            ("p2", Kind::Profile, 2),
-            ("12", Kind::Run, 12),
-            ("n9223372036854775807", Kind::Noise, i64::MAX),
+            ("b1", DocumentKind::Bench, 1),
+            ("s30", DocumentKind::Study, 30),
+            ("p2", DocumentKind::Profile, 2),
+            ("12", DocumentKind::Run, 12),
+            ("n9223372036854775807", DocumentKind::Noise, i64::MAX),
         ] {
             let id = Id { kind, number };
             assert_eq!((text.parse(), id.to_string().as_str()), (Ok(id), text));
@@ -215,11 +216,11 @@ mod tests {
 
     #[test]
     fn kinds_have_names_and_letters_of_their_own() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::named(kind.name()), Some(kind));
-            assert_eq!(Kind::ALL.iter().filter(|k| k.letter() == kind.letter()).count(), 1);
+        for kind in DocumentKind::ALL {
+            assert_eq!(DocumentKind::named(kind.name()), Some(kind));
+            assert_eq!(DocumentKind::ALL.iter().filter(|k| k.letter() == kind.letter()).count(), 1);
         }
-        assert_eq!(Kind::named("page"), None);
+        assert_eq!(DocumentKind::named("page"), None);
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use crate::base::units::Nanos;
 
 /// The step of a measurement that is next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Progress {
+pub enum MeasuringStep {
     /// The calibration of noise.
     Calibration,
     /// Phases of noise.

@@ -27,14 +27,14 @@ pub struct Bench {
     /// When it began, since 1970.
     pub created: Nanos,
     /// Where.
-    pub machine: Machine,
+    pub machine: BenchMachine,
     /// In the order of their execution.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BenchResult>,
 }
 
 /// What the library knows of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct BenchMachine {
     /// Host name.
     pub name: String,
     /// Kernel release, as `uname -r`.
@@ -49,7 +49,7 @@ pub struct Machine {
 
 /// One benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct BenchResult {
     pub name: String,
     /// What was measured.
     pub timing: Timing,
@@ -116,13 +116,13 @@ impl Bench {
 mod tests {
     use super::*;
     use crate::base::reading::Absent;
-    use crate::kbest::clocks::Kind;
+    use crate::kbest::clocks::ClockKind;
     use crate::kbest::scheme::Parameters;
     use crate::kbest::timing::{Cache, Trial};
 
     fn bench() -> Bench {
         let timing = Timing {
-            clock: Kind::Counter,
+            clock: ClockKind::Counter,
             hz: 1e9,
             cache: Cache::Warm,
             repetitions: 1,
@@ -139,14 +139,17 @@ mod tests {
             tool: "0.1.0".to_owned(),
             name: "sorts".to_owned(),
             created: Nanos(1),
-            machine: Machine {
+            machine: BenchMachine {
                 name: "box".to_owned(),
                 kernel: "6.1".to_owned(),
                 architecture: "x86_64".to_owned(),
                 cpu: Reading::Value("a CPU".to_owned()),
                 cpus: 2,
             },
-            rows: vec![Row { name: "a".to_owned(), timing: timing.clone() }, Row { name: "b\n".to_owned(), timing }],
+            rows: vec![
+                BenchResult { name: "a".to_owned(), timing: timing.clone() },
+                BenchResult { name: "b\n".to_owned(), timing },
+            ],
         }
     }
 

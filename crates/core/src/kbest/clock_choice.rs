@@ -3,7 +3,7 @@
 //! process to the nanosecond now, not by ticks, so its CPU time serves from about a millisecond on, where the book
 //! wanted a second.
 
-use crate::kbest::clocks::{Clocks, Kind};
+use crate::kbest::clocks::{ClockKind, Clocks};
 use crate::kbest::scheme::chance_undisturbed;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ const TICK: f64 = 4e6;
 /// How to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Method {
+pub enum ClockMethod {
     /// Repeat the code inside of each trial, as a single one is too short for the clock; then K-best.
     RepeatedKBest,
     /// K-best with an elapsed clock.
@@ -33,7 +33,7 @@ pub enum Method {
 /// Why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum ClockReason {
     /// Reading the clock would take more than 1% of the duration.
     TooShortForTheClock,
     /// It ends before others get the CPU in most trials, and before the next tick in many.
@@ -50,12 +50,12 @@ pub enum Reason {
 
 /// The advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
-    pub clock: Kind,
+pub struct ClockChoice {
+    pub clock: ClockKind,
     /// How.
-    pub method: Method,
+    pub method: ClockMethod,
     /// Why, the most important first.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<ClockReason>,
     /// Executions in a trial.
     pub repetitions: u64,
     /// Between two ticks of the timer, ns.
@@ -71,48 +71,48 @@ pub struct Choice {
 /// Chooses for a duration in ns and a load: active processes on the CPU, the measured one included, as in the book (from 1).
 /// `base_slice`: the scheduler's time slice, ns, if that is known. It acts only at ticks, so a process
 /// runs from tick to tick at least.
-pub fn choose(duration: f64, load: u32, base_slice: Option<f64>, clocks: &Clocks) -> Choice {
-    let tick = clocks.measured(Kind::MonotonicCoarse).and_then(|m| m.resolution).unwrap_or(TICK);
+pub fn choose(duration: f64, load: u32, base_slice: Option<f64>, clocks: &Clocks) -> ClockChoice {
+    let tick = clocks.measured(ClockKind::MonotonicCoarse).and_then(|m| m.resolution).unwrap_or(TICK);
     let slice = base_slice.unwrap_or(0.0).max(tick);
-    let counter = clocks.measured(Kind::Counter).filter(|_| clocks.constant.value() != Some(&false));
-    let elapsed = if counter.is_some() { Kind::Counter } else { Kind::MonotonicRaw };
+    let counter = clocks.measured(ClockKind::Counter).filter(|_| clocks.constant.value() != Some(&false));
+    let elapsed = if counter.is_some() { ClockKind::Counter } else { ClockKind::MonotonicRaw };
     let latency = clocks.measured(elapsed).map_or(50.0, |m| m.latency.max(m.resolution.unwrap_or(0.0)));
     let undisturbed = if load <= 1 { 1.0 } else { chance_undisturbed(duration, slice) };
     let (clock, method, reason) = if duration * COST < 2.0 * latency {
-        (elapsed, Method::RepeatedKBest, Reason::TooShortForTheClock)
+        (elapsed, ClockMethod::RepeatedKBest, ClockReason::TooShortForTheClock)
     } else if duration >= 1e9 {
-        (Kind::ProcessCpu, Method::Runs, Reason::LaunchesDiffer)
+        (ClockKind::ProcessCpu, ClockMethod::Runs, ClockReason::LaunchesDiffer)
     } else if load > 1 && duration >= CPU_CLOCK_FROM {
-        (Kind::ThreadCpu, Method::CpuKBest, Reason::OthersInTrials)
+        (ClockKind::ThreadCpu, ClockMethod::CpuKBest, ClockReason::OthersInTrials)
     } else if duration >= tick {
-        (elapsed, Method::CompensatedKBest, Reason::TicksInEveryTrial)
+        (elapsed, ClockMethod::CompensatedKBest, ClockReason::TicksInEveryTrial)
     } else {
-        (elapsed, Method::KBest, Reason::FitsBetweenInterruptions)
+        (elapsed, ClockMethod::KBest, ClockReason::FitsBetweenInterruptions)
     };
     let mut reasons = vec![reason];
     if counter.is_none() {
-        reasons.push(Reason::NoCounter);
+        reasons.push(ClockReason::NoCounter);
     }
     let repetitions = match method {
         // Enough that the clock takes 0.1%.
-        Method::RepeatedKBest => (2.0 * latency / (0.1 * COST) / duration.max(0.1)).ceil() as u64,
+        ClockMethod::RepeatedKBest => (2.0 * latency / (0.1 * COST) / duration.max(0.1)).ceil() as u64,
         _ => 1,
     };
     let trials = Some(3.0 / undisturbed).filter(|t| t.is_finite());
-    Choice { clock, method, reasons, repetitions, tick, slice, undisturbed, trials }
+    ClockChoice { clock, method, reasons, repetitions, tick, slice, undisturbed, trials }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::reading::{Absent, Reading};
-    use crate::kbest::clocks::{Measured, Mechanism, Way};
+    use crate::kbest::clocks::{MeasuredClock, Mechanism, ReadingMethod};
 
     fn clocks(constant: bool) -> Clocks {
-        let one = |kind, latency| Mechanism {
+        let mechanism = |kind, latency| Mechanism {
             kind,
-            measured: Reading::Value(Measured {
-                way: Way::Instruction,
+            measured: Reading::Value(MeasuredClock {
+                way: ReadingMethod::Instruction,
                 resolution: Some(1.0),
                 latency,
                 went_back: false,
@@ -123,25 +123,25 @@ mod tests {
             counter_hz: Reading::Value(2e9),
             constant: Reading::Value(constant),
             apart: Reading::Value(10.0),
-            mechanisms: vec![one(Kind::Counter, 20.0), one(Kind::MonotonicRaw, 40.0)],
+            mechanisms: vec![mechanism(ClockKind::Counter, 20.0), mechanism(ClockKind::MonotonicRaw, 40.0)],
         }
     }
 
-    fn chosen(duration: f64, load: u32) -> (Kind, Method) {
+    fn chosen(duration: f64, load: u32) -> (ClockKind, ClockMethod) {
         let c = choose(duration, load, Some(2.8e6), &clocks(true));
         (c.clock, c.method)
     }
 
     #[test]
     fn by_duration_and_load() {
-        assert_eq!(chosen(100.0, 1), (Kind::Counter, Method::RepeatedKBest));
-        assert_eq!(chosen(100.0, 11), (Kind::Counter, Method::RepeatedKBest));
-        assert_eq!(chosen(0.5e6, 1), (Kind::Counter, Method::KBest));
-        assert_eq!(chosen(0.5e6, 4), (Kind::Counter, Method::KBest));
-        assert_eq!(chosen(5e6, 1), (Kind::Counter, Method::CompensatedKBest));
-        assert_eq!(chosen(5e6, 3), (Kind::ThreadCpu, Method::CpuKBest));
-        assert_eq!(chosen(5e9, 1), (Kind::ProcessCpu, Method::Runs));
-        assert_eq!(chosen(5e9, 9), (Kind::ProcessCpu, Method::Runs));
+        assert_eq!(chosen(100.0, 1), (ClockKind::Counter, ClockMethod::RepeatedKBest));
+        assert_eq!(chosen(100.0, 11), (ClockKind::Counter, ClockMethod::RepeatedKBest));
+        assert_eq!(chosen(0.5e6, 1), (ClockKind::Counter, ClockMethod::KBest));
+        assert_eq!(chosen(0.5e6, 4), (ClockKind::Counter, ClockMethod::KBest));
+        assert_eq!(chosen(5e6, 1), (ClockKind::Counter, ClockMethod::CompensatedKBest));
+        assert_eq!(chosen(5e6, 3), (ClockKind::ThreadCpu, ClockMethod::CpuKBest));
+        assert_eq!(chosen(5e9, 1), (ClockKind::ProcessCpu, ClockMethod::Runs));
+        assert_eq!(chosen(5e9, 9), (ClockKind::ProcessCpu, ClockMethod::Runs));
     }
 
     #[test]
@@ -163,6 +163,6 @@ mod tests {
     #[test]
     fn without_a_constant_counter() {
         let c = choose(0.5e6, 1, None, &clocks(false));
-        assert_eq!((c.clock, c.reasons.len()), (Kind::MonotonicRaw, 2));
+        assert_eq!((c.clock, c.reasons.len()), (ClockKind::MonotonicRaw, 2));
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A way to read time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ClockKind {
     /// The CPU's counter between fences, so that nothing of the measured code is outside: `lfence; rdtsc; lfence`, `isb; mrs cntvct_el0`.
     Counter,
     /// The counter without fences.
@@ -52,7 +52,7 @@ pub enum Kind {
 /// What a mechanism counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counts {
+pub enum ClockCounts {
     /// Time that passes, whoever has the CPU.
     Elapsed,
     /// Time that this thread or process has a CPU.
@@ -62,7 +62,7 @@ pub enum Counts {
 /// How it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum ReadingMethod {
     /// An instruction of the CPU.
     Instruction,
     /// A function of the kernel's in the program's own memory.
@@ -85,28 +85,30 @@ pub enum Steering {
     Stepped,
 }
 
-impl Kind {
+impl ClockKind {
     /// What it counts.
-    pub fn counts(self) -> Counts {
+    pub fn counts(self) -> ClockCounts {
         match self {
-            Kind::ThreadCpu
-            | Kind::ProcessCpu
-            | Kind::Getrusage
-            | Kind::Clock
-            | Kind::Times
-            | Kind::Schedstat
-            | Kind::Stat
-            | Kind::Taskstats
-            | Kind::Rdpmc => Counts::Cpu,
-            _ => Counts::Elapsed,
+            ClockKind::ThreadCpu
+            | ClockKind::ProcessCpu
+            | ClockKind::Getrusage
+            | ClockKind::Clock
+            | ClockKind::Times
+            | ClockKind::Schedstat
+            | ClockKind::Stat
+            | ClockKind::Taskstats
+            | ClockKind::Rdpmc => ClockCounts::Cpu,
+            _ => ClockCounts::Elapsed,
         }
     }
 
     /// What may change it.
     pub fn steering(self) -> Steering {
         match self {
-            Kind::Realtime | Kind::RealtimeCoarse | Kind::Gettimeofday | Kind::Tai => Steering::Stepped,
-            Kind::Monotonic | Kind::MonotonicCoarse | Kind::Boottime => Steering::Slewed,
+            ClockKind::Realtime | ClockKind::RealtimeCoarse | ClockKind::Gettimeofday | ClockKind::Tai => {
+                Steering::Stepped
+            }
+            ClockKind::Monotonic | ClockKind::MonotonicCoarse | ClockKind::Boottime => Steering::Slewed,
             _ => Steering::Raw,
         }
     }
@@ -116,16 +118,16 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mechanism {
     /// Which.
-    pub kind: Kind,
+    pub kind: ClockKind,
     /// What it costs and resolves.
-    pub measured: Reading<Measured>,
+    pub measured: Reading<MeasuredClock>,
 }
 
 /// What was measured of a mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct MeasuredClock {
     /// How it is read here.
-    pub way: Way,
+    pub way: ReadingMethod,
     /// Smallest step between two readings that differ, ns; `None` if it did not move while it was watched.
     pub resolution: Option<f64>,
     /// Time of one reading, ns.
@@ -151,7 +153,7 @@ pub struct Clocks {
 
 impl Clocks {
     /// What was measured of a mechanism, if it is there.
-    pub fn measured(&self, kind: Kind) -> Option<&Measured> {
+    pub fn measured(&self, kind: ClockKind) -> Option<&MeasuredClock> {
         self.mechanisms.iter().find(|m| m.kind == kind)?.measured.value()
     }
 }

@@ -12,7 +12,7 @@ pub enum Mode {
 
 /// Time that is charged to a process, in units of the timer's interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Charged {
+pub struct ChargedTime {
     /// Interrupts that came in user mode.
     pub user: u64,
     /// Interrupts that came in the kernel.
@@ -21,8 +21,8 @@ pub struct Charged {
 
 /// What is charged to a process that has the CPU in these segments (start, end, mode; in any unit), where the timer interrupts at
 /// `first` and every `interval` from then on. A segment has the interrupt at its end, not the one at its start.
-pub fn charged(segments: &[(f64, f64, Mode)], first: f64, interval: f64) -> Charged {
-    let mut all = Charged::default();
+pub fn charged(segments: &[(f64, f64, Mode)], first: f64, interval: f64) -> ChargedTime {
+    let mut all = ChargedTime::default();
     if !(interval > 0.0 && interval.is_finite() && first.is_finite()) {
         return all;
     }
@@ -73,8 +73,8 @@ mod tests {
     fn a_sequence_of_modes() {
         use Mode::{Kernel, User};
         let a = [(3.0, 24.0, User), (24.0, 31.0, Kernel), (45.0, 52.0, User)];
-        assert_eq!(charged(&a, 10.0, 10.0), Charged { user: 3, kernel: 1 });
-        assert_eq!(charged(&a, 10.0, 0.0), Charged::default());
+        assert_eq!(charged(&a, 10.0, 10.0), ChargedTime { user: 3, kernel: 1 });
+        assert_eq!(charged(&a, 10.0, 0.0), ChargedTime::default());
     }
 
     /// Practice problem 9.4: 70 ms were charged at intervals of 10 ms.
@@ -101,7 +101,7 @@ mod tests {
         ];
         let segments: Vec<_> = active.iter().map(|(a, b)| (*a, *b, Mode::User)).collect();
         // The first interrupt, minus the few cycles by which the later ones came early.
-        assert_eq!(charged(&segments, 3726508.0 - 500.0, 5_471_660.0), Charged { user: 7, kernel: 0 });
+        assert_eq!(charged(&segments, 3726508.0 - 500.0, 5_471_660.0), ChargedTime { user: 7, kernel: 0 });
         let ms = active.iter().map(|(a, b)| b - a).sum::<f64>() / 549.9e3;
         assert_eq!((ms * 10.0).round(), 637.0);
     }

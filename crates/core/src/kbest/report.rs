@@ -1,9 +1,9 @@
 //! What a user reads of benchmarks: computed once from the raw trials, shown the same everywhere.
 
 use crate::base::reading::{Absent, Reading};
-use crate::kbest::bench::{Bench, Row};
-use crate::kbest::clocks::Kind;
-use crate::kbest::timing::{Cache, Standing, Timing, Trial};
+use crate::kbest::bench::{Bench, BenchResult};
+use crate::kbest::clocks::ClockKind;
+use crate::kbest::timing::{Cache, Timing, TimingStanding, Trial};
 use serde::Serialize;
 
 /// Benchmarks, computed.
@@ -23,7 +23,7 @@ pub struct BenchRow {
     /// How far the K fastest trials are apart, as a share of the fastest.
     pub spread: Reading<f64>,
     /// How reliable the time is.
-    pub standing: Standing,
+    pub standing: TimingStanding,
     /// Trials made.
     pub trials: usize,
     /// Trials that must agree.
@@ -35,7 +35,7 @@ pub struct BenchRow {
     /// State of the caches.
     pub cache: Cache,
     /// The clock.
-    pub clock: Kind,
+    pub clock: ClockKind,
     /// Its units in a second.
     pub hz: f64,
     /// What an empty trial takes.
@@ -51,7 +51,7 @@ pub fn build(bench: &Bench) -> BenchReport {
     BenchReport { rows: bench.rows.iter().map(row).collect() }
 }
 
-fn row(row: &Row) -> BenchRow {
+fn row(row: &BenchResult) -> BenchRow {
     let t = &row.timing;
     let fastest = t.trials.iter().min_by(|a, b| t.time(a).total_cmp(&t.time(b)));
     let each = |units: f64| finite(units / t.hz * 1e9 / t.repetitions.max(1) as f64);
@@ -122,9 +122,9 @@ mod tests {
     use crate::kbest::timing::Compensation;
 
     fn timing(counts: &[u64]) -> Timing {
-        let one = |count| Trial { count, cpu: None, ticks: None, preemptions: None, waits: None, core_cycles: None };
+        let trial = |count| Trial { count, cpu: None, ticks: None, preemptions: None, waits: None, core_cycles: None };
         Timing {
-            clock: Kind::Counter,
+            clock: ClockKind::Counter,
             hz: 2e9,
             cache: Cache::Warm,
             repetitions: 10,
@@ -133,12 +133,12 @@ mod tests {
             overhead: 40,
             less_overhead: false,
             apart: 0,
-            trials: counts.iter().map(|c| one(*c)).collect(),
+            trials: counts.iter().map(|c| trial(*c)).collect(),
         }
     }
 
     fn of(timing: Timing) -> BenchRow {
-        row(&Row { name: "x".to_owned(), timing })
+        row(&BenchResult { name: "x".to_owned(), timing })
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         let r = of(timing(&[2_000_100, 2_000_000, 2_000_200]));
         assert_eq!((r.time, r.overhead), (Reading::Value(100_000.0), Reading::Value(2.0)));
         assert!(r.spread.value().is_some_and(|s| (s - 0.0001).abs() < 1e-12));
-        assert_eq!(r.standing, Standing::Converged);
+        assert_eq!(r.standing, TimingStanding::Converged);
         assert!(r.interrupts.absent().is_some());
     }
 

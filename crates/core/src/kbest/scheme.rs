@@ -146,10 +146,10 @@ impl KBest {
     }
 
     /// What is known; `None` before the first trial.
-    pub fn outcome(&self) -> Option<Outcome> {
+    pub fn outcome(&self) -> Option<SchemeOutcome> {
         let (first, last) = (*self.best.first()?, *self.best.last()?);
         let spread = if first > 0.0 { (last - first) / first } else { 0.0 };
-        Some(Outcome {
+        Some(SchemeOutcome {
             value: first,
             best: self.best.clone(),
             spread,
@@ -161,7 +161,7 @@ impl KBest {
 
 /// What the trials came to, in their unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct SchemeOutcome {
     /// The fastest.
     pub value: f64,
     /// The K fastest, ascending; fewer if fewer were made.
@@ -176,7 +176,7 @@ pub struct Outcome {
 }
 
 /// The scheme applied to existing times: the trials that it would have made, in their order.
-pub fn kbest(times: impl IntoIterator<Item = f64>, parameters: Parameters) -> Option<Outcome> {
+pub fn kbest(times: impl IntoIterator<Item = f64>, parameters: Parameters) -> Option<SchemeOutcome> {
     let mut k = KBest::new(parameters);
     for time in times {
         k.add(time);
@@ -201,7 +201,7 @@ pub fn expected_trials(k: u32, time: f64, slice: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::{Purpose, below, generator};
+    use crate::statistics::random::{RandomPurpose, below, generator};
     use proptest::prelude::*;
 
     fn book(k: u32) -> Parameters {
@@ -269,7 +269,7 @@ mod tests {
     fn a_slow_mode_is_taken_for_the_truth() {
         let locked = |least: u32| {
             let p = Parameters::new(3, 0.01, 20, least).unwrap();
-            let mut rng = generator(1, Purpose::Order, u64::from(least));
+            let mut rng = generator(1, RandomPurpose::Order, u64::from(least));
             let slow = (0..4000).filter(|_| {
                 let times = std::iter::repeat_with(|| if below(&mut rng, 10) < 3 { 1.0 } else { 1.1 });
                 kbest(times.take(20), p).unwrap().value > 1.05

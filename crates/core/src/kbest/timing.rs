@@ -2,8 +2,8 @@
 //! was known about them. Times are computed from these, never stored.
 
 use crate::base::reading::{Absent, Reading};
-use crate::kbest::clocks::{Counts, Kind};
-use crate::kbest::scheme::{KBest, Outcome, Parameters};
+use crate::kbest::clocks::{ClockCounts, ClockKind};
+use crate::kbest::scheme::{KBest, Parameters, SchemeOutcome};
 use serde::{Deserialize, Serialize};
 
 /// State of the caches at the beginning of each trial.
@@ -56,7 +56,7 @@ pub struct Trial {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The clock.
-    pub clock: Kind,
+    pub clock: ClockKind,
     /// Its units in a second.
     pub hz: f64,
     /// State of the caches.
@@ -81,7 +81,7 @@ pub struct Timing {
 /// How reliable a measurement is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
-pub enum Standing {
+pub enum TimingStanding {
     /// The K fastest agree.
     Converged,
     /// They do not; the fastest is the best guess.
@@ -127,28 +127,28 @@ impl Timing {
     }
 
     /// K-best over all trials, in ns for one execution. `None` without a trial.
-    pub fn outcome(&self) -> Option<Outcome> {
+    pub fn outcome(&self) -> Option<SchemeOutcome> {
         let mut k = KBest::new(self.parameters);
         self.trials.iter().for_each(|t| k.add(self.time(t)));
         k.outcome()
     }
 
     /// How reliable it is.
-    pub fn standing(&self) -> Standing {
-        let Some(outcome) = self.outcome() else { return Standing::NotConverged };
+    pub fn standing(&self) -> TimingStanding {
+        let Some(outcome) = self.outcome() else { return TimingStanding::NotConverged };
         let fastest = self.trials.iter().map(|t| t.count).min().unwrap_or(0);
         // CPU time was read around the trial, so that this is a bound.
         let cpu = self.trials.iter().filter_map(|t| t.cpu).min();
         let elapsed = fastest as f64 / self.hz * 1e9;
         let lacking = cpu.map_or(0.0, |cpu| 1.0 - cpu as f64 / elapsed);
-        if self.clock.counts() == Counts::Elapsed && lacking > LACKING {
-            Standing::SliceTooShort { lacking }
+        if self.clock.counts() == ClockCounts::Elapsed && lacking > LACKING {
+            TimingStanding::SliceTooShort { lacking }
         } else if self.repetitions <= 1 && fastest < self.overhead.saturating_mul(EMPTY_ONES) {
-            Standing::TooShort
+            TimingStanding::TooShort
         } else if outcome.converged {
-            Standing::Converged
+            TimingStanding::Converged
         } else {
-            Standing::NotConverged
+            TimingStanding::NotConverged
         }
     }
 
@@ -156,7 +156,7 @@ impl Timing {
     pub fn value(&self) -> Reading<f64> {
         match (self.outcome(), self.standing()) {
             (None, _) => Reading::Absent(Absent::NotAsked("no trial was made".to_owned())),
-            (_, Standing::SliceTooShort { lacking }) => Reading::Absent(Absent::Failed(format!(
+            (_, TimingStanding::SliceTooShort { lacking }) => Reading::Absent(Absent::Failed(format!(
                 "another process had the CPU in every trial, for at least {:.0}% of the fastest: measure with the \
                  thread's CPU time",
                 lacking * 100.0
@@ -175,7 +175,7 @@ mod tests {
         let one =
             |count| Trial { count, cpu: None, ticks: None, preemptions: Some(0), waits: Some(0), core_cycles: None };
         Timing {
-            clock: Kind::Counter,
+            clock: ClockKind::Counter,
             hz: 1e9,
             cache: Cache::Warm,
             repetitions: 1,
@@ -191,8 +191,8 @@ mod tests {
     #[test]
     fn the_fastest_that_agree() {
         let t = timing(&[10_000_000, 9_000_000, 9_000_100, 9_000_200]);
-        assert_eq!((t.standing(), t.value()), (Standing::Converged, Reading::Value(9e6)));
-        assert_eq!(timing(&[9_000_000, 9_100_000, 9_200_000]).standing(), Standing::NotConverged);
+        assert_eq!((t.standing(), t.value()), (TimingStanding::Converged, Reading::Value(9e6)));
+        assert_eq!(timing(&[9_000_000, 9_100_000, 9_200_000]).standing(), TimingStanding::NotConverged);
         assert_eq!(timing(&[]).value().value(), None);
     }
 
@@ -208,11 +208,11 @@ mod tests {
 
     #[test]
     fn too_short_for_the_clock() {
-        assert_eq!(timing(&[2999; 3]).standing(), Standing::TooShort);
-        assert_eq!(timing(&[3000; 3]).standing(), Standing::Converged);
+        assert_eq!(timing(&[2999; 3]).standing(), TimingStanding::TooShort);
+        assert_eq!(timing(&[3000; 3]).standing(), TimingStanding::Converged);
         let mut t = timing(&[2999; 3]);
         t.repetitions = 10;
-        assert_eq!(t.standing(), Standing::Converged);
+        assert_eq!(t.standing(), TimingStanding::Converged);
     }
 
     /// 5 ms of computing with three others on the CPU, each for 4 ms at a time.
@@ -220,15 +220,15 @@ mod tests {
     fn a_slice_that_is_too_short_is_told() {
         let mut t = timing(&[17_000_000, 17_000_010, 17_000_020]);
         t.trials.iter_mut().for_each(|t| t.cpu = Some(5_001_000));
-        assert!(matches!(t.standing(), Standing::SliceTooShort { lacking } if (lacking - 0.7058).abs() < 0.001));
+        assert!(matches!(t.standing(), TimingStanding::SliceTooShort { lacking } if (lacking - 0.7058).abs() < 0.001));
         assert_eq!(t.value().value(), None);
         // One trial that fits is enough.
         t.trials[1].count = 5_000_000;
-        assert_eq!(t.standing(), Standing::NotConverged);
+        assert_eq!(t.standing(), TimingStanding::NotConverged);
         // With a clock of the thread's own CPU time nothing is lacking.
         t.trials[1].count = 17_000_010;
-        t.clock = Kind::ThreadCpu;
-        assert_eq!(t.standing(), Standing::Converged);
+        t.clock = ClockKind::ThreadCpu;
+        assert_eq!(t.standing(), TimingStanding::Converged);
     }
 
     #[test]

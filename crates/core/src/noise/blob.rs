@@ -5,7 +5,7 @@
 //! second. A general compressor would save less than its library weighs: the lower bits, which most of this is, are noise.
 
 use crate::base::units::Nanos;
-use crate::trace::timeline::{Event, Stolen, What};
+use crate::trace::timeline::{CpuEvent, CpuOccupant, Stolen};
 use std::collections::HashMap;
 
 /// First byte of durations, of events, and of what a hypervisor took.
@@ -50,12 +50,12 @@ fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, ((value << 1) ^ (value >> 63)).cast_unsigned());
 }
 
-struct Reader<'a>(&'a [u8]);
+struct BlobReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
-    fn new(bytes: &'a [u8], expected: u8) -> Result<Reader<'a>, BadBlob> {
+impl<'a> BlobReader<'a> {
+    fn new(bytes: &'a [u8], expected: u8) -> Result<BlobReader<'a>, BadBlob> {
         match bytes.split_first() {
-            Some((first, rest)) if *first == expected => Ok(Reader(rest)),
+            Some((first, rest)) if *first == expected => Ok(BlobReader(rest)),
             other => Err(BadBlob::Format { found: other.map(|(first, _)| *first), expected }),
         }
     }
@@ -109,7 +109,7 @@ pub fn durations(all: &[u64]) -> Vec<u8> {
 /// # Errors
 /// [`BadBlob`].
 pub fn read_durations(bytes: &[u8]) -> Result<Vec<u64>, BadBlob> {
-    let mut reader = Reader::new(bytes, DURATIONS)?;
+    let mut reader = BlobReader::new(bytes, DURATIONS)?;
     let least = reader.next()?;
     let count = reader.count(1)?;
     let mut all = Vec::with_capacity(count);
@@ -121,8 +121,8 @@ pub fn read_durations(bytes: &[u8]) -> Result<Vec<u64>, BadBlob> {
 }
 
 /// Events as what they are of, each once, and bytes.
-pub fn events(all: &[Event]) -> (Vec<What>, Vec<u8>) {
-    let mut numbers: HashMap<&What, u64> = HashMap::new();
+pub fn events(all: &[CpuEvent]) -> (Vec<CpuOccupant>, Vec<u8>) {
+    let mut numbers: HashMap<&CpuOccupant, u64> = HashMap::new();
     let mut whats = Vec::new();
     let mut out = vec![EVENTS];
     put(&mut out, all.len() as u64);
@@ -145,8 +145,8 @@ pub fn events(all: &[Event]) -> (Vec<What>, Vec<u8>) {
 ///
 /// # Errors
 /// [`BadBlob`].
-pub fn read_events(whats: &[What], bytes: &[u8]) -> Result<Vec<Event>, BadBlob> {
-    let mut reader = Reader::new(bytes, EVENTS)?;
+pub fn read_events(whats: &[CpuOccupant], bytes: &[u8]) -> Result<Vec<CpuEvent>, BadBlob> {
+    let mut reader = BlobReader::new(bytes, EVENTS)?;
     let count = reader.count(4)?;
     let mut all = Vec::with_capacity(count);
     let mut last = 0_i64;
@@ -156,7 +156,7 @@ pub fn read_events(whats: &[What], bytes: &[u8]) -> Result<Vec<Event>, BadBlob> 
         let start = last.wrapping_add(reader.signed()?);
         let end = start.wrapping_add(reader.signed()?);
         let own = Nanos(reader.signed()?);
-        all.push(Event { what: what.clone(), start: Nanos(start), end: Nanos(end), own, complete: first & 1 == 1 });
+        all.push(CpuEvent { what: what.clone(), start: Nanos(start), end: Nanos(end), own, complete: first & 1 == 1 });
         last = start;
     }
     reader.end()?;
@@ -182,7 +182,7 @@ pub fn stolen(all: &[Stolen]) -> Vec<u8> {
 /// # Errors
 /// [`BadBlob`].
 pub fn read_stolen(bytes: &[u8]) -> Result<Vec<Stolen>, BadBlob> {
-    let mut reader = Reader::new(bytes, STOLEN)?;
+    let mut reader = BlobReader::new(bytes, STOLEN)?;
     let count = reader.count(3)?;
     let mut all = Vec::with_capacity(count);
     let mut last = 0_i64;
@@ -240,10 +240,10 @@ mod tests {
             all in proptest::collection::vec((any::<bool>(), any::<i64>(), any::<i64>(), any::<i64>(), "[ab]"), 0..30)
         ) {
             let event = |(complete, start, end, own, name): (bool, i64, i64, i64, String)| {
-                let what = if complete { What::Timer } else { What::Softirq { name } };
-                Event { what, start: Nanos(start), end: Nanos(end), own: Nanos(own), complete }
+                let what = if complete { CpuOccupant::Timer } else { CpuOccupant::Softirq { name } };
+                CpuEvent { what, start: Nanos(start), end: Nanos(end), own: Nanos(own), complete }
             };
-            let all: Vec<Event> = all.into_iter().map(event).collect();
+            let all: Vec<CpuEvent> = all.into_iter().map(event).collect();
             let (whats, bytes) = events(&all);
             prop_assert!(whats.len() <= 3);
             prop_assert_eq!(read_events(&whats, &bytes), Ok(all));
@@ -251,15 +251,15 @@ mod tests {
 
         #[test]
         fn stolen_time_is_read_back(all in proptest::collection::vec((any::<i64>(), any::<i64>(), any::<i64>()), 0..30)) {
-            let one = |(from, until, time)| Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) };
-            let all: Vec<Stolen> = all.into_iter().map(one).collect();
+            let stolen_between = |(from, until, time)| Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) };
+            let all: Vec<Stolen> = all.into_iter().map(stolen_between).collect();
             prop_assert_eq!(read_stolen(&stolen(&all)), Ok(all));
         }
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             let _ = read_durations(&bytes);
-            let _ = read_events(&[What::Timer], &bytes);
+            let _ = read_events(&[CpuOccupant::Timer], &bytes);
             let _ = read_stolen(&bytes);
         }
     }

@@ -17,7 +17,7 @@ use crate::noise::empirical::Distribution;
 use crate::noise::model::any_of;
 use crate::noise::tail;
 use crate::noise::tail::Weighted;
-use crate::statistics::random::{Purpose, below, generator};
+use crate::statistics::random::{RandomPurpose, below, generator};
 use rand_chacha::ChaCha8Rng;
 use std::num::NonZeroU64;
 
@@ -36,7 +36,7 @@ pub(crate) const RESAMPLES: usize = 1_000;
 /// Phases in blocks, counted by classes of durations.
 pub(crate) struct Blocks {
     /// Per block, a row of all classes.
-    rows: Vec<Row>,
+    rows: Vec<ClassCounts>,
     /// Shortest phase of all, from which sums count.
     least: u64,
     /// The first class over the tail's threshold, and the threshold.
@@ -44,7 +44,7 @@ pub(crate) struct Blocks {
 }
 
 /// Per class: how many phases, and what they are over the shortest in all.
-type Row = Vec<(f64, f64)>;
+type ClassCounts = Vec<(f64, f64)>;
 
 impl Blocks {
     /// Of phases in the order of time, with their distribution; `None` if they are too few. Durations over `threshold` have
@@ -99,7 +99,7 @@ impl Blocks {
 
     /// Resamples from a seed.
     pub(crate) fn resamples(&self, number: usize, seed: u64, item: u64) -> impl Iterator<Item = Resample> + '_ {
-        let mut rng = generator(seed, Purpose::Noise, item);
+        let mut rng = generator(seed, RandomPurpose::Noise, item);
         (0..number).map(move |_| self.draw(&mut rng))
     }
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     fn phases(m: u32) -> Vec<u64> {
-        let mut rng = generator(1, Purpose::Order, 0);
+        let mut rng = generator(1, RandomPurpose::Order, 0);
         (0..m).map(|_| 100_000 + (-5_000.0 * unit(&mut rng).ln()) as u64).collect()
     }
 

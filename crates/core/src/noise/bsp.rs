@@ -90,13 +90,13 @@ pub enum BadBsp {
     },
 }
 
-struct Lines<R> {
+struct BspLines<R> {
     from: R,
     number: u64,
     line: String,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> BspLines<R> {
     /// The next line; `None` after the last.
     fn next(&mut self) -> Result<Option<&str>, BadBsp> {
         self.number += 1;
@@ -168,7 +168,7 @@ impl<R: BufRead> Lines<R> {
 /// # Errors
 /// [`BadBsp`], which names the line.
 pub fn read(from: impl BufRead) -> Result<Bsp, BadBsp> {
-    let mut lines = Lines { from, number: 0, line: String::new() };
+    let mut lines = BspLines { from, number: 0, line: String::new() };
     lines.exactly("tare-bsp 1")?;
     let mpi = lines.text("mpi", "the name of a library")?;
     let created = lines.text("created", "a time")?;
@@ -190,7 +190,7 @@ pub fn read(from: impl BufRead) -> Result<Bsp, BadBsp> {
     }
 }
 
-fn rank<R: BufRead>(lines: &mut Lines<R>, number: u64, phases: u64) -> Result<Rank, BadBsp> {
+fn rank<R: BufRead>(lines: &mut BspLines<R>, number: u64, phases: u64) -> Result<Rank, BadBsp> {
     lines.exactly(&format!("rank {number}"))?;
     let host = lines.text("host", "the name of a node")?;
     let cpus = u64::from(u32::MAX);

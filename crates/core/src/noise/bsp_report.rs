@@ -8,7 +8,7 @@
 use crate::base::units::Nanos;
 use crate::noise::bsp::{Bsp, Rank};
 use crate::noise::node::{NoNode, node_phases};
-use crate::noise::phase::Phase;
+use crate::noise::phase::WorkPhase;
 use crate::noise::prediction::{Bounds, Expected, predict};
 use crate::statistics::series::{Summary, Values, summary};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use std::num::NonZeroU64;
 /// What a job is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Of {
+pub enum JobMakeup {
     /// Ranks, taken to be independent.
     Ranks,
     /// Nodes, each with all its ranks.
@@ -40,9 +40,9 @@ pub enum Agreement {
 
 /// Jobs of one size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Job {
+pub struct BspJob {
     /// What it is made of.
-    pub of: Of,
+    pub of: JobMakeup,
     /// So many of them.
     pub n: NonZeroU64,
     /// Disjoint groups of n that there are among all, next to each other; what was measured is their mean.
@@ -75,14 +75,14 @@ pub struct RankRow {
 
 /// The whole comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct BspComparison {
     /// The shortest phase of all, ns, to which slowdowns refer.
     pub shortest: u64,
     pub nodes: usize,
     /// By number.
     pub ranks: Vec<RankRow>,
     /// Ranks first, then nodes if there is one with several ranks; by size.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<BspJob>,
     /// A barrier without work, of all ranks; ns.
     pub barrier: Summary,
     /// Phases of ranks that have no counterpart in their node's phases, as another of its ranks was late.
@@ -107,7 +107,7 @@ pub enum NoComparison {
 ///
 /// # Errors
 /// [`NoComparison`].
-pub fn compare(bsp: &Bsp, seed: u64) -> Result<Comparison, NoComparison> {
+pub fn compare(bsp: &Bsp, seed: u64) -> Result<BspComparison, NoComparison> {
     let shortest = bsp.ranks.iter().flat_map(|r| r.alone.iter().chain(&r.work)).copied().min();
     let shortest = shortest.ok_or(NoComparison::Empty)?;
     if shortest == 0 {
@@ -120,24 +120,24 @@ pub fn compare(bsp: &Bsp, seed: u64) -> Result<Comparison, NoComparison> {
     let base = shortest as f64;
     let whole = mean(each.iter().flat_map(|r| &r.whole)).map(|m| m / base);
     let sized = |of, alone: &[&[u64]], work: &[&[u64]], item| Sized { of, base, whole, seed, item }.jobs(alone, work);
-    let mut jobs = sized(Of::Ranks, &alone, &work, 0);
+    let mut jobs = sized(JobMakeup::Ranks, &alone, &work, 0);
     let nodes = by_node(&each);
     let mut skipped = 0;
     if nodes.len() < each.len() {
         let mut maxima = Vec::new();
         for node in &nodes {
-            let phases: Vec<Vec<Phase>> = node.iter().map(|r| timed(r)).collect();
+            let phases: Vec<Vec<WorkPhase>> = node.iter().map(|r| timed(r)).collect();
             let together = node_phases(&phases, bsp.grain)?;
             skipped += together.skipped.iter().sum::<usize>();
             maxima.push(together.durations().collect::<Vec<u64>>());
         }
         let slowest = |node: &Vec<&Rank>| slowest(&node.iter().map(|r| r.work.as_slice()).collect::<Vec<_>>());
         let work: Vec<Vec<u64>> = nodes.iter().map(slowest).collect();
-        jobs.extend(sized(Of::Nodes, &slices(&maxima), &slices(&work), 1));
+        jobs.extend(sized(JobMakeup::Nodes, &slices(&maxima), &slices(&work), 1));
     }
     let empty = Values::from_nanos(each.iter().flat_map(|r| &r.empty).map(|d| nanos(*d)));
     let barrier = summary(&empty).ok_or(NoComparison::Empty)?;
-    Ok(Comparison { shortest, nodes: nodes.len(), ranks, jobs, barrier, skipped })
+    Ok(BspComparison { shortest, nodes: nodes.len(), ranks, jobs, barrier, skipped })
 }
 
 fn slices(all: &[Vec<u64>]) -> Vec<&[u64]> {
@@ -149,13 +149,13 @@ fn nanos(duration: u64) -> Nanos {
 }
 
 fn row(r: &Rank) -> Option<RankRow> {
-    let of = |all: &[u64]| summary(&Values::from_nanos(all.iter().map(|d| nanos(*d))));
+    let summarised = |all: &[u64]| summary(&Values::from_nanos(all.iter().map(|d| nanos(*d))));
     Some(RankRow {
         host: r.host.clone(),
         cpu: r.cpu,
         per_iteration: r.per_iteration,
-        alone: of(&r.alone)?,
-        work: of(&r.work)?,
+        alone: summarised(&r.alone)?,
+        work: summarised(&r.work)?,
     })
 }
 
@@ -173,8 +173,8 @@ fn by_node<'a>(ranks: &[&'a Rank]) -> Vec<Vec<&'a Rank>> {
     nodes
 }
 
-fn timed(r: &Rank) -> Vec<Phase> {
-    r.start.iter().zip(&r.alone).map(|(s, d)| Phase { start: nanos(*s), duration: nanos(*d) }).collect()
+fn timed(r: &Rank) -> Vec<WorkPhase> {
+    r.start.iter().zip(&r.alone).map(|(s, d)| WorkPhase { start: nanos(*s), duration: nanos(*d) }).collect()
 }
 
 fn mean<'a>(all: impl Iterator<Item = &'a u64>) -> Option<f64> {
@@ -202,7 +202,7 @@ fn sizes(all: usize) -> Vec<NonZeroU64> {
 }
 
 struct Sized {
-    of: Of,
+    of: JobMakeup,
     base: f64,
     whole: Option<f64>,
     seed: u64,
@@ -211,7 +211,7 @@ struct Sized {
 
 impl Sized {
     /// Of series of phases without barriers, and of those with barriers: of each rank, or of each node.
-    fn jobs(&self, alone: &[&[u64]], work: &[&[u64]]) -> Vec<Job> {
+    fn jobs(&self, alone: &[&[u64]], work: &[&[u64]]) -> Vec<BspJob> {
         let sizes = sizes(work.len());
         let Some(prediction) = predict(&interleaved(alone), &sizes, self.seed, self.item) else { return Vec::new() };
         let job = |(n, predicted): (&NonZeroU64, &Expected)| {
@@ -225,7 +225,7 @@ impl Sized {
             let measured = predict(&series, &[NonZeroU64::MIN], self.seed, self.item)?;
             let measured = measured.points.first()?.expected.slowdown(self.base);
             let predicted = predicted.slowdown(self.base);
-            Some(Job {
+            Some(BspJob {
                 of: self.of,
                 n: *n,
                 groups: groups.len(),
@@ -271,7 +271,7 @@ pub fn crowded(bsp: &Bsp) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::{Purpose, below, generator, unit};
+    use crate::statistics::random::{RandomPurpose, below, generator, unit};
     use rand_chacha::ChaCha8Rng;
 
     const GRAIN: u64 = 100_000;
@@ -318,21 +318,21 @@ mod tests {
         (0..ranks).map(|_| (0..phases).map(|_| phase(rng)).collect()).collect()
     }
 
-    fn found(c: &Comparison) -> Vec<(Of, u64, usize, Option<Agreement>)> {
+    fn found(c: &BspComparison) -> Vec<(JobMakeup, u64, usize, Option<Agreement>)> {
         c.jobs.iter().map(|j| (j.of, j.n.get(), j.groups, j.agreement)).collect()
     }
 
     /// Where the model's assumption holds, what it predicts is what a job measures: of 1 to 12 nodes.
     #[test]
     fn independent_ranks_are_as_predicted() {
-        let mut rng = generator(1, Purpose::Order, 0);
+        let mut rng = generator(1, RandomPurpose::Order, 0);
         let hosts: Vec<String> = (0..12).map(|i| format!("n{i}")).collect();
         let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
         let (alone, work) = (independent(&mut rng, 12, 5_000), independent(&mut rng, 12, 5_000));
         let c = compare(&job(&hosts, alone, work), 1).unwrap();
         let agree = |a: &Option<Agreement>| matches!(a, Some(Agreement::Inside | Agreement::Overlapping));
         let found = found(&c);
-        assert!(found.iter().all(|(of, _, _, a)| *of == Of::Ranks && agree(a)), "{found:?}");
+        assert!(found.iter().all(|(of, _, _, a)| *of == JobMakeup::Ranks && agree(a)), "{found:?}");
         let sizes: Vec<(u64, usize)> = found.iter().map(|(_, n, groups, _)| (*n, *groups)).collect();
         assert_eq!(sizes, [(1, 12), (2, 6), (4, 3), (8, 1), (12, 1)]);
         // The jobs differ by more than their intervals are wide: another size's prediction would not do.
@@ -346,12 +346,15 @@ mod tests {
     /// the node's.
     #[test]
     fn ranks_of_a_node_are_predicted_by_the_nodes_maximum() {
-        let mut rng = generator(2, Purpose::Order, 0);
+        let mut rng = generator(2, RandomPurpose::Order, 0);
         let mut together = || vec![independent(&mut rng, 1, 20_000).remove(0); 4];
         let c = compare(&job(&["n"; 4], together(), together()), 1).unwrap();
         let jobs = found(&c);
-        let sizes: Vec<(Of, u64, usize)> = jobs.iter().map(|j| (j.0, j.1, j.2)).collect();
-        assert_eq!(sizes, [(Of::Ranks, 1, 4), (Of::Ranks, 2, 2), (Of::Ranks, 4, 1), (Of::Nodes, 1, 1)]);
+        let sizes: Vec<(JobMakeup, u64, usize)> = jobs.iter().map(|j| (j.0, j.1, j.2)).collect();
+        assert_eq!(
+            sizes,
+            [(JobMakeup::Ranks, 1, 4), (JobMakeup::Ranks, 2, 2), (JobMakeup::Ranks, 4, 1), (JobMakeup::Nodes, 1, 1)]
+        );
         assert_eq!(jobs[2].3, Some(Agreement::Shorter));
         assert!(matches!(jobs[3].3, Some(Agreement::Inside | Agreement::Overlapping)), "{jobs:?}");
         assert_eq!(c.nodes, 1);
@@ -359,14 +362,14 @@ mod tests {
 
     #[test]
     fn two_nodes_of_two_ranks() {
-        let mut rng = generator(3, Purpose::Order, 0);
+        let mut rng = generator(3, RandomPurpose::Order, 0);
         let (alone, work) = (independent(&mut rng, 4, 4_000), independent(&mut rng, 4, 4_000));
         // Ranks of a node need not be neighbours.
         let c = compare(&job(&["a", "b", "a", "b"], alone, work.clone()), 1).unwrap();
-        let nodes: Vec<&Job> = c.jobs.iter().filter(|j| j.of == Of::Nodes).collect();
+        let nodes: Vec<&BspJob> = c.jobs.iter().filter(|j| j.of == JobMakeup::Nodes).collect();
         assert_eq!(nodes.iter().map(|j| (j.n.get(), j.groups)).collect::<Vec<_>>(), [(1, 2), (2, 1)]);
-        let of = |a: usize, b: usize| slowest(&[&work[a], &work[b]]).iter().sum::<u64>() as f64 / 4_000.0;
-        let one = (of(0, 2) + of(1, 3)) / 2.0 / c.shortest as f64;
+        let work_of = |a: usize, b: usize| slowest(&[&work[a], &work[b]]).iter().sum::<u64>() as f64 / 4_000.0;
+        let one = (work_of(0, 2) + work_of(1, 3)) / 2.0 / c.shortest as f64;
         assert!((nodes[0].measured.value().unwrap() - one).abs() < 1e-5);
         assert_eq!(nodes[0].whole, None);
         // The whole job, with barrier: a microsecond over its slowest.
@@ -380,7 +383,7 @@ mod tests {
     fn one_rank_is_as_its_own_phases() {
         let c = compare(&job(&["n"], vec![[100, 110].repeat(10)], vec![[120, 100].repeat(10)]), 1).unwrap();
         // Twenty phases have a mean but no interval.
-        assert_eq!(found(&c), [(Of::Ranks, 1, 1, None)]);
+        assert_eq!(found(&c), [(JobMakeup::Ranks, 1, 1, None)]);
         let (measured, predicted) = (c.jobs[0].measured.value().unwrap(), c.jobs[0].predicted.value().unwrap());
         assert!((measured - 1.1).abs() < 1e-12 && (predicted - 1.05).abs() < 1e-12, "{measured} {predicted}");
         assert_eq!(c.shortest, 100);

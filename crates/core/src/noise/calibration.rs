@@ -4,7 +4,7 @@
 //! decile of 100,000 executions: below it are phases that were faster than usual for no known reason, above it those that
 //! were disturbed.
 
-use crate::noise::data::{Calibration, Heuristic};
+use crate::noise::data::{Heuristic, PhaseCalibration};
 use crate::statistics::series::{Values, median_of_sorted, moments};
 
 /// Why there is no calibration, or no phase.
@@ -34,12 +34,12 @@ pub enum NotCalibrated {
     },
 }
 
-impl Calibration {
+impl PhaseCalibration {
     /// From timings, in any unit, of a loop with given numbers of iterations.
     ///
     /// # Errors
     /// [`NotCalibrated::TooFew`], [`NotCalibrated::NoTime`].
-    pub fn new(timings: &Values, iterations: u64, heuristic: Heuristic) -> Result<Calibration, NotCalibrated> {
+    pub fn new(timings: &Values, iterations: u64, heuristic: Heuristic) -> Result<PhaseCalibration, NotCalibrated> {
         let sorted = timings.sorted();
         let n = sorted.len();
         let need = if heuristic == Heuristic::SecondDecile { 10 } else { 1 };
@@ -52,7 +52,7 @@ impl Calibration {
         let time = taken.filter(|_| n >= need).ok_or(NotCalibrated::TooFew { have: n, need })?;
         let per_iteration = time / iterations as f64;
         if per_iteration.is_finite() && per_iteration > 0.0 {
-            Ok(Calibration { heuristic, timings: n, per_iteration })
+            Ok(PhaseCalibration { heuristic, timings: n, per_iteration })
         } else {
             Err(NotCalibrated::NoTime { iterations, time })
         }
@@ -78,8 +78,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(timings: impl IntoIterator<Item = f64>, heuristic: Heuristic) -> Result<Calibration, NotCalibrated> {
-        Calibration::new(&Values::new(timings).unwrap(), 1000, heuristic)
+    fn of(timings: impl IntoIterator<Item = f64>, heuristic: Heuristic) -> Result<PhaseCalibration, NotCalibrated> {
+        PhaseCalibration::new(&Values::new(timings).unwrap(), 1000, heuristic)
     }
 
     /// A hundred timings 1000, 1010, …: the second decile are the eleventh to the twentieth.
@@ -125,7 +125,10 @@ mod tests {
         assert_eq!(of([], Heuristic::Mean), Err(NotCalibrated::TooFew { have: 0, need: 1 }));
         assert!(matches!(of([0.0], Heuristic::Minimum), Err(NotCalibrated::NoTime { .. })));
         let v = Values::new([5.0]).unwrap();
-        assert_eq!(Calibration::new(&v, 0, Heuristic::Mean), Err(NotCalibrated::NoTime { iterations: 0, time: 5.0 }));
+        assert_eq!(
+            PhaseCalibration::new(&v, 0, Heuristic::Mean),
+            Err(NotCalibrated::NoTime { iterations: 0, time: 5.0 })
+        );
     }
 
     proptest! {

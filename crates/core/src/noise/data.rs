@@ -3,15 +3,15 @@
 
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
-use crate::noise::phase::Phase;
-use crate::trace::timeline::Pair;
-use crate::trace::timeline::{Event, Stolen, What};
+use crate::noise::phase::WorkPhase;
+use crate::trace::timeline::ClockPair;
+use crate::trace::timeline::{CpuEvent, CpuOccupant, Stolen};
 use serde::{Deserialize, Serialize};
 
 /// How the phases are scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "policy", rename_all = "snake_case")]
-pub enum Sched {
+pub enum PhaseScheduling {
     /// The default scheduler.
     #[default]
     Other,
@@ -25,7 +25,7 @@ pub enum Sched {
 /// Where phases are from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Source {
+pub enum PhaseSource {
     /// Measured here.
     #[default]
     Measured,
@@ -40,7 +40,7 @@ pub enum Source {
 
 /// The kernel's tick, as it is configured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tick {
+pub struct KernelTick {
     /// HZ: by the resolution of the kernel's coarse clock, which is a tick.
     pub hz: Reading<f64>,
     /// Whether idle CPUs are without it.
@@ -54,14 +54,14 @@ pub struct Tick {
 pub struct NoisePlan {
     /// Where the phases are from.
     #[serde(default)]
-    pub source: Source,
+    pub source: PhaseSource,
     /// The tick; `None` of phases that were not measured here.
     #[serde(default)]
-    pub tick: Option<Tick>,
+    pub tick: Option<KernelTick>,
     /// On these CPUs at once.
     pub cpus: Vec<u32>,
     /// How.
-    pub sched: Sched,
+    pub sched: PhaseScheduling,
     /// Lengths of undisturbed phases, one after the other.
     pub grains: Vec<Nanos>,
     /// Most phases of a grain, on each CPU.
@@ -86,7 +86,7 @@ pub struct Calibrated {
     /// Iterations in each timing.
     pub iterations: u64,
     /// What came of it, in units of the counter.
-    pub calibration: Calibration,
+    pub calibration: PhaseCalibration,
     /// What is in each phase beside its iterations, in the same: the reading of the counter.
     pub overhead: f64,
 }
@@ -101,7 +101,7 @@ impl Calibrated {
 /// How the phases of a CPU ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Ended {
+pub enum PhasesEnd {
     /// All were measured.
     Complete,
     /// The time was over.
@@ -127,9 +127,9 @@ pub struct Series {
     /// On which CPU.
     pub cpu: u32,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: PhasesEnd,
     /// The counter, from the beginning of the first phase, beside CLOCK_MONOTONIC: before the first, after the last.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<ClockPair>,
     /// Switches to another task that the kernel counted; `None` if the process was killed.
     pub switches: Option<u64>,
     /// Page faults, likewise.
@@ -153,13 +153,13 @@ fn not_counted() -> Reading<u64> {
 
 /// The kernel's record of the phases of one CPU; its events are the blob ([`blob::events`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct KernelRecord {
     pub grain: Nanos,
     pub cpu: u32,
     /// The thread that had the phases.
     pub own: i32,
     /// What events are of, by their number.
-    pub whats: Vec<What>,
+    pub whats: Vec<CpuOccupant>,
     /// Everything reported from here on …
     pub from: Nanos,
     /// … until here is in the events, CLOCK_MONOTONIC.
@@ -175,12 +175,12 @@ pub struct Record {
 /// What is stored at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
-pub enum Part {
+pub enum NoisePart {
     /// The calibration, which comes first.
     Calibration(Calibrated),
     Phases(Series),
     /// The kernel's record of the phases before it.
-    Kernel(Record),
+    Kernel(KernelRecord),
     /// Steal time of a CPU during the measurement, as the kernel saw it ([`blob::stolen`]); it follows the recorded
     /// kernel events.
     Stolen {
@@ -212,9 +212,9 @@ pub struct Phases {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     /// What it is.
-    pub record: Record,
+    pub record: KernelRecord,
     /// By their beginnings.
-    pub events: Vec<Event>,
+    pub events: Vec<CpuEvent>,
     /// What the hypervisor took, in the order of the times at which the kernel saw it.
     pub stolen: Vec<Stolen>,
 }
@@ -232,7 +232,7 @@ pub struct Noise {
 
 impl Phases {
     /// The phases on CLOCK_MONOTONIC, by the pairs of readings; from 0 on, and by the counter's rate, without them.
-    pub fn timed(&self, hz: f64) -> impl Iterator<Item = Phase> + Clone + '_ {
+    pub fn timed(&self, hz: f64) -> impl Iterator<Item = WorkPhase> + Clone + '_ {
         let per_unit = 1e9 / hz;
         let (origin, per_unit) = match self.series.pairs.as_slice() {
             [a, .., b] if b.cycles > a.cycles && b.clock > a.clock => {
@@ -248,7 +248,7 @@ impl Phases {
         self.durations.iter().scan((0_u64, origin), move |(sum, start), duration| {
             *sum = sum.saturating_add(*duration);
             let end = at(*sum);
-            let phase = Phase { start: *start, duration: end - *start };
+            let phase = WorkPhase { start: *start, duration: end - *start };
             *start = end;
             Some(phase)
         })
@@ -272,7 +272,7 @@ pub enum Heuristic {
 
 /// What one iteration takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
+pub struct PhaseCalibration {
     /// What was taken.
     pub heuristic: Heuristic,
     /// How many timings there were.
@@ -281,7 +281,7 @@ pub struct Calibration {
     pub per_iteration: f64,
 }
 
-impl Calibration {
+impl PhaseCalibration {
     /// Duration of `iterations` iterations.
     pub fn time(&self, iterations: u64, overhead: f64) -> f64 {
         iterations as f64 * self.per_iteration + overhead
@@ -292,12 +292,12 @@ impl Calibration {
 mod tests {
     use super::*;
 
-    fn phases(durations: Vec<u64>, pairs: Vec<Pair>) -> Phases {
+    fn phases(durations: Vec<u64>, pairs: Vec<ClockPair>) -> Phases {
         let series = Series {
             grain: Nanos(1_000),
             iterations: 1,
             cpu: 0,
-            ended: Ended::Complete,
+            ended: PhasesEnd::Complete,
             pairs,
             switches: None,
             faults: None,
@@ -312,15 +312,15 @@ mod tests {
 
     #[test]
     fn phases_are_placed_on_the_kernels_clock_without_drift() {
-        let pair = |cycles, clock| Pair { cycles, clock: Nanos(clock), within: Nanos(30) };
+        let pair = |cycles, clock| ClockPair { cycles, clock: Nanos(clock), within: Nanos(30) };
         // 2.5 units a nanosecond.
         let p = phases(vec![2_501; 1_000_000], vec![pair(-25.0, 1_000), pair(2_501e6, 1_000_401_010)]);
-        let timed: Vec<Phase> = p.timed(2e9).collect();
+        let timed: Vec<WorkPhase> = p.timed(2e9).collect();
         assert_eq!(timed[0].start, Nanos(1_010));
         assert_eq!(timed.last().unwrap().end(), Nanos(1_000_401_010));
         assert!(timed.windows(2).all(|w| w[0].end() == w[1].start));
         assert!(timed.iter().all(|p| (1_000..=1_001).contains(&p.duration.0)));
         let one = phases(vec![4], Vec::new());
-        assert!(one.timed(2e9).eq([Phase { start: Nanos(0), duration: Nanos(2) }]));
+        assert!(one.timed(2e9).eq([WorkPhase { start: Nanos(0), duration: Nanos(2) }]));
     }
 }

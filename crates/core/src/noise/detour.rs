@@ -2,7 +2,7 @@
 //! and time of fixed work (FWQ). Data only; files of them are made elsewhere.
 
 use crate::base::units::Nanos;
-use crate::noise::phase::{BadOrder, Phase, in_order};
+use crate::noise::phase::{BadOrder, WorkPhase, in_order};
 use serde::{Deserialize, Serialize};
 
 /// An interruption, seen from inside.
@@ -58,7 +58,7 @@ fn over_zero(what: &'static str, length: Nanos) -> Result<(), BadDetours> {
 /// # Errors
 /// [`BadDetours`]; the threshold must be over 0, or every phase would be one.
 pub fn detours(
-    phases: impl Iterator<Item = Phase> + Clone,
+    phases: impl Iterator<Item = WorkPhase> + Clone,
     undisturbed: Nanos,
     threshold: Nanos,
 ) -> Result<Detours, BadDetours> {
@@ -151,7 +151,7 @@ pub struct Ftq {
 ///
 /// # Errors
 /// [`BadDetours`].
-pub fn fixed_time(phases: impl Iterator<Item = Phase> + Clone, quantum: Nanos) -> Result<Ftq, BadDetours> {
+pub fn fixed_time(phases: impl Iterator<Item = WorkPhase> + Clone, quantum: Nanos) -> Result<Ftq, BadDetours> {
     in_order(phases.clone())?;
     over_zero("the quantum", quantum)?;
     let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
@@ -192,7 +192,7 @@ pub struct Fwq {
 }
 
 /// The phases as quanta of fixed work; `None` if there are none.
-pub fn fixed_work(phases: &[Phase]) -> Option<Fwq> {
+pub fn fixed_work(phases: &[WorkPhase]) -> Option<Fwq> {
     let durations: Vec<Nanos> = phases.iter().map(|p| p.duration).collect();
     let (min, max) = (*durations.iter().min()?, *durations.iter().max()?);
     let relative = |over: f64| (min > Nanos::ZERO).then(|| over / min.as_f64());
@@ -205,8 +205,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn phases(start: i64, durations: &[i64]) -> Vec<Phase> {
-        Phase::back_to_back(Nanos(start), durations.iter().map(|d| Nanos(*d)))
+    fn phases(start: i64, durations: &[i64]) -> Vec<WorkPhase> {
+        WorkPhase::back_to_back(Nanos(start), durations.iter().map(|d| Nanos(*d)))
     }
 
     #[test]
@@ -290,8 +290,8 @@ mod tests {
             quantum in 1..500_i64, undisturbed in 0..200_i64, threshold in 1..100_i64,
         ) {
             let mut at = 5;
-            let p: Vec<Phase> = spans.iter().map(|(d, gap)| {
-                let phase = Phase { start: Nanos(at), duration: Nanos(*d) };
+            let p: Vec<WorkPhase> = spans.iter().map(|(d, gap)| {
+                let phase = WorkPhase { start: Nanos(at), duration: Nanos(*d) };
                 at += d + gap;
                 phase
             }).collect();
@@ -306,14 +306,14 @@ mod tests {
             // What is missing is the last quantum's, which isn't full.
             let last = f.start.0 + quantum * f.work.len() as i64;
             // A phase without a length at its very beginning is in it, too.
-            let in_last = |p: &&Phase| p.end().0 > last || (p.end().0 == last && p.duration == Nanos::ZERO);
+            let in_last = |p: &&WorkPhase| p.end().0 > last || (p.end().0 == last && p.duration == Nanos::ZERO);
             let missing = p.iter().filter(in_last).count();
             prop_assert!(done >= p.len() as f64 - missing as f64 - 1e-9, "{} {} {}", done, p.len(), missing);
         }
 
         #[test]
         fn any_phases(list in proptest::collection::vec((any::<i64>(), any::<i64>()), 0..10)) {
-            let p: Vec<Phase> = list.iter().map(|(s, d)| Phase { start: Nanos(*s), duration: Nanos(*d) }).collect();
+            let p: Vec<WorkPhase> = list.iter().map(|(s, d)| WorkPhase { start: Nanos(*s), duration: Nanos(*d) }).collect();
             let _ = detours(p.iter().copied(), Nanos(i64::MIN), Nanos(1));
             let _ = fixed_work(&p);
         }

@@ -21,13 +21,13 @@ const SURE: f64 = 40.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
     /// The different ones, ascending.
-    steps: Vec<Step>,
+    steps: Vec<EmpiricalStep>,
     total: NonZeroU64,
 }
 
 /// A duration that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub struct EmpiricalStep {
     /// The duration.
     pub duration: u64,
     /// Phases that were longer.
@@ -60,12 +60,12 @@ impl Distribution {
     /// Of durations, ascending, with their counts; those that follow each other may be equal.
     fn counted(counts: impl Iterator<Item = (u64, u64)>, total: NonZeroU64) -> Distribution {
         let mut above = total.get();
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<EmpiricalStep> = Vec::new();
         for (duration, count) in counts {
             above = above.saturating_sub(count);
             match steps.last_mut().filter(|last| last.duration == duration) {
                 Some(last) => last.above = above,
-                None => steps.push(Step { duration, above, log: 0.0 }),
+                None => steps.push(EmpiricalStep { duration, above, log: 0.0 }),
             }
         }
         steps.iter_mut().for_each(|s| s.log = (-(s.above as f64) / total.get() as f64).ln_1p());
@@ -97,7 +97,7 @@ impl Distribution {
     }
 
     /// The different durations, ascending, each with how many phases were longer: the curves of figures 3 and 5.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[EmpiricalStep] {
         &self.steps
     }
 
@@ -191,7 +191,7 @@ impl Distribution {
         let uncertain = self.steps.partition_point(|s| n * s.log < -SURE);
         let rest = self.steps.get(uncertain..).unwrap_or_default();
         let first = rest.first().map_or(self.max(), |s| s.duration).min(limit);
-        let gap = |a: &Step, b: &Step| b.duration.min(limit).saturating_sub(a.duration) as f64;
+        let gap = |a: &EmpiricalStep, b: &EmpiricalStep| b.duration.min(limit).saturating_sub(a.duration) as f64;
         let gaps = rest.iter().zip(rest.iter().skip(1)).map(|(a, b)| gap(a, b) * any_of(a.log, n));
         first as f64 + gaps.sum::<f64>()
     }
@@ -220,7 +220,7 @@ pub fn node_counts(most: NonZeroU64, per_decade: NonZeroU64) -> Vec<NonZeroU64> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::{Purpose, below, generator};
+    use crate::statistics::random::{RandomPurpose, below, generator};
     use crate::statistics::series::{Values, summary};
     use proptest::prelude::*;
 
@@ -301,7 +301,7 @@ mod tests {
     /// Drawn from it, n at a time, the mean of the maxima is within four standard errors.
     #[test]
     fn agrees_with_draws() {
-        let mut rng = generator(3, Purpose::Order, 0);
+        let mut rng = generator(3, RandomPurpose::Order, 0);
         let phases: Vec<u64> = (0..20_000)
             .map(|_| match below(&mut rng, 1000) {
                 0 => 5_000 + u64::from(below(&mut rng, 90_000)),
@@ -324,12 +324,12 @@ mod tests {
 
     #[test]
     fn counts_of_nodes() {
-        let of = |most, per| node_counts(n(most), n(per)).iter().map(|n| n.get()).collect::<Vec<_>>();
-        assert_eq!(of(1, 10), [1]);
-        assert_eq!(of(1000, 1), [1, 10, 100, 1000]);
-        assert_eq!(of(20, 3), [1, 2, 5, 10, 20]);
-        assert_eq!(of(1_000_000, 10).last(), Some(&1_000_000));
-        assert!(of(1_000_000, 10).is_sorted_by(|a, b| a < b));
+        let counts = |most, per| node_counts(n(most), n(per)).iter().map(|n| n.get()).collect::<Vec<_>>();
+        assert_eq!(counts(1, 10), [1]);
+        assert_eq!(counts(1000, 1), [1, 10, 100, 1000]);
+        assert_eq!(counts(20, 3), [1, 2, 5, 10, 20]);
+        assert_eq!(counts(1_000_000, 10).last(), Some(&1_000_000));
+        assert!(counts(1_000_000, 10).is_sorted_by(|a, b| a < b));
     }
 
     proptest! {

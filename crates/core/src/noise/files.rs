@@ -69,7 +69,7 @@ fn whole(text: &str) -> Option<u64> {
 
 /// Unit of the durations in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum DurationUnit {
     /// ns, or units of a counter: whole numbers.
     Whole,
     /// µs, with three decimals at most; read as ns.
@@ -80,10 +80,12 @@ pub enum Unit {
 ///
 /// # Errors
 /// [`BadFile`].
-pub fn read_durations(text: &str, unit: Unit) -> Result<Vec<u64>, BadFile> {
+pub fn read_durations(text: &str, unit: DurationUnit) -> Result<Vec<u64>, BadFile> {
     match unit {
-        Unit::Whole => lines(text, "a whole number", |columns| whole(columns.next()?)),
-        Unit::Micros => lines(text, "a number with at most three decimals", |columns| thousandths(columns.next()?)),
+        DurationUnit::Whole => lines(text, "a whole number", |columns| whole(columns.next()?)),
+        DurationUnit::Micros => {
+            lines(text, "a number with at most three decimals", |columns| thousandths(columns.next()?))
+        }
     }
 }
 
@@ -142,19 +144,22 @@ mod tests {
 
     #[test]
     fn numbers_are_read_exactly_or_refused() {
-        assert_eq!(read_durations("# FWQ\n12\n\n 7 # fast\n9.000\n", Unit::Whole).unwrap(), [12, 7, 9]);
-        assert_eq!(read_durations("1.5\n0.001\n2\n", Unit::Micros).unwrap(), [1_500, 1, 2_000]);
+        assert_eq!(read_durations("# FWQ\n12\n\n 7 # fast\n9.000\n", DurationUnit::Whole).unwrap(), [12, 7, 9]);
+        assert_eq!(read_durations("1.5\n0.001\n2\n", DurationUnit::Micros).unwrap(), [1_500, 1, 2_000]);
         let line = |line, text: &str, expected| Err(BadFile::Line { line, text: text.to_owned(), expected });
-        assert_eq!(read_durations("1\n-2\n", Unit::Whole), line(2, "-2", "a whole number"));
-        assert_eq!(read_durations("1.5", Unit::Whole), line(1, "1.5", "a whole number"));
-        assert_eq!(read_durations("1 2", Unit::Whole), line(1, "1 2", "a whole number"));
-        assert_eq!(read_durations("0.0001", Unit::Micros), line(1, "0.0001", "a number with at most three decimals"));
+        assert_eq!(read_durations("1\n-2\n", DurationUnit::Whole), line(2, "-2", "a whole number"));
+        assert_eq!(read_durations("1.5", DurationUnit::Whole), line(1, "1.5", "a whole number"));
+        assert_eq!(read_durations("1 2", DurationUnit::Whole), line(1, "1 2", "a whole number"));
         assert_eq!(
-            read_durations("99999999999999999999", Unit::Whole),
+            read_durations("0.0001", DurationUnit::Micros),
+            line(1, "0.0001", "a number with at most three decimals")
+        );
+        assert_eq!(
+            read_durations("99999999999999999999", DurationUnit::Whole),
             line(1, "99999999999999999999", "a whole number")
         );
-        assert_eq!(read_durations("# none\n\n", Unit::Whole), Err(BadFile::Empty));
-        let long = read_durations(&"x".repeat(500), Unit::Whole).unwrap_err();
+        assert_eq!(read_durations("# none\n\n", DurationUnit::Whole), Err(BadFile::Empty));
+        let long = read_durations(&"x".repeat(500), DurationUnit::Whole).unwrap_err();
         assert!(long.to_string().len() < 100, "{long}");
     }
 
@@ -190,12 +195,12 @@ mod tests {
         #[test]
         fn durations_come_back(all in proptest::collection::vec(any::<u32>(), 1..50)) {
             let all: Vec<u64> = all.into_iter().map(u64::from).collect();
-            prop_assert_eq!(read_durations(&duration_lines(&all, 1e9), Unit::Whole).unwrap(), all);
+            prop_assert_eq!(read_durations(&duration_lines(&all, 1e9), DurationUnit::Whole).unwrap(), all);
         }
 
         #[test]
         fn any_text(text in "[0-9.#\t\n -]{0,60}") {
-            let _ = (read_durations(&text, Unit::Whole), read_durations(&text, Unit::Micros), read_detours(&text));
+            let _ = (read_durations(&text, DurationUnit::Whole), read_durations(&text, DurationUnit::Micros), read_detours(&text));
         }
     }
 }

@@ -6,13 +6,13 @@
 //! of each other.
 
 use crate::base::units::Nanos;
-use crate::noise::phase::{BadOrder, Phase, count, in_order};
+use crate::noise::phase::{BadOrder, WorkPhase, count, in_order};
 
 /// The phases of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePhases {
     /// Per phase of the node, from the first start to the longest duration of any CPU.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<WorkPhase>,
     /// Phases of a CPU that were omitted because another was still busy with an earlier phase; per CPU.
     pub skipped: Vec<usize>,
 }
@@ -48,7 +48,7 @@ pub enum NoNode {
 ///
 /// # Errors
 /// [`NoNode`].
-pub fn node_phases(cpus: &[Vec<Phase>], grain: Nanos) -> Result<NodePhases, NoNode> {
+pub fn node_phases(cpus: &[Vec<WorkPhase>], grain: Nanos) -> Result<NodePhases, NoNode> {
     if cpus.is_empty() {
         return Err(NoNode::NoCpu);
     }
@@ -56,7 +56,7 @@ pub fn node_phases(cpus: &[Vec<Phase>], grain: Nanos) -> Result<NodePhases, NoNo
         in_order(phases.iter().copied()).map_err(|why| NoNode::Order { cpu, why })?;
     }
     let slack = Nanos(grain.0.max(0) / 2);
-    let mut rest: Vec<&[Phase]> = cpus.iter().map(Vec::as_slice).collect();
+    let mut rest: Vec<&[WorkPhase]> = cpus.iter().map(Vec::as_slice).collect();
     let mut node = NodePhases { phases: Vec::new(), skipped: vec![0; cpus.len()] };
     'phases: loop {
         // Leave out until all begin within the slack of the one that begins last.
@@ -84,7 +84,7 @@ pub fn node_phases(cpus: &[Vec<Phase>], grain: Nanos) -> Result<NodePhases, NoNo
         }
         let now = || rest.iter().filter_map(|phases| phases.first());
         if let (Some(start), Some(duration)) = (now().map(|p| p.start).min(), now().map(|p| p.duration).max()) {
-            node.phases.push(Phase { start, duration });
+            node.phases.push(WorkPhase { start, duration });
         }
         for phases in &mut rest {
             *phases = phases.get(1..).unwrap_or_default();
@@ -97,12 +97,12 @@ pub fn node_phases(cpus: &[Vec<Phase>], grain: Nanos) -> Result<NodePhases, NoNo
 mod tests {
     use super::*;
     use crate::noise::model::{Probability, delayed};
-    use crate::statistics::random::{Purpose, generator, unit};
+    use crate::statistics::random::{RandomPurpose, generator, unit};
     use proptest::prelude::*;
     use std::num::NonZeroU64;
 
-    fn cpu(start: i64, durations: &[i64]) -> Vec<Phase> {
-        Phase::back_to_back(Nanos(start), durations.iter().map(|d| Nanos(*d)))
+    fn cpu(start: i64, durations: &[i64]) -> Vec<WorkPhase> {
+        WorkPhase::back_to_back(Nanos(start), durations.iter().map(|d| Nanos(*d)))
     }
 
     fn durations(node: &NodePhases) -> Vec<i64> {
@@ -142,7 +142,7 @@ mod tests {
     /// for two.
     #[test]
     fn common_noise_counts_once() {
-        let mut rng = generator(1, Purpose::Order, 0);
+        let mut rng = generator(1, RandomPurpose::Order, 0);
         let p = 0.02;
         let mut hit = |together: bool| {
             let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -166,7 +166,7 @@ mod tests {
             cpus in proptest::collection::vec((0..500_i64, proptest::collection::vec(0..1000_i64, 0..50)), 1..4),
             grain in -5..500_i64,
         ) {
-            let cpus: Vec<Vec<Phase>> = cpus.iter().map(|(start, d)| cpu(*start, d)).collect();
+            let cpus: Vec<Vec<WorkPhase>> = cpus.iter().map(|(start, d)| cpu(*start, d)).collect();
             let node = node_phases(&cpus, Nanos(grain)).unwrap();
             for (phases, skipped) in cpus.iter().zip(&node.skipped) {
                 prop_assert!(node.phases.len() + skipped <= phases.len());

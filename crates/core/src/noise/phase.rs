@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 /// One execution of a fixed piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
+pub struct WorkPhase {
     /// When it began.
     pub start: Nanos,
     /// How long it took.
     pub duration: Nanos,
 }
 
-impl Phase {
+impl WorkPhase {
     /// When it ended.
     pub fn end(&self) -> Nanos {
         self.start + self.duration
     }
 
     /// Phases that follow each other without a gap.
-    pub fn back_to_back(start: Nanos, durations: impl IntoIterator<Item = Nanos>) -> Vec<Phase> {
+    pub fn back_to_back(start: Nanos, durations: impl IntoIterator<Item = Nanos>) -> Vec<WorkPhase> {
         let mut at = start;
         let phase = |duration| {
             let start = at;
             at += duration;
-            Phase { start, duration }
+            WorkPhase { start, duration }
         };
         durations.into_iter().map(phase).collect()
     }
@@ -57,7 +57,7 @@ pub enum BadOrder {
 }
 
 /// Checks that phases are in the order of time, don't overlap and have no negative length.
-pub(crate) fn in_order(phases: impl Iterator<Item = Phase>) -> Result<(), BadOrder> {
+pub(crate) fn in_order(phases: impl Iterator<Item = WorkPhase>) -> Result<(), BadOrder> {
     let mut from = Nanos(i64::MIN);
     for (index, phase) in phases.enumerate() {
         if phase.duration < Nanos::ZERO {

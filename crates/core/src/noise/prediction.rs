@@ -89,7 +89,7 @@ impl Expected {
 
 /// For one number of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct PredictionPoint {
     pub nodes: NonZeroU64,
     /// What a phase takes.
     pub expected: Expected,
@@ -105,7 +105,7 @@ pub struct Prediction {
     /// The tail.
     pub tail: Result<Tail, NoTail>,
     /// In the order asked for.
-    pub points: Vec<Point>,
+    pub points: Vec<PredictionPoint>,
 }
 
 /// For the phases of one node (of several CPUs: the node's maxima, see [`crate::noise::node`]), in the order of time and in any one
@@ -130,19 +130,19 @@ fn predict_with(phases: &[u64], nodes: &[NonZeroU64], resamples: usize, seed: u6
     let supported = distribution.supported();
     let tail = tail(&distribution);
     let fitted = |n: NonZeroU64| tail.and_then(|t| t.expected_max(&distribution, n));
-    let estimates: Vec<Estimate> = nodes
+    let estimates: Vec<MaximumEstimate> = nodes
         .iter()
         .map(|n| {
             let smooth = n.get() > distribution.total().get() / MANY;
             let exact = (n.get() <= supported).then(|| distribution.expected_max(*n));
-            Estimate { nodes: *n, exact, fitted: fitted(*n).ok().filter(|_| smooth) }
+            MaximumEstimate { nodes: *n, exact, fitted: fitted(*n).ok().filter(|_| smooth) }
         })
         .collect();
     let threshold = tail.ok().map(|t| t.threshold).filter(|_| estimates.iter().any(|e| e.fitted.is_some()));
     let blocks = Blocks::new(phases, &distribution, threshold);
     let bounds = blocks.map_or(vec![None; nodes.len()], |b| bounds(&b, &estimates, resamples, seed, item));
     let have = u32::try_from(phases.len()).unwrap_or(u32::MAX);
-    let point = |(estimate, bounds): (&Estimate, Option<Bounds>)| {
+    let point = |(estimate, bounds): (&MaximumEstimate, Option<Bounds>)| {
         let expected = match (estimate.exact, fitted(estimate.nodes)) {
             (Some(value), _) => {
                 Expected::Measured { value, bounds: bounds.ok_or(NoInterval::TooFew { have, need: ENOUGH }) }
@@ -154,14 +154,14 @@ fn predict_with(phases: &[u64], nodes: &[NonZeroU64], resamples: usize, seed: u6
             }
             (None, Err(why)) => Expected::Unknown { why },
         };
-        Point { nodes: estimate.nodes, expected }
+        PredictionPoint { nodes: estimate.nodes, expected }
     };
     let points = estimates.iter().zip(bounds).map(point).collect();
     Some(Prediction { distribution, supported, tail, points })
 }
 
 /// E[max of n] of the measured phases.
-struct Estimate {
+struct MaximumEstimate {
     nodes: NonZeroU64,
     /// Of the phases themselves, as far as they support it.
     exact: Option<f64>,
@@ -171,20 +171,26 @@ struct Estimate {
 
 /// The interval of each estimate: percentiles of the resamples, moved by the difference that the classes of durations make,
 /// and expanded for the small number of blocks, as the interval of the protocol's mean is for samples.
-fn bounds(blocks: &Blocks, estimates: &[Estimate], resamples: usize, seed: u64, item: u64) -> Vec<Option<Bounds>> {
-    let of = |r: &Resample, e: &Estimate| {
+fn bounds(
+    blocks: &Blocks,
+    estimates: &[MaximumEstimate],
+    resamples: usize,
+    seed: u64,
+    item: u64,
+) -> Vec<Option<Bounds>> {
+    let expected_max = |r: &Resample, e: &MaximumEstimate| {
         if e.fitted.is_some() { r.extrapolated(e.nodes) } else { Some(r.expected_max(e.nodes)) }
     };
     let mut drawn: Vec<Vec<f64>> = estimates.iter().map(|_| Vec::with_capacity(resamples)).collect();
     for r in blocks.resamples(resamples, seed, item) {
         for (values, estimate) in drawn.iter_mut().zip(estimates) {
-            values.extend(of(&r, estimate));
+            values.extend(expected_max(&r, estimate));
         }
     }
     let (all, tail) = (blocks.all(), expanded_tail(blocks.number()));
-    let bounds = |(estimate, values): (&Estimate, &mut Vec<f64>)| {
+    let bounds = |(estimate, values): (&MaximumEstimate, &mut Vec<f64>)| {
         let centre = estimate.fitted.or(estimate.exact)?;
-        let moved = centre - of(&all, estimate).filter(|all| all.is_finite())?;
+        let moved = centre - expected_max(&all, estimate).filter(|all| all.is_finite())?;
         values.sort_by(f64::total_cmp);
         let rank = (tail * values.len() as f64) as usize;
         let (low, high) = (values.get(rank)? + moved, values.get(values.len().checked_sub(1 + rank)?)? + moved);
@@ -202,9 +208,9 @@ mod tests {
     use super::*;
     use crate::base::units::Nanos;
     use crate::noise::model::{Bernoulli, Probability, delayed};
-    use crate::noise::phase::Phase;
+    use crate::noise::phase::WorkPhase;
     use crate::noise::tail::expected_excess;
-    use crate::statistics::random::{Purpose, below, generator, unit};
+    use crate::statistics::random::{RandomPurpose, below, generator, unit};
     use rand_chacha::ChaCha8Rng;
 
     fn n(n: u64) -> NonZeroU64 {
@@ -224,7 +230,7 @@ mod tests {
         }
     }
 
-    fn bounds(p: &Point) -> (f64, f64) {
+    fn bounds(p: &PredictionPoint) -> (f64, f64) {
         let b = p.expected.bounds().unwrap();
         (b.low, b.high.unwrap_or(f64::INFINITY))
     }
@@ -233,7 +239,7 @@ mod tests {
     /// within the interval, up to 100,000 nodes.
     #[test]
     fn simulated_nodes() {
-        let mut rng = generator(1, Purpose::Order, 0);
+        let mut rng = generator(1, RandomPurpose::Order, 0);
         let phases: Vec<u64> = (0..1_000_000).map(|_| phase(&mut rng)).collect();
         let counts = nodes([1, 10, 100, 1_000, 10_000, 100_000]);
         let p = predict_with(&phases, &counts, 200, 1, 0).unwrap();
@@ -255,7 +261,7 @@ mod tests {
     /// on average the harmonic number. Over 60 series it is known to 3% at best.
     #[test]
     fn intervals_cover() {
-        let mut rng = generator(2, Purpose::Order, 0);
+        let mut rng = generator(2, RandomPurpose::Order, 0);
         let counts = nodes([1, 30, 300]);
         let mut hits = [0; 3];
         for i in 0..60 {
@@ -275,7 +281,7 @@ mod tests {
     /// Beyond what is supported, the interval widens and holds the true value.
     #[test]
     fn extrapolation_is_labelled_and_right() {
-        let mut rng = generator(3, Purpose::Order, 0);
+        let mut rng = generator(3, RandomPurpose::Order, 0);
         let (shape, scale) = (0.1, 20_000.0);
         let phases: Vec<u64> = (0..50_000)
             .map(|_| match below(&mut rng, 50) {
@@ -302,7 +308,7 @@ mod tests {
     #[test]
     fn injected_noise_is_found() {
         let (grain, period, length) = (100_000_i64, 10_000_000_i64, 300_000_i64);
-        let mut rng = generator(4, Purpose::Order, 0);
+        let mut rng = generator(4, RandomPurpose::Order, 0);
         let (mut at, mut next) = (0, 3_333_333);
         let phases: Vec<u64> = (0..100_000)
             .map(|_| {
@@ -345,8 +351,8 @@ mod tests {
     /// The same phases, but delays in bursts of fifty: drawn one by one they would look far better known than they are.
     #[test]
     fn bursts_widen_the_interval() {
-        let mut rng = generator(5, Purpose::Order, 0);
-        let mut of = |burst: u32| -> f64 {
+        let mut rng = generator(5, RandomPurpose::Order, 0);
+        let mut slowdown_of_bursts = |burst: u32| -> f64 {
             let mut left = 0;
             let phases: Vec<u64> = (0..100_000)
                 .map(|_| {
@@ -364,7 +370,7 @@ mod tests {
             let (low, high) = bounds(&p.points[0]);
             high - low
         };
-        let (single, bursts) = (of(1), of(50));
+        let (single, bursts) = (slowdown_of_bursts(1), slowdown_of_bursts(50));
         assert!((4.0..12.0).contains(&(bursts / single)), "about √50: {}", bursts / single);
     }
 
@@ -382,13 +388,13 @@ mod tests {
 
     #[test]
     fn seeded() {
-        let mut rng = generator(6, Purpose::Order, 0);
+        let mut rng = generator(6, RandomPurpose::Order, 0);
         let phases: Vec<u64> = (0..5_000).map(|_| phase(&mut rng)).collect();
-        let of = |seed, item| predict_with(&phases, &nodes([1, 100]), 100, seed, item).unwrap();
-        assert_eq!(of(1, 1), of(1, 1));
-        assert_ne!(of(1, 1), of(2, 1));
-        assert_ne!(of(1, 1), of(1, 2));
-        let slow = of(1, 1).points[0].expected.slowdown(1e5);
+        let predicted = |seed, item| predict_with(&phases, &nodes([1, 100]), 100, seed, item).unwrap();
+        assert_eq!(predicted(1, 1), predicted(1, 1));
+        assert_ne!(predicted(1, 1), predicted(2, 1));
+        assert_ne!(predicted(1, 1), predicted(1, 2));
+        let slow = predicted(1, 1).points[0].expected.slowdown(1e5);
         let value = slow.value().unwrap();
         assert!(slow.bounds().unwrap().contains(value) && value > 1.0 && value < 1.1);
     }
@@ -396,10 +402,10 @@ mod tests {
     /// From the CPUs of a node to a job on many such nodes.
     #[test]
     fn cpus_then_nodes() {
-        let mut rng = generator(7, Purpose::Order, 0);
-        let mut cpu = || -> Vec<Phase> {
+        let mut rng = generator(7, RandomPurpose::Order, 0);
+        let mut cpu = || -> Vec<WorkPhase> {
             let durations = (0..20_000).map(|_| Nanos(if below(&mut rng, 1000) == 0 { 150 } else { 100 }));
-            Phase::back_to_back(Nanos::ZERO, durations)
+            WorkPhase::back_to_back(Nanos::ZERO, durations)
         };
         let node = crate::noise::node::node_phases(&[cpu(), cpu()], Nanos(100)).unwrap();
         let maxima: Vec<u64> = node.durations().collect();

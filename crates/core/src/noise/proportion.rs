@@ -122,7 +122,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::{Purpose, below, generator};
+    use crate::statistics::random::{RandomPurpose, below, generator};
     use proptest::prelude::*;
 
     fn of(count: u64, of: u64) -> Proportion {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn covers_at_least_so_often() {
-        let mut rng = generator(1, Purpose::Order, 0);
+        let mut rng = generator(1, RandomPurpose::Order, 0);
         let hits = (0..500).filter(|_| {
             let count = (0..300).filter(|_| below(&mut rng, 100) == 0).count();
             of(count as u64, 300).interval().contains(0.01)

@@ -9,15 +9,15 @@ use crate::noise::data::{Kernel, Noise, Phases};
 use crate::noise::empirical::{Distribution, node_counts};
 use crate::noise::model::{Probability, delayed, linear};
 use crate::noise::node::node_phases;
-use crate::noise::phase::{BadOrder, Phase};
+use crate::noise::phase::{BadOrder, WorkPhase};
 use crate::noise::prediction::{Expected, predict};
 use crate::noise::subtraction;
-use crate::noise::subtraction::{Interrupted, Kind, OverlongInterrupt, Parts, split};
+use crate::noise::subtraction::{Interrupted, InterruptionKind, OverlongInterrupt, Parts, split};
 use crate::noise::tail::{NoTail, Tail};
 use crate::sample::families::family;
 use crate::statistics::intervals::Interval;
-use crate::trace::explained::Reason;
-use crate::trace::timeline::{Event, Stolen, What};
+use crate::trace::explained::ExplainedCause;
+use crate::trace::timeline::{CpuEvent, CpuOccupant, Stolen};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -38,7 +38,7 @@ const LONGEST: f64 = 0.001;
 /// Where phases ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Place {
+pub enum PhasePlace {
     /// On a CPU.
     Cpu {
         /// Which.
@@ -53,9 +53,9 @@ pub enum Place {
 
 /// A row of table 2; times in ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct NoiseRow {
     /// Where.
-    pub place: Place,
+    pub place: PhasePlace,
     /// How many.
     pub phases: u64,
     pub mean: f64,
@@ -126,7 +126,7 @@ pub struct JobDelay {
 
 /// A job's slowdown: what a phase takes on average, over the shortest phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Job {
+pub struct JobSlowdown {
     pub nodes: NonZeroU64,
     /// The slowdown.
     pub slowdown: Expected,
@@ -134,9 +134,9 @@ pub struct Job {
 
 /// What interrupted the phases of a CPU (table 3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Source {
+pub struct InterruptionSource {
     /// What.
-    pub reason: Reason,
+    pub reason: ExplainedCause,
     /// How often.
     pub count: u64,
     /// Its self time within phases, excluding nested interruptions.
@@ -149,7 +149,7 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Residual {
     /// This kind and those before it are; `None`: nothing is.
-    pub minus: Option<Kind>,
+    pub minus: Option<InterruptionKind>,
     pub mean: f64,
     /// Standard deviation.
     pub std_dev: Option<f64>,
@@ -173,7 +173,7 @@ pub struct Attribution {
     /// What they took.
     pub time: Nanos,
     /// The largest first.
-    pub sources: Vec<Source>,
+    pub sources: Vec<InterruptionSource>,
     /// With everything, then minus one kind after the other: steal time if there was any, interrupt entry and exit
     /// overhead if it is known.
     pub curves: Vec<Residual>,
@@ -228,7 +228,7 @@ pub struct Grain {
     /// What that should take by the calibration, ns.
     pub calibrated: Option<f64>,
     /// A row for each CPU, and if there are several one for all of them.
-    pub rows: Vec<Row>,
+    pub rows: Vec<NoiseRow>,
     /// The survival function of the CPU's phases, or of the node's, at delays in equal steps on a log scale.
     pub survival: Vec<Survival>,
     /// The probabilities of delays, of the same.
@@ -240,7 +240,7 @@ pub struct Grain {
     /// Unit of the tail's threshold and scale, ns.
     pub unit: f64,
     /// Jobs on 1 to a million nodes.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<JobSlowdown>,
     /// By CPU.
     pub attribution: Vec<Attributed>,
 }
@@ -248,11 +248,11 @@ pub struct Grain {
 /// The results of a measurement, grain by grain; grains without a phase are omitted. The same `seed` gives the same
 /// intervals.
 pub fn report(noise: &Noise, delays: &[Nanos], seed: u64) -> Vec<Grain> {
-    let of = |grain: &Nanos| {
+    let grain_report = |grain: &Nanos| {
         let all = noise.phases.iter().filter(|p| p.series.grain == *grain && !p.durations.is_empty());
         one(noise, *grain, &all.collect::<Vec<_>>(), delays, seed)
     };
-    noise.plan.grains.iter().filter_map(of).collect()
+    noise.plan.grains.iter().filter_map(grain_report).collect()
 }
 
 fn one(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64) -> Option<Grain> {
@@ -260,16 +260,16 @@ fn one(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64
     let unit = 1e9 / hz;
     let cpu_row = |p: &&Phases| {
         let distribution = Distribution::new(p.durations.iter().copied())?;
-        Some(row(Place::Cpu { cpu: p.series.cpu }, &distribution, unit))
+        Some(row(PhasePlace::Cpu { cpu: p.series.cpu }, &distribution, unit))
     };
-    let mut rows: Vec<Row> = all.iter().filter_map(cpu_row).collect();
+    let mut rows: Vec<NoiseRow> = all.iter().filter_map(cpu_row).collect();
     let node = (all.len() > 1).then(|| node(all, grain, hz)).flatten();
     let (durations, unit) = node.as_ref().map_or((first.durations.as_slice(), unit), |n| (n.0.as_slice(), 1.0));
     let nodes = node_counts(MOST_NODES, NonZeroU64::MIN);
     let prediction = predict(durations, &nodes, seed, 0)?;
     let distribution = &prediction.distribution;
     if let Some((_, skipped)) = node {
-        rows.push(row(Place::Node { skipped }, distribution, unit));
+        rows.push(row(PhasePlace::Node { skipped }, distribution, unit));
     }
     let shortest = distribution.min() as f64;
     let jobs = prediction.points.iter().filter(|_| shortest > 0.0);
@@ -283,7 +283,7 @@ fn one(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64
         supported: prediction.supported,
         tail: prediction.tail,
         unit,
-        jobs: jobs.map(|p| Job { nodes: p.nodes, slowdown: p.expected.slowdown(shortest) }).collect(),
+        jobs: jobs.map(|p| JobSlowdown { nodes: p.nodes, slowdown: p.expected.slowdown(shortest) }).collect(),
         attribution: attribution.collect(),
         rows,
     })
@@ -291,14 +291,14 @@ fn one(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64
 
 /// What the phases of all CPUs together took, ns, and how many of theirs are in none.
 fn node(all: &[&Phases], grain: Nanos, hz: f64) -> Option<(Vec<u64>, usize)> {
-    let timed: Vec<Vec<Phase>> = all.iter().map(|p| p.timed(hz).collect()).collect();
+    let timed: Vec<Vec<WorkPhase>> = all.iter().map(|p| p.timed(hz).collect()).collect();
     let node = node_phases(&timed, grain).ok().filter(|n| !n.phases.is_empty())?;
     Some((node.durations().collect(), node.skipped.iter().sum()))
 }
 
-fn row(place: Place, distribution: &Distribution, unit: f64) -> Row {
+fn row(place: PhasePlace, distribution: &Distribution, unit: f64) -> NoiseRow {
     let s = distribution.summary();
-    Row {
+    NoiseRow {
         place,
         phases: distribution.total().get(),
         mean: s.mean * unit,
@@ -352,15 +352,15 @@ fn attribute(p: &Phases, hz: f64) -> Reading<Attribution> {
 
 fn by_kernel(
     p: &Phases,
-    timed: impl Iterator<Item = Phase> + Clone,
+    timed: impl Iterator<Item = WorkPhase> + Clone,
     Kernel { record, events, stolen }: &Kernel,
 ) -> Result<Attribution, BadOrder> {
     let (from, until) = (record.from, record.until);
     let phases = timed.skip_while(move |p| p.start < from).take_while(move |p| p.end() <= until);
     let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
-    let over = |(n, shortest, _): (usize, Nanos, Nanos), p: Phase| (n + 1, p.duration.min(shortest), p.end());
+    let over = |(n, shortest, _): (usize, Nanos, Nanos), p: WorkPhase| (n + 1, p.duration.min(shortest), p.end());
     let (covered, shortest, end) = phases.clone().fold((0, Nanos(i64::MAX), start), over);
-    let own = |e: &&Event| matches!(&e.what, What::Task(t) if t.tid == record.own);
+    let own = |e: &&CpuEvent| matches!(&e.what, CpuOccupant::Task(t) if t.tid == record.own);
     let mut others = bounded(events.iter().filter(|e| !own(e)), phases.clone(), shortest)?;
     let stolen: Vec<Stolen> = stolen.iter().filter(|s| s.until > start && s.from < end).copied().collect();
     let kinds = subtraction_events(&others);
@@ -375,12 +375,12 @@ fn by_kernel(
     let time = end - start;
     let mut sources = sources(&others, start, end);
     if !stolen.is_empty() {
-        sources.push((Reason::Stolen, stolen.len() as u64, split.total().steal));
+        sources.push((ExplainedCause::Stolen, stolen.len() as u64, split.total().steal));
     }
-    let timers = sources.iter().find(|s| s.0 == Reason::Timer).map_or(0, |s| s.1);
-    let known = |c: &subtraction::Curve| match c.minus {
-        Some(Kind::Steal) => !stolen.is_empty(),
-        Some(Kind::Entry) => tick.is_some_and(|t| t.entry() > Nanos::ZERO),
+    let timers = sources.iter().find(|s| s.0 == ExplainedCause::Timer).map_or(0, |s| s.1);
+    let known = |c: &subtraction::SubtractionCurve| match c.minus {
+        Some(InterruptionKind::Steal) => !stolen.is_empty(),
+        Some(InterruptionKind::Entry) => tick.is_some_and(|t| t.entry() > Nanos::ZERO),
         _ => true,
     };
     let away = events.iter().filter(own).filter(|e| e.end > start && e.end <= end).count() as u64;
@@ -398,17 +398,17 @@ fn by_kernel(
 }
 
 /// Each interrupt and softirq, and by how much it took longer than half of its kind.
-fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<OverlongInterrupt> {
+fn long(events: &[CpuEvent], kinds: &[subtraction::Interruption]) -> Vec<OverlongInterrupt> {
     let interrupts = || events.iter().zip(kinds).filter(|(e, _)| e.what.interrupts());
-    let mut own: HashMap<&What, Vec<Nanos>> = HashMap::new();
+    let mut own: HashMap<&CpuOccupant, Vec<Nanos>> = HashMap::new();
     interrupts().for_each(|(e, _)| own.entry(&e.what).or_default().push(e.own));
     let middle = |mut all: Vec<Nanos>| {
         let at = all.len().saturating_sub(1) / 2;
         *all.select_nth_unstable(at).1
     };
-    let usual: HashMap<&What, Nanos> = own.into_iter().map(|(what, all)| (what, middle(all))).collect();
+    let usual: HashMap<&CpuOccupant, Nanos> = own.into_iter().map(|(what, all)| (what, middle(all))).collect();
     // Unknown if its end is unreported.
-    let over = |e: &Event| usual.get(&e.what).filter(|_| e.complete).map_or(Nanos::ZERO, |usual| e.own - *usual);
+    let over = |e: &CpuEvent| usual.get(&e.what).filter(|_| e.complete).map_or(Nanos::ZERO, |usual| e.own - *usual);
     interrupts().map(|(e, k)| OverlongInterrupt { start: e.start, end: e.end, over: over(e), kind: k.kind }).collect()
 }
 
@@ -416,21 +416,21 @@ fn long(events: &[Event], kinds: &[subtraction::Event]) -> Vec<OverlongInterrupt
 /// did its work, too, which takes at least as long as the shortest one. (Some kernels leave switches out; what got the
 /// CPU is then found by the next interrupt, milliseconds later.)
 fn bounded<'a>(
-    events: impl Iterator<Item = &'a Event> + Clone,
-    phases: impl Iterator<Item = Phase> + Clone,
+    events: impl Iterator<Item = &'a CpuEvent> + Clone,
+    phases: impl Iterator<Item = WorkPhase> + Clone,
     shortest: Nanos,
-) -> Result<Vec<Event>, BadOrder> {
-    let told = |e: &Event| e.complete || e.what.interrupts();
+) -> Result<Vec<CpuEvent>, BadOrder> {
+    let told = |e: &CpuEvent| e.complete || e.what.interrupts();
     if events.clone().all(told) {
         return Ok(events.cloned().collect());
     }
-    let sure: Vec<Event> = events.clone().filter(|e| told(e)).cloned().collect();
+    let sure: Vec<CpuEvent> = events.clone().filter(|e| told(e)).cloned().collect();
     let sure = split(phases.clone(), &subtraction_events(&sure))?;
     let mut sure = sure.interrupted().iter().peekable();
     let mut phases = phases.enumerate().peekable();
     // The phase, and how much of it may still belong to another task.
     let mut current: Option<(usize, Nanos)> = None;
-    let one = |e: &Event| {
+    let attributed = |e: &CpuEvent| {
         let mut e = e.clone();
         if told(&e) {
             return e;
@@ -451,13 +451,13 @@ fn bounded<'a>(
         }
         e
     };
-    Ok(events.map(one).collect())
+    Ok(events.map(attributed).collect())
 }
 
 /// Fewest phases for a median.
 const FEWEST: usize = 10;
 
-fn tick_cost(interrupted: &[Interrupted], phases: impl Iterator<Item = Phase>) -> Option<TickCost> {
+fn tick_cost(interrupted: &[Interrupted], phases: impl Iterator<Item = WorkPhase>) -> Option<TickCost> {
     let mut interrupted = interrupted.iter().peekable();
     let (mut longer, mut recorded) = (Vec::new(), Vec::new());
     // Of the last phase, if only ticks interrupted it: its length, how many there were, and their record.
@@ -484,7 +484,7 @@ fn tick_cost(interrupted: &[Interrupted], phases: impl Iterator<Item = Phase>) -
     Some(TickCost { phases: longer.len(), longer: median(&mut longer)?, recorded: median(&mut recorded)? })
 }
 
-fn left(curve: &subtraction::Curve) -> Residual {
+fn left(curve: &subtraction::SubtractionCurve) -> Residual {
     let s = curve.left.summary();
     Residual {
         minus: curve.minus,
@@ -499,38 +499,38 @@ fn left(curve: &subtraction::Curve) -> Residual {
 }
 
 /// The events by what is subtracted together: with a tick go the softirqs that come at once after it.
-fn subtraction_events(events: &[Event]) -> Vec<subtraction::Event> {
+fn subtraction_events(events: &[CpuEvent]) -> Vec<subtraction::Interruption> {
     let mut ticked = Nanos(i64::MIN);
-    let kind = |e: &Event| {
+    let kind = |e: &CpuEvent| {
         let kind = match &e.what {
-            What::Timer => Kind::Tick,
-            What::Softirq { .. } if e.start <= ticked + AT_ONCE => Kind::Tick,
-            What::Softirq { .. } | What::Interrupt { .. } => Kind::Interrupt,
-            What::Task(_) | What::Idle => Kind::Preemption,
+            CpuOccupant::Timer => InterruptionKind::Tick,
+            CpuOccupant::Softirq { .. } if e.start <= ticked + AT_ONCE => InterruptionKind::Tick,
+            CpuOccupant::Softirq { .. } | CpuOccupant::Interrupt { .. } => InterruptionKind::Interrupt,
+            CpuOccupant::Task(_) | CpuOccupant::Idle => InterruptionKind::Preemption,
         };
-        if kind == Kind::Tick {
+        if kind == InterruptionKind::Tick {
             ticked = ticked.max(e.end);
         }
-        let enters = matches!(e.what, What::Timer | What::Interrupt { .. });
-        subtraction::Event { start: e.start, duration: (e.end - e.start).max(Nanos::ZERO), kind, enters }
+        let enters = matches!(e.what, CpuOccupant::Timer | CpuOccupant::Interrupt { .. });
+        subtraction::Interruption { start: e.start, duration: (e.end - e.start).max(Nanos::ZERO), kind, enters }
     };
     events.iter().map(kind).collect()
 }
 
 /// What the events are of, how often, and for how long within a time.
-fn sources(events: &[Event], from: Nanos, until: Nanos) -> Vec<(Reason, u64, Nanos)> {
-    let mut all: HashMap<Reason, (u64, Nanos)> = HashMap::new();
+fn sources(events: &[CpuEvent], from: Nanos, until: Nanos) -> Vec<(ExplainedCause, u64, Nanos)> {
+    let mut all: HashMap<ExplainedCause, (u64, Nanos)> = HashMap::new();
     for e in events {
         let within = e.end.min(until) - e.start.max(from);
         if within < Nanos::ZERO || e.start >= until || e.end <= from {
             continue;
         }
         let reason = match &e.what {
-            What::Timer => Reason::Timer,
-            What::Interrupt { name } => Reason::Interrupt { name: name.clone() },
-            What::Softirq { name } => Reason::Softirq { name: name.clone() },
-            What::Task(t) => Reason::Preempted { name: family(&t.name, t.by), by: t.by },
-            What::Idle => Reason::Idle,
+            CpuOccupant::Timer => ExplainedCause::Timer,
+            CpuOccupant::Interrupt { name } => ExplainedCause::Interrupt { name: name.clone() },
+            CpuOccupant::Softirq { name } => ExplainedCause::Softirq { name: name.clone() },
+            CpuOccupant::Task(t) => ExplainedCause::Preempted { name: family(&t.name, t.by), by: t.by },
+            CpuOccupant::Idle => ExplainedCause::Idle,
         };
         let sum = all.entry(reason).or_default();
         sum.0 += 1;
@@ -540,10 +540,13 @@ fn sources(events: &[Event], from: Nanos, until: Nanos) -> Vec<(Reason, u64, Nan
 }
 
 /// What took most first; equal ones in an order that is always the same.
-fn ranked(mut sources: Vec<(Reason, u64, Nanos)>, whole: Nanos) -> Vec<Source> {
+fn ranked(mut sources: Vec<(ExplainedCause, u64, Nanos)>, whole: Nanos) -> Vec<InterruptionSource> {
     sources.sort_by_cached_key(|(reason, _, time)| (std::cmp::Reverse(*time), format!("{reason:?}")));
     let share = |part: Nanos| (whole > Nanos::ZERO).then(|| part.as_f64() / whole.as_f64());
-    sources.into_iter().map(|(reason, count, time)| Source { reason, count, time, share: share(time) }).collect()
+    sources
+        .into_iter()
+        .map(|(reason, count, time)| InterruptionSource { reason, count, time, share: share(time) })
+        .collect()
 }
 
 #[cfg(test)]
@@ -551,19 +554,19 @@ mod tests {
     use super::*;
     use crate::base::name::Name;
     use crate::noise::data::Heuristic;
-    use crate::noise::data::{Ended, NoisePlan, Record, Sched, Series, Source};
+    use crate::noise::data::{KernelRecord, NoisePlan, PhaseScheduling, PhaseSource, PhasesEnd, Series};
     use crate::sample::daemons::TaskKind;
-    use crate::trace::timeline::Pair;
-    use crate::trace::timeline::Task;
+    use crate::trace::timeline::ClockPair;
+    use crate::trace::timeline::TraceTask;
 
     const HZ: f64 = 2e9;
 
     fn plan(cpus: &[u32]) -> NoisePlan {
         NoisePlan {
-            source: Source::Measured,
+            source: PhaseSource::Measured,
             tick: None,
             cpus: cpus.to_vec(),
-            sched: Sched::Other,
+            sched: PhaseScheduling::Other,
             grains: vec![Nanos(1_000), Nanos(5_000)],
             phases: 10_000,
             limit: None,
@@ -580,12 +583,12 @@ mod tests {
         longer.iter().for_each(|(i, by)| durations[*i] += by);
         let sum: u64 = durations.iter().sum();
         let end = 1_000_000 + sum as i64 / 2;
-        let pair = |cycles, clock| Pair { cycles, clock: Nanos(clock), within: Nanos(20) };
+        let pair = |cycles, clock| ClockPair { cycles, clock: Nanos(clock), within: Nanos(20) };
         let series = Series {
             grain: Nanos(1_000),
             iterations: 10,
             cpu,
-            ended: Ended::Complete,
+            ended: PhasesEnd::Complete,
             pairs: vec![pair(0.0, 1_000_000), pair(sum as f64, end)],
             switches: Some(2),
             faults: Some(0),
@@ -598,16 +601,16 @@ mod tests {
         Phases { series, durations, kernel: None }
     }
 
-    fn event(what: What, start: i64, end: i64, own: i64) -> Event {
-        Event { what, start: Nanos(start), end: Nanos(end), own: Nanos(own), complete: true }
+    fn event(what: CpuOccupant, start: i64, end: i64, own: i64) -> CpuEvent {
+        CpuEvent { what, start: Nanos(start), end: Nanos(end), own: Nanos(own), complete: true }
     }
 
-    fn task(name: &str, tid: i32) -> What {
-        What::Task(Task { name: Name::from(name), by: TaskKind::User, pid: tid, tid })
+    fn task(name: &str, tid: i32) -> CpuOccupant {
+        CpuOccupant::Task(TraceTask { name: Name::from(name), by: TaskKind::User, pid: tid, tid })
     }
 
-    fn record(own: i32) -> Record {
-        Record {
+    fn record(own: i32) -> KernelRecord {
+        KernelRecord {
             grain: Nanos(1_000),
             cpu: 0,
             own,
@@ -620,7 +623,7 @@ mod tests {
         }
     }
 
-    fn kernel(events: Vec<Event>, stolen: Vec<Stolen>) -> Kernel {
+    fn kernel(events: Vec<CpuEvent>, stolen: Vec<Stolen>) -> Kernel {
         Kernel { record: record(7), events, stolen }
     }
 
@@ -668,7 +671,7 @@ mod tests {
         let all = report(&noise, &DELAYS, 1);
         let rows = &all[0].rows;
         assert_eq!(rows.len(), 3);
-        assert_eq!((rows[2].place, rows[2].phases), (Place::Node { skipped: 0 }, 100));
+        assert_eq!((rows[2].place, rows[2].phases), (PhasePlace::Node { skipped: 0 }, 100));
         assert_eq!((rows[2].min, rows[2].max), (1_000.0, 1_200.0));
         assert!(rows[2].mean > rows[0].mean && rows[2].mean > rows[1].mean);
     }
@@ -680,8 +683,8 @@ mod tests {
         let at = |phase: i64| 1_000_000 + phase * 1_000;
         let events = vec![
             event(task("own", 7), 0, at(9) + 1_000, 0),
-            event(What::Timer, at(5) + 100, at(5) + 400, 300),
-            event(What::Softirq { name: "TIMER".to_owned() }, at(5) + 400, at(5) + 600, 200),
+            event(CpuOccupant::Timer, at(5) + 100, at(5) + 400, 300),
+            event(CpuOccupant::Softirq { name: "TIMER".to_owned() }, at(5) + 400, at(5) + 600, 200),
             event(task("other", 8), at(9) + 1_000, at(9) + 3_000, 2_000),
             event(task("own", 7), at(9) + 3_000, at(90), 0),
         ];
@@ -692,10 +695,18 @@ mod tests {
         assert_eq!((a.phases, a.time, a.lost, a.unreported), (20, Nanos(22_500), 0, Some(1)));
         let sums: Vec<(u64, i64)> = a.sources.iter().map(|s| (s.count, s.time.0)).collect();
         assert_eq!(sums, [(1, 2_000), (1, 300), (1, 200)]);
-        assert!(matches!(&a.sources[0].reason, Reason::Preempted { name, .. } if name == "other"));
-        let max: Vec<(Option<Kind>, f64)> = a.curves.iter().map(|c| (c.minus, c.max)).collect();
-        let flat = (Some(Kind::Preemption), 1_000.0);
-        assert_eq!(max, [(None, 3_000.0), (Some(Kind::Tick), 3_000.0), (Some(Kind::Interrupt), 3_000.0), flat]);
+        assert!(matches!(&a.sources[0].reason, ExplainedCause::Preempted { name, .. } if name == "other"));
+        let max: Vec<(Option<InterruptionKind>, f64)> = a.curves.iter().map(|c| (c.minus, c.max)).collect();
+        let flat = (Some(InterruptionKind::Preemption), 1_000.0);
+        assert_eq!(
+            max,
+            [
+                (None, 3_000.0),
+                (Some(InterruptionKind::Tick), 3_000.0),
+                (Some(InterruptionKind::Interrupt), 3_000.0),
+                flat
+            ]
+        );
         assert_eq!(a.curves[3].span, Some(0.0));
         // One of the twenty phases is still longer after the ticks are subtracted.
         let points = |c: &Residual| c.cdf.iter().map(|p| (p.duration, p.at_least)).collect::<Vec<_>>();
@@ -709,9 +720,9 @@ mod tests {
     fn a_task_whose_end_is_not_told_takes_no_more_than_its_phase_allows() {
         let mut p = phases(0, 100, &[(9, 4_000)]);
         let at = |phase: i64| 1_000_000 + phase * 1_000;
-        let tick = event(What::Timer, at(9) + 100, at(9) + 300, 200);
-        let first = Event { complete: false, ..event(task("other", 8), at(9) + 500, at(9) + 900, 400) };
-        let late = Event { complete: false, ..event(task("other", 8), at(9) + 900, at(59), 48_100) };
+        let tick = event(CpuOccupant::Timer, at(9) + 100, at(9) + 300, 200);
+        let first = CpuEvent { complete: false, ..event(task("other", 8), at(9) + 500, at(9) + 900, 400) };
+        let late = CpuEvent { complete: false, ..event(task("other", 8), at(9) + 900, at(59), 48_100) };
         p.kernel = Some(kernel(vec![tick, first, late], Vec::new()));
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);
@@ -730,13 +741,13 @@ mod tests {
         let mut events = Vec::new();
         for (i, d) in p.durations.iter().enumerate() {
             if ticked.contains(&i) {
-                events.push(event(What::Timer, start + 100, start + 300, 200));
+                events.push(event(CpuOccupant::Timer, start + 100, start + 300, 200));
             }
             start += *d as i64 / 2;
         }
         // Something else beside one of them.
         let beside = events[3].end.0;
-        events.insert(4, event(What::Interrupt { name: "x".to_owned() }, beside, beside + 10, 10));
+        events.insert(4, event(CpuOccupant::Interrupt { name: "x".to_owned() }, beside, beside + 10, 10));
         p.kernel = Some(kernel(events, Vec::new()));
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);
@@ -745,9 +756,9 @@ mod tests {
         assert_eq!(a.tick, Some(TickCost { phases: 38, longer: 500.0, recorded: 200.0 }));
         // With that, everything is accounted for.
         let last = a.curves.last().unwrap();
-        assert_eq!((last.minus, last.min, last.max), (Some(Kind::Entry), 1_000.0, 1_000.0));
-        assert_eq!(a.curves.iter().rfind(|c| c.minus == Some(Kind::Preemption)).unwrap().max, 1_300.0);
-        assert!(a.curves.iter().all(|c| c.minus != Some(Kind::Steal)));
+        assert_eq!((last.minus, last.min, last.max), (Some(InterruptionKind::Entry), 1_000.0, 1_000.0));
+        assert_eq!(a.curves.iter().rfind(|c| c.minus == Some(InterruptionKind::Preemption)).unwrap().max, 1_300.0);
+        assert!(a.curves.iter().all(|c| c.minus != Some(InterruptionKind::Steal)));
     }
 
     /// The hypervisor took 40 µs between two ticks, and 3 µs while another task had the CPU; and 4 µs of a tick, which is longer than
@@ -758,7 +769,7 @@ mod tests {
         let mut starts = vec![1_000_000];
         p.durations.iter().for_each(|d| starts.push(starts[starts.len() - 1] + *d as i64 / 2));
         let at = |phase: usize| starts[phase];
-        let tick = |phase, length| event(What::Timer, at(phase) + 100, at(phase) + 100 + length, length);
+        let tick = |phase, length| event(CpuOccupant::Timer, at(phase) + 100, at(phase) + 100 + length, length);
         let other = event(task("other", 8), at(150) + 100, at(150) + 5_100, 5_000);
         let events = vec![tick(100, 300), tick(120, 300), other, tick(180, 4_300)];
         let stolen = |from, until, time| Stolen { from: Nanos(from), until: Nanos(until), time: Nanos(time) };
@@ -774,17 +785,20 @@ mod tests {
         let all = report(&noise, &[], 1);
         let Reading::Value(a) = &all[0].attribution[0].by else { panic!("{:?}", all[0].attribution) };
         let sources: Vec<_> = a.sources.iter().map(|s| (s.reason.clone(), s.count, s.time.0)).collect();
-        assert_eq!(sources[0], (Reason::Stolen, 3, 44_000));
-        assert_eq!(sources[2], (Reason::Timer, 3, 900));
+        assert_eq!(sources[0], (ExplainedCause::Stolen, 3, 44_000));
+        assert_eq!(sources[2], (ExplainedCause::Timer, 3, 900));
         assert_eq!((a.hidden, sources.len()), (Nanos(3_000), 3));
         let max: Vec<_> = a.curves.iter().map(|c| (c.minus, c.max)).collect();
-        assert_eq!(max[3..], [(Some(Kind::Preemption), 41_000.0), (Some(Kind::Steal), 1_000.0)]);
+        assert_eq!(
+            max[3..],
+            [(Some(InterruptionKind::Preemption), 41_000.0), (Some(InterruptionKind::Steal), 1_000.0)]
+        );
     }
 
     #[test]
     fn what_the_record_does_not_cover_is_left_out() {
         let mut p = phases(0, 20, &[]);
-        let record = Record { from: Nanos(1_000_500), until: Nanos(1_010_000), ..record(7) };
+        let record = KernelRecord { from: Nanos(1_000_500), until: Nanos(1_010_000), ..record(7) };
         p.kernel = Some(Kernel { record, ..kernel(Vec::new(), Vec::new()) });
         let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![p] };
         let all = report(&noise, &[], 1);

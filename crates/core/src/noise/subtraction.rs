@@ -7,7 +7,7 @@
 
 use crate::base::units::Nanos;
 use crate::noise::empirical::Distribution;
-use crate::noise::phase::{BadOrder, Phase, count, in_order};
+use crate::noise::phase::{BadOrder, WorkPhase, count, in_order};
 use crate::trace::timeline::Stolen;
 use serde::{Deserialize, Serialize};
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,7 +19,7 @@ const LEAST_STOLEN: Nanos = Nanos(1_000);
 /// What interrupts a phase, in the order of subtraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum InterruptionKind {
     /// The timer tick.
     Tick,
     /// Any other interrupt.
@@ -32,20 +32,26 @@ pub enum Kind {
     Entry,
 }
 
-impl Kind {
+impl InterruptionKind {
     /// All of them, in the order of subtraction.
-    pub const ALL: [Kind; 5] = [Kind::Tick, Kind::Interrupt, Kind::Preemption, Kind::Steal, Kind::Entry];
+    pub const ALL: [InterruptionKind; 5] = [
+        InterruptionKind::Tick,
+        InterruptionKind::Interrupt,
+        InterruptionKind::Preemption,
+        InterruptionKind::Steal,
+        InterruptionKind::Entry,
+    ];
 }
 
 /// An interruption, on the clock of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct Interruption {
     /// When it began.
     pub start: Nanos,
     /// How long it took, all included that was nested in it.
     pub duration: Nanos,
     /// What it was.
-    pub kind: Kind,
+    pub kind: InterruptionKind,
     /// It has a separate kernel entry, as hardware interrupts do and softirqs do not.
     pub enters: bool,
 }
@@ -67,33 +73,33 @@ pub struct Parts {
 
 impl Parts {
     /// Of one kind.
-    pub fn of(&self, kind: Kind) -> Nanos {
+    pub fn of(&self, kind: InterruptionKind) -> Nanos {
         match kind {
-            Kind::Tick => self.tick,
-            Kind::Interrupt => self.interrupt,
-            Kind::Preemption => self.preemption,
-            Kind::Steal => self.steal,
-            Kind::Entry => self.entry,
+            InterruptionKind::Tick => self.tick,
+            InterruptionKind::Interrupt => self.interrupt,
+            InterruptionKind::Preemption => self.preemption,
+            InterruptionKind::Steal => self.steal,
+            InterruptionKind::Entry => self.entry,
         }
     }
 
     /// Of this kind and those before it.
-    pub fn up_to(&self, kind: Kind) -> Nanos {
-        Kind::ALL.into_iter().filter(|k| *k <= kind).map(|k| self.of(k)).sum()
+    pub fn up_to(&self, kind: InterruptionKind) -> Nanos {
+        InterruptionKind::ALL.into_iter().filter(|k| *k <= kind).map(|k| self.of(k)).sum()
     }
 
     /// Of all kinds.
     pub fn sum(&self) -> Nanos {
-        self.up_to(Kind::Entry)
+        self.up_to(InterruptionKind::Entry)
     }
 
-    fn add(&mut self, kind: Kind, time: Nanos) {
+    fn add(&mut self, kind: InterruptionKind, time: Nanos) {
         match kind {
-            Kind::Tick => self.tick += time,
-            Kind::Interrupt => self.interrupt += time,
-            Kind::Preemption => self.preemption += time,
-            Kind::Steal => self.steal += time,
-            Kind::Entry => self.entry += time,
+            InterruptionKind::Tick => self.tick += time,
+            InterruptionKind::Interrupt => self.interrupt += time,
+            InterruptionKind::Preemption => self.preemption += time,
+            InterruptionKind::Steal => self.steal += time,
+            InterruptionKind::Entry => self.entry += time,
         }
     }
 }
@@ -117,7 +123,7 @@ impl Interrupted {
     }
 
     /// Its residual after this kind and those before it are subtracted.
-    pub fn left(&self, minus: Kind) -> Nanos {
+    pub fn left(&self, minus: InterruptionKind) -> Nanos {
         self.duration - self.parts.up_to(minus)
     }
 }
@@ -132,9 +138,9 @@ pub struct Split<P> {
 
 /// A curve of figure 4.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
+pub struct SubtractionCurve {
     /// The kind that was subtracted last, after those before it; `None`: nothing was.
-    pub minus: Option<Kind>,
+    pub minus: Option<InterruptionKind>,
     /// Residual of the phases, ns.
     pub left: Distribution,
 }
@@ -146,12 +152,15 @@ pub struct Curve {
 ///
 /// # Errors
 /// [`BadOrder`] of phases or events.
-pub fn split<P: Iterator<Item = Phase> + Clone>(phases: P, events: &[Event]) -> Result<Split<P>, BadOrder> {
+pub fn split<P: Iterator<Item = WorkPhase> + Clone>(phases: P, events: &[Interruption]) -> Result<Split<P>, BadOrder> {
     in_order(phases.clone())?;
-    let mut charged =
-        Charged { next: phases.clone().enumerate().peekable(), interrupted: Vec::new(), outside: Parts::default() };
+    let mut charged = ChargedPhases {
+        next: phases.clone().enumerate().peekable(),
+        interrupted: Vec::new(),
+        outside: Parts::default(),
+    };
     // Events that have started, the innermost last, and the time up to which all is processed.
-    let mut running: Vec<(Nanos, Kind)> = Vec::new();
+    let mut running: Vec<(Nanos, InterruptionKind)> = Vec::new();
     let mut at = Nanos(i64::MIN);
     for (index, event) in events.iter().enumerate() {
         if event.duration < Nanos::ZERO {
@@ -172,15 +181,15 @@ pub fn split<P: Iterator<Item = Phase> + Clone>(phases: P, events: &[Event]) -> 
 }
 
 /// What is dealt with, and the phases that may still be interrupted.
-struct Charged<P: Iterator<Item = (usize, Phase)>> {
+struct ChargedPhases<P: Iterator<Item = (usize, WorkPhase)>> {
     next: Peekable<P>,
     interrupted: Vec<Interrupted>,
     outside: Parts,
 }
 
-impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
+impl<P: Iterator<Item = (usize, WorkPhase)>> ChargedPhases<P> {
     /// Deals with the events that run, until a time.
-    fn run(&mut self, running: &mut Vec<(Nanos, Kind)>, at: &mut Nanos, until: Nanos) {
+    fn run(&mut self, running: &mut Vec<(Nanos, InterruptionKind)>, at: &mut Nanos, until: Nanos) {
         while let Some((end, kind)) = running.last().copied() {
             let to = end.min(until);
             if to > *at {
@@ -202,7 +211,7 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
         }
     }
 
-    fn change(&mut self, (index, phase): (usize, Phase), how: impl FnOnce(&mut Interrupted)) {
+    fn change(&mut self, (index, phase): (usize, WorkPhase), how: impl FnOnce(&mut Interrupted)) {
         match self.interrupted.last_mut().filter(|i| i.phase == index) {
             Some(known) => how(known),
             None => {
@@ -214,7 +223,7 @@ impl<P: Iterator<Item = (usize, Phase)>> Charged<P> {
     }
 
     /// Charges a stretch of time, which is after all before it, to the phases in it.
-    fn charge(&mut self, from: Nanos, to: Nanos, kind: Kind) {
+    fn charge(&mut self, from: Nanos, to: Nanos, kind: InterruptionKind) {
         let mut at = from;
         while let Some((index, phase)) = self.next.peek().copied().filter(|(_, p)| p.start < to) {
             let (start, end) = (at.max(phase.start), to.min(phase.end()));
@@ -242,7 +251,7 @@ pub struct OverlongInterrupt {
     /// By how much it was longer.
     pub over: Nanos,
     /// What it was subtracted as.
-    pub kind: Kind,
+    pub kind: InterruptionKind,
 }
 
 /// What a hypervisor may have held up.
@@ -251,11 +260,11 @@ struct Held {
     until: Nanos,
     /// By so much it is longer than it should be, for no other reason.
     over: Nanos,
-    what: Place,
+    what: PhasePosition,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum PhasePosition {
     Phase(usize, Nanos),
     Interrupt(usize),
 }
@@ -276,7 +285,7 @@ pub struct Taken {
     pub hidden: Nanos,
 }
 
-impl<P: Iterator<Item = Phase> + Clone> Split<P> {
+impl<P: Iterator<Item = WorkPhase> + Clone> Split<P> {
     /// Subtracts what a hypervisor took: of those phases and interrupts in which it can have been that are longest for no other
     /// reason, of a phase as far as it is over the `shortest` one. The moments are not known, so this is what is likely. `long`
     /// in the order of their begins; what is taken of them still belongs to the phase.
@@ -298,13 +307,18 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
                         from: phase.start,
                         until: phase.end(),
                         over,
-                        what: Place::Phase(index, phase.duration),
+                        what: PhasePosition::Phase(index, phase.duration),
                     });
                 }
             }
             while let Some((index, l)) = interrupts.next_if(|(_, l)| l.start < s.until) {
                 if l.over >= LEAST_STOLEN && l.end > s.from {
-                    window.push_back(Held { from: l.start, until: l.end, over: l.over, what: Place::Interrupt(index) });
+                    window.push_back(Held {
+                        from: l.start,
+                        until: l.end,
+                        over: l.over,
+                        what: PhasePosition::Interrupt(index),
+                    });
                 }
             }
             let longest = window.iter().enumerate().map(|(at, h)| (h.within(s), at));
@@ -316,8 +330,10 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
                 if let Some(h) = window.get_mut(at) {
                     h.over = h.over - part;
                     match h.what {
-                        Place::Phase(index, duration) => given.push((index, duration, part)),
-                        Place::Interrupt(index) => taken.interrupts.get_mut(index).into_iter().for_each(|t| *t += part),
+                        PhasePosition::Phase(index, duration) => given.push((index, duration, part)),
+                        PhasePosition::Interrupt(index) => {
+                            taken.interrupts.get_mut(index).into_iter().for_each(|t| *t += part)
+                        }
                     }
                 }
             }
@@ -341,7 +357,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
                 if let Some(i) = interrupted.peek_mut().filter(|i| i.phase == *index) {
                     let part = time.min(i.parts.of(l.kind));
                     i.parts.add(l.kind, Nanos(-part.0));
-                    i.parts.add(Kind::Steal, part);
+                    i.parts.add(InterruptionKind::Steal, part);
                     time = time - part;
                 }
                 if phases.peek().is_none_or(|(_, p)| p.end() > l.end) {
@@ -371,7 +387,7 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
             if all.last().is_none_or(|i: &Interrupted| i.phase != phase) {
                 all.push(Interrupted::new(phase, duration));
             }
-            all.iter_mut().next_back().into_iter().for_each(|i| i.parts.add(Kind::Steal, time));
+            all.iter_mut().next_back().into_iter().for_each(|i| i.parts.add(InterruptionKind::Steal, time));
         }
         all.extend(known);
         self.interrupted = all;
@@ -390,22 +406,22 @@ impl<P: Iterator<Item = Phase> + Clone> Split<P> {
     /// All phases' time by kind.
     pub fn total(&self) -> Parts {
         self.interrupted.iter().fold(Parts::default(), |mut sum, i| {
-            Kind::ALL.into_iter().for_each(|k| sum.add(k, i.parts.of(k)));
+            InterruptionKind::ALL.into_iter().for_each(|k| sum.add(k, i.parts.of(k)));
             sum
         })
     }
 
     /// The curves, from the phases' whole time to the last residual; empty without phases. Each is made when it is asked for,
     /// as it may be large.
-    pub fn curves(&self) -> impl Iterator<Item = Curve> + '_ {
+    pub fn curves(&self) -> impl Iterator<Item = SubtractionCurve> + '_ {
         let whole = Distribution::new(self.phases.clone().map(|p| count(p.duration)));
         let from = || self.interrupted.iter().map(|i| count(i.duration));
         let less = move |whole: &Distribution, kind| {
             whole.changed(from(), self.interrupted.iter().map(|i| count(i.left(kind))))
         };
-        std::iter::once(None).chain(Kind::ALL.into_iter().map(Some)).filter_map(move |minus| {
+        std::iter::once(None).chain(InterruptionKind::ALL.into_iter().map(Some)).filter_map(move |minus| {
             let whole = whole.as_ref()?;
-            Some(Curve { minus, left: minus.map_or_else(|| whole.clone(), |kind| less(whole, kind)) })
+            Some(SubtractionCurve { minus, left: minus.map_or_else(|| whole.clone(), |kind| less(whole, kind)) })
         })
     }
 }
@@ -415,9 +431,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn event(start: i64, duration: i64, kind: Kind) -> Event {
-        let enters = matches!(kind, Kind::Tick | Kind::Interrupt);
-        Event { start: Nanos(start), duration: Nanos(duration), kind, enters }
+    fn event(start: i64, duration: i64, kind: InterruptionKind) -> Interruption {
+        let enters = matches!(kind, InterruptionKind::Tick | InterruptionKind::Interrupt);
+        Interruption { start: Nanos(start), duration: Nanos(duration), kind, enters }
     }
 
     fn stolen(from: i64, until: i64, time: i64) -> Stolen {
@@ -425,26 +441,29 @@ mod tests {
     }
 
     /// Residual of every phase.
-    fn left<P: Iterator<Item = Phase> + Clone>(s: &Split<P>, minus: Kind) -> Vec<i64> {
+    fn left<P: Iterator<Item = WorkPhase> + Clone>(s: &Split<P>, minus: InterruptionKind) -> Vec<i64> {
         let mut all: Vec<i64> = s.phases.clone().map(|p| p.duration.0).collect();
         s.interrupted().iter().for_each(|i| all[i.phase] = i.left(minus).0);
         all
     }
 
-    fn phases(start: i64, durations: &[i64]) -> Vec<Phase> {
-        Phase::back_to_back(Nanos(start), durations.iter().map(|d| Nanos(*d)))
+    fn phases(start: i64, durations: &[i64]) -> Vec<WorkPhase> {
+        WorkPhase::back_to_back(Nanos(start), durations.iter().map(|d| Nanos(*d)))
     }
 
     /// Phases from 0 on, each with the gap behind it; and events: begin, length, number of the kind.
-    fn made(phases: &[(i64, i64)], events: &mut [(i64, i64, usize)]) -> (Vec<Phase>, Vec<Event>) {
+    fn made(phases: &[(i64, i64)], events: &mut [(i64, i64, usize)]) -> (Vec<WorkPhase>, Vec<Interruption>) {
         let mut at = 0;
         let phase = |(d, gap): &(i64, i64)| {
-            let phase = Phase { start: Nanos(at), duration: Nanos(*d) };
+            let phase = WorkPhase { start: Nanos(at), duration: Nanos(*d) };
             at += d + gap;
             phase
         };
         events.sort_by_key(|e| e.0);
-        (phases.iter().map(phase).collect(), events.iter().map(|(s, d, k)| event(*s, *d, Kind::ALL[*k])).collect())
+        (
+            phases.iter().map(phase).collect(),
+            events.iter().map(|(s, d, k)| event(*s, *d, InterruptionKind::ALL[*k])).collect(),
+        )
     }
 
     fn parts(tick: i64, interrupt: i64, preemption: i64, steal: i64) -> Parts {
@@ -457,7 +476,11 @@ mod tests {
         let p = phases(100, &[100, 100, 100]);
         let s = split(
             p.iter().copied(),
-            &[event(90, 20, Kind::Tick), event(180, 50, Kind::Preemption), event(390, 20, Kind::Steal)],
+            &[
+                event(90, 20, InterruptionKind::Tick),
+                event(180, 50, InterruptionKind::Preemption),
+                event(390, 20, InterruptionKind::Steal),
+            ],
         )
         .unwrap();
         let by_phase: Vec<(usize, Parts)> = s.interrupted().iter().map(|i| (i.phase, i.parts)).collect();
@@ -470,39 +493,46 @@ mod tests {
     fn nested_time_counts_once_for_the_innermost() {
         let p = phases(0, &[1000]);
         let events = [
-            event(100, 500, Kind::Preemption),
-            event(200, 100, Kind::Tick),
-            event(250, 20, Kind::Steal),
-            event(590, 20, Kind::Interrupt),
+            event(100, 500, InterruptionKind::Preemption),
+            event(200, 100, InterruptionKind::Tick),
+            event(250, 20, InterruptionKind::Steal),
+            event(590, 20, InterruptionKind::Interrupt),
         ];
         let s = split(p.iter().copied(), &events).unwrap();
         assert_eq!(s.total(), parts(80, 20, 390, 20));
-        assert_eq!(left(&s, Kind::Steal), [490]);
+        assert_eq!(left(&s, InterruptionKind::Steal), [490]);
         // Overlapping without being nested.
-        let s = split(p.iter().copied(), &[event(0, 100, Kind::Tick), event(50, 100, Kind::Interrupt)]).unwrap();
+        let s = split(
+            p.iter().copied(),
+            &[event(0, 100, InterruptionKind::Tick), event(50, 100, InterruptionKind::Interrupt)],
+        )
+        .unwrap();
         assert_eq!(s.total(), parts(50, 100, 0, 0));
     }
 
     #[test]
     fn gaps_between_phases_are_outside() {
         let p = [phases(0, &[10])[0], phases(20, &[10])[0], phases(50, &[0])[0], phases(60, &[10])[0]];
-        let s = split(p.iter().copied(), &[event(5, 60, Kind::Steal)]).unwrap();
+        let s = split(p.iter().copied(), &[event(5, 60, InterruptionKind::Steal)]).unwrap();
         assert_eq!(
             s.interrupted().iter().map(|i| (i.phase, i.parts.steal.0)).collect::<Vec<_>>(),
             [(0, 5), (1, 10), (3, 5)]
         );
         assert_eq!(s.outside().steal, Nanos(40));
-        assert_eq!(split(std::iter::empty(), &[event(5, 60, Kind::Tick)]).unwrap().outside().tick, Nanos(60));
+        assert_eq!(
+            split(std::iter::empty(), &[event(5, 60, InterruptionKind::Tick)]).unwrap().outside().tick,
+            Nanos(60)
+        );
         assert_eq!(split(std::iter::empty(), &[]).unwrap().curves().count(), 0);
     }
 
     #[test]
     fn bad_orders_are_named() {
         let p = phases(0, &[10]);
-        let late = [event(5, 1, Kind::Tick), event(4, 1, Kind::Tick)];
+        let late = [event(5, 1, InterruptionKind::Tick), event(4, 1, InterruptionKind::Tick)];
         assert_eq!(split(p.iter().copied(), &late).err(), Some(BadOrder::TooEarly { what: "event", index: 1 }));
         let negative = BadOrder::Negative { what: "event", index: 0, duration: Nanos(-1) };
-        assert_eq!(split(p.iter().copied(), &[event(5, -1, Kind::Tick)]).err(), Some(negative));
+        assert_eq!(split(p.iter().copied(), &[event(5, -1, InterruptionKind::Tick)]).err(), Some(negative));
         assert!(split([p[0], p[0]].into_iter(), &[]).is_err());
     }
 
@@ -510,10 +540,11 @@ mod tests {
     /// daemon.
     #[test]
     fn flat_once_all_is_subtracted() {
-        let mut events: Vec<Event> = (0..2_000).map(|i| event(i * 4_000 + 1, 300, Kind::Tick)).collect();
-        events.extend((0..300).map(|i| event(i * 26_321 + 900, 150 + i % 90, Kind::Interrupt)));
-        events.extend((0..5).map(|i| event(i * 1_500_007 + 700_000, 60_000, Kind::Preemption)));
-        events.extend((0..40).map(|i| event(i * 199_999 + 3_000, 2_000 + i, Kind::Steal)));
+        let mut events: Vec<Interruption> =
+            (0..2_000).map(|i| event(i * 4_000 + 1, 300, InterruptionKind::Tick)).collect();
+        events.extend((0..300).map(|i| event(i * 26_321 + 900, 150 + i % 90, InterruptionKind::Interrupt)));
+        events.extend((0..5).map(|i| event(i * 1_500_007 + 700_000, 60_000, InterruptionKind::Preemption)));
+        events.extend((0..40).map(|i| event(i * 199_999 + 3_000, 2_000 + i, InterruptionKind::Steal)));
         events.sort_by_key(|e| e.start);
         // Work continues whenever no event runs.
         let (mut p, mut start, mut at, mut done) = (Vec::new(), 0, 0, 0);
@@ -531,16 +562,16 @@ mod tests {
         for (a, b) in merged {
             while at + (1000 - done) <= a {
                 at += 1000 - done;
-                p.push(Phase { start: Nanos(start), duration: Nanos(at - start) });
+                p.push(WorkPhase { start: Nanos(start), duration: Nanos(at - start) });
                 (start, done) = (at, 0);
             }
             done += a - at;
             at = b;
         }
         let s = split(p.iter().copied(), &events).unwrap();
-        let curves: Vec<Curve> = s.curves().collect();
+        let curves: Vec<SubtractionCurve> = s.curves().collect();
         let spans: Vec<f64> = curves.iter().map(|c| c.left.span(0.0).unwrap()).collect();
-        assert_eq!(curves.iter().map(|c| c.minus).collect::<Vec<_>>()[1..], Kind::ALL.map(Some));
+        assert_eq!(curves.iter().map(|c| c.minus).collect::<Vec<_>>()[1..], InterruptionKind::ALL.map(Some));
         assert!(spans.is_sorted_by(|a, b| a >= b) && spans[0] > 50.0 && spans[3] > 1.0, "{spans:?}");
         assert_eq!((spans[4], curves[4].left.min()), (0.0, 1000));
     }
@@ -550,12 +581,12 @@ mod tests {
     #[test]
     fn a_hypervisors_time_goes_to_the_phases_that_are_late_for_no_other_reason() {
         let p = phases(0, &[10_000, 10_500, 55_000, 40_000, 10_900, 10_000]);
-        let tick = [event(25_000, 5_000, Kind::Tick)];
+        let tick = [event(25_000, 5_000, InterruptionKind::Tick)];
         let given = |all: &[Stolen]| {
             let mut s = split(p.iter().copied(), &tick).unwrap();
             let taken = s.steal(all, Nanos(10_000), &[]);
             let given: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.parts.steal.0)).collect();
-            (given, taken.hidden.0, left(&s, Kind::Steal))
+            (given, taken.hidden.0, left(&s, InterruptionKind::Steal))
         };
         let (steal, hidden, left) = given(&[stolen(5_000, 120_000, 69_000)]);
         assert_eq!((steal, hidden), (vec![(2, 40_000), (3, 29_000)], 0));
@@ -574,9 +605,9 @@ mod tests {
     #[test]
     fn a_hypervisors_time_within_an_interrupt_is_not_the_interrupts() {
         let p = phases(0, &[10_000, 25_000, 25_000, 10_000]);
-        let mut s = split(p.iter().copied(), &[event(20_000, 30_000, Kind::Tick)]).unwrap();
+        let mut s = split(p.iter().copied(), &[event(20_000, 30_000, InterruptionKind::Tick)]).unwrap();
         let (start, end) = (Nanos(20_000), Nanos(50_000));
-        let long = OverlongInterrupt { start, end, over: Nanos(25_000), kind: Kind::Tick };
+        let long = OverlongInterrupt { start, end, over: Nanos(25_000), kind: InterruptionKind::Tick };
         let taken = s.steal(&[stolen(10_000, 51_000, 21_000)], Nanos(10_000), &[long]);
         assert_eq!(taken, Taken { interrupts: vec![Nanos(21_000)], hidden: Nanos::ZERO });
         let parts: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.parts.tick.0, i.parts.steal.0)).collect();
@@ -587,18 +618,18 @@ mod tests {
     fn each_interrupt_has_its_way_in_and_out() {
         let p = phases(0, &[10_000, 10_000, 18_000, 14_000, 10_200]);
         let events = [
-            event(25_000, 1_000, Kind::Tick),
-            Event { enters: false, ..event(26_000, 1_000, Kind::Tick) },
-            event(27_500, 1_000, Kind::Interrupt),
+            event(25_000, 1_000, InterruptionKind::Tick),
+            Interruption { enters: false, ..event(26_000, 1_000, InterruptionKind::Tick) },
+            event(27_500, 1_000, InterruptionKind::Interrupt),
             // Where one phase ends another begins; and one without a residual.
-            event(38_000, 1_000, Kind::Tick),
-            event(52_100, 0, Kind::Tick),
+            event(38_000, 1_000, InterruptionKind::Tick),
+            event(52_100, 0, InterruptionKind::Tick),
         ];
         let mut s = split(p.iter().copied(), &events).unwrap();
         s.enter(Nanos(2_000), Nanos(10_000));
         let entries: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.entries, i.parts.entry.0)).collect();
         assert_eq!(entries, [(2, 2, 4_000), (3, 1, 2_000), (4, 1, 200)]);
-        assert_eq!(left(&s, Kind::Entry), [10_000, 10_000, 11_000, 11_000, 10_000]);
+        assert_eq!(left(&s, InterruptionKind::Entry), [10_000, 10_000, 11_000, 11_000, 10_000]);
     }
 
     proptest! {
@@ -622,14 +653,14 @@ mod tests {
             let mut found = vec![Parts::default(); p.len()];
             s.interrupted().iter().for_each(|i| found[i.phase] = i.parts);
             prop_assert_eq!(found, inside);
-            prop_assert!(left(&s, Kind::Steal).into_iter().all(|left| left >= 0));
+            prop_assert!(left(&s, InterruptionKind::Steal).into_iter().all(|left| left >= 0));
             prop_assert!(s.interrupted().is_sorted_by(|a, b| a.phase < b.phase));
             let entered = events.iter().filter(|e| e.enters && p.iter().any(|p| p.start <= e.start && e.start < p.end()));
             let entries: u32 = s.interrupted().iter().map(|i| i.entries).sum();
             prop_assert_eq!(entries as usize, entered.count());
             prop_assert!(s.interrupted().iter().all(|i| i.duration == p[i.phase].duration));
             for curve in s.curves() {
-                let left = left(&s, curve.minus.unwrap_or(Kind::Entry)).into_iter().map(|l| l as u64);
+                let left = left(&s, curve.minus.unwrap_or(InterruptionKind::Entry)).into_iter().map(|l| l as u64);
                 let whole = p.iter().map(|p| p.duration.0 as u64);
                 let wanted = if curve.minus.is_some() { Distribution::new(left) } else { Distribution::new(whole) };
                 prop_assert_eq!(Some(curve.left), wanted);
@@ -650,13 +681,13 @@ mod tests {
             let all: Vec<Stolen> = all.iter().map(|(from, long, time)| stolen(*from, from + long, *time)).collect();
             let shortest = p.iter().map(|p| p.duration).min().unwrap();
             let before = split(p.iter().copied(), &events).unwrap();
-            let floor: Vec<i64> = left(&before, Kind::Preemption).into_iter().map(|l| l.min(shortest.0)).collect();
+            let floor: Vec<i64> = left(&before, InterruptionKind::Preemption).into_iter().map(|l| l.min(shortest.0)).collect();
             let whole: Nanos = all.iter().map(|s| s.time).sum();
             let mut after = before.clone();
             let taken = after.steal(&all, shortest, &[]);
             prop_assert_eq!(after.total().steal + taken.hidden, whole);
-            prop_assert_eq!(left(&after, Kind::Preemption), left(&before, Kind::Preemption));
-            let long = |e: &Event| OverlongInterrupt { start: e.start, end: e.start + e.duration, over: e.duration, kind: e.kind };
+            prop_assert_eq!(left(&after, InterruptionKind::Preemption), left(&before, InterruptionKind::Preemption));
+            let long = |e: &Interruption| OverlongInterrupt { start: e.start, end: e.start + e.duration, over: e.duration, kind: e.kind };
             let long: Vec<OverlongInterrupt> = events.iter().filter(|e| e.enters).map(long).collect();
             let mut after = before.clone();
             let taken = after.steal(&all, shortest, &long);
@@ -667,8 +698,8 @@ mod tests {
             prop_assert!(inside <= whole && whole - inside <= of_interrupts);
             prop_assert!(long.iter().zip(&taken.interrupts).all(|(l, t)| *t <= l.over));
             prop_assert!(after.interrupted().is_sorted_by(|a, b| a.phase < b.phase));
-            prop_assert!(after.interrupted().iter().all(|i| Kind::ALL.into_iter().all(|k| i.parts.of(k) >= Nanos::ZERO)));
-            prop_assert!(left(&after, Kind::Entry).into_iter().zip(floor).all(|(left, floor)| left >= floor));
+            prop_assert!(after.interrupted().iter().all(|i| InterruptionKind::ALL.into_iter().all(|k| i.parts.of(k) >= Nanos::ZERO)));
+            prop_assert!(left(&after, InterruptionKind::Entry).into_iter().zip(floor).all(|(left, floor)| left >= floor));
         }
     }
 }

@@ -196,7 +196,7 @@ pub(crate) fn expected_excess(shape: f64, scale: f64, share: f64, n: NonZeroU64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::{Purpose, generator, unit};
+    use crate::statistics::random::{RandomPurpose, generator, unit};
     use proptest::prelude::*;
     use rand_chacha::ChaCha8Rng;
     use statrs::function::beta::ln_beta;
@@ -214,7 +214,7 @@ mod tests {
     /// (1 + ξ)/√n and σ √(2(1 + ξ)/n)); four of those are allowed.
     #[test]
     fn finds_simulated_tails() {
-        let mut rng = generator(1, Purpose::Order, 0);
+        let mut rng = generator(1, RandomPurpose::Order, 0);
         for shape in [-0.4, -0.2, 0.0, 0.2, 0.5, 0.8] {
             let mut excesses: Vec<Weighted> = (0..2000).map(|_| (pareto(&mut rng, shape, 3000.0), 1.0)).collect();
             excesses.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -245,7 +245,7 @@ mod tests {
     /// off at most.
     #[test]
     fn extrapolates() {
-        let mut rng = generator(2, Purpose::Order, 0);
+        let mut rng = generator(2, RandomPurpose::Order, 0);
         let phases: Vec<u64> = (0..100_000)
             .map(|i| 1_000_000 + if i % 100 == 0 { pareto(&mut rng, 0.1, 20_000.0) as u64 } else { i % 7 })
             .collect();
@@ -267,7 +267,7 @@ mod tests {
     /// tail is that of the daemon alone.
     #[test]
     fn the_rarest_cause_is_the_tail() {
-        let mut rng = generator(4, Purpose::Order, 0);
+        let mut rng = generator(4, RandomPurpose::Order, 0);
         let phases: Vec<u64> = (0..2_000_000)
             .map(|i| {
                 1_000_000
@@ -286,15 +286,15 @@ mod tests {
 
     #[test]
     fn no_tail() {
-        let of = |phases: &mut dyn Iterator<Item = u64>| {
+        let tail_of = |phases: &mut dyn Iterator<Item = u64>| {
             let phases: Vec<u64> = phases.collect();
             tail(&Distribution::new(phases.into_iter()).unwrap())
         };
-        assert_eq!(of(&mut std::iter::repeat_n(5, 10_000)), Err(NoTail::TooFew { have: 0, need: 50 }));
-        assert_eq!(of(&mut (0..100)), Err(NoTail::TooFew { have: 20, need: 50 }));
-        let two = of(&mut (0..10_000).map(|i| 1000 + u64::from(i % 100 == 0)));
+        assert_eq!(tail_of(&mut std::iter::repeat_n(5, 10_000)), Err(NoTail::TooFew { have: 0, need: 50 }));
+        assert_eq!(tail_of(&mut (0..100)), Err(NoTail::TooFew { have: 20, need: 50 }));
+        let two = tail_of(&mut (0..10_000).map(|i| 1000 + u64::from(i % 100 == 0)));
         assert_eq!(two, Err(NoTail::Alike { have: 1, need: 20 }));
-        let mut rng = generator(3, Purpose::Order, 0);
+        let mut rng = generator(3, RandomPurpose::Order, 0);
         let heavy =
             Distribution::new((0..20_000).map(|_| pareto(&mut rng, 2.0, 1e6) as u64).collect::<Vec<_>>().into_iter());
         let heavy = heavy.unwrap();

@@ -99,7 +99,7 @@ pub struct Half {
 
 /// One point of the dual-execution scatter plot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct ScatterPoint {
     /// x.
     pub odd: Half,
     /// y.
@@ -110,7 +110,7 @@ pub struct Point {
 
 /// One zoom level. Its members are the points whose `level` is at least its own number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Level {
+pub struct ZoomLevel {
     /// Excess over the trend up to which it shows samples, ns.
     pub bound: f64,
     /// Number of points that it shows.
@@ -163,7 +163,7 @@ pub struct Drift {
 
 /// What the plot looks like. Drift and a frequent daemon may come with an L and with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct PlotShape {
     /// Number of L-samples; none: no L.
     pub arms: u32,
     /// Points at the top right, if there are more than two rare daemons cause by chance.
@@ -188,11 +188,11 @@ pub struct Shape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clusters {
     /// All points, by number.
-    pub points: Vec<Point>,
+    pub points: Vec<ScatterPoint>,
     /// Numbers of samples without a partner, which are not in the plot.
     pub unpaired: Vec<u32>,
     /// Zoom levels, from everything to the central cluster.
-    pub levels: Vec<Level>,
+    pub levels: Vec<ZoomLevel>,
     /// Excess over which a sample is high, ns; `None` if none is.
     pub bound: Option<f64>,
     /// Standard deviation of the cluster without its trend, ns.
@@ -200,7 +200,7 @@ pub struct Clusters {
     /// Samples on each side that the trend was taken from; `None`: one line through all.
     pub half_width: Option<u32>,
     /// What it looks like.
-    pub shape: Shape,
+    pub shape: PlotShape,
 }
 
 impl Clusters {
@@ -311,7 +311,7 @@ fn together(pairs: impl Iterator<Item = (bool, bool)>) -> Together {
 }
 
 /// Marks the high samples: the bound, the frequent daemon if there is one, and the places.
-struct Found {
+struct HighSamples {
     bound: Option<f64>,
     frequent: Option<Frequent>,
     high: Together,
@@ -319,10 +319,10 @@ struct Found {
 }
 
 /// `excess` is of all samples in the order of time; `at` are positions of the odd halves.
-fn find(excess: &[f64], at: &[usize]) -> Found {
+fn find(excess: &[f64], at: &[usize]) -> HighSamples {
     let mut sorted = excess.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let mut found = Found {
+    let mut found = HighSamples {
         bound: None,
         frequent: None,
         high: together(std::iter::empty()),
@@ -373,7 +373,7 @@ fn places(high: &[bool], drifts: bool) -> Vec<ClusterPlace> {
 
 /// Takes high samples that stand out from one side only for what they are: a step of the machine's speed. A daemon's sample is
 /// above the samples before it and above those after it, by half of the bound at least.
-fn one_sided(times: &[f64], found: &mut Found) {
+fn one_sided(times: &[f64], found: &mut HighSamples) {
     let Some(bound) = found.bound else { return };
     let places = found.places.clone();
     let level = |range: std::ops::Range<usize>| {
@@ -412,8 +412,8 @@ pub fn clusters(observations: &[Observation]) -> Result<Clusters, TooFew> {
         let (o, excess, place) = (duals.samples.get(i)?, *excess.get(i)?, *found.places.get(i)?);
         Some(Half { number: o.number, elapsed: o.elapsed, excess, place })
     };
-    let mut points: Vec<Point> =
-        duals.at.iter().filter_map(|i| Some(Point { odd: half(*i)?, even: half(i + 1)?, level: 0 })).collect();
+    let mut points: Vec<ScatterPoint> =
+        duals.at.iter().filter_map(|i| Some(ScatterPoint { odd: half(*i)?, even: half(i + 1)?, level: 0 })).collect();
     let levels = levels(&mut points, found.bound);
     let (core, shape) = shape(&points, &found, &trend.at);
     let unpaired = duals.unpaired.iter().filter_map(|i| duals.samples.get(*i).map(|o| o.number)).collect();
@@ -421,16 +421,16 @@ pub fn clusters(observations: &[Observation]) -> Result<Clusters, TooFew> {
     Ok(Clusters { points, unpaired, levels, bound: found.bound, spread: core, half_width, shape })
 }
 
-fn reach(p: &Point) -> f64 {
+fn reach(p: &ScatterPoint) -> f64 {
     p.odd.excess.max(p.even.excess)
 }
 
 /// Zoom levels by ten down to the cluster, omitting those that show as many points as the one before; sets the level of
 /// each point.
-fn levels(points: &mut [Point], bound: Option<f64>) -> Vec<Level> {
-    let central = |p: &Point| p.odd.place == ClusterPlace::Central && p.even.place == ClusterPlace::Central;
+fn levels(points: &mut [ScatterPoint], bound: Option<f64>) -> Vec<ZoomLevel> {
+    let central = |p: &ScatterPoint| p.odd.place == ClusterPlace::Central && p.even.place == ClusterPlace::Central;
     let largest = points.iter().map(reach).fold(f64::NEG_INFINITY, f64::max);
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<ZoomLevel> = Vec::new();
     let mut limit = largest;
     while let Some(bound) = bound.filter(|b| limit > *b) {
         push_level(&mut levels, points, limit, |p| reach(p) <= limit);
@@ -445,7 +445,12 @@ fn levels(points: &mut [Point], bound: Option<f64>) -> Vec<Level> {
     levels
 }
 
-fn push_level(levels: &mut Vec<Level>, points: &mut [Point], bound: f64, shows: impl Fn(&Point) -> bool) {
+fn push_level(
+    levels: &mut Vec<ZoomLevel>,
+    points: &mut [ScatterPoint],
+    bound: f64,
+    shows: impl Fn(&ScatterPoint) -> bool,
+) {
     let members = points.iter().filter(|p| shows(p)).count();
     if members == 0 || levels.last().is_some_and(|l| l.members as usize == members) {
         return;
@@ -458,7 +463,7 @@ fn push_level(levels: &mut Vec<Level>, points: &mut [Point], bound: f64, shows: 
         x = (x.0.min(p.odd.elapsed), x.1.max(p.odd.elapsed));
         y = (y.0.min(p.even.elapsed), y.1.max(p.even.elapsed));
     }
-    levels.push(Level { bound, members: u32::try_from(members).unwrap_or(u32::MAX), x, y });
+    levels.push(ZoomLevel { bound, members: u32::try_from(members).unwrap_or(u32::MAX), x, y });
 }
 
 /// Variances and covariance of pairs; `None` without spread or below three pairs.
@@ -489,12 +494,12 @@ fn correlated(pairs: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// The cluster's spread, and what the plot looks like.
-fn shape(points: &[Point], found: &Found, trend: &[f64]) -> (f64, Shape) {
+fn shape(points: &[ScatterPoint], found: &HighSamples, trend: &[f64]) -> (f64, PlotShape) {
     let count = |place: ClusterPlace| {
         let of = points.iter().flat_map(|p| [p.odd.place, p.even.place]).filter(|p| *p == place).count();
         u32::try_from(of).unwrap_or(u32::MAX)
     };
-    let central: Vec<&Point> = points
+    let central: Vec<&ScatterPoint> = points
         .iter()
         .filter(|p| p.odd.place == ClusterPlace::Central && p.even.place == ClusterPlace::Central)
         .collect();
@@ -514,7 +519,7 @@ fn shape(points: &[Point], found: &Found, trend: &[f64]) -> (f64, Shape) {
     let correlation = correlated(&times);
     let drift = Drift { correlation: correlation.unwrap_or(0.0), range: ends.1 - ends.0, stretched };
     let spread = moments(&sorted).and_then(|m| m.1).unwrap_or(0.0);
-    let shape = Shape {
+    let shape = PlotShape {
         arms: count(ClusterPlace::Arm),
         frequent: found.frequent,
         drift: Some(drift).filter(|d| correlation.is_some() || d.stretched > 0),
@@ -531,27 +536,27 @@ fn shape(points: &[Point], found: &Found, trend: &[f64]) -> (f64, Shape) {
 mod tests {
     use super::*;
     use crate::base::reading::Reading;
-    use crate::profile::dual::Executions;
-    use crate::statistics::random::{Purpose, below, generator};
+    use crate::profile::dual::FamilyExecutions;
+    use crate::statistics::random::{RandomPurpose, below, generator};
     use proptest::prelude::*;
 
     fn run(times: impl IntoIterator<Item = i64>) -> Vec<Observation> {
-        let one = |(number, elapsed): (u32, i64)| Observation {
+        let observation = |(number, elapsed): (u32, i64)| Observation {
             number,
             start: Nanos(i64::from(number) * 1_000_000),
             elapsed: Nanos(elapsed),
             process_time: None,
-            executions: Reading::Value(Executions::new()),
+            executions: Reading::Value(FamilyExecutions::new()),
             incomplete: false,
         };
-        (1..).zip(times).map(one).collect()
+        (1..).zip(times).map(observation).collect()
     }
 
     /// About normal, of standard deviation 1,000 around a million.
     fn noise(n: u64) -> Vec<i64> {
-        let mut rng = generator(4, Purpose::Order, n);
-        let mut one = || (0..12).map(|_| i64::from(below(&mut rng, 1000))).sum::<i64>() - 5994;
-        (0..n).map(|_| 1_000_000 + one()).collect()
+        let mut rng = generator(4, RandomPurpose::Order, n);
+        let mut normal = || (0..12).map(|_| i64::from(below(&mut rng, 1000))).sum::<i64>() - 5994;
+        (0..n).map(|_| 1_000_000 + normal()).collect()
     }
 
     fn arms(times: &[i64]) -> Vec<u32> {
@@ -561,10 +566,10 @@ mod tests {
 
     #[test]
     fn too_few_to_tell() {
-        let of = |n: u64| clusters(&run(noise(n))).map(|c| c.points.len());
-        assert_eq!(of(0), Err(TooFew { have: 0, need: 6 }));
-        assert_eq!(of(11), Err(TooFew { have: 5, need: 6 }));
-        assert_eq!(of(13), Ok(6));
+        let points = |n: u64| clusters(&run(noise(n))).map(|c| c.points.len());
+        assert_eq!(points(0), Err(TooFew { have: 0, need: 6 }));
+        assert_eq!(points(11), Err(TooFew { have: 5, need: 6 }));
+        assert_eq!(points(13), Ok(6));
         assert_eq!(clusters(&run(noise(13))).unwrap().unpaired, [13]);
     }
 

@@ -59,7 +59,7 @@ impl Basis {
 
 /// A row of EMP table XVI.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct CutoffRow {
     /// Daemon family.
     pub daemon: String,
     /// From the short run.
@@ -85,13 +85,13 @@ fn periodicity(tables: &Tables<'_>, daemon: &str) -> Option<Periodicity> {
 }
 
 /// The cutoffs, by daemon: of every daemon that is infrequent in the short run or in the long one, if there was one.
-pub fn cutoffs(short: &Tables<'_>, long: Option<&Tables<'_>>) -> Vec<Row> {
+pub fn cutoffs(short: &Tables<'_>, long: Option<&Tables<'_>>) -> Vec<CutoffRow> {
     let all = short.infrequent.iter().chain(long.into_iter().flat_map(|l| l.infrequent));
     let names: BTreeSet<&str> = all.map(|i| i.daemon.as_str()).collect();
     names.into_iter().filter_map(|daemon| row(daemon, short, long)).collect()
 }
 
-fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<Row> {
+fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<CutoffRow> {
     let in_short = midpoint(short, daemon);
     let normal = |l: &Tables<'_>| {
         let of = l.normal.iter().find(|n| n.daemon == daemon)?;
@@ -111,7 +111,7 @@ fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<Ro
         (Some(short), long, None) => (long.map_or(short, |l| l.max(short)), None, None),
         (None, long, _) => (long?, None, None),
     };
-    Some(Row {
+    Some(CutoffRow {
         daemon: daemon.to_owned(),
         short: in_short,
         long: in_long,
@@ -172,14 +172,16 @@ mod tests {
 
     #[test]
     fn bystanders() {
-        let of = |explains: [Option<f64>; 2]| {
+        let is_bystander = |explains: [Option<f64>; 2]| {
             let with = |explains| [Infrequent { explains, ..rare("a", None, 10, None) }];
             let (short, long) = (with(explains[0]), with(explains[1]));
             let tables = |infrequent| Tables { normal: &[], infrequent };
             cutoffs(&tables(&short), Some(&tables(&long)))[0].bystander
         };
-        assert!(of([Some(0.04), Some(0.0)]));
-        assert!(!of([Some(0.04), Some(0.06)]) && !of([Some(0.04), None]) && !of([None, None]));
+        assert!(is_bystander([Some(0.04), Some(0.0)]));
+        assert!(
+            !is_bystander([Some(0.04), Some(0.06)]) && !is_bystander([Some(0.04), None]) && !is_bystander([None, None])
+        );
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Cutoff {
 /// How the samples of a profile came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Method {
+pub enum ProfileMethod {
     /// INC was run, and each execution timed.
     Active,
     /// The machine was watched at its usual work, and samples were cut from the record ([`crate::profile::recording`]).
@@ -41,7 +41,7 @@ pub enum Method {
 
 /// The samples of one task length (EMP section 4.5.1, steps 1 and 7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ProfilePart {
     /// Task length.
     pub length: Nanos,
     /// The runs that they are of, by their uuids.
@@ -50,9 +50,9 @@ pub struct Part {
     pub observations: Vec<Observation>,
 }
 
-impl Part {
+impl ProfilePart {
     /// Adds the samples of another part of this task length, renumbered so that its pairs stay pairs.
-    pub fn append(&mut self, other: &Part) {
+    pub fn append(&mut self, other: &ProfilePart) {
         let last = self.observations.iter().map(|o| o.number).max().unwrap_or(0);
         let offset = last.saturating_add(last % 2);
         self.runs.extend(other.runs.iter().filter(|r| !self.runs.contains(r)).cloned().collect::<Vec<_>>());
@@ -111,11 +111,11 @@ pub struct Profile {
     /// Version of tare that made it.
     pub tool: String,
     /// How its samples came about.
-    pub method: Method,
+    pub method: ProfileMethod,
     /// The short task length (paper: INC128, 800 samples).
-    pub short: Part,
+    pub short: ProfilePart,
     /// The long one (paper: INC16384, 40 samples), if there was one.
-    pub long: Option<Part>,
+    pub long: Option<ProfilePart>,
     /// The cutoffs that `tool` computed from them, and that runs are held against.
     pub cutoffs: Vec<Cutoff>,
 }
@@ -132,8 +132,8 @@ impl Profile {
             kernel: kernel.to_owned(),
             cpus: 1,
             tool: String::new(),
-            method: Method::Active,
-            short: Part { length: Nanos::ZERO, runs: Vec::new(), observations: Vec::new() },
+            method: ProfileMethod::Active,
+            short: ProfilePart { length: Nanos::ZERO, runs: Vec::new(), observations: Vec::new() },
             long: None,
             cutoffs,
         }

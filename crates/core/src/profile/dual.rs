@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// CPU times of every execution (process) by daemon family. Executions of one family are kept apart, since each is held against
 /// a cutoff by itself.
-pub type Executions = BTreeMap<String, Vec<Nanos>>;
+pub type FamilyExecutions = BTreeMap<String, Vec<Nanos>>;
 
 /// One sample of a profiling run: its elapsed time, and what else ran meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct Observation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_time: Option<Nanos>,
     /// The daemons with CPU time inside the sample.
-    pub executions: Reading<Executions>,
+    pub executions: Reading<FamilyExecutions>,
     /// Whether `executions` may lack some.
     pub incomplete: bool,
 }
@@ -38,7 +38,7 @@ impl Observation {
         let mut incomplete = true;
         let executions = sample.daemons.clone().map(|daemons| {
             incomplete = daemons.incomplete.is_some();
-            let mut by_family = Executions::new();
+            let mut by_family = FamilyExecutions::new();
             for d in daemons.list.iter().filter(|d| d.cpu > Nanos::ZERO) {
                 by_family.entry(family(&d.name, d.kind)).or_default().push(d.cpu);
             }
@@ -68,13 +68,14 @@ pub fn at_equal_process_time(observations: &[Observation]) -> Option<Vec<Observa
     let mut times: Vec<Nanos> = observations.iter().map(|o| o.process_time).collect::<Option<_>>()?;
     times.sort();
     let median = *times.get(times.len() / 2)?;
-    let one = |o: &Observation| Some(Observation { elapsed: o.elapsed - o.process_time? + median, ..o.clone() });
-    observations.iter().map(one).collect()
+    let without_process_time =
+        |o: &Observation| Some(Observation { elapsed: o.elapsed - o.process_time? + median, ..o.clone() });
+    observations.iter().map(without_process_time).collect()
 }
 
 /// Two successive samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dual<'a> {
+pub struct DualExecution<'a> {
     /// The one with the odd number: x of the plot.
     pub odd: &'a Observation,
     /// The one with the even number: y of the plot.
@@ -94,8 +95,10 @@ pub struct Duals<'a> {
 
 impl Duals<'_> {
     /// The dual samples, by number.
-    pub fn pairs(&self) -> impl Iterator<Item = Dual<'_>> {
-        self.at.iter().filter_map(|i| Some(Dual { odd: self.samples.get(*i)?, even: self.samples.get(i + 1)? }))
+    pub fn pairs(&self) -> impl Iterator<Item = DualExecution<'_>> {
+        self.at
+            .iter()
+            .filter_map(|i| Some(DualExecution { odd: self.samples.get(*i)?, even: self.samples.get(i + 1)? }))
     }
 }
 
@@ -124,15 +127,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn numbered(numbers: &[u32]) -> Vec<Observation> {
-        let one = |n: &u32| Observation {
+        let observation = |n: &u32| Observation {
             number: *n,
             start: Nanos(i64::from(*n)),
             elapsed: Nanos(1),
             process_time: None,
-            executions: Reading::Value(Executions::new()),
+            executions: Reading::Value(FamilyExecutions::new()),
             incomplete: false,
         };
-        numbers.iter().map(one).collect()
+        numbers.iter().map(observation).collect()
     }
 
     fn pairs(numbers: &[u32]) -> Vec<(u32, u32)> {

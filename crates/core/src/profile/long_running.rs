@@ -6,7 +6,7 @@
 
 use crate::base::units::Nanos;
 use crate::profile::dual::Observation;
-use crate::statistics::periods::{Periodicity, Watched, periodicity};
+use crate::statistics::periods::{Periodicity, WatchedTime, periodicity};
 use crate::statistics::series::{Values, summary};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ pub fn normal(central: &[&Observation]) -> Vec<Normal> {
     for (daemon, cpu) in central.iter().flat_map(|o| o.each()) {
         times.entry(daemon).or_default().push(cpu);
     }
-    let one = |(daemon, times): (&str, Vec<Nanos>)| {
+    let normal = |(daemon, times): (&str, Vec<Nanos>)| {
         Some(Normal {
             daemon: daemon.to_owned(),
             executions: u32::try_from(times.len()).unwrap_or(u32::MAX),
@@ -49,12 +49,12 @@ pub fn normal(central: &[&Observation]) -> Vec<Normal> {
             std_dev: summary(&Values::from_nanos(times))?.std_dev,
         })
     };
-    times.into_iter().filter_map(one).collect()
+    times.into_iter().filter_map(normal).collect()
 }
 
 /// An execution in an L-sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Execution {
+pub struct LongExecution {
     /// Daemon family.
     pub daemon: String,
     /// Number of the sample.
@@ -65,29 +65,29 @@ pub struct Execution {
     pub cpu: Nanos,
 }
 
-fn executions<'a>(arms: &'a [&Observation]) -> impl Iterator<Item = Execution> + 'a {
+fn executions<'a>(arms: &'a [&Observation]) -> impl Iterator<Item = LongExecution> + 'a {
     arms.iter().flat_map(|o| {
         let at = o.start + Nanos(o.elapsed.0 / 2);
-        o.each().map(move |(daemon, cpu)| Execution { daemon: daemon.to_owned(), number: o.number, at, cpu })
+        o.each().map(move |(daemon, cpu)| LongExecution { daemon: daemon.to_owned(), number: o.number, at, cpu })
     })
 }
 
 /// Step 5: executions in L-samples over the limit of a daemon that the central cluster has too (EMP tables X, XIV); by daemon, then
 /// by sample.
-pub fn long_running(arms: &[&Observation], normal: &[Normal]) -> Vec<Execution> {
+pub fn long_running(arms: &[&Observation], normal: &[Normal]) -> Vec<LongExecution> {
     let limits: BTreeMap<&str, f64> = normal.iter().map(|n| (n.daemon.as_str(), n.limit())).collect();
-    let over = |e: &Execution| limits.get(e.daemon.as_str()).is_some_and(|limit| e.cpu.as_f64() > *limit);
+    let over = |e: &LongExecution| limits.get(e.daemon.as_str()).is_some_and(|limit| e.cpu.as_f64() > *limit);
     sorted(executions(arms).filter(over))
 }
 
 /// Step 6, first part: executions of daemons that only L-samples have; by daemon, then by sample.
-pub fn only_in_arms(arms: &[&Observation], normal: &[Normal]) -> Vec<Execution> {
+pub fn only_in_arms(arms: &[&Observation], normal: &[Normal]) -> Vec<LongExecution> {
     let known: BTreeSet<&str> = normal.iter().map(|n| n.daemon.as_str()).collect();
     sorted(executions(arms).filter(|e| !known.contains(e.daemon.as_str())))
 }
 
-fn sorted(executions: impl Iterator<Item = Execution>) -> Vec<Execution> {
-    let mut all: Vec<Execution> = executions.collect();
+fn sorted(executions: impl Iterator<Item = LongExecution>) -> Vec<LongExecution> {
+    let mut all: Vec<LongExecution> = executions.collect();
     all.sort_by(|a, b| (&a.daemon, a.number, a.at, a.cpu).cmp(&(&b.daemon, b.number, b.at, b.cpu)));
     all
 }
@@ -117,7 +117,7 @@ pub struct Infrequent {
 pub const BYSTANDER: f64 = 0.05;
 
 /// What share of its sample's excess an execution took; `None` where that is not known.
-pub type Explains<'a> = &'a dyn Fn(&Execution) -> Option<f64>;
+pub type Explains<'a> = &'a dyn Fn(&LongExecution) -> Option<f64>;
 
 /// Step 6: the daemons of long-running executions and those that only L-samples have, by name. `watched`: when samples ran,
 /// ascending; `samples`: number of samples in the central cluster and the arms. Executions that explain too little count only
@@ -125,19 +125,19 @@ pub type Explains<'a> = &'a dyn Fn(&Execution) -> Option<f64>;
 pub fn infrequent(
     arms: &[&Observation],
     normal: &[Normal],
-    watched: &[Watched],
+    watched: &[WatchedTime],
     samples: usize,
     explains: Explains<'_>,
 ) -> Vec<Infrequent> {
     let (long, only) = (long_running(arms, normal), only_in_arms(arms, normal));
     let max: BTreeMap<&str, Nanos> = normal.iter().map(|n| (n.daemon.as_str(), n.max)).collect();
     let groups = long.chunk_by(|a, b| a.daemon == b.daemon).chain(only.chunk_by(|a, b| a.daemon == b.daemon));
-    let one = |group: &[Execution]| {
+    let infrequent = |group: &[LongExecution]| {
         let shares: Vec<Option<f64>> = group.iter().map(explains).collect();
         let spoiled = |share: &Option<f64>| share.is_none_or(|s| s >= BYSTANDER);
         let any = shares.iter().any(spoiled);
         let kept = group.iter().zip(&shares).filter(|(_, share)| !any || spoiled(share)).map(|(e, _)| e);
-        let group: Vec<&Execution> = kept.collect();
+        let group: Vec<&LongExecution> = kept.collect();
         let mut numbers: Vec<u32> = group.iter().map(|e| e.number).collect();
         numbers.dedup();
         let times: Vec<Nanos> = group.iter().map(|e| e.at).collect();
@@ -156,7 +156,7 @@ pub fn infrequent(
             samples: numbers,
         })
     };
-    let mut all: Vec<Infrequent> = groups.filter_map(one).collect();
+    let mut all: Vec<Infrequent> = groups.filter_map(infrequent).collect();
     all.sort_by(|a, b| a.daemon.cmp(&b.daemon));
     all
 }
@@ -165,7 +165,7 @@ pub fn infrequent(
 mod tests {
     use super::*;
     use crate::base::reading::{Absent, Reading};
-    use crate::profile::dual::Executions;
+    use crate::profile::dual::FamilyExecutions;
     use crate::statistics::periods::NoPeriod;
 
     fn ms(ms: i64) -> Nanos {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn observation(number: u32, list: &[(&str, i64)]) -> Observation {
-        let mut executions = Executions::new();
+        let mut executions = FamilyExecutions::new();
         for (name, cpu) in list {
             executions.entry((*name).to_owned()).or_default().push(ms(*cpu));
         }
@@ -200,9 +200,9 @@ mod tests {
         let long = long_running(&arms, &normal);
         assert_eq!(long.iter().map(|e| (e.daemon.as_str(), e.cpu)).collect::<Vec<_>>(), [("b", ms(6))]);
         let rare = infrequent(&arms, &normal, &[], 4, &|_| None);
-        let of = |i: &Infrequent| (i.daemon.clone(), i.max, i.min, i.chance);
+        let figures = |i: &Infrequent| (i.daemon.clone(), i.max, i.min, i.chance);
         let want = [("b".to_owned(), Some(ms(5)), ms(6), None), ("c".to_owned(), None, ms(1), Some(0.25))];
-        assert_eq!(rare.iter().map(of).collect::<Vec<_>>(), want);
+        assert_eq!(rare.iter().map(figures).collect::<Vec<_>>(), want);
         assert!(rare.iter().all(|i| i.samples == [3]));
         assert_eq!(rare[0].periodicity, Periodicity::Unknown { why: NoPeriod::Once });
     }
@@ -214,9 +214,9 @@ mod tests {
         let arms = [observation(3, &[("a", 2), ("a", 90), ("b", 2)]), observation(7, &[("a", 70)])];
         let arms: Vec<&Observation> = arms.iter().collect();
         let rare = infrequent(&arms, &normal, &[], 4, &|e| Some(e.cpu.millis() / 100.0));
-        let of = |i: &Infrequent| (i.daemon.clone(), i.min, i.samples.clone(), i.explains);
+        let figures = |i: &Infrequent| (i.daemon.clone(), i.min, i.samples.clone(), i.explains);
         let want = [("a".to_owned(), ms(70), vec![3, 7], Some(0.9)), ("b".to_owned(), ms(2), vec![3], Some(0.02))];
-        assert_eq!(rare.iter().map(of).collect::<Vec<_>>(), want);
+        assert_eq!(rare.iter().map(figures).collect::<Vec<_>>(), want);
     }
 
     #[test]

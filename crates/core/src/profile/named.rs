@@ -68,12 +68,12 @@ fn candidates(observations: &[Observation], plot: &Clusters) -> Vec<(Named, usiz
     let names: BTreeSet<&str> = samples.iter().flat_map(|(o, _)| o.each().map(|(name, _)| name)).collect();
     let visits = |daemon: &str| -> Vec<Visit> {
         let longest = |o: &Observation| o.executions.value()?.get(daemon)?.iter().max().copied();
-        let one = |(o, excess): &(&Observation, f64)| Visit {
+        let visit = |(o, excess): &(&Observation, f64)| Visit {
             number: o.number,
             excess: *excess,
             cpu: longest(o).unwrap_or(Nanos::ZERO).as_f64(),
         };
-        let mut all: Vec<Visit> = samples.iter().map(one).collect();
+        let mut all: Vec<Visit> = samples.iter().map(visit).collect();
         all.sort_by_key(|v| v.number);
         all
     };

@@ -3,12 +3,12 @@
 
 use crate::base::units::Nanos;
 use crate::profile::clusters::{ClusterPlace, Clusters, FEWEST, FREQUENT, TooFew, clusters};
-use crate::profile::cutoffs::{Row, Tables, cutoffs};
+use crate::profile::cutoffs::{CutoffRow, Tables, cutoffs};
 use crate::profile::data::{Cutoff, Profile};
-use crate::profile::dual::{Executions, Observation, at_equal_process_time};
-use crate::profile::long_running::{Execution, Infrequent, Normal, infrequent, long_running, normal};
+use crate::profile::dual::{FamilyExecutions, Observation, at_equal_process_time};
+use crate::profile::long_running::{Infrequent, LongExecution, Normal, infrequent, long_running, normal};
 use crate::profile::named::{Named, named};
-use crate::statistics::periods::Watched;
+use crate::statistics::periods::WatchedTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct LSample {
     /// Elapsed time.
     pub elapsed: Nanos,
     /// Its daemons; empty where they are not known.
-    pub executions: Executions,
+    pub executions: FamilyExecutions,
 }
 
 /// What one profiling run taught: steps 2 to 6.
@@ -40,7 +40,7 @@ pub struct Lesson {
     /// The L-samples (EMP tables IX, XIII).
     pub l_samples: Vec<LSample>,
     /// Their long-running executions (EMP tables X, XIV).
-    pub long_running: Vec<Execution>,
+    pub long_running: Vec<LongExecution>,
     /// The infrequent daemons (EMP tables XI, XV).
     pub infrequent: Vec<Infrequent>,
     /// Samples whose daemons are not known, or not all.
@@ -55,7 +55,7 @@ impl Lesson {
 
 /// Which executions in L-samples say something of their daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum DaemonRule {
     /// All, as in the papers.
     Papers,
     /// Those that took a noticeable part of what the sample took too long. An L-sample is longer than the others, so that every
@@ -68,12 +68,12 @@ pub enum Rule {
 ///
 /// # Errors
 /// [`TooFew`] below 6 dual samples.
-pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew> {
+pub fn learn(observations: &[Observation], rule: DaemonRule) -> Result<Lesson, TooFew> {
     let by_elapsed = clusters(observations)?;
     let waiting = at_equal_process_time(observations).and_then(|o| clusters(&o).ok());
     let named = match rule {
-        Rule::Papers => Vec::new(),
-        Rule::Explained => {
+        DaemonRule::Papers => Vec::new(),
+        DaemonRule::Explained => {
             let plots: Vec<&Clusters> = [Some(&by_elapsed), waiting.as_ref()].into_iter().flatten().collect();
             named(observations, &plots)
         }
@@ -81,12 +81,12 @@ pub fn learn(observations: &[Observation], rule: Rule) -> Result<Lesson, TooFew>
     let places = Places::of(&by_elapsed, waiting.as_ref(), &named);
     let central = places.at(ClusterPlace::Central, observations);
     let arms = places.at(ClusterPlace::Arm, observations);
-    let mut watched: Vec<Watched> = observations.iter().map(|o| (o.start, o.end())).collect();
+    let mut watched: Vec<WatchedTime> = observations.iter().map(|o| (o.start, o.end())).collect();
     watched.sort();
     let normal = normal(&central);
-    let share = |e: &Execution| match rule {
-        Rule::Papers => None,
-        Rule::Explained => {
+    let share = |e: &LongExecution| match rule {
+        DaemonRule::Papers => None,
+        DaemonRule::Explained => {
             let (_, excess) = places.0.get(&e.number)?;
             (*excess > 0.0).then(|| e.cpu.as_f64() / excess)
         }
@@ -163,7 +163,7 @@ pub struct Learned {
     /// The run of the long one (paper: INC16384 × 40), if there was one.
     pub long: Option<Lesson>,
     /// The cutoffs and where they come from (EMP table XVI, SEDONA table 1).
-    pub cutoffs: Vec<Row>,
+    pub cutoffs: Vec<CutoffRow>,
 }
 
 impl Learned {
@@ -224,8 +224,8 @@ impl Profile {
     /// # Errors
     /// [`TooFew`] samples in the short part.
     pub fn learned(&self) -> Result<Learned, TooFew> {
-        let long = self.long.as_ref().and_then(|part| learn(&part.observations, Rule::Explained).ok());
-        Ok(Learned::new(learn(&self.short.observations, Rule::Explained)?, long))
+        let long = self.long.as_ref().and_then(|part| learn(&part.observations, DaemonRule::Explained).ok());
+        Ok(Learned::new(learn(&self.short.observations, DaemonRule::Explained)?, long))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
-use crate::profile::dual::{Executions, Observation};
+use crate::profile::dual::{FamilyExecutions, Observation};
 use crate::sample::daemons::TaskKind;
 use crate::sample::families::family;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// A process that ran.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Task {
+pub struct RecordedTask {
     pub pid: i32,
     /// Since boot; with `pid` it identifies the process within a boot.
     pub start: Nanos,
@@ -37,20 +37,20 @@ pub struct Slice {
 
 /// Successive slices that are stored together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chunk {
+pub struct RecordingChunk {
     /// Every process that ran in one of them.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<RecordedTask>,
     /// In the order of time.
     pub slices: Vec<Slice>,
 }
 
 /// Time that a recording covers.
-pub fn covered(chunks: &[Chunk]) -> Nanos {
+pub fn covered(chunks: &[RecordingChunk]) -> Nanos {
     chunks.iter().flat_map(|c| &c.slices).map(|s| s.length).sum()
 }
 
 /// Median length of its slices; `None` if it has none.
-pub fn typical_slice(chunks: &[Chunk]) -> Option<Nanos> {
+pub fn typical_slice(chunks: &[RecordingChunk]) -> Option<Nanos> {
     let mut lengths: Vec<Nanos> = chunks.iter().flat_map(|c| &c.slices).map(|s| s.length).collect();
     lengths.sort();
     lengths.get(lengths.len() / 2).copied()
@@ -61,7 +61,7 @@ pub fn typical_slice(chunks: &[Chunk]) -> Option<Nanos> {
 ///
 /// Such a sample has no program whose time could be measured; its elapsed time is its length and the CPU time of all that ran
 /// in it, without tare: that of a program that had to wait for all of them.
-pub fn virtual_samples(chunks: &[Chunk], length: Nanos) -> Vec<Observation> {
+pub fn virtual_samples(chunks: &[RecordingChunk], length: Nanos) -> Vec<Observation> {
     let Some(typical) = typical_slice(chunks) else { return Vec::new() };
     let mut made = Vec::new();
     let mut window = Window::default();
@@ -88,12 +88,12 @@ pub fn virtual_samples(chunks: &[Chunk], length: Nanos) -> Vec<Observation> {
 struct Window<'a> {
     start: Option<Nanos>,
     length: Nanos,
-    ran: HashMap<(i32, Nanos), (&'a Task, Nanos)>,
+    ran: HashMap<(i32, Nanos), (&'a RecordedTask, Nanos)>,
     incomplete: Option<Absent>,
 }
 
 impl<'a> Window<'a> {
-    fn add(&mut self, chunk: &'a Chunk, slice: &Slice) {
+    fn add(&mut self, chunk: &'a RecordingChunk, slice: &Slice) {
         self.start.get_or_insert(slice.start);
         self.length += slice.length;
         if self.incomplete.is_none() {
@@ -113,7 +113,7 @@ impl<'a> Window<'a> {
 
     fn observation(self, number: u32) -> Observation {
         let total: Nanos = self.ran.values().map(|r| r.1).sum();
-        let mut executions = Executions::new();
+        let mut executions = FamilyExecutions::new();
         for (task, cpu) in self.ran.values().filter(|r| r.1 > Nanos::ZERO) {
             executions.entry(family(&task.name, task.kind)).or_default().push(*cpu);
         }
@@ -137,8 +137,8 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    fn task(pid: i32, name: &str, kind: TaskKind) -> Task {
-        Task { pid, start: Nanos(1), name: Name::from(name), kind }
+    fn task(pid: i32, name: &str, kind: TaskKind) -> RecordedTask {
+        RecordedTask { pid, start: Nanos(1), name: Name::from(name), kind }
     }
 
     fn slice(start: i64, ran: &[(u32, i64)]) -> Slice {
@@ -146,14 +146,14 @@ mod tests {
         Slice { start: Nanos(start * S), length: Nanos(S), ran, incomplete: None }
     }
 
-    fn chunk(slices: Vec<Slice>) -> Chunk {
+    fn chunk(slices: Vec<Slice>) -> RecordingChunk {
         let tasks = vec![
             task(1, "cron", TaskKind::User),
             task(2, "kworker/0:1", TaskKind::Kernel),
             task(3, "kworker/1:1", TaskKind::Kernel),
             task(4, "tare", TaskKind::Tare),
         ];
-        Chunk { tasks, slices }
+        RecordingChunk { tasks, slices }
     }
 
     #[test]

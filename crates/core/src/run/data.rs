@@ -1,13 +1,13 @@
 //! A run: what was asked for, on which machine, in which state.
 
 use crate::base::units::Nanos;
-use crate::documents::head::{Head, Kind, Status};
+use crate::documents::head::{DocumentHead, DocumentKind, Status};
 use crate::machine::conditions::Conditions;
 use crate::machine::data::Factor;
 use crate::machine::data::Host;
 use crate::run::notes;
 use crate::run::notes::Note;
-use crate::run::plan::Plan;
+use crate::run::plan::RunPlan;
 use crate::sample::process_time::PtSource;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Run {
     /// Version of tare.
     pub tool: String,
     /// What was asked.
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// Where.
     pub host: Host,
     /// Where process times come from.
@@ -41,10 +41,10 @@ pub struct Run {
 
 impl Run {
     /// The head that every stored result has. Its title names its programs.
-    pub fn head(&self) -> Head {
+    pub fn head(&self) -> DocumentHead {
         let labels: Vec<&str> = self.plan.programs.iter().map(|p| p.label.as_str()).collect();
-        Head {
-            kind: Kind::Run,
+        DocumentHead {
+            kind: DocumentKind::Run,
             number: self.id,
             uuid: self.uuid.clone(),
             title: labels.join(" · "),

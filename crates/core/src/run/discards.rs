@@ -86,12 +86,12 @@ pub fn checks(values: &Values, spoiled: &[bool], s: f64) -> Vec<Check> {
     let is_spoiled = |i: usize| spoiled.get(i).copied().unwrap_or(false);
     let passed: Vec<bool> = (0..values.len()).map(|i| !is_spoiled(i)).collect();
     let limits = Limits::new(&values.only(&passed), s);
-    let one = |(value, passed): (&f64, &bool)| match limits {
+    let check = |(value, passed): (&f64, &bool)| match limits {
         _ if !passed => Check::Cutoff,
         Some(l) if !l.holds(*value) => Check::Sigma(l),
         _ => Check::Retained,
     };
-    values.as_slice().iter().zip(&passed).map(one).collect()
+    values.as_slice().iter().zip(&passed).map(check).collect()
 }
 
 /// Why a sample does not count for a measure.

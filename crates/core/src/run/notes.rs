@@ -29,14 +29,14 @@ pub enum Note {
         /// When, since 1970; `None` if an earlier version did not keep it.
         at: Option<Nanos>,
         /// What there was of it.
-        there: Kept,
+        there: KeptBefore,
     },
     /// The run was resumed after the machine had been restarted.
     Rebooted {
         /// The kernel since then, as `uname -r`.
         kernel: String,
         /// What there was of the run.
-        there: Kept,
+        there: KeptBefore,
     },
     /// What an earlier version noted in words.
     Text {
@@ -145,7 +145,7 @@ impl FactorChange {
 /// What there was of a run when it was resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kept {
+pub enum KeptBefore {
     /// So many samples.
     Samples(u64),
     /// A recording so long.
@@ -224,12 +224,12 @@ fn old_reboot(text: &str) -> Option<Note> {
     Some(Note::Rebooted { kernel: kernel.to_owned(), there: old_kept(there)? })
 }
 
-fn old_kept(text: &str) -> Option<Kept> {
+fn old_kept(text: &str) -> Option<KeptBefore> {
     if let Some(samples) = text.strip_suffix(" samples") {
-        return Some(Kept::Samples(samples.parse().ok()?));
+        return Some(KeptBefore::Samples(samples.parse().ok()?));
     }
     let seconds: i64 = text.strip_suffix(" s")?.parse().ok()?;
-    Some(Kept::Recorded(Nanos(seconds.checked_mul(1_000_000_000)?)))
+    Some(KeptBefore::Recorded(Nanos(seconds.checked_mul(1_000_000_000)?)))
 }
 
 /// Reads notes as they are written, or as versions up to 0.1 wrote them: texts by a name, which stay texts ([`from_texts`]).
@@ -280,8 +280,8 @@ mod tests {
             reading(ReadingTime::BeforeProgram(2), "b"),
             reading(ReadingTime::AfterLast, "c"),
             Note::Changed { changes: vec![change] },
-            Note::Rebooted { kernel: "6.1.0; x".to_owned(), there: Kept::Recorded(Nanos(52_000_000_000)) },
-            Note::Resumed { at: Some(Nanos(17_000_000_000)), there: Kept::Samples(3) },
+            Note::Rebooted { kernel: "6.1.0; x".to_owned(), there: KeptBefore::Recorded(Nanos(52_000_000_000)) },
+            Note::Resumed { at: Some(Nanos(17_000_000_000)), there: KeptBefore::Samples(3) },
         ];
         assert_eq!(notes, expected);
         assert_eq!((readings(&notes).count(), tuning(&notes).unwrap().summary.as_str()), (3, "2 values set"));

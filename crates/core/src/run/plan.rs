@@ -207,7 +207,7 @@ pub struct Watching {
 /// What a run is for, if not for timing the user's programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Purpose {
+pub enum RunPurpose {
     /// Learning by running INC.
     Learn(Learning),
     /// Learning by watching.
@@ -216,7 +216,7 @@ pub enum Purpose {
 
 /// Everything that a run was asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct RunPlan {
     /// The programs, in the order given.
     pub programs: Vec<Program>,
     /// Their order in time.
@@ -269,7 +269,7 @@ pub struct Plan {
     pub independent_setups: bool,
     /// What it is for, if not for timing the user's programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub purpose: Option<Purpose>,
+    pub purpose: Option<RunPurpose>,
 }
 
 /// An order was asked for in which every setup runs before the first counted sample, but the programs' setups differ: the last
@@ -305,7 +305,7 @@ pub fn choose_order(
     }
 }
 
-impl Plan {
+impl RunPlan {
     /// Where a program's standard output and error go.
     pub fn output_of<'a>(&'a self, program: &'a Program) -> &'a Output {
         program.output.as_ref().unwrap_or(&self.output)

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 /// One step of the protocol and how it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct ProtocolStep {
     /// 1 to 6, as in EMPv1 … EMPv6.
     pub version: u8,
     /// How it stands.
     pub standing: Standing,
     /// Why.
-    pub finding: Finding,
+    pub finding: StepFinding,
 }
 
 /// What decided a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Finding {
+pub enum StepFinding {
     /// Step 1: process time, and the machine's factors.
     ProcessTime {
         /// Why process time was not used, if it was not.
@@ -96,7 +96,7 @@ pub enum NoCheckOne {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtocolReport {
     /// The six steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProtocolStep>,
     /// The highest version all of whose steps, and those before it, held; 0 if not even the first.
     pub reached: u8,
 }
@@ -148,16 +148,16 @@ pub fn assess(evidence: &Evidence) -> ProtocolReport {
     ProtocolReport { steps, reached }
 }
 
-fn first(evidence: &Evidence) -> Step {
+fn first(evidence: &Evidence) -> ProtocolStep {
     let (standing, factors) = deciding(evidence.factors, 1);
     let missing = evidence.process_time.clone().err();
     let standing = if missing.is_some() { Standing::NotHeld } else { standing };
-    Step { version: 1, standing, finding: Finding::ProcessTime { missing, factors } }
+    ProtocolStep { version: 1, standing, finding: StepFinding::ProcessTime { missing, factors } }
 }
 
-fn environment(factors: &[Factor], version: u8) -> Step {
+fn environment(factors: &[Factor], version: u8) -> ProtocolStep {
     let (standing, factors) = deciding(factors, version);
-    Step { version, standing, finding: Finding::Factors { factors } }
+    ProtocolStep { version, standing, finding: StepFinding::Factors { factors } }
 }
 
 /// A step that the machine's factors decide: not held if any is not, else unknown if any is, or if there is none. With the
@@ -195,7 +195,7 @@ fn deciding(factors: &[Factor], step: u8) -> (Standing, Vec<FactorFinding>) {
     (standing, found)
 }
 
-fn outliers(evidence: &Evidence) -> Step {
+fn outliers(evidence: &Evidence) -> ProtocolStep {
     let sigma = Some(evidence.sigma).filter(|s| *s > 0.0);
     let standing = match &evidence.check_one {
         CheckOne::NotDone(_) => Standing::NotHeld,
@@ -204,13 +204,13 @@ fn outliers(evidence: &Evidence) -> Step {
         CheckOne::Done { .. } => Standing::Held,
     };
     let check_one = evidence.check_one.clone();
-    Step { version: 5, standing, finding: Finding::Outliers { check_one, sigma } }
+    ProtocolStep { version: 5, standing, finding: StepFinding::Outliers { check_one, sigma } }
 }
 
-fn size(sizes: &[u32]) -> Step {
+fn size(sizes: &[u32]) -> ProtocolStep {
     let least = sizes.iter().min().copied();
     let standing = if least.is_some_and(|n| n >= ENOUGH_SAMPLES) { Standing::Held } else { Standing::NotHeld };
-    Step { version: 6, standing, finding: Finding::Size { least, needed: ENOUGH_SAMPLES } }
+    ProtocolStep { version: 6, standing, finding: StepFinding::Size { least, needed: ENOUGH_SAMPLES } }
 }
 
 #[cfg(test)]
@@ -265,7 +265,9 @@ mod tests {
         let report = assess(&evidence(&factors, &[10]));
         assert_eq!(report.steps[2].standing, Standing::NotHeld);
         let finding = |i: usize| match &report.steps[i].finding {
-            Finding::Factors { factors } => factors.iter().map(|f| (f.names.join(" "), f.standing)).collect::<Vec<_>>(),
+            StepFinding::Factors { factors } => {
+                factors.iter().map(|f| (f.names.join(" "), f.standing)).collect::<Vec<_>>()
+            }
             other => panic!("{other:?}"),
         };
         assert_eq!(finding(1), []);
@@ -284,7 +286,7 @@ mod tests {
         e.check_one = CheckOne::NotDone(NoCheckOne::NoProfile);
         let report = assess(&e);
         assert_eq!(report.reached, 4);
-        let finding = Finding::Outliers { check_one: CheckOne::NotDone(NoCheckOne::NoProfile), sigma: Some(2.0) };
+        let finding = StepFinding::Outliers { check_one: CheckOne::NotDone(NoCheckOne::NoProfile), sigma: Some(2.0) };
         assert_eq!(report.steps[4].finding, finding);
         e.check_one = CheckOne::Done { profile: "p".to_owned(), incomplete: 3 };
         assert_eq!(standings(&e)[4], Standing::Unknown);

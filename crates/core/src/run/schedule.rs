@@ -1,8 +1,8 @@
 //! The order of execution: fixed by the plan alone, so that a run can be resumed and repeated.
 
-use crate::run::plan::{Order, Plan};
+use crate::run::plan::{Order, RunPlan};
 use crate::sample::data::Phase;
-use crate::statistics::random::{Purpose, below, generator, shuffle};
+use crate::statistics::random::{RandomPurpose, below, generator, shuffle};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ pub struct Slot {
 /// program once; a random round's order depends only on the seed and its number. Sequential: all of the first program,
 /// warm-ups first, then the next. With [`crate::run::plan::RunCount::Adaptive`] it goes up to the maximum; the runner
 /// leaves out series that are precise enough.
-pub fn schedule(plan: &Plan) -> impl Iterator<Item = Slot> + use<> {
+pub fn schedule(plan: &RunPlan) -> impl Iterator<Item = Slot> + use<> {
     let programs = u32::try_from(plan.programs.len()).unwrap_or(u32::MAX);
     let (order, seed, warmup, runs) = (plan.order, plan.seed, plan.warmup, plan.max_runs());
     // Sequential is the same nest with the loops exchanged: an outer step for each program.
@@ -32,7 +32,7 @@ pub fn schedule(plan: &Plan) -> impl Iterator<Item = Slot> + use<> {
         let one_round = move |phase: Phase, index: u32| -> Vec<Slot> {
             let mut round: Vec<u32> = if order == Order::Sequential { vec![block] } else { (0..programs).collect() };
             if order == Order::Random && phase == Phase::Counted {
-                shuffle(&mut round, &mut generator(seed, Purpose::Order, u64::from(index)));
+                shuffle(&mut round, &mut generator(seed, RandomPurpose::Order, u64::from(index)));
             }
             round.into_iter().map(|series| Slot { series, phase, index }).collect()
         };
@@ -45,7 +45,7 @@ pub fn schedule(plan: &Plan) -> impl Iterator<Item = Slot> + use<> {
 /// after fresh warm-ups of their programs, since the caches are cold again.
 ///
 /// In sequential order a program that a later one followed is complete, also if its precision or a time limit ended it early.
-pub fn remaining(plan: &Plan, done: &[Slot]) -> Vec<Slot> {
+pub fn remaining(plan: &RunPlan, done: &[Slot]) -> Vec<Slot> {
     if done.is_empty() {
         return schedule(plan).collect();
     }
@@ -75,7 +75,7 @@ pub fn remaining(plan: &Plan, done: &[Slot]) -> Vec<Slot> {
 /// Length in bytes, 0 to 4095, of the environment variable that shifts the stack of the execution at position `seq`, so that
 /// its layout differs at random between samples (Mytkowicz et al., ASPLOS'09).
 pub fn environment_padding(seed: u64, seq: u32) -> u32 {
-    below(&mut generator(seed, Purpose::Padding, u64::from(seq)), 4096)
+    below(&mut generator(seed, RandomPurpose::Padding, u64::from(seq)), 4096)
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::{BTreeMap, HashSet};
 
-    fn plan(programs: usize, warmup: u32, runs: u32, order: Order, seed: u64) -> Plan {
+    fn plan(programs: usize, warmup: u32, runs: u32, order: Order, seed: u64) -> RunPlan {
         let program = |i| Program {
             label: format!("p{i}"),
             command: Command::Argv(vec![]),
@@ -98,7 +98,7 @@ mod tests {
             output: None,
             reference: false,
         };
-        Plan {
+        RunPlan {
             programs: (0..programs).map(program).collect(),
             order,
             seed,
@@ -127,13 +127,13 @@ mod tests {
         }
     }
 
-    fn text(plan: &Plan) -> String {
-        let one = |s: Slot| {
+    fn text(plan: &RunPlan) -> String {
+        let slot_text = |s: Slot| {
             let letter = char::from(b'a' + s.series as u8);
             let c = if s.phase == Phase::Warmup { letter } else { letter.to_ascii_uppercase() };
             format!("{c}{}", s.index)
         };
-        schedule(plan).map(one).collect::<Vec<_>>().join(" ")
+        schedule(plan).map(slot_text).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A line through times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct LineFit {
     /// Time of one repetition, in the unit of the times.
     pub slope: f64,
     /// Time of none.
@@ -14,7 +14,7 @@ pub struct Fit {
     pub max_error: f64,
 }
 
-impl Fit {
+impl LineFit {
     /// The time of `r` repetitions.
     pub fn at(&self, r: f64) -> f64 {
         self.slope * r + self.intercept
@@ -28,16 +28,16 @@ impl Fit {
 
 /// The line through (repetitions, time) with the smallest sum of squared differences. `None` unless there are two different
 /// numbers of repetitions and everything is finite.
-pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
+pub fn fit(points: &[(f64, f64)]) -> Option<LineFit> {
     let n = points.len() as f64;
     let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
     let xx = points.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>();
     let xy = points.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum::<f64>();
     let slope = xy / xx;
-    let line = Fit { slope, intercept: my - slope * mx, max_error: 0.0 };
+    let line = LineFit { slope, intercept: my - slope * mx, max_error: 0.0 };
     let max_error = points.iter().map(|p| line.error(p.0, p.1).abs()).fold(0.0, f64::max);
     (xx > 0.0 && line.slope.is_finite() && line.intercept.is_finite() && max_error.is_finite())
-        .then_some(Fit { max_error, ..line })
+        .then_some(LineFit { max_error, ..line })
 }
 
 #[cfg(test)]

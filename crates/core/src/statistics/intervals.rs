@@ -1,7 +1,7 @@
 //! 95% intervals: of the protocol's mean by bootstrap, of the median by order statistics.
 
 use crate::statistics::limits::Limits;
-use crate::statistics::random::{Purpose, below, generator};
+use crate::statistics::random::{RandomPurpose, below, generator};
 use crate::statistics::series::{Values, median_of_sorted};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -139,7 +139,7 @@ pub fn mean_interval(passed: &Values, s: f64, seed: u64, item: u64) -> Result<In
     let shifted: Vec<f64> = sorted.iter().map(|v| v - pivot).collect();
     let n = u32::try_from(shifted.len()).unwrap_or(u32::MAX);
     let resamples = (50_000_000 / shifted.len()).clamp(200, RESAMPLES);
-    let mut rng = generator(seed, Purpose::Bootstrap, item);
+    let mut rng = generator(seed, RandomPurpose::Bootstrap, item);
     let mut resample = shifted.clone();
     let mut means = Vec::with_capacity(resamples);
     for _ in 0..resamples {
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn median_interval_covers() {
-        let mut rng = generator(11, Purpose::Order, 0);
+        let mut rng = generator(11, RandomPurpose::Order, 0);
         for n in [6, 10, 25, 100] {
             let hits = (0..1000)
                 .filter(|_| median_interval(&exponential(&mut rng, n)).unwrap().contains(std::f64::consts::LN_2))
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn mean_interval_covers_the_expected_protocol_mean() {
-        let mut rng = generator(12, Purpose::Order, 0);
+        let mut rng = generator(12, RandomPurpose::Order, 0);
         let truth = (0..20_000).map(|_| {
             let sample = exponential(&mut rng, 10);
             let kept: Vec<bool> = checks(&sample, &[], STRICT).iter().map(|c| *c == Check::Retained).collect();
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn shrinks_with_the_sample() {
-        let mut rng = generator(13, Purpose::Order, 0);
+        let mut rng = generator(13, RandomPurpose::Order, 0);
         let (few, many) = (exponential(&mut rng, 20), exponential(&mut rng, 2000));
         let width = |v| mean_interval(v, STRICT, 1, 1).unwrap().half_width();
         assert!(width(&many) < width(&few) / 4.0);

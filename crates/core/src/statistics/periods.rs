@@ -23,7 +23,7 @@ const COVERED: f64 = 0.75;
 const TRIED: usize = 64;
 
 /// The time that was watched: from when to when a sample ran. In ascending order.
-pub type Watched = (Nanos, Nanos);
+pub type WatchedTime = (Nanos, Nanos);
 
 /// How often a daemon comes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ impl Periodicity {
 }
 
 /// What one candidate explains.
-struct Fit {
+struct PeriodFit {
     period: f64,
     spread: f64,
     missed: u32,
@@ -79,7 +79,7 @@ struct Fit {
 
 /// The period of a daemon. `occurrences`: when it came (middle of the sample that saw it), in any order; occurrences closer than
 /// a sample are one execution that was cut in two. `watched`: when samples ran, ascending.
-pub fn periodicity(occurrences: &[Nanos], watched: &[Watched]) -> Periodicity {
+pub fn periodicity(occurrences: &[Nanos], watched: &[WatchedTime]) -> Periodicity {
     let length = typical_length(watched);
     let times = merged(occurrences, watched, length);
     let unknown = |why| Periodicity::Unknown { why };
@@ -104,14 +104,14 @@ pub fn periodicity(occurrences: &[Nanos], watched: &[Watched]) -> Periodicity {
 }
 
 /// Median length of the samples, ns.
-fn typical_length(watched: &[Watched]) -> f64 {
+fn typical_length(watched: &[WatchedTime]) -> f64 {
     let mut lengths: Vec<f64> = watched.iter().map(|(a, b)| (*b - *a).as_f64()).collect();
     lengths.sort_by(f64::total_cmp);
     crate::statistics::series::median_of_sorted(&lengths).unwrap_or(0.0)
 }
 
 /// Ascending times; those of neighbouring samples, or within one and a half of them, as one, at their mean.
-fn merged(occurrences: &[Nanos], watched: &[Watched], length: f64) -> Vec<f64> {
+fn merged(occurrences: &[Nanos], watched: &[WatchedTime], length: f64) -> Vec<f64> {
     let mut times: Vec<Nanos> = occurrences.to_vec();
     times.sort();
     let sample = |t: Nanos| watched.partition_point(|(start, _)| *start <= t);
@@ -142,7 +142,7 @@ fn candidates(distances: &[f64]) -> Vec<f64> {
 }
 
 /// How well a candidate explains the times; `None` if it doesn't.
-fn fit(candidate: f64, times: &[f64], distances: &[f64], watched: &[Watched]) -> Option<Fit> {
+fn fit(candidate: f64, times: &[f64], distances: &[f64], watched: &[WatchedTime]) -> Option<PeriodFit> {
     let periods = |d: f64| {
         let m = (d / candidate).round();
         Some(m).filter(|m| *m >= 1.0 && (d / candidate - m).abs() <= TOLERANCE)
@@ -163,11 +163,11 @@ fn fit(candidate: f64, times: &[f64], distances: &[f64], watched: &[Watched]) ->
     each.sort_by(f64::total_cmp);
     let spread = moments(&each).and_then(|m| m.1).unwrap_or(0.0);
     // The nearer to equal, the better among candidates that explain as much.
-    Some(Fit { period, spread, missed, score: consistent * covered / (1.0 + spread / period) })
+    Some(PeriodFit { period, spread, missed, score: consistent * covered / (1.0 + spread / period) })
 }
 
 /// Occurrences that were due while a sample ran, and were not there.
-fn missed(period: f64, times: &[f64], watched: &[Watched]) -> u32 {
+fn missed(period: f64, times: &[f64], watched: &[WatchedTime]) -> u32 {
     let ran = |t: f64| {
         let after = watched.partition_point(|(start, _)| start.as_f64() <= t);
         after.checked_sub(1).and_then(|i| watched.get(i)).is_some_and(|(_, end)| t <= end.as_f64())
@@ -196,11 +196,11 @@ fn missed(period: f64, times: &[f64], watched: &[Watched]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::{Purpose, below, generator};
+    use crate::statistics::random::{RandomPurpose, below, generator};
     use proptest::prelude::*;
 
     /// Samples of `length` seconds, back to back.
-    fn watched(n: i64, length: i64) -> Vec<Watched> {
+    fn watched(n: i64, length: i64) -> Vec<WatchedTime> {
         (0..n).map(|i| (secs(i * length), secs((i + 1) * length))).collect()
     }
 
@@ -215,30 +215,32 @@ mod tests {
     #[test]
     fn the_papers_daemons() {
         let run = watched(800, 128);
-        let of = |numbers: &[i64]| periodicity(&middles(numbers, 128), &run);
+        let found = |numbers: &[i64]| periodicity(&middles(numbers, 128), &run);
         for numbers in [[75, 186, 298, 410, 522, 634, 746], [104, 216, 328, 439, 551, 663, 775]] {
-            let Periodicity::Period { period, spread, missed } = of(&numbers) else { panic!("{:?}", of(&numbers)) };
+            let Periodicity::Period { period, spread, missed } = found(&numbers) else {
+                panic!("{:?}", found(&numbers))
+            };
             assert!((period.secs() / 128.0 - 111.83).abs() < 0.01 && spread < 1e11 && missed == 0, "{period:?}");
         }
-        assert_eq!(of(&[75, 634]), Periodicity::Perhaps { period: secs(559 * 128) });
-        assert_eq!(of(&[366, 451]), Periodicity::Unknown { why: NoPeriod::Irregular });
-        assert_eq!(of(&[663]), Periodicity::Unknown { why: NoPeriod::Once });
-        assert_eq!(of(&[]), Periodicity::Unknown { why: NoPeriod::Once });
+        assert_eq!(found(&[75, 634]), Periodicity::Perhaps { period: secs(559 * 128) });
+        assert_eq!(found(&[366, 451]), Periodicity::Unknown { why: NoPeriod::Irregular });
+        assert_eq!(found(&[663]), Periodicity::Unknown { why: NoPeriod::Once });
+        assert_eq!(found(&[]), Periodicity::Unknown { why: NoPeriod::Once });
         assert_eq!(periodicity(&middles(&[75, 634], 128), &[]), Periodicity::Perhaps { period: secs(559 * 128) });
     }
 
     #[test]
     fn misses_strangers_and_cut_executions() {
         let run = watched(1000, 10);
-        let of = |numbers: &[i64]| periodicity(&middles(numbers, 10), &run).period().map(|p| p.secs());
+        let period_secs = |numbers: &[i64]| periodicity(&middles(numbers, 10), &run).period().map(|p| p.secs());
         let all: Vec<i64> = (0..10).map(|i| 50 + i * 100).collect();
-        assert_eq!(of(&all), Some(1000.0));
+        assert_eq!(period_secs(&all), Some(1000.0));
         let without: Vec<i64> = all.iter().copied().filter(|n| *n != 450 && *n != 750).collect();
-        assert_eq!(of(&without), Some(1000.0));
+        assert_eq!(period_secs(&without), Some(1000.0));
         let stranger: Vec<i64> = all.iter().copied().chain([615]).collect();
-        assert!((of(&stranger).unwrap() - 1000.0).abs() < 20.0);
+        assert!((period_secs(&stranger).unwrap() - 1000.0).abs() < 20.0);
         let cut: Vec<i64> = all.iter().flat_map(|n| [*n, n + 1]).collect();
-        assert_eq!(of(&cut), Some(1000.0));
+        assert_eq!(period_secs(&cut), Some(1000.0));
     }
 
     #[test]
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn random_times_rarely_have_a_period() {
-        let mut rng = generator(5, Purpose::Order, 0);
+        let mut rng = generator(5, RandomPurpose::Order, 0);
         let run = watched(800, 128);
         for (n, most) in [(3, 150), (5, 50), (10, 10), (20, 5)] {
             let mut periods = 0;

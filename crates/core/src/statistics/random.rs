@@ -8,7 +8,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// What the numbers are for; different purposes never share a stream.
 #[derive(Clone, Copy)]
-pub(crate) enum Purpose {
+pub(crate) enum RandomPurpose {
     Order = 1,
     Padding = 2,
     Bootstrap = 3,
@@ -16,7 +16,7 @@ pub(crate) enum Purpose {
 }
 
 /// The generator for one purpose and one item (round, sample, series) of it.
-pub(crate) fn generator(seed: u64, purpose: Purpose, item: u64) -> ChaCha8Rng {
+pub(crate) fn generator(seed: u64, purpose: RandomPurpose, item: u64) -> ChaCha8Rng {
     let mut key = [0_u8; 32];
     for (place, byte) in key.iter_mut().zip(seed.to_le_bytes()) {
         *place = byte;

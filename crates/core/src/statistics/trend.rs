@@ -58,14 +58,14 @@ fn running_median(values: &[f64]) -> Vec<f64> {
 /// Bisquare weights: none for a value further than about 4.7 standard deviations from the trend.
 fn weights(values: &[f64], at: &[f64]) -> Vec<f64> {
     let reach = 6.9 * spread(values, at);
-    let one = |(v, t): (&f64, &f64)| {
+    let weight = |(v, t): (&f64, &f64)| {
         let off = (v - t).abs();
         if off == 0.0 {
             return 1.0;
         }
         if off < reach { (1.0 - (off / reach).powi(2)).powi(2) } else { 0.0 }
     };
-    values.iter().zip(at).map(one).collect()
+    values.iter().zip(at).map(weight).collect()
 }
 
 /// Sums of a weighted line fit, with x counted from the point at which the line is wanted.
@@ -121,7 +121,7 @@ fn local(values: &[f64], start: &[f64], half_width: usize) -> Vec<f64> {
     let mut at = start.to_vec();
     for _ in 0..ROUNDS {
         let fit = weights(values, &at);
-        let one = |(i, middle): (usize, &f64)| {
+        let local_fit = |(i, middle): (usize, &f64)| {
             let mut sums = Sums::default();
             let (from, to) = (i.saturating_sub(half_width), (i + half_width + 1).min(values.len()));
             for j in (from..to).filter(|j| *j != i) {
@@ -131,7 +131,7 @@ fn local(values: &[f64], start: &[f64], half_width: usize) -> Vec<f64> {
             }
             middle + sums.line(0.0).unwrap_or(0.0)
         };
-        at = start.iter().enumerate().map(one).collect();
+        at = start.iter().enumerate().map(local_fit).collect();
     }
     at
 }
@@ -139,12 +139,12 @@ fn local(values: &[f64], start: &[f64], half_width: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::{Purpose, below, generator};
+    use crate::statistics::random::{RandomPurpose, below, generator};
     use proptest::prelude::*;
 
     /// -0.5 to 0.5, the same for the same place.
     fn noise(i: usize) -> f64 {
-        f64::from(below(&mut generator(1, Purpose::Order, i as u64), 1 << 20)) / f64::from(1 << 20) - 0.5
+        f64::from(below(&mut generator(1, RandomPurpose::Order, i as u64), 1 << 20)) / f64::from(1 << 20) - 0.5
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! these by [`crate::study::report`].
 
 use crate::kbest::timing::Timing;
-use crate::statistics::fit::Fit;
+use crate::statistics::fit::LineFit;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub enum Study {
 /// How much of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Preset {
+pub enum StudyPreset {
     /// Some minutes: shorter lengths, few repetitions.
     Minutes,
     /// The paper's lengths and loads, thirty repetitions: an hour and more.
@@ -29,7 +29,7 @@ pub enum Preset {
 /// One thing to measure. The order of cells mixes what is compared, so that a drift of the machine affects all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cell", rename_all = "snake_case")]
-pub enum Cell {
+pub enum StudyCell {
     /// K-best of a computation of about this many ns.
     Kbest {
         /// Active processes on the CPU, the measured one included.
@@ -57,9 +57,9 @@ pub enum Cell {
 
 /// What was observed in a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct StudyPart {
     /// Which.
-    pub cell: Cell,
+    pub cell: StudyCell,
     /// Round of the cells, from 0.
     pub round: u32,
     /// What came of it.
@@ -73,7 +73,7 @@ pub enum Seen {
     /// Of [`Cell::Kbest`].
     Kbest {
         /// Line through short measurements of the same second, ns over repetitions.
-        line: Fit,
+        line: LineFit,
         /// Repetitions of the computation.
         repetitions: u64,
         /// The trials, with a timing for each clock.
@@ -82,7 +82,7 @@ pub enum Seen {
     /// Of [`Cell::Interval`].
     Interval {
         /// As above.
-        line: Fit,
+        line: LineFit,
         /// As above.
         repetitions: u64,
         /// User time of the CPU, counted at timer interrupts (`/proc/stat`), ns.
@@ -109,7 +109,7 @@ pub struct StudyPlan {
     /// Which.
     pub study: Study,
     /// How much of it.
-    pub preset: Preset,
+    pub preset: StudyPreset,
     /// On which CPU.
     pub cpu: u32,
     /// Rounds of all cells, from 1.
@@ -140,25 +140,25 @@ impl Study {
     }
 }
 
-impl Preset {
+impl StudyPreset {
     /// As in commands.
     pub fn name(self) -> &'static str {
         match self {
-            Preset::Minutes => "minutes",
-            Preset::Paper => "paper",
+            StudyPreset::Minutes => "minutes",
+            StudyPreset::Paper => "paper",
         }
     }
 }
 
 impl StudyPlan {
     /// As the preset has it.
-    pub fn new(study: Study, preset: Preset, cpu: u32) -> StudyPlan {
+    pub fn new(study: Study, preset: StudyPreset, cpu: u32) -> StudyPlan {
         let (rounds, longest) = match (preset, study) {
-            (Preset::Minutes, Study::Kbest) => (5, 10e6),
-            (Preset::Minutes, Study::IntervalCounting) => (3, 200e6),
-            (Preset::Minutes, Study::Caching) => (2, f64::MAX),
-            (Preset::Paper, Study::Caching) => (10, f64::MAX),
-            (Preset::Paper, _) => (30, f64::MAX),
+            (StudyPreset::Minutes, Study::Kbest) => (5, 10e6),
+            (StudyPreset::Minutes, Study::IntervalCounting) => (3, 200e6),
+            (StudyPreset::Minutes, Study::Caching) => (2, f64::MAX),
+            (StudyPreset::Paper, Study::Caching) => (10, f64::MAX),
+            (StudyPreset::Paper, _) => (30, f64::MAX),
         };
         let loads = match study {
             Study::Kbest => LOADS.to_vec(),
@@ -169,8 +169,8 @@ impl StudyPlan {
     }
 
     /// The cells of one round, in their order.
-    pub fn cells(&self) -> Vec<Cell> {
-        let grid = |lengths: &[f64], cell: fn(u32, f64) -> Cell| {
+    pub fn cells(&self) -> Vec<StudyCell> {
+        let grid = |lengths: &[f64], cell: fn(u32, f64) -> StudyCell| {
             let lengths = lengths.iter().filter(|l| **l <= self.longest);
             let across = |length: &f64| self.loads.iter().map(|load| cell(*load, *length)).collect::<Vec<_>>();
             lengths.flat_map(across).collect::<Vec<_>>()
@@ -178,22 +178,22 @@ impl StudyPlan {
         match self.study {
             Study::Kbest => {
                 let lengths = [10e3, 20e3, 50e3, 100e3, 200e3, 500e3, 1e6, 2e6, 5e6, 10e6, 20e6, 50e6];
-                grid(&lengths, |load, length| Cell::Kbest { load, length })
+                grid(&lengths, |load, length| StudyCell::Kbest { load, length })
             }
             Study::IntervalCounting => {
                 let lengths = [5e6, 10e6, 20e6, 50e6, 100e6, 200e6, 500e6, 1e9];
-                grid(&lengths, |load, length| Cell::Interval { load, length })
+                grid(&lengths, |load, length| StudyCell::Interval { load, length })
             }
             Study::Caching => {
-                let mut cells = grid(&[36e6, 8e6], |load, length| Cell::Procedure { load, length });
-                cells.push(Cell::Equal);
+                let mut cells = grid(&[36e6, 8e6], |load, length| StudyCell::Procedure { load, length });
+                cells.push(StudyCell::Equal);
                 cells
             }
         }
     }
 
     /// The part that is measured as the n-th, from 0: its cell and round. `None` after the last.
-    pub fn part(&self, n: usize) -> Option<(Cell, u32)> {
+    pub fn part(&self, n: usize) -> Option<(StudyCell, u32)> {
         let cells = self.cells();
         let round = u32::try_from(n.checked_div(cells.len())?).ok().filter(|r| *r < self.rounds)?;
         Some((*cells.get(n % cells.len())?, round))
@@ -211,10 +211,10 @@ mod tests {
 
     #[test]
     fn a_part_of_it() {
-        let mut plan = StudyPlan::new(Study::Kbest, Preset::Minutes, 0);
+        let mut plan = StudyPlan::new(Study::Kbest, StudyPreset::Minutes, 0);
         assert_eq!(plan.cells().len(), 40);
         (plan.rounds, plan.loads, plan.longest) = (2, vec![3], 20e3);
-        let cell = |length| Cell::Kbest { load: 3, length };
+        let cell = |length| StudyCell::Kbest { load: 3, length };
         let all: Vec<_> = (0..).map_while(|n| plan.part(n)).collect();
         assert_eq!(all, [(cell(10e3), 0), (cell(20e3), 0), (cell(10e3), 1), (cell(20e3), 1)]);
         plan.longest = 1.0;
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn every_cell_in_every_round() {
         for study in [Study::IntervalCounting, Study::Kbest, Study::Caching] {
-            for preset in [Preset::Minutes, Preset::Paper] {
+            for preset in [StudyPreset::Minutes, StudyPreset::Paper] {
                 let plan = StudyPlan::new(study, preset, 0);
                 let all: Vec<_> = (0..).map_while(|n| plan.part(n)).collect();
                 assert_eq!(all.len(), plan.parts());

@@ -1,11 +1,11 @@
 //! The tables of the studies of CS:APP chapter 9, from their stored parts.
 
 use crate::base::reading::{Absent, Reading};
-use crate::kbest::clocks::Kind;
+use crate::kbest::clocks::ClockKind;
 use crate::kbest::scheme::{KBest, Parameters};
-use crate::kbest::timing::{Standing, Timing};
+use crate::kbest::timing::{Timing, TimingStanding};
 use crate::statistics::series::{median_of, median_of_sorted};
-use crate::study::data::{Cell, M, MOST_K, PATIENT, Part, Seen, Study, StudyPlan};
+use crate::study::data::{M, MOST_K, PATIENT, Seen, Study, StudyCell, StudyPart, StudyPlan};
 use serde::{Deserialize, Serialize};
 
 /// Errors of measurements that ought to give the same, as shares of what the fit says.
@@ -35,7 +35,7 @@ pub struct Errors {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Look {
     /// Trials of this clock.
-    pub clock: Kind,
+    pub clock: ClockKind,
     /// As if this were K.
     pub k: u32,
     /// As if no more trials than this were made, the book's M.
@@ -47,10 +47,11 @@ pub struct Look {
 }
 
 /// Errors by load and length, in the order in which the cells come.
-pub fn kbest_errors(parts: &[Part], look: Look) -> Vec<Errors> {
+pub fn kbest_errors(parts: &[StudyPart], look: Look) -> Vec<Errors> {
     let mut all: Vec<(Errors, Vec<One>)> = Vec::new();
     for part in parts {
-        let (Cell::Kbest { load, length }, Seen::Kbest { line, repetitions, timings }) = (part.cell, &part.seen) else {
+        let (StudyCell::Kbest { load, length }, Seen::Kbest { line, repetitions, timings }) = (part.cell, &part.seen)
+        else {
             continue;
         };
         let Some(timing) = timings.iter().find(|t| t.clock == look.clock) else { continue };
@@ -88,7 +89,7 @@ fn looked(timing: &Timing, look: Look, error: impl Fn(f64) -> f64) -> Option<One
     let used = used.count();
     timing.trials.truncate(used);
     let outcome = timing.outcome()?;
-    let refused = !look.as_the_book && matches!(timing.standing(), Standing::SliceTooShort { .. });
+    let refused = !look.as_the_book && matches!(timing.standing(), TimingStanding::SliceTooShort { .. });
     Some(One {
         error: (!refused).then(|| error(outcome.value)),
         converged: outcome.converged,
@@ -136,7 +137,7 @@ fn summed(errors: Errors, ones: &[One]) -> Errors {
 /// A way to count CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counted {
+pub enum CpuTimeCounting {
     /// At timer interrupts, CPU-wide.
     Ticks,
     /// times(2).
@@ -147,9 +148,10 @@ pub enum Counted {
     Cpu,
 }
 
-impl Counted {
+impl CpuTimeCounting {
     /// All of them, from the coarsest.
-    pub const ALL: [Counted; 4] = [Counted::Ticks, Counted::Times, Counted::Rusage, Counted::Cpu];
+    pub const ALL: [CpuTimeCounting; 4] =
+        [CpuTimeCounting::Ticks, CpuTimeCounting::Times, CpuTimeCounting::Rusage, CpuTimeCounting::Cpu];
 }
 
 /// What CPU time is held against.
@@ -162,19 +164,19 @@ pub enum Against {
 }
 
 /// Errors of CPU time counted in this way, by load and length.
-pub fn interval_errors(parts: &[Part], counted: Counted, against: Against) -> Vec<Errors> {
+pub fn interval_errors(parts: &[StudyPart], counted: CpuTimeCounting, against: Against) -> Vec<Errors> {
     let mut all: Vec<(Errors, Vec<One>)> = Vec::new();
     for part in parts {
-        let (Cell::Interval { load, length }, Seen::Interval { line, repetitions, ticks, times, rusage, cpu }) =
+        let (StudyCell::Interval { load, length }, Seen::Interval { line, repetitions, ticks, times, rusage, cpu }) =
             (part.cell, &part.seen)
         else {
             continue;
         };
         let ns = match counted {
-            Counted::Ticks => *ticks,
-            Counted::Times => Some(*times),
-            Counted::Rusage => Some(*rusage),
-            Counted::Cpu => Some(*cpu),
+            CpuTimeCounting::Ticks => *ticks,
+            CpuTimeCounting::Times => Some(*times),
+            CpuTimeCounting::Rusage => Some(*rusage),
+            CpuTimeCounting::Cpu => Some(*cpu),
         };
         let Some(ns) = ns else { continue };
         let error = match against {
@@ -189,7 +191,7 @@ pub fn interval_errors(parts: &[Part], counted: Counted, against: Against) -> Ve
 
 /// Executions of a procedure under a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Executions {
+pub struct LoadedExecutions {
     /// Active processes on the CPU.
     pub load: u32,
     /// Wanted length, ns.
@@ -212,16 +214,18 @@ pub struct Executions {
 const NEAR: f64 = 0.1;
 
 /// Figures 9.11 and 9.12.
-pub fn executions(parts: &[Part]) -> Vec<Executions> {
-    let mut all: Vec<Executions> = Vec::new();
+pub fn executions(parts: &[StudyPart]) -> Vec<LoadedExecutions> {
+    let mut all: Vec<LoadedExecutions> = Vec::new();
     for part in parts {
-        let (Cell::Procedure { load, length }, Seen::Procedure { elapsed }) = (part.cell, &part.seen) else { continue };
+        let (StudyCell::Procedure { load, length }, Seen::Procedure { elapsed }) = (part.cell, &part.seen) else {
+            continue;
+        };
         match all.iter_mut().find(|e| e.load == load && e.length == length) {
             Some(e) => e.elapsed.extend(elapsed),
             None => {
                 let (elapsed, none) = (elapsed.clone(), 0.0);
                 let (shortest, longest, base) = (none, none, none);
-                all.push(Executions { load, length, elapsed, shortest, longest, base, worst: none, near: 0 });
+                all.push(LoadedExecutions { load, length, elapsed, shortest, longest, base, worst: none, near: 0 });
             }
         }
     }
@@ -273,7 +277,7 @@ pub fn misses(calls: [f64; 6]) -> Misses {
 }
 
 /// Figure 9.13 from all sequences; `None` without any.
-pub fn equal_calls(parts: &[Part]) -> Option<EqualCalls> {
+pub fn equal_calls(parts: &[StudyPart]) -> Option<EqualCalls> {
     let mut all: [Vec<f64>; 6] = Default::default();
     for part in parts {
         let Seen::Equal { calls } = &part.seen else { continue };
@@ -320,7 +324,7 @@ pub enum Results {
     /// [`Study::Caching`].
     Caching {
         /// Figures 9.11 and 9.12.
-        executions: Vec<Executions>,
+        executions: Vec<LoadedExecutions>,
         /// Figure 9.13, if it was measured.
         equal_calls: Option<EqualCalls>,
     },
@@ -349,7 +353,7 @@ pub struct KbestResults {
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntervalResult {
     /// How it was counted.
-    pub counted: Counted,
+    pub counted: CpuTimeCounting,
     /// Against the time that the computation should take.
     pub expected: Vec<Errors>,
     /// Against exact CPU time.
@@ -357,7 +361,7 @@ pub struct IntervalResult {
 }
 
 /// Computes all that is shown of a study.
-pub fn build(plan: &StudyPlan, parts: &[Part]) -> StudyReport {
+pub fn build(plan: &StudyPlan, parts: &[StudyPart]) -> StudyReport {
     let interval = |counted| IntervalResult {
         counted,
         expected: interval_errors(parts, counted, Against::Expected),
@@ -368,13 +372,15 @@ pub fn build(plan: &StudyPlan, parts: &[Part]) -> StudyReport {
         line_error: line_error(parts),
         results: match plan.study {
             Study::Kbest => Results::Kbest(kbest_results(parts)),
-            Study::IntervalCounting => Results::IntervalCounting(Counted::ALL.into_iter().map(interval).collect()),
+            Study::IntervalCounting => {
+                Results::IntervalCounting(CpuTimeCounting::ALL.into_iter().map(interval).collect())
+            }
             Study::Caching => Results::Caching { executions: executions(parts), equal_calls: equal_calls(parts) },
         },
     }
 }
 
-fn kbest_results(parts: &[Part]) -> KbestResults {
+fn kbest_results(parts: &[StudyPart]) -> KbestResults {
     let book = Look { clock: elapsed_clock(parts), k: 3, most: M, compensated: false, as_the_book: true };
     let checked = Look { compensated: true, as_the_book: false, ..book };
     let errors = |look| kbest_errors(parts, look);
@@ -383,22 +389,22 @@ fn kbest_results(parts: &[Part]) -> KbestResults {
         compensated: errors(Look { compensated: true, ..book }),
         checked: errors(checked),
         patient: errors(Look { most: PATIENT, ..checked }),
-        thread_cpu: errors(Look { clock: Kind::ThreadCpu, ..book }),
-        gettimeofday: errors(Look { clock: Kind::Gettimeofday, compensated: true, ..book }),
+        thread_cpu: errors(Look { clock: ClockKind::ThreadCpu, ..book }),
+        gettimeofday: errors(Look { clock: ClockKind::Gettimeofday, compensated: true, ..book }),
         by_k: (1..=MOST_K).map(|k| (k, errors(Look { k, ..book }))).collect(),
     }
 }
 
 /// The clock of elapsed time that was used: the first of a part's timings.
-fn elapsed_clock(parts: &[Part]) -> Kind {
+fn elapsed_clock(parts: &[StudyPart]) -> ClockKind {
     let first = parts.iter().find_map(|p| match &p.seen {
         Seen::Kbest { timings, .. } => timings.first().map(|t| t.clock),
         _ => None,
     });
-    first.unwrap_or(Kind::Counter)
+    first.unwrap_or(ClockKind::Counter)
 }
 
-fn line_error(parts: &[Part]) -> Option<LineError> {
+fn line_error(parts: &[StudyPart]) -> Option<LineError> {
     let errors = parts.iter().filter_map(|p| match &p.seen {
         Seen::Kbest { line, .. } | Seen::Interval { line, .. } => Some(line.max_error),
         _ => None,
@@ -412,7 +418,7 @@ fn line_error(parts: &[Part]) -> Option<LineError> {
 mod tests {
     use super::*;
     use crate::kbest::timing::{Cache, Compensation, Trial};
-    use crate::statistics::fit::Fit;
+    use crate::statistics::fit::LineFit;
 
     /// Practice problem 9.6, from the measurements of figure 9.13: c = 100, d = 33, p = 217, m = 49.
     #[test]
@@ -421,7 +427,7 @@ mod tests {
         assert_eq!((m.none, m.data, m.procedure, m.measuring), (100.0, 33.0, 217.0, 49.0));
     }
 
-    fn part(load: u32, counts: &[u64], cpu: u64) -> Part {
+    fn part(load: u32, counts: &[u64], cpu: u64) -> StudyPart {
         let trial = |count| Trial {
             count,
             cpu: Some(cpu),
@@ -431,7 +437,7 @@ mod tests {
             core_cycles: None,
         };
         let timing = Timing {
-            clock: Kind::Counter,
+            clock: ClockKind::Counter,
             hz: 1e9,
             cache: Cache::Warm,
             repetitions: 1,
@@ -442,13 +448,13 @@ mod tests {
             apart: 0,
             trials: counts.iter().map(|c| trial(*c)).collect(),
         };
-        let line = Fit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
+        let line = LineFit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
         let seen = Seen::Kbest { line, repetitions: 5, timings: vec![timing] };
-        Part { cell: Cell::Kbest { load, length: 5e6 }, round: 0, seen }
+        StudyPart { cell: StudyCell::Kbest { load, length: 5e6 }, round: 0, seen }
     }
 
     fn look(k: u32) -> Look {
-        Look { clock: Kind::Counter, k, most: 30, compensated: false, as_the_book: false }
+        Look { clock: ClockKind::Counter, k, most: 30, compensated: false, as_the_book: false }
     }
 
     #[test]
@@ -467,7 +473,7 @@ mod tests {
         // Certainly one interrupt in 5 ms: 10 µs less.
         let less = &kbest_errors(&parts, Look { compensated: true, ..look(3) })[0];
         assert!(less.median.unwrap().abs() < 1e-9);
-        assert!(kbest_errors(&parts, Look { clock: Kind::ThreadCpu, ..look(3) }).is_empty());
+        assert!(kbest_errors(&parts, Look { clock: ClockKind::ThreadCpu, ..look(3) }).is_empty());
     }
 
     #[test]
@@ -481,20 +487,20 @@ mod tests {
 
     #[test]
     fn ways_to_count() {
-        let line = Fit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
+        let line = LineFit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
         let seen = Seen::Interval { line, repetitions: 10, ticks: None, times: 0, rusage: 10_010_000, cpu: 10_000_000 };
-        let parts = [Part { cell: Cell::Interval { load: 1, length: 1e7 }, round: 0, seen }];
+        let parts = [StudyPart { cell: StudyCell::Interval { load: 1, length: 1e7 }, round: 0, seen }];
         let median = |counted, against| interval_errors(&parts, counted, against).first().map(|e| e.median);
-        assert_eq!(median(Counted::Ticks, Against::Expected), None);
-        assert_eq!(median(Counted::Times, Against::Expected), Some(Some(-1.0)));
-        assert_eq!(median(Counted::Cpu, Against::Expected), Some(Some(0.0)));
-        assert!(median(Counted::Rusage, Against::Exact).flatten().is_some_and(|e| (e - 0.001).abs() < 1e-9));
+        assert_eq!(median(CpuTimeCounting::Ticks, Against::Expected), None);
+        assert_eq!(median(CpuTimeCounting::Times, Against::Expected), Some(Some(-1.0)));
+        assert_eq!(median(CpuTimeCounting::Cpu, Against::Expected), Some(Some(0.0)));
+        assert!(median(CpuTimeCounting::Rusage, Against::Exact).flatten().is_some_and(|e| (e - 0.001).abs() < 1e-9));
     }
 
     #[test]
     fn executions_beside_the_shortest() {
-        let part = |load, elapsed: &[f64]| Part {
-            cell: Cell::Procedure { load, length: 36e6 },
+        let part = |load, elapsed: &[f64]| StudyPart {
+            cell: StudyCell::Procedure { load, length: 36e6 },
             round: 0,
             seen: Seen::Procedure { elapsed: elapsed.to_vec() },
         };
@@ -507,14 +513,14 @@ mod tests {
     fn medians_of_calls() {
         let call = |x: f64| [x + 100.0, x, x, x, x, x];
         let seen = Seen::Equal { calls: vec![call(1.0), call(2.0), call(3.0)] };
-        let e = equal_calls(&[Part { cell: Cell::Equal, round: 0, seen }]).unwrap();
+        let e = equal_calls(&[StudyPart { cell: StudyCell::Equal, round: 0, seen }]).unwrap();
         assert_eq!((e.sequences, e.calls[0], e.misses.measuring), (3, (102.0, 101.0, 103.0), 100.0));
         assert_eq!(equal_calls(&[]), None);
     }
 
     #[test]
     fn a_study_is_looked_at_in_every_way() {
-        let plan = StudyPlan::new(Study::Kbest, crate::study::data::Preset::Minutes, 1);
+        let plan = StudyPlan::new(Study::Kbest, crate::study::data::StudyPreset::Minutes, 1);
         let parts = [part(4, &[17_000_000; 3], 5_000_000), part(4, &[5_000_000; 3], 5_000_000)];
         let report = build(&plan, &parts);
         assert_eq!((report.measured, report.line_error), (2, Some(LineError { median: 0.0, most: 0.0 })));

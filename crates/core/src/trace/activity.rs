@@ -81,25 +81,25 @@ impl Trace {
 
     /// What each gap was, as far as period and length show it. A gap of a tick's period and more, or of the rest of
     /// one, is another process's; the tick that ended the time slice started it.
-    pub fn causes(&self, summary: &Summary) -> Vec<Cause> {
-        let mut causes = vec![Cause::Unknown; self.gaps.len()];
+    pub fn causes(&self, summary: &ActivitySummary) -> Vec<InactivityCause> {
+        let mut causes = vec![InactivityCause::Unknown; self.gaps.len()];
         let Some(tick) = &summary.tick else { return causes };
         for i in &tick.gaps {
-            causes.get_mut(*i).into_iter().for_each(|c| *c = Cause::Tick);
+            causes.get_mut(*i).into_iter().for_each(|c| *c = InactivityCause::Tick);
         }
         for (gap, cause) in self.gaps.iter().zip(&mut causes) {
             if gap.duration as f64 >= SWITCH * tick.period {
-                *cause = Cause::Switch;
+                *cause = InactivityCause::Switch;
             }
         }
         causes
     }
 
     /// Summary of the trace.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> ActivitySummary {
         let inactive: u64 = self.gaps.iter().map(|g| g.duration).sum();
         let share = |part: u64| if self.length == 0 { None } else { Some(part as f64 / self.length as f64) };
-        Summary {
+        ActivitySummary {
             active: share(self.length - inactive),
             gaps: u32::try_from(self.gaps.len()).unwrap_or(u32::MAX),
             longest: self.gaps.iter().map(|g| g.duration).max(),
@@ -111,7 +111,7 @@ impl Trace {
 /// What an inactive period was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum InactivityCause {
     /// The timer interrupt, and what came at once after it.
     Tick,
     /// Another process had the CPU.
@@ -122,7 +122,7 @@ pub enum Cause {
 
 /// Summary of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct ActivitySummary {
     /// Share of the time that was active; `None` for a trace of no length.
     pub active: Option<f64>,
     /// Number of inactive periods.
@@ -130,12 +130,12 @@ pub struct Summary {
     /// The longest of them, in cycles.
     pub longest: Option<u64>,
     /// The timer tick, if one is seen.
-    pub tick: Option<Tick>,
+    pub tick: Option<ActivityTick>,
 }
 
 /// The timer tick as it is seen in a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tick {
+pub struct ActivityTick {
     /// Its rate, as kernels are built: 100, 250, 300 or 1000 a second.
     pub hz: u32,
     /// Its period by the counter, in cycles; where the counter's rate is not exactly known, this shows it.
@@ -173,7 +173,7 @@ const MOST_OF: f64 = 0.75;
 /// Looks for the tick: the highest rate whose ticks are nearly all there, each as the beginning of a gap. Short gaps (the hypervisor,
 /// the loop's own) may be so many that by chance some begin near every tick; so it is searched among the longer ones
 /// first.
-fn tick(trace: &Trace) -> Option<Tick> {
+fn tick(trace: &Trace) -> Option<ActivityTick> {
     RATES.into_iter().find_map(|hz| {
         FLOORS.into_iter().find_map(|floor| {
             let floor = (floor * trace.hz) as u64;
@@ -183,7 +183,7 @@ fn tick(trace: &Trace) -> Option<Tick> {
             let longer = Trace { gaps, ..*trace };
             let comb = regular(&longer, &longer.gaps, hz)?;
             let gaps = comb.gaps.iter().filter_map(|i| at.get(*i).copied()).collect();
-            Some(Tick { gaps, ..comb })
+            Some(ActivityTick { gaps, ..comb })
         })
     })
 }
@@ -191,27 +191,27 @@ fn tick(trace: &Trace) -> Option<Tick> {
 /// The tick by the beginnings of timer interrupts that were reported, in cycles: they are there also where the program did not
 /// have its CPU. One that should lie in one of the `unseen` periods came late, or not at all: the hypervisor had the CPU.
 /// The result's `gaps` are positions among the interrupts, and its costs are not known.
-pub(crate) fn timer_tick(hz: f64, length: u64, interrupts: &[u64], unseen: &[Gap]) -> Option<Tick> {
+pub(crate) fn timer_tick(hz: f64, length: u64, interrupts: &[u64], unseen: &[Gap]) -> Option<ActivityTick> {
     let gaps = interrupts.iter().map(|start| Gap { start: *start, duration: 0 }).collect();
     let reported = Trace { hz, length, gaps };
     let found = RATES.into_iter().find_map(|rate| regular(&reported, unseen, rate))?;
-    Some(Tick { min_cost: None, median_cost: None, ..found })
+    Some(ActivityTick { min_cost: None, median_cost: None, ..found })
 }
 
 /// The comb of a rate, if it is there.
-fn regular(trace: &Trace, hidden_by: &[Gap], hz: u32) -> Option<Tick> {
+fn regular(trace: &Trace, hidden_by: &[Gap], hz: u32) -> Option<ActivityTick> {
     let (comb, proven) = comb(trace, hidden_by, trace.hz / f64::from(hz))?;
     let seen = comb.gaps.len() as f64 / f64::from(comb.expected.max(1));
     // By chance gaps would begin everywhere: their share near a tick is then that of the time near a tick.
     let by_chance = trace.gaps.len() as f64 * 2.0 * LATE;
     let found = comb.gaps.len() >= FEWEST && seen >= SEEN && comb.gaps.len() as f64 > 2.0 * by_chance;
     // If the program hardly ever ran for a period, nothing speaks against a rate that is too high.
-    (found && proven >= PROVEN).then_some(Tick { hz, ..comb })
+    (found && proven >= PROVEN).then_some(ActivityTick { hz, ..comb })
 }
 
 /// The best comb of about this period through the beginnings of gaps: from each of the first gaps as a tick, stretched step by
 /// step along the ticks that are found.
-fn comb(trace: &Trace, hidden_by: &[Gap], nominal: f64) -> Option<(Tick, u32)> {
+fn comb(trace: &Trace, hidden_by: &[Gap], nominal: f64) -> Option<(ActivityTick, u32)> {
     let origins = trace
         .gaps
         .iter()
@@ -224,7 +224,7 @@ fn comb(trace: &Trace, hidden_by: &[Gap], nominal: f64) -> Option<(Tick, u32)> {
 
 /// Follows a comb from one gap on. A tick inside of a gap is not seen, and not expected; nor is one that ended it, as the
 /// scheduler gives the CPU back at ticks, too.
-fn follow(trace: &Trace, hidden_by: &[Gap], nominal: f64, origin: f64) -> Option<(Tick, u32)> {
+fn follow(trace: &Trace, hidden_by: &[Gap], nominal: f64, origin: f64) -> Option<(ActivityTick, u32)> {
     let (mut period, mut gaps, mut expected, mut proven) = (nominal, Vec::new(), 0_u32, 0_u32);
     let ends = |at: f64| {
         let over = hidden_by.partition_point(|g| (g.start as f64) < at).checked_sub(1).and_then(|i| hidden_by.get(i));
@@ -271,7 +271,7 @@ fn follow(trace: &Trace, hidden_by: &[Gap], nominal: f64, origin: f64) -> Option
         gaps.iter().filter_map(|i| trace.gaps.get(*i)).map(|g| g.duration).filter(|d| (*d as f64) < period / 10.0);
     let mut costs: Vec<f64> = short.map(|d| d as f64).collect();
     costs.sort_by(f64::total_cmp);
-    let tick = Tick {
+    let tick = ActivityTick {
         hz: 0,
         period,
         expected,
@@ -382,8 +382,8 @@ mod tests {
 
     /// Ticks with a jitter of some microseconds, others at random, and a competitor that takes whole slices.
     fn made(hz: u32, seed: u64, others: usize, slice: Option<f64>) -> Trace {
-        use crate::statistics::random::{Purpose, below, generator};
-        let mut rng = generator(seed, Purpose::Order, u64::from(hz));
+        use crate::statistics::random::{RandomPurpose, below, generator};
+        let mut rng = generator(seed, RandomPurpose::Order, u64::from(hz));
         let rate = 2.4e9;
         let period = rate / f64::from(hz) * 1.0005;
         let mut all: Vec<(f64, f64)> = (1..400)

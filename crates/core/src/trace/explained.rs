@@ -8,9 +8,9 @@ use crate::base::units::Nanos;
 use crate::sample::daemons::TaskKind;
 use crate::sample::families::family;
 use crate::statistics::series::median_of_sorted;
-use crate::trace::activity::{Gap, Tick, Trace, timer_tick};
-use crate::trace::timeline::Pair;
-use crate::trace::timeline::{Event, Task, What};
+use crate::trace::activity::{ActivityTick, Gap, Trace, timer_tick};
+use crate::trace::timeline::ClockPair;
+use crate::trace::timeline::{CpuEvent, CpuOccupant, TraceTask};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -21,18 +21,18 @@ pub struct BadPairs;
 
 /// From CLOCK_MONOTONIC to cycles of the trace.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClockMap(Vec<Pair>);
+pub struct ClockMap(Vec<ClockPair>);
 
 impl ClockMap {
     /// Between the first and the last pair those are used that are about as close as the closest.
     ///
     /// # Errors
     /// [`BadPairs`].
-    pub fn new(pairs: &[Pair]) -> Result<ClockMap, BadPairs> {
+    pub fn new(pairs: &[ClockPair]) -> Result<ClockMap, BadPairs> {
         let closest = pairs.iter().map(|p| p.within).min().ok_or(BadPairs)?;
         let last = pairs.len() - 1;
-        let good = |i: usize, p: &Pair| i == 0 || i == last || p.within.0 <= closest.0.saturating_mul(4);
-        let mut kept: Vec<Pair> = Vec::with_capacity(pairs.len());
+        let good = |i: usize, p: &ClockPair| i == 0 || i == last || p.within.0 <= closest.0.saturating_mul(4);
+        let mut kept: Vec<ClockPair> = Vec::with_capacity(pairs.len());
         for (i, p) in pairs.iter().enumerate().filter(|(i, p)| good(*i, p)) {
             let later = kept.last().is_none_or(|k| p.clock > k.clock && p.cycles > k.cycles);
             match later && p.cycles.is_finite() {
@@ -55,9 +55,9 @@ impl ClockMap {
 
 /// What the kernel recorded of the CPU of a trace.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recording {
+pub struct TraceRecording {
     /// By their beginnings.
-    pub events: Vec<Event>,
+    pub events: Vec<CpuEvent>,
     /// Everything reported from here on …
     pub from: Nanos,
     /// … until here is in the events.
@@ -79,7 +79,7 @@ pub struct Recording {
 /// What an inactive period was.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Reason {
+pub enum ExplainedCause {
     /// The local timer's interrupt, and what came at once after it.
     Timer,
     /// Another interrupt.
@@ -109,7 +109,7 @@ pub struct Explanation {
     /// Position among the causes.
     pub cause: usize,
     /// The task that had the CPU, for the longest time if there were several.
-    pub task: Option<Task>,
+    pub task: Option<TraceTask>,
     /// Timer interrupts in it.
     pub timers: u32,
     /// How much of it is in what the kernel reported, cycles.
@@ -118,9 +118,9 @@ pub struct Explanation {
 
 /// A cause and what it took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Share {
+pub struct CauseShare {
     /// What.
-    pub reason: Reason,
+    pub reason: ExplainedCause,
     /// Inactive periods.
     pub gaps: u32,
     /// Their time, cycles.
@@ -133,7 +133,7 @@ pub struct Share {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceEvent {
     #[serde(flatten)]
-    pub what: What,
+    pub what: CpuOccupant,
     /// Its beginning.
     pub start: i64,
     pub end: i64,
@@ -149,7 +149,7 @@ pub struct Explained {
     /// By inactive period.
     pub gaps: Vec<Explanation>,
     /// What took most time comes first.
-    pub causes: Vec<Share>,
+    pub causes: Vec<CauseShare>,
     /// What the kernel reported, but for the traced thread's own time.
     pub events: Vec<TraceEvent>,
     /// Interrupts and softirqs within active time: shorter than the threshold, or displaced by the clocks.
@@ -166,19 +166,19 @@ pub struct Explained {
     /// Interrupts that this kernel does not report.
     pub missing: Vec<String>,
     /// The tick by the timer's interrupts, if they are regular.
-    pub tick: Option<Tick>,
+    pub tick: Option<ActivityTick>,
 }
 
 impl Explained {
     /// What an inactive period was.
-    pub fn reason(&self, gap: usize) -> &Reason {
+    pub fn reason(&self, gap: usize) -> &ExplainedCause {
         let cause = self.gaps.get(gap).and_then(|g| self.causes.get(g.cause));
-        cause.map_or(&Reason::Unknown, |c| &c.reason)
+        cause.map_or(&ExplainedCause::Unknown, |c| &c.reason)
     }
 
     /// Timer interrupts, in cycles from the beginning of the trace.
     pub fn timers(&self) -> impl Iterator<Item = i64> + '_ {
-        self.events.iter().filter(|e| e.what == What::Timer).map(|e| e.start)
+        self.events.iter().filter(|e| e.what == CpuOccupant::Timer).map(|e| e.start)
     }
 }
 
@@ -189,7 +189,7 @@ const UNUSUAL: f64 = 10.0;
 ///
 /// # Errors
 /// [`BadPairs`].
-pub fn explain(trace: &Trace, recording: &Recording, pairs: &[Pair]) -> Result<Explained, BadPairs> {
+pub fn explain(trace: &Trace, recording: &TraceRecording, pairs: &[ClockPair]) -> Result<Explained, BadPairs> {
     let map = ClockMap::new(pairs)?;
     let (events, own_ends) = placed(trace, recording, &map);
     let (members, outside) = assign(trace.gaps(), &events);
@@ -220,12 +220,12 @@ pub fn explain(trace: &Trace, recording: &Recording, pairs: &[Pair]) -> Result<E
 }
 
 /// The events within the trace, but for the thread's own time; and how often that ended there.
-fn placed(trace: &Trace, recording: &Recording, map: &ClockMap) -> (Vec<TraceEvent>, u64) {
+fn placed(trace: &Trace, recording: &TraceRecording, map: &ClockMap) -> (Vec<TraceEvent>, u64) {
     let length = trace.length() as f64;
     let (mut events, mut own_ends) = (Vec::new(), 0);
     for e in &recording.events {
         let (start, end) = (map.cycles(e.start), map.cycles(e.end));
-        if matches!(&e.what, What::Task(t) if t.tid == recording.own) {
+        if matches!(&e.what, CpuOccupant::Task(t) if t.tid == recording.own) {
             own_ends += u64::from(end >= 0.0 && end <= length && e.end < recording.until);
             continue;
         }
@@ -275,8 +275,8 @@ fn assign(gaps: &[Gap], events: &[TraceEvent]) -> (Vec<Vec<usize>>, u32) {
 
 /// What a gap has met.
 struct GapContents {
-    reason: Reason,
-    task: Option<Task>,
+    reason: ExplainedCause,
+    task: Option<TraceTask>,
     timers: u32,
     reported: u64,
     /// All reported events in it have both ends, so the rest is known to be without an event.
@@ -285,7 +285,7 @@ struct GapContents {
 
 impl GapContents {
     fn unknown() -> GapContents {
-        GapContents { reason: Reason::Unknown, task: None, timers: 0, reported: 0, complete: false }
+        GapContents { reason: ExplainedCause::Unknown, task: None, timers: 0, reported: 0, complete: false }
     }
 }
 
@@ -298,32 +298,32 @@ fn meet(gap: &Gap, members: &[usize], events: &[TraceEvent]) -> GapContents {
         reported += overlap(gap, &TraceEvent { start, end, ..(*e).clone() }).max(0).unsigned_abs();
         reached = reached.max(end);
     }
-    let timers = of.iter().filter(|e| e.what == What::Timer).count();
-    let mut by: HashMap<&Task, i64> = HashMap::new();
+    let timers = of.iter().filter(|e| e.what == CpuOccupant::Timer).count();
+    let mut by: HashMap<&TraceTask, i64> = HashMap::new();
     for e in &of {
-        if let What::Task(task) = &e.what {
+        if let CpuOccupant::Task(task) = &e.what {
             *by.entry(task).or_default() += overlap(gap, e);
         }
     }
     let longest = by.iter().max_by_key(|(task, time)| (**time, std::cmp::Reverse(task.tid))).map(|(task, _)| *task);
-    let most = |pick: fn(&What) -> Option<&String>| {
+    let most = |pick: fn(&CpuOccupant) -> Option<&String>| {
         let known = of.iter().filter_map(|e| Some((pick(&e.what)?, e.own)));
         known.max_by_key(|(_, own)| *own).map(|(name, _)| name.clone())
     };
-    let interrupt = || most(|w| if let What::Interrupt { name } = w { Some(name) } else { None });
-    let softirq = || most(|w| if let What::Softirq { name } = w { Some(name) } else { None });
+    let interrupt = || most(|w| if let CpuOccupant::Interrupt { name } = w { Some(name) } else { None });
+    let softirq = || most(|w| if let CpuOccupant::Softirq { name } = w { Some(name) } else { None });
     let reason = if let Some(task) = longest {
-        Reason::Preempted { name: family(&task.name, task.by), by: task.by }
-    } else if of.iter().any(|e| e.what == What::Idle) {
-        Reason::Idle
+        ExplainedCause::Preempted { name: family(&task.name, task.by), by: task.by }
+    } else if of.iter().any(|e| e.what == CpuOccupant::Idle) {
+        ExplainedCause::Idle
     } else if timers > 0 {
-        Reason::Timer
+        ExplainedCause::Timer
     } else if let Some(name) = interrupt() {
-        Reason::Interrupt { name }
+        ExplainedCause::Interrupt { name }
     } else if let Some(name) = softirq() {
-        Reason::Softirq { name }
+        ExplainedCause::Softirq { name }
     } else {
-        Reason::NoEvent
+        ExplainedCause::NoEvent
     };
     GapContents {
         reason,
@@ -338,26 +338,27 @@ fn meet(gap: &Gap, members: &[usize], events: &[TraceEvent]) -> GapContents {
 /// waited for its end. Usual is the entry and exit overhead, which a hypervisor makes longer.
 fn find_unusual(gaps: &[Gap], met: &mut [GapContents]) {
     let beyond = |(gap, met): (&Gap, &GapContents)| gap.duration.saturating_sub(met.reported) as f64;
-    let reported = |met: &GapContents| !matches!(met.reason, Reason::NoEvent | Reason::Unknown) && met.complete;
+    let reported =
+        |met: &GapContents| !matches!(met.reason, ExplainedCause::NoEvent | ExplainedCause::Unknown) && met.complete;
     let mut all: Vec<f64> = gaps.iter().zip(met.iter()).filter(|(_, m)| reported(m)).map(beyond).collect();
     all.sort_by(f64::total_cmp);
     let Some(usual) = median_of_sorted(&all) else { return };
     for (gap, met) in gaps.iter().zip(met).filter(|(_, m)| reported(m)) {
         let rest = beyond((gap, met));
         if rest > met.reported as f64 && rest > UNUSUAL * usual {
-            met.reason = Reason::NoEvent;
+            met.reason = ExplainedCause::NoEvent;
             met.task = None;
         }
     }
 }
 
-fn tally(trace: &Trace, met: Vec<GapContents>) -> (Vec<Explanation>, Vec<Share>) {
-    let mut at: HashMap<Reason, usize> = HashMap::new();
-    let mut causes: Vec<Share> = Vec::new();
+fn tally(trace: &Trace, met: Vec<GapContents>) -> (Vec<Explanation>, Vec<CauseShare>) {
+    let mut at: HashMap<ExplainedCause, usize> = HashMap::new();
+    let mut causes: Vec<CauseShare> = Vec::new();
     let mut gaps = Vec::with_capacity(met.len());
     for (gap, met) in trace.gaps().iter().zip(met) {
         let cause = *at.entry(met.reason).or_insert_with_key(|reason| {
-            causes.push(Share { reason: reason.clone(), gaps: 0, cycles: 0, share: None });
+            causes.push(CauseShare { reason: reason.clone(), gaps: 0, cycles: 0, share: None });
             causes.len() - 1
         });
         if let Some(c) = causes.get_mut(cause) {
@@ -376,37 +377,39 @@ fn tally(trace: &Trace, met: Vec<GapContents>) -> (Vec<Explanation>, Vec<Share>)
     }
     gaps.iter_mut().for_each(|g| g.cause = place.get(g.cause).copied().unwrap_or(0));
     let sorted = order.iter().filter_map(|i| causes.get(*i).cloned());
-    (gaps, sorted.map(|c| Share { share: share(c.cycles), ..c }).collect())
+    (gaps, sorted.map(|c| CauseShare { share: share(c.cycles), ..c }).collect())
 }
 
 /// The tick by the timer's interrupts: the kernel reports them also while another task has the CPU.
 fn tick_of(
     trace: &Trace,
     gaps: &[Explanation],
-    causes: &[Share],
+    causes: &[CauseShare],
     members: &[Vec<usize>],
     events: &[TraceEvent],
-) -> Option<Tick> {
+) -> Option<ActivityTick> {
     let reason = |g: &Explanation| causes.get(g.cause).map(|c| &c.reason);
     let unseen: Vec<Gap> = (trace.gaps().iter().zip(gaps))
-        .filter(|(_, g)| matches!(reason(g), Some(Reason::NoEvent | Reason::Unknown)))
+        .filter(|(_, g)| matches!(reason(g), Some(ExplainedCause::NoEvent | ExplainedCause::Unknown)))
         .map(|(gap, _)| *gap)
         .collect();
-    let timers = events.iter().filter(|e| e.what == What::Timer && e.start >= 0);
+    let timers = events.iter().filter(|e| e.what == CpuOccupant::Timer && e.start >= 0);
     let starts: Vec<u64> = timers.map(|e| e.start.unsigned_abs()).collect();
     let tick = timer_tick(trace.hz(), trace.length(), &starts, &unseen)?;
     let ticks: Vec<u64> = tick.gaps.iter().filter_map(|i| starts.get(*i).copied()).collect();
     // A gap begins with a tick if that is its first event.
     let begins = |i: &usize| {
         let first = members.get(*i).and_then(|m| m.iter().find_map(|n| events.get(*n)));
-        first.is_some_and(|e| e.what == What::Timer && ticks.binary_search(&e.start.max(0).unsigned_abs()).is_ok())
+        first.is_some_and(|e| {
+            e.what == CpuOccupant::Timer && ticks.binary_search(&e.start.max(0).unsigned_abs()).is_ok()
+        })
     };
     let begun: Vec<usize> = (0..gaps.len()).filter(begins).collect();
-    let alone = begun.iter().filter(|i| gaps.get(**i).and_then(reason) == Some(&Reason::Timer));
+    let alone = begun.iter().filter(|i| gaps.get(**i).and_then(reason) == Some(&ExplainedCause::Timer));
     let mut costs: Vec<f64> = alone.filter_map(|i| trace.gaps().get(*i)).map(|g| g.duration as f64).collect();
     costs.retain(|d| *d < tick.period / 10.0);
     costs.sort_by(f64::total_cmp);
-    Some(Tick {
+    Some(ActivityTick {
         gaps: begun,
         min_cost: costs.first().map(|c| *c as u64),
         median_cost: median_of_sorted(&costs),
@@ -421,9 +424,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// A cycle is half a nanosecond, and the trace begins at 1 s.
-    fn pairs() -> Vec<Pair> {
+    fn pairs() -> Vec<ClockPair> {
         let pair =
-            |cycles: f64| Pair { cycles, clock: Nanos(1_000_000_000 + (cycles / 2.0) as i64), within: Nanos(30) };
+            |cycles: f64| ClockPair { cycles, clock: Nanos(1_000_000_000 + (cycles / 2.0) as i64), within: Nanos(30) };
         vec![pair(-1_000.0), pair(80_000_000.0)]
     }
 
@@ -431,21 +434,21 @@ mod tests {
         Nanos(1_000_000_000 + cycles / 2)
     }
 
-    fn event(what: What, start: i64, end: i64) -> Event {
-        Event { what, start: at(start), end: at(end), own: at(end) - at(start), complete: true }
+    fn event(what: CpuOccupant, start: i64, end: i64) -> CpuEvent {
+        CpuEvent { what, start: at(start), end: at(end), own: at(end) - at(start), complete: true }
     }
 
-    fn task(name: &str, by: TaskKind, tid: i32) -> What {
-        What::Task(Task { name: Name::from(name), by, pid: tid, tid })
+    fn task(name: &str, by: TaskKind, tid: i32) -> CpuOccupant {
+        CpuOccupant::Task(TraceTask { name: Name::from(name), by, pid: tid, tid })
     }
 
-    fn own(start: i64, end: i64) -> Event {
+    fn own(start: i64, end: i64) -> CpuEvent {
         event(task("tare", TaskKind::User, 5), start, end)
     }
 
-    fn recording(mut events: Vec<Event>) -> Recording {
+    fn recording(mut events: Vec<CpuEvent>) -> TraceRecording {
         events.sort_by_key(|e| e.start);
-        Recording {
+        TraceRecording {
             events,
             from: at(-500),
             until: at(40_000_000),
@@ -463,7 +466,7 @@ mod tests {
         Trace::new(2e9, 30_000_000, gaps).unwrap()
     }
 
-    fn reasons(e: &Explained) -> Vec<&Reason> {
+    fn reasons(e: &Explained) -> Vec<&ExplainedCause> {
         (0..e.gaps.len()).map(|i| e.reason(i)).collect()
     }
 
@@ -478,12 +481,12 @@ mod tests {
             (200_000, 300_000),
             (400_000, 404_000),
         ]);
-        let softirq = |name: &str| What::Softirq { name: name.to_owned() };
-        let eth = What::Interrupt { name: "eth0 (IRQ 24)".to_owned() };
+        let softirq = |name: &str| CpuOccupant::Softirq { name: name.to_owned() };
+        let eth = CpuOccupant::Interrupt { name: "eth0 (IRQ 24)".to_owned() };
         let e = explain(
             &t,
             &recording(vec![
-                event(What::Timer, 2_000, 6_000),
+                event(CpuOccupant::Timer, 2_000, 6_000),
                 event(softirq("TIMER"), 6_200, 8_000),
                 event(eth.clone(), 21_000, 22_000),
                 event(softirq("NET_RX"), 22_200, 25_000),
@@ -491,9 +494,9 @@ mod tests {
                 own(0, 51_000),
                 event(task("kworker/1:2", TaskKind::Kernel, 77), 51_000, 60_000),
                 event(task("a)b <script>", TaskKind::User, 78), 60_000, 88_000),
-                event(What::Timer, 70_000, 72_000),
+                event(CpuOccupant::Timer, 70_000, 72_000),
                 own(88_000, 102_000),
-                event(What::Idle, 102_000, 158_000),
+                event(CpuOccupant::Idle, 102_000, 158_000),
                 own(158_000, 50_000_000),
                 // Too short for the threshold.
                 event(eth, 350_000, 350_100),
@@ -505,13 +508,13 @@ mod tests {
         assert_eq!(
             reasons(&e),
             [
-                &Reason::Timer,
-                &Reason::Interrupt { name: name("eth0 (IRQ 24)") },
-                &Reason::Softirq { name: name("RCU") },
-                &Reason::Preempted { name: name("a)b <script>"), by: TaskKind::User },
-                &Reason::Idle,
-                &Reason::NoEvent,
-                &Reason::NoEvent,
+                &ExplainedCause::Timer,
+                &ExplainedCause::Interrupt { name: name("eth0 (IRQ 24)") },
+                &ExplainedCause::Softirq { name: name("RCU") },
+                &ExplainedCause::Preempted { name: name("a)b <script>"), by: TaskKind::User },
+                &ExplainedCause::Idle,
+                &ExplainedCause::NoEvent,
+                &ExplainedCause::NoEvent,
             ]
         );
         assert_eq!(e.gaps.iter().map(|g| g.timers).collect::<Vec<_>>(), [1, 0, 0, 1, 0, 0, 0]);
@@ -519,7 +522,7 @@ mod tests {
         assert_eq!(e.gaps[3].task.as_ref().map(|t| t.tid), Some(78), "the longest");
         assert_eq!((e.outside, e.unreported), (1, Some(0)));
         let first = &e.causes[0];
-        assert_eq!((&first.reason, first.gaps, first.cycles), (&Reason::NoEvent, 2, 104_000));
+        assert_eq!((&first.reason, first.gaps, first.cycles), (&ExplainedCause::NoEvent, 2, 104_000));
         assert!((first.share.unwrap() - 104_000.0 / 30e6).abs() < 1e-12);
         assert_eq!(e.causes.iter().map(|c| c.gaps).sum::<u32>(), 7);
         assert!(e.causes.is_sorted_by(|a, b| a.cycles >= b.cycles));
@@ -531,38 +534,38 @@ mod tests {
         let mut gaps: Vec<(u64, u64)> = (0..8).map(|i| (1_000_000 * i + 500, 1_000_000 * i + 6_500)).collect();
         gaps[5].1 += 4_000;
         gaps.push((15_000_000, 25_000_000));
-        let timers = (0..8).map(|i| event(What::Timer, 1_000_000 * i + 1_000, 1_000_000 * i + 5_000));
-        let last = event(What::Timer, 24_995_000, 24_999_000);
+        let timers = (0..8).map(|i| event(CpuOccupant::Timer, 1_000_000 * i + 1_000, 1_000_000 * i + 5_000));
+        let last = event(CpuOccupant::Timer, 24_995_000, 24_999_000);
         let e = explain(&trace(&gaps), &recording(timers.chain([last]).collect()), &pairs()).unwrap();
         let all = reasons(&e);
-        assert!(all[..8].iter().all(|r| **r == Reason::Timer), "{all:?}");
-        assert_eq!(*all[8], Reason::NoEvent);
+        assert!(all[..8].iter().all(|r| **r == ExplainedCause::Timer), "{all:?}");
+        assert_eq!(*all[8], ExplainedCause::NoEvent);
         assert_eq!((e.gaps[8].timers, e.gaps[8].reported), (1, 4_000), "and its contents are kept");
     }
 
     /// The kernel leaves the switch back out: the task is found gone at the next interrupt only.
     #[test]
     fn a_task_whose_end_was_not_told_has_one_gap_only() {
-        let lost_end = Event { complete: false, ..event(task("b", TaskKind::User, 9), 10_500, 60_500) };
-        let timer = event(What::Timer, 60_500, 63_000);
+        let lost_end = CpuEvent { complete: false, ..event(task("b", TaskKind::User, 9), 10_500, 60_500) };
+        let timer = event(CpuOccupant::Timer, 60_500, 63_000);
         let t = trace(&[(10_000, 40_000), (50_000, 52_000), (60_000, 64_000)]);
         let e = explain(&t, &recording(vec![lost_end, timer]), &pairs()).unwrap();
-        let b = Reason::Preempted { name: "b".to_owned(), by: TaskKind::User };
-        assert_eq!(reasons(&e), [&b, &Reason::NoEvent, &Reason::Timer]);
+        let b = ExplainedCause::Preempted { name: "b".to_owned(), by: TaskKind::User };
+        assert_eq!(reasons(&e), [&b, &ExplainedCause::NoEvent, &ExplainedCause::Timer]);
     }
 
     #[test]
     fn what_was_not_recorded_is_not_known() {
         let t = trace(&[(1_000, 9_000), (20_000_000, 20_009_000)]);
-        let mut r = recording(vec![event(What::Timer, 2_000, 6_000)]);
+        let mut r = recording(vec![event(CpuOccupant::Timer, 2_000, 6_000)]);
         r.until = at(10_000_000);
         r.lost = 12;
         r.switches = None;
         let e = explain(&t, &r, &pairs()).unwrap();
-        assert_eq!(reasons(&e), [&Reason::Timer, &Reason::Unknown]);
+        assert_eq!(reasons(&e), [&ExplainedCause::Timer, &ExplainedCause::Unknown]);
         assert_eq!((e.lost, e.unreported), (12, None));
         r.from = at(5_000);
-        assert_eq!(reasons(&explain(&t, &r, &pairs()).unwrap()), [&Reason::Unknown, &Reason::Unknown]);
+        assert_eq!(reasons(&explain(&t, &r, &pairs()).unwrap()), [&ExplainedCause::Unknown, &ExplainedCause::Unknown]);
     }
 
     /// Nearly all of the time belongs to another process, so the gaps show a tick now and then; the kernel reports
@@ -574,7 +577,7 @@ mod tests {
         let mut gaps = Vec::new();
         let mut events = Vec::new();
         for (i, tick) in ticks.iter().enumerate() {
-            events.push(event(What::Timer, *tick, tick + 8_000));
+            events.push(event(CpuOccupant::Timer, *tick, tick + 8_000));
             if i % 20 == 0 {
                 let (from, to) = (tick + 40_000, tick + 20 * period - 1_000_000);
                 gaps.push((from.unsigned_abs(), to.unsigned_abs()));
@@ -593,7 +596,7 @@ mod tests {
 
     #[test]
     fn clocks_are_mapped_between_neighbours() {
-        let pair = |cycles: f64, ns: i64, within: i64| Pair { cycles, clock: Nanos(ns), within: Nanos(within) };
+        let pair = |cycles: f64, ns: i64, within: i64| ClockPair { cycles, clock: Nanos(ns), within: Nanos(within) };
         // A pair that was interrupted is omitted, unless it is the first or last.
         let map = ClockMap::new(&[
             pair(0.0, 100, 30),
@@ -602,8 +605,11 @@ mod tests {
             pair(500.0, 300, 9_000),
         ])
         .unwrap();
-        let of = |ns: i64| map.cycles(Nanos(ns));
-        assert_eq!([of(50), of(100), of(150), of(250), of(300), of(400)], [-100.0, 0.0, 100.0, 350.0, 500.0, 800.0]);
+        let cycles_at = |ns: i64| map.cycles(Nanos(ns));
+        assert_eq!(
+            [cycles_at(50), cycles_at(100), cycles_at(150), cycles_at(250), cycles_at(300), cycles_at(400)],
+            [-100.0, 0.0, 100.0, 350.0, 500.0, 800.0]
+        );
         for bad in
             [&[][..], &[pair(0.0, 1, 1)], &[pair(0.0, 1, 1), pair(5.0, 1, 1)], &[pair(1.0, 1, 1), pair(f64::NAN, 2, 1)]]
         {
@@ -626,15 +632,15 @@ mod tests {
             }
             let trace = Trace::new(2e9, t, gaps).unwrap();
             let what = |n: usize| match n {
-                0 => What::Timer,
-                1 => What::Softirq { name: "RCU".to_owned() },
-                2 => What::Interrupt { name: "x".to_owned() },
-                3 => What::Idle,
+                0 => CpuOccupant::Timer,
+                1 => CpuOccupant::Softirq { name: "RCU".to_owned() },
+                2 => CpuOccupant::Interrupt { name: "x".to_owned() },
+                3 => CpuOccupant::Idle,
                 _ => task("b", TaskKind::User, 9),
             };
             let events = events.into_iter();
             let mut r = recording(
-                events.map(|(n, start, d, complete)| Event { complete, ..event(what(n), start, start + d) }).collect(),
+                events.map(|(n, start, d, complete)| CpuEvent { complete, ..event(what(n), start, start + d) }).collect(),
             );
             r.until = at(until);
             let e = explain(&trace, &r, &pairs()).unwrap();
@@ -646,7 +652,7 @@ mod tests {
                 sums[g.cause].0 += 1;
                 sums[g.cause].1 += gap.duration;
                 if gap.end() as i64 > until + 1 {
-                    prop_assert_eq!(&e.causes[g.cause].reason, &Reason::Unknown);
+                    prop_assert_eq!(&e.causes[g.cause].reason, &ExplainedCause::Unknown);
                 }
             }
             let reported: Vec<(u32, u64)> = e.causes.iter().map(|c| (c.gaps, c.cycles)).collect();

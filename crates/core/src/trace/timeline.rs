@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What had the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum What {
+pub enum CpuOccupant {
     /// The local timer's interrupt: the tick, and timers that others have set.
     Timer,
     /// Another hardware interrupt.
@@ -24,21 +24,21 @@ pub enum What {
         /// `TIMER`, `NET_RX`.
         name: String,
     },
-    Task(Task),
+    Task(TraceTask),
     /// Nobody: the CPU's idle task.
     Idle,
 }
 
-impl What {
+impl CpuOccupant {
     /// An interrupt or a softirq: it comes over a task, or over another one.
     pub fn interrupts(&self) -> bool {
-        !matches!(self, What::Task(_) | What::Idle)
+        !matches!(self, CpuOccupant::Task(_) | CpuOccupant::Idle)
     }
 }
 
 /// A task that had the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Task {
+pub struct TraceTask {
     /// Name of its process's main thread.
     pub name: Name,
     /// The kernel's or a user's.
@@ -53,12 +53,12 @@ pub struct Task {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// An interrupt or a softirq begins.
-    Begin(What),
-    End(What),
+    Begin(CpuOccupant),
+    End(CpuOccupant),
     /// A task gets the CPU, or it becomes idle.
     Switch {
         /// Which.
-        to: What,
+        to: CpuOccupant,
         /// It got the CPU some time before, and the kernel did not report it.
         late: bool,
     },
@@ -66,9 +66,9 @@ pub enum Edge {
 
 /// Something that had the CPU from one moment to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct CpuEvent {
     #[serde(flatten)]
-    pub what: What,
+    pub what: CpuOccupant,
     /// When it began.
     pub start: Nanos,
     /// When it ended; what had started within it has ended, too.
@@ -93,21 +93,21 @@ pub struct Stolen {
 
 /// An event that has started.
 struct Open {
-    what: What,
+    what: CpuOccupant,
     start: Nanos,
     nested: Nanos,
     complete: bool,
 }
 
 impl Open {
-    fn new(what: What, start: Nanos, complete: bool) -> Open {
+    fn new(what: CpuOccupant, start: Nanos, complete: bool) -> Open {
         Open { what, start, nested: Nanos::ZERO, complete }
     }
 
-    fn close(self, end: Nanos, complete: bool) -> Event {
+    fn close(self, end: Nanos, complete: bool) -> CpuEvent {
         // Clocks of one CPU do not go back; what was not in order was put in order.
         let whole = end - self.start;
-        Event {
+        CpuEvent {
             what: self.what,
             start: self.start,
             end,
@@ -119,13 +119,13 @@ impl Open {
 
 /// What has started and not ended: a task below, interrupts and softirqs above it, the innermost last.
 #[derive(Default)]
-struct Stack {
+struct OpenEvents {
     task: Option<Open>,
     over: Vec<Open>,
-    done: Vec<Event>,
+    done: Vec<CpuEvent>,
 }
 
-impl Stack {
+impl OpenEvents {
     /// Ends the innermost; its time is not part of the event around it.
     fn end_innermost(&mut self, at: Nanos, complete: bool) {
         let Some(open) = self.over.pop() else { return };
@@ -169,9 +169,9 @@ impl Stack {
 /// Pairs beginnings with ends. The edges may be slightly out of order, as an interrupt may come over the making of a
 /// record; those of one moment keep their order. `end` is when the recording ended. The events are sorted by their
 /// beginnings, the outer one first.
-pub fn pair(mut edges: Vec<(Nanos, Edge)>, end: Nanos) -> Vec<Event> {
+pub fn pair(mut edges: Vec<(Nanos, Edge)>, end: Nanos) -> Vec<CpuEvent> {
     edges.sort_by_key(|(at, _)| *at);
-    let mut stack = Stack::default();
+    let mut stack = OpenEvents::default();
     let end = edges.last().map_or(end, |(last, _)| end.max(*last));
     for (at, edge) in edges {
         stack.take(at, edge);
@@ -189,7 +189,7 @@ pub fn pair(mut edges: Vec<(Nanos, Edge)>, end: Nanos) -> Vec<Event> {
 
 /// Both clocks at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct ClockPair {
     /// The counter, in cycles from the beginning of the trace.
     pub cycles: f64,
     /// CLOCK_MONOTONIC.
@@ -203,27 +203,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn task(name: &str, tid: i32) -> What {
-        What::Task(Task { name: Name::from(name), by: TaskKind::User, pid: tid, tid })
+    fn task(name: &str, tid: i32) -> CpuOccupant {
+        CpuOccupant::Task(TraceTask { name: Name::from(name), by: TaskKind::User, pid: tid, tid })
     }
 
-    fn softirq(name: &str) -> What {
-        What::Softirq { name: name.to_owned() }
+    fn softirq(name: &str) -> CpuOccupant {
+        CpuOccupant::Softirq { name: name.to_owned() }
     }
 
-    fn switch(at: i64, to: What) -> (Nanos, Edge) {
+    fn switch(at: i64, to: CpuOccupant) -> (Nanos, Edge) {
         (Nanos(at), Edge::Switch { to, late: false })
     }
 
-    fn begin(at: i64, what: What) -> (Nanos, Edge) {
+    fn begin(at: i64, what: CpuOccupant) -> (Nanos, Edge) {
         (Nanos(at), Edge::Begin(what))
     }
 
-    fn end(at: i64, what: What) -> (Nanos, Edge) {
+    fn end(at: i64, what: CpuOccupant) -> (Nanos, Edge) {
         (Nanos(at), Edge::End(what))
     }
 
-    fn shape(events: &[Event]) -> Vec<(&What, i64, i64, i64, bool)> {
+    fn shape(events: &[CpuEvent]) -> Vec<(&CpuOccupant, i64, i64, i64, bool)> {
         events.iter().map(|e| (&e.what, e.start.0, e.end.0, e.own.0, e.complete)).collect()
     }
 
@@ -231,13 +231,13 @@ mod tests {
     fn a_hard_interrupt_inside_of_a_softirq_is_not_counted_twice() {
         let edges = vec![
             switch(0, task("a", 7)),
-            begin(10, What::Timer),
-            end(14, What::Timer),
+            begin(10, CpuOccupant::Timer),
+            end(14, CpuOccupant::Timer),
             begin(15, softirq("TIMER")),
-            begin(17, What::Timer),
-            end(20, What::Timer),
+            begin(17, CpuOccupant::Timer),
+            end(20, CpuOccupant::Timer),
             end(25, softirq("TIMER")),
-            switch(40, What::Idle),
+            switch(40, CpuOccupant::Idle),
         ];
         let events = pair(edges, Nanos(50));
         let (a, t) = (task("a", 7), softirq("TIMER"));
@@ -245,10 +245,10 @@ mod tests {
             shape(&events),
             [
                 (&a, 0, 40, 40 - 4 - 10, true),
-                (&What::Timer, 10, 14, 4, true),
+                (&CpuOccupant::Timer, 10, 14, 4, true),
                 (&t, 15, 25, 7, true),
-                (&What::Timer, 17, 20, 3, true),
-                (&What::Idle, 40, 50, 10, false),
+                (&CpuOccupant::Timer, 17, 20, 3, true),
+                (&CpuOccupant::Idle, 40, 50, 10, false),
             ]
         );
     }
@@ -256,50 +256,63 @@ mod tests {
     #[test]
     fn what_lacks_an_end_is_marked() {
         let edges = vec![
-            end(1, What::Timer),
+            end(1, CpuOccupant::Timer),
             begin(5, softirq("RCU")),
-            begin(6, What::Timer),
+            begin(6, CpuOccupant::Timer),
             end(9, softirq("RCU")),
-            begin(12, What::Timer),
+            begin(12, CpuOccupant::Timer),
         ];
         let events = pair(edges, Nanos(20));
         assert_eq!(
             shape(&events),
-            [(&softirq("RCU"), 5, 9, 1, true), (&What::Timer, 6, 9, 3, false), (&What::Timer, 12, 20, 8, false),]
+            [
+                (&softirq("RCU"), 5, 9, 1, true),
+                (&CpuOccupant::Timer, 6, 9, 3, false),
+                (&CpuOccupant::Timer, 12, 20, 8, false),
+            ]
         );
     }
 
     /// The record of an interrupt that nested in the making of another record stands before it.
     #[test]
     fn records_out_of_order_are_put_in_order() {
-        let edges =
-            vec![begin(11, What::Timer), end(14, What::Timer), begin(10, softirq("SCHED")), end(20, softirq("SCHED"))];
+        let edges = vec![
+            begin(11, CpuOccupant::Timer),
+            end(14, CpuOccupant::Timer),
+            begin(10, softirq("SCHED")),
+            end(20, softirq("SCHED")),
+        ];
         let events = pair(edges, Nanos(20));
-        assert_eq!(shape(&events), [(&softirq("SCHED"), 10, 20, 7, true), (&What::Timer, 11, 14, 3, true)]);
+        assert_eq!(shape(&events), [(&softirq("SCHED"), 10, 20, 7, true), (&CpuOccupant::Timer, 11, 14, 3, true)]);
     }
 
     #[test]
     fn a_task_found_late_ends_the_one_before() {
-        let late = |at: i64, to: What| (Nanos(at), Edge::Switch { to, late: true });
+        let late = |at: i64, to: CpuOccupant| (Nanos(at), Edge::Switch { to, late: true });
         let edges = vec![
             switch(0, task("a", 1)),
             late(30, task("b", 2)),
-            begin(30, What::Timer),
-            end(33, What::Timer),
+            begin(30, CpuOccupant::Timer),
+            end(33, CpuOccupant::Timer),
             switch(40, task("a", 1)),
         ];
         let (a, b) = (task("a", 1), task("b", 2));
         assert_eq!(
             shape(&pair(edges, Nanos(60))),
-            [(&a, 0, 30, 30, false), (&b, 30, 40, 7, false), (&What::Timer, 30, 33, 3, true), (&a, 40, 60, 20, false),]
+            [
+                (&a, 0, 30, 30, false),
+                (&b, 30, 40, 7, false),
+                (&CpuOccupant::Timer, 30, 33, 3, true),
+                (&a, 40, 60, 20, false),
+            ]
         );
     }
 
-    fn any_what() -> impl Strategy<Value = What> {
+    fn any_what() -> impl Strategy<Value = CpuOccupant> {
         prop_oneof![
-            Just(What::Timer),
-            "[ab]".prop_map(|name| What::Interrupt { name }),
-            "[AB]".prop_map(|name| What::Softirq { name }),
+            Just(CpuOccupant::Timer),
+            "[ab]".prop_map(|name| CpuOccupant::Interrupt { name }),
+            "[AB]".prop_map(|name| CpuOccupant::Softirq { name }),
         ]
     }
 

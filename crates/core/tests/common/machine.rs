@@ -6,7 +6,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::profile::dual::{Executions, Observation};
+use tarebench_core::profile::dual::{FamilyExecutions, Observation};
 
 /// Length of an undisturbed sample, seconds.
 pub const LENGTH: f64 = 128.0;
@@ -138,7 +138,7 @@ impl Machine {
     pub fn run(&self, n: u32, seed: u64) -> Simulated {
         let mut random = Random::new(seed);
         let mut added = vec![0.0; n as usize];
-        let mut executions = vec![Executions::new(); n as usize];
+        let mut executions = vec![FamilyExecutions::new(); n as usize];
         let mut truth: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
         for d in &self.daemons {
             for number in Self::occurrences(d, n, &mut random) {

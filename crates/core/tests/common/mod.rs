@@ -38,8 +38,8 @@ pub fn program(label: &str) -> Program {
     }
 }
 
-pub fn plan(programs: usize) -> Plan {
-    Plan {
+pub fn plan(programs: usize) -> RunPlan {
+    RunPlan {
         programs: (0..programs).map(|i| program(&format!("p{i}"))).collect(),
         order: Order::Rounds,
         seed: 42,

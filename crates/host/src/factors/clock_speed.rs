@@ -1,7 +1,7 @@
 //! EMPv3: the CPUs' clock speed stays the same.
 
-use crate::factors::machine::{Machine, format_cpu_list};
-use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege};
+use crate::factors::machine::{FactorMachine, format_cpu_list};
+use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
 use crate::setting::Setting;
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ const DEEP: i64 = 10;
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         name: "turbo",
-        group: Group::ClockSpeed,
+        group: FactorGroup::ClockSpeed,
         step: 3,
         optional: false,
         wanted: "off",
@@ -31,7 +31,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "energy-preference",
-        group: Group::ClockSpeed,
+        group: FactorGroup::ClockSpeed,
         step: 0,
         optional: false,
         wanted: "performance, on all CPUs",
@@ -44,7 +44,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "governor",
-        group: Group::ClockSpeed,
+        group: FactorGroup::ClockSpeed,
         step: 3,
         optional: false,
         wanted: "performance on all CPUs, or minimum = maximum frequency",
@@ -57,7 +57,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "frequency",
-        group: Group::ClockSpeed,
+        group: FactorGroup::ClockSpeed,
         step: 0,
         optional: false,
         wanted: "minimum frequency = maximum without turbo, or governor performance",
@@ -70,7 +70,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "idle-states",
-        group: Group::ClockSpeed,
+        group: FactorGroup::ClockSpeed,
         step: 0,
         optional: true,
         wanted: "no enabled state takes more than 10 µs to leave, or /dev/cpu_dma_latency held at 10 µs or less",
@@ -84,7 +84,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "throttling",
-        group: Group::ClockSpeed,
+        group: FactorGroup::ClockSpeed,
         step: 0,
         optional: false,
         wanted: "no CPU was slowed down for heat since boot",
@@ -97,7 +97,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "mains-power",
-        group: Group::ClockSpeed,
+        group: FactorGroup::ClockSpeed,
         step: 0,
         optional: false,
         wanted: "a portable machine runs on mains power",
@@ -110,7 +110,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
 ];
 
-fn no_control(m: &Machine) -> Absent {
+fn no_control(m: &FactorMachine) -> Absent {
     Absent::NotSupported(if m.is_virtual() {
         "a virtual machine cannot see or set the clock speed; its host decides".to_owned()
     } else {
@@ -119,13 +119,13 @@ fn no_control(m: &Machine) -> Absent {
 }
 
 /// Files of all policies by this name, with the policy's first CPU.
-fn policy_files(m: &Machine, name: &str) -> Vec<(u32, String)> {
+fn policy_files(m: &FactorMachine, name: &str) -> Vec<(u32, String)> {
     let files = m.policies().into_iter().map(|(cpu, folder)| (cpu, format!("{folder}/{name}")));
     files.filter(|(_, f)| m.has(f)).collect()
 }
 
 /// `value: CPUs` for each value of a file of all policies.
-fn by_value(m: &Machine, name: &str) -> Result<BTreeMap<String, Vec<u32>>, Absent> {
+fn by_value(m: &FactorMachine, name: &str) -> Result<BTreeMap<String, Vec<u32>>, Absent> {
     let mut values: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for (cpu, file) in policy_files(m, name) {
         values.entry(m.text(&file)?).or_default().push(cpu);
@@ -139,14 +139,15 @@ fn listed(values: &BTreeMap<String, Vec<u32>>) -> String {
     match list[..] {
         [(value, _)] => value.clone(),
         _ => {
-            let one = |(value, cpus): &(&String, &Vec<u32>)| format!("{value} on CPUs {}", format_cpu_list(cpus));
-            list.iter().map(one).collect::<Vec<_>>().join("; ")
+            let value_on_cpus =
+                |(value, cpus): &(&String, &Vec<u32>)| format!("{value} on CPUs {}", format_cpu_list(cpus));
+            list.iter().map(value_on_cpus).collect::<Vec<_>>().join("; ")
         }
     }
 }
 
 /// Bit 38 of IA32_MISC_ENABLE: turbo is off (Intel SDM vol. 4).
-fn turbo_msr(m: &Machine) -> Result<bool, Absent> {
+fn turbo_msr(m: &FactorMachine) -> Result<bool, Absent> {
     let path = m.root.join("dev/cpu/0/msr");
     let mut value = [0; 8];
     let read = std::fs::File::open(path).and_then(|f| f.read_exact_at(&mut value, 0x1a0));
@@ -157,11 +158,13 @@ fn turbo_msr(m: &Machine) -> Result<bool, Absent> {
     Ok(u64::from_le_bytes(value) >> 38 & 1 == 1)
 }
 
-fn turbo(m: &Machine) -> Found {
+fn turbo(m: &FactorMachine) -> FoundFactor {
     if m.has(NO_TURBO) {
         let off = m.number(NO_TURBO)? == 1;
         let text = if off { "off (intel_pstate/no_turbo = 1)" } else { "on (intel_pstate/no_turbo = 0)" };
-        return Ok(Finding::when(off, text).value(if off { "off" } else { "on" }).fix(format!("echo 1 > /{NO_TURBO}")));
+        return Ok(FactorValue::when(off, text)
+            .value(if off { "off" } else { "on" })
+            .fix(format!("echo 1 > /{NO_TURBO}")));
     }
     let mut on = Vec::new();
     let policies = policy_files(m, "boost");
@@ -172,8 +175,8 @@ fn turbo(m: &Machine) -> Found {
     }
     let global = if m.has(BOOST) { Some(m.number(BOOST)? != 0) } else { None };
     let finding = match (global, policies.len()) {
-        (Some(false), _) => Finding::held("off (cpufreq/boost = 0)").value("off"),
-        (Some(true), 0) => Finding::wrong("on (cpufreq/boost = 1)").value("on"),
+        (Some(false), _) => FactorValue::held("off (cpufreq/boost = 0)").value("off"),
+        (Some(true), 0) => FactorValue::wrong("on (cpufreq/boost = 1)").value("on"),
         (None, 0) => return turbo_by_msr(m),
         (_, n) => {
             let cpus = format_cpu_list(&on);
@@ -182,7 +185,7 @@ fn turbo(m: &Machine) -> Found {
                 k if k == n => ("on, on all CPUs (boost = 1)".to_owned(), "on".to_owned()),
                 _ => (format!("on, on CPUs {cpus}"), format!("on {cpus}")),
             };
-            Finding::when(on.is_empty(), text).value(value)
+            FactorValue::when(on.is_empty(), text).value(value)
         }
     };
     let files = if policies.is_empty() { BOOST.to_owned() } else { format!("{CPU}/cpufreq/policy*/boost") };
@@ -190,7 +193,7 @@ fn turbo(m: &Machine) -> Found {
     Ok(finding.fix(fix))
 }
 
-fn turbo_by_msr(m: &Machine) -> Found {
+fn turbo_by_msr(m: &FactorMachine) -> FoundFactor {
     if m.is_virtual() {
         return Err(no_control(m));
     }
@@ -199,17 +202,17 @@ fn turbo_by_msr(m: &Machine) -> Found {
     }
     let off = turbo_msr(m)?;
     let text = format!("{} (MSR 0x1a0, bit 38)", if off { "off" } else { "on" });
-    Ok(Finding::when(off, text).value(if off { "off" } else { "on" }).fix("switch it off in the firmware's set-up"))
+    Ok(FactorValue::when(off, text).value(if off { "off" } else { "on" }).fix("switch it off in the firmware's set-up"))
 }
 
 /// Without a switch, ACPI may say that there is nothing above the nominal speed.
-fn turbo_by_cppc(m: &Machine) -> Found {
+fn turbo_by_cppc(m: &FactorMachine) -> FoundFactor {
     let policies = m.policies();
     let Some((cpu, _)) = policies.first() else { return Err(no_control(m)) };
     let perf = |name: &str| m.number(&format!("{CPU}/cpu{cpu}/acpi_cppc/{name}"));
     match (perf("highest_perf"), perf("nominal_perf")) {
         (Ok(highest), Ok(nominal)) if highest <= nominal => {
-            Ok(Finding::held("none: ACPI lists no speed above the nominal one").value("off"))
+            Ok(FactorValue::held("none: ACPI lists no speed above the nominal one").value("off"))
         }
         _ => {
             let driver = by_value(m, "scaling_driver").map(|d| listed(&d)).unwrap_or_else(|_| "the driver".to_owned());
@@ -218,7 +221,7 @@ fn turbo_by_cppc(m: &Machine) -> Found {
     }
 }
 
-fn set_turbo(m: &Machine) -> Vec<Setting> {
+fn set_turbo(m: &FactorMachine) -> Vec<Setting> {
     if m.has(NO_TURBO) {
         return m.one_file("turbo", NO_TURBO, 1);
     }
@@ -230,25 +233,25 @@ fn set_turbo(m: &Machine) -> Vec<Setting> {
     policies.into_iter().filter_map(|(_, f)| m.file_setting("turbo", f, 0)).collect()
 }
 
-fn energy(m: &Machine) -> Found {
+fn energy(m: &FactorMachine) -> FoundFactor {
     if m.policies().is_empty() {
         return Err(no_control(m));
     }
     let Ok(values) = by_value(m, "energy_performance_preference") else {
-        return Ok(Finding::held("this frequency driver has none: the governor decides"));
+        return Ok(FactorValue::held("this frequency driver has none: the governor decides"));
     };
     let good = values.keys().all(|v| v == "performance");
     let fix = format!("echo performance | tee /{CPU}/cpufreq/policy*/energy_performance_preference");
-    Ok(Finding::when(good, listed(&values)).value(listed(&values)).fix(fix))
+    Ok(FactorValue::when(good, listed(&values)).value(listed(&values)).fix(fix))
 }
 
-fn set_energy(m: &Machine) -> Vec<Setting> {
+fn set_energy(m: &FactorMachine) -> Vec<Setting> {
     let files = policy_files(m, "energy_performance_preference").into_iter();
     files.filter_map(|(_, f)| m.file_setting("energy-preference", f, "performance")).collect()
 }
 
 /// A policy's minimum frequency and its maximum without turbo, in kHz.
-struct Span {
+struct FrequencySpan {
     cpu: u32,
     least: i64,
     most: i64,
@@ -257,7 +260,7 @@ struct Span {
 }
 
 /// The maximum frequency without turbo, as far as the driver reports it.
-fn nominal(m: &Machine, folder: &str, cpu: u32) -> Option<i64> {
+fn nominal(m: &FactorMachine, folder: &str, cpu: u32) -> Option<i64> {
     let listed = || {
         let all = m.text(&format!("{folder}/scaling_available_frequencies")).ok()?;
         all.split_whitespace().filter_map(|f| f.parse().ok()).max()
@@ -266,7 +269,7 @@ fn nominal(m: &Machine, folder: &str, cpu: u32) -> Option<i64> {
     m.number(&format!("{folder}/base_frequency")).ok().or_else(listed).or_else(cppc).filter(|f| *f > 0)
 }
 
-fn spans(m: &Machine) -> Result<Vec<Span>, Absent> {
+fn spans(m: &FactorMachine) -> Result<Vec<FrequencySpan>, Absent> {
     let has_turbo = !set_turbo(m).is_empty();
     let mut spans = Vec::new();
     for (cpu, folder) in m.policies() {
@@ -274,16 +277,16 @@ fn spans(m: &Machine) -> Result<Vec<Span>, Absent> {
         let most = m.number(&format!("{folder}/scaling_max_freq"))?;
         let nominal = nominal(m, &folder, cpu);
         let sure = nominal.is_some() || !has_turbo;
-        spans.push(Span { cpu, least, most: nominal.map_or(most, |n| n.min(most)), sure });
+        spans.push(FrequencySpan { cpu, least, most: nominal.map_or(most, |n| n.min(most)), sure });
     }
     if spans.is_empty() { Err(no_control(m)) } else { Ok(spans) }
 }
 
-fn is_performance(m: &Machine, cpu: u32) -> bool {
+fn is_performance(m: &FactorMachine, cpu: u32) -> bool {
     m.text(&format!("{CPU}/cpufreq/policy{cpu}/scaling_governor")).is_ok_and(|g| g == "performance")
 }
 
-fn governor(m: &Machine) -> Found {
+fn governor(m: &FactorMachine) -> FoundFactor {
     let values = by_value(m, "scaling_governor")?;
     let spans = spans(m).unwrap_or_default();
     let fixed = |cpu: &u32| spans.iter().any(|s| s.cpu == *cpu && s.least >= s.most);
@@ -292,10 +295,10 @@ fn governor(m: &Machine) -> Found {
     let only = values.len() == 1 && values.contains_key("performance");
     let tail = if loose || only { "" } else { ", with the frequency fixed" };
     let fix = format!("echo performance | tee /{CPU}/cpufreq/policy*/scaling_governor");
-    Ok(Finding::when(!loose, format!("{}{tail}{driver}", listed(&values))).value(listed(&values)).fix(fix))
+    Ok(FactorValue::when(!loose, format!("{}{tail}{driver}", listed(&values))).value(listed(&values)).fix(fix))
 }
 
-fn set_governor(m: &Machine) -> Vec<Setting> {
+fn set_governor(m: &FactorMachine) -> Vec<Setting> {
     let files = policy_files(m, "scaling_governor").into_iter();
     files.filter_map(|(_, f)| m.file_setting("governor", f, "performance")).collect()
 }
@@ -304,7 +307,7 @@ fn mhz(khz: i64) -> String {
     format!("{:.0}", khz as f64 / 1e3)
 }
 
-fn frequency(m: &Machine) -> Found {
+fn frequency(m: &FactorMachine) -> FoundFactor {
     let spans = spans(m)?;
     let mut ranges: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for s in &spans {
@@ -319,18 +322,18 @@ fn frequency(m: &Machine) -> Found {
     }
     let good = spans.iter().all(|s| s.least >= s.most || is_performance(m, s.cpu));
     let fix = "write each policy's maximum frequency without turbo into its scaling_min_freq";
-    Ok(Finding::when(good, listed(&ranges)).value(listed(&ranges)).fix(fix))
+    Ok(FactorValue::when(good, listed(&ranges)).value(listed(&ranges)).fix(fix))
 }
 
 /// Only the minimum is raised, to the maximum without turbo: the maximum follows turbo, and could not be restored
 ///
 /// while turbo is still off.
-fn set_frequency(m: &Machine) -> Vec<Setting> {
-    let one = |s: Span| {
+fn set_frequency(m: &FactorMachine) -> Vec<Setting> {
+    let least_frequency = |s: FrequencySpan| {
         let file = format!("{CPU}/cpufreq/policy{}/scaling_min_freq", s.cpu);
         m.file_setting("frequency", file, s.most)
     };
-    spans(m).unwrap_or_default().into_iter().filter(|s| s.sure).filter_map(one).collect()
+    spans(m).unwrap_or_default().into_iter().filter(|s| s.sure).filter_map(least_frequency).collect()
 }
 
 struct Idle {
@@ -340,7 +343,7 @@ struct Idle {
     disabled: bool,
 }
 
-fn idle(m: &Machine) -> Vec<Idle> {
+fn idle(m: &FactorMachine) -> Vec<Idle> {
     let mut all = Vec::new();
     for cpu in m.numbered(CPU, "cpu") {
         let states = format!("{CPU}/cpu{cpu}/cpuidle");
@@ -359,7 +362,7 @@ fn idle(m: &Machine) -> Vec<Idle> {
 }
 
 /// The limit on wake-up latency that some program holds, in µs; absent without root.
-fn latency_limit(m: &Machine) -> Option<i32> {
+fn latency_limit(m: &FactorMachine) -> Option<i32> {
     let mut value = [0; 4];
     let file = std::fs::File::open(m.root.join("dev/cpu_dma_latency")).ok()?;
     file.read_exact_at(&mut value, 0).ok()?;
@@ -367,13 +370,15 @@ fn latency_limit(m: &Machine) -> Option<i32> {
     Some(i32::from_ne_bytes(value)).filter(|v| *v < 2_000_000_000)
 }
 
-fn idle_states(m: &Machine) -> Found {
+fn idle_states(m: &FactorMachine) -> FoundFactor {
     let all = idle(m);
     if all.is_empty() {
         return Err(Absent::NotSupported("the kernel shows no idle states (cpuidle)".into()));
     }
     if let Some(limit) = latency_limit(m).filter(|l| i64::from(*l) <= DEEP) {
-        return Ok(Finding::held(format!("held at {limit} µs by /dev/cpu_dma_latency")).value(format!("limit {limit}")));
+        return Ok(
+            FactorValue::held(format!("held at {limit} µs by /dev/cpu_dma_latency")).value(format!("limit {limit}"))
+        );
     }
     let mut deep: Vec<(String, i64)> = Vec::new();
     for s in all.iter().filter(|s| s.latency > DEEP && !s.disabled) {
@@ -383,18 +388,18 @@ fn idle_states(m: &Machine) -> Found {
     }
     let list = deep.iter().map(|(n, l)| format!("{n} ({l} µs)")).collect::<Vec<_>>().join(", ");
     if deep.is_empty() {
-        return Ok(Finding::held("no enabled state takes more than 10 µs to leave").value(""));
+        return Ok(FactorValue::held("no enabled state takes more than 10 µs to leave").value(""));
     }
     let fix = format!("echo 1 | tee /{CPU}/cpu*/cpuidle/stateN/disable");
-    Ok(Finding::wrong(format!("deep ones enabled: {list}")).value(list).fix(fix))
+    Ok(FactorValue::wrong(format!("deep ones enabled: {list}")).value(list).fix(fix))
 }
 
-fn set_idle_states(m: &Machine) -> Vec<Setting> {
+fn set_idle_states(m: &FactorMachine) -> Vec<Setting> {
     let deep = idle(m).into_iter().filter(|s| s.latency > DEEP);
     deep.filter_map(|s| m.file_setting("idle-states", format!("{}/disable", s.folder), 1)).collect()
 }
 
-fn throttling(m: &Machine) -> Found {
+fn throttling(m: &FactorMachine) -> FoundFactor {
     let mut total = 0_i64;
     let mut worst: Vec<u32> = Vec::new();
     let mut seen = false;
@@ -419,8 +424,8 @@ fn throttling(m: &Machine) -> Found {
         }));
     }
     let finding = match total {
-        0 => Finding::held("none since boot"),
-        n => Finding::wrong(format!(
+        0 => FactorValue::held("none since boot"),
+        n => FactorValue::wrong(format!(
             "{n} counted since boot, over cores and packages (CPUs {})",
             format_cpu_list(&worst)
         ))
@@ -429,7 +434,7 @@ fn throttling(m: &Machine) -> Found {
     Ok(finding.value(total))
 }
 
-fn mains(m: &Machine) -> Found {
+fn mains(m: &FactorMachine) -> FoundFactor {
     let folder = "sys/class/power_supply";
     if !m.has("sys/class") {
         return Err(Absent::NotSupported("this machine has no /sys/class".into()));
@@ -441,11 +446,11 @@ fn mains(m: &Machine) -> Found {
     let of_machine = |s: &&String| m.text(&format!("{folder}/{s}/scope")).map_or(true, |s| s != "Device");
     let batteries: Vec<&String> = supplies.iter().filter(|s| kind(s) == "Battery").filter(of_machine).collect();
     if batteries.is_empty() {
-        return Ok(Finding::held("no battery: not a portable machine").value("mains"));
+        return Ok(FactorValue::held("no battery: not a portable machine").value("mains"));
     }
     let plugged = supplies.iter().any(|s| ["Mains", "USB"].contains(&kind(s).as_str()) && online(s));
     if plugged {
-        return Ok(Finding::held("on mains power").value("mains"));
+        return Ok(FactorValue::held("on mains power").value("mains"));
     }
     let known = supplies.iter().any(|s| kind(s) == "Mains");
     let status = |s: &&String| m.text(&format!("{folder}/{s}/status")).unwrap_or_default();
@@ -454,5 +459,5 @@ fn mains(m: &Machine) -> Found {
             "there is a battery, but the kernel does not report whether it is in use".into(),
         ));
     }
-    Ok(Finding::wrong("on battery").value("battery").fix("plug it in"))
+    Ok(FactorValue::wrong("on battery").value("battery").fix("plug it in"))
 }

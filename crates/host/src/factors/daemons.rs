@@ -1,7 +1,7 @@
 //! EMPv1: non-critical daemons.
 
-use crate::factors::machine::Machine;
-use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege};
+use crate::factors::machine::FactorMachine;
+use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
 use crate::setting::{Setting, Target};
 use tarebench_core::base::reading::{Absent, Reading};
 
@@ -124,7 +124,7 @@ pub(crate) fn is_stopped_by_a_factor(unit: &str) -> bool {
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         name: "daemons",
-        group: Group::Daemons,
+        group: FactorGroup::Daemons,
         step: 1,
         optional: false,
         wanted: "none of the known non-critical daemons runs",
@@ -138,7 +138,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "timers",
-        group: Group::Daemons,
+        group: FactorGroup::Daemons,
         step: 0,
         optional: false,
         wanted: "no systemd timer is due",
@@ -152,7 +152,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "containers",
-        group: Group::Daemons,
+        group: FactorGroup::Daemons,
         step: 0,
         optional: true,
         wanted: "no other container runs",
@@ -165,12 +165,12 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
 ];
 
-fn daemons(m: &Machine) -> Found {
+fn daemons(m: &FactorMachine) -> FoundFactor {
     // By systemd where it runs, and by processes in any case: not all are units.
     let mut found = m.running_of(NON_CRITICAL)?;
     found.extend(m.active_units(NON_CRITICAL_UNITS).unwrap_or_default());
     if found.is_empty() {
-        return Ok(Finding::held("none of the known non-critical ones runs").value(""));
+        return Ok(FactorValue::held("none of the known non-critical ones runs").value(""));
     }
     let list = found.join(", ");
     let fix = if m.has("run/systemd/system") {
@@ -178,17 +178,18 @@ fn daemons(m: &Machine) -> Found {
     } else {
         "stop them while measuring (service NAME stop), then start them again"
     };
-    Ok(Finding::wrong(format!("running: {list}")).value(&list).fix(fix))
+    Ok(FactorValue::wrong(format!("running: {list}")).value(&list).fix(fix))
 }
 
 /// Each running container has one of these as its keeper.
 const KEEPERS: &[&str] = &["containerd-shim", "conmon"];
 
-fn containers(m: &Machine) -> Found {
+fn containers(m: &FactorMachine) -> FoundFactor {
     let n = m.processes()?.iter().filter(|p| !p.kernel_thread && KEEPERS.contains(&p.comm.as_str())).count();
     let finding = match n {
-        0 => Finding::held("none is seen"),
-        n => Finding::wrong(format!("{n} running")).fix("docker pause NAME while measuring, then docker unpause NAME"),
+        0 => FactorValue::held("none is seen"),
+        n => FactorValue::wrong(format!("{n} running"))
+            .fix("docker pause NAME while measuring, then docker unpause NAME"),
     };
     Ok(finding.value(n))
 }
@@ -202,32 +203,34 @@ fn unit(factor: &str, name: &str) -> Setting {
     }
 }
 
-fn stop_units(m: &Machine) -> Vec<Setting> {
+fn stop_units(m: &FactorMachine) -> Vec<Setting> {
     let mut units = m.active_units(NON_CRITICAL_UNITS).unwrap_or_default();
     // A socket or a path would start its service again: it is stopped first.
     units.sort_by_key(|u| u.ends_with(".service"));
     units.iter().map(|u| unit("daemons", u)).collect()
 }
 
-fn active_timers(m: &Machine) -> Result<Vec<String>, Absent> {
+fn active_timers(m: &FactorMachine) -> Result<Vec<String>, Absent> {
     let units = m.units.as_result().map_err(Clone::clone)?;
     let timers = units.iter().filter(|(name, state)| state == "active" && is_pausable_timer(name));
     Ok(timers.map(|(name, _)| name.clone()).collect())
 }
 
-fn timers(m: &Machine) -> Found {
+fn timers(m: &FactorMachine) -> FoundFactor {
     if m.has("run") && !m.has("run/systemd/system") && matches!(m.units, Reading::Absent(_)) {
-        return Ok(Finding::held("systemd does not run here, so it has no timers").value(""));
+        return Ok(FactorValue::held("systemd does not run here, so it has no timers").value(""));
     }
     let timers = active_timers(m)?;
     let list = timers.join(", ");
     let finding = match timers.len() {
-        0 => Finding::held("no timer is active"),
-        n => Finding::wrong(format!("{n} active: {list}")).fix("systemctl stop TIMER while measuring, then start it"),
+        0 => FactorValue::held("no timer is active"),
+        n => {
+            FactorValue::wrong(format!("{n} active: {list}")).fix("systemctl stop TIMER while measuring, then start it")
+        }
     };
     Ok(finding.value(list))
 }
 
-fn stop_timers(m: &Machine) -> Vec<Setting> {
+fn stop_timers(m: &FactorMachine) -> Vec<Setting> {
     active_timers(m).unwrap_or_default().iter().map(|t| unit("timers", t)).collect()
 }

@@ -1,7 +1,7 @@
 //! What else may use the CPUs that are measured on.
 
-use crate::factors::machine::{Machine, format_cpu_list};
-use crate::factors::spec::{FactorSpec, Finding, Found, Group, Privilege, Reader, Setter};
+use crate::factors::machine::{FactorMachine, format_cpu_list};
+use crate::factors::spec::{FactorGroup, FactorReader, FactorSpec, FactorValue, FoundFactor, Privilege, Setter};
 use crate::setting::{Setting, Target};
 use std::collections::BTreeMap;
 use tarebench_core::base::reading::Absent;
@@ -12,8 +12,8 @@ const CPU: &str = "sys/devices/system/cpu";
 const FAIR_SERVER: &str = "sys/kernel/debug/sched/fair_server";
 
 /// A row of this group.
-const fn row(name: &'static str, reader: Reader, setter: Option<Setter>) -> FactorSpec {
-    FactorSpec::of(Group::Isolation, name, reader, setter)
+const fn row(name: &'static str, reader: FactorReader, setter: Option<Setter>) -> FactorSpec {
+    FactorSpec::of(FactorGroup::Isolation, name, reader, setter)
 }
 
 pub(crate) const ROWS: &[FactorSpec] = &[
@@ -117,16 +117,16 @@ fn sysctl(name: &str) -> String {
 }
 
 /// A sysctl that should hold one number.
-fn wants(m: &Machine, name: &str, wanted: i64, what: impl Fn(i64) -> String) -> Found {
+fn wants(m: &FactorMachine, name: &str, wanted: i64, what: impl Fn(i64) -> String) -> FoundFactor {
     let value = m.number(&sysctl(name))?;
-    Ok(Finding::when(value == wanted, what(value)).value(value).fix(format!("sysctl -w kernel.{name}={wanted}")))
+    Ok(FactorValue::when(value == wanted, what(value)).value(value).fix(format!("sysctl -w kernel.{name}={wanted}")))
 }
 
 fn on_off(value: i64) -> String {
     if value == 0 { "off".to_owned() } else { format!("on ({value})") }
 }
 
-fn alike(m: &Machine) -> Found {
+fn alike(m: &FactorMachine) -> FoundFactor {
     let (core, atom) = (m.cpu_list("sys/devices/cpu_core/cpus"), m.cpu_list("sys/devices/cpu_atom/cpus"));
     let low = m.cpu_list("sys/devices/cpu_lowpower/cpus");
     let mut kinds: Vec<(String, Vec<u32>)> =
@@ -146,20 +146,20 @@ fn alike(m: &Machine) -> Found {
         return Err(Absent::Failed("the list of online CPUs cannot be read".into()));
     }
     if kinds.len() < 2 {
-        return Ok(Finding::held(format!("all {} CPUs are of one kind", online.len())));
+        return Ok(FactorValue::held(format!("all {} CPUs are of one kind", online.len())));
     }
     let list: Vec<String> = kinds.iter().map(|(n, c)| format!("{n}: CPUs {}", format_cpu_list(c))).collect();
     let list = list.join("; ");
     let within = |cpus: &Vec<u32>| kinds.iter().any(|(_, k)| !cpus.is_empty() && cpus.iter().all(|c| k.contains(c)));
     if m.cpus.as_ref().is_some_and(within) {
-        return Ok(Finding::held(format!("those measured on are of one kind ({list})")));
+        return Ok(FactorValue::held(format!("those measured on are of one kind ({list})")));
     }
     let first = kinds.first().map(|k| format_cpu_list(&k.1)).unwrap_or_default();
-    Ok(Finding::wrong(format!("CPUs of several kinds ({list})"))
+    Ok(FactorValue::wrong(format!("CPUs of several kinds ({list})"))
         .fix(format!("measure on CPUs of one kind, e.g. {first}")))
 }
 
-fn smt(m: &Machine) -> Found {
+fn smt(m: &FactorMachine) -> FoundFactor {
     let control = m.text(&format!("{CPU}/smt/control")).unwrap_or_default();
     let active = m.number(&format!("{CPU}/smt/active"))? != 0;
     if !active {
@@ -167,16 +167,16 @@ fn smt(m: &Machine) -> Found {
             "off" | "forceoff" => "off",
             _ => "one thread on each core",
         };
-        return Ok(Finding::held(why).value("off"));
+        return Ok(FactorValue::held(why).value("off"));
     }
     if let Some(cpus) = &m.cpus {
         let alone = |c: &u32| m.cpu_list(&format!("{CPU}/cpu{c}/topology/thread_siblings_list")).len() < 2;
         if !cpus.is_empty() && cpus.iter().all(alone) {
-            return Ok(Finding::held("on, but no other CPU shares a core with the measured ones").value("on"));
+            return Ok(FactorValue::held("on, but no other CPU shares a core with the measured ones").value("on"));
         }
     }
     let fix = format!("echo off > /{CPU}/smt/control, or keep the siblings of the measured CPUs idle");
-    Ok(Finding::wrong("on: two threads or more share a core").value("on").fix(fix))
+    Ok(FactorValue::wrong("on: two threads or more share a core").value("on").fix(fix))
 }
 
 /// Value of a kernel parameter; the last one counts.
@@ -184,7 +184,7 @@ fn parameter(cmdline: &str, name: &str) -> Option<String> {
     cmdline.split_whitespace().filter_map(|w| w.strip_prefix(name)?.strip_prefix('=')).next_back().map(str::to_owned)
 }
 
-fn isolated(m: &Machine) -> Found {
+fn isolated(m: &FactorMachine) -> FoundFactor {
     let cmdline = m.text("proc/cmdline")?;
     let list = |cpus: &[u32]| if cpus.is_empty() { "none".to_owned() } else { format_cpu_list(cpus) };
     let isolated = m.cpu_list(&format!("{CPU}/isolated"));
@@ -197,16 +197,16 @@ fn isolated(m: &Machine) -> Found {
         _ => !isolated.is_empty(),
     };
     let fix = "boot with isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST, and measure on these CPUs";
-    Ok(Finding::when(good, &text).value(text).fix(fix))
+    Ok(FactorValue::when(good, &text).value(text).fix(fix))
 }
 
-fn irqbalance(m: &Machine) -> Found {
+fn irqbalance(m: &FactorMachine) -> FoundFactor {
     let runs = !m.running_of(&["irqbalance"])?.is_empty();
     let text = if runs { "running" } else { "does not run" };
-    Ok(Finding::when(!runs, text).value(text).fix("systemctl stop irqbalance while measuring"))
+    Ok(FactorValue::when(!runs, text).value(text).fix("systemctl stop irqbalance while measuring"))
 }
 
-fn stop_irqbalance(m: &Machine) -> Vec<Setting> {
+fn stop_irqbalance(m: &FactorMachine) -> Vec<Setting> {
     let active = m.active_units(&["irqbalance.service"]).unwrap_or_default();
     let setting = |name| Setting {
         factor: "irqbalance".to_owned(),
@@ -218,15 +218,15 @@ fn stop_irqbalance(m: &Machine) -> Vec<Setting> {
 }
 
 /// Device interrupts with the CPUs that they may go to.
-fn interrupts(m: &Machine) -> Vec<(u32, Vec<u32>)> {
-    let one = |n: u32| {
+fn interrupts(m: &FactorMachine) -> Vec<(u32, Vec<u32>)> {
+    let affinity = |n: u32| {
         let list = m.text(&format!("proc/irq/{n}/smp_affinity_list")).ok()?;
         Some((n, parse_cpu_list(&list)?))
     };
-    m.numbered("proc/irq", "").into_iter().filter_map(one).collect()
+    m.numbered("proc/irq", "").into_iter().filter_map(affinity).collect()
 }
 
-fn irq_affinity(m: &Machine) -> Found {
+fn irq_affinity(m: &FactorMachine) -> FoundFactor {
     let all = interrupts(m);
     if all.is_empty() {
         return Err(Absent::NotSupported("/proc/irq shows no interrupts".into()));
@@ -234,7 +234,7 @@ fn irq_affinity(m: &Machine) -> Found {
     let quiet = m.quiet_cpus();
     if quiet.is_empty() {
         let text = format!("no CPUs are isolated, so {} interrupts may go to any CPU", all.len());
-        return Ok(Finding::wrong(text).fix("choose the CPUs to measure on: --cpus LIST"));
+        return Ok(FactorValue::wrong(text).fix("choose the CPUs to measure on: --cpus LIST"));
     }
     let near: Vec<u32> = all.iter().filter(|(_, cpus)| cpus.iter().any(|c| quiet.contains(c))).map(|i| i.0).collect();
     let cpus = format_cpu_list(&quiet);
@@ -243,78 +243,80 @@ fn irq_affinity(m: &Machine) -> Found {
         n => format!("{n} of {} may go to CPUs {cpus}: IRQ {}", all.len(), format_cpu_list(&near)),
     };
     let fix = "echo LIST > /proc/irq/N/smp_affinity_list";
-    Ok(Finding::when(near.is_empty(), text).value(format_cpu_list(&near)).fix(fix))
+    Ok(FactorValue::when(near.is_empty(), text).value(format_cpu_list(&near)).fix(fix))
 }
 
-fn set_irq_affinity(m: &Machine) -> Vec<Setting> {
+fn set_irq_affinity(m: &FactorMachine) -> Vec<Setting> {
     let quiet = m.quiet_cpus();
     let others: Vec<u32> = m.online().into_iter().filter(|c| !quiet.contains(c)).collect();
     if quiet.is_empty() || others.is_empty() {
         return Vec::new();
     }
     let near = interrupts(m).into_iter().filter(|(_, cpus)| cpus.iter().any(|c| quiet.contains(c)));
-    let one = |(n, cpus): (u32, Vec<u32>)| {
+    let setting = |(n, cpus): (u32, Vec<u32>)| {
         // As close as possible to the old value: only the measured CPUs are removed, if others remain.
         let left: Vec<u32> = cpus.into_iter().filter(|c| others.contains(c)).collect();
         let to = if left.is_empty() { &others } else { &left };
         m.file_setting("irq-affinity", format!("proc/irq/{n}/smp_affinity_list"), format_cpu_list(to))
     };
-    near.filter_map(one).collect()
+    near.filter_map(setting).collect()
 }
 
-fn numa_balancing(m: &Machine) -> Found {
+fn numa_balancing(m: &FactorMachine) -> FoundFactor {
     let nodes = m.cpu_list("sys/devices/system/node/online").len();
     match m.number(&sysctl("numa_balancing")) {
-        Err(Absent::NotSupported(_)) if m.has(KERNEL) => Ok(Finding::held("this kernel does not have it")),
+        Err(Absent::NotSupported(_)) if m.has(KERNEL) => Ok(FactorValue::held("this kernel does not have it")),
         Err(why) => Err(why),
-        Ok(v) if nodes == 1 => Ok(Finding::held(format!("{}; one node: no effect", on_off(v))).value(v)),
+        Ok(v) if nodes == 1 => Ok(FactorValue::held(format!("{}; one node: no effect", on_off(v))).value(v)),
         Ok(_) => wants(m, "numa_balancing", 0, on_off),
     }
 }
 
 /// A switch that some kernels are built without.
-fn switch(m: &Machine, name: &str) -> Found {
+fn switch(m: &FactorMachine, name: &str) -> FoundFactor {
     match wants(m, name, 0, on_off) {
-        Err(Absent::NotSupported(_)) if m.has(KERNEL) => Ok(Finding::held("this kernel does not have it")),
+        Err(Absent::NotSupported(_)) if m.has(KERNEL) => Ok(FactorValue::held("this kernel does not have it")),
         found => found,
     }
 }
 
-fn watchdog(m: &Machine) -> Found {
+fn watchdog(m: &FactorMachine) -> FoundFactor {
     switch(m, "watchdog")
 }
 
-fn nmi_watchdog(m: &Machine) -> Found {
+fn nmi_watchdog(m: &FactorMachine) -> FoundFactor {
     switch(m, "nmi_watchdog")
 }
 
-fn timer_migration(m: &Machine) -> Found {
+fn timer_migration(m: &FactorMachine) -> FoundFactor {
     switch(m, "timer_migration")
 }
 
-fn perf_rate(m: &Machine) -> Found {
+fn perf_rate(m: &FactorMachine) -> FoundFactor {
     wants(m, "perf_event_max_sample_rate", 1, |v| format!("{v} a second"))
 }
 
-fn rt_throttling(m: &Machine) -> Found {
+fn rt_throttling(m: &FactorMachine) -> FoundFactor {
     wants(m, "sched_rt_runtime_us", -1, |v| match v {
         -1 => "off: real-time programs may use all of a CPU".to_owned(),
         v => format!("{v} µs of each period; it limits only programs with a real-time priority"),
     })
 }
 
-fn fair_servers(m: &Machine) -> Vec<String> {
+fn fair_servers(m: &FactorMachine) -> Vec<String> {
     let cpus = m.numbered(FAIR_SERVER, "cpu");
     cpus.into_iter().map(|c| format!("{FAIR_SERVER}/cpu{c}/runtime")).collect()
 }
 
-fn deadline_server(m: &Machine) -> Found {
+fn deadline_server(m: &FactorMachine) -> FoundFactor {
     let files = fair_servers(m);
     if files.is_empty() {
         let release = m.kernel.value().cloned().unwrap_or_default();
         let mut numbers = release.split('.').map_while(|n| n.parse::<u32>().ok());
         return match (numbers.next(), numbers.next()) {
-            (Some(a), Some(b)) if (a, b) < (6, 12) => Ok(Finding::held("this kernel does not have it (since 6.12)")),
+            (Some(a), Some(b)) if (a, b) < (6, 12) => {
+                Ok(FactorValue::held("this kernel does not have it (since 6.12)"))
+            }
             _ => Err(Absent::NotSupported(
                 "debugfs shows no sched/fair_server (not mounted, not readable, or not built in)".into(),
             )),
@@ -326,15 +328,17 @@ fn deadline_server(m: &Machine) -> Found {
     }
     let nohz = m.cpu_list(&format!("{CPU}/nohz_full"));
     if on == 0 {
-        return Ok(Finding::held("off on all CPUs").value("off"));
+        return Ok(FactorValue::held("off on all CPUs").value("off"));
     }
     let text = format!("on, on {on} of {} CPUs", files.len());
     if nohz.is_empty() {
-        return Ok(Finding::held(format!("{text}; no CPU runs without tick, so its cost is negligible")).value("on"));
+        return Ok(
+            FactorValue::held(format!("{text}; no CPU runs without tick, so its cost is negligible")).value("on")
+        );
     }
-    Ok(Finding::wrong(text).value("on").fix(format!("echo 0 | tee /{FAIR_SERVER}/cpu*/runtime")))
+    Ok(FactorValue::wrong(text).value("on").fix(format!("echo 0 | tee /{FAIR_SERVER}/cpu*/runtime")))
 }
 
-fn set_deadline_server(m: &Machine) -> Vec<Setting> {
+fn set_deadline_server(m: &FactorMachine) -> Vec<Setting> {
     fair_servers(m).into_iter().filter_map(|f| m.file_setting("deadline-server", f, 0)).collect()
 }

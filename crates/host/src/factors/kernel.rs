@@ -1,7 +1,7 @@
 //! EMPv4: an up-to-date kernel.
 
-use crate::factors::machine::Machine;
-use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege};
+use crate::factors::machine::FactorMachine;
+use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
 use tarebench_core::base::reading::Absent;
 
 /// Kernels with a fault that shows in timings.
@@ -39,7 +39,7 @@ const OLD: i64 = 365;
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         name: "kernel",
-        group: Group::Kernel,
+        group: FactorGroup::Kernel,
         step: 4,
         optional: false,
         wanted: "the newest installed kernel runs",
@@ -53,7 +53,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "kernel-age",
-        group: Group::Kernel,
+        group: FactorGroup::Kernel,
         step: 0,
         optional: false,
         wanted: "built within the last year",
@@ -66,7 +66,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "kernel-faults",
-        group: Group::Kernel,
+        group: FactorGroup::Kernel,
         step: 4,
         optional: false,
         wanted: "a kernel without a known fault in timing",
@@ -84,11 +84,11 @@ fn version(release: &str) -> Vec<u64> {
     release.split(['.', '-', '_', '+', '~']).map_while(|p| p.parse().ok()).collect()
 }
 
-fn running(m: &Machine) -> Result<&String, Absent> {
+fn running(m: &FactorMachine) -> Result<&String, Absent> {
     m.kernel.as_result().map_err(Clone::clone)
 }
 
-fn current(m: &Machine) -> Found {
+fn current(m: &FactorMachine) -> FoundFactor {
     let running = running(m)?;
     let mut installed = m.names("lib/modules");
     installed.extend(m.names("usr/lib/modules"));
@@ -101,9 +101,11 @@ fn current(m: &Machine) -> Found {
         )));
     };
     let finding = if version(&newest) > version(running) {
-        Finding::wrong(format!("running {running}, but {newest} is installed")).fix(format!("reboot into {newest}"))
+        FactorValue::wrong(format!("running {running}, but {newest} is installed")).fix(format!("reboot into {newest}"))
     } else {
-        Finding::held(format!("running {running}, the newest installed; whether a newer one is published is not known"))
+        FactorValue::held(format!(
+            "running {running}, the newest installed; whether a newer one is published is not known"
+        ))
     };
     Ok(finding.value(running))
 }
@@ -142,7 +144,7 @@ fn build_day(version: &str) -> Option<(i64, String)> {
     valid(year, month, day)
 }
 
-fn age(m: &Machine) -> Found {
+fn age(m: &FactorMachine) -> FoundFactor {
     let version = m.kernel_version.as_result().map_err(Clone::clone)?;
     let now = m.now.as_result().map_err(Clone::clone)?;
     let Some((day, date)) = build_day(version) else {
@@ -151,10 +153,10 @@ fn age(m: &Machine) -> Found {
     let days = now.0.div_euclid(86_400_000_000_000) - day;
     let old = if days < 60 { format!("{days} days") } else { format!("{} months", days / 30) };
     let fix = "update the system, and reboot";
-    Ok(Finding::when(days <= OLD, format!("built on {date}, {old} ago")).value(date).fix(fix))
+    Ok(FactorValue::when(days <= OLD, format!("built on {date}, {old} ago")).value(date).fix(fix))
 }
 
-fn faults(m: &Machine) -> Found {
+fn faults(m: &FactorMachine) -> FoundFactor {
     let release = running(m)?;
     let numbers = version(release);
     if numbers.is_empty() {
@@ -162,8 +164,8 @@ fn faults(m: &Machine) -> Found {
     }
     let hit = |k: &&Known| release.contains(k.mark) && numbers[..] >= *k.from && numbers[..] < *k.until;
     Ok(match KNOWN.iter().find(hit) {
-        Some(k) => Finding::wrong(format!("{}: {}", k.what, k.source)).fix("update the kernel"),
-        None => Finding::held(format!("none of the {} in tare's table", KNOWN.len())),
+        Some(k) => FactorValue::wrong(format!("{}: {}", k.what, k.source)).fix("update the kernel"),
+        None => FactorValue::held(format!("none of the {} in tare's table", KNOWN.len())),
     })
 }
 

@@ -1,7 +1,7 @@
 //! What the machine is doing now.
 
-use crate::factors::machine::Machine;
-use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege};
+use crate::factors::machine::FactorMachine;
+use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
 use tarebench_core::base::reading::Absent;
 
 /// Load average of the last minute above which something runs.
@@ -9,10 +9,10 @@ const LOAD: f64 = 0.5;
 /// Share of the last ten seconds, in percent, in which tasks waited, above which they matter.
 const PRESSURE: f64 = 1.0;
 
-const fn row(name: &'static str, reader: fn(&Machine) -> Found) -> FactorSpec {
+const fn row(name: &'static str, reader: fn(&FactorMachine) -> FoundFactor) -> FactorSpec {
     FactorSpec {
         name,
-        group: Group::Load,
+        group: FactorGroup::Load,
         step: 0,
         optional: false,
         wanted: "",
@@ -52,16 +52,16 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
 ];
 
-fn load_average(m: &Machine) -> Found {
+fn load_average(m: &FactorMachine) -> FoundFactor {
     let text = m.text("proc/loadavg")?;
     let bad = || Absent::Failed(format!("/proc/loadavg holds `{}`", text.chars().take(40).collect::<String>()));
     let numbers: Vec<f64> = text.split_whitespace().take(3).map_while(|f| f.parse().ok()).collect();
     let [one, five, fifteen] = numbers[..] else { return Err(bad()) };
     let text = format!("{one:.2} over 1 minute, {five:.2} over 5, {fifteen:.2} over 15");
-    Ok(Finding::when(one < LOAD, text).fix("wait until it is idle; busy-processes lists the processes that run"))
+    Ok(FactorValue::when(one < LOAD, text).fix("wait until it is idle; busy-processes lists the processes that run"))
 }
 
-fn runnable(m: &Machine) -> Found {
+fn runnable(m: &FactorMachine) -> FoundFactor {
     let stat = m.text("proc/stat")?;
     let number = |key: &str| stat.lines().find_map(|l| l.strip_prefix(key)?.trim().parse::<u64>().ok());
     let running = number("procs_running ").ok_or_else(|| Absent::NotSupported("/proc/stat counts none".into()))?;
@@ -69,7 +69,7 @@ fn runnable(m: &Machine) -> Found {
     let others = running.saturating_sub(1);
     let blocked = number("procs_blocked ").filter(|b| *b > 0).map(|b| format!(", {b} wait for I/O"));
     let text = if others == 0 { "none".to_owned() } else { format!("{others} besides tare") };
-    Ok(Finding::when(others == 0, text + &blocked.unwrap_or_default()).fix("wait, or stop the running processes"))
+    Ok(FactorValue::when(others == 0, text + &blocked.unwrap_or_default()).fix("wait, or stop the running processes"))
 }
 
 /// `avg10` of the line `some`.
@@ -78,7 +78,7 @@ fn some_avg10(text: &str) -> Option<f64> {
     line.split_whitespace().find_map(|f| f.strip_prefix("avg10="))?.parse().ok()
 }
 
-fn pressure(m: &Machine) -> Found {
+fn pressure(m: &FactorMachine) -> FoundFactor {
     let mut parts = Vec::new();
     let mut good = true;
     for kind in ["cpu", "memory", "io"] {
@@ -94,15 +94,15 @@ fn pressure(m: &Machine) -> Found {
         parts.push(format!("{} {avg:.1}%", if kind == "io" { "I/O" } else { kind }));
     }
     let text = format!("tasks waited in the last 10 s for {}", parts.join(", "));
-    Ok(Finding::when(good, text).fix("wait until it is idle; busy-processes lists the processes that run"))
+    Ok(FactorValue::when(good, text).fix("wait until it is idle; busy-processes lists the processes that run"))
 }
 
-fn busy(m: &Machine) -> Found {
+fn busy(m: &FactorMachine) -> FoundFactor {
     let busy = m.busy.as_result().map_err(Clone::clone)?;
     if busy.is_empty() {
-        return Ok(Finding::held("none"));
+        return Ok(FactorValue::held("none"));
     }
-    let one = |b: &crate::factors::Busy| {
+    let described = |b: &crate::factors::Busy| {
         let user = match b.uid {
             Some(0) => String::new(),
             Some(uid) => format!(", user {uid}"),
@@ -111,9 +111,9 @@ fn busy(m: &Machine) -> Found {
         format!("{} ({:.0}%, pid {}{user})", b.comm, b.share * 100.0, b.pid)
     };
     const SHOWN: usize = 6;
-    let mut list: Vec<String> = busy.iter().take(SHOWN).map(one).collect();
+    let mut list: Vec<String> = busy.iter().take(SHOWN).map(described).collect();
     if busy.len() > SHOWN {
         list.push(format!("and {} more", busy.len() - SHOWN));
     }
-    Ok(Finding::wrong(list.join(", ")).fix("stop them while measuring"))
+    Ok(FactorValue::wrong(list.join(", ")).fix("stop them while measuring"))
 }

@@ -37,7 +37,7 @@ pub struct Busy {
 }
 
 /// A machine to read factors from. Every field that is no file can be filled in by tests.
-pub struct Machine {
+pub struct FactorMachine {
     /// Folder that holds `proc` and `sys`.
     pub root: PathBuf,
     /// Kernel release, as `uname -r`.
@@ -69,12 +69,12 @@ fn not_sampled() -> Absent {
     Absent::NotAsked("takes a second (tare doctor)".into())
 }
 
-impl Machine {
+impl FactorMachine {
     /// From files alone: what has no file is absent.
-    pub fn from_files(root: &Path) -> Machine {
+    pub fn from_files(root: &Path) -> FactorMachine {
         let file = |path: &str| text_of(root, path).into();
         let none = || Absent::NotAsked("read from files only".into());
-        Machine {
+        FactorMachine {
             root: root.to_owned(),
             kernel: file("proc/sys/kernel/osrelease"),
             kernel_version: file("proc/sys/kernel/version"),
@@ -92,23 +92,23 @@ impl Machine {
     }
 
     /// As it is at this moment, without waiting.
-    pub fn now(root: &Path) -> Machine {
+    pub fn now(root: &Path) -> FactorMachine {
         let counters = perf::hardware_counters().map_err(|e| match e.errno() {
             Some(libc::ENOENT) => Absent::NotSupported("the kernel has no hardware counters".into()),
             _ => e.absent("a lower kernel.perf_event_paranoid (2 or less), or CAP_PERFMON"),
         });
-        Machine {
+        FactorMachine {
             discipline: clock::clock_discipline().map_err(|e| e.absent("permission to call adjtimex")).into(),
             clock_costs: Reading::Value(clock::read_costs()),
             epoch: Reading::Value(clock::realtime() - clock::boottime()),
             now: Reading::Value(clock::realtime()),
             hardware_counters: counters.into(),
-            ..Machine::from_files(root)
+            ..FactorMachine::from_files(root)
         }
     }
 
     /// As [`Machine::now`], after recording steal time and processes for a period.
-    pub fn watched(root: &Path, span: Duration) -> Machine {
+    pub fn watched(root: &Path, span: Duration) -> FactorMachine {
         let mut reader = SnapshotReader::of_this_machine().ok();
         let mut image = || reader.as_mut().and_then(|r| r.capture().ok());
         let steal = || read_below(root, "proc/stat").and_then(|t| parse_steal(&t));
@@ -121,7 +121,7 @@ impl Machine {
             (Some(a), Some(b)) => Reading::Value(busy_between(&a, &b, took)),
             _ => Reading::Absent(Absent::Failed("the processes could not be listed".into())),
         };
-        let mut machine = Machine::now(root);
+        let mut machine = FactorMachine::now(root);
         let cpus = machine.online().len().max(1) as f64;
         machine.steal = match (steal_before, steal_after) {
             (Ok(a), Ok(b)) => Reading::Value((b - a).0 as f64 / (took.0.max(1) as f64 * cpus)),
@@ -263,12 +263,12 @@ fn list_processes(root: &Path) -> Result<Vec<Process>, Absent> {
     let folder = root.join("proc");
     let entries = std::fs::read_dir(&folder).map_err(|e| Absent::Failed(format!("/proc cannot be listed: {e}")))?;
     let numeric = |e: &std::fs::DirEntry| e.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);
-    let of = |e: std::fs::DirEntry| {
+    let process = |e: std::fs::DirEntry| {
         let stat = parse_stat(&std::fs::read(e.path().join("stat")).ok()?)?;
         let comm = String::from_utf8_lossy(stat.comm.as_bytes()).into_owned();
         Some(Process { pid: stat.pid, comm, kernel_thread: stat.kernel_thread })
     };
-    let found: Vec<Process> = entries.flatten().filter(numeric).filter_map(of).collect();
+    let found: Vec<Process> = entries.flatten().filter(numeric).filter_map(process).collect();
     if found.is_empty() {
         return Err(Absent::NotSupported("/proc shows no process".into()));
     }
@@ -305,8 +305,8 @@ pub fn format_cpu_list(cpus: &[u32]) -> String {
             _ => runs.push((c, c)),
         }
     }
-    let one = |(a, b): (u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
-    runs.into_iter().map(one).collect::<Vec<_>>().join(",")
+    let range = |(a, b): (u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
+    runs.into_iter().map(range).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

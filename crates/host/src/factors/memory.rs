@@ -1,7 +1,9 @@
 //! Paging, and what the kernel does to memory by itself.
 
-use crate::factors::machine::Machine;
-use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege, Reader, Setter};
+use crate::factors::machine::FactorMachine;
+use crate::factors::spec::{
+    Compare, FactorGroup, FactorReader, FactorSpec, FactorValue, FoundFactor, Privilege, Setter,
+};
 use crate::setting::Setting;
 use tarebench_core::base::reading::Absent;
 
@@ -15,8 +17,8 @@ const ASLR: &str = "proc/sys/kernel/randomize_va_space";
 const LOW_SWAPPINESS: i64 = 10;
 
 /// A row of this group.
-const fn row(name: &'static str, reader: Reader, setter: Option<Setter>) -> FactorSpec {
-    FactorSpec::of(Group::Memory, name, reader, setter)
+const fn row(name: &'static str, reader: FactorReader, setter: Option<Setter>) -> FactorSpec {
+    FactorSpec::of(FactorGroup::Memory, name, reader, setter)
 }
 
 pub(crate) const ROWS: &[FactorSpec] = &[
@@ -81,14 +83,14 @@ struct Swap {
 }
 
 /// Lines of `/proc/swaps`: name, type, size, used (KiB), priority.
-fn swaps(m: &Machine) -> Result<Vec<Swap>, Absent> {
+fn swaps(m: &FactorMachine) -> Result<Vec<Swap>, Absent> {
     let text = m.text("proc/swaps")?;
-    let one = |line: &str| {
+    let swap_area = |line: &str| {
         // A name may hold spaces only as `\040`.
         let f: Vec<&str> = line.split_whitespace().collect();
         Some(Swap { device: (*f.first()?).to_owned(), size: f.get(2)?.parse().ok()?, used: f.get(3)?.parse().ok()? })
     };
-    Ok(text.lines().skip(1).filter_map(one).collect())
+    Ok(text.lines().skip(1).filter_map(swap_area).collect())
 }
 
 fn keyed(text: &str, key: &str) -> Option<u64> {
@@ -104,19 +106,19 @@ fn size(kib: u64) -> String {
     }
 }
 
-fn swap(m: &Machine) -> Found {
+fn swap(m: &FactorMachine) -> FoundFactor {
     let swaps = swaps(m)?;
     let vmstat = m.text("proc/vmstat").unwrap_or_default();
     let pages = keyed(&vmstat, "pswpin ").zip(keyed(&vmstat, "pswpout ")).map(|(i, o)| i.saturating_add(o));
     let used: Vec<&Swap> = swaps.iter().filter(|s| s.used > 0).collect();
     let finding = if swaps.is_empty() {
-        Finding::held("none")
+        FactorValue::held("none")
     } else if used.is_empty() {
         let total = swaps.iter().fold(0_u64, |t, s| t.saturating_add(s.size));
-        Finding::held(format!("{} there, none in use", size(total)))
+        FactorValue::held(format!("{} there, none in use", size(total)))
     } else {
         let list: Vec<String> = used.iter().map(|s| format!("{} on {}", size(s.used), s.device)).collect();
-        Finding::wrong(format!("in use: {}", list.join(", ")))
+        FactorValue::wrong(format!("in use: {}", list.join(", ")))
             .fix("swapoff -a while measuring, if memory suffices; then swapon -a")
     };
     Ok(match pages {
@@ -125,16 +127,16 @@ fn swap(m: &Machine) -> Found {
     })
 }
 
-fn swappiness(m: &Machine) -> Found {
+fn swappiness(m: &FactorMachine) -> FoundFactor {
     let value = m.number(SWAPPINESS)?;
     if swaps(m).is_ok_and(|s| s.is_empty()) {
-        return Ok(Finding::held(format!("{value}; no swap: no effect")).value(value));
+        return Ok(FactorValue::held(format!("{value}; no swap: no effect")).value(value));
     }
     let fix = format!("sysctl -w vm.swappiness={LOW_SWAPPINESS}");
-    Ok(Finding::when(value <= LOW_SWAPPINESS, value.to_string()).value(value).fix(fix))
+    Ok(FactorValue::when(value <= LOW_SWAPPINESS, value.to_string()).value(value).fix(fix))
 }
 
-fn set_swappiness(m: &Machine) -> Vec<Setting> {
+fn set_swappiness(m: &FactorMachine) -> Vec<Setting> {
     // What is lower already stays, and without swap there is nothing to set.
     let low = m.number(SWAPPINESS).is_ok_and(|v| v <= LOW_SWAPPINESS);
     if low || swaps(m).is_ok_and(|s| s.is_empty()) {
@@ -143,60 +145,60 @@ fn set_swappiness(m: &Machine) -> Vec<Setting> {
     m.one_file("swappiness", SWAPPINESS, LOW_SWAPPINESS)
 }
 
-fn huge_pages(m: &Machine) -> Found {
+fn huge_pages(m: &FactorMachine) -> FoundFactor {
     let value = match m.choice(THP) {
         Err(Absent::NotSupported(_)) if m.has("sys/kernel/mm") => {
-            return Ok(Finding::held("this kernel does not have them"));
+            return Ok(FactorValue::held("this kernel does not have them"));
         }
         v => v?,
     };
     let fix = format!("echo madvise > /{THP}");
-    Ok(Finding::when(value != "always", &value).value(value).fix(fix))
+    Ok(FactorValue::when(value != "always", &value).value(value).fix(fix))
 }
 
 /// `never` is not loosened.
-fn set_huge_pages(m: &Machine) -> Vec<Setting> {
+fn set_huge_pages(m: &FactorMachine) -> Vec<Setting> {
     if m.choice(THP).is_ok_and(|v| v == "always") { m.one_file("huge-pages", THP, "madvise") } else { Vec::new() }
 }
 
 /// From 2 there would be no way back.
-fn set_ksm(m: &Machine) -> Vec<Setting> {
+fn set_ksm(m: &FactorMachine) -> Vec<Setting> {
     if m.number(KSM).is_ok_and(|v| v == 1) { m.one_file("ksm", KSM, 0) } else { Vec::new() }
 }
 
-fn ksm(m: &Machine) -> Found {
+fn ksm(m: &FactorMachine) -> FoundFactor {
     let value = match m.number(KSM) {
         Err(Absent::NotSupported(_)) if m.has("sys/kernel/mm") => {
-            return Ok(Finding::held("this kernel does not have it"));
+            return Ok(FactorValue::held("this kernel does not have it"));
         }
         v => v?,
     };
     let text = if value == 1 { "on: memory is scanned for equal pages" } else { "off" };
-    Ok(Finding::when(value != 1, text).value(value).fix(format!("echo 0 > /{KSM}")))
+    Ok(FactorValue::when(value != 1, text).value(value).fix(format!("echo 0 > /{KSM}")))
 }
 
-fn compaction(m: &Machine) -> Found {
+fn compaction(m: &FactorMachine) -> FoundFactor {
     let value = match m.number(COMPACTION) {
         Err(Absent::NotSupported(_)) if m.has("proc/sys/vm") => {
-            return Ok(Finding::held("this kernel has no proactive compaction"));
+            return Ok(FactorValue::held("this kernel has no proactive compaction"));
         }
         v => v?,
     };
     let text = if value == 0 { "not proactive (0)".to_owned() } else { format!("proactive, at {value} of 100") };
-    Ok(Finding::when(value == 0, text).value(value).fix("sysctl -w vm.compaction_proactiveness=0"))
+    Ok(FactorValue::when(value == 0, text).value(value).fix("sysctl -w vm.compaction_proactiveness=0"))
 }
 
-fn aslr(m: &Machine) -> Found {
+fn aslr(m: &FactorMachine) -> FoundFactor {
     let value = m.number(ASLR)?;
     let text = match value {
         2 => "every sample gets a different layout",
         1 => "partly: stack and mappings, not the heap",
         _ => "off: all samples get the same layout",
     };
-    Ok(Finding::when(value == 2, text).value(value).fix("sysctl -w kernel.randomize_va_space=2"))
+    Ok(FactorValue::when(value == 2, text).value(value).fix("sysctl -w kernel.randomize_va_space=2"))
 }
 
-fn page_cache(m: &Machine) -> Found {
+fn page_cache(m: &FactorMachine) -> FoundFactor {
     let info = m.text("proc/meminfo")?;
     let get = |key: &str| {
         keyed(&info, key).ok_or_else(|| Absent::Failed(format!("/proc/meminfo has no {}", key.trim_end_matches(':'))))
@@ -206,5 +208,5 @@ fn page_cache(m: &Machine) -> Found {
     let pressure = m.number("proc/sys/vm/vfs_cache_pressure").map(|p| format!(", vfs_cache_pressure {p}"));
     let text = format!("{} of {} available{cached}{}", size(available), size(total), pressure.unwrap_or_default());
     let good = available.saturating_mul(10) >= total;
-    Ok(Finding::when(good, text).fix("stop programs that use much memory (ps aux --sort=-rss)"))
+    Ok(FactorValue::when(good, text).fix("stop programs that use much memory (ps aux --sort=-rss)"))
 }

@@ -19,6 +19,6 @@ mod virtualization;
 pub use crate::factors::changes::changes;
 pub(crate) use crate::factors::daemons::is_stopped_by_a_factor;
 pub use crate::factors::daemons::{NON_CRITICAL, NON_CRITICAL_UNITS};
-pub use crate::factors::machine::{Busy, Machine, Process, format_cpu_list};
-pub use crate::factors::spec::{FactorSpec, Finding, Group, Privilege};
+pub use crate::factors::machine::{Busy, FactorMachine, Process, format_cpu_list};
+pub use crate::factors::spec::{FactorGroup, FactorSpec, FactorValue, Privilege};
 pub use crate::factors::table::{UnknownFactor, find, read, read_all, select, settings, table};

@@ -1,13 +1,13 @@
 //! What a row of the table of factors is made of.
 
-use crate::factors::machine::Machine;
+use crate::factors::machine::FactorMachine;
 use crate::setting::Setting;
 use tarebench_core::base::reading::Absent;
 use tarebench_core::machine::data::{Factor, Standing};
 
 /// Where a factor belongs: EMP's first four steps, then what the paper's machine did not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum FactorGroup {
     /// EMPv1.
     Daemons,
     /// EMPv2.
@@ -26,18 +26,18 @@ pub enum Group {
     Load,
 }
 
-impl Group {
+impl FactorGroup {
     /// A heading.
     pub fn title(self) -> &'static str {
         match self {
-            Group::Daemons => "v1 daemons",
-            Group::Time => "v2 time",
-            Group::ClockSpeed => "v3 clock speed",
-            Group::Kernel => "v4 kernel",
-            Group::Isolation => "isolation",
-            Group::Memory => "memory",
-            Group::Virtual => "virtual machine",
-            Group::Load => "load",
+            FactorGroup::Daemons => "v1 daemons",
+            FactorGroup::Time => "v2 time",
+            FactorGroup::ClockSpeed => "v3 clock speed",
+            FactorGroup::Kernel => "v4 kernel",
+            FactorGroup::Isolation => "isolation",
+            FactorGroup::Memory => "memory",
+            FactorGroup::Virtual => "virtual machine",
+            FactorGroup::Load => "load",
         }
     }
 }
@@ -81,65 +81,65 @@ pub(crate) enum Compare {
 
 /// What a reader found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct FactorValue {
     pub(crate) standing: Standing,
     pub(crate) text: String,
     pub(crate) value: Option<String>,
     pub(crate) fix: Option<String>,
 }
 
-impl Finding {
-    pub(crate) fn of(standing: Standing, text: impl Into<String>) -> Finding {
-        Finding { standing, text: text.into(), value: None, fix: None }
+impl FactorValue {
+    pub(crate) fn of(standing: Standing, text: impl Into<String>) -> FactorValue {
+        FactorValue { standing, text: text.into(), value: None, fix: None }
     }
 
-    pub(crate) fn held(text: impl Into<String>) -> Finding {
-        Finding::of(Standing::Held, text)
+    pub(crate) fn held(text: impl Into<String>) -> FactorValue {
+        FactorValue::of(Standing::Held, text)
     }
 
-    pub(crate) fn wrong(text: impl Into<String>) -> Finding {
-        Finding::of(Standing::NotHeld, text)
+    pub(crate) fn wrong(text: impl Into<String>) -> FactorValue {
+        FactorValue::of(Standing::NotHeld, text)
     }
 
-    pub(crate) fn unknown(text: impl Into<String>) -> Finding {
-        Finding::of(Standing::Unknown, text)
+    pub(crate) fn unknown(text: impl Into<String>) -> FactorValue {
+        FactorValue::of(Standing::Unknown, text)
     }
 
     /// Held if `good`.
-    pub(crate) fn when(good: bool, text: impl Into<String>) -> Finding {
-        Finding::of(if good { Standing::Held } else { Standing::NotHeld }, text)
+    pub(crate) fn when(good: bool, text: impl Into<String>) -> FactorValue {
+        FactorValue::of(if good { Standing::Held } else { Standing::NotHeld }, text)
     }
 
-    pub(crate) fn absent(why: &Absent) -> Finding {
-        Finding::unknown(why.to_string())
+    pub(crate) fn absent(why: &Absent) -> FactorValue {
+        FactorValue::unknown(why.to_string())
     }
 
-    pub(crate) fn value(mut self, value: impl ToString) -> Finding {
+    pub(crate) fn value(mut self, value: impl ToString) -> FactorValue {
         self.value = Some(value.to_string());
         self
     }
 
-    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Finding {
+    pub(crate) fn fix(mut self, fix: impl Into<String>) -> FactorValue {
         self.fix = Some(fix.into());
         self
     }
 }
 
 /// A reader's result; `Err` is why it could not read.
-pub(crate) type Found = Result<Finding, Absent>;
+pub(crate) type FoundFactor = Result<FactorValue, Absent>;
 
 /// Reads a factor.
-pub(crate) type Reader = fn(&Machine) -> Found;
+pub(crate) type FactorReader = fn(&FactorMachine) -> FoundFactor;
 
 /// What to set for it.
-pub(crate) type Setter = fn(&Machine) -> Vec<Setting>;
+pub(crate) type Setter = fn(&FactorMachine) -> Vec<Setting>;
 
 /// A row of the table.
 pub struct FactorSpec {
     /// Short name, as in `--only`.
     pub name: &'static str,
     /// Where it belongs.
-    pub group: Group,
+    pub group: FactorGroup,
     /// The EMP step that it decides, 1 to 4; 0 if it decides none.
     pub step: u8,
     /// Helps some measurements only, or cannot be had everywhere: doctor advises it and counts it as wrong only when
@@ -153,14 +153,19 @@ pub struct FactorSpec {
     pub source: &'static str,
     /// What is needed to change it.
     pub privilege: Privilege,
-    pub(crate) reader: Reader,
+    pub(crate) reader: FactorReader,
     pub(crate) setter: Option<Setter>,
     pub(crate) compare: Compare,
 }
 
 impl FactorSpec {
     /// A row that decides no step and that root may set; its texts are for the caller to fill in.
-    pub(crate) const fn of(group: Group, name: &'static str, reader: Reader, setter: Option<Setter>) -> FactorSpec {
+    pub(crate) const fn of(
+        group: FactorGroup,
+        name: &'static str,
+        reader: FactorReader,
+        setter: Option<Setter>,
+    ) -> FactorSpec {
         FactorSpec {
             name,
             group,
@@ -181,8 +186,8 @@ impl FactorSpec {
         self.setter.is_some()
     }
 
-    pub fn read(&self, machine: &Machine) -> Factor {
-        let found = (self.reader)(machine).unwrap_or_else(|why| Finding::absent(&why));
+    pub fn read(&self, machine: &FactorMachine) -> Factor {
+        let found = (self.reader)(machine).unwrap_or_else(|why| FactorValue::absent(&why));
         let wrong = found.standing == Standing::NotHeld;
         Factor {
             step: self.step,
@@ -196,7 +201,7 @@ impl FactorSpec {
     }
 
     /// What would have to be set, whether or not it already is so.
-    pub fn settings(&self, machine: &Machine) -> Vec<Setting> {
+    pub fn settings(&self, machine: &FactorMachine) -> Vec<Setting> {
         self.setter.map(|s| s(machine)).unwrap_or_default()
     }
 }

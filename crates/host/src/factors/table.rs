@@ -1,6 +1,6 @@
 //! The whole table of factors.
 
-use crate::factors::machine::Machine;
+use crate::factors::machine::FactorMachine;
 use crate::factors::spec::FactorSpec;
 use crate::factors::{clock_speed, daemons, isolation, kernel, load, memory, time, virtualization};
 use crate::setting::Setting;
@@ -50,7 +50,7 @@ pub fn select(names: &[String]) -> Result<Vec<&'static FactorSpec>, UnknownFacto
 ///
 /// # Errors
 /// The first name that is not in the table.
-pub fn settings(machine: &Machine, only: &[String]) -> Result<Vec<Setting>, UnknownFactor> {
+pub fn settings(machine: &FactorMachine, only: &[String]) -> Result<Vec<Setting>, UnknownFactor> {
     let rows = select(only)?.into_iter().filter(|f| !only.is_empty() || !f.optional);
     Ok(rows.flat_map(|f| f.settings(machine)).collect())
 }
@@ -58,9 +58,9 @@ pub fn settings(machine: &Machine, only: &[String]) -> Result<Vec<Setting>, Unkn
 /// Reads all factors of the machine whose files are below `root`, without waiting; what has no file (the clocks, the
 /// hardware counters) is the running machine's.
 pub fn read(root: &Path) -> Vec<Factor> {
-    read_all(&Machine::now(root))
+    read_all(&FactorMachine::now(root))
 }
 
-pub fn read_all(machine: &Machine) -> Vec<Factor> {
+pub fn read_all(machine: &FactorMachine) -> Vec<Factor> {
     table().map(|f| f.read(machine)).collect()
 }

@@ -1,7 +1,7 @@
 //! EMPv2: the clock is disciplined, and reading it is cheap and steady.
 
-use crate::factors::machine::Machine;
-use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege};
+use crate::factors::machine::FactorMachine;
+use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
 use tarebench_core::base::reading::Absent;
 
 /// NTP daemons by process name.
@@ -24,7 +24,7 @@ const CHEAP: f64 = 150.0;
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         name: "ntp",
-        group: Group::Time,
+        group: FactorGroup::Time,
         step: 2,
         optional: false,
         wanted: "an NTP daemon runs and the clock is synchronised",
@@ -38,7 +38,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "clock-step",
-        group: Group::Time,
+        group: FactorGroup::Time,
         step: 0,
         optional: false,
         wanted: "the clock is slewed, never stepped, while measuring",
@@ -52,7 +52,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "clock-source",
-        group: Group::Time,
+        group: FactorGroup::Time,
         step: 0,
         optional: false,
         wanted: "tsc on x86, arch_sys_counter on Arm",
@@ -66,7 +66,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "cycle-counter",
-        group: Group::Time,
+        group: FactorGroup::Time,
         step: 0,
         optional: false,
         wanted: "constant rate, and runs in idle states",
@@ -79,7 +79,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "clock-cost",
-        group: Group::Time,
+        group: FactorGroup::Time,
         step: 0,
         optional: false,
         wanted: "CLOCK_MONOTONIC in less than 150 ns, hence without a system call",
@@ -112,7 +112,7 @@ fn status(bits: i32) -> String {
     if set.is_empty() { format!("{bits:#x}") } else { set.join("+") }
 }
 
-fn ntp(m: &Machine) -> Found {
+fn ntp(m: &FactorMachine) -> FoundFactor {
     let d = m.discipline.as_result().map_err(Clone::clone)?;
     let names: Vec<&str> = NTP_DAEMONS.iter().map(|d| d.0).collect();
     let mut daemons: Vec<&str> = Vec::new();
@@ -128,20 +128,20 @@ fn ntp(m: &Machine) -> Found {
         status(d.status)
     );
     let finding = match (d.synchronised, daemons.is_empty()) {
-        (true, false) => Finding::held(format!("synchronised by {who}: {figures}")),
-        (true, true) => Finding::held(format!("synchronised by a daemon that is not visible from here: {figures}")),
-        (false, false) => Finding::wrong(format!("{who} runs, but the clock is not synchronised (yet): {figures}"))
+        (true, false) => FactorValue::held(format!("synchronised by {who}: {figures}")),
+        (true, true) => FactorValue::held(format!("synchronised by a daemon that is not visible from here: {figures}")),
+        (false, false) => FactorValue::wrong(format!("{who} runs, but the clock is not synchronised (yet): {figures}"))
             .fix("wait, or read its log: the servers may be unreachable"),
-        (false, true) => Finding::wrong(format!("not synchronised, and no NTP daemon runs: {figures}"))
+        (false, true) => FactorValue::wrong(format!("not synchronised, and no NTP daemon runs: {figures}"))
             .fix("install and start one (chronyd, ntpd or systemd-timesyncd)"),
     };
     let state = if d.synchronised { "synchronised" } else { "not synchronised" };
     Ok(finding.value(if who.is_empty() { state.to_owned() } else { format!("{state} by {who}") }))
 }
 
-fn clock_step(m: &Machine) -> Found {
+fn clock_step(m: &FactorMachine) -> FoundFactor {
     let epoch = m.epoch.as_result().map_err(Clone::clone)?;
-    Ok(Finding::held("recorded, and compared with a later reading").value(epoch.0))
+    Ok(FactorValue::held("recorded, and compared with a later reading").value(epoch.0))
 }
 
 /// What the kernel's clock sources other than the CPU's own are.
@@ -159,12 +159,12 @@ fn describe(source: &str) -> &'static str {
     }
 }
 
-fn clock_source(m: &Machine) -> Found {
+fn clock_source(m: &FactorMachine) -> FoundFactor {
     let current = m.text(&format!("{CLOCK_SOURCE}/current_clocksource"))?;
     let cost = m.clock_costs.value().and_then(|c| c.iter().find(|c| c.0 == "CLOCK_MONOTONIC"));
     let cost = cost.map(|c| format!("; {:.0} ns a reading", c.1)).unwrap_or_default();
     if ["tsc", "arch_sys_counter"].contains(&current.as_str()) {
-        return Ok(Finding::held(format!("{current}, the CPU's own counter{cost}")).value(current));
+        return Ok(FactorValue::held(format!("{current}, the CPU's own counter{cost}")).value(current));
     }
     let available = m.text(&format!("{CLOCK_SOURCE}/available_clocksource")).unwrap_or_default();
     let fix = if available.split_whitespace().any(|s| s == "tsc") {
@@ -174,32 +174,32 @@ fn clock_source(m: &Machine) -> Found {
          update or tsc=reliable may help"
             .to_owned()
     };
-    Ok(Finding::wrong(format!("{current}: {}{cost}", describe(&current))).value(current).fix(fix))
+    Ok(FactorValue::wrong(format!("{current}: {}{cost}", describe(&current))).value(current).fix(fix))
 }
 
-fn cycle_counter(m: &Machine) -> Found {
+fn cycle_counter(m: &FactorMachine) -> FoundFactor {
     let flags = match m.cpu_flags() {
         Ok(flags) => flags,
         // The generic timer of the Arm architecture has a fixed rate and is always on.
         Err(_) if m.text(&format!("{CLOCK_SOURCE}/current_clocksource")).is_ok_and(|c| c == "arch_sys_counter") => {
-            return Ok(Finding::held("the architecture's counter: fixed rate, always on").value("architected"));
+            return Ok(FactorValue::held("the architecture's counter: fixed rate, always on").value("architected"));
         }
         Err(why) => return Err(why),
     };
     let has = |flag: &str| flags.iter().any(|f| f == flag);
     let value = ["constant_tsc", "nonstop_tsc"].into_iter().filter(|f| has(f)).collect::<Vec<_>>().join(" ");
     let finding = match (has("constant_tsc"), has("nonstop_tsc")) {
-        (true, true) => Finding::held("TSC at a constant rate, non-stop (constant_tsc, nonstop_tsc)"),
-        (true, false) => Finding::wrong("TSC at a constant rate, but it may stop in deep idle states"),
-        (false, _) => Finding::wrong("the TSC's rate may change with the clock speed: no constant_tsc"),
+        (true, true) => FactorValue::held("TSC at a constant rate, non-stop (constant_tsc, nonstop_tsc)"),
+        (true, false) => FactorValue::wrong("TSC at a constant rate, but it may stop in deep idle states"),
+        (false, _) => FactorValue::wrong("the TSC's rate may change with the clock speed: no constant_tsc"),
     };
     Ok(finding.value(value).fix("cannot be changed: the CPU or its host decides; do not use cycles as time"))
 }
 
-fn clock_cost(m: &Machine) -> Found {
+fn clock_cost(m: &FactorMachine) -> FoundFactor {
     let costs = m.clock_costs.as_result().map_err(Clone::clone)?;
     let monotonic = costs.iter().find(|c| c.0 == "CLOCK_MONOTONIC").map(|c| c.1);
     let monotonic = monotonic.ok_or_else(|| Absent::Failed("CLOCK_MONOTONIC was not read".into()))?;
     let list: Vec<String> = costs.iter().map(|(name, ns)| format!("{name} {ns:.0} ns")).collect();
-    Ok(Finding::when(monotonic < CHEAP, list.join(", ")).fix("see clock-source"))
+    Ok(FactorValue::when(monotonic < CHEAP, list.join(", ")).fix("see clock-source"))
 }

@@ -1,7 +1,7 @@
 //! Limits that no setting on this machine lifts, with what they mean for the figures.
 
-use crate::factors::machine::Machine;
-use crate::factors::spec::{Compare, FactorSpec, Finding, Found, Group, Privilege};
+use crate::factors::machine::FactorMachine;
+use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
 use crate::host::hypervisor as name;
 use tarebench_core::base::reading::Absent;
 use tarebench_sys::procfs::{flat_keyed, parse_cgroup2_mount, parse_own_cgroup2, parse_steal};
@@ -9,7 +9,7 @@ use tarebench_sys::procfs::{flat_keyed, parse_cgroup2_mount, parse_own_cgroup2, 
 pub(crate) const ROWS: &[FactorSpec] = &[
     FactorSpec {
         name: "hypervisor",
-        group: Group::Virtual,
+        group: FactorGroup::Virtual,
         step: 0,
         optional: true,
         wanted: "none",
@@ -23,7 +23,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "steal",
-        group: Group::Virtual,
+        group: FactorGroup::Virtual,
         step: 0,
         optional: false,
         wanted: "none over a second",
@@ -37,7 +37,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "hardware-counters",
-        group: Group::Virtual,
+        group: FactorGroup::Virtual,
         step: 0,
         optional: true,
         wanted: "can be opened",
@@ -50,7 +50,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
     FactorSpec {
         name: "cpu-quota",
-        group: Group::Virtual,
+        group: FactorGroup::Virtual,
         step: 0,
         optional: false,
         wanted: "none on tare's cgroup and its parents",
@@ -64,43 +64,43 @@ pub(crate) const ROWS: &[FactorSpec] = &[
     },
 ];
 
-fn hypervisor(m: &Machine) -> Found {
+fn hypervisor(m: &FactorMachine) -> FoundFactor {
     let info = m.text("proc/cpuinfo")?;
     let found = name(&m.root, &info);
     let found = found.as_result().map_err(Clone::clone)?;
     if found == "none" {
-        return Ok(Finding::held("none: this is a physical machine").value(found));
+        return Ok(FactorValue::held("none: this is a physical machine").value(found));
     }
     let text = format!(
         "{found}: it decides the clock speed and shares CPUs and caches among guests; compare only interleaved \
          measurements"
     );
-    Ok(Finding::wrong(text).value(found).fix("measure on a physical machine, or on a dedicated one"))
+    Ok(FactorValue::wrong(text).value(found).fix("measure on a physical machine, or on a dedicated one"))
 }
 
-fn steal(m: &Machine) -> Found {
+fn steal(m: &FactorMachine) -> FoundFactor {
     let total =
         m.text("proc/stat").and_then(|t| parse_steal(t.as_bytes()).map_err(|e| Absent::NotSupported(e.to_string())))?;
     let total = total.millis() as i64;
     if !m.is_virtual() && total == 0 {
-        return Ok(Finding::held("no hypervisor, and no steal time was counted since boot").value(total));
+        return Ok(FactorValue::held("no hypervisor, and no steal time was counted since boot").value(total));
     }
     let Ok(share) = m.steal.as_result() else {
         let why = m.steal.absent().map(ToString::to_string).unwrap_or_default();
-        return Ok(Finding::unknown(format!("{:.1} s since boot; over the last second {why}", total as f64 / 1e3))
+        return Ok(FactorValue::unknown(format!("{:.1} s since boot; over the last second {why}", total as f64 / 1e3))
             .value(total));
     };
     let text = format!("{:.1}% of CPU time in the last second, {:.1} s since boot", share * 100.0, total as f64 / 1e3);
     let known = if total == 0 { "; some hypervisors do not report it" } else { "" };
-    Ok(Finding::when(*share <= 0.0, format!("{text}{known}"))
+    Ok(FactorValue::when(*share <= 0.0, format!("{text}{known}"))
         .value(total)
         .fix("use a machine with dedicated CPUs, or measure at another time; compare net time instead of process time"))
 }
 
-fn counters(m: &Machine) -> Found {
+fn counters(m: &FactorMachine) -> FoundFactor {
     match m.hardware_counters.as_result() {
-        Ok(()) => Ok(Finding::held("can be opened").value("yes")),
-        Err(Absent::NotSupported(_)) if m.is_virtual() => Ok(Finding::wrong(
+        Ok(()) => Ok(FactorValue::held("can be opened").value("yes")),
+        Err(Absent::NotSupported(_)) if m.is_virtual() => Ok(FactorValue::wrong(
             "the hypervisor gives this guest no PMU: no cycle or cache figures; times are not \
                                affected",
         )
@@ -137,7 +137,7 @@ fn parse_cpu_max(text: &str) -> Option<f64> {
     (period > 0.0 && quota.is_finite()).then(|| quota / period)
 }
 
-fn v2_quotas(m: &Machine, mounts: &str, cgroups: &str) -> Option<Vec<Quota>> {
+fn v2_quotas(m: &FactorMachine, mounts: &str, cgroups: &str) -> Option<Vec<Quota>> {
     let mount = String::from_utf8(parse_cgroup2_mount(mounts.as_bytes())?).ok()?;
     let own = String::from_utf8(parse_own_cgroup2(cgroups.as_bytes())?).ok()?;
     let levels = upwards(&mount, &own);
@@ -160,7 +160,7 @@ fn v1_mount(mounts: &str) -> Option<String> {
     })
 }
 
-fn v1_quotas(m: &Machine, mounts: &str, cgroups: &str) -> Option<Vec<Quota>> {
+fn v1_quotas(m: &FactorMachine, mounts: &str, cgroups: &str) -> Option<Vec<Quota>> {
     let mount = v1_mount(mounts)?;
     let own = cgroups.lines().find_map(|l| {
         let mut f = l.splitn(3, ':').skip(1);
@@ -176,7 +176,7 @@ fn v1_quotas(m: &Machine, mounts: &str, cgroups: &str) -> Option<Vec<Quota>> {
     Some(quotas.collect())
 }
 
-fn quota(m: &Machine) -> Found {
+fn quota(m: &FactorMachine) -> FoundFactor {
     let (mounts, cgroups) = (m.text("proc/self/mountinfo")?, m.text("proc/self/cgroup")?);
     let (v2, v1) = (v2_quotas(m, &mounts, &cgroups), v1_quotas(m, &mounts, &cgroups));
     if v2.is_none() && v1.is_none() {
@@ -184,10 +184,10 @@ fn quota(m: &Machine) -> Found {
     }
     let all = v2.into_iter().flatten().chain(v1.into_iter().flatten());
     Ok(match all.min_by(|a, b| a.cpus.total_cmp(&b.cpus)) {
-        None => Finding::held("none on tare's cgroup and its parents").value("none"),
+        None => FactorValue::held("none on tare's cgroup and its parents").value("none"),
         Some(q) => {
             let times = q.throttled.map(|n| format!("; throttled {n} times so far")).unwrap_or_default();
-            Finding::wrong(format!("{} CPUs for all of {}{times}", q.cpus, q.cgroup))
+            FactorValue::wrong(format!("{} CPUs for all of {}{times}", q.cpus, q.cgroup))
                 .value(q.cpus)
                 .fix("run in a cgroup or container without a CPU limit")
         }
@@ -211,14 +211,14 @@ mod tests {
         put("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
         put("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
         put("sys/fs/cgroup/a/cpu.stat", "usage_usec 5\nnr_periods 9\nnr_throttled 4\n");
-        let f = quota(&Machine::from_files(dir.path())).unwrap();
+        let f = quota(&FactorMachine::from_files(dir.path())).unwrap();
         assert_eq!(f.text, "1.5 CPUs for all of /a; throttled 4 times so far");
         put("proc/self/mountinfo", "1 0 0:1 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
         put("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/y\n");
         put("cg/cpu/x/cpu.cfs_quota_us", "-1\n");
         put("cg/cpu/x/cpu.cfs_period_us", "100000\n");
-        assert_eq!(quota(&Machine::from_files(dir.path())).unwrap().value.as_deref(), Some("none"));
+        assert_eq!(quota(&FactorMachine::from_files(dir.path())).unwrap().value.as_deref(), Some("none"));
         put("cg/cpu/x/cpu.cfs_quota_us", "50000\n");
-        assert_eq!(quota(&Machine::from_files(dir.path())).unwrap().text, "0.5 CPUs for all of /x");
+        assert_eq!(quota(&FactorMachine::from_files(dir.path())).unwrap().text, "0.5 CPUs for all of /x");
     }
 }

@@ -90,13 +90,13 @@ impl Root<'_> {
 
     /// `/proc/cpuinfo` of an x86 machine.
     pub fn cpuinfo_x86(&self, cpus: u32, vendor: &str, model: &str, flags: &str) {
-        let one = |n| {
+        let cpu_text = |n| {
             format!(
                 "processor\t: {n}\nvendor_id\t: {vendor}\ncpu family\t: 6\nmodel name\t: {model}\ncpu MHz\t\t: \
                  2100.000\nflags\t\t: fpu vme de pse tsc msr pae mce cx8 apic {flags}\nbogomips\t: 4199.88\n\n"
             )
         };
-        self.put("proc/cpuinfo", &(0..cpus).map(one).collect::<String>());
+        self.put("proc/cpuinfo", &(0..cpus).map(cpu_text).collect::<String>());
     }
 
     /// What all of them have.
@@ -397,13 +397,13 @@ pub fn arm_server(dir: &Path) {
         "BOOT_IMAGE=/vmlinuz-6.8.0-35-generic root=/dev/mapper/ubuntu--vg-ubuntu--lv ro",
     );
     r.put("boot/vmlinuz-6.8.0-35-generic", "");
-    let one = |n: u32| {
+    let cpu_text = |n: u32| {
         format!(
             "processor\t: {n}\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics cpuid\n\
              CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n\n"
         )
     };
-    r.put("proc/cpuinfo", &(0..16).map(one).collect::<String>());
+    r.put("proc/cpuinfo", &(0..16).map(cpu_text).collect::<String>());
     r.clock_source("arch_sys_counter", "arch_sys_counter");
     r.put_all("sys/devices/system/cpu/smt", &[("active", "0"), ("control", "notimplemented")]);
     for cpu in 0..16 {

@@ -1,13 +1,13 @@
 //! The answer on the terminal: which of two programs is faster, and by how much.
 
-use crate::compare::sentence::{Answer, Beside, Sentence, answer, short, spelled};
-use crate::kit::screen::Page;
+use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, short, spelled};
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use tarebench_core::run::report::data::RunReport;
 
 /// Draws the answer for a run of two programs.
-pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
+pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let Some(c) = report.comparisons.first() else { return };
     match answer(c, names, page.g.absent) {
         Answer::Disagreed(sentences) => disagreement(page, &sentences),
@@ -16,7 +16,7 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String])
 }
 
 /// Sentence, interval and notes in one line if they fit; else the notes below, if need be without what is dispensable.
-fn draw(page: &mut Page<'_>, lead: &str, sentence: &Sentence, notes: &str, dispensable: &str) {
+fn draw(page: &mut ScreenText<'_>, lead: &str, sentence: &Sentence, notes: &str, dispensable: &str) {
     let interval = sentence.interval.as_deref().map_or_else(String::new, |i| format!("  {i}"));
     let whole =
         text::columns(lead) + text::columns(&sentence.text) + text::columns(&interval) + 3 + text::columns(notes);
@@ -34,7 +34,7 @@ fn draw(page: &mut Page<'_>, lead: &str, sentence: &Sentence, notes: &str, dispe
     page.hang(&[indent], Paint::Dim, if fits { rest.trim() } else { short.trim() });
 }
 
-fn agreement(page: &mut Page<'_>, sentence: &Sentence, beside: &[Beside]) {
+fn agreement(page: &mut ScreenText<'_>, sentence: &Sentence, beside: &[BesideMeasure]) {
     let mut notes = format!("{}, {}", spelled(sentence.measure), sentence.pairs);
     for other in beside {
         let interval = other.interval.as_ref().map_or_else(String::new, |i| format!(" {i}"));
@@ -45,7 +45,7 @@ fn agreement(page: &mut Page<'_>, sentence: &Sentence, beside: &[Beside]) {
 }
 
 /// Both measures, the larger difference first.
-fn disagreement(page: &mut Page<'_>, sentences: &[Sentence; 2]) {
+fn disagreement(page: &mut ScreenText<'_>, sentences: &[Sentence; 2]) {
     let lead = |s: &Sentence| format!("by {}:", spelled(s.measure));
     let wide = sentences.iter().map(|s| lead(s).len()).max().unwrap_or(0);
     for s in sentences {

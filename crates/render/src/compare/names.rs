@@ -1,7 +1,7 @@
 //! Short names for the programs of a run, no two alike.
 
 use crate::compare::rows::parameters;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::text;
 use crate::kit::words::words_of;
 use std::collections::BTreeSet;
@@ -24,17 +24,17 @@ pub(crate) fn is_scan(report: &RunReport) -> bool {
 }
 
 /// Whether the label is the user's, not the command as typed.
-pub(crate) fn is_named(page: &Page<'_>, s: &SeriesReport) -> bool {
+pub(crate) fn is_named(page: &ScreenText<'_>, s: &SeriesReport) -> bool {
     !same_words(&words_of(page, s), &page.style.show(&s.program.label))
 }
 
 /// The command as typed, where the label is that; else its words.
-pub(crate) fn command(page: &Page<'_>, s: &SeriesReport) -> String {
+pub(crate) fn command(page: &ScreenText<'_>, s: &SeriesReport) -> String {
     if is_named(page, s) { words_of(page, s) } else { page.style.show(&s.program.label) }
 }
 
 /// The name that the user gave; else the program's file name; else the whole command.
-fn short(page: &Page<'_>, s: &SeriesReport) -> String {
+fn short(page: &ScreenText<'_>, s: &SeriesReport) -> String {
     let label = page.style.show(&s.program.label);
     match &s.program.command {
         Command::Argv(words) if !is_named(page, s) => {
@@ -51,7 +51,7 @@ fn distinct(names: &[String]) -> bool {
 }
 
 /// A name for each program, in their order: the shortest kind that distinguishes all of them.
-pub(crate) fn names(page: &Page<'_>, report: &RunReport) -> Vec<String> {
+pub(crate) fn names(page: &ScreenText<'_>, report: &RunReport) -> Vec<String> {
     let all = |name: &dyn Fn(&SeriesReport) -> String| -> Vec<String> {
         let cut = |s: &SeriesReport| text::cut_middle(&name(s), WIDEST, page.g.dots).trim().to_owned();
         report.series.iter().map(cut).collect()

@@ -4,9 +4,9 @@ use crate::compare::rows::by_measure;
 use crate::compare::sentence::{Answer, Sentence, answer, spelled};
 use crate::kit::markup::ABSENT;
 use crate::kit::number;
-use crate::kit::number::Scale;
+use crate::kit::number::TimeScale;
 use crate::kit::text::escape;
-use crate::kit::web::page::{AccountBar, AccountPart, Estimate, Overview, OverviewRow, OverviewVerdict};
+use crate::kit::web::page::{AccountBar, AccountPart, Overview, OverviewRow, OverviewVerdict, PageEstimate};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
 use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RunReport, SeriesReport};
@@ -82,24 +82,24 @@ fn time(ns: f64) -> String {
 }
 
 /// `307 ± 39 ms`, and `[276, 334]`.
-fn mean(m: &MeasureReport) -> Estimate {
-    let scale = Scale::of(m.mean, m.std_dev, None);
+fn mean(m: &MeasureReport) -> PageEstimate {
+    let scale = TimeScale::of(m.mean, m.std_dev, None);
     let value = |ns: f64| scale.value(ns).unwrap_or_default();
     let sd = m.std_dev.map_or_else(String::new, |sd| format!(" ± {}", value(sd)));
-    Estimate {
+    PageEstimate {
         text: format!("{}{sd} {}", value(m.mean), scale.unit.sign(true)),
         ..estimate(m.mean, &m.mean_interval, value)
     }
 }
 
-fn ratio(value: f64, interval: &Result<Interval, NoInterval>) -> Estimate {
+fn ratio(value: f64, interval: &Result<Interval, NoInterval>) -> PageEstimate {
     let places = number::ratio_decimals(value, interval.as_ref().ok().map(Interval::half_width));
     estimate(value, interval, |v| number::fixed(v, places).unwrap_or_default())
 }
 
-fn estimate(value: f64, interval: &Result<Interval, NoInterval>, text: impl Fn(f64) -> String) -> Estimate {
+fn estimate(value: f64, interval: &Result<Interval, NoInterval>, text: impl Fn(f64) -> String) -> PageEstimate {
     let bounds = interval.as_ref().ok().filter(|i| i.low.is_finite() && i.high.is_finite());
-    Estimate {
+    PageEstimate {
         value,
         low: bounds.map(|i| i.low),
         high: bounds.map(|i| i.high),

@@ -1,8 +1,8 @@
 //! What the tables of programs share: their order, measures and parameters.
 
 use crate::kit::grid;
-use crate::kit::number::{Scale, Unit, unit};
-use crate::kit::screen::Page;
+use crate::kit::number::{TimeScale, TimeUnit, unit};
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Sort;
 use crate::kit::text;
 use tarebench_core::base::reading::Reading;
@@ -15,7 +15,7 @@ pub(crate) fn reference(report: &RunReport) -> Option<usize> {
 }
 
 /// `n=1 m=2`.
-pub(crate) fn parameters(page: &Page<'_>, s: &SeriesReport) -> String {
+pub(crate) fn parameters(page: &ScreenText<'_>, s: &SeriesReport) -> String {
     let assignment = |(k, v): (&String, &String)| format!("{}={}", page.style.show(k), page.style.show(v));
     let all: Vec<String> = s.program.parameters.iter().map(assignment).collect();
     all.join(" ")
@@ -55,10 +55,15 @@ pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
 }
 
 /// Mean and deviation, points below each other.
-pub(crate) fn times(page: &Page<'_>, rows: &[&SeriesReport], measure: Measure, deviation: bool) -> (Unit, Vec<String>) {
+pub(crate) fn times(
+    page: &ScreenText<'_>,
+    rows: &[&SeriesReport],
+    measure: Measure,
+    deviation: bool,
+) -> (TimeUnit, Vec<String>) {
     let found: Vec<Option<&MeasureReport>> = rows.iter().map(|s| by_measure(s, measure).value()).collect();
     let unit = unit(found.iter().flatten().map(|m| m.mean), page.style.unit);
-    let scale = |m: &MeasureReport| Scale::of(m.mean, m.std_dev, Some(unit));
+    let scale = |m: &MeasureReport| TimeScale::of(m.mean, m.std_dev, Some(unit));
     let means: Vec<Option<String>> = found.iter().map(|m| m.and_then(|m| scale(m).value(m.mean))).collect();
     let mut cells = grid::at_point(&means, page.g.absent);
     if deviation {

@@ -38,7 +38,7 @@ pub(crate) struct Sentence {
 
 /// The figures of a measure that agrees with the first, in the direction of its sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Beside {
+pub(crate) struct BesideMeasure {
     pub measure: Measure,
     pub ratio: String,
     pub interval: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct Beside {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The measures have the same verdict.
-    Agreed(Sentence, Vec<Beside>),
+    Agreed(Sentence, Vec<BesideMeasure>),
     /// Elapsed and CPU time differ in their verdict; the larger difference first.
     Disagreed([Sentence; 2]),
 }
@@ -64,7 +64,7 @@ pub(crate) fn answer(c: &Comparison, names: &[String], absent: &str) -> Answer {
     let beside = [Measure::Et, Measure::Pt].into_iter().filter(|m| *m != chosen.measure).filter_map(|m| c.by(m));
     let beside = beside.map(|r| {
         let (ratio, interval) = figures(r, chosen.ratio > 1.0, absent);
-        Beside { measure: r.measure, ratio, interval }
+        BesideMeasure { measure: r.measure, ratio, interval }
     });
     Answer::Agreed(sentence(c, &chosen, names, absent), beside.collect())
 }
@@ -162,7 +162,7 @@ mod tests {
         let Answer::Agreed(s, beside) = answer(c, &names(), "–") else { panic!("no disagreement") };
         assert_eq!(s.measure, Measure::Pt);
         let elapsed =
-            Beside { measure: Measure::Et, ratio: "2.44".to_owned(), interval: Some("[2.20, 2.60]".to_owned()) };
+            BesideMeasure { measure: Measure::Et, ratio: "2.44".to_owned(), interval: Some("[2.20, 2.60]".to_owned()) };
         assert_eq!(beside, [elapsed]);
     }
 }

@@ -5,9 +5,9 @@ use crate::compare::rows;
 use crate::compare::rows::{by_measure, main};
 use crate::compare::sentence::{short, spelled};
 use crate::kit::grid;
-use crate::kit::grid::{Align, Cell, Column};
+use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::number;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ fn measures(report: &RunReport) -> (Measure, Measure) {
 }
 
 /// Draws the table and how to read it.
-pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
+pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let order = rows::order(report, page.style.sort);
     let (first, second) = measures(report);
     let disagree = report.comparisons.iter().any(|c| c.disagreeing().is_some());
@@ -59,10 +59,10 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String])
 }
 
 /// Omits the last columns, then shortens names, until the table fits.
-fn fit(page: &Page<'_>, columns: &mut Vec<Column>) {
-    let over = |columns: &[Column]| grid::total(columns, GAP).saturating_sub(page.width());
-    let room = |columns: &[Column]| columns[0].width().saturating_sub(over(columns));
-    let readable = |columns: &[Column]| {
+fn fit(page: &ScreenText<'_>, columns: &mut Vec<GridColumn>) {
+    let over = |columns: &[GridColumn]| grid::total(columns, GAP).saturating_sub(page.width());
+    let room = |columns: &[GridColumn]| columns[0].width().saturating_sub(over(columns));
+    let readable = |columns: &[GridColumn]| {
         let room = room(columns);
         room >= columns[0].width().min(NAME) && shortened(page, &columns[0], room).1
     };
@@ -85,7 +85,7 @@ fn fit(page: &Page<'_>, columns: &mut Vec<Column>) {
 
 /// The cells of a column of names cut to a width, and whether names that differ still do: commands that differ in the middle are
 /// cut at their ends.
-fn shortened(page: &Page<'_>, names: &Column, width: usize) -> (Vec<String>, bool) {
+fn shortened(page: &ScreenText<'_>, names: &GridColumn, width: usize) -> (Vec<String>, bool) {
     let distinct = |cells: &[String]| cells.iter().collect::<BTreeSet<_>>().len();
     let all: Vec<String> = names.cells.iter().map(|c| c.text.clone()).collect();
     let cut = |how: fn(&str, usize, &str) -> String| -> Vec<String> {
@@ -100,20 +100,20 @@ fn shortened(page: &Page<'_>, names: &Column, width: usize) -> (Vec<String>, boo
     (if kept { end } else { middle }, kept)
 }
 
-fn name_column(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[String]) -> Column {
-    let cells = order.iter().map(|&i| Cell::new(names.get(i).cloned().unwrap_or_default()).paint(Paint::Strong));
+fn name_column(page: &ScreenText<'_>, report: &RunReport, order: &[usize], names: &[String]) -> GridColumn {
+    let cells = order.iter().map(|&i| GridCell::new(names.get(i).cloned().unwrap_or_default()).paint(Paint::Strong));
     let mut head = if is_scan(report) { "parameters" } else { "program" }.to_owned();
     if page.narrow() {
         head.truncate(NAME);
     }
-    Column::new(head, Align::Left, cells.collect())
+    GridColumn::new(head, Align::Left, cells.collect())
 }
 
-fn time_column(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
+fn time_column(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> GridColumn {
     let rows: Vec<&SeriesReport> = order.iter().map(|&i| &report.series[i]).collect();
     let (unit, cells) = rows::times(page, &rows, m, true);
     let head = format!("{} [{}]", short(m), unit.sign(page.style.unicode));
-    Column::new(head, Align::Right, cells.into_iter().map(Cell::new).collect())
+    GridColumn::new(head, Align::Right, cells.into_iter().map(GridCell::new).collect())
 }
 
 fn found(report: &RunReport, series: usize) -> Option<&Comparison> {
@@ -136,7 +136,7 @@ fn by(c: &Comparison, m: Measure) -> Option<MeasureRatio> {
     if c.measure == m { Some(own()) } else { c.by(m).cloned() }
 }
 
-fn ratios(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
+fn ratios(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> GridColumn {
     let absent = || page.g.absent.to_owned();
     let found: Vec<Option<MeasureRatio>> = order.iter().map(|&i| found(report, i).and_then(|c| by(c, m))).collect();
     let half = |r: &MeasureRatio| r.interval.as_ref().ok().map(|i| i.half_width());
@@ -155,35 +155,35 @@ fn ratios(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> C
             let show = |v: f64| number::fixed(v, decimals(r)).unwrap_or_else(absent);
             let interval =
                 r.interval.as_ref().map_or(String::new(), |i| format!(" [{}, {}]", show(i.low), show(i.high)));
-            Cell::new(format!("{text}{interval}"))
+            GridCell::new(format!("{text}{interval}"))
         }
-        None => Cell::new(text),
+        None => GridCell::new(text),
     };
-    Column::new(format!("{} ratio [95%]", short(m)), Align::Left, set.into_iter().zip(&found).map(cell).collect())
+    GridColumn::new(format!("{} ratio [95%]", short(m)), Align::Left, set.into_iter().zip(&found).map(cell).collect())
 }
 
-fn verdicts(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
+fn verdicts(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> GridColumn {
     let cell = |&i: &usize| match found(report, i).and_then(|c| by(c, m)).map(|r| r.verdict) {
-        Some(Verdict::Faster) => Cell::new("faster").paint(Paint::Good),
-        Some(Verdict::Slower) => Cell::new("slower").paint(Paint::Bad),
-        Some(Verdict::Undecided) => Cell::new("undecided").paint(Paint::Warn),
-        None if is_reference(report, i) => Cell::new("reference").paint(Paint::Dim),
-        None => Cell::new(page.g.absent),
+        Some(Verdict::Faster) => GridCell::new("faster").paint(Paint::Good),
+        Some(Verdict::Slower) => GridCell::new("slower").paint(Paint::Bad),
+        Some(Verdict::Undecided) => GridCell::new("undecided").paint(Paint::Warn),
+        None if is_reference(report, i) => GridCell::new("reference").paint(Paint::Dim),
+        None => GridCell::new(page.g.absent),
     };
-    Column::new("", Align::Left, order.iter().map(cell).collect())
+    GridColumn::new("", Align::Left, order.iter().map(cell).collect())
 }
 
 /// A bar for each mean, the largest over the whole width.
-fn bars(page: &Page<'_>, report: &RunReport, order: &[usize], m: Measure) -> Column {
+fn bars(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> GridColumn {
     let wide = if page.width() < 120 { 8 } else { 16 };
     let mean = |&i: &usize| by_measure(&report.series[i], m).value().map_or(0.0, |m| m.mean);
     let most = order.iter().map(mean).filter(|m| m.is_finite()).fold(0.0, f64::max);
     let cell = |i: &usize| {
         let share = mean(i) / most;
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-        Cell::new(bar(share, wide, page.style.unicode)).paint(Paint::Dim)
+        GridCell::new(bar(share, wide, page.style.unicode)).paint(Paint::Dim)
     };
-    Column::new("", Align::Left, order.iter().map(cell).collect())
+    GridColumn::new("", Align::Left, order.iter().map(cell).collect())
 }
 
 fn bar(share: f64, wide: usize, unicode: bool) -> String {
@@ -195,7 +195,7 @@ fn bar(share: f64, wide: usize, unicode: bool) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
-fn samples(report: &RunReport, order: &[usize]) -> Column {
+fn samples(report: &RunReport, order: &[usize]) -> GridColumn {
     let cell = |&i: &usize| {
         let s = &report.series[i];
         let kept = main(s).map_or(0, |m| m.retained);
@@ -203,19 +203,25 @@ fn samples(report: &RunReport, order: &[usize]) -> Column {
         let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
         let warn = main(s).is_none_or(|m| !m.trustworthy) || !failed.is_empty();
         let text = if kept == s.counted { kept.to_string() } else { format!("{kept} of {}{failed}", s.counted) };
-        Cell::new(text).paint(if warn { Paint::Warn } else { Paint::Plain })
+        GridCell::new(text).paint(if warn { Paint::Warn } else { Paint::Plain })
     };
-    Column::new("samples", Align::Left, order.iter().map(cell).collect())
+    GridColumn::new("samples", Align::Left, order.iter().map(cell).collect())
 }
 
 /// The commands, if the first column shows other names and there is room for enough of each.
-fn commands(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[String], columns: &mut Vec<Column>) {
+fn commands(
+    page: &ScreenText<'_>,
+    report: &RunReport,
+    order: &[usize],
+    names: &[String],
+    columns: &mut Vec<GridColumn>,
+) {
     let cell = |&i: &usize| {
         let command = command(page, &report.series[i]);
         let other = is_named(page, &report.series[i]) || names.get(i) != Some(&command);
-        Cell::new(if other { command } else { String::new() }).paint(Paint::Dim)
+        GridCell::new(if other { command } else { String::new() }).paint(Paint::Dim)
     };
-    let mut column = Column::new("command", Align::Left, order.iter().map(cell).collect());
+    let mut column = GridColumn::new("command", Align::Left, order.iter().map(cell).collect());
     let room = page.width().saturating_sub(grid::total(columns, GAP) + GAP);
     if room < column.width().min(24) || column.cells.iter().all(|c| c.text.is_empty()) {
         return;
@@ -224,7 +230,7 @@ fn commands(page: &Page<'_>, report: &RunReport, order: &[usize], names: &[Strin
     columns.push(column);
 }
 
-fn note(page: &mut Page<'_>, report: &RunReport, names: &[String], m: Measure) {
+fn note(page: &mut ScreenText<'_>, report: &RunReport, names: &[String], m: Measure) {
     let Some(c) = report.comparisons.first() else { return };
     let reference = names.get(c.reference as usize).map_or("", String::as_str);
     let pairs = || report.comparisons.iter().map(|c| c.pairs);

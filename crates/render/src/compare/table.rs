@@ -2,11 +2,11 @@
 
 use crate::compare::rows::{order, parameters, reference, times};
 use crate::kit::grid;
-use crate::kit::grid::{Align, Cell, Column};
+use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::hints::Hint;
 use crate::kit::number;
-use crate::kit::number::Unit;
-use crate::kit::screen::Page;
+use crate::kit::number::TimeUnit;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{Reasons, measure};
@@ -14,7 +14,7 @@ use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::Order;
 use tarebench_core::run::report::data::{Comparison, Measure, RunReport, SeriesReport};
 
-fn ratio(page: &Page<'_>, c: &Comparison) -> String {
+fn ratio(page: &ScreenText<'_>, c: &Comparison) -> String {
     let half = c.interval.as_ref().ok().map(|i| (i.high - i.low) / 2.0);
     let decimals = number::ratio_decimals(c.ratio, half);
     let show = |v: f64| number::fixed(v, decimals).unwrap_or_else(|| page.g.absent.to_owned());
@@ -24,28 +24,29 @@ fn ratio(page: &Page<'_>, c: &Comparison) -> String {
     }
 }
 
-fn verdict(v: Verdict) -> Cell {
+fn verdict(v: Verdict) -> GridCell {
     match v {
-        Verdict::Faster => Cell::new("faster").paint(Paint::Good),
-        Verdict::Slower => Cell::new("slower").paint(Paint::Bad),
-        Verdict::Undecided => Cell::new("undecided").paint(Paint::Warn),
+        Verdict::Faster => GridCell::new("faster").paint(Paint::Good),
+        Verdict::Slower => GridCell::new("slower").paint(Paint::Bad),
+        Verdict::Undecided => GridCell::new("undecided").paint(Paint::Warn),
     }
 }
 
 struct Columns {
-    number: Column,
-    program: Column,
-    pt: Column,
-    et: Column,
-    ratio: Column,
-    verdict: Column,
+    number: GridColumn,
+    program: GridColumn,
+    pt: GridColumn,
+    et: GridColumn,
+    ratio: GridColumn,
+    verdict: GridColumn,
 }
 
-fn columns(page: &Page<'_>, report: &RunReport, order: &[usize]) -> Columns {
+fn columns(page: &ScreenText<'_>, report: &RunReport, order: &[usize]) -> Columns {
     let rows: Vec<&SeriesReport> = order.iter().map(|&i| &report.series[i]).collect();
-    let col =
-        |head: String, align, cells: Vec<String>| Column::new(head, align, cells.into_iter().map(Cell::new).collect());
-    let sign = |u: Unit| u.sign(page.style.unicode);
+    let col = |head: String, align, cells: Vec<String>| {
+        GridColumn::new(head, align, cells.into_iter().map(GridCell::new).collect())
+    };
+    let sign = |u: TimeUnit| u.sign(page.style.unicode);
     let (pt_unit, pt) = times(page, &rows, Measure::Pt, true);
     let (et_unit, et) = times(page, &rows, Measure::Et, false);
     let absent = || page.g.absent.to_owned();
@@ -58,23 +59,23 @@ fn columns(page: &Page<'_>, report: &RunReport, order: &[usize]) -> Columns {
     });
     let verdicts = order.iter().map(|&i| match found(i) {
         Some(c) => verdict(c.verdict),
-        None if the_reference == Some(i) => Cell::new("reference").paint(Paint::Dim),
-        None => Cell::new(absent()),
+        None if the_reference == Some(i) => GridCell::new("reference").paint(Paint::Dim),
+        None => GridCell::new(absent()),
     });
     let pm = page.g.plus_minus;
-    let strong = pt.into_iter().map(|t| Cell::new(t).paint(Paint::Strong)).collect();
+    let strong = pt.into_iter().map(|t| GridCell::new(t).paint(Paint::Strong)).collect();
     Columns {
         number: col("".into(), Align::Right, order.iter().map(|i| (i + 1).to_string()).collect()),
         program: col("program".into(), Align::Left, rows.iter().map(|s| page.style.show(&s.program.label)).collect()),
-        pt: Column::new(format!("PT {pm} s.d. [{}]", sign(pt_unit)), Align::Right, strong),
+        pt: GridColumn::new(format!("PT {pm} s.d. [{}]", sign(pt_unit)), Align::Right, strong),
         et: col(format!("ET [{}]", sign(et_unit)), Align::Right, et),
         ratio: col("ratio [95%]".into(), Align::Left, ratios.collect()),
-        verdict: Column::new("verdict", Align::Left, verdicts.collect()),
+        verdict: GridColumn::new("verdict", Align::Left, verdicts.collect()),
     }
 }
 
 /// Makes the second column narrower until all fit; false if too little of it would remain.
-fn fit(page: &Page<'_>, report: &RunReport, order: &[usize], columns: &mut [Column], least: usize) -> bool {
+fn fit(page: &ScreenText<'_>, report: &RunReport, order: &[usize], columns: &mut [GridColumn], least: usize) -> bool {
     let over = grid::total(columns, 2).saturating_sub(page.width());
     if over == 0 {
         return true;
@@ -98,7 +99,13 @@ fn fit(page: &Page<'_>, report: &RunReport, order: &[usize], columns: &mut [Colu
 }
 
 /// Draws the columns that fit; the last ones are omitted first.
-fn draw_fitting(page: &mut Page<'_>, report: &RunReport, order: &[usize], mut columns: Vec<Column>, keep: usize) {
+fn draw_fitting(
+    page: &mut ScreenText<'_>,
+    report: &RunReport,
+    order: &[usize],
+    mut columns: Vec<GridColumn>,
+    keep: usize,
+) {
     while !fit(page, report, order, &mut columns, 10) && columns.len() > keep {
         columns.pop();
     }
@@ -111,7 +118,7 @@ fn draw_fitting(page: &mut Page<'_>, report: &RunReport, order: &[usize], mut co
 }
 
 /// Draws the table.
-pub(crate) fn section(page: &mut Page<'_>, report: &RunReport) {
+pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport) {
     let order = order(report, page.style.sort);
     page.gap();
     let c = columns(page, report, &order);
@@ -139,7 +146,7 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport) {
     comparison_notes(page, report);
 }
 
-fn comparison_notes(page: &mut Page<'_>, report: &RunReport) {
+fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
     let Some(first) = report.comparisons.first() else {
         return;
     };

@@ -1,8 +1,8 @@
 //! The table of stored documents of every kind.
 
 use crate::kit::grid;
-use crate::kit::grid::{Align, Cell, Column};
-use crate::kit::screen::Page;
+use crate::kit::grid::{Align, GridCell, GridColumn};
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::text;
 use std::collections::BTreeMap;
@@ -28,12 +28,12 @@ pub struct DocumentRow {
 
 /// Draws stored documents, one per line, in the order given.
 pub fn table(rows: &[DocumentRow], style: &Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = ScreenText::new(style);
     if rows.is_empty() {
         page.line(&[(Paint::Dim, "nothing is stored".to_owned())]);
         return page.finish();
     }
-    let cells = |f: &dyn Fn(&DocumentRow) -> Cell| rows.iter().map(f).collect::<Vec<_>>();
+    let cells = |f: &dyn Fn(&DocumentRow) -> GridCell| rows.iter().map(f).collect::<Vec<_>>();
     let tag = |(k, v): (&String, &String)| {
         if v.is_empty() { style.show(k) } else { format!("{}={}", style.show(k), style.show(v)) }
     };
@@ -42,23 +42,23 @@ pub fn table(rows: &[DocumentRow], style: &Style) -> String {
     let titles = |r: &DocumentRow| {
         let all: Vec<String> = r.titles.iter().map(|p| style.show(p)).collect();
         let count = if all.len() > 1 { format!("({}) ", all.len()) } else { String::new() };
-        Cell::new(format!("{count}{}", all.join(sep)))
+        GridCell::new(format!("{count}{}", all.join(sep)))
     };
-    let samples = |r: &DocumentRow| Cell::new(r.samples.map_or(String::new(), |n| n.to_string()));
+    let samples = |r: &DocumentRow| GridCell::new(r.samples.map_or(String::new(), |n| n.to_string()));
     let mut columns = vec![
-        Column::new("id", Align::Right, cells(&|r| Cell::new(r.id.to_string()).paint(Paint::Strong))),
-        Column::new("kind", Align::Left, cells(&|r| Cell::new(r.id.kind.name()))),
-        Column::new("began", Align::Left, cells(&|r| Cell::new(style.show(&r.created)))),
-        Column::new("status", Align::Left, cells(&|r| status(r.status))),
-        Column::new("samples", Align::Right, cells(&samples)),
-        Column::new("title", Align::Left, cells(&titles)),
-        Column::new("machine", Align::Left, cells(&|r| Cell::new(style.show(&r.machine)))),
-        Column::new("tags", Align::Left, cells(&|r| Cell::new(tags(r)))),
+        GridColumn::new("id", Align::Right, cells(&|r| GridCell::new(r.id.to_string()).paint(Paint::Strong))),
+        GridColumn::new("kind", Align::Left, cells(&|r| GridCell::new(r.id.kind.name()))),
+        GridColumn::new("began", Align::Left, cells(&|r| GridCell::new(style.show(&r.created)))),
+        GridColumn::new("status", Align::Left, cells(&|r| status(r.status))),
+        GridColumn::new("samples", Align::Right, cells(&samples)),
+        GridColumn::new("title", Align::Left, cells(&titles)),
+        GridColumn::new("machine", Align::Left, cells(&|r| GridCell::new(style.show(&r.machine)))),
+        GridColumn::new("tags", Align::Left, cells(&|r| GridCell::new(tags(r)))),
     ];
     if rows.iter().all(|r| r.tags.is_empty()) {
         columns.pop();
     }
-    let over = |columns: &[Column], page: &Page<'_>| grid::total(columns, 2) > page.width();
+    let over = |columns: &[GridColumn], page: &ScreenText<'_>| grid::total(columns, 2) > page.width();
     // A column with one machine for all rows says nothing.
     let mut machines: Vec<&str> = rows.iter().map(|r| r.machine.as_str()).collect();
     machines.dedup();
@@ -86,16 +86,16 @@ const SAMPLES: usize = 4;
 const TITLE: usize = 5;
 const MACHINE: usize = 6;
 
-fn status(s: Status) -> Cell {
+fn status(s: Status) -> GridCell {
     match s {
-        Status::Finished => Cell::new("finished"),
-        Status::Interrupted => Cell::new("interrupted").paint(Paint::Warn),
-        Status::Unfinished => Cell::new("unfinished").paint(Paint::Warn),
+        Status::Finished => GridCell::new("finished"),
+        Status::Interrupted => GridCell::new("interrupted").paint(Paint::Warn),
+        Status::Unfinished => GridCell::new("unfinished").paint(Paint::Warn),
     }
 }
 
 /// Cuts columns, each down to its minimum width, until all fits.
-fn squeeze(columns: &mut [Column], page: &Page<'_>, leasts: &[(usize, usize)]) {
+fn squeeze(columns: &mut [GridColumn], page: &ScreenText<'_>, leasts: &[(usize, usize)]) {
     for &(at, least) in leasts {
         let over = grid::total(columns, 2).saturating_sub(page.width());
         if let Some(c) = columns.get_mut(at).filter(|_| over > 0) {

@@ -1,9 +1,9 @@
 //! The machine on which a document was measured, in words.
 
-use tarebench_core::documents::head::Head;
+use tarebench_core::documents::head::DocumentHead;
 
 /// CPUs, kernel, hypervisor and fingerprint of the machine, where they are known. Text from the machine: to be escaped.
-pub fn described(head: &Head) -> Option<String> {
+pub fn described(head: &DocumentHead) -> Option<String> {
     let conditions = head.conditions.as_deref()?;
     let host = conditions.host();
     let cpus = match (host.cpu.value(), host.cpus) {
@@ -22,11 +22,11 @@ mod tests {
     use std::collections::BTreeMap;
     use tarebench_core::base::reading::{Absent, Reading};
     use tarebench_core::base::units::Nanos;
-    use tarebench_core::documents::head::{Kind, Status};
+    use tarebench_core::documents::head::{DocumentKind, Status};
     use tarebench_core::machine::conditions::Conditions;
     use tarebench_core::machine::data::Host;
 
-    fn head(cpu: Reading<String>, hypervisor: &str) -> Head {
+    fn head(cpu: Reading<String>, hypervisor: &str) -> DocumentHead {
         let known = |t: &str| Reading::Value(t.to_owned());
         let host = Host {
             name: "box".to_owned(),
@@ -44,8 +44,8 @@ mod tests {
             clock_source: known("tsc"),
             cycle_counter_hz: Reading::Value(1e9),
         };
-        Head {
-            kind: Kind::Noise,
+        DocumentHead {
+            kind: DocumentKind::Noise,
             number: 1,
             uuid: "1".repeat(32),
             title: String::new(),
@@ -65,6 +65,6 @@ mod tests {
         assert_eq!(described(&known), Some(expected));
         let bare = head(Reading::Absent(Absent::NotAsked(String::new())), "none");
         assert!(described(&bare).unwrap().starts_with("2 CPUs, Linux 6.1.0 x86_64; fingerprint "));
-        assert_eq!(described(&Head { conditions: None, ..bare }), None);
+        assert_eq!(described(&DocumentHead { conditions: None, ..bare }), None);
     }
 }

@@ -4,24 +4,24 @@ use crate::kbest::clocks;
 use crate::kit::csv;
 use crate::kit::error::RenderError;
 use crate::kit::number;
-use crate::kit::number::Unit;
-use crate::kit::screen::Page;
+use crate::kit::number::TimeUnit;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
 use crate::kit::text;
 use crate::kit::text::escape;
 use serde::Serialize;
 use tarebench_core::base::reading::Reading;
-use tarebench_core::documents::head::Head;
+use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::kbest::bench::Bench;
-use tarebench_core::kbest::clocks::Kind;
+use tarebench_core::kbest::clocks::ClockKind;
 use tarebench_core::kbest::report::{BenchReport, BenchRow};
-use tarebench_core::kbest::timing::{Cache, Standing};
+use tarebench_core::kbest::timing::{Cache, TimingStanding};
 
 /// What is shown: the stored document, the measurement and its results.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
-    pub head: &'a Head,
+pub struct ShownBench<'a> {
+    pub head: &'a DocumentHead,
     /// What was measured.
     pub bench: &'a Bench,
     /// The results.
@@ -30,8 +30,8 @@ pub struct Shown<'a> {
 
 /// A time for one execution, with the digits that its spread (a share of it) justifies, at most five; with `unit`, in that.
 /// Unlike other times it may have decimals of a nanosecond: it is a mean over the repetitions of a trial.
-pub(crate) fn time(ns: f64, spread: Option<f64>, unit: Option<Unit>) -> Option<(String, Unit)> {
-    let unit = unit.unwrap_or_else(|| Unit::of(ns));
+pub(crate) fn time(ns: f64, spread: Option<f64>, unit: Option<TimeUnit>) -> Option<(String, TimeUnit)> {
+    let unit = unit.unwrap_or_else(|| TimeUnit::of(ns));
     let value = ns / unit.nanos();
     let decimals = number::decimals(value, spread.map(|s| s * value));
     let most = number::decimals_for(value, 5).min(unit.finest() + 3);
@@ -39,24 +39,24 @@ pub(crate) fn time(ns: f64, spread: Option<f64>, unit: Option<Unit>) -> Option<(
 }
 
 /// How reliable a time is; for a slice that is too short, with the share of the fastest trial that it lacked.
-pub fn standing(s: Standing) -> String {
+pub fn standing(s: TimingStanding) -> String {
     match s {
-        Standing::Converged => "converged".to_owned(),
-        Standing::NotConverged => "not converged".to_owned(),
-        Standing::SliceTooShort { lacking } => match number::percent(lacking) {
+        TimingStanding::Converged => "converged".to_owned(),
+        TimingStanding::NotConverged => "not converged".to_owned(),
+        TimingStanding::SliceTooShort { lacking } => match number::percent(lacking) {
             Some(share) => format!("slice too short, {share}"),
             None => "slice too short".to_owned(),
         },
-        Standing::TooShort => "too short for the clock".to_owned(),
+        TimingStanding::TooShort => "too short for the clock".to_owned(),
     }
 }
 
-fn standing_name(s: Standing) -> &'static str {
+fn standing_name(s: TimingStanding) -> &'static str {
     match s {
-        Standing::Converged => "converged",
-        Standing::NotConverged => "not_converged",
-        Standing::SliceTooShort { .. } => "slice_too_short",
-        Standing::TooShort => "too_short",
+        TimingStanding::Converged => "converged",
+        TimingStanding::NotConverged => "not_converged",
+        TimingStanding::SliceTooShort { .. } => "slice_too_short",
+        TimingStanding::TooShort => "too_short",
     }
 }
 
@@ -73,9 +73,14 @@ fn common<T: PartialEq>(rows: &[BenchRow], f: impl Fn(&BenchRow) -> T) -> Option
     rows.iter().all(|r| f(r) == first).then_some(first)
 }
 
-pub(crate) fn clock(kind: Kind, hz: f64) -> String {
+pub(crate) fn clock(kind: ClockKind, hz: f64) -> String {
     match number::fixed(hz / 1e9, 3) {
-        Some(ghz) if matches!(kind, Kind::Counter | Kind::CounterUnfenced | Kind::CounterAfter | Kind::Rdpmc) => {
+        Some(ghz)
+            if matches!(
+                kind,
+                ClockKind::Counter | ClockKind::CounterUnfenced | ClockKind::CounterAfter | ClockKind::Rdpmc
+            ) =>
+        {
             format!("{}, {ghz} GHz", clocks::name(kind))
         }
         _ => clocks::name(kind).to_owned(),
@@ -83,12 +88,12 @@ pub(crate) fn clock(kind: Kind, hz: f64) -> String {
 }
 
 /// A clock's name in a column.
-fn short_name(kind: Kind) -> &'static str {
+fn short_name(kind: ClockKind) -> &'static str {
     match kind {
-        Kind::Counter => "counter",
-        Kind::MonotonicRaw => "raw clock",
-        Kind::ThreadCpu => "thread CPU",
-        Kind::ProcessCpu => "process CPU",
+        ClockKind::Counter => "counter",
+        ClockKind::MonotonicRaw => "raw clock",
+        ClockKind::ThreadCpu => "thread CPU",
+        ClockKind::ProcessCpu => "process CPU",
         other => clocks::name(other),
     }
 }
@@ -179,7 +184,7 @@ pub(crate) fn table(rows: &[BenchRow], layout: &Layout, width: usize, style: &St
 }
 
 /// Label and text of what all benchmarks have in common; the machine's own texts are not escaped.
-pub(crate) fn facts(s: &Shown<'_>, created: &str) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(s: &ShownBench<'_>, created: &str) -> Vec<(&'static str, String)> {
     let (rows, m) = (&s.report.rows, &s.bench.machine);
     let cpu = match &m.cpu {
         Reading::Value(cpu) => cpu.clone(),
@@ -196,7 +201,7 @@ pub(crate) fn facts(s: &Shown<'_>, created: &str) -> Vec<(&'static str, String)>
     facts
 }
 
-fn heading(page: &mut Page<'_>, s: &Shown<'_>, created: &str) {
+fn heading(page: &mut ScreenText<'_>, s: &ShownBench<'_>, created: &str) {
     let style = page.style;
     page.title(&format!("{}  {}", s.head.id(), style.show(&s.bench.name)));
     for (name, text) in facts(s, created) {
@@ -205,9 +210,9 @@ fn heading(page: &mut Page<'_>, s: &Shown<'_>, created: &str) {
 }
 
 /// The table, and below it the remarks on single benchmarks.
-pub fn terminal(s: &Shown<'_>, created: &str, style: &Style) -> String {
+pub fn terminal(s: &ShownBench<'_>, created: &str, style: &Style) -> String {
     let rows = &s.report.rows;
-    let mut page = Page::new(style);
+    let mut page = ScreenText::new(style);
     heading(&mut page, s, created);
     let layout = Layout::of(rows, page.width());
     let table = table(rows, &layout, page.width(), style);
@@ -230,7 +235,7 @@ fn count(trials: usize) -> String {
     if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") }
 }
 
-fn notes(page: &mut Page<'_>, rows: &[BenchRow], layout: &Layout) {
+fn notes(page: &mut ScreenText<'_>, rows: &[BenchRow], layout: &Layout) {
     let style = page.style;
     let said = |r: &BenchRow| layout.below(r).into_iter().chain(remarks(r)).collect::<Vec<_>>();
     let all: Vec<(String, String)> =
@@ -262,13 +267,13 @@ pub fn remarks(r: &BenchRow) -> Vec<String> {
         said.push(format!("no spread: {why}"));
     }
     match r.standing {
-        Standing::NotConverged if r.spread.value().is_some() => said.push(format!(
+        TimingStanding::NotConverged if r.spread.value().is_some() => said.push(format!(
             "after {} {} do not agree within {}: the time is an estimate",
             count(r.trials),
             if r.k == 1 { "the fastest".to_owned() } else { format!("the {} fastest", r.k) },
             number::percent(r.epsilon).unwrap_or_default(),
         )),
-        Standing::TooShort => said.push(
+        TimingStanding::TooShort => said.push(
             "the fastest trial is less than a hundred times as long as an empty one: repeat the code within a trial"
                 .to_owned(),
         ),
@@ -288,11 +293,11 @@ pub fn remarks(r: &BenchRow) -> Vec<String> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct BenchJson<'a> {
     format: &'static str,
     version: u32,
     id: String,
-    head: &'a Head,
+    head: &'a DocumentHead,
     report: &'a BenchReport,
     bench: &'a Bench,
 }
@@ -301,10 +306,11 @@ struct Document<'a> {
 ///
 /// # Errors
 /// [`RenderError::Json`] if a value cannot be written as JSON.
-pub fn json(s: &Shown<'_>) -> Result<String, RenderError> {
+pub fn json(s: &ShownBench<'_>) -> Result<String, RenderError> {
     let id = s.head.id().to_string();
-    let Shown { head, bench, report } = *s;
-    Ok(crate::kit::json::pretty(&Document { format: "tare-bench-report", version: 1, id, head, report, bench })? + "\n")
+    let ShownBench { head, bench, report } = *s;
+    Ok(crate::kit::json::pretty(&BenchJson { format: "tare-bench-report", version: 1, id, head, report, bench })?
+        + "\n")
 }
 
 const ROWS: [&str; 15] = [
@@ -334,7 +340,7 @@ pub fn csv(report: &BenchReport) -> Result<String, RenderError> {
     let mut rows = vec![ROWS.map(str::to_owned).to_vec()];
     for r in &report.rows {
         let lacking = match r.standing {
-            Standing::SliceTooShort { lacking } => csv::number(lacking),
+            TimingStanding::SliceTooShort { lacking } => csv::number(lacking),
             _ => String::new(),
         };
         let (cache, bytes) = match r.cache {

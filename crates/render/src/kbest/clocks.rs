@@ -2,74 +2,74 @@
 
 use crate::kit::error::RenderError;
 use crate::kit::number;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
 use serde::Serialize;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::kbest::clock_choice::{Choice, Method, Reason};
-use tarebench_core::kbest::clocks::{Clocks, Counts, Kind, Steering, Way};
+use tarebench_core::kbest::clock_choice::{ClockChoice, ClockMethod, ClockReason};
+use tarebench_core::kbest::clocks::{ClockCounts, ClockKind, Clocks, ReadingMethod, Steering};
 
 /// The name of a mechanism as the reader sees it.
-pub fn name(kind: Kind) -> &'static str {
+pub fn name(kind: ClockKind) -> &'static str {
     match kind {
-        Kind::Counter => "cycle counter, fenced",
-        Kind::CounterUnfenced => "cycle counter",
-        Kind::CounterAfter => "cycle counter, after (rdtscp)",
-        Kind::MonotonicRaw => "CLOCK_MONOTONIC_RAW",
-        Kind::Monotonic => "CLOCK_MONOTONIC",
-        Kind::MonotonicCoarse => "CLOCK_MONOTONIC_COARSE",
-        Kind::Boottime => "CLOCK_BOOTTIME",
-        Kind::Realtime => "CLOCK_REALTIME",
-        Kind::RealtimeCoarse => "CLOCK_REALTIME_COARSE",
-        Kind::Tai => "CLOCK_TAI",
-        Kind::Gettimeofday => "gettimeofday",
-        Kind::ThreadCpu => "CLOCK_THREAD_CPUTIME_ID",
-        Kind::ProcessCpu => "CLOCK_PROCESS_CPUTIME_ID",
-        Kind::Getrusage => "getrusage",
-        Kind::Clock => "clock",
-        Kind::Times => "times",
-        Kind::Schedstat => "/proc/PID/schedstat",
-        Kind::Stat => "/proc/PID/stat",
-        Kind::Taskstats => "taskstats",
-        Kind::Rdpmc => "cycles by rdpmc",
+        ClockKind::Counter => "cycle counter, fenced",
+        ClockKind::CounterUnfenced => "cycle counter",
+        ClockKind::CounterAfter => "cycle counter, after (rdtscp)",
+        ClockKind::MonotonicRaw => "CLOCK_MONOTONIC_RAW",
+        ClockKind::Monotonic => "CLOCK_MONOTONIC",
+        ClockKind::MonotonicCoarse => "CLOCK_MONOTONIC_COARSE",
+        ClockKind::Boottime => "CLOCK_BOOTTIME",
+        ClockKind::Realtime => "CLOCK_REALTIME",
+        ClockKind::RealtimeCoarse => "CLOCK_REALTIME_COARSE",
+        ClockKind::Tai => "CLOCK_TAI",
+        ClockKind::Gettimeofday => "gettimeofday",
+        ClockKind::ThreadCpu => "CLOCK_THREAD_CPUTIME_ID",
+        ClockKind::ProcessCpu => "CLOCK_PROCESS_CPUTIME_ID",
+        ClockKind::Getrusage => "getrusage",
+        ClockKind::Clock => "clock",
+        ClockKind::Times => "times",
+        ClockKind::Schedstat => "/proc/PID/schedstat",
+        ClockKind::Stat => "/proc/PID/stat",
+        ClockKind::Taskstats => "taskstats",
+        ClockKind::Rdpmc => "cycles by rdpmc",
     }
 }
 
 /// What a mechanism is good for.
-pub fn purpose(kind: Kind) -> &'static str {
+pub fn purpose(kind: ClockKind) -> &'static str {
     match kind {
-        Kind::Counter => "code of a few ns up to a tick; a trial's beginning and end",
-        Kind::CounterUnfenced => "traces: many readings in a loop, where an error of a few ns does not matter",
-        Kind::CounterAfter => "the end of a trial; later instructions may start before the reading",
-        Kind::MonotonicRaw => "elapsed times, not adjusted by NTP; if there is no usable counter",
-        Kind::Monotonic => "elapsed times of seconds and more; rate adjusted by NTP",
-        Kind::MonotonicCoarse | Kind::RealtimeCoarse => {
+        ClockKind::Counter => "code of a few ns up to a tick; a trial's beginning and end",
+        ClockKind::CounterUnfenced => "traces: many readings in a loop, where an error of a few ns does not matter",
+        ClockKind::CounterAfter => "the end of a trial; later instructions may start before the reading",
+        ClockKind::MonotonicRaw => "elapsed times, not adjusted by NTP; if there is no usable counter",
+        ClockKind::Monotonic => "elapsed times of seconds and more; rate adjusted by NTP",
+        ClockKind::MonotonicCoarse | ClockKind::RealtimeCoarse => {
             "time stamps in logs; its resolution is the tick, too coarse for measurements"
         }
-        Kind::Boottime => "elapsed times across suspends",
-        Kind::Realtime => "dates; may be set back, so not for durations",
-        Kind::Tai => "dates without leap seconds; may be set, so not for durations",
-        Kind::Gettimeofday => "the book's portable clock: CLOCK_REALTIME in microseconds",
-        Kind::ThreadCpu => "code from about a millisecond on a loaded machine; one thread",
-        Kind::ProcessCpu => "the same for all threads of a process",
-        Kind::Getrusage => "user and system time separately; the sum is exact, the division is estimated by ticks",
-        Kind::Clock => "the CPU time of a process, in portable C",
-        Kind::Times => "CPU time in ticks of 10 ms, as by interval counting",
-        Kind::Schedstat => "the CPU time of one thread of another process",
-        Kind::Stat => "the CPU time of another process in ticks of 10 ms",
-        Kind::Taskstats => "the CPU time of another process, and of processes that have ended",
-        Kind::Rdpmc => "core cycles, whatever the clock speed",
+        ClockKind::Boottime => "elapsed times across suspends",
+        ClockKind::Realtime => "dates; may be set back, so not for durations",
+        ClockKind::Tai => "dates without leap seconds; may be set, so not for durations",
+        ClockKind::Gettimeofday => "the book's portable clock: CLOCK_REALTIME in microseconds",
+        ClockKind::ThreadCpu => "code from about a millisecond on a loaded machine; one thread",
+        ClockKind::ProcessCpu => "the same for all threads of a process",
+        ClockKind::Getrusage => "user and system time separately; the sum is exact, the division is estimated by ticks",
+        ClockKind::Clock => "the CPU time of a process, in portable C",
+        ClockKind::Times => "CPU time in ticks of 10 ms, as by interval counting",
+        ClockKind::Schedstat => "the CPU time of one thread of another process",
+        ClockKind::Stat => "the CPU time of another process in ticks of 10 ms",
+        ClockKind::Taskstats => "the CPU time of another process, and of processes that have ended",
+        ClockKind::Rdpmc => "core cycles, whatever the clock speed",
     }
 }
 
-fn way(way: Way) -> &'static str {
+fn way(way: ReadingMethod) -> &'static str {
     match way {
-        Way::Instruction => "instruction",
-        Way::Vdso => "vDSO",
-        Way::Call => "system call",
-        Way::File => "file, system call",
+        ReadingMethod::Instruction => "instruction",
+        ReadingMethod::Vdso => "vDSO",
+        ReadingMethod::Call => "system call",
+        ReadingMethod::File => "file, system call",
     }
 }
 
@@ -86,9 +86,9 @@ fn time(ns: f64, unicode: bool) -> String {
 }
 
 /// The properties of the counter, the table, and the advice.
-pub fn terminal(clocks: &Clocks, advice: Option<(&Asked, &Choice)>, style: &Style) -> String {
+pub fn terminal(clocks: &Clocks, advice: Option<(&ClocksRequest, &ClockChoice)>, style: &Style) -> String {
     let u = style.unicode;
-    let mut page = Page::new(style);
+    let mut page = ScreenText::new(style);
     page.title("Clocks");
     page.field(
         "source",
@@ -108,8 +108,8 @@ pub fn terminal(clocks: &Clocks, advice: Option<(&Asked, &Choice)>, style: &Styl
             continue;
         };
         let counts = match m.kind.counts() {
-            Counts::Elapsed => "elapsed",
-            Counts::Cpu => "CPU",
+            ClockCounts::Elapsed => "elapsed",
+            ClockCounts::Cpu => "CPU",
         };
         let rate = if v.went_back { "went back" } else { steering(m.kind.steering()) };
         let resolution = v.resolution.map_or("did not move".to_owned(), |r| time(r, u));
@@ -158,7 +158,7 @@ fn counter(c: &Clocks, unicode: bool) -> String {
 
 /// What advice is requested for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Asked {
+pub struct ClocksRequest {
     /// Expected duration of the code.
     pub duration: Nanos,
     /// Active processes on its CPU, itself included.
@@ -166,39 +166,39 @@ pub struct Asked {
 }
 
 /// The advice in sentences, the most important first.
-pub fn sentences(asked: &Asked, c: &Choice, unicode: bool) -> Vec<String> {
+pub fn sentences(asked: &ClocksRequest, c: &ClockChoice, unicode: bool) -> Vec<String> {
     let clock = name(c.clock);
     let mut said = vec![match c.method {
-        Method::RepeatedKBest => format!(
+        ClockMethod::RepeatedKBest => format!(
             "K-best with the {clock}, the code {} times in each trial: a trial then takes a thousand times as long as reading the clock.",
             c.repetitions
         ),
-        Method::KBest => format!("K-best with the {clock}."),
-        Method::CompensatedKBest => format!("K-best with the {clock}, compensated for timer interrupts."),
-        Method::CpuKBest => format!("K-best with {clock}, which excludes the time of other processes."),
-        Method::Runs => {
+        ClockMethod::KBest => format!("K-best with the {clock}."),
+        ClockMethod::CompensatedKBest => format!("K-best with the {clock}, compensated for timer interrupts."),
+        ClockMethod::CpuKBest => format!("K-best with {clock}, which excludes the time of other processes."),
+        ClockMethod::Runs => {
             "Use `tare run`: ten or more executions, their CPU time, and what the machine added.".to_owned()
         }
     }];
     said.extend(c.reasons.iter().map(|r| match r {
-        Reason::TooShortForTheClock => "A single execution is too short: reading the clock would be over 1% of it.".to_owned(),
-        Reason::FitsBetweenInterruptions => {
+        ClockReason::TooShortForTheClock => "A single execution is too short: reading the clock would be over 1% of it.".to_owned(),
+        ClockReason::FitsBetweenInterruptions => {
             format!("Most trials fit between two ticks ({} apart), so the fastest trials contain none.", time(c.tick, unicode))
         }
-        Reason::TicksInEveryTrial => {
+        ClockReason::TicksInEveryTrial => {
             format!("A tick comes every {}: each trial contains at least one, always of nearly the same cost.", time(c.tick, unicode))
         }
-        Reason::OthersInTrials => format!(
+        ClockReason::OthersInTrials => format!(
             "Another process gets the CPU after {} at the latest, so a clock of elapsed time would include the time of that \
              process. The kernel accounts CPU time to the nanosecond.",
             time(c.slice, unicode)
         ),
-        Reason::LaunchesDiffer => {
+        ClockReason::LaunchesDiffer => {
             "From one second on, executions differ by more than the clocks, and daemons run in between: measure it as a program.".to_owned()
         }
-        Reason::NoCounter => "This machine has no cycle counter with a constant rate.".to_owned(),
+        ClockReason::NoCounter => "This machine has no cycle counter with a constant rate.".to_owned(),
     }));
-    if asked.load > 1 && !matches!(c.method, Method::CpuKBest | Method::Runs) {
+    if asked.load > 1 && !matches!(c.method, ClockMethod::CpuKBest | ClockMethod::Runs) {
         said.push(match c.trials {
             Some(trials) => format!(
                 "At this load {} of the trials are undisturbed; three undisturbed trials need {} trials on average.",
@@ -214,19 +214,19 @@ pub fn sentences(asked: &Asked, c: &Choice, unicode: bool) -> Vec<String> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ClocksJson<'a> {
     format: &'static str,
     version: u32,
     clocks: &'a Clocks,
-    asked: Option<&'a Asked>,
-    choice: Option<&'a Choice>,
+    asked: Option<&'a ClocksRequest>,
+    choice: Option<&'a ClockChoice>,
 }
 
 /// The same as JSON.
 ///
 /// # Errors
 /// [`RenderError`].
-pub fn json(clocks: &Clocks, advice: Option<(&Asked, &Choice)>) -> Result<String, RenderError> {
+pub fn json(clocks: &Clocks, advice: Option<(&ClocksRequest, &ClockChoice)>) -> Result<String, RenderError> {
     let (asked, choice) = advice.unzip();
-    Ok(crate::kit::json::pretty(&Document { format: "tare-clocks", version: 1, clocks, asked, choice })? + "\n")
+    Ok(crate::kit::json::pretty(&ClocksJson { format: "tare-clocks", version: 1, clocks, asked, choice })? + "\n")
 }

@@ -2,19 +2,19 @@
 
 use crate::kbest::bench;
 use crate::kbest::clocks;
-use crate::kit::markup::{ABSENT, Markup, Table};
+use crate::kit::markup::{ABSENT, Markup, MarkupTable};
 use crate::kit::number;
-use crate::kit::number::Unit;
+use crate::kit::number::TimeUnit;
 use crate::kit::number::unit as middle_unit;
 use tarebench_core::kbest::report::{BenchReport, BenchRow};
 
 /// A table of benchmarks: time of one execution, spread, trials, repetitions, clock, standing. All times in `unit`, or in the
 /// one that fits best. Absent values are `–`.
-pub fn benchmarks(report: &BenchReport, unit: Option<Unit>, markup: Markup) -> String {
+pub fn benchmarks(report: &BenchReport, unit: Option<TimeUnit>, markup: Markup) -> String {
     table(report, unit).write(markup)
 }
 
-fn table(report: &BenchReport, unit: Option<Unit>) -> Table {
+fn table(report: &BenchReport, unit: Option<TimeUnit>) -> MarkupTable {
     let unit = middle_unit(report.rows.iter().filter_map(|r| r.time.value().copied()), unit);
     let time = format!("Time [{unit}]");
     let heads = ["Benchmark", &time, "Spread", "Trials", "Repetitions", "Clock", "Standing"];
@@ -32,5 +32,5 @@ fn table(report: &BenchReport, unit: Option<Unit>) -> Table {
         ];
         (r.name.clone(), cells)
     };
-    Table { heads: heads.map(str::to_owned).to_vec(), rows: report.rows.iter().map(row).collect() }
+    MarkupTable { heads: heads.map(str::to_owned).to_vec(), rows: report.rows.iter().map(row).collect() }
 }

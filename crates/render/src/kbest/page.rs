@@ -1,31 +1,33 @@
 //! The page of benchmarks: their times in a table, and a part with the trials of each.
 
-use crate::kbest::bench::{Layout, Shown, agreement, cache, clock, facts, remarks, table};
+use crate::kbest::bench::{Layout, ShownBench, agreement, cache, clock, facts, remarks, table};
 use crate::kit::number;
 use crate::kit::style::Style;
 use crate::kit::table::Table;
 use crate::kit::text::escape;
-use crate::kit::web::page::{Axis, Curve, Figure, Join, Kind, Page, Part, Quantity, Remark, Scale};
+use crate::kit::web::page::{
+    Join, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale,
+};
 use tarebench_core::base::date::{TimeZone, date};
-use tarebench_core::kbest::bench::Row;
+use tarebench_core::kbest::bench::BenchResult;
 use tarebench_core::kbest::report::BenchRow;
-use tarebench_core::kbest::timing::{Standing, Timing};
+use tarebench_core::kbest::timing::{Timing, TimingStanding};
 
 /// Wide enough for every column of the table and for any name.
 const WIDE: usize = 10_000;
 
 /// The page of benchmarks.
-pub fn bench(s: &Shown<'_>, zone: &TimeZone, foot: String) -> Page {
+pub fn bench(s: &ShownBench<'_>, zone: &TimeZone, foot: String) -> Page {
     let rows = &s.report.rows;
     let capital = |name: &str| {
         let mut letters = name.chars();
         letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
     };
     let facts = facts(s, &date(s.head.created, zone));
-    let warned = |r: &BenchRow| !matches!(r.standing, Standing::Converged);
+    let warned = |r: &BenchRow| !matches!(r.standing, TimingStanding::Converged);
     let remarks = rows.iter().flat_map(|r| {
         let said = remarks(r).into_iter();
-        said.map(|text| Remark { warning: warned(r), text: format!("{}: {}", escape(&r.name), escape(&text)) })
+        said.map(|text| PageRemark { warning: warned(r), text: format!("{}: {}", escape(&r.name), escape(&text)) })
     });
     let style = Style { width: WIDE, ..Style::default() };
     let mut times = table(rows, &Layout::of(rows, WIDE), WIDE, &style);
@@ -40,7 +42,7 @@ pub fn bench(s: &Shown<'_>, zone: &TimeZone, foot: String) -> Page {
     Page {
         format: "tare-page",
         version: 1,
-        kind: Kind::Bench,
+        kind: PageKind::Bench,
         title: format!("Benchmarks{id}: {}", escape(&s.bench.name)),
         subtitle: "Time of one execution by K-best (CS:APP chapter 9)".to_owned(),
         facts: facts.into_iter().map(|(name, text)| (capital(name), escape(&text).into_owned())).collect(),
@@ -54,42 +56,42 @@ pub fn bench(s: &Shown<'_>, zone: &TimeZone, foot: String) -> Page {
     }
 }
 
-fn part(i: usize, row: &Row, r: &BenchRow) -> Part {
+fn part(i: usize, row: &BenchResult, r: &BenchRow) -> PagePart {
     let id = format!("benchmark-{}", i + 1);
     let figure = trials(&id, &row.timing);
     let title = escape(&row.name).into_owned();
-    Part { id, title, note: String::new(), figures: figure.into_iter().collect(), tables: vec![measured(r)] }
+    PagePart { id, title, note: String::new(), figures: figure.into_iter().collect(), tables: vec![measured(r)] }
 }
 
 /// The trials in their order, and which of them count.
-fn trials(id: &str, timing: &Timing) -> Option<Figure> {
+fn trials(id: &str, timing: &Timing) -> Option<PageFigure> {
     let times: Vec<f64> = timing.trials.iter().map(|t| timing.time(t)).collect();
     let best = timing.outcome()?.best;
     let slowest = best.last().copied()?;
     let curve = |look: usize, title: &str, kept: &dyn Fn(f64) -> bool| {
         let points = times.iter().enumerate().filter(|(_, ns)| ns.is_finite() && kept(**ns));
         let (x, y) = points.map(|(i, ns)| ((i + 1) as f64, *ns)).unzip();
-        Curve { title: title.to_owned(), look, thin: false, join: Join::Straight, x, y, band: None }
+        PageCurve { title: title.to_owned(), look, thin: false, join: Join::Straight, x, y, band: None }
     };
     let kept = match best.len() {
         1 => "fastest trial".to_owned(),
         k => format!("{k} fastest trials"),
     };
     let curves = [curve(0, "all trials", &|_| true), curve(1, &kept, &|ns| ns <= slowest)];
-    let curves: Vec<Curve> = curves.into_iter().filter(|c| !c.x.is_empty()).collect();
-    let axis = |title: &str, quantity, scales: &[Scale]| Axis {
+    let curves: Vec<PageCurve> = curves.into_iter().filter(|c| !c.x.is_empty()).collect();
+    let axis = |title: &str, quantity, scales: &[PageScale]| PageAxis {
         title: title.to_owned(),
         quantity,
         scales: scales.to_vec(),
         floor: None,
         shown: None,
     };
-    (!curves.is_empty()).then(|| Figure {
+    (!curves.is_empty()).then(|| PageFigure {
         id: format!("{id}-trials"),
         title: "Trials in the order of their execution".to_owned(),
         note: "Time of one execution, minus what is subtracted, by trial.".to_owned(),
-        x: axis("Trial", Quantity::Count, &[Scale::Linear]),
-        y: axis("Time of one execution", Quantity::Time, &[Scale::Linear, Scale::Log]),
+        x: axis("Trial", PageQuantity::Count, &[PageScale::Linear]),
+        y: axis("Time of one execution", PageQuantity::Time, &[PageScale::Linear, PageScale::Log]),
         curves,
     })
 }

@@ -1,6 +1,6 @@
 //! Tables of aligned columns.
 
-use crate::kit::screen::{Page, Span};
+use crate::kit::screen::{ScreenText, StyledSpan};
 use crate::kit::style::Paint;
 use crate::kit::text;
 
@@ -12,39 +12,39 @@ pub(crate) enum Align {
 
 /// One cell: text that is final, and its colour.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cell {
+pub(crate) struct GridCell {
     pub text: String,
     pub paint: Paint,
 }
 
-impl Cell {
-    pub fn new(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), paint: Paint::Plain }
+impl GridCell {
+    pub fn new(text: impl Into<String>) -> GridCell {
+        GridCell { text: text.into(), paint: Paint::Plain }
     }
 
-    pub fn paint(mut self, paint: Paint) -> Cell {
+    pub fn paint(mut self, paint: Paint) -> GridCell {
         self.paint = paint;
         self
     }
 }
 
-impl From<Span> for Cell {
-    fn from((paint, text): Span) -> Cell {
-        Cell { text, paint }
+impl From<StyledSpan> for GridCell {
+    fn from((paint, text): StyledSpan) -> GridCell {
+        GridCell { text, paint }
     }
 }
 
 /// A column: its heading, alignment, cells.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct GridColumn {
     pub head: String,
     pub align: Align,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<GridCell>,
 }
 
-impl Column {
-    pub fn new(head: impl Into<String>, align: Align, cells: Vec<Cell>) -> Column {
-        Column { head: head.into(), align, cells }
+impl GridColumn {
+    pub fn new(head: impl Into<String>, align: Align, cells: Vec<GridCell>) -> GridColumn {
+        GridColumn { head: head.into(), align, cells }
     }
 
     pub fn width(&self) -> usize {
@@ -54,13 +54,13 @@ impl Column {
 }
 
 /// Width of columns side by side, `gap` apart.
-pub(crate) fn total(columns: &[Column], gap: usize) -> usize {
-    let cells: usize = columns.iter().map(Column::width).sum();
+pub(crate) fn total(columns: &[GridColumn], gap: usize) -> usize {
+    let cells: usize = columns.iter().map(GridColumn::width).sum();
     cells + gap * columns.len().saturating_sub(1)
 }
 
 /// Cuts the cells of a column in their middle.
-pub(crate) fn shrink(column: &mut Column, width: usize, mark: &str) {
+pub(crate) fn shrink(column: &mut GridColumn, width: usize, mark: &str) {
     for c in &mut column.cells {
         c.text = text::cut_middle(&c.text, width, mark).into_owned();
     }
@@ -75,13 +75,13 @@ fn pad(s: &str, width: usize, align: Align) -> String {
 }
 
 /// The lines of a table, its heading first.
-pub(crate) fn draw(page: &mut Page<'_>, columns: &[Column], indent: usize, gap: usize) {
+pub(crate) fn draw(page: &mut ScreenText<'_>, columns: &[GridColumn], indent: usize, gap: usize) {
     let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
-    let widths: Vec<usize> = columns.iter().map(Column::width).collect();
-    let line = |cell: &dyn Fn(&Column) -> Cell| -> Vec<Span> {
+    let widths: Vec<usize> = columns.iter().map(GridColumn::width).collect();
+    let line = |cell: &dyn Fn(&GridColumn) -> GridCell| -> Vec<StyledSpan> {
         let mut spans = vec![(Paint::Plain, " ".repeat(indent))];
         for (i, c) in columns.iter().enumerate() {
-            let Cell { text, paint } = cell(c);
+            let GridCell { text, paint } = cell(c);
             if i > 0 {
                 spans.push((Paint::Plain, " ".repeat(gap)));
             }
@@ -89,7 +89,7 @@ pub(crate) fn draw(page: &mut Page<'_>, columns: &[Column], indent: usize, gap: 
         }
         spans
     };
-    page.line(&line(&|c| Cell::new(c.head.clone()).paint(Paint::Dim)));
+    page.line(&line(&|c| GridCell::new(c.head.clone()).paint(Paint::Dim)));
     for r in 0..rows {
         page.line(&line(&|c| c.cells.get(r).cloned().unwrap_or_default()));
     }

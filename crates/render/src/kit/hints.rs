@@ -40,12 +40,12 @@ pub enum Hint {
     Threshold,
 }
 
-type Words = dyn Fn(&Hint) -> String + Send + Sync;
+type HintWords = dyn Fn(&Hint) -> String + Send + Sync;
 
 /// The words of hints, as the command gives them: a phrase such as ``resume with: `tare resume 3` ``, without a capital letter
 /// at its beginning and without a period at its end. The default has no words, so that no hint is shown.
 #[derive(Clone, Default)]
-pub struct Hints(Option<Arc<Words>>);
+pub struct Hints(Option<Arc<HintWords>>);
 
 impl Hints {
     /// Hints in the words of this function.

@@ -17,12 +17,12 @@ pub enum Markup {
 pub(crate) const ABSENT: &str = "–";
 
 /// Heads and rows; the first column is a label.
-pub(crate) struct Table {
+pub(crate) struct MarkupTable {
     pub(crate) heads: Vec<String>,
     pub(crate) rows: Vec<(String, Vec<String>)>,
 }
 
-impl Table {
+impl MarkupTable {
     pub(crate) fn write(&self, markup: Markup) -> String {
         match markup {
             Markup::Markdown => self.markdown(),

@@ -5,58 +5,58 @@ use tarebench_core::base::units::Nanos;
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Unit {
+pub enum TimeUnit {
     Nanosecond,
     Microsecond,
     Millisecond,
     Second,
 }
 
-impl Unit {
+impl TimeUnit {
     /// The unit in which a time of `ns` nanoseconds has one to three digits before its point.
-    pub fn of(ns: f64) -> Unit {
+    pub fn of(ns: f64) -> TimeUnit {
         // What is rounded to 1000 of a unit belongs to the next one.
         match ns.abs() {
-            x if x < 999.5 => Unit::Nanosecond,
-            x if x < 999.5e3 => Unit::Microsecond,
-            x if x < 999.5e6 => Unit::Millisecond,
-            _ => Unit::Second,
+            x if x < 999.5 => TimeUnit::Nanosecond,
+            x if x < 999.5e3 => TimeUnit::Microsecond,
+            x if x < 999.5e6 => TimeUnit::Millisecond,
+            _ => TimeUnit::Second,
         }
     }
 
     /// Nanoseconds in one.
     pub fn nanos(self) -> f64 {
         match self {
-            Unit::Nanosecond => 1.0,
-            Unit::Microsecond => 1e3,
-            Unit::Millisecond => 1e6,
-            Unit::Second => 1e9,
+            TimeUnit::Nanosecond => 1.0,
+            TimeUnit::Microsecond => 1e3,
+            TimeUnit::Millisecond => 1e6,
+            TimeUnit::Second => 1e9,
         }
     }
 
     /// Decimals of a nanosecond in this unit: more are never shown.
     pub fn finest(self) -> usize {
         match self {
-            Unit::Nanosecond => 0,
-            Unit::Microsecond => 3,
-            Unit::Millisecond => 6,
-            Unit::Second => 9,
+            TimeUnit::Nanosecond => 0,
+            TimeUnit::Microsecond => 3,
+            TimeUnit::Millisecond => 6,
+            TimeUnit::Second => 9,
         }
     }
 
     /// Its sign; `µs` is `us` without Unicode.
     pub fn sign(self, unicode: bool) -> &'static str {
         match self {
-            Unit::Nanosecond => "ns",
-            Unit::Microsecond if unicode => "µs",
-            Unit::Microsecond => "us",
-            Unit::Millisecond => "ms",
-            Unit::Second => "s",
+            TimeUnit::Nanosecond => "ns",
+            TimeUnit::Microsecond if unicode => "µs",
+            TimeUnit::Microsecond => "us",
+            TimeUnit::Millisecond => "ms",
+            TimeUnit::Second => "s",
         }
     }
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for TimeUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.sign(true))
     }
@@ -96,18 +96,18 @@ pub fn fixed(value: f64, decimals: usize) -> Option<String> {
 
 /// How the times of one row or table are written: a unit, and decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scale {
-    pub unit: Unit,
+pub struct TimeScale {
+    pub unit: TimeUnit,
     /// Decimals of values.
     pub decimals: usize,
 }
 
-impl Scale {
+impl TimeScale {
     /// For a mean and its spread (ns), in `unit` if the user chose one.
-    pub fn of(mean: f64, spread: Option<f64>, unit: Option<Unit>) -> Scale {
-        let unit = unit.unwrap_or_else(|| Unit::of(mean));
+    pub fn of(mean: f64, spread: Option<f64>, unit: Option<TimeUnit>) -> TimeScale {
+        let unit = unit.unwrap_or_else(|| TimeUnit::of(mean));
         let decimals = decimals(mean / unit.nanos(), spread.map(|s| s / unit.nanos()));
-        Scale { unit, decimals: decimals.min(unit.finest()) }
+        TimeScale { unit, decimals: decimals.min(unit.finest()) }
     }
 
     /// A time of `ns` nanoseconds, without its unit.
@@ -117,11 +117,11 @@ impl Scale {
 }
 
 /// A single time with its unit, three significant digits: `12.3 ms`; no time at all is `0`, unless a unit was chosen.
-pub fn time(ns: f64, unit: Option<Unit>, unicode: bool) -> Option<String> {
+pub fn time(ns: f64, unit: Option<TimeUnit>, unicode: bool) -> Option<String> {
     if ns == 0.0 && unit.is_none() {
         return Some("0".to_owned());
     }
-    let scale = Scale::of(ns, None, unit);
+    let scale = TimeScale::of(ns, None, unit);
     Some(format!("{} {}", scale.value(ns)?, scale.unit.sign(unicode)))
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn chance(p: f64) -> String {
 
 /// A length that was chosen: in its unit, with no digit more than it has.
 pub(crate) fn exact(length: Nanos, unicode: bool) -> String {
-    let unit = Unit::of(length.as_f64());
+    let unit = TimeUnit::of(length.as_f64());
     format!("{} {}", length.as_f64() / unit.nanos(), unit.sign(unicode))
 }
 
@@ -209,10 +209,10 @@ pub fn count(mean: f64) -> Option<String> {
 }
 
 /// The unit of a column: that of the middle one of its means.
-pub(crate) fn unit(means: impl Iterator<Item = f64>, chosen: Option<Unit>) -> Unit {
+pub(crate) fn unit(means: impl Iterator<Item = f64>, chosen: Option<TimeUnit>) -> TimeUnit {
     let mut means: Vec<f64> = means.collect();
     means.sort_by(f64::total_cmp);
-    chosen.unwrap_or_else(|| means.get(means.len() / 2).map_or(Unit::Second, |m| Unit::of(*m)))
+    chosen.unwrap_or_else(|| means.get(means.len() / 2).map_or(TimeUnit::Second, |m| TimeUnit::of(*m)))
 }
 
 #[cfg(test)]
@@ -221,17 +221,17 @@ mod tests {
 
     #[test]
     fn units() {
-        assert_eq!(Unit::of(999.0), Unit::Nanosecond);
-        assert_eq!(Unit::of(999.6), Unit::Microsecond);
-        assert_eq!(Unit::of(1e6), Unit::Millisecond);
-        assert_eq!(Unit::of(-1e12), Unit::Second);
-        assert_eq!(Unit::Microsecond.sign(false), "us");
+        assert_eq!(TimeUnit::of(999.0), TimeUnit::Nanosecond);
+        assert_eq!(TimeUnit::of(999.6), TimeUnit::Microsecond);
+        assert_eq!(TimeUnit::of(1e6), TimeUnit::Millisecond);
+        assert_eq!(TimeUnit::of(-1e12), TimeUnit::Second);
+        assert_eq!(TimeUnit::Microsecond.sign(false), "us");
     }
 
     #[test]
     fn digits_follow_the_spread() {
         let text = |mean: f64, sd| {
-            let s = Scale::of(mean, sd, None);
+            let s = TimeScale::of(mean, sd, None);
             format!("{} {}", s.value(mean).unwrap(), s.unit)
         };
         assert_eq!(text(812.4321e6, Some(3.12e6)), "812.4 ms");
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_chosen_unit_keeps_the_digits() {
-        let s = Scale::of(812.4e3, Some(3.1e3), Some(Unit::Second));
+        let s = TimeScale::of(812.4e3, Some(3.1e3), Some(TimeUnit::Second));
         assert_eq!(s.value(812.4e3).as_deref(), Some("0.0008124"));
     }
 

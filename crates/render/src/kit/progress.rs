@@ -1,7 +1,7 @@
 //! The line that says how far a measurement is; drawn while no program runs.
 
 use crate::kit::number;
-use crate::kit::number::Scale;
+use crate::kit::number::TimeScale;
 use crate::kit::style::Style;
 use crate::kit::text;
 use tarebench_core::base::units::Nanos;
@@ -30,7 +30,7 @@ pub enum Done {
 
 /// How far a measurement is: any kind of measurement gives what it knows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress<'a> {
+pub struct ProgressParts<'a> {
     /// The stored document.
     pub id: Option<Id>,
     /// How much is done.
@@ -49,7 +49,7 @@ pub struct Progress<'a> {
 const BAR: usize = 16;
 
 /// One line without its newline, at most `style.width` columns; parts are left out where it is narrow.
-pub fn line(p: &Progress<'_>, style: &Style) -> String {
+pub fn line(p: &ProgressParts<'_>, style: &Style) -> String {
     let width = style.width.max(10);
     let g = style.glyphs();
     let mut parts = Vec::new();
@@ -98,7 +98,7 @@ fn share(done: Done) -> f64 {
 }
 
 fn estimate(mean: f64, sd: Option<f64>, style: &Style) -> Option<String> {
-    let scale = Scale::of(mean, sd, style.unit);
+    let scale = TimeScale::of(mean, sd, style.unit);
     let sd = sd.and_then(|s| scale.value(s)).map(|s| format!(" {} {s}", style.glyphs().plus_minus));
     Some(format!("{}{} {}", scale.value(mean)?, sd.unwrap_or_default(), scale.unit.sign(style.unicode)))
 }
@@ -112,19 +112,19 @@ fn bar(share: f64, style: &Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tarebench_core::documents::head::Kind;
+    use tarebench_core::documents::head::DocumentKind;
 
-    fn sample() -> Progress<'static> {
-        Progress {
+    fn sample() -> ProgressParts<'static> {
+        ProgressParts {
             done: Some(Done::Count { done: 7, total: 30, adaptive: false }),
             estimate: Some((812.4e6, Some(3.12e6))),
             remaining: Some(18.3e9),
             next: "sort big.txt",
-            ..Progress::default()
+            ..ProgressParts::default()
         }
     }
 
-    fn at(p: &Progress<'_>, width: usize) -> String {
+    fn at(p: &ProgressParts<'_>, width: usize) -> String {
         line(p, &Style { width, ..Style::default() })
     }
 
@@ -140,31 +140,31 @@ mod tests {
 
     #[test]
     fn every_kind_of_measurement() {
-        let noise = Progress {
-            id: Some(Id { kind: Kind::Noise, number: 3 }),
+        let noise = ProgressParts {
+            id: Some(Id { kind: DocumentKind::Noise, number: 3 }),
             remaining: Some(59.2e9),
             next: "phases of 1.00 ms",
-            ..Progress::default()
+            ..ProgressParts::default()
         };
         assert_eq!(at(&noise, 80), "n3  60 s left  phases of 1.00 ms");
-        let calibrating = Progress { next: "calibration", ..Progress::default() };
+        let calibrating = ProgressParts { next: "calibration", ..ProgressParts::default() };
         assert_eq!(at(&calibrating, 80), "calibration");
-        let recording = Progress {
+        let recording = ProgressParts {
             done: Some(Done::Time { done: Nanos(30_000_000_000), total: Nanos(120_000_000_000) }),
             remaining: Some(90e9),
             next: "a snapshot every 1.00 s",
-            ..Progress::default()
+            ..ProgressParts::default()
         };
         assert_eq!(at(&recording, 80), "━━━━──────────── 30.0 s of 2.0 min  90 s left  a snapshot every 1.00 s");
         let adaptive =
-            Progress { done: Some(Done::Count { done: 0, total: 0, adaptive: true }), ..Progress::default() };
+            ProgressParts { done: Some(Done::Count { done: 0, total: 0, adaptive: true }), ..ProgressParts::default() };
         assert_eq!(at(&adaptive, 20), "0/max 0");
-        assert_eq!(at(&Progress::default(), 80), "");
+        assert_eq!(at(&ProgressParts::default(), 80), "");
     }
 
     #[test]
     fn hostile_labels() {
-        let p = Progress { next: "\x1b[2J\n", ..sample() };
+        let p = ProgressParts { next: "\x1b[2J\n", ..sample() };
         assert!(!at(&p, 100).chars().any(char::is_control));
     }
 }

@@ -6,17 +6,17 @@ use crate::kit::text;
 /// Width of the column of field names.
 const GUTTER: usize = 14;
 
-pub(crate) type Span = (Paint, String);
+pub(crate) type StyledSpan = (Paint, String);
 
-pub(crate) struct Page<'a> {
+pub(crate) struct ScreenText<'a> {
     out: String,
     pub style: &'a Style,
     pub g: Glyphs,
 }
 
-impl<'a> Page<'a> {
-    pub fn new(style: &'a Style) -> Page<'a> {
-        Page { out: String::new(), style, g: style.glyphs() }
+impl<'a> ScreenText<'a> {
+    pub fn new(style: &'a Style) -> ScreenText<'a> {
+        ScreenText { out: String::new(), style, g: style.glyphs() }
     }
 
     pub fn finish(self) -> String {
@@ -40,7 +40,7 @@ impl<'a> Page<'a> {
     }
 
     /// Writes one line; what does not fit is cut.
-    pub fn line(&mut self, spans: &[Span]) {
+    pub fn line(&mut self, spans: &[StyledSpan]) {
         let width = self.width();
         let last = spans.iter().rposition(|(_, s)| !s.trim_end().is_empty());
         let spans = &spans[..last.map_or(0, |l| l + 1)];
@@ -81,7 +81,7 @@ impl<'a> Page<'a> {
     }
 
     /// A line of text, wrapped, with `first` before its first line and as many spaces before the others.
-    pub fn hang(&mut self, first: &[Span], paint: Paint, body: &str) {
+    pub fn hang(&mut self, first: &[StyledSpan], paint: Paint, body: &str) {
         let indent: usize = first.iter().map(|(_, s)| text::columns(s)).sum();
         let room = self.width().saturating_sub(indent).max(16);
         let lines = text::wrap(body, room, self.g.dots);
@@ -92,7 +92,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn gutter(name: &str) -> Span {
+    fn gutter(name: &str) -> StyledSpan {
         (Paint::Dim, format!("  {name:<w$}", w = GUTTER - 2))
     }
 
@@ -103,7 +103,7 @@ impl<'a> Page<'a> {
 
     /// A named field of prose in a colour.
     pub fn painted_field(&mut self, name: &str, paint: Paint, body: &str) {
-        self.hang(&[Page::gutter(name)], paint, body);
+        self.hang(&[ScreenText::gutter(name)], paint, body);
     }
 
     /// A named field made of lines; the name stands before the first.
@@ -114,8 +114,8 @@ impl<'a> Page<'a> {
     }
 
     /// A named field with an aligned line, which is cut, not wrapped.
-    pub fn field_row(&mut self, name: &str, row: Vec<Span>) {
-        let mut spans = vec![Page::gutter(name)];
+    pub fn field_row(&mut self, name: &str, row: Vec<StyledSpan>) {
+        let mut spans = vec![ScreenText::gutter(name)];
         spans.extend(row);
         self.line(&spans);
     }

@@ -1,7 +1,7 @@
 //! How a report is drawn.
 
 use crate::kit::hints::Hints;
-use crate::kit::number::Unit;
+use crate::kit::number::TimeUnit;
 use crate::kit::text;
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::name::Name;
@@ -32,7 +32,7 @@ pub struct Style {
     /// All entries of the account.
     pub account: bool,
     /// Unit of all times; chosen from the values if `None`.
-    pub unit: Option<Unit>,
+    pub unit: Option<TimeUnit>,
     /// Order of the rows of tables that compare programs.
     pub sort: Sort,
     /// Time zone of dates.

@@ -1,8 +1,8 @@
 //! A table of final texts: drawn on a terminal, and written into the web page, from one computation.
 
 use crate::kit::grid;
-use crate::kit::grid::{Align, Cell};
-use crate::kit::screen::Page;
+use crate::kit::grid::{Align, GridCell};
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::text;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Table {
     pub note: String,
     pub columns: Vec<Column>,
     /// Its rows, each with as many cells.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +27,7 @@ pub struct Column {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Row {
+pub struct TableRow {
     pub cells: Vec<String>,
     /// Positions of the samples that it speaks of.
     pub samples: Vec<usize>,
@@ -53,7 +53,7 @@ impl Table {
     }
 
     pub fn row(&mut self, cells: Vec<String>, samples: Vec<usize>) {
-        self.rows.push(Row { cells, samples, values: Vec::new() });
+        self.rows.push(TableRow { cells, samples, values: Vec::new() });
     }
 
     /// The numbers that the cells of the last row show, in the base unit of their column (ns, bytes, 1 for shares).
@@ -70,7 +70,7 @@ pub(crate) const ROWS: usize = 20;
 const LEAST: usize = 12;
 
 /// Draws a table below its title; one without rows is omitted. Returns whether all rows were shown.
-pub(crate) fn draw(page: &mut Page<'_>, table: &Table) -> bool {
+pub(crate) fn draw(page: &mut ScreenText<'_>, table: &Table) -> bool {
     if table.rows.is_empty() {
         return true;
     }
@@ -81,16 +81,16 @@ pub(crate) fn draw(page: &mut Page<'_>, table: &Table) -> bool {
         page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Dim, &style.prose(&table.note));
     }
     let shown = if style.full { table.rows.len() } else { table.rows.len().min(ROWS) };
-    let mut columns: Vec<grid::Column> = table
+    let mut columns: Vec<grid::GridColumn> = table
         .columns
         .iter()
         .enumerate()
         // An empty column only takes room from the others.
         .filter(|(i, _)| table.rows.iter().any(|r| r.cells.get(*i).is_some_and(|c| !c.is_empty())))
         .map(|(i, c)| {
-            let cell = |r: &Row| Cell::new(style.show(r.cells.get(i).map_or("", String::as_str)));
+            let cell = |r: &TableRow| GridCell::new(style.show(r.cells.get(i).map_or("", String::as_str)));
             let align = if c.right { Align::Right } else { Align::Left };
-            grid::Column::new(style.prose(&c.title), align, table.rows.iter().take(shown).map(cell).collect())
+            grid::GridColumn::new(style.prose(&c.title), align, table.rows.iter().take(shown).map(cell).collect())
         })
         .collect();
     squeeze(&mut columns, page);
@@ -102,7 +102,7 @@ pub(crate) fn draw(page: &mut Page<'_>, table: &Table) -> bool {
 }
 
 /// Cuts the widest columns of text until all fits.
-fn squeeze(columns: &mut [grid::Column], page: &Page<'_>) {
+fn squeeze(columns: &mut [grid::GridColumn], page: &ScreenText<'_>) {
     let room = page.width().saturating_sub(2);
     loop {
         let over = grid::total(columns, 2).saturating_sub(room);

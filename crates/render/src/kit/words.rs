@@ -1,8 +1,8 @@
 //! Words and figures that the reports of runs and of comparisons share.
 
 use crate::kit::number;
-use crate::kit::number::Scale;
-use crate::kit::screen::Page;
+use crate::kit::number::TimeScale;
+use crate::kit::screen::ScreenText;
 use std::fmt::Display;
 use tarebench_core::run::plan::Command;
 use tarebench_core::run::report::data::{Measure, MeasureReport, SeriesReport};
@@ -24,25 +24,25 @@ pub(crate) fn plural(n: impl Into<u64>, noun: &str) -> String {
 }
 
 /// A time with its unit, or the sign for absent.
-pub(crate) fn time(page: &Page<'_>, ns: f64) -> String {
+pub(crate) fn time(page: &ScreenText<'_>, ns: f64) -> String {
     let text = number::time(ns, page.style.unit, page.style.unicode);
     text.map_or_else(|| page.g.absent.to_owned(), |t| t.replacen('-', page.g.minus, 1))
 }
 
 /// A time in a scale, or the sign for absent.
-pub(crate) fn value(page: &Page<'_>, scale: Scale, ns: f64) -> String {
+pub(crate) fn value(page: &ScreenText<'_>, scale: TimeScale, ns: f64) -> String {
     let text = scale.value(ns);
     text.map_or_else(|| page.g.absent.to_owned(), |t| t.replacen('-', page.g.minus, 1))
 }
 
 /// `[low, high]` in a scale.
-pub(crate) fn interval(page: &Page<'_>, scale: Scale, i: &Interval) -> String {
+pub(crate) fn interval(page: &ScreenText<'_>, scale: TimeScale, i: &Interval) -> String {
     format!("[{}, {}]", value(page, scale, i.low), value(page, scale, i.high))
 }
 
 /// The scale of a row.
-pub(crate) fn scale(page: &Page<'_>, m: &MeasureReport) -> Scale {
-    Scale::of(m.mean, m.std_dev, page.style.unit)
+pub(crate) fn scale(page: &ScreenText<'_>, m: &MeasureReport) -> TimeScale {
+    TimeScale::of(m.mean, m.std_dev, page.style.unit)
 }
 
 /// Sample numbers, from 1, in ranges: `1-3, 7`; cut after some.
@@ -88,14 +88,14 @@ impl Reasons {
         }
     }
 
-    pub(crate) fn lines(&self, page: &Page<'_>) -> Vec<String> {
+    pub(crate) fn lines(&self, page: &ScreenText<'_>) -> Vec<String> {
         let line = |(whats, why): &(Vec<String>, String)| format!("{}: {}", whats.join(", "), page.style.prose(why));
         self.0.iter().map(line).collect()
     }
 }
 
 /// The command as a user would read it.
-pub(crate) fn words_of(page: &Page<'_>, s: &SeriesReport) -> String {
+pub(crate) fn words_of(page: &ScreenText<'_>, s: &SeriesReport) -> String {
     match &s.program.command {
         Command::Argv(words) => {
             let words: Vec<String> = words.iter().map(|w| page.style.show_name(w)).collect();

@@ -3,7 +3,7 @@
 use crate::kit::error::RenderError;
 use crate::kit::hints::{Hint, Hints};
 use crate::kit::json;
-use crate::kit::screen::{Page, Span};
+use crate::kit::screen::{ScreenText, StyledSpan};
 use crate::kit::style::{Paint, Style};
 use crate::kit::text;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub const VERSION: u32 = 1;
 
 /// What is wanted of a factor, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Rule {
+pub struct FactorRule {
     /// The heading that it stands below.
     pub group: String,
     /// Short name.
@@ -40,10 +40,10 @@ pub struct Rule {
 
 /// A rule, and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct FactorRow {
     /// What is wanted.
     #[serde(flatten)]
-    pub rule: Rule,
+    pub rule: FactorRule,
     /// Whether it is as wanted.
     pub standing: Standing,
     /// What was read, in words.
@@ -57,16 +57,16 @@ pub struct Row {
     pub settable_here: bool,
 }
 
-impl Row {
+impl FactorRow {
     /// Joins a rule and the reading of it.
-    pub fn new(rule: Rule, factor: Factor) -> Row {
+    pub fn new(rule: FactorRule, factor: Factor) -> FactorRow {
         let Factor { standing, finding, value, fix, settable, .. } = factor;
-        Row { rule, standing, finding, value, fix, settable_here: settable }
+        FactorRow { rule, standing, finding, value, fix, settable_here: settable }
     }
 
     /// With the command that sets it, if there is one, as the first way.
     #[must_use]
-    pub fn with_hints(mut self, hints: &Hints) -> Row {
+    pub fn with_hints(mut self, hints: &Hints) -> FactorRow {
         let set = hints.phrase(&Hint::SetFactor(self.rule.name.clone())).filter(|_| self.settable_here);
         let ways: Vec<String> = set.into_iter().chain(self.fix.take()).collect();
         self.fix = (!ways.is_empty()).then(|| ways.join("\n"));
@@ -85,7 +85,7 @@ impl Row {
 
 /// How many rows have each standing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct StandingCounts {
     /// As wanted.
     pub held: usize,
     /// Not as recommended.
@@ -96,8 +96,8 @@ pub struct Counts {
 }
 
 /// Counts rows.
-pub fn count(rows: &[Row]) -> Counts {
-    let mut c = Counts::default();
+pub fn count(rows: &[FactorRow]) -> StandingCounts {
+    let mut c = StandingCounts::default();
     for r in rows {
         match r.standing {
             Standing::Held => c.held += 1,
@@ -114,22 +114,22 @@ struct DoctorDocument<'a> {
     format: &'static str,
     version: u32,
     machine: &'a str,
-    counts: Counts,
-    factors: &'a [Row],
+    counts: StandingCounts,
+    factors: &'a [FactorRow],
 }
 
 /// `{"format":"tare-doctor","version":1,"machine":…,"counts":…,"factors":[…]}`, indented.
 ///
 /// # Errors
 /// [`RenderError::Json`] if a value cannot be written as JSON.
-pub fn json(machine: &str, rows: &[Row]) -> Result<String, RenderError> {
+pub fn json(machine: &str, rows: &[FactorRow]) -> Result<String, RenderError> {
     let document = DoctorDocument { format: FORMAT, version: VERSION, machine, counts: count(rows), factors: rows };
     Ok(json::pretty(&document)? + "\n")
 }
 
 /// Draws the rows below their headings; with `explain`, also what is wanted, why, and the source.
-pub fn terminal(machine: &str, rows: &[Row], explain: bool, style: &Style) -> String {
-    let mut page = Page::new(style);
+pub fn terminal(machine: &str, rows: &[FactorRow], explain: bool, style: &Style) -> String {
+    let mut page = ScreenText::new(style);
     page.line(&[(Paint::Plain, style.prose(machine))]);
     let wide = rows.iter().map(|r| text::columns(&r.rule.name)).max().unwrap_or(0);
     let mut group = "";
@@ -140,7 +140,7 @@ pub fn terminal(machine: &str, rows: &[Row], explain: bool, style: &Style) -> St
             page.title(&style.prose(group));
         }
         // Rows with the same reason share one line.
-        let same = |b: &&Row| b.rule.group == r.rule.group && b.standing == r.standing && b.finding == r.finding;
+        let same = |b: &&FactorRow| b.rule.group == r.rule.group && b.standing == r.standing && b.finding == r.finding;
         let first = rows.iter().take(i).find(same).filter(|_| r.finding.len() > 40);
         row(&mut page, r, first, wide, explain);
     }
@@ -149,7 +149,7 @@ pub fn terminal(machine: &str, rows: &[Row], explain: bool, style: &Style) -> St
     page.finish()
 }
 
-fn row(page: &mut Page<'_>, r: &Row, same: Option<&Row>, wide: usize, explain: bool) {
+fn row(page: &mut ScreenText<'_>, r: &FactorRow, same: Option<&FactorRow>, wide: usize, explain: bool) {
     let (mark, paint) = match r.standing {
         Standing::Held => (page.g.held, Paint::Good),
         Standing::NotHeld if r.rule.optional => (page.g.warning, Paint::Warn),
@@ -158,7 +158,7 @@ fn row(page: &mut Page<'_>, r: &Row, same: Option<&Row>, wide: usize, explain: b
     };
     let name = page.style.show(&r.rule.name);
     let pad = " ".repeat(wide.saturating_sub(text::columns(&name)) + 2);
-    let mark: Span = (paint, format!("  {mark} "));
+    let mark: StyledSpan = (paint, format!("  {mark} "));
     let (indent, body) = (
         4 + wide + 2,
         same.map_or_else(|| page.style.prose(&r.finding), |f| format!("as {}", page.style.show(&f.rule.name))),
@@ -189,7 +189,7 @@ fn row(page: &mut Page<'_>, r: &Row, same: Option<&Row>, wide: usize, explain: b
     }
 }
 
-fn summary(page: &mut Page<'_>, rows: &[Row], explain: bool) {
+fn summary(page: &mut ScreenText<'_>, rows: &[FactorRow], explain: bool) {
     let c = count(rows);
     let g = page.g;
     let parts = [
@@ -198,7 +198,7 @@ fn summary(page: &mut Page<'_>, rows: &[Row], explain: bool) {
         (c.advised, g.warning, "could be better", Paint::Warn),
         (c.unknown, g.unknown, "unknown", Paint::Warn),
     ];
-    let mut spans: Vec<Span> = Vec::new();
+    let mut spans: Vec<StyledSpan> = Vec::new();
     for (n, mark, words, paint) in parts.into_iter().filter(|p| p.0 > 0) {
         if !spans.is_empty() && page.narrow() {
             page.line(&std::mem::take(&mut spans));
@@ -218,7 +218,7 @@ fn summary(page: &mut Page<'_>, rows: &[Row], explain: bool) {
     }
 }
 
-fn hint(page: &mut Page<'_>, hint: &Hint) {
+fn hint(page: &mut ScreenText<'_>, hint: &Hint) {
     if let Some(text) = page.style.hints.phrase(hint) {
         let text = page.style.prose(&text);
         page.hang(&[], Paint::Dim, &text);
@@ -226,7 +226,7 @@ fn hint(page: &mut Page<'_>, hint: &Hint) {
 }
 
 /// The table of factors for the manual.
-pub fn markdown(rules: &[Rule]) -> String {
+pub fn markdown(rules: &[FactorRule]) -> String {
     let mut out = String::new();
     let mut group = "";
     for r in rules {
@@ -257,9 +257,9 @@ fn cell(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn row(group: &str, name: &str, standing: Standing, finding: &str, fix: Option<&str>, optional: bool) -> Row {
-        Row {
-            rule: Rule {
+    fn row(group: &str, name: &str, standing: Standing, finding: &str, fix: Option<&str>, optional: bool) -> FactorRow {
+        FactorRow {
+            rule: FactorRule {
                 group: group.into(),
                 name: name.into(),
                 step: u8::from(name == "turbo") * 3,
@@ -287,7 +287,7 @@ mod tests {
         })
     }
 
-    fn rows() -> Vec<Row> {
+    fn rows() -> Vec<FactorRow> {
         let long =
             "running: cron, a daemon with a name that is so long that it does not fit, and yet another one of them";
         let guest = "not available: a virtual machine cannot see it; its host decides";
@@ -306,7 +306,7 @@ mod tests {
             row("load", "load-average", Standing::Held, "0.01", None, false),
         ]
         .into_iter()
-        .map(|r| Row { settable_here: r.rule.name == "daemons", ..r }.with_hints(&hints()))
+        .map(|r| FactorRow { settable_here: r.rule.name == "daemons", ..r }.with_hints(&hints()))
         .collect()
     }
 
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn documents() {
         insta::assert_snapshot!("doctor_json", json("pc", &rows()[..2]).unwrap());
-        let rules: Vec<Rule> = rows().into_iter().map(|r| r.rule).collect();
+        let rules: Vec<FactorRule> = rows().into_iter().map(|r| r.rule).collect();
         insta::assert_snapshot!("doctor_markdown", markdown(&rules));
     }
 
@@ -340,6 +340,6 @@ mod tests {
         let wrong = |strict| rows().iter().map(|r| r.is_wrong(strict)).collect::<Vec<_>>();
         assert_eq!(wrong(false), [true, false, false, false, false]);
         assert_eq!(wrong(true), [true, true, true, true, false]);
-        assert_eq!(count(&rows()), Counts { held: 1, wrong: 1, advised: 1, unknown: 2 });
+        assert_eq!(count(&rows()), StandingCounts { held: 1, wrong: 1, advised: 1, unknown: 2 });
     }
 }

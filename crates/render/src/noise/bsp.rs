@@ -3,13 +3,13 @@
 use crate::kit::error::RenderError;
 use crate::kit::number;
 use crate::kit::number::{exact, ratio};
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
 use crate::noise::tables::{bounds, time};
 use serde::Serialize;
 use tarebench_core::noise::bsp::Bsp;
-use tarebench_core::noise::bsp_report::{Agreement, Comparison, Job, Of, crowded, unbound};
+use tarebench_core::noise::bsp_report::{Agreement, BspComparison, BspJob, JobMakeup, crowded, unbound};
 use tarebench_core::noise::prediction::Expected;
 
 fn of(n: u64, what: &str) -> String {
@@ -17,16 +17,18 @@ fn of(n: u64, what: &str) -> String {
 }
 
 /// The size of the job: `2 ranks`, `1 node (4 ranks)`.
-fn name(job: &Job, c: &Comparison) -> String {
+fn name(job: &BspJob, c: &BspComparison) -> String {
     let n = job.n.get();
     match job.of {
-        Of::Ranks => of(n, "rank"),
-        Of::Nodes if n as usize == c.nodes => format!("{} ({})", of(n, "node"), of(c.ranks.len() as u64, "rank")),
-        Of::Nodes => of(n, "node"),
+        JobMakeup::Ranks => of(n, "rank"),
+        JobMakeup::Nodes if n as usize == c.nodes => {
+            format!("{} ({})", of(n, "node"), of(c.ranks.len() as u64, "rank"))
+        }
+        JobMakeup::Nodes => of(n, "node"),
     }
 }
 
-fn agreement(job: &Job) -> String {
+fn agreement(job: &BspJob) -> String {
     if let Expected::Unknown { why } = &job.predicted {
         return format!("unknown: {why}");
     }
@@ -42,7 +44,7 @@ fn agreement(job: &Job) -> String {
     format!("{how}{}", if extrapolated { " (extrapolated)" } else { "" })
 }
 
-fn jobs(c: &Comparison) -> Table {
+fn jobs(c: &BspComparison) -> Table {
     let note = "Mean time of a phase until the slowest rank has done its work, divided by the shortest phase. Predicted: \
                 E[max of n] of the phases that the same ranks did without barriers: for ranks, as if they were independent; \
                 for nodes, from the slowest of their ranks at the same time. Ranks of one node are not independent: use the \
@@ -67,7 +69,7 @@ fn jobs(c: &Comparison) -> Table {
     table
 }
 
-fn ranks(c: &Comparison, u: bool) -> Table {
+fn ranks(c: &BspComparison, u: bool) -> Table {
     let note = "Phases back to back, and phases with a barrier after each, excluding the wait at the barrier.";
     let columns = [">rank", "node", ">CPU", ">per iteration", ">alone, mean", ">max", ">with barriers, mean", ">max"];
     let mut table = Table::new("Phases of the ranks", note, &columns);
@@ -87,7 +89,7 @@ fn ranks(c: &Comparison, u: bool) -> Table {
     table
 }
 
-fn remarks(bsp: &Bsp, c: &Comparison) -> Vec<String> {
+fn remarks(bsp: &Bsp, c: &BspComparison) -> Vec<String> {
     let mut all = Vec::new();
     let unbound = unbound(bsp);
     if unbound > 0 {
@@ -115,9 +117,9 @@ fn remarks(bsp: &Bsp, c: &Comparison) -> Vec<String> {
 }
 
 /// Head, tables and remarks.
-pub fn terminal(bsp: &Bsp, c: &Comparison, style: &Style) -> String {
+pub fn terminal(bsp: &Bsp, c: &BspComparison, style: &Style) -> String {
     let u = style.unicode;
-    let mut page = Page::new(style);
+    let mut page = ScreenText::new(style);
     let (ranks_, nodes) = (of(c.ranks.len() as u64, "rank"), of(c.nodes as u64, "node"));
     page.title(&format!("Bulk-synchronous job of {ranks_} on {nodes}"));
     page.field("began", &style.show(&bsp.created));
@@ -145,14 +147,14 @@ struct BspDocument<'a> {
     format: &'static str,
     version: u32,
     job: &'a Bsp,
-    comparison: &'a Comparison,
+    comparison: &'a BspComparison,
 }
 
 /// All but the single durations, which are in the job's file.
 ///
 /// # Errors
 /// [`RenderError`].
-pub fn json(bsp: &Bsp, comparison: &Comparison) -> Result<String, RenderError> {
+pub fn json(bsp: &Bsp, comparison: &BspComparison) -> Result<String, RenderError> {
     let document = BspDocument { format: "tare-noise-bsp", version: 1, job: bsp, comparison };
     Ok(serde_json::to_string(&document)? + "\n")
 }

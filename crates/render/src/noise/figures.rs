@@ -2,15 +2,15 @@
 
 use crate::kit::number::{chance, exact};
 use crate::kit::text::escape;
-use crate::kit::web::page::{Axis, Band, Curve, Figure, Join, Part, Quantity, Scale};
+use crate::kit::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PagePart, PageQuantity, PageScale};
 use crate::noise::tables::{chances, interruptions, jobs, on, place, time};
 use tarebench_core::base::reading::Reading;
-use tarebench_core::documents::head::Head;
+use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::noise::cdf::CdfPoint;
 use tarebench_core::noise::data::Noise;
 use tarebench_core::noise::prediction::Expected;
-use tarebench_core::noise::report::{Attribution, Grain, Job, Place, Row};
-use tarebench_core::noise::subtraction::Kind;
+use tarebench_core::noise::report::{Attribution, Grain, JobSlowdown, NoiseRow, PhasePlace};
+use tarebench_core::noise::subtraction::InterruptionKind;
 
 /// The most CPUs with a curve in one figure.
 const CPUS: usize = 7;
@@ -19,15 +19,15 @@ const TAIL: f64 = 0.001;
 const INTERVAL: &str = "95 % interval";
 
 /// What is shown of each grain.
-pub fn parts(noise: &Noise, grains: &[Grain]) -> Vec<Part> {
+pub fn parts(noise: &Noise, grains: &[Grain]) -> Vec<PagePart> {
     grains.iter().map(|g| part(noise, g)).collect()
 }
 
-fn part(noise: &Noise, g: &Grain) -> Part {
+fn part(noise: &Noise, g: &Grain) -> PagePart {
     let id = format!("grain-{}", exact(g.grain, false).replace(' ', ""));
     let each = g.calibrated.map_or_else(String::new, |ns| format!(", calibrated to {}", time(ns, true)));
     let figures = [distribution(g), survival(g), delayed(g), slowdown(g)];
-    let mut figures: Vec<Figure> = figures.into_iter().flatten().collect();
+    let mut figures: Vec<PageFigure> = figures.into_iter().flatten().collect();
     let mut tables = vec![chances(g, false, true), jobs(g, false, true)];
     for a in &g.attribution {
         if let Reading::Value(by) = &a.by {
@@ -40,11 +40,11 @@ fn part(noise: &Noise, g: &Grain) -> Part {
         figure.id = format!("{id}-{}", figure.id);
     }
     let note = format!("{} iterations of the loop in each phase{each}", g.iterations);
-    Part { title: format!("Grain {}", exact(g.grain, true)), id, note, figures, tables }
+    PagePart { title: format!("Grain {}", exact(g.grain, true)), id, note, figures, tables }
 }
 
 /// The survival functions of all grains (figure 5).
-pub fn all_grains(grains: &[Grain]) -> Option<Figure> {
+pub fn all_grains(grains: &[Grain]) -> Option<PageFigure> {
     let curve = |(look, g): (usize, &Grain)| {
         let row = g.rows.last()?;
         Some((format!("grain {}", exact(g.grain, true)), look, tail(&row.cdf, row.min)))
@@ -55,14 +55,14 @@ pub fn all_grains(grains: &[Grain]) -> Option<Figure> {
     survivals("survival", "Delays by grain (ICS'05, figure 5)", note, curves)
 }
 
-fn axis(title: &str, quantity: Quantity, scales: &[Scale]) -> Axis {
-    Axis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
+fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
+    PageAxis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
 }
 
 /// The rows that have a curve: the node's, and those of the CPUs, if many, with the longest means.
-fn drawn(rows: &[Row]) -> Vec<&Row> {
-    let is_node = |r: &&Row| matches!(r.place, Place::Node { .. });
-    let mut cpus: Vec<&Row> = rows.iter().filter(|r| !is_node(r)).collect();
+fn drawn(rows: &[NoiseRow]) -> Vec<&NoiseRow> {
+    let is_node = |r: &&NoiseRow| matches!(r.place, PhasePlace::Node { .. });
+    let mut cpus: Vec<&NoiseRow> = rows.iter().filter(|r| !is_node(r)).collect();
     if cpus.len() > CPUS {
         cpus.sort_by(|a, b| b.mean.total_cmp(&a.mean));
         cpus.truncate(CPUS);
@@ -70,36 +70,36 @@ fn drawn(rows: &[Row]) -> Vec<&Row> {
     rows.iter().filter(is_node).chain(cpus).collect()
 }
 
-fn left_out(rows: &[Row]) -> String {
+fn left_out(rows: &[NoiseRow]) -> String {
     match rows.len().saturating_sub(1) {
         all if all > CPUS => format!(" Of {all} CPUs, the {CPUS} with the longest means."),
         _ => String::new(),
     }
 }
 
-fn curve(title: String, look: usize, join: Join, points: impl Iterator<Item = (f64, f64)>) -> Curve {
+fn curve(title: String, look: usize, join: Join, points: impl Iterator<Item = (f64, f64)>) -> PageCurve {
     let (x, y) = points.unzip();
-    Curve { title, look, thin: false, join, x, y, band: None }
+    PageCurve { title, look, thin: false, join, x, y, band: None }
 }
 
 /// Figure 3, left: head and body.
-fn distribution(g: &Grain) -> Option<Figure> {
+fn distribution(g: &Grain) -> Option<PageFigure> {
     let rows = drawn(&g.rows);
-    let distribution = |(look, row): (usize, &&Row)| {
+    let distribution = |(look, row): (usize, &&NoiseRow)| {
         curve(place(row), look, Join::Before, row.cdf.iter().map(|p| (p.duration, p.at_most)))
     };
     let shortest = rows.iter().map(|r| r.min).fold(f64::INFINITY, f64::min);
-    let body = |r: &&Row| r.cdf.iter().find(|p| p.at_most >= 1.0 - TAIL).map_or(r.max, |p| p.duration);
+    let body = |r: &&NoiseRow| r.cdf.iter().find(|p| p.at_most >= 1.0 - TAIL).map_or(r.max, |p| p.duration);
     let until = rows.iter().map(body).fold(0.0, f64::max);
     let most = rows.iter().map(|r| r.phases).max()?;
-    let mut x = axis("Duration of a phase", Quantity::Time, &[Scale::Linear, Scale::Log]);
+    let mut x = axis("Duration of a phase", PageQuantity::Time, &[PageScale::Linear, PageScale::Log]);
     x.shown = Some((shortest, until)).filter(|(a, b)| a < b);
-    let mut y = axis("Phases that took at most this long", Quantity::Share, &[Scale::Logit, Scale::Linear]);
+    let mut y = axis("Phases that took at most this long", PageQuantity::Share, &[PageScale::Logit, PageScale::Linear]);
     // Half a phase.
     y.floor = Some(0.5 / most as f64);
     let note = "Share of phases that took at most this long. The vertical axis shows odds, which spreads the shortest and the \
                 longest phases as on a logarithmic scale. The longest thousandth is in the next figure.";
-    Some(Figure {
+    Some(PageFigure {
         id: "distribution".to_owned(),
         title: "Distribution of phases (ICS'05, figure 3)".to_owned(),
         note: note.to_owned() + &left_out(&g.rows),
@@ -121,21 +121,21 @@ fn survivals(
     title: &str,
     note: &str,
     all: impl Iterator<Item = (String, usize, Vec<(f64, f64)>)>,
-) -> Option<Figure> {
+) -> Option<PageFigure> {
     let curves = all.map(|(title, look, points)| curve(title, look, Join::After, points.into_iter()));
-    let curves: Vec<Curve> = curves.filter(|c| !c.x.is_empty()).collect();
-    (!curves.is_empty()).then(|| Figure {
+    let curves: Vec<PageCurve> = curves.filter(|c| !c.x.is_empty()).collect();
+    (!curves.is_empty()).then(|| PageFigure {
         id: id.to_owned(),
         title: title.to_owned(),
         note: note.to_owned(),
-        x: axis("Delay relative to the shortest phase", Quantity::Time, &[Scale::Log, Scale::Linear]),
-        y: axis("Phases delayed by at least this much", Quantity::Share, &[Scale::Log, Scale::Linear]),
+        x: axis("Delay relative to the shortest phase", PageQuantity::Time, &[PageScale::Log, PageScale::Linear]),
+        y: axis("Phases delayed by at least this much", PageQuantity::Share, &[PageScale::Log, PageScale::Linear]),
         curves,
     })
 }
 
 /// Figure 3, right, and figure 5.
-fn survival(g: &Grain) -> Option<Figure> {
+fn survival(g: &Grain) -> Option<PageFigure> {
     let rows = drawn(&g.rows);
     let curves = rows.iter().enumerate().map(|(look, r)| (place(r), look, tail(&r.cdf, r.min)));
     let note = "Share of phases delayed by at least this much, relative to the shortest phase.".to_owned();
@@ -143,7 +143,7 @@ fn survival(g: &Grain) -> Option<Figure> {
 }
 
 /// Figure 2; `None` where no phase had any of the delays.
-fn delayed(g: &Grain) -> Option<Figure> {
+fn delayed(g: &Grain) -> Option<PageFigure> {
     let seen = || g.chances.iter().enumerate().filter(|(_, c)| c.count > 0);
     let exactly = seen().map(|(look, c)| {
         let title = format!("at least {}: p = {}", exact(c.delay, true), chance(c.p));
@@ -155,37 +155,37 @@ fn delayed(g: &Grain) -> Option<Figure> {
     let linear = seen().map(|(look, c)| {
         let title = format!("at least {}: p n", exact(c.delay, true));
         let points = c.curve.iter().filter(|p| p.linear <= 1.0).map(|p| (p.nodes.get() as f64, p.linear));
-        Curve { thin: true, ..curve(title, look, Join::Straight, points) }
+        PageCurve { thin: true, ..curve(title, look, Join::Straight, points) }
     });
-    let curves: Vec<Curve> = exactly.chain(linear).collect();
+    let curves: Vec<PageCurve> = exactly.chain(linear).collect();
     let never: Vec<String> = g.chances.iter().filter(|c| c.count == 0).map(|c| exact(c.delay, true)).collect();
     let never = match never.as_slice() {
         [] => String::new(),
         some => format!(" No phase was delayed by {}.", some.join(" or ")),
     };
-    (!curves.is_empty()).then(|| Figure {
+    (!curves.is_empty()).then(|| PageFigure {
         id: "delayed".to_owned(),
         title: "Probability that a phase of a job is delayed (ICS'05, figure 2)".to_owned(),
         note: format!(
             "d_p(n) = 1 - (1 - p)ⁿ for delays that were measured here, with the 95 % interval of p; the thin line is the \
              approximation p n, up to 1.{never}"
         ),
-        x: axis("Nodes of the job", Quantity::Count, &[Scale::Log]),
-        y: axis("Phases of the job that are delayed", Quantity::Share, &[Scale::Linear, Scale::Log]),
+        x: axis("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
+        y: axis("Phases of the job that are delayed", PageQuantity::Share, &[PageScale::Linear, PageScale::Log]),
         curves,
     })
 }
 
 /// `None` where no slowdown is known.
-fn slowdown(g: &Grain) -> Option<Figure> {
-    let measured = |j: &&Job| matches!(j.slowdown, Expected::Measured { .. });
-    let beyond = |j: &&Job| matches!(j.slowdown, Expected::Extrapolated { .. });
+fn slowdown(g: &Grain) -> Option<PageFigure> {
+    let measured = |j: &&JobSlowdown| matches!(j.slowdown, Expected::Measured { .. });
+    let beyond = |j: &&JobSlowdown| matches!(j.slowdown, Expected::Extrapolated { .. });
     let first = g.jobs.iter().filter(measured).collect();
     // Starts where the measured curve ends.
     let joint = g.jobs.iter().rfind(measured);
-    let second: Vec<&Job> = g.jobs.iter().filter(beyond).collect();
+    let second: Vec<&JobSlowdown> = g.jobs.iter().filter(beyond).collect();
     let second = if second.is_empty() { second } else { joint.into_iter().chain(second).collect() };
-    let curves: Vec<Curve> = [("measured", first), ("extrapolated with a fitted tail", second)]
+    let curves: Vec<PageCurve> = [("measured", first), ("extrapolated with a fitted tail", second)]
         .into_iter()
         .enumerate()
         .filter(|(_, (_, jobs))| !jobs.is_empty())
@@ -193,8 +193,9 @@ fn slowdown(g: &Grain) -> Option<Figure> {
         .collect();
     let values = || curves.iter().flat_map(|c| &c.y).copied();
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    let scales = if most > 4.0 * least { [Scale::Log, Scale::Linear] } else { [Scale::Linear, Scale::Log] };
-    (!curves.is_empty()).then(|| Figure {
+    let scales =
+        if most > 4.0 * least { [PageScale::Log, PageScale::Linear] } else { [PageScale::Linear, PageScale::Log] };
+    (!curves.is_empty()).then(|| PageFigure {
         id: "slowdown".to_owned(),
         title: "Slowdown of a job".to_owned(),
         note: format!(
@@ -202,13 +203,13 @@ fn slowdown(g: &Grain) -> Option<Figure> {
              block bootstrap. These phases support n up to {}.",
             g.supported
         ),
-        x: axis("Nodes of the job", Quantity::Count, &[Scale::Log]),
-        y: axis("Slowdown", Quantity::Ratio, &scales),
+        x: axis("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
+        y: axis("Slowdown", PageQuantity::Ratio, &scales),
         curves,
     })
 }
 
-fn slowdowns(title: &str, look: usize, jobs: &[&Job]) -> Curve {
+fn slowdowns(title: &str, look: usize, jobs: &[&JobSlowdown]) -> PageCurve {
     let points = jobs.iter().filter_map(|j| Some((j.nodes.get() as f64, j.slowdown.value()?)));
     let mut curve = curve(title.to_owned(), look, Join::Straight, points);
     let bounds = || jobs.iter().map(|j| j.slowdown.bounds());
@@ -221,7 +222,7 @@ fn slowdowns(title: &str, look: usize, jobs: &[&Job]) -> Curve {
 }
 
 /// Figure 4, right.
-fn left(a: &Attribution, cpu: u32, more: &str) -> Option<Figure> {
+fn left(a: &Attribution, cpu: u32, more: &str) -> Option<PageFigure> {
     let shortest = a.curves.first()?.min;
     let curves = a.curves.iter().enumerate().map(|(look, c)| (less(c.minus).to_owned(), look, tail(&c.cdf, shortest)));
     let flat = a.curves.iter().find(|c| c.max <= shortest);
@@ -239,19 +240,19 @@ fn left(a: &Attribution, cpu: u32, more: &str) -> Option<Figure> {
     Some(figure)
 }
 
-fn less(kind: Option<Kind>) -> &'static str {
+fn less(kind: Option<InterruptionKind>) -> &'static str {
     match kind {
         None => "nothing subtracted",
-        Some(Kind::Tick) => "minus ticks",
-        Some(Kind::Interrupt) => "minus ticks and other interrupts",
-        Some(Kind::Preemption) => "minus ticks, other interrupts and other tasks",
-        Some(Kind::Steal) => "minus these and steal time",
-        Some(Kind::Entry) => "minus these and interrupt entry and exit",
+        Some(InterruptionKind::Tick) => "minus ticks",
+        Some(InterruptionKind::Interrupt) => "minus ticks and other interrupts",
+        Some(InterruptionKind::Preemption) => "minus ticks, other interrupts and other tasks",
+        Some(InterruptionKind::Steal) => "minus these and steal time",
+        Some(InterruptionKind::Entry) => "minus these and interrupt entry and exit",
     }
 }
 
 /// The survival functions of all grains (figure 5), as SVG; `None` if there is nothing to draw.
-pub fn figure(head: &Head, grains: &[Grain]) -> Option<String> {
+pub fn figure(head: &DocumentHead, grains: &[Grain]) -> Option<String> {
     crate::kit::svg::figures::figure(
         &all_grains(grains)?,
         &format!("{} of {}", escape(&head.title), escape(&head.machine)),

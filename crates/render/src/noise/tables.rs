@@ -7,12 +7,12 @@ use crate::trace::terminal::reason;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::noise::data::Heuristic;
-use tarebench_core::noise::data::{Calibrated, Ended, Noise, NoisePlan, Sched, Series, Tick};
+use tarebench_core::noise::data::{Calibrated, KernelTick, Noise, NoisePlan, PhaseScheduling, PhasesEnd, Series};
 use tarebench_core::noise::prediction::{Bounds, Expected};
-use tarebench_core::noise::report::{Attributed, Attribution, Grain, Place, Row};
-use tarebench_core::noise::subtraction::Kind;
+use tarebench_core::noise::report::{Attributed, Attribution, Grain, NoiseRow, PhasePlace};
+use tarebench_core::noise::subtraction::InterruptionKind;
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_core::trace::explained::Reason;
+use tarebench_core::trace::explained::ExplainedCause;
 
 pub(crate) fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
@@ -29,10 +29,10 @@ pub(crate) fn bounds(b: &Bounds) -> String {
     }
 }
 
-pub(crate) fn place(row: &Row) -> String {
+pub(crate) fn place(row: &NoiseRow) -> String {
     match row.place {
-        Place::Cpu { cpu } => format!("CPU {cpu}"),
-        Place::Node { .. } => "node".to_owned(),
+        PhasePlace::Cpu { cpu } => format!("CPU {cpu}"),
+        PhasePlace::Node { .. } => "node".to_owned(),
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn on(a: &Attributed, several: bool) -> String {
     if several { format!(", CPU {}", a.cpu) } else { String::new() }
 }
 
-pub(crate) fn sources(a: &Attribution, tick: Option<&Tick>, more: &str, u: bool) -> Table {
+pub(crate) fn sources(a: &Attribution, tick: Option<&KernelTick>, more: &str, u: bool) -> Table {
     let ticked = ticked(tick, a).map(|t| format!(" {t}")).unwrap_or_default();
     let note = format!("Self time, excluding nested interruptions, as a share of the time of all phases.{ticked}");
     let title = format!("What interrupted the phases (table 3){more}");
@@ -144,14 +144,14 @@ pub(crate) fn sources(a: &Attribution, tick: Option<&Tick>, more: &str, u: bool)
     table
 }
 
-pub(crate) fn minus(kind: Option<Kind>) -> &'static str {
+pub(crate) fn minus(kind: Option<InterruptionKind>) -> &'static str {
     match kind {
         None => "nothing",
-        Some(Kind::Tick) => "ticks",
-        Some(Kind::Interrupt) => "and other interrupts",
-        Some(Kind::Preemption) => "and other tasks",
-        Some(Kind::Steal) => "and steal time",
-        Some(Kind::Entry) => "and interrupt entry and exit",
+        Some(InterruptionKind::Tick) => "ticks",
+        Some(InterruptionKind::Interrupt) => "and other interrupts",
+        Some(InterruptionKind::Preemption) => "and other tasks",
+        Some(InterruptionKind::Steal) => "and steal time",
+        Some(InterruptionKind::Entry) => "and interrupt entry and exit",
     }
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn curves(a: &Attribution, series: Option<&Series>, more: &str, u: bo
 
 /// What is known besides the events: steal time and cache misses.
 pub(crate) fn beside(s: &Series, a: &Attribution, u: bool) -> Vec<String> {
-    let seen = a.sources.iter().any(|s| s.reason == Reason::Stolen);
+    let seen = a.sources.iter().any(|s| s.reason == ExplainedCause::Stolen);
     let stolen = match &s.stolen {
         _ if seen => format!(
             "The amount of steal time between two ticks or switches is known, but not when it was stolen. It is subtracted \
@@ -272,7 +272,7 @@ pub(crate) fn calibrated(c: &Calibrated, hz: f64, u: bool) -> String {
 }
 
 /// The tick as the kernel is configured, to compare with the recorded events.
-pub(crate) fn configured(tick: &Tick) -> String {
+pub(crate) fn configured(tick: &KernelTick) -> String {
     let hz = match &tick.hz {
         Reading::Value(hz) => format!("HZ {hz}"),
         Reading::Absent(why) => format!("HZ {why}"),
@@ -291,7 +291,7 @@ pub(crate) fn configured(tick: &Tick) -> String {
 }
 
 /// What the recorded events show of the tick on a busy CPU: from 0.9 of HZ on, the tick runs.
-pub(crate) fn ticked(tick: Option<&Tick>, a: &Attribution) -> Option<String> {
+pub(crate) fn ticked(tick: Option<&KernelTick>, a: &Attribution) -> Option<String> {
     let (seen, hz) = (a.timer_hz?, *tick?.hz.value()?);
     let state = match seen / hz {
         r if r > 1.1 => "more than the tick: other timers also run",
@@ -302,10 +302,10 @@ pub(crate) fn ticked(tick: Option<&Tick>, a: &Attribution) -> Option<String> {
     Some(format!("{} timer interrupts a second, HZ {hz}: {state}.", number::fixed(seen, 1).unwrap_or_default()))
 }
 
-pub(crate) fn scheduled(sched: Sched) -> String {
+pub(crate) fn scheduled(sched: PhaseScheduling) -> String {
     match sched {
-        Sched::Other => "default scheduler".to_owned(),
-        Sched::Fifo { priority } => format!("SCHED_FIFO, priority {priority}"),
+        PhaseScheduling::Other => "default scheduler".to_owned(),
+        PhaseScheduling::Fifo { priority } => format!("SCHED_FIFO, priority {priority}"),
     }
 }
 
@@ -320,10 +320,10 @@ pub(crate) fn cpus(plan: &NoisePlan) -> String {
 /// Why a series ended early, if it did.
 pub(crate) fn ended(s: &Series, u: bool) -> Option<String> {
     let how = match s.ended {
-        Ended::Complete | Ended::TimeOver => return None,
-        Ended::Interrupted { signal } => format!("were ended early by signal {signal}"),
-        Ended::TookTooLong => "took far longer than expected and were killed".to_owned(),
-        Ended::Died => "were killed by another process or by the kernel's limit of real-time CPU time".to_owned(),
+        PhasesEnd::Complete | PhasesEnd::TimeOver => return None,
+        PhasesEnd::Interrupted { signal } => format!("were ended early by signal {signal}"),
+        PhasesEnd::TookTooLong => "took far longer than expected and were killed".to_owned(),
+        PhasesEnd::Died => "were killed by another process or by the kernel's limit of real-time CPU time".to_owned(),
     };
     Some(format!("The phases of {} on CPU {} {how}.", exact(s.grain, u), s.cpu))
 }

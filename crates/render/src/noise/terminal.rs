@@ -2,7 +2,7 @@
 
 use crate::documents::machine::described;
 use crate::kit::error::RenderError;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::draw;
 use crate::noise::tables::calibrated;
@@ -11,18 +11,18 @@ use crate::noise::tables::cpus;
 use crate::noise::tables::scheduled;
 use crate::noise::tables::{remarks, tables};
 use serde::Serialize;
-use tarebench_core::documents::head::Head;
-use tarebench_core::noise::data::{Calibrated, Noise, NoisePlan, Series, Source};
+use tarebench_core::documents::head::DocumentHead;
+use tarebench_core::noise::data::{Calibrated, Noise, NoisePlan, PhaseSource, Series};
 use tarebench_core::noise::report::Grain;
 
 /// Head, tables and remarks.
-pub fn terminal(head: &Head, noise: &Noise, grains: &[Grain], style: &Style) -> String {
+pub fn terminal(head: &DocumentHead, noise: &Noise, grains: &[Grain], style: &Style) -> String {
     let (u, plan) = (style.unicode, &noise.plan);
-    let mut page = Page::new(style);
+    let mut page = ScreenText::new(style);
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
     page.title(&format!("Noise{id}: {}", style.show(&head.title)));
     match &plan.source {
-        Source::Measured => {
+        PhaseSource::Measured => {
             let measured = format!("{} of {}, {}", cpus(plan), style.show(&head.machine), scheduled(plan.sched));
             page.field("measured", &measured);
             if let Some(machine) = described(head) {
@@ -33,7 +33,7 @@ pub fn terminal(head: &Head, noise: &Noise, grains: &[Grain], style: &Style) -> 
                 None => page.painted_field("calibrated", Paint::Dim, "not yet"),
             }
         }
-        Source::Imported { form, file } => {
+        PhaseSource::Imported { form, file } => {
             let from = format!("{form} in {}, of {}", style.show(file), style.show(&head.machine));
             page.field("imported", &from);
         }
@@ -61,16 +61,16 @@ pub fn terminal(head: &Head, noise: &Noise, grains: &[Grain], style: &Style) -> 
 struct NoiseDocument<'a> {
     format: &'static str,
     version: u32,
-    head: &'a Head,
+    head: &'a DocumentHead,
     plan: &'a NoisePlan,
     calibration: Option<&'a Calibrated>,
-    series: Vec<Counted<'a>>,
+    series: Vec<CountedSeries<'a>>,
     grains: &'a [Grain],
 }
 
 /// A series without its durations.
 #[derive(Serialize)]
-struct Counted<'a> {
+struct CountedSeries<'a> {
     phases: usize,
     #[serde(flatten)]
     series: &'a Series,
@@ -80,14 +80,14 @@ struct Counted<'a> {
 ///
 /// # Errors
 /// [`RenderError`].
-pub fn json(head: &Head, noise: &Noise, grains: &[Grain]) -> Result<String, RenderError> {
+pub fn json(head: &DocumentHead, noise: &Noise, grains: &[Grain]) -> Result<String, RenderError> {
     let document = NoiseDocument {
         format: "tare-noise",
         version: 1,
         head,
         plan: &noise.plan,
         calibration: noise.calibration.as_ref().map(|(c, _)| c),
-        series: noise.phases.iter().map(|p| Counted { phases: p.durations.len(), series: &p.series }).collect(),
+        series: noise.phases.iter().map(|p| CountedSeries { phases: p.durations.len(), series: &p.series }).collect(),
         grains,
     };
     Ok(serde_json::to_string(&document)? + "\n")
@@ -104,17 +104,17 @@ mod tests {
     use tarebench_core::base::units::Nanos;
     use tarebench_core::documents::head as document;
     use tarebench_core::documents::head::Status;
-    use tarebench_core::noise::data::Calibration;
+    use tarebench_core::noise::data::PhaseCalibration;
     use tarebench_core::noise::data::Phases;
-    use tarebench_core::noise::data::{Ended, Heuristic, Sched, Source};
+    use tarebench_core::noise::data::{Heuristic, PhaseScheduling, PhaseSource, PhasesEnd};
     use tarebench_core::noise::report::report;
 
     fn noise() -> Noise {
         let plan = NoisePlan {
-            source: Source::Measured,
+            source: PhaseSource::Measured,
             tick: None,
             cpus: vec![1],
-            sched: Sched::Fifo { priority: 10 },
+            sched: PhaseScheduling::Fifo { priority: 10 },
             grains: vec![Nanos(1_000)],
             phases: 1_000,
             limit: None,
@@ -123,13 +123,13 @@ mod tests {
             explain: true,
             hz: 1e9,
         };
-        let calibration = Calibration { heuristic: Heuristic::SecondDecile, timings: 10, per_iteration: 1.0 };
+        let calibration = PhaseCalibration { heuristic: Heuristic::SecondDecile, timings: 10, per_iteration: 1.0 };
         let calibrated = Calibrated { cpu: 1, iterations: 1_000_000, calibration, overhead: 20.0 };
         let series = Series {
             grain: Nanos(1_000),
             iterations: 980,
             cpu: 1,
-            ended: Ended::Died,
+            ended: PhasesEnd::Died,
             pairs: Vec::new(),
             switches: Some(0),
             faults: Some(0),
@@ -147,9 +147,9 @@ mod tests {
         }
     }
 
-    fn head() -> Head {
-        Head {
-            kind: document::Kind::Noise,
+    fn head() -> DocumentHead {
+        DocumentHead {
+            kind: document::DocumentKind::Noise,
             number: 3,
             uuid: "0".repeat(32),
             title: "1us on CPU 1".to_owned(),

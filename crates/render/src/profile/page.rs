@@ -3,13 +3,15 @@
 use crate::kit::hints::Hints;
 use crate::kit::number::long_time;
 use crate::kit::web::html::measure;
-use crate::kit::web::page::{Class, Dual, DualOrWhy, Kind, Level, Page, Plot, Remark, Role, Samples, Symbol};
+use crate::kit::web::page::{
+    Class, DualOrWhy, Page, PageDual, PageKind, PageLevel, PageRemark, PageRole, Plot, Samples, Symbol,
+};
 use crate::profile::doubts::sentence;
 use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, part, shape};
 use std::collections::BTreeMap;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::profile::clusters::{ClusterPlace, Clusters};
-use tarebench_core::profile::data::{Doubt, Method, Part, Profile};
+use tarebench_core::profile::data::{Doubt, Profile, ProfileMethod, ProfilePart};
 use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::profiling::{Learned, Lesson};
 
@@ -29,8 +31,8 @@ pub fn profile(
         [Some(plot(name, part, lesson, profile, zone)), waiting(name, part, lesson)].into_iter().flatten()
     });
     let method = match profile.method {
-        Method::Active => "learned by running INC",
-        Method::Watched => "learned by recording the machine during normal use",
+        ProfileMethod::Active => "learned by running INC",
+        ProfileMethod::Watched => "learned by recording the machine during normal use",
     };
     let mut facts = vec![
         ("Machine".to_owned(), profile.host.clone()),
@@ -41,17 +43,17 @@ pub fn profile(
     ];
     facts.extend(profile.long.as_ref().map(|l| ("Long part".to_owned(), part(l, profile.method, true))));
     let table = cutoffs(&learned.cutoffs, true);
-    let none = table.rows.is_empty().then(|| Remark { warning: false, text: NO_CUTOFFS.to_owned() });
+    let none = table.rows.is_empty().then(|| PageRemark { warning: false, text: NO_CUTOFFS.to_owned() });
     Page {
         format: "tare-page",
         version: 1,
-        kind: Kind::Profile,
+        kind: PageKind::Profile,
         title: format!("Profile {}", profile.label()),
         subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host),
         facts,
         remarks: doubts
             .iter()
-            .map(|doubt| Remark { warning: true, text: sentence(&profile.label(), doubt, hints) })
+            .map(|doubt| PageRemark { warning: true, text: sentence(&profile.label(), doubt, hints) })
             .chain(none)
             .collect(),
         overview: None,
@@ -63,16 +65,16 @@ pub fn profile(
     }
 }
 
-fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile, zone: &TimeZone) -> Plot {
+fn plot(name: &str, part: &ProfilePart, l: &Lesson, profile: &Profile, zone: &TimeZone) -> Plot {
     let what = match profile.method {
-        Method::Active => "INC of",
-        Method::Watched => "Virtual samples of",
+        ProfileMethod::Active => "INC of",
+        ProfileMethod::Watched => "Virtual samples of",
     };
     let shown = shown(part, l);
     let mut et = measure("et", shown.iter().map(|(o, _)| Some(o.elapsed.0)).collect());
     et.title = match profile.method {
-        Method::Active => et.title,
-        Method::Watched => "Task length and all daemons",
+        ProfileMethod::Active => et.title,
+        ProfileMethod::Watched => "Task length and all daemons",
     };
     let pt = measure("pt", shown.iter().map(|(o, _)| o.process_time.map(|t| t.0)).collect());
     let measures = [Some(et), Some(pt).filter(|m| m.values.iter().any(Option::is_some))];
@@ -88,7 +90,7 @@ fn plot(name: &str, part: &Part, l: &Lesson, profile: &Profile, zone: &TimeZone)
 }
 
 /// The second plot of a part: at equal CPU times.
-fn waiting(name: &str, part: &Part, l: &Lesson) -> Option<Plot> {
+fn waiting(name: &str, part: &ProfilePart, l: &Lesson) -> Option<Plot> {
     let clusters = l.waiting.as_ref()?;
     let shown = shown(part, l);
     let times: BTreeMap<u32, i64> = clusters.halves().map(|h| (h.number, h.elapsed.0)).collect();
@@ -107,10 +109,10 @@ fn waiting(name: &str, part: &Part, l: &Lesson) -> Option<Plot> {
     })
 }
 
-type Shown<'a> = Vec<(&'a Observation, Option<ClusterPlace>)>;
+type ShownClass<'a> = Vec<(&'a Observation, Option<ClusterPlace>)>;
 
 /// The samples of a part, and where they lie. The halves of the plot come first, so that the positions in the tables are right.
-fn shown<'a>(part: &'a Part, l: &Lesson) -> Shown<'a> {
+fn shown<'a>(part: &'a ProfilePart, l: &Lesson) -> ShownClass<'a> {
     let by_number: BTreeMap<u32, &Observation> = part.observations.iter().map(|o| (o.number, o)).collect();
     let places = l.places();
     let halves = l.clusters.halves().map(|h| (h.number, places.get(&h.number).copied()));
@@ -118,16 +120,16 @@ fn shown<'a>(part: &'a Part, l: &Lesson) -> Shown<'a> {
     halves.chain(unpaired).filter_map(|(n, place)| Some((*by_number.get(&n)?, place))).collect()
 }
 
-fn samples(shown: &Shown<'_>) -> Samples {
+fn samples(shown: &ShownClass<'_>) -> Samples {
     let class = |title: &str, role, symbol| Class { title: title.to_owned(), role, symbol };
     let classes = vec![
-        class("central cluster", Role::Good, Symbol::Circle),
-        class("L-sample", Role::Spoiled, Symbol::Triangle),
-        class("drift", Role::Drift, Symbol::Diamond),
-        class("without a partner", Role::Other, Symbol::Square),
+        class("central cluster", PageRole::Good, Symbol::Circle),
+        class("L-sample", PageRole::Spoiled, Symbol::Triangle),
+        class("drift", PageRole::Drift, Symbol::Diamond),
+        class("without a partner", PageRole::Other, Symbol::Square),
     ];
     let mut out = Samples { classes, ..Samples::default() };
-    let mut names = Names::default();
+    let mut names = PageNames::default();
     for (o, place) in shown {
         out.number.push(o.number);
         out.start.push(o.start.millis());
@@ -147,12 +149,12 @@ fn samples(shown: &Shown<'_>) -> Samples {
 
 /// Distinct names.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct PageNames {
     pub all: Vec<String>,
     at: BTreeMap<String, usize>,
 }
 
-impl Names {
+impl PageNames {
     /// Name, CPU time, name, CPU time, …, the largest first.
     pub fn flat<S: AsRef<str>>(&mut self, executions: impl Iterator<Item = (S, i64)>) -> Vec<i64> {
         let mut some: Vec<(usize, i64)> = executions.map(|(name, cpu)| (self.index(name.as_ref()), cpu)).collect();
@@ -171,9 +173,9 @@ impl Names {
 }
 
 /// The plot of clusters whose halves are the first samples, in their order.
-pub(crate) fn dual(c: &Clusters) -> Dual {
+pub(crate) fn dual(c: &Clusters) -> PageDual {
     let last = c.levels.len().saturating_sub(1);
-    let level = |(i, l): (usize, &tarebench_core::profile::clusters::Level)| Level {
+    let level = |(i, l): (usize, &tarebench_core::profile::clusters::ZoomLevel)| PageLevel {
         title: match i {
             0 if last == 0 => "all: the central cluster".to_owned(),
             0 => "all".to_owned(),
@@ -184,7 +186,7 @@ pub(crate) fn dual(c: &Clusters) -> Dual {
         x: (l.x.0.0, l.x.1.0),
         y: (l.y.0.0, l.y.1.0),
     };
-    Dual {
+    PageDual {
         measure: "et",
         odd: (0..c.points.len()).map(|i| 2 * i).collect(),
         even: (0..c.points.len()).map(|i| 2 * i + 1).collect(),

@@ -3,7 +3,7 @@
 use crate::kit::error::RenderError;
 use crate::kit::number;
 use crate::kit::number::long_time;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
 use crate::profile::doubts::sentence;
@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::clusters::{ClusterPlace, Clusters};
-use tarebench_core::profile::cutoffs::{Basis, Row};
-use tarebench_core::profile::data::{Doubt, Method, Part, Profile};
+use tarebench_core::profile::cutoffs::{Basis, CutoffRow};
+use tarebench_core::profile::data::{Doubt, Profile, ProfileMethod, ProfilePart};
 use tarebench_core::profile::lacking::Lacking;
 use tarebench_core::profile::long_running::{BYSTANDER, Infrequent};
 use tarebench_core::profile::profiling::{LSample, Learned, Lesson, Reach};
@@ -59,7 +59,7 @@ fn basis(b: &Option<Basis>, unicode: bool) -> String {
 }
 
 /// The cutoffs (EMP table XVI, SEDONA table 1).
-pub fn cutoffs(rows: &[Row], unicode: bool) -> Table {
+pub fn cutoffs(rows: &[CutoffRow], unicode: bool) -> Table {
     let mut t = Table::new(
         "Cutoffs",
         "A sample is discarded if an execution of the daemon in it used more CPU time. EMP table XVI, SEDONA table 1.",
@@ -281,16 +281,16 @@ pub fn reach(r: &Reach, unicode: bool) -> String {
 }
 
 /// What a part was made of.
-pub fn part(p: &Part, method: Method, unicode: bool) -> String {
+pub fn part(p: &ProfilePart, method: ProfileMethod, unicode: bool) -> String {
     let what = match method {
-        Method::Active => "samples of INC of",
-        Method::Watched => "virtual samples of",
+        ProfileMethod::Active => "samples of INC of",
+        ProfileMethod::Watched => "virtual samples of",
     };
     format!("{} {what} {}", p.observations.len(), long_time(p.length, unicode))
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ProfileJson<'a> {
     format: &'static str,
     version: u32,
     profile: &'a Profile,
@@ -302,7 +302,7 @@ struct Document<'a> {
 /// # Errors
 /// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(profile: &Profile, learned: &Learned) -> Result<String, RenderError> {
-    crate::kit::json::pretty(&Document { format: "tare-profile-report", version: 1, profile, learned })
+    crate::kit::json::pretty(&ProfileJson { format: "tare-profile-report", version: 1, profile, learned })
 }
 
 /// Stored profiles, the newest first.
@@ -339,14 +339,14 @@ pub fn lacking(profile: &Profile, found: &[Lacking], style: &Style) -> String {
 
 fn all_of(table: &Table, style: &Style) -> String {
     let style = Style { full: true, ..style.clone() };
-    let mut page = Page::new(&style);
+    let mut page = ScreenText::new(&style);
     draw(&mut page, table);
     page.finish()
 }
 
 /// A profile for a terminal: what it is, its cutoffs, then each part's tables.
 pub fn terminal(profile: &Profile, learned: &Learned, doubts: &[Doubt], more: &str, style: &Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = ScreenText::new(style);
     let u = style.unicode;
     page.title(&style.show(&format!("Profile {}", profile.label())));
     page.field("machine", &style.show(&format!("{}, Linux {}, {} CPUs", profile.host, profile.kernel, profile.cpus)));

@@ -11,8 +11,10 @@ use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::notes::FactorChange;
-use tarebench_core::run::plan::{Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount};
-use tarebench_core::run::protocol::{CheckOne, FactorFinding, Finding, NoCheckOne, ProtocolReport, Step};
+use tarebench_core::run::plan::{
+    Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
+};
+use tarebench_core::run::protocol::{CheckOne, FactorFinding, NoCheckOne, ProtocolReport, ProtocolStep, StepFinding};
 use tarebench_core::run::report::account::AccountEntry;
 use tarebench_core::run::report::account::AccountReport;
 use tarebench_core::run::report::account::EstimateReport;
@@ -134,7 +136,7 @@ pub fn series(label: &str, pt: MeasureReport, et: MeasureReport) -> SeriesReport
             interrupts: Reading::Value([("Local timer interrupts".to_owned(), 209.0)].into()),
         }),
         counters: Reading::Absent(Absent::NotSupported("no PMU (performance monitoring unit)".into())),
-        difference: Difference {
+        difference: GrossDifference {
             gross_less_pt: Reading::Value(difference),
             daemons: Reading::Value(1.617e6),
             tare: 212.0e3,
@@ -162,8 +164,8 @@ fn host() -> Host {
     }
 }
 
-fn plan(programs: Vec<Program>) -> Plan {
-    Plan {
+fn plan(programs: Vec<Program>) -> RunPlan {
+    RunPlan {
         programs,
         order: Order::Rounds,
         seed: 7,
@@ -198,18 +200,19 @@ fn protocol() -> ProtocolReport {
         let names = names.iter().map(|n| (*n).to_owned()).collect();
         vec![FactorFinding { names, standing, finding: finding.into(), fix: fix.map(str::to_owned), settable: false }]
     };
-    let step = |version, standing, finding| Step { version, standing, finding };
-    let read = |name: &str, standing, text: &str| Finding::Factors { factors: factors(&[name], standing, text, None) };
+    let step = |version, standing, finding| ProtocolStep { version, standing, finding };
+    let read =
+        |name: &str, standing, text: &str| StepFinding::Factors { factors: factors(&[name], standing, text, None) };
     let daemons = factors(&["cron", "postgres"], NotHeld, "running", Some("stop them for the run"));
     let check_one = CheckOne::NotDone(NoCheckOne::NoProfile);
     ProtocolReport {
         steps: vec![
-            step(1, NotHeld, Finding::ProcessTime { missing: None, factors: daemons }),
+            step(1, NotHeld, StepFinding::ProcessTime { missing: None, factors: daemons }),
             step(2, Held, read("ntp", Held, "chronyd, synchronised")),
             step(3, Unknown, read("governor", Unknown, "this virtual machine does not show cpufreq")),
             step(4, Held, read("kernel", Held, "6.8.0-45-generic")),
-            step(5, NotHeld, Finding::Outliers { check_one, sigma: Some(2.0) }),
-            step(6, Held, Finding::Size { least: Some(10), needed: 10 }),
+            step(5, NotHeld, StepFinding::Outliers { check_one, sigma: Some(2.0) }),
+            step(6, Held, StepFinding::Size { least: Some(10), needed: 10 }),
         ],
         reached: 0,
     }
@@ -354,8 +357,8 @@ pub fn scan() -> RunReport {
         r.comparisons.push(comparison(i, ratio, ratio * 0.99, ratio * 1.01, Verdict::Slower));
     }
     r.series[3].failures = vec![
-        Failure { index: 2, warmup: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
-        Failure { index: 3, warmup: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
+        FailedSample { index: 2, warmup: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
+        FailedSample { index: 3, warmup: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
     ];
     r.series[7].pt = Reading::Value(measure(160e6, 2e6, 10, 5, 1));
     r.comparisons[6].interval = Err(no_interval());
@@ -368,11 +371,11 @@ pub fn troubled() -> RunReport {
     let mut s = series("flaky --server", measure(5.02e6, 0.4e6, 10, 6, 0), measure(1.004e9, 1.1e6, 10, 6, 0));
     s.discards = (0..6).map(|i| cutoff(i, Measure::Pt, "postgres", 3_000_000 + i64::from(i))).collect();
     s.failures = vec![
-        Failure { index: 0, warmup: true, outcome: Outcome::Exited { code: 1 }, ignored: false },
-        Failure { index: 7, warmup: false, outcome: Outcome::Signaled { signal: 11 }, ignored: false },
-        Failure { index: 8, warmup: false, outcome: Outcome::Signaled { signal: 11 }, ignored: false },
-        Failure { index: 9, warmup: false, outcome: Outcome::Exited { code: 4 }, ignored: true },
-        Failure {
+        FailedSample { index: 0, warmup: true, outcome: Outcome::Exited { code: 1 }, ignored: false },
+        FailedSample { index: 7, warmup: false, outcome: Outcome::Signaled { signal: 11 }, ignored: false },
+        FailedSample { index: 8, warmup: false, outcome: Outcome::Signaled { signal: 11 }, ignored: false },
+        FailedSample { index: 9, warmup: false, outcome: Outcome::Exited { code: 4 }, ignored: true },
+        FailedSample {
             index: 10,
             warmup: false,
             outcome: Outcome::TimedOut { limit: Nanos(5_000_000_000) },
@@ -427,7 +430,7 @@ pub fn hostile() -> RunReport {
     for s in &mut r.series {
         s.daemons[0].family = "d\x1b[2J\n".repeat(20);
         s.survivors = vec![SurvivorSummary { name: "s\u{2066}\r".into(), count: 1, left: 1, not_ended: 0 }];
-        s.failures = vec![Failure {
+        s.failures = vec![FailedSample {
             index: 0,
             warmup: false,
             outcome: Outcome::NotStarted { error: "\x1b[5m no\nfile".into() },
@@ -439,7 +442,7 @@ pub fn hostile() -> RunReport {
     r.run.host.name = "h\x1b\n".into();
     r.run.host.cpu = Reading::Value("c\x1b".into());
     r.profile = Ok("p\x1b".into());
-    if let Finding::ProcessTime { factors, .. } = &mut r.protocol.steps[0].finding {
+    if let StepFinding::ProcessTime { factors, .. } = &mut r.protocol.steps[0].finding {
         factors[0].finding = "f\x1b\u{200f}".into();
     }
     r.remarks =

@@ -8,13 +8,13 @@ use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 
 #[derive(Serialize)]
-struct Document<'a> {
-    results: Vec<Entry<'a>>,
+struct HyperfineJson<'a> {
+    results: Vec<HyperfineResult<'a>>,
 }
 
 // The order of the fields is that of hyperfine.
 #[derive(Serialize)]
-struct Entry<'a> {
+struct HyperfineResult<'a> {
     command: &'a str,
     mean: f64,
     stddev: Option<f64>,
@@ -48,7 +48,7 @@ pub fn json(report: &RunReport, samples: &[Sample]) -> Result<String, RenderErro
     let found: Vec<_> = report.series.iter().enumerate().map(entry).collect();
     let results =
         found.iter().filter_map(|(i, label, of)| summary(label, &report.series[*i].program.parameters, of)).collect();
-    let mut text = json::pretty(&Document { results })?;
+    let mut text = json::pretty(&HyperfineJson { results })?;
     text.push('\n');
     Ok(text)
 }
@@ -58,7 +58,11 @@ fn executed(s: &Sample) -> bool {
         && !matches!(s.outcome, Outcome::NotStarted { .. } | Outcome::HookFailed { .. } | Outcome::Interrupted)
 }
 
-fn summary<'a>(command: &'a str, parameters: &'a BTreeMap<String, String>, samples: &[&Sample]) -> Option<Entry<'a>> {
+fn summary<'a>(
+    command: &'a str,
+    parameters: &'a BTreeMap<String, String>,
+    samples: &[&Sample],
+) -> Option<HyperfineResult<'a>> {
     let times: Vec<f64> = samples.iter().map(|s| s.elapsed().secs()).collect();
     let mut sorted = times.clone();
     sorted.sort_by(f64::total_cmp);
@@ -77,7 +81,7 @@ fn summary<'a>(command: &'a str, parameters: &'a BTreeMap<String, String>, sampl
         .collect();
     let part =
         |f: fn(&(f64, f64)) -> f64| split.as_ref().and_then(|s| self::mean(&s.iter().map(f).collect::<Vec<_>>()));
-    Some(Entry {
+    Some(HyperfineResult {
         command,
         mean,
         stddev,

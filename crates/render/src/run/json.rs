@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Serializer};
 use std::io;
 use tarebench_core::run::data::Run;
-use tarebench_core::run::protocol::{NoCheckOne, ProtocolReport, Step};
+use tarebench_core::run::protocol::{NoCheckOne, ProtocolReport, ProtocolStep};
 use tarebench_core::run::report::data::{Comparison, RunReport, SeriesReport};
 use tarebench_core::run::report::findings::Remark;
 use tarebench_core::sample::data::Sample;
@@ -20,16 +20,16 @@ pub const FORMAT: &str = "tare-report";
 pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct RunJson<'a> {
     format: &'static str,
     version: u32,
-    report: Report<'a>,
+    report: ReportJson<'a>,
     samples: &'a [Sample],
 }
 
 /// [`RunReport`] with its texts.
 #[derive(Serialize)]
-struct Report<'a> {
+struct ReportJson<'a> {
     run: &'a Run,
     series: &'a [SeriesReport],
     comparisons: &'a [Comparison],
@@ -48,7 +48,7 @@ struct Protocol<'a> {
 struct StepText<'a> {
     asks: &'static str,
     #[serde(flatten)]
-    step: &'a Step,
+    step: &'a ProtocolStep,
     text: String,
 }
 
@@ -67,15 +67,15 @@ struct RemarkText<'a> {
     text: String,
 }
 
-impl<'a> Report<'a> {
-    fn new(report: &'a RunReport, hints: &Hints) -> Report<'a> {
+impl<'a> ReportJson<'a> {
+    fn new(report: &'a RunReport, hints: &Hints) -> ReportJson<'a> {
         // Every field is named, so that a new field of the report cannot be forgotten here.
         let RunReport { run, series, comparisons, protocol: ProtocolReport { steps, reached }, profile, remarks } =
             report;
         let step = |step| StepText { asks: protocol::asks(step), step, text: protocol::finding(step, hints) };
         let remark =
             |remark: &'a Remark| RemarkText { remark, warning: remark.warning(), text: remarks::text(remark, hints) };
-        Report {
+        ReportJson {
             run,
             series,
             comparisons,
@@ -112,7 +112,7 @@ pub fn write_full(
     samples: &[Sample],
     hints: &Hints,
 ) -> Result<(), RenderError> {
-    let document = Document { format: FORMAT, version: VERSION, report: Report::new(report, hints), samples };
+    let document = RunJson { format: FORMAT, version: VERSION, report: ReportJson::new(report, hints), samples };
     document.serialize(&mut Serializer::with_formatter(&mut out, Safe(CompactFormatter)))?;
     out.write_all(b"\n")?;
     Ok(())

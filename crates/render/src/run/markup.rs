@@ -1,33 +1,33 @@
 //! A run's table for documents: Markdown, AsciiDoc, Org mode.
 
 use crate::compare::rows::order as row_order;
-use crate::kit::markup::{ABSENT, Markup, Table};
+use crate::kit::markup::{ABSENT, Markup, MarkupTable};
 use crate::kit::number;
 use crate::kit::number::unit as middle_unit;
-use crate::kit::number::{Scale, Unit};
+use crate::kit::number::{TimeScale, TimeUnit};
 use crate::kit::style::Sort;
 use tarebench_core::run::report::data::{Measure, MeasureReport, RunReport, SeriesReport};
 
 /// A GitHub-flavoured Markdown table with hyperfine's columns, PT and net time: elapsed time, process time, net time, ratio.
 ///
 /// All times in `unit`, or in the one that fits best. Absent values are `–`.
-pub fn markdown(report: &RunReport, unit: Option<Unit>, sort: Sort) -> String {
+pub fn markdown(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> String {
     table(report, unit, sort).write(Markup::Markdown)
 }
 
 /// An AsciiDoc table of the same content as [`markdown`].
-pub fn asciidoc(report: &RunReport, unit: Option<Unit>, sort: Sort) -> String {
+pub fn asciidoc(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> String {
     table(report, unit, sort).write(Markup::Asciidoc)
 }
 
 /// An Org mode table of the same content as [`markdown`].
-pub fn orgmode(report: &RunReport, unit: Option<Unit>, sort: Sort) -> String {
+pub fn orgmode(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> String {
     table(report, unit, sort).write(Markup::Org)
 }
 
-fn cells(report: &RunReport, s: &SeriesReport, index: usize, unit: Unit) -> Vec<String> {
+fn cells(report: &RunReport, s: &SeriesReport, index: usize, unit: TimeUnit) -> Vec<String> {
     let absent = || ABSENT.to_owned();
-    let scale = |m: &MeasureReport| Scale::of(m.mean, m.std_dev, Some(unit));
+    let scale = |m: &MeasureReport| TimeScale::of(m.mean, m.std_dev, Some(unit));
     let value = |m: &MeasureReport, v: f64| scale(m).value(v).unwrap_or_else(absent);
     let mean = |m: &MeasureReport| match m.std_dev {
         Some(d) => format!("{} ± {}", value(m, m.mean), value(m, d)),
@@ -62,7 +62,7 @@ fn relative(report: &RunReport, index: usize) -> Option<String> {
     })
 }
 
-fn table(report: &RunReport, unit: Option<Unit>, sort: Sort) -> Table {
+fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable {
     let sort = if sort == Sort::Auto { Sort::Command } else { sort };
     let means = report.series.iter().filter_map(|s| s.et.value()).map(|m| m.mean);
     let unit = middle_unit(means, unit);
@@ -87,5 +87,5 @@ fn table(report: &RunReport, unit: Option<Unit>, sort: Sort) -> Table {
         let s = &report.series[i];
         (s.program.label.clone(), cells(report, s, i, unit))
     };
-    Table { heads, rows: row_order(report, sort).into_iter().map(row).collect() }
+    MarkupTable { heads, rows: row_order(report, sort).into_iter().map(row).collect() }
 }

@@ -8,9 +8,10 @@ use crate::kit::style::Style;
 use crate::kit::table::Table;
 use crate::kit::web::html::measure;
 use crate::kit::web::page::{
-    Account, Class, Dual, DualOrWhy, Entry, Kind, Line, Page, Plot, Remark, Role, Samples, Symbol,
+    Class, DualOrWhy, Page, PageAccount, PageDual, PageEntry, PageKind, PageLine, PageRemark, PageRole, Plot, Samples,
+    Symbol,
 };
-use crate::profile::page::{Names, dual};
+use crate::profile::page::{PageNames, dual};
 use crate::run::protocol::{asks, finding, no_check_one};
 use crate::run::remarks;
 use crate::run::terminal::account::label;
@@ -58,14 +59,17 @@ pub fn run(
     Page {
         format: "tare-page",
         version: 1,
-        kind: Kind::Run,
+        kind: PageKind::Run,
         title: if run.id > 0 { format!("Run {}", run.id) } else { "Run".to_owned() },
         subtitle: titles.join(" · "),
         facts: facts(report, hints, zone),
         remarks: report
             .remarks
             .iter()
-            .map(|r| Remark { warning: r.warning(), text: format!("{}{}", whose(r.series), remarks::text(r, hints)) })
+            .map(|r| PageRemark {
+                warning: r.warning(),
+                text: format!("{}{}", whose(r.series), remarks::text(r, hints)),
+            })
             .collect(),
         overview: overview(report),
         plots: plots.collect(),
@@ -142,11 +146,11 @@ fn samples_of(all: &[&Sample], s: &SeriesReport, report: &RunReport) -> Samples 
     let class = |title: &str, role, symbol| Class { title: title.to_owned(), role, symbol };
     let mut out = Samples {
         classes: vec![
-            class("retained", Role::Good, Symbol::Circle),
-            class("discarded: daemon over its cutoff", Role::Spoiled, Symbol::Triangle),
-            class("discarded: standard deviations of CPU time", Role::Drift, Symbol::Diamond),
-            class("discarded for elapsed or net time only", Role::Other, Symbol::Square),
-            class("failed", Role::Failed, Symbol::Cross),
+            class("retained", PageRole::Good, Symbol::Circle),
+            class("discarded: daemon over its cutoff", PageRole::Spoiled, Symbol::Triangle),
+            class("discarded: standard deviations of CPU time", PageRole::Drift, Symbol::Diamond),
+            class("discarded for elapsed or net time only", PageRole::Other, Symbol::Square),
+            class("failed", PageRole::Failed, Symbol::Cross),
         ],
         ..Samples::default()
     };
@@ -154,7 +158,7 @@ fn samples_of(all: &[&Sample], s: &SeriesReport, report: &RunReport) -> Samples 
     for d in &s.discards {
         discards.entry(d.index).or_default().push(d);
     }
-    let mut names = Names::default();
+    let mut names = PageNames::default();
     for sample in all {
         let (class, reason) = fate(sample, report, &discards);
         out.number.push(sample.index.saturating_add(1));
@@ -187,7 +191,7 @@ fn reason_at(reasons: &mut Vec<String>, text: String) -> usize {
 }
 
 /// Where the main thread's elapsed time went in each sample; the entries add up to it.
-fn account(all: &[&Sample], retained: Vec<usize>) -> Option<Account> {
+fn account(all: &[&Sample], retained: Vec<usize>) -> Option<PageAccount> {
     if !all.iter().any(|s| s.account.value().is_some()) {
         return None;
     }
@@ -208,8 +212,8 @@ fn account(all: &[&Sample], retained: Vec<usize>) -> Option<Account> {
         ("reaping", Box::new(Sample::reap)),
         ("unattributed", Box::new(Sample::unattributed)),
     ];
-    let role = |title: &'static str| Entry { title, role: if title == "net" { "net" } else { "tare" } };
-    Some(Account {
+    let role = |title: &'static str| PageEntry { title, role: if title == "net" { "net" } else { "tare" } };
+    Some(PageAccount {
         retained,
         entries: entries.iter().map(|(title, _)| role(title)).collect(),
         values: entries.iter().map(|(_, time_of)| all.iter().map(|s| time_of(s).map(|t| t.0)).collect()).collect(),
@@ -229,7 +233,7 @@ fn plot(
     let reports = [(pt, s.pt.value()), (et, s.et.value()), (net, s.net.value())];
     let with_lines = reports.into_iter().filter(|(m, _)| m.values.iter().any(Option::is_some)).map(|(mut m, r)| {
         if let Some(r) = r {
-            m.lines.push(Line { title: "mean of the retained samples".to_owned(), value: r.mean });
+            m.lines.push(PageLine { title: "mean of the retained samples".to_owned(), value: r.mean });
         }
         m
     });
@@ -265,7 +269,7 @@ fn duals(all: &[&Sample], report: &RunReport, found: Option<&Result<Clusters, To
     let good = all.iter().enumerate().filter(|(_, s)| report.run.plan.ignore_failure.accepts(&s.outcome));
     let at: BTreeMap<u32, usize> = good.map(|(i, s)| (s.index.saturating_add(1), i)).collect();
     let position = |number: u32| at.get(&number).copied().unwrap_or(0);
-    DualOrWhy::Dual(Dual {
+    DualOrWhy::Dual(PageDual {
         odd: clusters.points.iter().map(|p| position(p.odd.number)).collect(),
         even: clusters.points.iter().map(|p| position(p.even.number)).collect(),
         ..dual(clusters)
@@ -367,7 +371,7 @@ fn account_table(s: &SeriesReport) -> Option<Table> {
         &["entry", ">time", ">share", ">times"],
     );
     let style = Style::default();
-    let page = crate::kit::screen::Page::new(&style);
+    let page = crate::kit::screen::ScreenText::new(&style);
     for e in &a.elapsed {
         let share = if a.gross > 0.0 { number::percent(e.time / a.gross).unwrap_or_default() } else { String::new() };
         t.row(

@@ -1,10 +1,10 @@
 //! The protocol's steps in words: what each requires, and why it holds or not.
 
 use crate::kit::hints::{Hint, Hints};
-use tarebench_core::run::protocol::{CheckOne, FactorFinding, Finding, NoCheckOne, NoProcessTime, Step};
+use tarebench_core::run::protocol::{CheckOne, FactorFinding, NoCheckOne, NoProcessTime, ProtocolStep, StepFinding};
 
 /// What a step requires, in a few words.
-pub fn asks(step: &Step) -> &'static str {
+pub fn asks(step: &ProtocolStep) -> &'static str {
     match step.version {
         1 => "daemons off, PT used",
         2 => "NTP on",
@@ -17,21 +17,23 @@ pub fn asks(step: &Step) -> &'static str {
 }
 
 /// Why a step holds or not; what is missing and how to get it.
-pub fn finding(step: &Step, hints: &Hints) -> String {
+pub fn finding(step: &ProtocolStep, hints: &Hints) -> String {
     match &step.finding {
-        Finding::ProcessTime { missing: None, factors } => format!("CPU time used; {}", list(factors, hints)),
-        Finding::ProcessTime { missing: Some(why), factors } => {
+        StepFinding::ProcessTime { missing: None, factors } => format!("CPU time used; {}", list(factors, hints)),
+        StepFinding::ProcessTime { missing: Some(why), factors } => {
             let why = match why {
                 NoProcessTime::NoSample => "no successful sample".to_owned(),
                 NoProcessTime::Absent { why } => why.to_string(),
             };
             format!("CPU time is missing: {why}; {}", list(factors, hints))
         }
-        Finding::Factors { factors } => list(factors, hints),
-        Finding::Outliers { check_one, sigma } => format!("{}; {}", first(check_one, hints), second(*sigma, hints)),
-        Finding::Size { least: None, .. } => "no samples".to_owned(),
-        Finding::Size { least: Some(least), needed } if least >= needed => format!("{least} or more in every series"),
-        Finding::Size { least: Some(least), needed } => {
+        StepFinding::Factors { factors } => list(factors, hints),
+        StepFinding::Outliers { check_one, sigma } => format!("{}; {}", first(check_one, hints), second(*sigma, hints)),
+        StepFinding::Size { least: None, .. } => "no samples".to_owned(),
+        StepFinding::Size { least: Some(least), needed } if least >= needed => {
+            format!("{least} or more in every series")
+        }
+        StepFinding::Size { least: Some(least), needed } => {
             let more = hints.aside(&Hint::Samples(*needed));
             format!("a series has {least} successful samples, {needed} are needed{more}")
         }
@@ -86,9 +88,9 @@ mod tests {
     use tarebench_core::base::reading::Absent;
     use tarebench_core::machine::data::Standing;
 
-    fn said(finding: Finding) -> String {
+    fn said(finding: StepFinding) -> String {
         let hints = Hints::new(|h| format!("{h:?}"));
-        super::finding(&Step { version: 1, standing: Standing::NotHeld, finding }, &hints)
+        super::finding(&ProtocolStep { version: 1, standing: Standing::NotHeld, finding }, &hints)
     }
 
     #[test]
@@ -102,28 +104,28 @@ mod tests {
         };
         let factors = vec![factor(&["cron", "atd"], Some("stop it")), factor(&["ntp"], None)];
         assert_eq!(
-            said(Finding::Factors { factors: factors.clone() }),
+            said(StepFinding::Factors { factors: factors.clone() }),
             "cron, atd: on (stop it); ntp: on (SetFactor(\"ntp\"))"
         );
         let why = Absent::Lost("all".to_owned());
         let missing = Some(NoProcessTime::Absent { why });
-        let text = said(Finding::ProcessTime { missing, factors });
+        let text = said(StepFinding::ProcessTime { missing, factors });
         assert_eq!(text, "CPU time is missing: lost: all; cron, atd: on (stop it); ntp: on (SetFactor(\"ntp\"))");
-        let text = said(Finding::ProcessTime { missing: None, factors: Vec::new() });
+        let text = said(StepFinding::ProcessTime { missing: None, factors: Vec::new() });
         assert_eq!(text, "CPU time used; not checked");
     }
 
     #[test]
     fn both_checks_and_the_size() {
         let none = CheckOne::NotDone(NoCheckOne::NoProfile);
-        let text = said(Finding::Outliers { check_one: none, sigma: Some(2.0) });
+        let text = said(StepFinding::Outliers { check_one: none, sigma: Some(2.0) });
         assert_eq!(text, "check 1 not done: no profile (LearnProfile); check 2 done (s = 2)");
         let done = |incomplete| CheckOne::Done { profile: "p@1".to_owned(), incomplete };
-        let text = said(Finding::Outliers { check_one: done(0), sigma: None });
+        let text = said(StepFinding::Outliers { check_one: done(0), sigma: None });
         assert_eq!(text, "check 1 done (profile p@1); check 2 not done: s is not greater than 0 (Sigma)");
-        let text = said(Finding::Outliers { check_one: done(3), sigma: Some(5.0) });
+        let text = said(StepFinding::Outliers { check_one: done(3), sigma: Some(5.0) });
         assert!(text.contains("in 3 samples short-lived daemons may be missing"), "{text}");
-        let size = |least| said(Finding::Size { least, needed: 10 });
+        let size = |least| said(StepFinding::Size { least, needed: 10 });
         assert_eq!(size(Some(12)), "12 or more in every series");
         assert_eq!(size(Some(9)), "a series has 9 successful samples, 10 are needed (Samples(10))");
         assert_eq!(size(None), "no samples");

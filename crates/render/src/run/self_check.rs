@@ -1,14 +1,14 @@
 //! What tracing costs, as a table.
 
 use crate::kit::grid;
-use crate::kit::grid::{Align, Cell, Column};
+use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::number;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 
 /// A workload's figures.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct SelfCheckRow {
     /// What it stands for.
     pub workload: String,
     /// The command, without its first word.
@@ -40,8 +40,8 @@ pub struct ProgramCost {
 }
 
 /// The self-check's table.
-pub fn table(rows: &[Row], style: &Style) -> String {
-    let mut page = Page::new(style);
+pub fn table(rows: &[SelfCheckRow], style: &Style) -> String {
+    let mut page = ScreenText::new(style);
     page.title("Cost of tracing");
     for r in rows {
         page.gap();
@@ -70,7 +70,7 @@ pub fn table(rows: &[Row], style: &Style) -> String {
             ),
         );
         let col = |head: &str, align, cells: Vec<String>| {
-            Column::new(head, align, cells.into_iter().map(|c| Cell::new(c).paint(Paint::Plain)).collect())
+            GridColumn::new(head, align, cells.into_iter().map(|c| GridCell::new(c).paint(Paint::Plain)).collect())
         };
         let cells = |f: &dyn Fn(&ProgramCost) -> String| r.programs.iter().map(f).collect::<Vec<_>>();
         let columns = [

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::reading::{Absent, Reading};
-use tarebench_core::documents::head::{Id, Kind, Status};
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::report::data::{Measure, RunReport};
 
@@ -158,7 +158,7 @@ fn documents() {
     assert_snapshot!("markdown_hostile", crate::run::markup::markdown(&fixtures::hostile(), None, Sort::Auto));
     assert_snapshot!("markdown_absent", crate::run::markup::markdown(&fixtures::absent(), None, Sort::MeanTime));
     assert_snapshot!("asciidoc", crate::run::markup::asciidoc(&fixtures::three(), None, Sort::MeanTime));
-    let unit = Some(crate::kit::number::Unit::Second);
+    let unit = Some(crate::kit::number::TimeUnit::Second);
     assert_snapshot!("orgmode", crate::run::markup::orgmode(&fixtures::three(), unit, Sort::Command));
     assert_snapshot!("csv_series", csv::series(&fixtures::scan()).unwrap());
     assert_snapshot!("csv_series_absent", csv::series(&fixtures::absent()).unwrap());
@@ -241,7 +241,7 @@ fn hyperfine_json_where_little_is_known() {
 #[test]
 fn lists() {
     let row = |number, status, programs: &[&str]| list::DocumentRow {
-        id: Id { kind: Kind::Run, number },
+        id: Id { kind: DocumentKind::Run, number },
         created: "2025-11-21 01:36".into(),
         status,
         titles: programs.iter().map(|p| (*p).to_owned()).collect(),
@@ -254,7 +254,7 @@ fn lists() {
         row(11, Status::Interrupted, &["./target/release/solve --grid 100 --method conjugate-gradient input.dat"]),
         row(9, Status::Unfinished, &["true"]),
         list::DocumentRow {
-            id: Id { kind: Kind::Noise, number: 2 },
+            id: Id { kind: DocumentKind::Noise, number: 2 },
             samples: None,
             tags: BTreeMap::new(),
             ..row(0, Status::Finished, &["1ms on CPU 1"])
@@ -336,7 +336,7 @@ proptest! {
         let s = Style { width, color, unicode, full, ..Style::default() };
         check(&run_report(&r, &s), &s);
         let rows = [list::DocumentRow {
-            id: Id { kind: Kind::Profile, number: 1 }, created: labels[0].clone(), status: Status::Finished,
+            id: Id { kind: DocumentKind::Profile, number: 1 }, created: labels[0].clone(), status: Status::Finished,
             titles: labels.clone(), samples: Some(u64::from(n)), machine: labels[0].clone(), tags: BTreeMap::from([(labels[0].clone(), labels[0].clone())]),
         }];
         check(&list::table(&rows, &s), &s);

@@ -3,30 +3,34 @@
 use crate::documents::machine::described;
 use crate::kit::table::Table;
 use crate::kit::text::escape;
-use crate::kit::web::page::{Axis, Band, Curve, Figure, Join, Kind, Page, Part as PagePart, Quantity, Remark, Scale};
+use crate::kit::web::page::{
+    Band, Join, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale,
+};
 use crate::study::terminal::{FLOOR, caching_tables, counted, expected, interval_tables, kbest_tables, loads_of, time};
 use tarebench_core::base::date::{TimeZone, date};
-use tarebench_core::documents::head::{Head, Status};
+use tarebench_core::documents::head::{DocumentHead, Status};
 use tarebench_core::study::data::StudyPlan;
-use tarebench_core::study::report::{Counted, Errors, Executions, IntervalResult, KbestResults, Results, StudyReport};
+use tarebench_core::study::report::{
+    CpuTimeCounting, Errors, IntervalResult, KbestResults, LoadedExecutions, Results, StudyReport,
+};
 
 /// Length of a computation, as axes name it.
 const LENGTH: &str = "Expected CPU time T(r)";
 
 /// The page of a study, finished or not.
-pub fn study(head: &Head, plan: &StudyPlan, report: &StudyReport, zone: &TimeZone, foot: String) -> Page {
+pub fn study(head: &DocumentHead, plan: &StudyPlan, report: &StudyReport, zone: &TimeZone, foot: String) -> Page {
     let fact = |name: &str, text: String| (name.to_owned(), text);
     let done = format!("{} of {} cells, CPU {} of {}", report.measured, plan.parts(), plan.cpu, escape(&head.machine));
     let mut facts = vec![fact("Measured", done), fact("Started", date(head.created, zone))];
     facts.extend(described(head).iter().map(|m| fact("Machine", escape(m).into_owned())));
     let missing = plan.parts().saturating_sub(report.measured);
-    let remarks = (head.status != Status::Finished).then(|| Remark {
+    let remarks = (head.status != Status::Finished).then(|| PageRemark {
         warning: true,
         text: format!("The study is not finished: {missing} of {} cells are missing.", plan.parts()),
     });
     // Too long for a fact.
     let expected =
-        expected(report, true).map(|text| Remark { warning: false, text: format!("Expected CPU time: {text}.") });
+        expected(report, true).map(|text| PageRemark { warning: false, text: format!("Expected CPU time: {text}.") });
     let (parts, tables) = match &report.results {
         Results::Kbest(found) => kbest(found),
         Results::IntervalCounting(found) => (intervals(found), Vec::new()),
@@ -38,7 +42,7 @@ pub fn study(head: &Head, plan: &StudyPlan, report: &StudyReport, zone: &TimeZon
     Page {
         format: "tare-page",
         version: 1,
-        kind: Kind::Study,
+        kind: PageKind::Study,
         title: format!("Study{id}: {}", escape(&head.title)),
         subtitle: "An experiment of CS:APP chapter 9 on this machine".to_owned(),
         facts,
@@ -52,12 +56,12 @@ pub fn study(head: &Head, plan: &StudyPlan, report: &StudyReport, zone: &TimeZon
     }
 }
 
-fn axis(title: &str, quantity: Quantity, scales: &[Scale]) -> Axis {
-    Axis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
+fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
+    PageAxis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
 }
 
 /// A part with its figure; `None` if nothing was measured of it.
-fn part(id: &str, title: &str, figure: Option<Figure>, table: Option<Table>) -> Option<PagePart> {
+fn part(id: &str, title: &str, figure: Option<PageFigure>, table: Option<Table>) -> Option<PagePart> {
     let table = table.filter(|t| !t.rows.is_empty());
     (figure.is_some() || table.is_some()).then(|| PagePart {
         id: id.to_owned(),
@@ -69,35 +73,35 @@ fn part(id: &str, title: &str, figure: Option<Figure>, table: Option<Table>) -> 
 }
 
 /// Points by length, in ascending order.
-fn curve(title: String, look: usize, mut found: Vec<&Errors>, ranges: bool) -> Option<Curve> {
+fn curve(title: String, look: usize, mut found: Vec<&Errors>, ranges: bool) -> Option<PageCurve> {
     found.sort_by(|a, b| a.length.total_cmp(&b.length));
     found.retain(|e| e.median.is_some());
     let bound = |pick: fn((f64, f64)) -> f64| found.iter().map(|e| e.range.map(pick)).collect();
     let band = ranges.then(|| Band { title: "smallest to largest", low: bound(|r| r.0), high: bound(|r| r.1) });
     let (x, y): (Vec<f64>, Vec<f64>) = found.iter().filter_map(|e| Some((e.length, e.median?))).unzip();
-    (!x.is_empty()).then_some(Curve { title, look, thin: false, join: Join::Straight, x, y, band })
+    (!x.is_empty()).then_some(PageCurve { title, look, thin: false, join: Join::Straight, x, y, band })
 }
 
-fn by_load(errors: &[Errors], ranges: bool) -> Vec<Curve> {
-    let of = |(look, load): (usize, u32)| {
+fn by_load(errors: &[Errors], ranges: bool) -> Vec<PageCurve> {
+    let figure_table = |(look, load): (usize, u32)| {
         let found = errors.iter().filter(|e| e.load == load).collect();
         curve(format!("load {load}"), look, found, ranges)
     };
-    loads_of(errors).into_iter().enumerate().filter_map(of).collect()
+    loads_of(errors).into_iter().enumerate().filter_map(figure_table).collect()
 }
 
-fn figure(id: &str, title: &str, note: &str, y: Axis, curves: Vec<Curve>) -> Option<Figure> {
-    let x = axis(LENGTH, Quantity::Time, &[Scale::Log, Scale::Linear]);
+fn figure(id: &str, title: &str, note: &str, y: PageAxis, curves: Vec<PageCurve>) -> Option<PageFigure> {
+    let x = axis(LENGTH, PageQuantity::Time, &[PageScale::Log, PageScale::Linear]);
     let (id, title, note) = (id.to_owned(), title.to_owned(), note.to_owned());
-    (!curves.is_empty()).then_some(Figure { id, title, note, x, y, curves })
+    (!curves.is_empty()).then_some(PageFigure { id, title, note, x, y, curves })
 }
 
 /// The parts, and the tables of the whole.
 fn kbest(found: &KbestResults) -> (Vec<PagePart>, Vec<Table>) {
     let below = "Median of (measured - T(r)) / T(r) by load; K = 3. Less than 0.1 % is drawn as 0.1 %, as in the book.";
-    let y = || Axis {
+    let y = || PageAxis {
         floor: Some(FLOOR),
-        ..axis("Error as a multiple of T(r)", Quantity::Ratio, &[Scale::Log, Scale::Linear])
+        ..axis("Error as a multiple of T(r)", PageQuantity::Ratio, &[PageScale::Log, PageScale::Linear])
     };
     let most = found.by_k.iter().flat_map(|(_, errors)| loads_of(errors)).max();
     let by_k = found.by_k.iter().enumerate().filter_map(|(look, (k, errors))| {
@@ -143,20 +147,20 @@ fn intervals(found: &[IntervalResult]) -> Vec<PagePart> {
     let tables = interval_tables(found, true);
     let parts = found.iter().zip(tables).filter_map(|(result, table)| {
         let (id, note, errors) = match result.counted {
-            Counted::Ticks => ("interval-counting", "Median error against exact CPU time.", &result.exact),
-            Counted::Times => ("interval-times", "Median error against exact CPU time.", &result.exact),
-            Counted::Rusage => ("interval-rusage", "Median error against exact CPU time.", &result.exact),
-            Counted::Cpu => (
+            CpuTimeCounting::Ticks => ("interval-counting", "Median error against exact CPU time.", &result.exact),
+            CpuTimeCounting::Times => ("interval-times", "Median error against exact CPU time.", &result.exact),
+            CpuTimeCounting::Rusage => ("interval-rusage", "Median error against exact CPU time.", &result.exact),
+            CpuTimeCounting::Cpu => (
                 "interval-exact",
                 "Median error against T(r): what made the computation slower than its fastest.",
                 &result.expected,
             ),
         };
         let title = match result.counted {
-            Counted::Ticks => "Interval counting (CS:APP figure 9.8)".to_owned(),
+            CpuTimeCounting::Ticks => "Interval counting (CS:APP figure 9.8)".to_owned(),
             other => format!("CPU time by {}", counted(other)),
         };
-        let y = axis("Error as a multiple of the CPU time", Quantity::Ratio, &[Scale::Linear]);
+        let y = axis("Error as a multiple of the CPU time", PageQuantity::Ratio, &[PageScale::Linear]);
         let figure = figure(id, &title, &format!("{note} With the range of all rounds."), y, by_load(errors, true));
         part(id, counted(result.counted), figure, Some(table))
     });
@@ -164,7 +168,7 @@ fn intervals(found: &[IntervalResult]) -> Vec<PagePart> {
 }
 
 /// Executions in their order, over the shortest.
-fn caching(all: &[Executions]) -> Vec<PagePart> {
+fn caching(all: &[LoadedExecutions]) -> Vec<PagePart> {
     let mut lengths: Vec<f64> = all.iter().map(|e| e.length).collect();
     lengths.sort_by(|a, b| b.total_cmp(a));
     lengths.dedup();
@@ -172,16 +176,16 @@ fn caching(all: &[Executions]) -> Vec<PagePart> {
         let same = all.iter().filter(|e| e.length == *length).enumerate();
         let curves = same.map(|(look, e)| {
             let (x, y) = e.elapsed.iter().enumerate().map(|(n, ns)| ((n + 1) as f64, ns / e.base)).unzip();
-            Curve { title: format!("load {}", e.load), look, thin: false, join: Join::Straight, x, y, band: None }
+            PageCurve { title: format!("load {}", e.load), look, thin: false, join: Join::Straight, x, y, band: None }
         });
         let of = if i == 0 { " (CS:APP figure 9.11)" } else { " (CS:APP figure 9.12)" };
         let length = time(*length, true);
-        let figure = Figure {
+        let figure = PageFigure {
             id: format!("caching-{}", i + 1),
             title: format!("A procedure of {length}{of}"),
             note: "Time of each execution, in order, as a multiple of the shortest one of any load.".to_owned(),
-            x: axis("Execution", Quantity::Count, &[Scale::Linear]),
-            y: axis("Time over the shortest", Quantity::Ratio, &[Scale::Linear, Scale::Log]),
+            x: axis("Execution", PageQuantity::Count, &[PageScale::Linear]),
+            y: axis("Time over the shortest", PageQuantity::Ratio, &[PageScale::Linear, PageScale::Log]),
             curves: curves.collect(),
         };
         part(&figure.id.clone(), &format!("Procedure of {length}"), Some(figure), None)
@@ -195,13 +199,13 @@ mod tests {
     use std::collections::BTreeMap;
     use tarebench_core::base::units::Nanos;
     use tarebench_core::documents::head;
-    use tarebench_core::statistics::fit::Fit;
-    use tarebench_core::study::data::{Cell, Part, Preset, Seen, Study};
+    use tarebench_core::statistics::fit::LineFit;
+    use tarebench_core::study::data::{Seen, Study, StudyCell, StudyPart, StudyPreset};
     use tarebench_core::study::report::build;
 
-    fn page(study: Study, parts: &[Part], status: Status) -> Page {
-        let head = Head {
-            kind: head::Kind::Study,
+    fn page(study: Study, parts: &[StudyPart], status: Status) -> Page {
+        let head = DocumentHead {
+            kind: head::DocumentKind::Study,
             number: 3,
             uuid: "0".repeat(32),
             title: "a\u{1b}study".to_owned(),
@@ -212,17 +216,17 @@ mod tests {
             conditions: None,
             tags: BTreeMap::new(),
         };
-        let plan = StudyPlan::new(study, Preset::Minutes, 1);
+        let plan = StudyPlan::new(study, StudyPreset::Minutes, 1);
         super::study(&head, &plan, &build(&plan, parts), &TimeZone::UTC, "foot".to_owned())
     }
 
     #[test]
     fn what_was_counted_has_a_figure_and_a_table_each() {
-        let interval = |load, length, cpu, ticks| Part {
-            cell: Cell::Interval { load, length },
+        let interval = |load, length, cpu, ticks| StudyPart {
+            cell: StudyCell::Interval { load, length },
             round: 0,
             seen: Seen::Interval {
-                line: Fit { slope: 1e4, intercept: 0.0, max_error: 0.003 },
+                line: LineFit { slope: 1e4, intercept: 0.0, max_error: 0.003 },
                 repetitions: (length / 1e4) as u64,
                 ticks: Some(ticks),
                 times: cpu,
@@ -244,13 +248,13 @@ mod tests {
 
     #[test]
     fn executions_are_in_their_order_and_the_rest_stands_below() {
-        let procedure = |length: f64, elapsed: &[f64]| Part {
-            cell: Cell::Procedure { load: 1, length },
+        let procedure = |length: f64, elapsed: &[f64]| StudyPart {
+            cell: StudyCell::Procedure { load: 1, length },
             round: 0,
             seen: Seen::Procedure { elapsed: elapsed.to_vec() },
         };
         let calls = vec![[173.0, 57.0, 58.0, 43.0, 138.0, 43.0]; 3];
-        let equal = Part { cell: Cell::Equal, round: 0, seen: Seen::Equal { calls } };
+        let equal = StudyPart { cell: StudyCell::Equal, round: 0, seen: Seen::Equal { calls } };
         let parts = [procedure(36e6, &[72e6, 36e6]), procedure(8e6, &[8e6, 8e6]), equal];
         let page = page(Study::Caching, &parts, Status::Interrupted);
         let long = &page.parts[0].figures[0];

@@ -3,17 +3,17 @@
 use crate::documents::machine::described;
 use crate::kit::error::RenderError;
 use crate::kit::number;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Style;
 use crate::kit::svg::curves;
 use crate::kit::table::{Table, draw};
 use crate::kit::web::page;
-use crate::kit::web::page::{Curve, Join, Quantity, Scale};
+use crate::kit::web::page::{Join, PageCurve, PageQuantity, PageScale};
 use serde::Serialize;
-use tarebench_core::documents::head::Head;
-use tarebench_core::study::data::{Part, StudyPlan};
+use tarebench_core::documents::head::DocumentHead;
+use tarebench_core::study::data::{StudyPart, StudyPlan};
 use tarebench_core::study::report::{
-    Counted, EqualCalls, Errors, Executions, IntervalResult, KbestResults, Results, StudyReport,
+    CpuTimeCounting, EqualCalls, Errors, IntervalResult, KbestResults, LoadedExecutions, Results, StudyReport,
 };
 
 /// The error that the book's figures do not go below.
@@ -142,12 +142,12 @@ fn by_k(errors: &[(u32, Vec<Errors>)], u: bool) -> Table {
     table
 }
 
-pub(crate) fn counted(c: Counted) -> &'static str {
+pub(crate) fn counted(c: CpuTimeCounting) -> &'static str {
     match c {
-        Counted::Ticks => "interval counting (/proc/stat)",
-        Counted::Times => "times(2)",
-        Counted::Rusage => "getrusage(2)",
-        Counted::Cpu => "CLOCK_PROCESS_CPUTIME_ID",
+        CpuTimeCounting::Ticks => "interval counting (/proc/stat)",
+        CpuTimeCounting::Times => "times(2)",
+        CpuTimeCounting::Rusage => "getrusage(2)",
+        CpuTimeCounting::Cpu => "CLOCK_PROCESS_CPUTIME_ID",
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn interval_tables(found: &[IntervalResult], u: bool) -> Vec<Table> {
     let table_of = |result: &IntervalResult| {
         let c = result.counted;
         let note = match c {
-            Counted::Cpu => "(Counted - T(r)) / T(r), median and range.",
+            CpuTimeCounting::Cpu => "(Counted - T(r)) / T(r), median and range.",
             _ => {
                 "(Counted - T(r)) / T(r), and the error of counting alone, compared with CLOCK_PROCESS_CPUTIME_ID. Median and range."
             }
@@ -169,7 +169,7 @@ pub(crate) fn interval_tables(found: &[IntervalResult], u: bool) -> Vec<Table> {
             };
             let mut cells = vec![time(e.length, u), e.load.to_string()];
             cells.extend(three(e));
-            if c != Counted::Cpu {
+            if c != CpuTimeCounting::Cpu {
                 let same = result.exact.iter().find(|x| x.load == e.load && x.length == e.length);
                 cells.extend(same.into_iter().flat_map(three));
             }
@@ -189,7 +189,7 @@ const CALLS: [(&str, &str); 6] = [
     ("procB(b2)", "all cached"),
 ];
 
-pub(crate) fn caching_tables(executions: &[Executions], equal: Option<&EqualCalls>, u: bool) -> Vec<Table> {
+pub(crate) fn caching_tables(executions: &[LoadedExecutions], equal: Option<&EqualCalls>, u: bool) -> Vec<Table> {
     let mut t = Table::new(
         "Executions of a procedure (figures 9.11, 9.12)",
         "The sum of an array, repeatedly. Near: at most a tenth above the shortest of any load.",
@@ -265,9 +265,9 @@ pub(crate) fn expected(report: &StudyReport, unicode: bool) -> Option<String> {
 }
 
 /// A study's head and its tables.
-pub fn terminal(head: &Head, plan: &StudyPlan, report: &StudyReport, style: &Style) -> String {
+pub fn terminal(head: &DocumentHead, plan: &StudyPlan, report: &StudyReport, style: &Style) -> String {
     let full = Style { full: true, ..style.clone() };
-    let mut page = Page::new(&full);
+    let mut page = ScreenText::new(&full);
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
     page.title(&format!("Study{id}: {}", style.show(&head.title)));
     let done =
@@ -286,67 +286,72 @@ pub fn terminal(head: &Head, plan: &StudyPlan, report: &StudyReport, style: &Sty
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct StudyJson<'a> {
     format: &'static str,
     version: u32,
-    head: &'a Head,
+    head: &'a DocumentHead,
     plan: &'a StudyPlan,
     tables: Vec<Table>,
-    parts: &'a [Part],
+    parts: &'a [StudyPart],
 }
 
 /// The observations, and the tables as on the terminal.
 ///
 /// # Errors
 /// [`RenderError`].
-pub fn json(head: &Head, plan: &StudyPlan, report: &StudyReport, parts: &[Part]) -> Result<String, RenderError> {
+pub fn json(
+    head: &DocumentHead,
+    plan: &StudyPlan,
+    report: &StudyReport,
+    parts: &[StudyPart],
+) -> Result<String, RenderError> {
     let tables = tables(report, true);
-    let document = Document { format: "tare-study", version: 1, head, plan, tables, parts };
+    let document = StudyJson { format: "tare-study", version: 1, head, plan, tables, parts };
     Ok(serde_json::to_string(&document)? + "\n")
 }
 
 /// Name and points of a curve.
-type Series = (String, Vec<(f64, f64)>);
+type FigureSeries = (String, Vec<(f64, f64)>);
 
 /// Shares over a quantity; those below `floor` are drawn there.
 fn shares(
     heading: &str,
     below: &str,
-    x: (&str, Quantity),
+    x: (&str, PageQuantity),
     y: &str,
     floor: Option<f64>,
-    all: Vec<Series>,
+    all: Vec<FigureSeries>,
 ) -> Option<String> {
-    let spread = |log| vec![if log { Scale::Log } else { Scale::Linear }];
+    let spread = |log| vec![if log { PageScale::Log } else { PageScale::Linear }];
     let highest = all.iter().flat_map(|s| &s.1).map(|p| p.1).filter(|y| y.is_finite()).fold(0.0, f64::max);
-    let axis = |title: &str, quantity, log, floor, shown| page::Axis {
+    let axis = |title: &str, quantity, log, floor, shown| page::PageAxis {
         title: title.to_owned(),
         quantity,
         scales: spread(log),
         floor,
         shown,
     };
-    let curve = |(look, (title, points)): (usize, Series)| {
+    let curve = |(look, (title, points)): (usize, FigureSeries)| {
         let (x, y) = points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite()).unzip();
-        Curve { title, look, thin: false, join: Join::Straight, x, y, band: None }
+        PageCurve { title, look, thin: false, join: Join::Straight, x, y, band: None }
     };
-    let figure = page::Figure {
+    let figure = page::PageFigure {
         id: String::new(),
         title: heading.to_owned(),
         note: String::new(),
-        x: axis(x.0, x.1, x.1 == Quantity::Time, None, None),
-        y: axis(y, Quantity::Share, floor.is_some(), floor, floor.map(|f| (f, highest.max(10.0 * f)))),
+        x: axis(x.0, x.1, x.1 == PageQuantity::Time, None, None),
+        y: axis(y, PageQuantity::Share, floor.is_some(), floor, floor.map(|f| (f, highest.max(10.0 * f)))),
         curves: all.into_iter().enumerate().map(curve).collect(),
     };
     curves::figure(&figure, below, 0)
 }
 
-fn drawn(heading: &str, below: &str, floor: Option<f64>, series: Vec<Series>) -> Option<String> {
-    shares(heading, below, ("Expected CPU time T(r)", Quantity::Time), "Error", floor, series)
+fn drawn(heading: &str, below: &str, floor: Option<f64>, series: Vec<FigureSeries>) -> Option<String> {
+    shares(heading, below, ("Expected CPU time T(r)", PageQuantity::Time), "Error", floor, series)
 }
 
 /// Medians by length, a series for each load.
-fn loads(errors: &[Errors]) -> Vec<Series> {
+fn loads(errors: &[Errors]) -> Vec<FigureSeries> {
     let medians = |load: u32| {
         let points = errors.iter().filter(|e| e.load == load).filter_map(|e| Some((e.length, e.median?)));
         (format!("load {load}"), points.collect::<Vec<_>>())
@@ -364,9 +369,9 @@ pub fn figures(report: &StudyReport) -> Vec<(String, String)> {
     all.into_iter().filter_map(|(name, svg)| Some((name.to_owned(), svg?))).collect()
 }
 
-type Figure = (&'static str, Option<String>);
+type StudyFigure = (&'static str, Option<String>);
 
-fn kbest_figures(found: &KbestResults) -> Vec<Figure> {
+fn kbest_figures(found: &KbestResults) -> Vec<StudyFigure> {
     let plot = |name, heading: &str, errors: &[Errors]| {
         let below = "Median error by load; K = 3. Errors below 0.1% are shown as 0.1%, as in the book.";
         (name, drawn(heading, below, Some(FLOOR), loads(errors)))
@@ -390,10 +395,10 @@ fn kbest_figures(found: &KbestResults) -> Vec<Figure> {
     ]
 }
 
-fn interval_figures(found: &[IntervalResult]) -> Vec<Figure> {
+fn interval_figures(found: &[IntervalResult]) -> Vec<StudyFigure> {
     let result = |counted| found.iter().find(|r| r.counted == counted);
     let exact = |counted| result(counted).map_or(&[][..], |r| &r.exact);
-    let expected = result(Counted::Cpu).map_or(&[][..], |r| &r.expected);
+    let expected = result(CpuTimeCounting::Cpu).map_or(&[][..], |r| &r.expected);
     let plot = |heading: &str, below: &str, errors| drawn(heading, below, None, loads(errors));
     vec![
         (
@@ -401,12 +406,12 @@ fn interval_figures(found: &[IntervalResult]) -> Vec<Figure> {
             plot(
                 "Interval counting (CS:APP figure 9.8)",
                 "Median error of user time counted at timer interrupts, compared with exact CPU time.",
-                exact(Counted::Ticks),
+                exact(CpuTimeCounting::Ticks),
             ),
         ),
         (
             "interval-times.svg",
-            plot("CPU time by times(2)", "Median error compared with exact CPU time.", exact(Counted::Times)),
+            plot("CPU time by times(2)", "Median error compared with exact CPU time.", exact(CpuTimeCounting::Times)),
         ),
         (
             "interval-exact.svg",
@@ -420,7 +425,7 @@ fn interval_figures(found: &[IntervalResult]) -> Vec<Figure> {
 }
 
 /// Executions in their order, relative to the shortest.
-fn sequences(all: &[Executions]) -> Vec<Figure> {
+fn sequences(all: &[LoadedExecutions]) -> Vec<StudyFigure> {
     let long = all.iter().map(|e| e.length).fold(0.0, f64::max);
     let executions = |is_long: bool| {
         let mine = all.iter().filter(|e| (e.length == long) == is_long);
@@ -433,7 +438,7 @@ fn sequences(all: &[Executions]) -> Vec<Figure> {
     };
     let plot = |heading: &str, series| {
         let below = "Each execution's time above the shortest of all.";
-        shares(heading, below, ("Execution", Quantity::Count), "Above the shortest", None, series)
+        shares(heading, below, ("Execution", PageQuantity::Count), "Above the shortest", None, series)
     };
     vec![
         ("caching-long.svg", plot("A long procedure (CS:APP figure 9.11)", executions(true))),
@@ -447,19 +452,19 @@ mod tests {
     use crate::kit::style::Style;
     use tarebench_core::base::reading::Reading;
     use tarebench_core::base::units::Nanos;
-    use tarebench_core::documents::head::Head;
-    use tarebench_core::documents::head::Kind;
+    use tarebench_core::documents::head::DocumentHead;
+    use tarebench_core::documents::head::DocumentKind;
     use tarebench_core::documents::head::Status;
-    use tarebench_core::kbest::clocks::Kind as Clock;
+    use tarebench_core::kbest::clocks::ClockKind as Clock;
     use tarebench_core::kbest::scheme::Parameters;
     use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
-    use tarebench_core::statistics::fit::Fit;
-    use tarebench_core::study::data::{Cell, Part, Preset, Seen, Study, StudyPlan};
+    use tarebench_core::statistics::fit::LineFit;
+    use tarebench_core::study::data::{Seen, Study, StudyCell, StudyPart, StudyPlan, StudyPreset};
     use tarebench_core::study::report::build;
 
-    fn head(title: &str) -> Head {
-        Head {
-            kind: Kind::Study,
+    fn head(title: &str) -> DocumentHead {
+        DocumentHead {
+            kind: DocumentKind::Study,
             number: 3,
             uuid: "0".repeat(32),
             title: title.to_owned(),
@@ -477,10 +482,10 @@ mod tests {
     }
 
     fn plan(study: Study) -> StudyPlan {
-        StudyPlan::new(study, Preset::Minutes, 1)
+        StudyPlan::new(study, StudyPreset::Minutes, 1)
     }
 
-    fn kbest(load: u32, ms: f64, counts: &[f64]) -> Part {
+    fn kbest(load: u32, ms: f64, counts: &[f64]) -> StudyPart {
         let timing = |clock, hz: f64| Timing {
             clock,
             hz,
@@ -503,11 +508,11 @@ mod tests {
                 })
                 .collect(),
         };
-        let line = Fit { slope: 1e4, intercept: 0.0, max_error: 0.003 };
+        let line = LineFit { slope: 1e4, intercept: 0.0, max_error: 0.003 };
         let timings =
             vec![timing(Clock::Counter, 1e9), timing(Clock::Gettimeofday, 1e6), timing(Clock::ThreadCpu, 1e9)];
         let seen = Seen::Kbest { line, repetitions: (ms * 100.0) as u64, timings };
-        Part { cell: Cell::Kbest { load, length: ms * 1e6 }, round: 0, seen }
+        StudyPart { cell: StudyCell::Kbest { load, length: ms * 1e6 }, round: 0, seen }
     }
 
     #[test]
@@ -530,9 +535,9 @@ mod tests {
 
     #[test]
     fn every_table_of_the_others() {
-        let line = Fit { slope: 1e4, intercept: 0.0, max_error: 0.003 };
-        let interval = |load, ticks| Part {
-            cell: Cell::Interval { load, length: 2e7 },
+        let line = LineFit { slope: 1e4, intercept: 0.0, max_error: 0.003 };
+        let interval = |load, ticks| StudyPart {
+            cell: StudyCell::Interval { load, length: 2e7 },
             round: 0,
             seen: Seen::Interval {
                 line,
@@ -548,13 +553,13 @@ mod tests {
         let report = build(&plan(Study::IntervalCounting), &parts);
         let first = terminal(&head, &plan(Study::IntervalCounting), &report, &style());
         assert_eq!(figures(&report).len(), 3);
-        let procedure = |load, elapsed: &[f64]| Part {
-            cell: Cell::Procedure { load, length: 36e6 },
+        let procedure = |load, elapsed: &[f64]| StudyPart {
+            cell: StudyCell::Procedure { load, length: 36e6 },
             round: 0,
             seen: Seen::Procedure { elapsed: elapsed.to_vec() },
         };
         let calls = vec![[173.0, 57.0, 58.0, 43.0, 138.0, 43.0]; 3];
-        let equal = Part { cell: Cell::Equal, round: 0, seen: Seen::Equal { calls } };
+        let equal = StudyPart { cell: StudyCell::Equal, round: 0, seen: Seen::Equal { calls } };
         let parts = [procedure(1, &[36e6, 37e6]), procedure(4, &[36.2e6, 126e6]), equal];
         let report = build(&plan(Study::Caching), &parts);
         let second = terminal(&head, &plan(Study::Caching), &report, &style());

@@ -1,11 +1,11 @@
 //! When a process had its CPU, as CS:APP figures 9.4 and 9.6: a bar with its inactive periods, triangles at timer interrupts.
 
 use crate::kit::number;
-use crate::kit::number::Unit;
-use crate::kit::svg::axis::{Quantity, Range, ticks_across};
+use crate::kit::number::TimeUnit;
+use crate::kit::svg::axis::{AxisQuantity, Range, ticks_across};
 use crate::kit::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, TOP, fitted, push_px, px, text_width};
 use crate::kit::svg::marks::glyph;
-use crate::kit::web::page::{Cause, GapClass, Symbol, Timeline};
+use crate::kit::web::page::{GapClass, PageCause, PageTimeline, Symbol};
 use crate::trace::page::timeline;
 use crate::trace::terminal::Activity;
 use std::collections::BTreeMap;
@@ -123,12 +123,12 @@ fn time(ns: f64) -> String {
     number::time(ns, None, true).unwrap_or_default()
 }
 
-fn class_of(t: &Timeline, gap: usize) -> GapClass {
+fn class_of(t: &PageTimeline, gap: usize) -> GapClass {
     t.cause.get(gap).and_then(|c| t.causes.get(*c)).map_or(GapClass::Unknown, |c| c.class)
 }
 
 /// Active time, and over it the inactive periods, one path for each class and row.
-fn bars(d: &mut Drawing, t: &Timeline, rows: &Rows) {
+fn bars(d: &mut Drawing, t: &PageTimeline, rows: &Rows) {
     d.put("<g class=\"active\">\n");
     for (row, x, wide) in rows.parts(0.0, t.length) {
         d.rectangle((x, rows.top(row) + SIGNS), (wide, BAR), ACTIVE);
@@ -166,7 +166,7 @@ fn bars(d: &mut Drawing, t: &Timeline, rows: &Rows) {
 }
 
 /// Triangles below the bar at timer interrupts, as in the book; above it the signs of all other causes.
-fn signs(d: &mut Drawing, t: &Timeline, rows: &Rows) {
+fn signs(d: &mut Drawing, t: &PageTimeline, rows: &Rows) {
     let others = t.start.iter().enumerate().map(|(i, at)| (class_of(t, i), *at));
     let others = others.filter(|(class, _)| *class != GapClass::Timer);
     let all = t.ticks.iter().map(|at| (GapClass::Timer, *at)).chain(others);
@@ -204,7 +204,7 @@ fn ink(class: GapClass) -> String {
 }
 
 /// The cause of a long period, inside it.
-fn labels(d: &mut Drawing, t: &Timeline, rows: &Rows) {
+fn labels(d: &mut Drawing, t: &PageTimeline, rows: &Rows) {
     for (i, (start, duration)) in t.start.iter().zip(&t.duration).enumerate() {
         let Some(cause) = t.cause.get(i).and_then(|c| t.causes.get(*c)) else { continue };
         let Some((row, x, wide)) = rows.parts(*start, start + duration).find(|p| p.2 > 46.0) else { continue };
@@ -218,8 +218,8 @@ fn labels(d: &mut Drawing, t: &Timeline, rows: &Rows) {
 
 /// Time in ms: from the start of the trace for one row, from the start of each row for several. Returns the top of what
 /// comes below, px.
-fn axis(d: &mut Drawing, t: &Timeline, rows: &Rows) -> f64 {
-    let quantity = Quantity::Time(Unit::Millisecond);
+fn axis(d: &mut Drawing, t: &PageTimeline, rows: &Rows) -> f64 {
+    let quantity = AxisQuantity::Time(TimeUnit::Millisecond);
     let base = rows.bottom() + 2.0;
     let range = Range { low: 0.0, high: rows.each };
     d.put("<g class=\"x-axis\">\n");
@@ -252,7 +252,7 @@ fn axis(d: &mut Drawing, t: &Timeline, rows: &Rows) -> f64 {
 }
 
 /// Causes with their colours and signs, number, time and share. Returns its bottom, px.
-fn legend(d: &mut Drawing, t: &Timeline, top: f64) -> f64 {
+fn legend(d: &mut Drawing, t: &PageTimeline, top: f64) -> f64 {
     let (counts, times, shares) = (540.0, 640.0, 720.0);
     let mut y = top;
     d.put("<g class=\"legend\">\n");
@@ -278,7 +278,7 @@ fn legend(d: &mut Drawing, t: &Timeline, top: f64) -> f64 {
     y + LEGEND_ROW + 4.0
 }
 
-fn entry(d: &mut Drawing, c: &Cause, y: f64, (counts, times, shares): (f64, f64, f64)) {
+fn entry(d: &mut Drawing, c: &PageCause, y: f64, (counts, times, shares): (f64, f64, f64)) {
     let (colour, symbol) = look(c.class);
     d.rectangle((EDGE + 1.0, y + 4.0), (12.0, 12.0), colour);
     if c.class != GapClass::Timer {

@@ -2,13 +2,13 @@
 
 use crate::kit::number;
 use crate::kit::table::Table;
-use crate::kit::web::page::{Cause, EventKind, Events, GapClass, Kind, Page, Remark, Timeline};
+use crate::kit::web::page::{EventKind, Events, GapClass, Page, PageCause, PageKind, PageRemark, PageTimeline};
 use crate::trace::terminal::{Activity, doubts, explanation, reason};
 use std::collections::HashMap;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::trace::activity;
-use tarebench_core::trace::explained::{Explained, Reason};
-use tarebench_core::trace::timeline::What;
+use tarebench_core::trace::explained::{Explained, ExplainedCause};
+use tarebench_core::trace::timeline::CpuOccupant;
 
 fn time(ns: f64) -> String {
     number::time(ns, None, true).unwrap_or_default()
@@ -17,8 +17,8 @@ fn time(ns: f64) -> String {
 /// The page of a trace.
 pub fn trace(a: &Activity, foot: String) -> Page {
     let timeline = timeline(a);
-    let mut remarks: Vec<Remark> = Vec::new();
-    let mut remark = |warning: bool, text: String| remarks.push(Remark { warning, text });
+    let mut remarks: Vec<PageRemark> = Vec::new();
+    let mut remark = |warning: bool, text: String| remarks.push(PageRemark { warning, text });
     match &a.explained {
         Reading::Value(e) => doubts(e).into_iter().for_each(|text| remark(true, text)),
         Reading::Absent(why) => {
@@ -31,7 +31,7 @@ pub fn trace(a: &Activity, foot: String) -> Page {
     Page {
         format: "tare-page",
         version: 1,
-        kind: Kind::Trace,
+        kind: PageKind::Trace,
         title: format!("Activity on CPU {}", a.made.cpu),
         subtitle: "When a computing process had its CPU, and what else ran on it".to_owned(),
         facts: facts(a),
@@ -65,20 +65,20 @@ fn facts(a: &Activity) -> Vec<(String, String)> {
     facts
 }
 
-fn class(r: &Reason) -> GapClass {
+fn class(r: &ExplainedCause) -> GapClass {
     match r {
-        Reason::Timer => GapClass::Timer,
-        Reason::Interrupt { .. } => GapClass::Interrupt,
-        Reason::Softirq { .. } => GapClass::Softirq,
-        Reason::Preempted { .. } => GapClass::Task,
-        Reason::Idle => GapClass::Idle,
-        Reason::NoEvent | Reason::Stolen => GapClass::NoEvent,
-        Reason::Unknown => GapClass::Unknown,
+        ExplainedCause::Timer => GapClass::Timer,
+        ExplainedCause::Interrupt { .. } => GapClass::Interrupt,
+        ExplainedCause::Softirq { .. } => GapClass::Softirq,
+        ExplainedCause::Preempted { .. } => GapClass::Task,
+        ExplainedCause::Idle => GapClass::Idle,
+        ExplainedCause::NoEvent | ExplainedCause::Stolen => GapClass::NoEvent,
+        ExplainedCause::Unknown => GapClass::Unknown,
     }
 }
 
 /// The trace by column, for figures and the page.
-pub(crate) fn timeline(a: &Activity) -> Timeline {
+pub(crate) fn timeline(a: &Activity) -> PageTimeline {
     let by_length = a.trace.causes(&a.summary);
     let gaps = a.trace.gaps();
     let (causes, cause) = match &a.explained {
@@ -95,7 +95,7 @@ pub(crate) fn timeline(a: &Activity) -> Timeline {
         Reading::Value(e) => e.timers().map(|t| a.ns(t as f64)).collect(),
         Reading::Absent(_) => a.summary.tick.iter().flat_map(|t| &t.gaps).filter_map(begins).collect(),
     };
-    Timeline {
+    PageTimeline {
         length: a.ns(a.trace.length() as f64),
         start: gaps.iter().map(|g| a.ns(g.start as f64)).collect(),
         duration: gaps.iter().map(|g| a.ns(g.duration as f64)).collect(),
@@ -107,8 +107,8 @@ pub(crate) fn timeline(a: &Activity) -> Timeline {
     }
 }
 
-fn explained(a: &Activity, e: &Explained) -> (Vec<Cause>, Vec<usize>) {
-    let cause = |s: &tarebench_core::trace::explained::Share| Cause {
+fn explained(a: &Activity, e: &Explained) -> (Vec<PageCause>, Vec<usize>) {
+    let cause = |s: &tarebench_core::trace::explained::CauseShare| PageCause {
         title: reason(&s.reason),
         class: class(&s.reason),
         gaps: s.gaps,
@@ -119,25 +119,25 @@ fn explained(a: &Activity, e: &Explained) -> (Vec<Cause>, Vec<usize>) {
 }
 
 /// By period and length.
-fn classified(a: &Activity, causes: &[activity::Cause]) -> (Vec<Cause>, Vec<usize>) {
-    const ALL: [(activity::Cause, &str, GapClass); 3] = [
-        (activity::Cause::Tick, "timer interrupt", GapClass::Timer),
-        (activity::Cause::Switch, "another process", GapClass::Task),
-        (activity::Cause::Unknown, "unknown", GapClass::Unknown),
+fn classified(a: &Activity, causes: &[activity::InactivityCause]) -> (Vec<PageCause>, Vec<usize>) {
+    const ALL: [(activity::InactivityCause, &str, GapClass); 3] = [
+        (activity::InactivityCause::Tick, "timer interrupt", GapClass::Timer),
+        (activity::InactivityCause::Switch, "another process", GapClass::Task),
+        (activity::InactivityCause::Unknown, "unknown", GapClass::Unknown),
     ];
     let length = a.trace.length() as f64;
     let mut place: HashMap<&str, usize> = HashMap::new();
-    let mut out: Vec<Cause> = Vec::new();
+    let mut out: Vec<PageCause> = Vec::new();
     for (cause, title, class) in ALL {
         let of = a.trace.gaps().iter().zip(causes).filter(|(_, c)| **c == cause);
         let (gaps, cycles) = of.fold((0, 0.0), |(n, sum), (g, _)| (n + 1, sum + g.duration as f64));
         if gaps > 0 {
             place.insert(title, out.len());
             let share = (length > 0.0).then_some(cycles / length);
-            out.push(Cause { title: title.to_owned(), class, gaps, time: a.ns(cycles), share });
+            out.push(PageCause { title: title.to_owned(), class, gaps, time: a.ns(cycles), share });
         }
     }
-    let title = |c: &activity::Cause| ALL.iter().find(|a| a.0 == *c).map_or("", |a| a.1);
+    let title = |c: &activity::InactivityCause| ALL.iter().find(|a| a.0 == *c).map_or("", |a| a.1);
     let of = causes.iter().map(|c| place.get(title(c)).copied().unwrap_or(0));
     (out, of.collect())
 }
@@ -147,11 +147,11 @@ fn events(a: &Activity, e: &Explained) -> Events {
     let mut out = Events { what: Vec::new(), kind: Vec::new(), start: Vec::new(), end: Vec::new() };
     for event in &e.events {
         let (title, class) = match &event.what {
-            What::Timer => ("timer interrupt".to_owned(), GapClass::Timer),
-            What::Interrupt { name } => (format!("interrupt {name}"), GapClass::Interrupt),
-            What::Softirq { name } => (format!("softirq {name}"), GapClass::Softirq),
-            What::Task(t) => (format!("{} (pid {})", t.name, t.pid), GapClass::Task),
-            What::Idle => ("idle".to_owned(), GapClass::Idle),
+            CpuOccupant::Timer => ("timer interrupt".to_owned(), GapClass::Timer),
+            CpuOccupant::Interrupt { name } => (format!("interrupt {name}"), GapClass::Interrupt),
+            CpuOccupant::Softirq { name } => (format!("softirq {name}"), GapClass::Softirq),
+            CpuOccupant::Task(t) => (format!("{} (pid {})", t.name, t.pid), GapClass::Task),
+            CpuOccupant::Idle => ("idle".to_owned(), GapClass::Idle),
         };
         let next = out.what.len();
         let kind = *at.entry((title.clone(), class)).or_insert(next);
@@ -165,7 +165,7 @@ fn events(a: &Activity, e: &Explained) -> Events {
     out
 }
 
-fn causes(t: &Timeline) -> Table {
+fn causes(t: &PageTimeline) -> Table {
     let note = "Each inactive period has one cause: the other task that had the CPU; otherwise the timer interrupt, \
                 otherwise another interrupt.";
     let mut table = Table::new("Causes of inactive periods", note, &["cause", ">periods", ">time", ">share", ">each"]);

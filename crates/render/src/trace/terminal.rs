@@ -3,14 +3,14 @@
 use crate::kit::error::RenderError;
 use crate::kit::hints::Hint;
 use crate::kit::number;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use serde::Serialize;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_core::trace::activity::{BadTrace, Cause, Gap, Summary, Trace};
-use tarebench_core::trace::explained::{Explained, Reason};
-use tarebench_core::trace::timeline::Task;
+use tarebench_core::trace::activity::{ActivitySummary, BadTrace, Gap, InactivityCause, Trace};
+use tarebench_core::trace::explained::{Explained, ExplainedCause};
+use tarebench_core::trace::timeline::TraceTask;
 
 /// Where a trace was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,7 +31,7 @@ pub struct Activity {
     /// The periods.
     pub trace: Trace,
     /// Their summary.
-    pub summary: Summary,
+    pub summary: ActivitySummary,
     /// Where it was made.
     pub made: Made,
     /// What the inactive periods were by the recorded kernel events, or why there are none.
@@ -54,11 +54,11 @@ impl Activity {
     }
 }
 
-fn cause(c: Cause) -> &'static str {
+fn cause(c: InactivityCause) -> &'static str {
     match c {
-        Cause::Tick => "timer interrupt",
-        Cause::Switch => "another process",
-        Cause::Unknown => "",
+        InactivityCause::Tick => "timer interrupt",
+        InactivityCause::Switch => "another process",
+        InactivityCause::Unknown => "",
     }
 }
 
@@ -71,31 +71,31 @@ fn by_kernel(by: TaskKind) -> &'static str {
 }
 
 /// The cause of an inactive period. Names of tasks are not escaped.
-pub(crate) fn reason(r: &Reason) -> String {
+pub(crate) fn reason(r: &ExplainedCause) -> String {
     match r {
-        Reason::Timer => "timer interrupt".to_owned(),
-        Reason::Interrupt { name } => format!("interrupt {name}"),
-        Reason::Softirq { name } => format!("softirq {name}"),
-        Reason::Preempted { name, by } => format!("preempted by {name}{}", by_kernel(*by)),
-        Reason::Idle => "throttled, the CPU was idle".to_owned(),
-        Reason::Stolen => "stolen by the hypervisor".to_owned(),
-        Reason::NoEvent => "no kernel event: hypervisor or SMI".to_owned(),
-        Reason::Unknown => "unknown".to_owned(),
+        ExplainedCause::Timer => "timer interrupt".to_owned(),
+        ExplainedCause::Interrupt { name } => format!("interrupt {name}"),
+        ExplainedCause::Softirq { name } => format!("softirq {name}"),
+        ExplainedCause::Preempted { name, by } => format!("preempted by {name}{}", by_kernel(*by)),
+        ExplainedCause::Idle => "throttled, the CPU was idle".to_owned(),
+        ExplainedCause::Stolen => "stolen by the hypervisor".to_owned(),
+        ExplainedCause::NoEvent => "no kernel event: hypervisor or SMI".to_owned(),
+        ExplainedCause::Unknown => "unknown".to_owned(),
     }
 }
 
 /// The cause of one inactive period, from the kernel's events or else inferred from period and length.
-pub(crate) fn explanation(a: &Activity, causes: &[Cause], gap: usize) -> String {
+pub(crate) fn explanation(a: &Activity, causes: &[InactivityCause], gap: usize) -> String {
     let Some(e) = a.explained.value() else {
         return causes.get(gap).map_or("", |c| cause(*c)).to_owned();
     };
     let found = e.gaps.get(gap);
     match (e.reason(gap), found.and_then(|g| g.task.as_ref())) {
-        (Reason::Preempted { by, .. }, Some(Task { name, pid, .. })) => {
+        (ExplainedCause::Preempted { by, .. }, Some(TraceTask { name, pid, .. })) => {
             let kernel = if *by == TaskKind::Kernel { "kernel, " } else { "" };
             format!("preempted by {name} ({kernel}pid {pid})")
         }
-        (Reason::NoEvent, _) if found.is_some_and(|g| g.reported > 0) => {
+        (ExplainedCause::NoEvent, _) if found.is_some_and(|g| g.reported > 0) => {
             "no kernel event for most of it: hypervisor or SMI".to_owned()
         }
         (other, _) => reason(other),
@@ -167,7 +167,7 @@ pub fn summary(a: &Activity, style: &Style) -> String {
     let Activity { trace, summary: s, made, .. } = a;
     let u = style.unicode;
     let time = |cycles: f64| number::time(a.ns(cycles), None, u).unwrap_or_default();
-    let mut page = Page::new(style);
+    let mut page = ScreenText::new(style);
     page.title(&format!("Activity of a process on CPU {} at load {}", made.cpu, made.load));
     let active = s.active.and_then(number::percent).unwrap_or_else(|| page.g.absent.to_owned());
     page.field("active", &format!("{active} of {}", time(trace.length() as f64)));
@@ -196,7 +196,7 @@ pub fn summary(a: &Activity, style: &Style) -> String {
     page.finish()
 }
 
-fn warn(page: &mut Page<'_>, text: &str) {
+fn warn(page: &mut ScreenText<'_>, text: &str) {
     let text = page.style.prose(text);
     page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Plain, &text);
 }
@@ -205,7 +205,7 @@ fn warn(page: &mut Page<'_>, text: &str) {
 const LISTED: usize = 16;
 
 /// Causes with count, time and share.
-fn explained(page: &mut Page<'_>, a: &Activity, e: &Explained) {
+fn explained(page: &mut ScreenText<'_>, a: &Activity, e: &Explained) {
     let u = page.style.unicode;
     let rows = e.causes.iter().take(LISTED).map(|c| {
         let time = number::time(a.ns(c.cycles as f64), None, u).unwrap_or_default();
@@ -262,8 +262,8 @@ struct TraceDocument<'a> {
     version: u32,
     made: &'a Made,
     trace: &'a Trace,
-    causes: Vec<Cause>,
-    summary: &'a Summary,
+    causes: Vec<InactivityCause>,
+    summary: &'a ActivitySummary,
     explained: &'a Reading<Explained>,
 }
 

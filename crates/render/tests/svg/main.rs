@@ -72,7 +72,7 @@ fn axes_of_a_level_hold_all_of_it_at_one_scale() {
     aside.measures[0].values.iter_mut().skip(1).step_by(2).flatten().for_each(|v| *v *= 3);
     let DualOrWhy::Dual(dual) = aside.dual.clone() else { panic!() };
     let levels = levels(&aside, &dual.odd, &dual.even, &dual.level);
-    aside.dual = DualOrWhy::Dual(Dual { levels, ..dual });
+    aside.dual = DualOrWhy::Dual(PageDual { levels, ..dual });
     let all = files(vec![clusters(400), small(), aside]);
     for (name, text) in all.iter().filter(|(name, _)| name.contains("scatter")) {
         let tree = checked(text);
@@ -200,7 +200,7 @@ fn wrong_positions_and_classes_are_left_out() {
 #[test]
 fn the_first_measure_with_values_is_shown_and_names_are_unique() {
     let mut plot = small();
-    let nothing = Measure { id: "pt", title: "CPU time (PT)", values: vec![None; 6], bins: 10, lines: vec![] };
+    let nothing = PageMeasure { id: "pt", title: "CPU time (PT)", values: vec![None; 6], bins: 10, lines: vec![] };
     plot.measures.insert(0, nothing);
     let all = files(vec![plot.clone(), plot]);
     assert_eq!(all.len(), 10);

@@ -3,17 +3,17 @@
 use proptest::prelude::*;
 use tarebench_render::kit::web::page::*;
 
-pub const ROLES: [(Role, Symbol); 5] = [
-    (Role::Good, Symbol::Circle),
-    (Role::Spoiled, Symbol::Triangle),
-    (Role::Drift, Symbol::Diamond),
-    (Role::Other, Symbol::Square),
-    (Role::Failed, Symbol::Cross),
+pub const ROLES: [(PageRole, Symbol); 5] = [
+    (PageRole::Good, Symbol::Circle),
+    (PageRole::Spoiled, Symbol::Triangle),
+    (PageRole::Drift, Symbol::Diamond),
+    (PageRole::Other, Symbol::Square),
+    (PageRole::Failed, Symbol::Cross),
 ];
 
 pub fn classes() -> Vec<Class> {
     let titles = ["retained", "daemon over its cutoff", "drift", "ET only", "failed"];
-    let class = |(title, (role, symbol)): (&str, (Role, Symbol))| Class { title: title.to_owned(), role, symbol };
+    let class = |(title, (role, symbol)): (&str, (PageRole, Symbol))| Class { title: title.to_owned(), role, symbol };
     titles.into_iter().zip(ROLES).map(class).collect()
 }
 
@@ -24,12 +24,12 @@ pub fn plot(values: Vec<Option<i64>>, class: Vec<usize>) -> Plot {
         id: "program-1".to_owned(),
         title: "sort big.txt".to_owned(),
         note: "ET 1.00 ms".to_owned(),
-        measures: vec![Measure {
+        measures: vec![PageMeasure {
             id: "et",
             title: "Elapsed time (ET)",
             values,
             bins: 20,
-            lines: vec![Line { title: "mean of the retained".to_owned(), value: 1e6 }],
+            lines: vec![PageLine { title: "mean of the retained".to_owned(), value: 1e6 }],
         }],
         samples: Samples {
             number: (1..=n as u32).collect(),
@@ -49,7 +49,7 @@ pub fn page(plots: Vec<Plot>) -> Page {
     Page {
         format: "tare-page",
         version: 1,
-        kind: Kind::Run,
+        kind: PageKind::Run,
         title: "Run 1".to_owned(),
         subtitle: String::new(),
         facts: Vec::new(),
@@ -93,11 +93,11 @@ pub fn clusters(n: usize) -> Plot {
     let inner = |i: &usize| plot.samples.class[*i] == 0;
     let level: Vec<u32> = odd.iter().zip(&even).map(|(a, b)| u32::from(inner(a) && inner(b))).collect();
     let levels = levels(&plot, &odd, &even, &level);
-    plot.dual = DualOrWhy::Dual(Dual { measure: "et", odd, even, level, levels });
+    plot.dual = DualOrWhy::Dual(PageDual { measure: "et", odd, even, level, levels });
     plot
 }
 
-pub fn levels(plot: &Plot, odd: &[usize], even: &[usize], level: &[u32]) -> Vec<Level> {
+pub fn levels(plot: &Plot, odd: &[usize], even: &[usize], level: &[u32]) -> Vec<PageLevel> {
     let dual = |zoom: u32, title: &str| {
         let range = |half: &[usize]| {
             let values =
@@ -105,7 +105,7 @@ pub fn levels(plot: &Plot, odd: &[usize], even: &[usize], level: &[u32]) -> Vec<
             (values().flatten().min().unwrap_or(0), values().flatten().max().unwrap_or(0))
         };
         let members = level.iter().filter(|l| **l >= zoom).count() as u32;
-        Level { title: title.to_owned(), members, x: range(odd), y: range(even) }
+        PageLevel { title: title.to_owned(), members, x: range(odd), y: range(even) }
     };
     vec![dual(0, "all"), dual(1, "central cluster")]
 }
@@ -113,14 +113,14 @@ pub fn levels(plot: &Plot, odd: &[usize], even: &[usize], level: &[u32]) -> Vec<
 pub fn with_account(mut plot: Plot) -> Plot {
     let titles =
         ["net", "interrupts and softirqs", "waited for other tasks", "asleep", "launch, until exec", "reaping"];
-    let entries = titles.map(|title| Entry { title, role: if title == "net" { "net" } else { "tare" } }).to_vec();
+    let entries = titles.map(|title| PageEntry { title, role: if title == "net" { "net" } else { "tare" } }).to_vec();
     let shares = [0.9, 0.03, 0.05, 0.0, 0.015, 0.005];
     let each = &plot.measures[0].values;
     let scaled = |share: f64| each.iter().map(|v| v.map(|v| (v as f64 * share) as i64)).collect();
     let values = shares.map(scaled).to_vec();
     let good = |i: &usize| plot.samples.class.get(*i) == Some(&0);
     let retained = (0..plot.samples.class.len()).filter(good).collect();
-    plot.samples.account = Some(Account { entries, values, retained });
+    plot.samples.account = Some(PageAccount { entries, values, retained });
     plot
 }
 
@@ -129,7 +129,7 @@ pub fn small() -> Plot {
     let mut plot = with_account(self::plot(values, vec![0, 0, 0, 1, 2, 0]));
     let (odd, even, level) = (vec![0, 2, 4], vec![1, 3, 5], vec![1, 0, 0]);
     let levels = levels(&plot, &odd, &even, &level);
-    plot.dual = DualOrWhy::Dual(Dual { measure: "et", odd, even, level, levels });
+    plot.dual = DualOrWhy::Dual(PageDual { measure: "et", odd, even, level, levels });
     plot
 }
 
@@ -156,19 +156,21 @@ pub fn any_plot() -> impl Strategy<Value = Plot> {
             plot.samples.number = samples.iter().map(|s| s.2).collect();
             let class = |(title, i): (String, usize)| Class { title, role: ROLES[i].0, symbol: ROLES[i].1 };
             plot.samples.classes = classes.into_iter().map(class).collect();
-            plot.samples.account = account.map(|values| Account {
-                entries: (0..8).map(|i| Entry { title: "entry", role: if i == 0 { "net" } else { "tare" } }).collect(),
+            plot.samples.account = account.map(|values| PageAccount {
+                entries: (0..8)
+                    .map(|i| PageEntry { title: "entry", role: if i == 0 { "net" } else { "tare" } })
+                    .collect(),
                 values,
                 retained: samples.iter().map(|s| s.1 * 7).collect(),
             });
             plot.measures[0].bins = bins;
-            plot.measures[0].lines = lines.into_iter().map(|(title, value)| Line { title, value }).collect();
-            plot.dual = DualOrWhy::Dual(Dual {
+            plot.measures[0].lines = lines.into_iter().map(|(title, value)| PageLine { title, value }).collect();
+            plot.dual = DualOrWhy::Dual(PageDual {
                 measure: "et",
                 odd: pairs.iter().map(|p| p.0).collect(),
                 even: pairs.iter().map(|p| p.1).collect(),
                 level: pairs.iter().map(|p| p.2).collect(),
-                levels: levels.into_iter().map(|(title, x, y)| Level { title, members: 0, x, y }).collect(),
+                levels: levels.into_iter().map(|(title, x, y)| PageLevel { title, members: 0, x, y }).collect(),
             });
             let [id, title, note] = names;
             Plot { id, title, note, ..plot }

@@ -1,16 +1,18 @@
 //! The real run loop, driven by a sampler without programs, privileges or time.
 
-use super::{Ending, Event, Runner, StopReason};
+use super::{Ending, RunEvent, Runner, StopReason};
 use crate::RunError;
 use crate::hooks::HookError;
 use crate::sample::not_taken;
-use crate::sampler::{Hook, HookKind, Request, Sampler};
+use crate::sampler::{Hook, HookKind, SampleRequest, Sampler};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::last_words::LastWords;
-use tarebench_core::run::plan::{Command, IgnoreFailure, Input, Order, Output, Plan, ProfileChoice, Program, RunCount};
+use tarebench_core::run::plan::{
+    Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
+};
 use tarebench_core::run::schedule::{Slot, schedule};
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 
@@ -48,12 +50,12 @@ fn variable(environment: &[Vec<u8>], key: &str) -> String {
 }
 
 impl Sampler for Fake<'_> {
-    fn take(&mut self, request: &Request<'_>) -> Result<(Sample, Option<i32>), RunError> {
+    fn take(&mut self, request: &SampleRequest<'_>) -> Result<(Sample, Option<i32>), RunError> {
         let slot = name(request.slot);
         self.log.push(slot.clone());
-        let of = |key| variable(request.environment, key);
-        self.iterations.push((of("TARE_ITERATION"), of("HYPERFINE_ITERATION")));
-        assert_eq!(of("TARE_PADDING").len(), request.padding as usize);
+        let value_of = |key| variable(request.environment, key);
+        self.iterations.push((value_of("TARE_ITERATION"), value_of("HYPERFINE_ITERATION")));
+        assert_eq!(value_of("TARE_PADDING").len(), request.padding as usize);
         if self.script.broken_at.as_ref() == Some(&slot) {
             return Err(RunError::Plan("broken".to_owned()));
         }
@@ -96,7 +98,7 @@ impl Sampler for Fake<'_> {
 }
 
 /// Programs `a`, `b`, …, without hooks.
-fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> Plan {
+fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
     let program = |i: u8| Program {
         label: char::from(b'a' + i).to_string(),
         command: Command::Argv(vec![]),
@@ -108,7 +110,7 @@ fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> Plan {
         output: None,
         reference: false,
     };
-    Plan {
+    RunPlan {
         programs: (0..programs).map(program).collect(),
         order,
         seed: 42,
@@ -138,7 +140,7 @@ fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> Plan {
 }
 
 /// The same, each with all hooks, whose scripts are the program's letter.
-fn hooked(programs: u8, warmup: u32, runs: u32, order: Order) -> Plan {
+fn hooked(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
     let mut plan = plan(programs, warmup, runs, order);
     for p in &mut plan.programs {
         let script = Some(p.label.clone());
@@ -166,7 +168,7 @@ impl Ran {
 }
 
 /// Runs the rest of a plan; the sink takes `room` samples.
-fn run_from(plan: &Plan, script: &Script, done: &[Sample], room: usize) -> Ran {
+fn run_from(plan: &RunPlan, script: &Script, done: &[Sample], room: usize) -> Ran {
     let mut fake = Fake { script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
     let (mut kept, mut warnings, mut starting) = (Vec::new(), Vec::new(), Vec::new());
     let mut sink = |s: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -177,20 +179,20 @@ fn run_from(plan: &Plan, script: &Script, done: &[Sample], room: usize) -> Ran {
         Ok(())
     };
     let mut finished = 0;
-    let mut watch = |e: Event<'_>| match e {
-        Event::Starting { slot } => starting.push(slot),
-        Event::Done { sample } => {
+    let mut watch = |e: RunEvent<'_>| match e {
+        RunEvent::Starting { slot } => starting.push(slot),
+        RunEvent::Done { sample } => {
             assert_eq!(starting.last(), Some(&super::slot_of(sample)));
             finished += 1;
         }
-        Event::Warning(text) => warnings.push(text),
+        RunEvent::Warning(text) => warnings.push(text),
     };
     let ending = Runner { plan, sampler: &mut fake }.run(done, &mut sink, &mut watch);
     assert_eq!(finished, kept.len());
     Ran { ending, log: fake.log, kept, iterations: fake.iterations, warnings }
 }
 
-fn run(plan: &Plan, script: &Script) -> Ran {
+fn run(plan: &RunPlan, script: &Script) -> Ran {
     run_from(plan, script, &[], usize::MAX)
 }
 
@@ -200,9 +202,9 @@ fn exits(code: i32) -> Outcome {
 
 #[test]
 fn samples_are_taken_in_the_plans_order() {
-    let of = |order| run(&plan(2, 1, 3, order), &Script::default()).text();
-    assert_eq!(of(Order::Rounds), "a0 b0 A0 B0 A1 B1 A2 B2");
-    assert_eq!(of(Order::Sequential), "a0 A0 A1 A2 b0 B0 B1 B2");
+    let executed = |order| run(&plan(2, 1, 3, order), &Script::default()).text();
+    assert_eq!(executed(Order::Rounds), "a0 b0 A0 B0 A1 B1 A2 B2");
+    assert_eq!(executed(Order::Sequential), "a0 A0 A1 A2 b0 B0 B1 B2");
     let random = plan(3, 1, 4, Order::Random);
     assert_eq!(run(&random, &Script::default()).text(), "a0 b0 c0 A0 C0 B0 C1 A1 B1 B2 C2 A2 B3 C3 A3");
     let ran = run(&random, &Script::default());

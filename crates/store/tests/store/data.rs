@@ -9,9 +9,9 @@ use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::{Cycles, Nanos};
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Kind};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind};
 use tarebench_core::kbest::bench;
-use tarebench_core::kbest::bench::{Bench, Machine, Row};
+use tarebench_core::kbest::bench::{Bench, BenchMachine, BenchResult};
 use tarebench_core::kbest::scheme::Parameters;
 use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
 use tarebench_core::machine::data::Factor;
@@ -62,7 +62,7 @@ pub fn run(n: u128) -> Run {
         uuid: uuid(n),
         created: Nanos(1_700_000_000_000_000_000),
         tool: "0.1.0".to_owned(),
-        plan: Plan {
+        plan: RunPlan {
             programs: vec![program("true"), program("false")],
             order: Order::Rounds,
             seed: u64::MAX,
@@ -114,9 +114,9 @@ pub fn run(n: u128) -> Run {
 }
 
 /// A document of benchmarks, without its content.
-pub fn head(n: u128) -> Head {
-    Head {
-        kind: Kind::Bench,
+pub fn head(n: u128) -> DocumentHead {
+    DocumentHead {
+        kind: DocumentKind::Bench,
         number: 0,
         uuid: uuid(n),
         title: "sorts\x1b[31m \0".to_owned(),
@@ -133,10 +133,10 @@ pub fn head(n: u128) -> Head {
 pub fn bench() -> Bench {
     let trial =
         |count| Trial { count, cpu: Some(7), ticks: None, preemptions: Some(0), waits: None, core_cycles: None };
-    let row = |name: &str, counts: &[u64]| Row {
+    let row = |name: &str, counts: &[u64]| BenchResult {
         name: name.to_owned(),
         timing: Timing {
-            clock: tarebench_core::kbest::clocks::Kind::Counter,
+            clock: tarebench_core::kbest::clocks::ClockKind::Counter,
             hz: 2_299_999_999.123_456_7,
             cache: Cache::Cold { bytes: 1 << 26 },
             repetitions: 100,
@@ -154,7 +154,7 @@ pub fn bench() -> Bench {
         tool: "0.1.0".to_owned(),
         name: "sorts".to_owned(),
         created: Nanos(1_700_000_000_000_000_000),
-        machine: Machine {
+        machine: BenchMachine {
             name: "box".to_owned(),
             kernel: "6.1.0".to_owned(),
             architecture: "x86_64".to_owned(),

@@ -9,21 +9,21 @@ use std::process::Stdio;
 use std::time::Duration;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::data::Run;
 use tarebench_store::{
-    Claimant, Document, DocumentArchive, DocumentFilter, Part, ProfileArchive, RunFilter, SqliteStore, Store,
-    StoreError, Stored, content, import, read_bench,
+    Claimant, DocumentArchive, DocumentFilter, DocumentPart, NamedDocument, ProfileArchive, RunFilter, SqliteStore,
+    Store, StoreError, StoredDocument, content, import, read_bench,
 };
 
 fn id(text: &str) -> Id {
     text.parse().unwrap()
 }
 
-fn of(kind: Kind, n: u128) -> Head {
-    Head { kind, ..head(n) }
+fn of(kind: DocumentKind, n: u128) -> DocumentHead {
+    DocumentHead { kind, ..head(n) }
 }
 
 fn no_such<T: std::fmt::Debug>(r: Result<T, StoreError>) {
@@ -37,9 +37,9 @@ fn a_document_is_kept_whole() {
     let b1 = store.create_document(&head(1), &json!({"a": [0.1, null, u64::MAX]})).unwrap();
     assert_eq!(b1.to_string(), "b1");
     let parts = [
-        Part { doc: json!(1), blob: None },
-        Part { doc: json!({}), blob: Some(vec![0, 255, b'\'', 10]) },
-        Part { doc: json!("\0\x1b"), blob: Some(Vec::new()) },
+        DocumentPart { doc: json!(1), blob: None },
+        DocumentPart { doc: json!({}), blob: Some(vec![0, 255, b'\'', 10]) },
+        DocumentPart { doc: json!("\0\x1b"), blob: Some(Vec::new()) },
     ];
     for (seq, part) in (0..).zip(&parts) {
         assert_eq!(store.append_part(b1, part).unwrap(), seq);
@@ -47,7 +47,7 @@ fn a_document_is_kept_whole() {
     drop(store);
     let store = SqliteStore::open_read_only(&path).unwrap();
     let found = store.document(b1).unwrap();
-    assert_eq!(found.head, Head { number: 1, ..head(1) });
+    assert_eq!(found.head, DocumentHead { number: 1, ..head(1) });
     assert_eq!((found.doc, found.parts), (json!({"a": [0.1, null, u64::MAX]}), parts.to_vec()));
 }
 
@@ -60,22 +60,26 @@ fn numbers_are_of_their_kind_and_not_given_twice() {
         n += 1;
         store.create_document(&of(kind, n), &json!(n)).unwrap().to_string()
     };
-    let made = [Kind::Bench, Kind::Study, Kind::Bench, Kind::Noise].map(|k| create(&mut store, k));
+    let made = [DocumentKind::Bench, DocumentKind::Study, DocumentKind::Bench, DocumentKind::Noise]
+        .map(|k| create(&mut store, k));
     assert_eq!(made, ["b1", "s1", "b2", "n1"]);
     store.remove_document(id("b2")).unwrap();
     store.remove_document(id("b1")).unwrap();
     drop(store);
     let mut store = SqliteStore::open(&path).unwrap();
-    assert_eq!([create(&mut store, Kind::Bench), create(&mut store, Kind::Study)], ["b3", "s2"]);
+    assert_eq!([create(&mut store, DocumentKind::Bench), create(&mut store, DocumentKind::Study)], ["b3", "s2"]);
     // What failed took no number.
-    assert!(matches!(store.create_document(&of(Kind::Study, 2), &json!(0)), Err(StoreError::DuplicateDocument { .. })));
-    assert_eq!(create(&mut store, Kind::Study), "s3");
+    assert!(matches!(
+        store.create_document(&of(DocumentKind::Study, 2), &json!(0)),
+        Err(StoreError::DuplicateDocument { .. })
+    ));
+    assert_eq!(create(&mut store, DocumentKind::Study), "s3");
 }
 
 #[test]
 fn changes_need_their_document() {
     let mut store = SqliteStore::in_memory().unwrap();
-    let (b1, part) = (id("b1"), Part { doc: json!(1), blob: None });
+    let (b1, part) = (id("b1"), DocumentPart { doc: json!(1), blob: None });
     let by = process(1, "b", "h");
     no_such(store.append_part(b1, &part));
     no_such(store.set_document(b1, Status::Finished, None));
@@ -95,7 +99,7 @@ fn changes_need_their_document() {
         StoreError::DuplicateDocument { id, uuid, .. } => assert_eq!((id, uuid), (b1, head(1).uuid)),
         e => panic!("{e}"),
     }
-    let nameless = Head { uuid: "ABC".to_owned(), ..head(2) };
+    let nameless = DocumentHead { uuid: "ABC".to_owned(), ..head(2) };
     assert!(matches!(store.create_document(&nameless, &json!(1)), Err(StoreError::Unstorable { .. })));
     assert!(matches!(content(&f64::NAN), Err(StoreError::Unstorable { .. })));
     assert_eq!(content(&vec![0.1 + 0.2, f64::MIN_POSITIVE]).unwrap(), json!([0.1 + 0.2, f64::MIN_POSITIVE]));
@@ -104,18 +108,20 @@ fn changes_need_their_document() {
 #[test]
 fn documents_are_listed_newest_first_by_kind() {
     let mut store = SqliteStore::in_memory().unwrap();
-    for (kind, n) in [(Kind::Bench, 5), (Kind::Study, 9), (Kind::Bench, 3), (Kind::Noise, 1)] {
+    for (kind, n) in
+        [(DocumentKind::Bench, 5), (DocumentKind::Study, 9), (DocumentKind::Bench, 3), (DocumentKind::Noise, 1)]
+    {
         store.create_document(&of(kind, n), &json!(1)).unwrap();
     }
-    store.append_part(id("s1"), &Part { doc: json!(1), blob: Some(vec![1]) }).unwrap();
+    store.append_part(id("s1"), &DocumentPart { doc: json!(1), blob: Some(vec![1]) }).unwrap();
     let listed = |kind, limit| -> Vec<String> {
         let found = store.documents(&DocumentFilter { kind, limit, ..DocumentFilter::default() }).unwrap();
         found.into_iter().map(|d| format!("{}/{}", d.head.id(), d.parts)).collect()
     };
     assert_eq!(listed(None, None), ["s1/1", "b1/0", "b2/0", "n1/0"]);
     assert_eq!(listed(None, Some(2)), ["s1/1", "b1/0"]);
-    assert_eq!(listed(Some(Kind::Bench), None), ["b1/0", "b2/0"]);
-    assert_eq!(listed(Some(Kind::Bench), Some(0)), [""; 0]);
+    assert_eq!(listed(Some(DocumentKind::Bench), None), ["b1/0", "b2/0"]);
+    assert_eq!(listed(Some(DocumentKind::Bench), Some(0)), [""; 0]);
 }
 
 #[test]
@@ -123,12 +129,12 @@ fn a_document_is_found_by_what_a_user_says() {
     let mut store = SqliteStore::in_memory().unwrap();
     no_such(store.find("b1"));
     store.begin_run(&run(0xb123_4567 << 96)).unwrap();
-    assert_eq!(store.find("b123").unwrap(), Stored::Run(1));
+    assert_eq!(store.find("b123").unwrap(), NamedDocument::Run(1));
     for n in 1..=123 {
         store.create_document(&head(n), &json!(1)).unwrap();
     }
-    assert_eq!(store.find("b123").unwrap(), Stored::Document(id("b123")));
-    assert_eq!(["b1234", "last", "1"].map(|t| store.find(t).unwrap()), [Stored::Run(1); 3]);
+    assert_eq!(store.find("b123").unwrap(), NamedDocument::Document(id("b123")));
+    assert_eq!(["b1234", "last", "1"].map(|t| store.find(t).unwrap()), [NamedDocument::Run(1); 3]);
     no_such(store.find("b124"));
     no_such(store.find("s1"));
     for text in ["2", "B1", "b01", "", "x1"] {
@@ -142,7 +148,7 @@ fn a_removed_document_leaves_nothing_behind() {
     let mut store = SqliteStore::open(&path).unwrap();
     for n in 1..=2 {
         let id = store.create_document(&head(n), &json!("x".repeat(100_000))).unwrap();
-        store.append_part(id, &Part { doc: json!(1), blob: Some(vec![7; 500_000]) }).unwrap();
+        store.append_part(id, &DocumentPart { doc: json!(1), blob: Some(vec![7; 500_000]) }).unwrap();
         store.claim_document(id, &process(1, "b", "h"), &|_| true).unwrap();
     }
     let looking = rusqlite::Connection::open(&path).unwrap();
@@ -165,7 +171,7 @@ fn a_claim_keeps_others_out_until_its_process_is_gone() {
     let (_dir, path) = place();
     let mut store = SqliteStore::open(&path).unwrap();
     let mut other = SqliteStore::open(&path).unwrap();
-    let s1 = store.create_document(&of(Kind::Study, 1), &json!(1)).unwrap();
+    let s1 = store.create_document(&of(DocumentKind::Study, 1), &json!(1)).unwrap();
     let (one, two) = (process(1, "b", "h"), process(2, "b", "h"));
     assert_eq!(store.document_claimant(s1).unwrap(), None);
     store.claim_document(s1, &one, &|_| true).unwrap();
@@ -191,15 +197,15 @@ fn a_claim_keeps_others_out_until_its_process_is_gone() {
 fn child_appends_parts() {
     let Some((database, _)) = asked() else { return };
     let mut store = SqliteStore::open(&database).unwrap();
-    let id = store.create_document(&of(Kind::Noise, 1), &json!(1)).unwrap();
+    let id = store.create_document(&of(DocumentKind::Noise, 1), &json!(1)).unwrap();
     for seq in 0..100_000_u32 {
         store.append_part(id, &part(seq)).unwrap();
         writeln!(std::io::stdout(), "added {seq}").unwrap();
     }
 }
 
-fn part(seq: u32) -> Part {
-    Part { doc: json!(seq), blob: Some(seq.to_le_bytes().repeat(1_000)) }
+fn part(seq: u32) -> DocumentPart {
+    DocumentPart { doc: json!(seq), blob: Some(seq.to_le_bytes().repeat(1_000)) }
 }
 
 #[test]
@@ -233,15 +239,15 @@ fn parts_that_were_reported_survive_a_kill() {
     assert!(reported > 0, "no child lived long enough to store a part");
 }
 
-fn archive(document: Document) -> Vec<u8> {
+fn archive(document: StoredDocument) -> Vec<u8> {
     let mut out = Vec::new();
     DocumentArchive::new(document).write(&mut out).unwrap();
     out
 }
 
 fn of_bench() -> Vec<u8> {
-    let part = Part { doc: json!({"n": 1}), blob: Some(vec![0, 171, 255]) };
-    archive(Document { head: head(1), doc: content(&bench()).unwrap(), parts: vec![part] })
+    let part = DocumentPart { doc: json!({"n": 1}), blob: Some(vec![0, 171, 255]) };
+    archive(StoredDocument { head: head(1), doc: content(&bench()).unwrap(), parts: vec![part] })
 }
 
 fn file_of_bench() -> String {
@@ -253,7 +259,7 @@ fn a_file_of_benchmarks_becomes_a_document() {
     let mut store = SqliteStore::in_memory().unwrap();
     let text = file_of_bench();
     let stored = import(&mut store, &mut text.as_bytes()).unwrap();
-    assert_eq!((stored, stored.to_string().as_str()), (Stored::Document(id("b1")), "b1"));
+    assert_eq!((stored, stored.to_string().as_str()), (NamedDocument::Document(id("b1")), "b1"));
     let found = store.document(id("b1")).unwrap();
     assert_eq!(serde_json::from_value::<tarebench_core::kbest::bench::Bench>(found.doc).unwrap(), bench());
     assert_eq!((found.head.title.as_str(), found.head.status), ("sorts", Status::Finished));
@@ -275,7 +281,7 @@ fn one_import_takes_every_kind_of_file() {
     let mut of_run = Vec::new();
     store.export(id).unwrap().write(&mut of_run).unwrap();
     let mut other = SqliteStore::in_memory().unwrap();
-    assert_eq!(import(&mut other, &mut of_run.as_slice()).unwrap(), Stored::Run(1));
+    assert_eq!(import(&mut other, &mut of_run.as_slice()).unwrap(), NamedDocument::Run(1));
     assert_eq!(import(&mut other, &mut of_bench().as_slice()).unwrap().to_string(), "b1");
     assert_eq!(import(&mut other, &mut file_of_bench().as_bytes()).unwrap().to_string(), "b2");
     assert!(matches!(import(&mut other, &mut of_run.as_slice()), Err(StoreError::Duplicate { .. })));
@@ -287,9 +293,9 @@ fn one_import_takes_every_kind_of_file() {
     assert_eq!(other.profile("box@1").unwrap(), Some(profile("box", "m", 1)));
 }
 
-fn described(kind: Kind, n: u128, tags: &[(&str, &str)]) -> Head {
+fn described(kind: DocumentKind, n: u128, tags: &[(&str, &str)]) -> DocumentHead {
     let Run { host, factors, .. } = run(n);
-    Head {
+    DocumentHead {
         conditions: Some(Box::new(Conditions::new(host, factors))),
         tags: tags.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         ..of(kind, n)
@@ -301,12 +307,12 @@ fn described(kind: Kind, n: u128, tags: &[(&str, &str)]) -> Head {
 fn conditions_and_tags_are_kept_and_found() {
     let (_dir, path) = place();
     let mut store = SqliteStore::open(&path).unwrap();
-    let given = described(Kind::Noise, 1, &[("a", "b"), ("empty", "")]);
+    let given = described(DocumentKind::Noise, 1, &[("a", "b"), ("empty", "")]);
     let n1 = store.create_document(&given, &json!(1)).unwrap();
-    let s1 = store.create_document(&described(Kind::Study, 2, &[("a", "c")]), &json!(1)).unwrap();
+    let s1 = store.create_document(&described(DocumentKind::Study, 2, &[("a", "c")]), &json!(1)).unwrap();
     store.create_document(&head(3), &json!(1)).unwrap();
     let id = store.begin_run(&run(4)).unwrap();
-    assert_eq!(store.document(n1).unwrap().head, Head { number: 1, ..given.clone() });
+    assert_eq!(store.document(n1).unwrap().head, DocumentHead { number: 1, ..given.clone() });
     assert_eq!(store.document(n1).unwrap().head.identity(), Some(run(4).host.machine.as_str()));
     let tagged = |store: &SqliteStore, tags: &[(&str, &str)]| -> Vec<String> {
         let tags = tags.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -322,7 +328,7 @@ fn conditions_and_tags_are_kept_and_found() {
     let mut other = SqliteStore::in_memory().unwrap();
     let text = archive(store.document(n1).unwrap());
     assert_eq!(serde_json::from_slice::<Value>(&text).unwrap()["version"], 2);
-    assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), Stored::Document(n1));
+    assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), NamedDocument::Document(n1));
     assert_eq!(other.document(n1).unwrap(), store.document(n1).unwrap());
     assert_eq!(tagged(&other, &[("a", "b")]), ["n1"]);
 
@@ -342,7 +348,7 @@ fn conditions_and_tags_are_kept_and_found() {
 /// It follows from the rest, whatever a file says.
 #[test]
 fn a_fingerprint_is_computed_anew_when_it_is_read() {
-    let given = described(Kind::Noise, 1, &[]).conditions.unwrap();
+    let given = described(DocumentKind::Noise, 1, &[]).conditions.unwrap();
     let mut json = serde_json::to_value(&given).unwrap();
     assert_eq!(json["fingerprint"], given.fingerprint());
     json["fingerprint"] = "forged".into();
@@ -353,7 +359,7 @@ fn a_fingerprint_is_computed_anew_when_it_is_read() {
 #[test]
 fn profiles_are_documents() {
     let mut store = SqliteStore::in_memory().unwrap();
-    let conditions = described(Kind::Profile, 1, &[]).conditions.unwrap();
+    let conditions = described(DocumentKind::Profile, 1, &[]).conditions.unwrap();
     let mut saved = |version, begun| {
         let given = Profile { version, ..profile("box", "m", i64::from(version)) };
         store.save_profile(&given, begun, Some(&conditions)).unwrap()
@@ -378,8 +384,11 @@ fn profiles_are_documents() {
     assert_eq!(store.profiles().unwrap(), []);
 
     // One that is being learned has no name yet, and keeps its number, tags and beginning.
-    let begun =
-        Head { status: Status::Unfinished, title: "box".to_owned(), ..described(Kind::Profile, 9, &[("a", "b")]) };
+    let begun = DocumentHead {
+        status: Status::Unfinished,
+        title: "box".to_owned(),
+        ..described(DocumentKind::Profile, 9, &[("a", "b")])
+    };
     let p3 = store.create_document(&begun, &json!({"name": "box"})).unwrap();
     assert_eq!((p3, store.profile("box").unwrap()), (id("p3"), None));
     assert!(matches!(store.set_document(p3, Status::Finished, None), Err(StoreError::Unstorable { .. })));
@@ -389,8 +398,8 @@ fn profiles_are_documents() {
     let saved = store.save_profile(&Profile { version: 0, ..profile("box", "m", 5) }, Some(p3), None).unwrap();
     assert_eq!((saved.id, saved.version), (p3, 1));
     let head = store.document(p3).unwrap().head;
-    assert_eq!(head, Head { number: 3, status: Status::Finished, title: "box@1".to_owned(), ..begun });
-    assert_eq!(store.find("box@1").unwrap(), Stored::Document(p3));
+    assert_eq!(head, DocumentHead { number: 3, status: Status::Finished, title: "box@1".to_owned(), ..begun });
+    assert_eq!(store.find("box@1").unwrap(), NamedDocument::Document(p3));
 }
 
 #[test]
@@ -403,7 +412,7 @@ fn profiles_whose_names_cannot_be_used_are_refused() {
         assert!(matches!(e, StoreError::BadArchive { .. }), "{name:?}: {e}");
         assert_eq!(store.profiles().unwrap(), []);
     }
-    let run = Head { kind: Kind::Run, ..head(1) };
+    let run = DocumentHead { kind: DocumentKind::Run, ..head(1) };
     let mut store = SqliteStore::in_memory().unwrap();
     assert!(matches!(store.create_document(&run, &json!(1)), Err(StoreError::Unstorable { .. })));
 }
@@ -534,19 +543,19 @@ proptest! {
         n in any::<u128>(), title in ".*", created in any::<i64>(), doc in json_value(),
         parts in proptest::collection::vec((json_value(), proptest::option::of(proptest::collection::vec(any::<u8>(), 0..9))), 0..4),
     ) {
-        let given = Head { kind: Kind::Study, title, created: Nanos(created), ..head(n) };
-        let parts: Vec<Part> = parts.into_iter().map(|(doc, blob)| Part { doc, blob }).collect();
+        let given = DocumentHead { kind: DocumentKind::Study, title, created: Nanos(created), ..head(n) };
+        let parts: Vec<DocumentPart> = parts.into_iter().map(|(doc, blob)| DocumentPart { doc, blob }).collect();
         let mut store = SqliteStore::in_memory().unwrap();
         let id = store.create_document(&given, &doc).unwrap();
         for part in &parts {
             store.append_part(id, part).unwrap();
         }
-        let stored = Document { head: Head { number: 1, ..given }, doc, parts };
+        let stored = StoredDocument { head: DocumentHead { number: 1, ..given }, doc, parts };
         prop_assert_eq!(&store.document(id).unwrap(), &stored);
         let text = archive(stored.clone());
         let mut other = SqliteStore::in_memory().unwrap();
         let copy = import(&mut other, &mut text.as_slice()).unwrap();
-        prop_assert_eq!(copy, Stored::Document(id));
+        prop_assert_eq!(copy, NamedDocument::Document(id));
         prop_assert_eq!(other.document(id).unwrap(), stored);
         prop_assert_eq!(archive(other.document(id).unwrap()), text);
     }

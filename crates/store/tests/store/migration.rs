@@ -6,10 +6,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::{Id, Kind, Status};
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::profile::data::Profile;
-use tarebench_core::run::notes::{Kept, Note, ReadingTime, readings};
-use tarebench_store::{Claimant, DocumentFilter, Part, RunFilter, SqliteStore, Store, StoreError, Stored, import};
+use tarebench_core::run::notes::{KeptBefore, Note, ReadingTime, readings};
+use tarebench_store::{
+    Claimant, DocumentFilter, DocumentPart, NamedDocument, RunFilter, SqliteStore, Store, StoreError, import,
+};
 
 /// How it was made is said in the file.
 pub const V3: &str = include_str!("data/v3.sql");
@@ -32,9 +34,9 @@ fn written(conn: &Connection) -> (Vec<Value>, String) {
         let text: String = conn.query_row(sql, [], |r| r.get(0)).unwrap();
         serde_json::from_str(&text).unwrap()
     };
-    let of = |kind| value(&format!("SELECT doc FROM document WHERE kind = '{kind}' AND id = 1"));
+    let document = |kind| value(&format!("SELECT doc FROM document WHERE kind = '{kind}' AND id = 1"));
     let profile = conn.query_row("SELECT doc FROM profile", [], |r| r.get(0)).unwrap();
-    (["bench", "noise", "study"].map(of).to_vec(), profile)
+    (["bench", "noise", "study"].map(document).to_vec(), profile)
 }
 
 #[test]
@@ -57,7 +59,7 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     let runs: Vec<_> = [1, 2].map(|n| (old.run(n).unwrap(), old.samples(n).unwrap())).to_vec();
     let documents = DOCUMENTS.map(|n| old.document(id(n)).unwrap());
     assert_eq!(old.documents(&DocumentFilter::default()).unwrap().len(), 4);
-    assert_eq!(old.find("p").unwrap(), Stored::Document(id("p1")));
+    assert_eq!(old.find("p").unwrap(), NamedDocument::Document(id("p1")));
     drop(old);
 
     let mut store = SqliteStore::open(&path).unwrap();
@@ -81,7 +83,7 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     assert_eq!(documents.map(|d| d.head.status), [Status::Finished, Status::Finished, Status::Interrupted]);
     let p1 = store.document(id("p1")).unwrap();
     assert_eq!((p1.doc, p1.head.title.as_str(), p1.head.status), (parsed(&profile), "p@1", Status::Finished));
-    assert_eq!(["p", "p@1", "p1"].map(|n| store.find(n).unwrap()), [Stored::Document(id("p1")); 3]);
+    assert_eq!(["p", "p@1", "p1"].map(|n| store.find(n).unwrap()), [NamedDocument::Document(id("p1")); 3]);
     assert_eq!(store.profiles().unwrap(), [serde_json::from_str::<Profile>(&profile).unwrap()]);
 
     // Exported and imported, and used on.
@@ -95,15 +97,15 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     for n in [1, 2] {
         let mut text = Vec::new();
         store.export(n).unwrap().write(&mut text).unwrap();
-        assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), Stored::Run(n));
+        assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), NamedDocument::Run(n));
         assert_eq!(other.samples(n).unwrap(), store.samples(n).unwrap());
     }
     let by = Claimant { pid: 1, start: Nanos(1), boot: "b".into(), host: "h".into() };
     store.claim_document(id("s1"), &by, &|_| true).unwrap();
-    store.append_part(id("s1"), &Part { doc: Value::Null, blob: None }).unwrap();
+    store.append_part(id("s1"), &DocumentPart { doc: Value::Null, blob: None }).unwrap();
     let saved =
         store.save_profile(&Profile { version: 0, ..store.profile("p").unwrap().unwrap() }, None, None).unwrap();
-    assert_eq!((saved.id, saved.version), (Id { kind: Kind::Profile, number: 2 }, 2));
+    assert_eq!((saved.id, saved.version), (Id { kind: DocumentKind::Profile, number: 2 }, 2));
     drop(store);
     assert_sound(&path);
 }
@@ -136,7 +138,7 @@ fn notes_become_typed_and_none_is_lost() {
     let kinds: Vec<&str> = notes.iter().map(Note::kind).collect();
     assert_eq!(kinds, ["tuned", "text", "text", "reading", "reading", "changed", "rebooted", "resumed"]);
     assert_eq!(&notes[1..3], [text("mine", "{not JSON"), text("tuned_values", "turbo 0 → 1")]);
-    assert_eq!(notes[7], Note::Resumed { at: Some(Nanos(1_700_000_000_000_000_000)), there: Kept::Samples(1) });
+    assert_eq!(notes[7], Note::Resumed { at: Some(Nanos(1_700_000_000_000_000_000)), there: KeptBefore::Samples(1) });
     assert_eq!(store.run(2).unwrap().notes, [text("readings", r#"[["now"]]"#)]);
     // New ones come after them.
     store.add_note(1, &text("new", "")).unwrap();
@@ -158,7 +160,10 @@ fn an_archive_of_a_released_version_gets_typed_notes() {
     let notes = store.run(run).unwrap().notes;
     assert!(readings(&notes).count() > 0, "{notes:?}");
     assert!(notes.contains(&Note::Text { key: "mine".to_owned(), text: "x".to_owned() }), "{notes:?}");
-    assert!(notes.contains(&Note::Resumed { at: Some(Nanos(5_000_000_000)), there: Kept::Samples(2) }), "{notes:?}");
+    assert!(
+        notes.contains(&Note::Resumed { at: Some(Nanos(5_000_000_000)), there: KeptBefore::Samples(2) }),
+        "{notes:?}"
+    );
     let mut text = Vec::new();
     store.export(run).unwrap().write(&mut text).unwrap();
     let written: Value = serde_json::from_slice(&text).unwrap();
@@ -196,7 +201,7 @@ fn profiles_get_the_conditions_of_their_runs() {
 
 fn store_id(store: &SqliteStore, name: &str) -> Id {
     match store.find(name).unwrap() {
-        Stored::Document(id) => id,
-        Stored::Run(id) => panic!("{name} is run {id}"),
+        NamedDocument::Document(id) => id,
+        NamedDocument::Run(id) => panic!("{name} is run {id}"),
     }
 }

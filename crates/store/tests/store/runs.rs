@@ -8,8 +8,8 @@ use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::profile::data::Profile;
-use tarebench_core::profile::recording::{Chunk, Slice, Task};
-use tarebench_core::run::notes::{Kept, Note};
+use tarebench_core::profile::recording::{RecordedTask, RecordingChunk, Slice};
+use tarebench_core::run::notes::{KeptBefore, Note};
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_store::{ProfileArchive, RunFilter, SqliteStore, Store, StoreError, default_path};
 
@@ -87,8 +87,12 @@ fn changes_need_their_run() {
     no_such_run(store.export(1));
 
     let id = store.begin_run(&run(1)).unwrap();
-    let notes =
-        [note("b", ""), Note::Resumed { at: Some(Nanos(1)), there: Kept::Samples(3) }, note("a", "x"), note("b", "")];
+    let notes = [
+        note("b", ""),
+        Note::Resumed { at: Some(Nanos(1)), there: KeptBefore::Samples(3) },
+        note("a", "x"),
+        note("b", ""),
+    ];
     for n in &notes {
         store.add_note(id, n).unwrap();
     }
@@ -178,8 +182,8 @@ fn profiles_are_kept_by_name_version_and_machine() {
 fn a_recording_is_kept_in_order_and_travels_with_its_run() {
     let mut store = SqliteStore::in_memory().unwrap();
     let id = store.begin_run(&run(1)).unwrap();
-    let chunk = |n: i64| Chunk {
-        tasks: vec![Task { pid: 1, start: Nanos(2), name: Name::new(b"<script>\xff"), kind: TaskKind::User }],
+    let chunk = |n: i64| RecordingChunk {
+        tasks: vec![RecordedTask { pid: 1, start: Nanos(2), name: Name::new(b"<script>\xff"), kind: TaskKind::User }],
         slices: vec![Slice { start: Nanos(n), length: Nanos(5), ran: vec![(0, Nanos(n))], incomplete: None }],
     };
     for n in [3, 1, 2] {

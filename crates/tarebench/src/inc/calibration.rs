@@ -11,7 +11,7 @@ pub const LENGTHS: std::ops::RangeInclusive<f64> = 0.001..=16_384.0;
 
 /// Increments per second of process time, on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
+pub struct IncCalibration {
     /// The machine ([`tarebench_core::machine::data::Host::machine`]).
     pub machine: String,
     /// The constant of EMP figure 7.
@@ -46,9 +46,9 @@ pub enum CalibrationError {
     Length(f64),
 }
 
-impl Calibration {
+impl IncCalibration {
     /// Measures this machine: 15 trials of about 100 ms of process time each; the median's rate.
-    pub fn measure(machine: &str) -> Calibration {
+    pub fn measure(machine: &str) -> IncCalibration {
         let rate = |count: u64| {
             let began = clock::own_cpu();
             increments(count);
@@ -60,7 +60,7 @@ impl Calibration {
         let mut rates: Vec<f64> = (0..15).map(|_| rate(count)).collect();
         rates.sort_by(f64::total_cmp);
         let at = |i: usize| rates.get(i).copied().unwrap_or(1e9);
-        Calibration {
+        IncCalibration {
             machine: machine.to_owned(),
             increments_per_second: at(7),
             created: clock::realtime(),
@@ -83,7 +83,7 @@ impl Calibration {
     ///
     /// # Errors
     /// If the file is there and cannot be read or understood.
-    pub fn load(folder: &Path, machine: &str) -> Result<Option<Calibration>, CalibrationError> {
+    pub fn load(folder: &Path, machine: &str) -> Result<Option<IncCalibration>, CalibrationError> {
         let path = file(folder, machine);
         let text = match std::fs::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -91,7 +91,7 @@ impl Calibration {
             Ok(text) => text,
         };
         let bad = |cause: String| CalibrationError::Format { path: path.clone(), cause };
-        let c: Calibration = serde_json::from_slice(&text).map_err(|e| bad(e.to_string()))?;
+        let c: IncCalibration = serde_json::from_slice(&text).map_err(|e| bad(e.to_string()))?;
         if !(c.increments_per_second.is_finite() && c.increments_per_second >= 1e3) {
             return Err(bad(format!("{} increments per second is not a valid rate", c.increments_per_second)));
         }
@@ -127,22 +127,22 @@ mod tests {
     fn is_kept_and_read_back() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("new");
-        assert_eq!(Calibration::load(&folder, "m").unwrap(), None);
-        let c = Calibration { machine: "m".into(), increments_per_second: 3e9, created: Nanos(1), spread: 0.01 };
+        assert_eq!(IncCalibration::load(&folder, "m").unwrap(), None);
+        let c = IncCalibration { machine: "m".into(), increments_per_second: 3e9, created: Nanos(1), spread: 0.01 };
         let path = c.save(&folder).unwrap();
-        assert_eq!(Calibration::load(&folder, "m").unwrap(), Some(c.clone()));
+        assert_eq!(IncCalibration::load(&folder, "m").unwrap(), Some(c.clone()));
         assert_eq!(c.increments(8.0).unwrap(), 24_000_000_000);
         assert!(c.increments(0.0).is_err() && c.increments(f64::NAN).is_err() && c.increments(20_000.0).is_err());
         for garbage in ["", "{}", "nonsense", r#"{"machine":"m","increments_per_second":0,"created":1,"spread":0}"#] {
             std::fs::write(&path, garbage).unwrap();
-            let e = Calibration::load(&folder, "m").unwrap_err().to_string();
+            let e = IncCalibration::load(&folder, "m").unwrap_err().to_string();
             assert!(e.starts_with("INC's calibration "), "{e}");
         }
     }
 
     #[test]
     fn measures_something_plausible() {
-        let c = Calibration::measure("m");
+        let c = IncCalibration::measure("m");
         assert!((1e7..1e11).contains(&c.increments_per_second), "{c:?}");
     }
 }

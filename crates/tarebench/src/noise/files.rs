@@ -8,12 +8,16 @@ use std::collections::BTreeMap;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Id, Kind};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::noise::blob;
 use tarebench_core::noise::data::Heuristic;
-use tarebench_core::noise::data::{Ended, Noise, NoisePlan, Part, Phases, Sched, Series, Source};
+use tarebench_core::noise::data::{
+    Noise, NoisePart, NoisePlan, PhaseScheduling, PhaseSource, Phases, PhasesEnd, Series,
+};
 use tarebench_core::noise::detour::{detours, fixed_time, replayed};
-use tarebench_core::noise::files::{Unit, detour_lines, duration_lines, ftq_lines, read_detours, read_durations};
+use tarebench_core::noise::files::{
+    DurationUnit, detour_lines, duration_lines, ftq_lines, read_detours, read_durations,
+};
 use tarebench_store::{SqliteStore, Store, content};
 use tarebench_sys::clock;
 
@@ -23,7 +27,7 @@ pub enum Import {
     /// Duration of each phase, in units of 1/`hz` s.
     Durations {
         /// Their text form.
-        unit: Unit,
+        unit: DurationUnit,
         /// The unit's rate.
         hz: f64,
         /// Duration of an undisturbed phase; the shortest if `None`.
@@ -52,10 +56,10 @@ pub fn import(
     let (durations, hz, grain) = phases(text, how)?;
     let form = if matches!(how, Import::Detours { .. }) { "detours" } else { "durations" };
     let plan = NoisePlan {
-        source: Source::Imported { form: form.to_owned(), file: file.to_owned() },
+        source: PhaseSource::Imported { form: form.to_owned(), file: file.to_owned() },
         tick: None,
         cpus: vec![0],
-        sched: Sched::Other,
+        sched: PhaseScheduling::Other,
         grains: vec![grain],
         phases: durations.len() as u64,
         limit: None,
@@ -69,7 +73,7 @@ pub fn import(
         grain,
         iterations: 0,
         cpu: 0,
-        ended: Ended::Complete,
+        ended: PhasesEnd::Complete,
         pairs: Vec::new(),
         switches: None,
         faults: None,
@@ -79,8 +83,8 @@ pub fn import(
         locked: true,
         unexplained: Some(unknown()),
     };
-    let head = Head {
-        kind: Kind::Noise,
+    let head = DocumentHead {
+        kind: DocumentKind::Noise,
         number: 0,
         uuid: new_uuid(),
         title: format!("{file} ({form})"),
@@ -94,7 +98,7 @@ pub fn import(
     };
     let id = store.create_document(&head, &content(&plan)?)?;
     let blob = Some(blob::durations(&durations));
-    store.append_part(id, &tarebench_store::Part { doc: content(&Part::Phases(series))?, blob })?;
+    store.append_part(id, &tarebench_store::DocumentPart { doc: content(&NoisePart::Phases(series))?, blob })?;
     store.set_document(id, Status::Finished, None)?;
     Ok(id)
 }
@@ -125,7 +129,7 @@ fn phases(text: &str, how: &Import) -> Result<(Vec<u64>, f64, Nanos), FileError>
 
 /// The file to make from phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PhaseFileFormat {
     /// Start and length of each detour (netgauge's selfish benchmark, LogGOPSim).
     Detours {
         /// Minimum excess over the calibrated length.
@@ -146,7 +150,12 @@ pub enum Form {
 ///
 /// # Errors
 /// [`FileError`].
-pub fn written(noise: &Noise, grain: Option<Nanos>, cpu: Option<u32>, form: Form) -> Result<String, FileError> {
+pub fn written(
+    noise: &Noise,
+    grain: Option<Nanos>,
+    cpu: Option<u32>,
+    form: PhaseFileFormat,
+) -> Result<String, FileError> {
     let asked = |p: &&Phases| {
         grain.is_none_or(|g| g == p.series.grain) && cpu.is_none_or(|c| c == p.series.cpu) && !p.durations.is_empty()
     };
@@ -166,12 +175,12 @@ pub fn written(noise: &Noise, grain: Option<Nanos>, cpu: Option<u32>, form: Form
     let p = noise.phases.iter().find(asked).ok_or_else(none)?;
     let hz = noise.plan.hz;
     Ok(match form {
-        Form::Detours { threshold } => {
+        PhaseFileFormat::Detours { threshold } => {
             detour_lines(&detours(p.timed(hz), Nanos(undisturbed(noise, p).round() as i64), threshold)?)
         }
-        Form::Ftq { quantum } => ftq_lines(&fixed_time(p.timed(hz), quantum)?),
-        Form::Fwq => duration_lines(&p.durations, hz),
-        Form::Hdr => {
+        PhaseFileFormat::Ftq { quantum } => ftq_lines(&fixed_time(p.timed(hz), quantum)?),
+        PhaseFileFormat::Fwq => duration_lines(&p.durations, hz),
+        PhaseFileFormat::Hdr => {
             let units = undisturbed(noise, p) * hz / 1e9;
             histogram::lines(&histogram::of(&p.durations, units.round() as u64), 1e9 / hz)
         }
@@ -192,20 +201,20 @@ mod tests {
     #[test]
     fn a_file_becomes_phases_and_a_file_again() {
         let mut store = SqliteStore::in_memory().unwrap();
-        let how = Import::Durations { unit: Unit::Whole, hz: 2e9, grain: None };
+        let how = Import::Durations { unit: DurationUnit::Whole, hz: 2e9, grain: None };
         let id = import(&mut store, "2000\n2000\n# late\n9000\n2010\n", ("a\u{1b}b", "far"), &BTreeMap::new(), &how)
             .unwrap();
         let (head, noise) = load(&store, id).unwrap();
         assert_eq!((head.machine.as_str(), head.status, noise.plan.grains[0]), ("far", Status::Finished, Nanos(1_000)));
         assert_eq!(noise.phases[0].durations, [2000, 2000, 9000, 2010]);
-        let text = written(&noise, None, None, Form::Fwq).unwrap();
+        let text = written(&noise, None, None, PhaseFileFormat::Fwq).unwrap();
         assert!(text.ends_with("\n2000\n2000\n9000\n2010\n"), "{text}");
-        let text = written(&noise, None, None, Form::Detours { threshold: Nanos(100) }).unwrap();
+        let text = written(&noise, None, None, PhaseFileFormat::Detours { threshold: Nanos(100) }).unwrap();
         assert!(text.ends_with("\n2000\t3500\n7505\t0"), "{text}");
-        let text = written(&noise, None, None, Form::Ftq { quantum: Nanos(2_000) }).unwrap();
+        let text = written(&noise, None, None, PhaseFileFormat::Ftq { quantum: Nanos(2_000) }).unwrap();
         assert!(text.contains("\n0\t2\n2000\t"), "{text}");
-        assert!(written(&noise, None, None, Form::Hdr).unwrap().contains("Total count"));
-        let e = written(&noise, Some(Nanos(5)), Some(3), Form::Fwq).unwrap_err().to_string();
+        assert!(written(&noise, None, None, PhaseFileFormat::Hdr).unwrap().contains("Total count"));
+        let e = written(&noise, Some(Nanos(5)), Some(3), PhaseFileFormat::Fwq).unwrap_err().to_string();
         assert_eq!(e, "there are no phases of 5 ns on CPU 3; there are: 1000 ns on CPU 0");
     }
 
@@ -226,7 +235,7 @@ mod tests {
             import(&mut store, "x", ("f", "m"), &BTreeMap::new(), &how(1_000, None)),
             Err(NoiseError::File(_))
         ));
-        let zero = Import::Durations { unit: Unit::Whole, hz: 1e9, grain: None };
+        let zero = Import::Durations { unit: DurationUnit::Whole, hz: 1e9, grain: None };
         assert!(matches!(phases("0\n1\n", &zero), Err(FileError::NoTime)));
     }
 }

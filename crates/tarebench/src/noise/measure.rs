@@ -5,29 +5,30 @@ use crate::noise::error::NoiseError;
 use crate::noise::histogram;
 
 use crate::documents;
-use crate::documents::{Desk, DocumentError, Options, Stopped};
+use crate::documents::{Desk, DocumentError, MeasureOptions, Stopped};
 use crate::event::{Event, Watch};
-use crate::run::session::Place;
+use crate::run::session::StorePlace;
 use crate::trace::record;
 use std::path::Path;
 use tarebench_bpf::timeline::Recorded;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Id, Kind};
-use tarebench_core::documents::progress::Progress;
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
+use tarebench_core::documents::progress::MeasuringStep;
 use tarebench_core::noise::blob;
-use tarebench_core::noise::data::Calibration;
+use tarebench_core::noise::data::PhaseCalibration;
 use tarebench_core::noise::data::{
-    Calibrated, Ended, Kernel, Noise, NoisePlan, Part, Phases, Record, Sched, Series, Tick,
+    Calibrated, Kernel, KernelRecord, KernelTick, Noise, NoisePart, NoisePlan, PhaseScheduling, Phases, PhasesEnd,
+    Series,
 };
 use tarebench_core::noise::report::{DELAYS, Grain, report};
 use tarebench_core::statistics::series::Values;
-use tarebench_core::trace::timeline::Event as KernelEvent;
+use tarebench_core::trace::timeline::CpuEvent as KernelEvent;
 use tarebench_store::{SqliteStore, Store, content};
-use tarebench_sys::noise::{GRACE, Measured as Timed, Setup, Team};
+use tarebench_sys::noise::{GRACE, MeasuredCpu as Timed, Setup, Team};
 use tarebench_sys::perf;
-use tarebench_sys::perf::{CacheMisses, Level};
+use tarebench_sys::perf::{CacheLevel, CacheMisses};
 use tarebench_sys::procfs::{parse_steal_of, read_below};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{SysError, clock, counter, cpu};
@@ -68,7 +69,7 @@ pub fn rate() -> Result<f64, NoiseError> {
 }
 
 /// Configuration of this kernel's tick.
-pub fn tick() -> Tick {
+pub fn tick() -> KernelTick {
     tarebench_host::tick::tick(Path::new("/"))
 }
 
@@ -82,16 +83,16 @@ fn size(plan: &NoisePlan, grain: Nanos) -> (usize, Nanos) {
 
 /// Result of a measurement.
 #[derive(Debug)]
-pub struct Measured {
+pub struct MeasuredNoise {
     /// Its head; without a number if it is not stored.
-    pub head: Head,
+    pub head: DocumentHead,
     /// The measurement.
     pub noise: Noise,
     /// Why it ended.
     pub stopped: Stopped,
 }
 
-impl Measured {
+impl MeasuredNoise {
     /// Its report, with the probabilities of these delays, or of the default ones if empty.
     pub fn report(&self, delays: &[Nanos]) -> Vec<Grain> {
         reported(&self.noise, delays)
@@ -113,13 +114,13 @@ pub fn reported(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
 /// [`NoiseError`]; the phases measured before are kept.
 pub fn measure(
     plan: &NoisePlan,
-    place: &mut Place,
-    options: &Options,
+    place: &mut StorePlace,
+    options: &MeasureOptions,
     signals: &Signals,
     watch: Watch<'_>,
-) -> Result<Measured, NoiseError> {
+) -> Result<MeasuredNoise, NoiseError> {
     let mut desk = Desk::at(place)?;
-    let (id, claim) = documents::begin(desk.store(), Kind::Noise, &title(plan), plan, options)?;
+    let (id, claim) = documents::begin(desk.store(), DocumentKind::Noise, &title(plan), plan, options)?;
     let named = desk.number(id);
     let done = steps(desk.store(), id, plan, signals, &mut |step| watch(Event::Step(Some(named), step)));
     let status = if matches!(done, Ok(None)) { Status::Finished } else { Status::Interrupted };
@@ -127,7 +128,7 @@ pub fn measure(
     let stopped = done?.map_or(Stopped::Finished, Stopped::Interrupted);
     marked?;
     let (head, noise) = load(desk.store(), id)?;
-    Ok(Measured { head: Head { number: named.number, ..head }, noise, stopped })
+    Ok(MeasuredNoise { head: DocumentHead { number: named.number, ..head }, noise, stopped })
 }
 
 fn title(plan: &NoisePlan) -> String {
@@ -140,8 +141,8 @@ fn title(plan: &NoisePlan) -> String {
     let grains: Vec<String> = plan.grains.iter().map(grain).collect();
     let cpus: Vec<String> = plan.cpus.iter().map(u32::to_string).collect();
     let sched = match plan.sched {
-        Sched::Other => String::new(),
-        Sched::Fifo { priority } => format!(", fifo:{priority}"),
+        PhaseScheduling::Other => String::new(),
+        PhaseScheduling::Fifo { priority } => format!(", fifo:{priority}"),
     };
     format!("{} on CPU {}{sched}", grains.join(","), cpus.join(","))
 }
@@ -154,8 +155,8 @@ fn team(
     expected: Nanos,
 ) -> Result<Team, NoiseError> {
     let fifo = match plan.sched {
-        Sched::Other => None,
-        Sched::Fifo { priority } => Some(priority),
+        PhaseScheduling::Other => None,
+        PhaseScheduling::Fifo { priority } => Some(priority),
     };
     let setup = Setup { cpus: cpus.to_vec(), fifo, iterations: work.0, phases: work.1, most, expected, grace: GRACE };
     Team::start(&setup).map_err(|e| if fifo.is_some() { real_time(e) } else { e.into() })
@@ -176,33 +177,42 @@ fn steps(
     id: Id,
     plan: &NoisePlan,
     signals: &Signals,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(MeasuringStep),
 ) -> Result<Option<i32>, NoiseError> {
-    watch(Progress::Calibration);
+    watch(MeasuringStep::Calibration);
     let (calibrated, timings, signal) = calibrate(plan, signals)?;
     if let Some(signal) = signal {
         return Ok(Some(signal));
     }
     let blob = Some(blob::durations(&timings));
-    store.append_part(id, &tarebench_store::Part { doc: content(&Part::Calibration(calibrated.clone()))?, blob })?;
+    store.append_part(
+        id,
+        &tarebench_store::DocumentPart { doc: content(&NoisePart::Calibration(calibrated.clone()))?, blob },
+    )?;
     for grain in &plan.grains {
         let (_, expected) = size(plan, *grain);
-        watch(Progress::Phases { grain: *grain, expected });
+        watch(MeasuringStep::Phases { grain: *grain, expected });
         let (all, signal) = phases(plan, &calibrated, *grain, signals)?;
         for p in all {
             let cpu = p.series.cpu;
             let undisturbed = calibrated.time(p.series.iterations).round() as u64;
             let histogram = histogram::of(&p.durations, undisturbed);
             let blob = Some(blob::durations(&p.durations));
-            store.append_part(id, &tarebench_store::Part { doc: content(&Part::Phases(p.series))?, blob })?;
-            let doc = content(&Part::Histogram { grain: *grain, cpu, undisturbed })?;
-            store.append_part(id, &tarebench_store::Part { doc, blob: Some(histogram::bytes(&histogram)) })?;
+            store.append_part(
+                id,
+                &tarebench_store::DocumentPart { doc: content(&NoisePart::Phases(p.series))?, blob },
+            )?;
+            let doc = content(&NoisePart::Histogram { grain: *grain, cpu, undisturbed })?;
+            store.append_part(id, &tarebench_store::DocumentPart { doc, blob: Some(histogram::bytes(&histogram)) })?;
             if let Some(kernel) = p.kernel {
                 let (whats, blob) = blob::events(&kernel.events);
-                let doc = content(&Part::Kernel(Record { whats, ..kernel.record }))?;
-                store.append_part(id, &tarebench_store::Part { doc, blob: Some(blob) })?;
-                let doc = content(&Part::Stolen { grain: *grain, cpu })?;
-                store.append_part(id, &tarebench_store::Part { doc, blob: Some(blob::stolen(&kernel.stolen)) })?;
+                let doc = content(&NoisePart::Kernel(KernelRecord { whats, ..kernel.record }))?;
+                store.append_part(id, &tarebench_store::DocumentPart { doc, blob: Some(blob) })?;
+                let doc = content(&NoisePart::Stolen { grain: *grain, cpu })?;
+                store.append_part(
+                    id,
+                    &tarebench_store::DocumentPart { doc, blob: Some(blob::stolen(&kernel.stolen)) },
+                )?;
             }
         }
         if signal.is_some() {
@@ -223,14 +233,14 @@ fn calibrate(plan: &NoisePlan, signals: &Signals) -> Result<(Calibrated, Vec<u64
     };
     let values = |all: &[u64]| Values::from_nanos(all.iter().map(|d| Nanos(i64::try_from(*d).unwrap_or(i64::MAX))));
     let (timings, signal) = timed(ITERATIONS, usize::try_from(plan.calibrations).unwrap_or(usize::MAX))?;
-    let none = Calibration { heuristic: plan.heuristic, timings: 0, per_iteration: f64::MIN_POSITIVE };
+    let none = PhaseCalibration { heuristic: plan.heuristic, timings: 0, per_iteration: f64::MIN_POSITIVE };
     let calibration = match signal {
         Some(_) => none,
-        None => Calibration::new(&values(&timings), ITERATIONS, plan.heuristic)?,
+        None => PhaseCalibration::new(&values(&timings), ITERATIONS, plan.heuristic)?,
     };
     let (readings, signal) = if signal.is_none() { timed(1, READINGS)? } else { (Vec::new(), signal) };
     // 0 if the counter is too coarse for it.
-    let reading = Calibration::new(&values(&readings), 1, plan.heuristic).map_or(0.0, |c| c.per_iteration);
+    let reading = PhaseCalibration::new(&values(&readings), 1, plan.heuristic).map_or(0.0, |c| c.per_iteration);
     let overhead = (reading - calibration.per_iteration).max(0.0);
     let cpu = on.first().copied().unwrap_or(0);
     Ok((Calibrated { cpu, iterations: ITERATIONS, calibration, overhead }, timings, signal))
@@ -247,7 +257,8 @@ fn phases(
     let most = plan.limit.map(|l| (l.secs() * plan.hz) as u64);
     let team = team(plan, &plan.cpus, (iterations, n), most, expected)?;
     let timelines: Vec<_> = plan.cpus.iter().map(|cpu| record(plan.explain, expected, *cpu)).collect();
-    let mut misses: Vec<_> = team.pids().into_iter().map(|pid| Level::ALL.map(|l| CacheMisses::of(pid, l))).collect();
+    let mut misses: Vec<_> =
+        team.pids().into_iter().map(|pid| CacheLevel::ALL.map(|l| CacheMisses::of(pid, l))).collect();
     let stolen_before: Vec<_> = plan.cpus.iter().map(|cpu| stolen(*cpu)).collect();
     let (measured, signal) = team.run(signals).map_err(real_time)?;
     // Immediately, because reading the recorded events takes a while.
@@ -255,13 +266,14 @@ fn phases(
         plan.cpus.iter().zip(stolen_before).map(|(cpu, before)| Ok(stolen(*cpu)? - before?)).collect();
     let recorded = timelines.into_iter().map(|t| t.and_then(|t| t.finish().map_err(|e| e.absent())));
     let misses = misses.iter_mut().map(|levels| levels.each_mut().map(counted));
-    let beside = stolen.into_iter().zip(misses).map(|(stolen, misses)| Beside { stolen: stolen.into(), misses });
+    let beside =
+        stolen.into_iter().zip(misses).map(|(stolen, misses)| BesideMeasuring { stolen: stolen.into(), misses });
     let all = measured.into_iter().zip(recorded).zip(beside);
     Ok((all.map(|((m, r), b)| joined(m, r, b, grain, iterations)).collect(), signal))
 }
 
 /// Counters that run beside the phases of a CPU.
-struct Beside {
+struct BesideMeasuring {
     stolen: Reading<Nanos>,
     /// Of the first level, and of the last.
     misses: [Reading<u64>; 2],
@@ -281,7 +293,7 @@ fn counted(misses: &mut Result<CacheMisses, SysError>) -> Reading<u64> {
     }
 }
 
-fn joined(m: Timed, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos, iterations: u64) -> Phases {
+fn joined(m: Timed, recorded: Result<Recorded, Absent>, b: BesideMeasuring, grain: Nanos, iterations: u64) -> Phases {
     let [l1_misses, cache_misses] = b.misses;
     let series = Series {
         grain,
@@ -298,7 +310,7 @@ fn joined(m: Timed, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos,
         unexplained: recorded.as_ref().err().cloned(),
     };
     let kernel = recorded.ok().map(|r| {
-        let record = Record {
+        let record = KernelRecord {
             grain,
             cpu: m.cpu,
             own: m.tid,
@@ -316,33 +328,33 @@ fn joined(m: Timed, recorded: Result<Recorded, Absent>, b: Beside, grain: Nanos,
 
 /// The first series that took too long or whose process died.
 pub fn failed(noise: &Noise) -> Option<&Series> {
-    noise.phases.iter().map(|p| &p.series).find(|s| matches!(s.ended, Ended::TookTooLong | Ended::Died))
+    noise.phases.iter().map(|p| &p.series).find(|s| matches!(s.ended, PhasesEnd::TookTooLong | PhasesEnd::Died))
 }
 
 /// A stored measurement, finished or not.
 ///
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
-pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError> {
+pub fn load(store: &SqliteStore, id: Id) -> Result<(DocumentHead, Noise), DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != Kind::Noise {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), Kind::Noise.noun())));
+    if id.kind != DocumentKind::Noise {
+        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Noise.noun())));
     }
     let plan = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
     let mut noise = Noise { plan, calibration: None, phases: Vec::new() };
     for (n, part) in document.parts.into_iter().enumerate() {
         let wrong = |cause: &dyn std::fmt::Display| bad(format!("its part {n} (from 0): {cause}"));
         let bytes = part.blob.unwrap_or_default();
-        match serde_json::from_value::<Part>(part.doc).map_err(|e| wrong(&e))? {
-            Part::Calibration(c) => {
+        match serde_json::from_value::<NoisePart>(part.doc).map_err(|e| wrong(&e))? {
+            NoisePart::Calibration(c) => {
                 noise.calibration = Some((c, blob::read_durations(&bytes).map_err(|e| wrong(&e))?));
             }
-            Part::Phases(series) => {
+            NoisePart::Phases(series) => {
                 let durations = blob::read_durations(&bytes).map_err(|e| wrong(&e))?;
                 noise.phases.push(Phases { series, durations, kernel: None });
             }
-            Part::Histogram { grain, cpu, .. } => {
+            NoisePart::Histogram { grain, cpu, .. } => {
                 let of = noise.phases.last().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
                 let of = of.ok_or_else(|| wrong(&"a histogram without phases"))?;
                 let histogram = histogram::read(&bytes).map_err(|e| wrong(&e))?;
@@ -350,14 +362,14 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<(Head, Noise), DocumentError>
                     return Err(wrong(&"the histogram belongs to other phases"));
                 }
             }
-            Part::Kernel(record) => {
+            NoisePart::Kernel(record) => {
                 let events: Vec<KernelEvent> = blob::read_events(&record.whats, &bytes).map_err(|e| wrong(&e))?;
                 let of =
                     noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (record.grain, record.cpu));
                 of.ok_or_else(|| wrong(&"recorded kernel events without phases"))?.kernel =
                     Some(Kernel { record, events, stolen: Vec::new() });
             }
-            Part::Stolen { grain, cpu } => {
+            NoisePart::Stolen { grain, cpu } => {
                 let of = noise.phases.last_mut().filter(|p| (p.series.grain, p.series.cpu) == (grain, cpu));
                 let kernel = of.and_then(|p| p.kernel.as_mut());
                 kernel.ok_or_else(|| wrong(&"steal time without recorded kernel events"))?.stolen =
@@ -376,14 +388,14 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
     use super::*;
     use tarebench_core::noise::data::Heuristic;
-    use tarebench_core::noise::data::Source;
+    use tarebench_core::noise::data::PhaseSource;
 
     fn plan() -> NoisePlan {
         NoisePlan {
-            source: Source::Measured,
+            source: PhaseSource::Measured,
             tick: Some(tick()),
             cpus: choose_cpus(None).unwrap(),
-            sched: Sched::Other,
+            sched: PhaseScheduling::Other,
             grains: vec![Nanos(2_000), Nanos(50_000)],
             phases: 20_000,
             limit: Some(Nanos::from_millis(100)),
@@ -396,17 +408,17 @@ mod tests {
 
     #[test]
     fn a_measurement_is_read_back_as_it_was_made() {
-        let mut place = Place::Store(Box::new(SqliteStore::in_memory().unwrap()));
+        let mut place = StorePlace::Store(Box::new(SqliteStore::in_memory().unwrap()));
         let signals = Signals::install().unwrap();
         let (plan, mut seen) = (plan(), Vec::new());
-        let options = Options { tags: [("a".to_owned(), "b".to_owned())].into() };
+        let options = MeasureOptions { tags: [("a".to_owned(), "b".to_owned())].into() };
         let measured = measure(&plan, &mut place, &options, &signals, &mut |e| {
             let Event::Step(Some(id), step) = e else { panic!("another event") };
             seen.push((id, step));
         });
         let measured = measured.unwrap();
-        let steps = |grain| Progress::Phases { grain, expected: size(&plan, grain).1 };
-        let expected = [Progress::Calibration, steps(plan.grains[0]), steps(plan.grains[1])];
+        let steps = |grain| MeasuringStep::Phases { grain, expected: size(&plan, grain).1 };
+        let expected = [MeasuringStep::Calibration, steps(plan.grains[0]), steps(plan.grains[1])];
         assert_eq!(seen, expected.map(|step| (measured.head.id(), step)));
         assert_eq!(measured.stopped, Stopped::Finished);
         assert_eq!(measured.report(&[]).len(), 2);
@@ -421,7 +433,7 @@ mod tests {
         assert_eq!(noise.phases.len(), 2);
         for p in &noise.phases {
             assert!(!p.durations.is_empty() && p.durations.len() <= 20_000);
-            assert!(matches!(p.series.ended, Ended::Complete | Ended::TimeOver));
+            assert!(matches!(p.series.ended, PhasesEnd::Complete | PhasesEnd::TimeOver));
             assert_eq!(p.kernel.is_none(), p.series.unexplained.is_some());
             assert!(p.kernel.iter().all(|k| k.events.is_sorted_by_key(|e| e.start)));
         }
@@ -441,7 +453,7 @@ mod tests {
     fn without_a_store_it_has_no_number() {
         let signals = Signals::install().unwrap();
         let plan = NoisePlan { grains: vec![Nanos(2_000)], phases: 100, explain: false, ..plan() };
-        let measured = measure(&plan, &mut Place::Nowhere, &Options::default(), &signals, &mut |e| {
+        let measured = measure(&plan, &mut StorePlace::Nowhere, &MeasureOptions::default(), &signals, &mut |e| {
             assert!(matches!(e, Event::Step(Some(Id { number: 0, .. }), _)));
         });
         let measured = measured.unwrap();

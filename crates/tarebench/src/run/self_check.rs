@@ -42,7 +42,7 @@ pub const SWITCHING: Workload = Workload { name: "switching", arguments: &["work
 
 /// Result for a workload.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SelfCheckResult {
     /// Which.
     pub workload: Workload,
     /// PT with tracing divided by PT without, of neighbours in time.
@@ -57,7 +57,7 @@ pub struct Found {
     pub executions: u32,
 }
 
-impl Found {
+impl SelfCheckResult {
     /// Events traced.
     pub fn events(&self) -> u64 {
         self.costs.iter().map(|c| c.runs).sum()
@@ -84,7 +84,12 @@ impl Found {
 ///
 /// # Errors
 /// [`SelfCheckError`].
-pub fn check(tare: &Path, workload: Workload, rounds: u32, signals: &Signals) -> Result<Found, SelfCheckError> {
+pub fn check(
+    tare: &Path,
+    workload: Workload,
+    rounds: u32,
+    signals: &Signals,
+) -> Result<SelfCheckResult, SelfCheckError> {
     let once = || execute(tare, workload, signals).map(|(pt, _)| pt.as_f64());
     let (mut with, mut without) = (Vec::new(), Vec::new());
     once()?;
@@ -115,7 +120,7 @@ pub fn check(tare: &Path, workload: Workload, rounds: u32, signals: &Signals) ->
     let mut costs: Vec<Cost> = tracer.costs().into_iter().map(since).filter(|c| c.runs > 0).collect();
     costs.sort_by_key(|c| std::cmp::Reverse(c.ns));
     let each = |t: Nanos| Nanos(t.0 / i64::from(rounds.max(1)));
-    Ok(Found {
+    Ok(SelfCheckResult {
         workload,
         ratio: compare(&with, &without),
         pt: each(pt),

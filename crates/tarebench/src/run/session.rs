@@ -11,8 +11,8 @@ use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::last_words::LastWords;
-use tarebench_core::run::notes::{FactorChange, FactorReading, Kept, Note, ReadingTime};
-use tarebench_core::run::plan::{DependentSetups, Order, Plan, ProfileChoice, Purpose, RunCount};
+use tarebench_core::run::notes::{FactorChange, FactorReading, KeptBefore, Note, ReadingTime};
+use tarebench_core::run::plan::{DependentSetups, Order, ProfileChoice, RunCount, RunPlan, RunPurpose};
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::data::Sample;
@@ -24,7 +24,7 @@ use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::{Ending, Runner};
-pub use tarebench_run::runner::{Event as RunEvent, FailedCleanup, StopReason};
+pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
 use tarebench_sys::clock::{self, CounterRate};
@@ -67,7 +67,7 @@ pub enum SessionError {
 
 /// Result of a session.
 #[derive(Debug)]
-pub struct Measured {
+pub struct MeasuredRun {
     /// The run.
     pub run: Run,
     /// All its samples, including those of earlier sessions.
@@ -82,7 +82,7 @@ pub struct Measured {
     pub last_words: Vec<LastWords>,
 }
 
-impl Measured {
+impl MeasuredRun {
     /// Its report.
     pub fn report(&self) -> RunReport {
         build(&self.run, &self.samples, self.profile.as_ref())
@@ -90,18 +90,18 @@ impl Measured {
 }
 
 /// Where runs are stored.
-pub enum Place {
+pub enum StorePlace {
     /// In a store.
     Store(Box<SqliteStore>),
     /// Nowhere: they are only printed.
     Nowhere,
 }
 
-impl Place {
+impl StorePlace {
     pub(crate) fn store(&mut self) -> Option<&mut SqliteStore> {
         match self {
-            Place::Store(s) => Some(s),
-            Place::Nowhere => None,
+            StorePlace::Store(s) => Some(s),
+            StorePlace::Nowhere => None,
         }
     }
 }
@@ -125,7 +125,7 @@ pub fn store_path(path: Option<&Path>) -> Result<PathBuf, StoreError> {
 /// # Errors
 /// [`SessionError::Required`], naming what is missing.
 fn check_required(
-    plan: &Plan,
+    plan: &RunPlan,
     factors: &[tarebench_core::machine::data::Factor],
     profile: Option<&Profile>,
 ) -> Result<(), SessionError> {
@@ -156,7 +156,11 @@ fn check_required(
     Ok(())
 }
 
-fn find_profile(choice: &ProfileChoice, machine: &str, place: &mut Place) -> Result<Option<Profile>, SessionError> {
+fn find_profile(
+    choice: &ProfileChoice,
+    machine: &str,
+    place: &mut StorePlace,
+) -> Result<Option<Profile>, SessionError> {
     let Some(store) = place.store() else {
         return match choice {
             ProfileChoice::Named(name) => Err(SessionError::NoProfile(name.clone())),
@@ -191,7 +195,7 @@ pub(crate) fn is_alive(c: &Claimant) -> bool {
 }
 
 /// Opens the collectors that the plan and this machine allow.
-fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, SessionError> {
+fn collectors(plan: &RunPlan, only: Option<PtSource>) -> Result<Collectors, SessionError> {
     process::become_subreaper().map_err(RunError::from)?;
     // Read once for both, if at all, and dropped before the first sample.
     let types = LazyCell::new(KernelTypes::read);
@@ -211,7 +215,7 @@ fn collectors(plan: &Plan, only: Option<PtSource>) -> Result<Collectors, Session
 
 /// How to measure, beyond the plan.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct RunOptions {
     /// Use no better source of process time than this one.
     pub pt_source: Option<PtSource>,
     /// What is noted of the run before it begins, e.g. that the machine was tuned.
@@ -223,12 +227,12 @@ pub struct Options {
 /// # Errors
 /// What prevents the first sample; what happens later is in [`Measured::why`].
 pub fn measure(
-    plan: Plan,
-    place: &mut Place,
-    options: Options,
+    plan: RunPlan,
+    place: &mut StorePlace,
+    options: RunOptions,
     signals: &Signals,
     watch: Watch<'_>,
-) -> Result<Measured, SessionError> {
+) -> Result<MeasuredRun, SessionError> {
     plan.check_order()?;
     // Where process times come from is known once the collectors are open.
     let rate = CounterRate::begin();
@@ -251,7 +255,11 @@ pub fn measure(
 }
 
 /// Claims a stored run that has not ended, to go on with it, and notes when and, after a reboot, that. `there` is what it has.
-pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: Kept) -> Result<(Run, Claimant), SessionError> {
+pub(crate) fn claim_for_resume(
+    store: &mut SqliteStore,
+    id: i64,
+    there: KeptBefore,
+) -> Result<(Run, Claimant), SessionError> {
     let mut run = store.run(id)?;
     if run.status == Status::Finished {
         return Err(SessionError::Finished(id));
@@ -279,11 +287,11 @@ pub(crate) fn claim_for_resume(store: &mut SqliteStore, id: i64, there: Kept) ->
 }
 
 /// A new run of a plan, without samples.
-pub(crate) fn new_run(plan: Plan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
+pub(crate) fn new_run(plan: RunPlan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
     new_run_on(tarebench_host::host::describe(Path::new("/")), plan, pt_source, pt_source_notes)
 }
 
-fn new_run_on(host: Host, plan: Plan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
+fn new_run_on(host: Host, plan: RunPlan, pt_source: PtSource, pt_source_notes: Vec<String>) -> Run {
     Run {
         id: 0,
         uuid: new_uuid(),
@@ -311,16 +319,21 @@ pub(crate) fn begin(run: &mut Run, store: &mut SqliteStore) -> Result<Claimant, 
 ///
 /// # Errors
 /// If there is no such run, it is finished, another tare works on it, or it is of another machine.
-pub fn resume(id: i64, place: &mut Place, signals: &Signals, watch: Watch<'_>) -> Result<Measured, SessionError> {
+pub fn resume(
+    id: i64,
+    place: &mut StorePlace,
+    signals: &Signals,
+    watch: Watch<'_>,
+) -> Result<MeasuredRun, SessionError> {
     let Some(store) = place.store() else {
         return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
     };
-    if let Some(Purpose::Watch(w)) = store.run(id)?.plan.purpose {
+    if let Some(RunPurpose::Watch(w)) = store.run(id)?.plan.purpose {
         return Err(SessionError::Recording { run: id, profile: w.profile });
     }
     store.run(id)?.plan.check_order()?;
     let samples = store.samples(id)?;
-    let (run, claim) = claim_for_resume(store, id, Kept::Samples(samples.len() as u64))?;
+    let (run, claim) = claim_for_resume(store, id, KeptBefore::Samples(samples.len() as u64))?;
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
     let mut collectors = collectors(&run.plan, Some(run.pt_source))?;
@@ -345,7 +358,7 @@ struct Readings {
 }
 
 impl Readings {
-    fn new(plan: &Plan) -> Readings {
+    fn new(plan: &RunPlan) -> Readings {
         Readings { sequential: plan.order == Order::Sequential, series: None, last: None, notes: Vec::new() }
     }
 
@@ -356,7 +369,7 @@ impl Readings {
     }
 
     /// Reads the factors, and keeps with the run what was read and what has changed.
-    fn take(&mut self, when: ReadingTime, run: i64, place: &mut Place) -> Result<(), StoreError> {
+    fn take(&mut self, when: ReadingTime, run: i64, place: &mut StorePlace) -> Result<(), StoreError> {
         let factors = tarebench_host::factors::read(Path::new("/"));
         let changes = self.last.as_ref().map_or_else(Vec::new, |last| {
             let found = tarebench_host::factors::changes(&last.factors, &factors).into_iter();
@@ -380,11 +393,11 @@ fn run_session(
     mut run: Run,
     mut samples: Vec<Sample>,
     profile: Option<Profile>,
-    place: &mut Place,
+    place: &mut StorePlace,
     claim: &Claimant,
     (launcher, collectors, signals): (&mut ProcessLauncher, &mut Collectors, &Signals),
     watch: Watch<'_>,
-) -> Measured {
+) -> MeasuredRun {
     let done = samples.clone();
     let plan = run.plan.clone();
     let (id, shown) = (run.id, run.clone());
@@ -430,7 +443,7 @@ fn run_session(
         }
     }
     let Ending { why, failed_cleanups, last_words } = ending;
-    Measured { run, samples, profile, why, failed_cleanups, last_words }
+    MeasuredRun { run, samples, profile, why, failed_cleanups, last_words }
 }
 
 /// A stored run, with its samples and the profile that applies to it.

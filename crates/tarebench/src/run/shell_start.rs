@@ -3,7 +3,7 @@
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::notes::ShellStart;
-use tarebench_core::run::plan::{Command, Output, Plan};
+use tarebench_core::run::plan::{Command, Output, RunPlan};
 use tarebench_run::RunError;
 use tarebench_run::launch::ProcessLauncher;
 use tarebench_sys::clock;
@@ -22,7 +22,7 @@ const LIMIT: Nanos = Nanos::from_millis(5_000);
 ///
 /// # Errors
 /// Those of starting any program of the plan.
-pub fn shell_starts(plan: &Plan, signals: &Signals) -> Result<Vec<ShellStart>, RunError> {
+pub fn shell_starts(plan: &RunPlan, signals: &Signals) -> Result<Vec<ShellStart>, RunError> {
     let mut found: Vec<ShellStart> = Vec::new();
     for program in &plan.programs {
         let Command::Shell { shell, .. } = &program.command else { continue };
@@ -32,7 +32,7 @@ pub fn shell_starts(plan: &Plan, signals: &Signals) -> Result<Vec<ShellStart>, R
         let mut empty = program.clone();
         empty.output = None;
         empty.command = Command::Shell { shell: shell.clone(), script: Name::from(":") };
-        let plan = Plan { programs: vec![empty], output: Output::Null, timeout: Some(LIMIT), ..plan.clone() };
+        let plan = RunPlan { programs: vec![empty], output: Output::Null, timeout: Some(LIMIT), ..plan.clone() };
         let elapsed = starts(&plan, signals)?;
         if !elapsed.is_empty() {
             found.push(ShellStart { shell: shell.clone(), elapsed });
@@ -41,7 +41,7 @@ pub fn shell_starts(plan: &Plan, signals: &Signals) -> Result<Vec<ShellStart>, R
     Ok(found)
 }
 
-fn starts(plan: &Plan, signals: &Signals) -> Result<Vec<Nanos>, RunError> {
+fn starts(plan: &RunPlan, signals: &Signals) -> Result<Vec<Nanos>, RunError> {
     let launcher = ProcessLauncher::new(plan)?;
     let began = clock::monotonic();
     let mut elapsed = Vec::new();

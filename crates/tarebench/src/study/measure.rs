@@ -3,11 +3,11 @@
 use crate::study::error::StudyError;
 use std::hint::black_box;
 use std::path::Path;
-use tarebench_core::kbest::clocks::Kind;
+use tarebench_core::kbest::clocks::ClockKind;
 use tarebench_core::kbest::scheme::Parameters;
 use tarebench_core::kbest::timing::Timing;
-use tarebench_core::statistics::fit::{Fit, fit};
-use tarebench_core::study::data::{Cell, M, MOST_K, PATIENT, Part, Seen};
+use tarebench_core::statistics::fit::{LineFit, fit};
+use tarebench_core::study::data::{M, MOST_K, PATIENT, Seen, StudyCell, StudyPart};
 use tarebench_kbest::{Kbest, Repetitions};
 use tarebench_sys::activity::Competitors;
 use tarebench_sys::{cache, clock, counter, mechanisms, procfs};
@@ -89,64 +89,64 @@ impl Fastest {
     }
 
     /// T(r) = m r + b, in ns: the least-squares line.
-    fn line(&self) -> Result<Fit, StudyError> {
+    fn line(&self) -> Result<LineFit, StudyError> {
         let points: Vec<(f64, f64)> = (1_u32..).zip(self.ns).map(|(r, ns)| (f64::from(r), ns)).collect();
         fit(&points).ok_or(StudyError::Line)
     }
 }
 
 /// The measuring thread's setup: the thread stays on one CPU as long as this exists.
-pub(crate) struct Bench {
+pub(crate) struct StudyBench {
     cpu: u32,
     computation: Computation,
 }
 
-impl Bench {
+impl StudyBench {
     /// The calling thread must be on the CPU, alone.
-    pub(crate) fn new(cpu: u32) -> Result<Bench, StudyError> {
+    pub(crate) fn new(cpu: u32) -> Result<StudyBench, StudyError> {
         // The cost of a timer interrupt is measured once in a program: before competitors start.
         Kbest::new().compensated(true).measure(|| ())?;
-        Ok(Bench { cpu, computation: Computation::new()? })
+        Ok(StudyBench { cpu, computation: Computation::new()? })
     }
 
-    pub(crate) fn measure(&mut self, cell: Cell, round: u32) -> Result<Part, StudyError> {
+    pub(crate) fn measure(&mut self, cell: StudyCell, round: u32) -> Result<StudyPart, StudyError> {
         let seen = match cell {
-            Cell::Kbest { load, length } => {
+            StudyCell::Kbest { load, length } => {
                 let _competitors = Competitors::start(load.saturating_sub(1), self.cpu)?;
                 self.kbest(length)?
             }
-            Cell::Interval { load, length } => {
+            StudyCell::Interval { load, length } => {
                 // Nicer, so that the kernel does not count their time as ours.
                 let _competitors = Competitors::start_nice(load.saturating_sub(1), self.cpu, 1)?;
                 self.interval(length)?
             }
-            Cell::Procedure { load, length } => {
+            StudyCell::Procedure { load, length } => {
                 let _competitors = Competitors::start(load.saturating_sub(1), self.cpu)?;
                 procedure(length)?
             }
-            Cell::Equal => Seen::Equal { calls: equal_calls()? },
+            StudyCell::Equal => Seen::Equal { calls: equal_calls()? },
         };
-        Ok(Part { cell, round, seen })
+        Ok(StudyPart { cell, round, seen })
     }
 
-    fn repetitions(line: &Fit, length: f64) -> u64 {
+    fn repetitions(line: &LineFit, length: f64) -> u64 {
         ((length - line.intercept) / line.slope).round().max(1.0) as u64
     }
 
     fn kbest(&mut self, length: f64) -> Result<Seen, StudyError> {
         let mut fastest = Fastest::new(&self.computation)?;
         fastest.measure(AROUND);
-        let repetitions = Bench::repetitions(&fastest.line()?, length);
+        let repetitions = StudyBench::repetitions(&fastest.line()?, length);
         let kbest = Kbest::new().repetitions(Repetitions::Fixed(1)).compensated(true);
-        let mut timing = |(clock, most): (Kind, u32)| -> Result<Timing, StudyError> {
+        let mut timing = |(clock, most): (ClockKind, u32)| -> Result<Timing, StudyError> {
             let parameters = Parameters::new(MOST_K, 0.001, most, 0).map_err(tarebench_kbest::KbestError::from)?;
             let settings = kbest.clone().parameters(parameters).clock(clock);
             Ok(settings.measure_between(|| fastest.measure(BETWEEN), || self.computation.run(repetitions))?)
         };
         let clocks = if counter::PRESENT {
-            [(Kind::Counter, PATIENT), (Kind::Gettimeofday, M), (Kind::ThreadCpu, M)]
+            [(ClockKind::Counter, PATIENT), (ClockKind::Gettimeofday, M), (ClockKind::ThreadCpu, M)]
         } else {
-            [(Kind::MonotonicRaw, PATIENT), (Kind::Gettimeofday, M), (Kind::ThreadCpu, M)]
+            [(ClockKind::MonotonicRaw, PATIENT), (ClockKind::Gettimeofday, M), (ClockKind::ThreadCpu, M)]
         };
         let timings = clocks.into_iter().map(&mut timing).collect::<Result<_, _>>()?;
         fastest.measure(AROUND);
@@ -156,7 +156,7 @@ impl Bench {
     fn interval(&mut self, length: f64) -> Result<Seen, StudyError> {
         let mut fastest = Fastest::new(&self.computation)?;
         fastest.measure(MEASUREMENTS / 2);
-        let repetitions = Bench::repetitions(&fastest.line()?, length);
+        let repetitions = StudyBench::repetitions(&fastest.line()?, length);
         let tick = 1e9 / procfs::USER_HZ as f64;
         let read = || {
             let stat = procfs::read_below(Path::new("/"), "proc/stat").ok();
@@ -291,7 +291,7 @@ mod tests {
     /// Cached data and instructions are faster than uncached ones.
     #[test]
     fn misses_cost_something() {
-        let part = Part { cell: Cell::Equal, round: 0, seen: Seen::Equal { calls: equal_calls().unwrap() } };
+        let part = StudyPart { cell: StudyCell::Equal, round: 0, seen: Seen::Equal { calls: equal_calls().unwrap() } };
         let e = table(&[part]).unwrap();
         assert_eq!(e.sequences as usize, SEQUENCES);
         assert!(e.misses.data > 0.0 && e.misses.procedure > 0.0 && e.misses.none > 0.0, "{e:?}");
@@ -299,14 +299,14 @@ mod tests {
 
     #[test]
     fn cells_are_measured() {
-        let mut bench = Bench::new(0).unwrap();
-        let part = bench.measure(Cell::Kbest { load: 1, length: 50e3 }, 3).unwrap();
+        let mut bench = StudyBench::new(0).unwrap();
+        let part = bench.measure(StudyCell::Kbest { load: 1, length: 50e3 }, 3).unwrap();
         let Seen::Kbest { line, repetitions, timings } = &part.seen else { panic!("{part:?}") };
         assert!((3..=8).contains(repetitions) && line.slope > 0.0 && timings.len() == 3 && part.round == 3);
-        let part = bench.measure(Cell::Interval { load: 1, length: 20e6 }, 0).unwrap();
+        let part = bench.measure(StudyCell::Interval { load: 1, length: 20e6 }, 0).unwrap();
         let Seen::Interval { cpu, rusage, .. } = part.seen else { panic!("{part:?}") };
         assert!(cpu > 5_000_000 && rusage.abs_diff(cpu) < 5_000_000, "{cpu}, {rusage}");
-        let part = bench.measure(Cell::Procedure { load: 1, length: 1e6 }, 0).unwrap();
+        let part = bench.measure(StudyCell::Procedure { load: 1, length: 1e6 }, 0).unwrap();
         let Seen::Procedure { elapsed } = part.seen else { panic!("{part:?}") };
         assert!(elapsed.len() == EXECUTIONS && elapsed.iter().all(|ns| *ns > 1e5));
     }

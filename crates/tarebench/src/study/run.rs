@@ -2,16 +2,16 @@
 //! can be interrupted and resumed.
 
 use crate::documents;
-use crate::documents::{Desk, DocumentError, Options, Stopped};
+use crate::documents::{Desk, DocumentError, MeasureOptions, Stopped};
 use crate::event::{Event, Watch};
-use crate::run::session::Place;
+use crate::run::session::StorePlace;
 use crate::study::error::StudyError;
-use crate::study::measure::Bench;
+use crate::study::measure::StudyBench;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{Head, Id, Kind};
-use tarebench_core::documents::progress::Progress;
-use tarebench_core::study::data::{Part, StudyPlan};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
+use tarebench_core::documents::progress::MeasuringStep;
+use tarebench_core::study::data::{StudyPart, StudyPlan};
 use tarebench_core::study::report::{StudyReport, build};
 use tarebench_store::{SqliteStore, Store, content};
 use tarebench_sys::signals::Signals;
@@ -21,11 +21,11 @@ use tarebench_sys::{clock, cpu};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Studied {
     /// Its head.
-    pub head: Head,
+    pub head: DocumentHead,
     /// What was asked for.
     pub plan: StudyPlan,
     /// What is there of it.
-    pub parts: Vec<Part>,
+    pub parts: Vec<StudyPart>,
 }
 
 impl Studied {
@@ -49,14 +49,14 @@ pub fn choose_cpu(asked: Option<u32>) -> Result<u32, StudyError> {
 
 /// Result of a session.
 #[derive(Debug)]
-pub struct Measured {
+pub struct MeasuredStudy {
     /// The study, including the cells of earlier sessions.
     pub study: Studied,
     /// Why it ended.
     pub stopped: Stopped,
 }
 
-impl Measured {
+impl MeasuredStudy {
     /// What it comes to.
     pub fn report(&self) -> StudyReport {
         self.study.report()
@@ -69,14 +69,14 @@ impl Measured {
 /// [`StudyError`]; the measured cells are kept.
 pub fn measure(
     plan: &StudyPlan,
-    place: &mut Place,
-    options: &Options,
+    place: &mut StorePlace,
+    options: &MeasureOptions,
     signals: &Signals,
     watch: Watch<'_>,
-) -> Result<Measured, StudyError> {
+) -> Result<MeasuredStudy, StudyError> {
     let mut desk = Desk::at(place)?;
     let title = format!("{} ({})", plan.study.name(), plan.preset.name());
-    let (id, claim) = documents::begin(desk.store(), Kind::Study, &title, plan, options)?;
+    let (id, claim) = documents::begin(desk.store(), DocumentKind::Study, &title, plan, options)?;
     let named = desk.number(id);
     let done = session(desk.store(), id, plan, 0, signals, &mut |p| watch(Event::Step(Some(named), p)));
     let mut measured = finished(desk.store(), id, &claim, done)?;
@@ -88,7 +88,12 @@ pub fn measure(
 ///
 /// # Errors
 /// [`StudyError`]; also if it is finished, of another machine, or another process measures it.
-pub fn resume(id: Id, place: &mut Place, signals: &Signals, watch: Watch<'_>) -> Result<Measured, StudyError> {
+pub fn resume(
+    id: Id,
+    place: &mut StorePlace,
+    signals: &Signals,
+    watch: Watch<'_>,
+) -> Result<MeasuredStudy, StudyError> {
     let store = place.store().ok_or(DocumentError::NoStore(id))?;
     let (document, claim) = documents::claim_for_resume(store, id)?;
     let done = match read_plan(id, document.doc) {
@@ -103,12 +108,12 @@ fn finished(
     id: Id,
     claim: &tarebench_store::Claimant,
     done: Result<Stopped, StudyError>,
-) -> Result<Measured, StudyError> {
+) -> Result<MeasuredStudy, StudyError> {
     let status = done.as_ref().map_or(Status::Interrupted, |stopped| stopped.status());
     let marked = documents::end(store, id, status, claim);
     let stopped = done?;
     marked?;
-    Ok(Measured { study: load(store, id)?, stopped })
+    Ok(MeasuredStudy { study: load(store, id)?, stopped })
 }
 
 fn session(
@@ -117,7 +122,7 @@ fn session(
     plan: &StudyPlan,
     from: usize,
     signals: &Signals,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(MeasuringStep),
 ) -> Result<Stopped, StudyError> {
     let allowed = cpu::allowed()?;
     choose_cpu(Some(plan.cpu))?;
@@ -133,10 +138,10 @@ fn cells(
     plan: &StudyPlan,
     from: usize,
     signals: &Signals,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(MeasuringStep),
 ) -> Result<Stopped, StudyError> {
     let (of, round) = (plan.parts(), plan.cells().len());
-    let mut bench = Bench::new(plan.cpu)?;
+    let mut bench = StudyBench::new(plan.cpu)?;
     let mut ends = vec![clock::monotonic()];
     for (n, (cell, at)) in (from..).map_while(|n| Some((n, plan.part(n)?))) {
         if let Some(signal) = signals.caught() {
@@ -145,12 +150,12 @@ fn cells(
         // A whole round contains all loads and lengths.
         let last = ends.last().zip(ends.len().checked_sub(round + 1).and_then(|i| ends.get(i)));
         let left = last.map(|(now, then)| Nanos(((*now - *then).as_f64() / round as f64 * (of - n) as f64) as i64));
-        watch(Progress::Cells { done: n, of, left });
+        watch(MeasuringStep::Cells { done: n, of, left });
         let part = bench.measure(cell, at)?;
-        store.append_part(id, &tarebench_store::Part { doc: content(&part)?, blob: None })?;
+        store.append_part(id, &tarebench_store::DocumentPart { doc: content(&part)?, blob: None })?;
         ends.push(clock::monotonic());
     }
-    watch(Progress::Cells { done: of, of, left: None });
+    watch(MeasuringStep::Cells { done: of, of, left: None });
     Ok(Stopped::Finished)
 }
 
@@ -165,8 +170,8 @@ fn read_plan(id: Id, doc: serde_json::Value) -> Result<StudyPlan, StudyError> {
 pub fn load(store: &SqliteStore, id: Id) -> Result<Studied, StudyError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != Kind::Study {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), Kind::Study.noun())).into());
+    if id.kind != DocumentKind::Study {
+        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun())).into());
     }
     let parts = document.parts.into_iter().map(|p| serde_json::from_value(p.doc)).collect::<Result<_, _>>();
     let parts = parts.map_err(|e| bad(e.to_string()))?;

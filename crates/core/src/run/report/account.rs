@@ -3,7 +3,7 @@
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use crate::run::report::grouping::count;
-use crate::run::report::grouping::{Names, mean, read};
+use crate::run::report::grouping::{FamilyNames, mean, read};
 use crate::sample::account::{Ledger, Share};
 use crate::sample::calls::asleep;
 use crate::sample::daemons::TaskKind;
@@ -102,7 +102,7 @@ fn first_reason<T>(good: &[&Sample], of: impl Fn(&Sample) -> Option<Absent>) -> 
     Reading::Absent(good.iter().find_map(|s| of(s)).unwrap_or_else(none))
 }
 
-pub(crate) fn report<'a>(good: &[&'a Sample], names: &mut Names<'a>) -> Reading<AccountReport> {
+pub(crate) fn report<'a>(good: &[&'a Sample], names: &mut FamilyNames<'a>) -> Reading<AccountReport> {
     let all: Vec<(&Sample, _)> = good.iter().filter_map(|s| Some((*s, s.account.value()?))).collect();
     if all.is_empty() {
         return first_reason(good, |s| s.account.absent().cloned());
@@ -141,10 +141,10 @@ pub(crate) fn report<'a>(good: &[&'a Sample], names: &mut Names<'a>) -> Reading<
 
 /// Sums by entry.
 #[derive(Default)]
-struct Entries(BTreeMap<Which, (Option<TaskKind>, Share)>);
+struct Entries(BTreeMap<AccountKey, (Option<TaskKind>, Share)>);
 
 /// Kind, name, and kind of task.
-type Which = (EntryKind, String, Option<u8>);
+type AccountKey = (EntryKind, String, Option<u8>);
 
 impl Entries {
     fn put(&mut self, kind: EntryKind, name: &str, task: Option<TaskKind>, share: Share) {
@@ -152,7 +152,7 @@ impl Entries {
         entry.1 = entry.1 + share;
     }
 
-    fn add<'a>(&mut self, l: &'a Ledger, names: &mut Names<'a>) {
+    fn add<'a>(&mut self, l: &'a Ledger, names: &mut FamilyNames<'a>) {
         self.put(EntryKind::Net, "", None, Share { time: l.net(), count: l.on_cpu.count });
         for (name, share) in &l.interrupts {
             self.put(EntryKind::Interrupt, name, None, *share);
@@ -177,14 +177,14 @@ impl Entries {
     }
 
     fn means(self, n: f64) -> Vec<AccountEntry> {
-        let one = |((kind, name, _), (task, share)): (Which, (Option<TaskKind>, Share))| {
+        let entry = |((kind, name, _), (task, share)): (AccountKey, (Option<TaskKind>, Share))| {
             let count = Some(share.count as f64 / n);
             AccountEntry { kind, name, task, time: share.time.as_f64() / n, count }
         };
         let empty = |e: &AccountEntry| {
             e.time == 0.0 && e.count == Some(0.0) && !matches!(e.kind, EntryKind::Net | EntryKind::Stolen)
         };
-        self.0.into_iter().map(one).filter(|e| !empty(e)).collect()
+        self.0.into_iter().map(entry).filter(|e| !empty(e)).collect()
     }
 }
 

@@ -8,9 +8,9 @@ use crate::run::protocol::{CheckOne, Evidence, NoCheckOne, NoProcessTime, assess
 use crate::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
 use crate::run::report::grouping::count;
 use crate::run::report::grouping::reference;
-use crate::run::report::grouping::{Grouped, Kept, Names};
+use crate::run::report::grouping::{FamilyNames, Grouped, KeptSamples};
 use crate::run::report::remarks;
-use crate::run::report::remarks::Context;
+use crate::run::report::remarks::RemarkContext;
 use crate::run::report::series::series_report;
 use crate::sample::data::Sample;
 
@@ -25,7 +25,7 @@ pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunRep
     let grouped = Grouped::new(run, samples);
     let used = applicable(run, &grouped, profile);
     let cutoffs = used.as_ref().map_or(&[][..], |p| p.cutoffs.as_slice());
-    let mut names = Names::default();
+    let mut names = FamilyNames::default();
     let (mut series, mut kept) = (Vec::new(), Vec::new());
     for group in &grouped.series {
         let (report, retained) = series_report(run, group, cutoffs, &mut names);
@@ -41,7 +41,7 @@ pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunRep
         sigma: run.plan.sigma,
         sizes: &sizes,
     });
-    let remarks = remarks::all(&Context {
+    let remarks = remarks::all(&RemarkContext {
         run,
         grouped: &grouped,
         series: &series,
@@ -87,11 +87,11 @@ fn process_time_used(grouped: &Grouped) -> Result<(), NoProcessTime> {
     if any { Ok(()) } else { Err(NoProcessTime::NoSample) }
 }
 
-fn comparisons(run: &Run, kept: &[Kept]) -> Vec<Comparison> {
+fn comparisons(run: &Run, kept: &[KeptSamples]) -> Vec<Comparison> {
     let reference = reference(run);
     let Some(base) = kept.get(reference) else { return Vec::new() };
     let others = kept.iter().enumerate().filter(|(i, _)| *i != reference);
-    let one = |(i, program): (usize, &Kept)| {
+    let comparison = |(i, program): (usize, &KeptSamples)| {
         let ratios = ratios(program, base);
         let by = |m| ratios.iter().find(|r: &&MeasureRatio| r.measure == m);
         let found = by(Measure::Pt).or_else(|| by(Measure::Et))?.clone();
@@ -107,10 +107,10 @@ fn comparisons(run: &Run, kept: &[Kept]) -> Vec<Comparison> {
             ratios,
         })
     };
-    others.filter_map(one).collect()
+    others.filter_map(comparison).collect()
 }
 
-fn ratios(program: &Kept, base: &Kept) -> Vec<MeasureRatio> {
+fn ratios(program: &KeptSamples, base: &KeptSamples) -> Vec<MeasureRatio> {
     let sides = [
         (Measure::Et, &program.et, &base.et),
         (Measure::Pt, &program.pt, &base.pt),

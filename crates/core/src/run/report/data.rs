@@ -85,7 +85,7 @@ pub struct DaemonSummary {
 
 /// A sample that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct FailedSample {
     /// Number of the sample in its phase.
     pub index: u32,
     /// It was a warm-up.
@@ -111,7 +111,7 @@ pub struct SurvivorSummary {
 
 /// Where gross and PT differ, as far as it is known without tracing; means over the samples retained for ET, ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct GrossDifference {
     /// ET less PT; negative for parallel programs.
     pub gross_less_pt: Reading<f64>,
     /// CPU time of all daemons (without tare).
@@ -156,7 +156,7 @@ pub struct SeriesReport {
     pub net: Reading<MeasureReport>,
     /// What was discarded and why.
     pub discards: Vec<Discard>,
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedSample>,
     /// Largest first.
     pub daemons: Vec<DaemonSummary>,
     /// Samples whose daemon list is incomplete, and the first reason.
@@ -164,7 +164,7 @@ pub struct SeriesReport {
     /// What outlived the program.
     pub survivors: Vec<SurvivorSummary>,
     /// Where the difference lies.
-    pub difference: Difference,
+    pub difference: GrossDifference,
     /// Gross = net + tare, by tracing.
     pub account: Reading<AccountReport>,
     /// What can be said of it without.

@@ -21,7 +21,7 @@ pub(crate) fn reference(run: &Run) -> usize {
 }
 
 /// The samples of one series, by number.
-pub(crate) struct Group<'a> {
+pub(crate) struct SampleGroup<'a> {
     pub index: usize,
     pub program: &'a Program,
     pub warmups: Vec<&'a Sample>,
@@ -32,16 +32,21 @@ pub(crate) struct Group<'a> {
 
 /// All samples of a run.
 pub(crate) struct Grouped<'a> {
-    pub series: Vec<Group<'a>>,
+    pub series: Vec<SampleGroup<'a>>,
     /// Samples of programs that the plan does not have.
     pub strays: usize,
 }
 
 impl<'a> Grouped<'a> {
     pub fn new(run: &'a Run, samples: &'a [Sample]) -> Grouped<'a> {
-        let empty =
-            |(index, program)| Group { index, program, warmups: Vec::new(), counted: Vec::new(), good: Vec::new() };
-        let mut series: Vec<Group> = run.plan.programs.iter().enumerate().map(empty).collect();
+        let empty = |(index, program)| SampleGroup {
+            index,
+            program,
+            warmups: Vec::new(),
+            counted: Vec::new(),
+            good: Vec::new(),
+        };
+        let mut series: Vec<SampleGroup> = run.plan.programs.iter().enumerate().map(empty).collect();
         let mut strays = 0;
         for sample in samples {
             match (series.get_mut(sample.series as usize), sample.phase) {
@@ -62,7 +67,7 @@ impl<'a> Grouped<'a> {
 
 /// Retained samples of a series: number and time in ns.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptSamples {
     pub pt: Vec<(u32, f64)>,
     pub et: Vec<(u32, f64)>,
     pub net: Vec<(u32, f64)>,
@@ -70,9 +75,9 @@ pub(crate) struct Kept {
 
 /// Families of names met before: a run has few names and many daemons.
 #[derive(Default)]
-pub(crate) struct Names<'a>(HashMap<(&'a Name, TaskKind), Rc<str>>);
+pub(crate) struct FamilyNames<'a>(HashMap<(&'a Name, TaskKind), Rc<str>>);
 
-impl<'a> Names<'a> {
+impl<'a> FamilyNames<'a> {
     pub fn family(&mut self, daemon: &'a Daemon) -> Rc<str> {
         self.of(&daemon.name, daemon.kind)
     }

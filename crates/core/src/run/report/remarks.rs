@@ -12,7 +12,7 @@ use crate::run::plan::{Order, RunCount};
 use crate::run::report::account::EntryKind;
 use crate::run::report::data::{Comparison, Measure, SeriesReport, SurvivorSummary};
 use crate::run::report::findings::{NameCount, Remark, RemarkKind};
-use crate::run::report::grouping::{Group, Grouped, Kept};
+use crate::run::report::grouping::{Grouped, KeptSamples, SampleGroup};
 use crate::run::report::grouping::{count, reference};
 use crate::run::stopping::relative_half_width;
 use crate::sample::data::{Outcome, Sample};
@@ -27,12 +27,12 @@ const UNATTRIBUTED: f64 = 0.001;
 const STEAL_SHARE: f64 = 0.005;
 
 /// All that remarks are made from.
-pub(crate) struct Context<'a> {
+pub(crate) struct RemarkContext<'a> {
     pub run: &'a Run,
     pub grouped: &'a Grouped<'a>,
     pub series: &'a [SeriesReport],
     pub comparisons: &'a [Comparison],
-    pub kept: &'a [Kept],
+    pub kept: &'a [KeptSamples],
     pub profile: Option<&'a Profile>,
 }
 
@@ -49,7 +49,7 @@ impl RemarkBuilder {
 }
 
 /// Remarks on the whole run, then on each series in order.
-pub(crate) fn all(c: &Context) -> Vec<Remark> {
+pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
     let mut builder = RemarkBuilder { series: None, remarks: Vec::new() };
     completeness(c, &mut builder);
     process_time_source(c.run, &mut builder);
@@ -70,7 +70,7 @@ pub(crate) fn all(c: &Context) -> Vec<Remark> {
     builder.remarks
 }
 
-fn completeness(c: &Context, builder: &mut RemarkBuilder) {
+fn completeness(c: &RemarkContext, builder: &mut RemarkBuilder) {
     if c.grouped.strays > 0 {
         builder.add(RemarkKind::Strays { samples: c.grouped.strays as u64 });
     }
@@ -109,7 +109,7 @@ fn noted(run: &Run, builder: &mut RemarkBuilder) {
     }
 }
 
-fn profile(c: &Context, builder: &mut RemarkBuilder) {
+fn profile(c: &RemarkContext, builder: &mut RemarkBuilder) {
     let Some(p) = c.profile else { return };
     let host = &c.run.host;
     for doubt in p.doubts(c.run.created, &host.machine, &host.kernel, host.cpus) {
@@ -117,7 +117,7 @@ fn profile(c: &Context, builder: &mut RemarkBuilder) {
     }
 }
 
-fn comparison(c: &Context, builder: &mut RemarkBuilder) {
+fn comparison(c: &RemarkContext, builder: &mut RemarkBuilder) {
     if c.series.len() < 2 {
         return;
     }
@@ -155,7 +155,7 @@ fn by_elapsed(c: &Comparison, builder: &mut RemarkBuilder) {
     });
 }
 
-fn outcomes(group: &Group, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn outcomes(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuilder) {
     if group.counted.is_empty() {
         builder.add(RemarkKind::NoSamples);
         return;
@@ -176,7 +176,7 @@ fn outcomes(group: &Group, report: &SeriesReport, builder: &mut RemarkBuilder) {
     }
 }
 
-fn retained(group: &Group, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn retained(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuilder) {
     for (measure, reading) in [(Measure::Pt, &report.pt), (Measure::Et, &report.et)] {
         match reading {
             Reading::Value(m) if !m.trustworthy => {
@@ -197,7 +197,7 @@ fn retained(group: &Group, report: &SeriesReport, builder: &mut RemarkBuilder) {
 }
 
 /// By the same figure that ended the series: of all successful samples, not only of the retained ones.
-fn adaptive(run: &Run, group: &Group, builder: &mut RemarkBuilder) {
+fn adaptive(run: &Run, group: &SampleGroup, builder: &mut RemarkBuilder) {
     let RunCount::Adaptive { precision, .. } = run.plan.runs else { return };
     let mut times = Values::from_nanos(group.good.iter().filter_map(|s| s.process_time().ok()));
     if times.is_empty() {
@@ -210,7 +210,7 @@ fn adaptive(run: &Run, group: &Group, builder: &mut RemarkBuilder) {
     });
 }
 
-fn daemons(group: &Group, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn daemons(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuilder) {
     if let Some((samples, why)) = &report.daemons_incomplete {
         let of = group.good.len() as u64;
         builder.add(RemarkKind::DaemonsIncomplete { samples: *samples, of, why: why.clone() });
@@ -247,7 +247,7 @@ fn account(report: &SeriesReport, builder: &mut RemarkBuilder) {
     }
 }
 
-fn waiting(group: &Group, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn waiting(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuilder) {
     let both = group.good.iter().filter_map(|s| Some((s.elapsed(), s.process_time().ok()?)));
     let (et, pt) = both.fold((0.0, 0.0), |(e, p), (et, pt)| (e + et.as_f64(), p + pt.as_f64()));
     if pt <= 0.0 || et <= FAR_ABOVE * pt {
@@ -262,7 +262,7 @@ fn waiting(group: &Group, report: &SeriesReport, builder: &mut RemarkBuilder) {
     });
 }
 
-fn steal(run: &Run, group: &Group, builder: &mut RemarkBuilder) {
+fn steal(run: &Run, group: &SampleGroup, builder: &mut RemarkBuilder) {
     let known = group.good.iter().filter_map(|s| Some((s.elapsed(), s.steal.value()?)));
     let (et, stolen) = known.fold((Nanos::ZERO, Nanos::ZERO), |(e, t), (et, steal)| (e + et, t + *steal));
     let capacity = et.as_f64() * f64::from(run.host.cpus.max(1));

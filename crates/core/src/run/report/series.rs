@@ -8,11 +8,12 @@ use crate::run::discards::DiscardReason;
 use crate::run::discards::{Check, Cutoffs, checks, task_time};
 use crate::run::report::account;
 use crate::run::report::data::{
-    DaemonSummary, Difference, Discard, Failure, Measure, MeasureReport, Resources, SeriesReport, SurvivorSummary,
+    DaemonSummary, Discard, FailedSample, GrossDifference, Measure, MeasureReport, Resources, SeriesReport,
+    SurvivorSummary,
 };
-use crate::run::report::grouping::Group;
-use crate::run::report::grouping::Kept;
-use crate::run::report::grouping::Names;
+use crate::run::report::grouping::FamilyNames;
+use crate::run::report::grouping::KeptSamples;
+use crate::run::report::grouping::SampleGroup;
 use crate::run::report::grouping::count;
 use crate::run::report::grouping::mean;
 use crate::run::report::grouping::read;
@@ -26,10 +27,10 @@ use std::rc::Rc;
 
 pub(crate) fn series_report<'a>(
     run: &Run,
-    group: &Group<'a>,
+    group: &SampleGroup<'a>,
     cutoffs: &[Cutoff],
-    names: &mut Names<'a>,
-) -> (SeriesReport, Kept) {
+    names: &mut FamilyNames<'a>,
+) -> (SeriesReport, KeptSamples) {
     let spoiled = first_check(&group.good, cutoffs, names);
     let pt = measure(run, group, Measure::Pt, &spoiled);
     let et = measure(run, group, Measure::Et, &spoiled);
@@ -53,29 +54,29 @@ pub(crate) fn series_report<'a>(
         counters: account::counters(&retained),
         resources: resources(&group.good),
     };
-    (report, Kept { pt: pt.kept, et: et.kept, net: net.kept })
+    (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept })
 }
 
 /// Check 1 of each sample. Task time is the median PT; without any PT, the median ET, which is never far too small.
-fn first_check<'a>(good: &[&'a Sample], cutoffs: &[Cutoff], names: &mut Names<'a>) -> Vec<Option<DiscardReason>> {
+fn first_check<'a>(good: &[&'a Sample], cutoffs: &[Cutoff], names: &mut FamilyNames<'a>) -> Vec<Option<DiscardReason>> {
     let times = Values::from_nanos(good.iter().filter_map(|s| s.process_time().ok()));
     let task = task_time(&times).or_else(|| task_time(&Values::from_nanos(good.iter().map(|s| s.elapsed()))));
     let (Some(task), false) = (task, cutoffs.is_empty()) else { return vec![None; good.len()] };
     let cutoffs = Cutoffs::new(cutoffs, task);
-    let one = |s: &&'a Sample| {
+    let furthest = |s: &&'a Sample| {
         let daemons = s.daemons.value()?;
         cutoffs.furthest(daemons.list.iter().map(|d| (names.family(d), d.cpu)))
     };
-    good.iter().map(one).collect()
+    good.iter().map(furthest).collect()
 }
 
-struct Measured {
+struct MeasuredSeries {
     report: Reading<MeasureReport>,
     discards: Vec<Discard>,
     kept: Vec<(u32, f64)>,
 }
 
-fn measure(run: &Run, group: &Group, measure: Measure, spoiled: &[Option<DiscardReason>]) -> Measured {
+fn measure(run: &Run, group: &SampleGroup, measure: Measure, spoiled: &[Option<DiscardReason>]) -> MeasuredSeries {
     let value = |s: &Sample| match measure {
         Measure::Pt => s.process_time(),
         Measure::Et => Ok(s.elapsed()),
@@ -112,7 +113,7 @@ fn measure(run: &Run, group: &Group, measure: Measure, spoiled: &[Option<Discard
         Some(report) => Reading::Value(report),
         None => Reading::Absent(why_none(group, &rows, missing)),
     };
-    Measured { report, discards, kept }
+    MeasuredSeries { report, discards, kept }
 }
 
 fn statistics(all: &Values, passed: &Values, kept: &Values, run: &Run, item: u64) -> Option<MeasureReport> {
@@ -134,7 +135,7 @@ fn statistics(all: &Values, passed: &Values, kept: &Values, run: &Run, item: u64
     })
 }
 
-fn why_none<T>(group: &Group, rows: &[T], missing: Option<Absent>) -> Absent {
+fn why_none<T>(group: &SampleGroup, rows: &[T], missing: Option<Absent>) -> Absent {
     if !rows.is_empty() {
         Absent::Lost(format!("all {} samples were discarded", rows.len()))
     } else if let Some(why) = missing {
@@ -146,15 +147,15 @@ fn why_none<T>(group: &Group, rows: &[T], missing: Option<Absent>) -> Absent {
     }
 }
 
-fn failures(run: &Run, group: &Group) -> Vec<Failure> {
+fn failures(run: &Run, group: &SampleGroup) -> Vec<FailedSample> {
     let all = group.warmups.iter().chain(&group.counted).filter(|s| !s.outcome.success());
-    let one = |s: &&Sample| Failure {
+    let failed_sample = |s: &&Sample| FailedSample {
         index: s.index,
         warmup: s.phase == Phase::Warmup,
         outcome: s.outcome.clone(),
         ignored: run.plan.ignore_failure.accepts(&s.outcome),
     };
-    all.map(one).collect()
+    all.map(failed_sample).collect()
 }
 
 #[derive(Default)]
@@ -182,7 +183,7 @@ impl Tally {
     }
 }
 
-fn daemons<'a>(good: &[&'a Sample], names: &mut Names<'a>) -> Vec<DaemonSummary> {
+fn daemons<'a>(good: &[&'a Sample], names: &mut FamilyNames<'a>) -> Vec<DaemonSummary> {
     let mut tallies: HashMap<(Rc<str>, TaskKind), Tally> = HashMap::new();
     let mut lists = 0_usize;
     for list in good.iter().filter_map(|s| s.daemons.value()) {
@@ -191,7 +192,7 @@ fn daemons<'a>(good: &[&'a Sample], names: &mut Names<'a>) -> Vec<DaemonSummary>
             tallies.entry((names.family(daemon), daemon.kind)).or_default().add(lists, daemon);
         }
     }
-    let one = |((family, kind), t): ((Rc<str>, TaskKind), Tally)| DaemonSummary {
+    let daemon_summary = |((family, kind), t): ((Rc<str>, TaskKind), Tally)| DaemonSummary {
         family: family.to_string(),
         kind,
         samples: t.samples,
@@ -200,7 +201,7 @@ fn daemons<'a>(good: &[&'a Sample], names: &mut Names<'a>) -> Vec<DaemonSummary>
         max: t.max,
         born: t.born,
     };
-    let mut all: Vec<DaemonSummary> = tallies.into_iter().map(one).collect();
+    let mut all: Vec<DaemonSummary> = tallies.into_iter().map(daemon_summary).collect();
     all.sort_by(|a, b| {
         b.total.cmp(&a.total).then_with(|| a.family.cmp(&b.family)).then_with(|| (a.kind as u8).cmp(&(b.kind as u8)))
     });
@@ -217,7 +218,7 @@ fn incomplete(run: &Run, good: &[&Sample]) -> Option<(u32, String)> {
     gaps.first().map(|first| (count(gaps.len()), first.to_string()))
 }
 
-fn survivors(group: &Group) -> Vec<SurvivorSummary> {
+fn survivors(group: &SampleGroup) -> Vec<SurvivorSummary> {
     let mut by_name: BTreeMap<String, SurvivorSummary> = BTreeMap::new();
     for survivor in group.warmups.iter().chain(&group.counted).flat_map(|s| &s.survivors) {
         let name = survivor.name.to_string();
@@ -240,12 +241,12 @@ fn retained<'a>(good: &[&'a Sample], kept: &[(u32, f64)]) -> Vec<&'a Sample> {
     if some.is_empty() { good.to_vec() } else { some }
 }
 
-fn difference(good: &[&Sample]) -> Difference {
+fn difference(good: &[&Sample]) -> GrossDifference {
     let of_others = |s: &Sample| -> Result<f64, Absent> {
         let list = &read(&s.daemons)?.list;
         Ok(list.iter().filter(|d| d.kind != TaskKind::Tare).map(|d| d.cpu).sum::<Nanos>().as_f64())
     };
-    Difference {
+    GrossDifference {
         gross_less_pt: mean(good, |s| Ok((s.elapsed() - s.process_time()?).as_f64())),
         daemons: mean(good, of_others),
         tare: mean(good, |s| Ok(s.own.cpu.as_f64())).value().copied().unwrap_or(0.0),

@@ -1,6 +1,6 @@
 //! The page and plot that a figure belongs to.
 
-use crate::kit::web::page::{Class, Measure, Plot, Samples};
+use crate::kit::web::page::{Class, PageMeasure, Plot, Samples};
 
 /// What a figure belongs to.
 pub(crate) struct About<'a> {
@@ -16,7 +16,7 @@ impl About<'_> {
     }
 
     /// Known values of a measure with their sample's position and class, in order.
-    pub(crate) fn known<'m>(&'m self, measure: &'m Measure) -> impl Iterator<Item = (usize, usize, f64)> + 'm {
+    pub(crate) fn known<'m>(&'m self, measure: &'m PageMeasure) -> impl Iterator<Item = (usize, usize, f64)> + 'm {
         let values = measure.values.iter().enumerate();
         values.filter_map(|(i, value)| Some((i, self.class(i)?.0, (*value)? as f64)))
     }

@@ -2,9 +2,9 @@
 
 use crate::kit::number;
 use crate::kit::svg::about::About;
-use crate::kit::svg::axis::{Axis, Quantity, Range, ticks_across};
+use crate::kit::svg::axis::{Axis, AxisQuantity, Range, ticks_across};
 use crate::kit::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, TOP, escaped, fitted, px, text_width};
-use crate::kit::web::page::{Account, Entry};
+use crate::kit::web::page::{PageAccount, PageEntry};
 
 const WIDTH: f64 = 720.0;
 const BAR: f64 = 44.0;
@@ -15,14 +15,14 @@ const TARE: [&str; 9] =
     ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#f0e442", "#000000", "#7f7f7f", "#bfbfbf"];
 
 /// An entry's mean, ns, and colour.
-struct Part<'a> {
-    entry: &'a Entry,
+struct BarSegment<'a> {
+    entry: &'a PageEntry,
     mean: f64,
     colour: &'static str,
 }
 
 /// The figure; `None` if no sample has an account.
-pub(crate) fn figure(about: &About<'_>, account: &Account) -> Option<String> {
+pub(crate) fn figure(about: &About<'_>, account: &PageAccount) -> Option<String> {
     let (samples, which) = samples(account)?;
     let parts = parts(account, &samples);
     let sum = |role: Option<&str>| -> f64 {
@@ -48,7 +48,7 @@ fn time(ns: f64) -> String {
 }
 
 /// Positions of the retained samples that have an account, or of all if no retained one has.
-fn samples(account: &Account) -> Option<(Vec<usize>, &'static str)> {
+fn samples(account: &PageAccount) -> Option<(Vec<usize>, &'static str)> {
     let longest = account.values.iter().map(Vec::len).max().unwrap_or(0);
     let has = |i: &usize| account.values.iter().any(|values| matches!(values.get(*i), Some(Some(_))));
     let retained: Vec<usize> = account.retained.iter().copied().filter(has).collect();
@@ -61,13 +61,13 @@ fn samples(account: &Account) -> Option<(Vec<usize>, &'static str)> {
 }
 
 /// The mean of each entry over the samples that have it; entries that no sample has are omitted.
-fn parts<'a>(account: &'a Account, samples: &[usize]) -> Vec<Part<'a>> {
+fn parts<'a>(account: &'a PageAccount, samples: &[usize]) -> Vec<BarSegment<'a>> {
     let mut colours = TARE.iter().copied().cycle();
-    let part = |(entry, values): (&'a Entry, &Vec<Option<i64>>)| {
+    let part = |(entry, values): (&'a PageEntry, &Vec<Option<i64>>)| {
         let colour = if entry.role == "net" { NET } else { colours.next().unwrap_or(INK) };
         let known = samples.iter().filter_map(|i| *values.get(*i)?);
         let (sum, count) = known.fold((0.0, 0u32), |(sum, count), v| (sum + v as f64, count + 1));
-        (count > 0).then(|| Part { entry, mean: sum / f64::from(count), colour })
+        (count > 0).then(|| BarSegment { entry, mean: sum / f64::from(count), colour })
     };
     account.entries.iter().zip(&account.values).filter_map(part).collect()
 }
@@ -78,7 +78,7 @@ fn share(mean: f64, gross: f64) -> String {
 }
 
 /// The bar over its axis. Returns the top of the next element, px.
-fn bar(d: &mut Drawing, parts: &[Part<'_>], gross: f64) -> f64 {
+fn bar(d: &mut Drawing, parts: &[BarSegment<'_>], gross: f64) -> f64 {
     let room = d.width - 2.0 * EDGE;
     // Negative times have no width.
     let total: f64 = parts.iter().map(|p| p.mean.max(0.0)).sum();
@@ -103,7 +103,7 @@ fn bar(d: &mut Drawing, parts: &[Part<'_>], gross: f64) -> f64 {
         x += wide;
     }
     d.put("</g>\n");
-    let quantity = Quantity::Time(range.unit());
+    let quantity = AxisQuantity::Time(range.unit());
     let title = quantity.title("mean elapsed time of a sample");
     axis(d, &Axis { range, ticks: ticks_across(range, quantity, room, 8), title }, across)
 }
@@ -127,7 +127,7 @@ fn axis(d: &mut Drawing, axis: &Axis, across: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Entries with their means and shares. Returns its bottom, px.
-fn table(d: &mut Drawing, parts: &[Part<'_>], gross: f64, top: f64) -> f64 {
+fn table(d: &mut Drawing, parts: &[BarSegment<'_>], gross: f64, top: f64) -> f64 {
     let (times, shares) = (420.0, 500.0);
     let mut y = top;
     d.put("<g class=\"legend\">\n");

@@ -1,6 +1,6 @@
 //! Ranges of values, units and round ticks.
 
-use crate::kit::number::{Unit, fixed};
+use crate::kit::number::{TimeUnit, fixed};
 use crate::kit::svg::drawing::{TEXT, text_width};
 
 /// From the smallest to the largest value; never reversed.
@@ -50,14 +50,14 @@ impl Range {
     }
 
     /// The unit for times in this range.
-    pub fn unit(self) -> Unit {
-        Unit::of(self.largest())
+    pub fn unit(self) -> TimeUnit {
+        TimeUnit::of(self.largest())
     }
 }
 
 /// A mark on an axis: the value, and how it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tick {
+pub(crate) struct AxisTick {
     pub value: f64,
     pub label: String,
 }
@@ -66,43 +66,43 @@ pub(crate) struct Tick {
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub range: Range,
-    pub ticks: Vec<Tick>,
+    pub ticks: Vec<AxisTick>,
     pub title: String,
 }
 
 /// What an axis shows: its step is at least one nanosecond, or one whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quantity {
-    Time(Unit),
+pub(crate) enum AxisQuantity {
+    Time(TimeUnit),
     Count,
 }
 
-impl Quantity {
+impl AxisQuantity {
     fn size(self) -> f64 {
         match self {
-            Quantity::Time(unit) => unit.nanos(),
-            Quantity::Count => 1.0,
+            AxisQuantity::Time(unit) => unit.nanos(),
+            AxisQuantity::Count => 1.0,
         }
     }
 
     fn finest(self) -> i32 {
         match self {
-            Quantity::Time(unit) => unit.finest() as i32,
-            Quantity::Count => 0,
+            AxisQuantity::Time(unit) => unit.finest() as i32,
+            AxisQuantity::Count => 0,
         }
     }
 
     /// A title with the unit.
     pub fn title(self, what: &str) -> String {
         match self {
-            Quantity::Time(unit) => format!("{what} [{}]", unit.sign(true)),
-            Quantity::Count => what.to_owned(),
+            AxisQuantity::Time(unit) => format!("{what} [{}]", unit.sign(true)),
+            AxisQuantity::Count => what.to_owned(),
         }
     }
 }
 
 /// Round ticks, about `wanted` of them: 1, 2 or 5 times a power of ten apart.
-pub(crate) fn ticks(range: Range, quantity: Quantity, wanted: u32) -> Vec<Tick> {
+pub(crate) fn ticks(range: Range, quantity: AxisQuantity, wanted: u32) -> Vec<AxisTick> {
     let (low, high) = (range.low / quantity.size(), range.high / quantity.size());
     let raw = (high - low) / f64::from(wanted.max(1));
     if !raw.is_finite() || raw <= 0.0 {
@@ -121,7 +121,7 @@ pub(crate) fn ticks(range: Range, quantity: Quantity, wanted: u32) -> Vec<Tick> 
     (first..=last.min(first.saturating_add(100)))
         .filter_map(|i| {
             let label = fixed(value(i), decimals)?.replace('-', "−");
-            Some(Tick { value: value(i) * quantity.size(), label })
+            Some(AxisTick { value: value(i) * quantity.size(), label })
         })
         .collect()
 }
@@ -140,12 +140,12 @@ fn step(raw: f64, least: i32) -> (f64, i32) {
 }
 
 /// As many ticks, up to `most`, as fit on a horizontal axis of `room` px.
-pub(crate) fn ticks_across(range: Range, quantity: Quantity, room: f64, most: u32) -> Vec<Tick> {
+pub(crate) fn ticks_across(range: Range, quantity: AxisQuantity, room: f64, most: u32) -> Vec<AxisTick> {
     ticks(range, quantity, count_across(range, quantity, room, most))
 }
 
 /// How many ticks [`ticks_across`] requests.
-pub(crate) fn count_across(range: Range, quantity: Quantity, room: f64, most: u32) -> u32 {
+pub(crate) fn count_across(range: Range, quantity: AxisQuantity, room: f64, most: u32) -> u32 {
     let fits = |wanted: &u32| {
         let t = ticks(range, quantity, *wanted);
         (widest(&t) + 18.0) * t.len() as f64 <= room * 1.1
@@ -154,7 +154,7 @@ pub(crate) fn count_across(range: Range, quantity: Quantity, room: f64, most: u3
 }
 
 /// Width of the widest label, px.
-pub(crate) fn widest(ticks: &[Tick]) -> f64 {
+pub(crate) fn widest(ticks: &[AxisTick]) -> f64 {
     ticks.iter().map(|t| text_width(&t.label, TEXT)).fold(0.0, f64::max)
 }
 
@@ -162,20 +162,23 @@ pub(crate) fn widest(ticks: &[Tick]) -> f64 {
 mod tests {
     use super::*;
 
-    fn labels(low: f64, high: f64, quantity: Quantity, wanted: u32) -> String {
+    fn labels(low: f64, high: f64, quantity: AxisQuantity, wanted: u32) -> String {
         let all = ticks(Range { low, high }, quantity, wanted);
         all.iter().map(|t| t.label.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn ticks_are_round() {
-        let ms = Quantity::Time(Unit::Millisecond);
+        let ms = AxisQuantity::Time(TimeUnit::Millisecond);
         assert_eq!(labels(0.0, 1e7, ms, 5), "0 2 4 6 8 10");
         assert_eq!(labels(812.35e6, 812.62e6, ms, 5), "812.4 812.5 812.6");
         assert_eq!(labels(-1e6, 1e6, ms, 4), "−1.0 −0.5 0.0 0.5 1.0");
-        assert_eq!(labels(0.0, 3.4, Quantity::Time(Unit::Nanosecond), 9), "0 1 2 3");
-        assert_eq!(labels(0.0, 2.2, Quantity::Count, 5), "0 1 2");
-        assert_eq!(labels(999_999_999.6, 1_000_000_001.2, Quantity::Time(Unit::Second), 5), "1.000000000 1.000000001");
+        assert_eq!(labels(0.0, 3.4, AxisQuantity::Time(TimeUnit::Nanosecond), 9), "0 1 2 3");
+        assert_eq!(labels(0.0, 2.2, AxisQuantity::Count, 5), "0 1 2");
+        assert_eq!(
+            labels(999_999_999.6, 1_000_000_001.2, AxisQuantity::Time(TimeUnit::Second), 5),
+            "1.000000000 1.000000001"
+        );
         assert_eq!(labels(3.0, 3.0, ms, 5), "");
     }
 
@@ -186,7 +189,7 @@ mod tests {
         for (low, high) in all {
             let r = Range { low, high }.with_margin(0.05);
             assert!(r.low < r.high && r.low <= low && r.high >= high, "{r:?}");
-            let t = ticks(r, Quantity::Time(r.unit()), 6);
+            let t = ticks(r, AxisQuantity::Time(r.unit()), 6);
             assert!((1..9).contains(&t.len()), "{t:?}");
         }
     }

@@ -1,12 +1,12 @@
 //! Curves over two axes, each linear, logarithmic or by odds.
 
 use crate::kit::number;
-use crate::kit::number::Unit;
-use crate::kit::svg::axis::{Axis, Quantity as Of, Range, Tick, count_across, ticks};
+use crate::kit::number::TimeUnit;
+use crate::kit::svg::axis::{Axis, AxisQuantity as Of, AxisTick, Range, count_across, ticks};
 use crate::kit::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, escaped, fitted, push_px, px, text_width};
 use crate::kit::svg::frame::Frame;
 use crate::kit::web::page;
-use crate::kit::web::page::{Curve, Figure, Join, Quantity, Scale};
+use crate::kit::web::page::{Join, PageCurve, PageFigure, PageQuantity, PageScale};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 360.0;
@@ -44,12 +44,12 @@ fn glyph(index: usize) -> &'static str {
 }
 
 /// Ticks at 1, 2, 5 times the powers of ten; fewer where they are many.
-fn decades(range: Range, label: impl Fn(f64) -> String) -> Vec<Tick> {
+fn decades(range: Range, label: impl Fn(f64) -> String) -> Vec<AxisTick> {
     let all = |steps: &[f64]| {
         let powers = range.low.floor() as i32..=range.high.ceil() as i32;
         let values = powers.flat_map(|p| steps.iter().map(move |s| s * 10_f64.powi(p)));
         let inside = values.filter(|v| (range.low - 1e-9..=range.high + 1e-9).contains(&v.log10()));
-        inside.map(|v| Tick { value: v.log10(), label: label(v) }).collect::<Vec<_>>()
+        inside.map(|v| AxisTick { value: v.log10(), label: label(v) }).collect::<Vec<_>>()
     };
     let few = all(&[1.0, 2.0, 5.0]);
     if few.len() <= 10 { few } else { all(&[1.0]) }
@@ -57,17 +57,17 @@ fn decades(range: Range, label: impl Fn(f64) -> String) -> Vec<Tick> {
 
 /// How an axis places its values.
 struct Spread<'a> {
-    axis: &'a page::Axis,
-    scale: Scale,
+    axis: &'a page::PageAxis,
+    scale: PageScale,
 }
 
 impl Spread<'_> {
     fn place(&self, value: f64) -> f64 {
         let floor = self.axis.floor.unwrap_or(0.0);
         match self.scale {
-            Scale::Linear => value,
-            Scale::Log => value.max(floor).log10(),
-            Scale::Logit => {
+            PageScale::Linear => value,
+            PageScale::Log => value.max(floor).log10(),
+            PageScale::Logit => {
                 let p = value.clamp(floor, 1.0 - floor);
                 (p / (1.0 - p)).log10()
             }
@@ -76,95 +76,95 @@ impl Spread<'_> {
 
     /// Of what is shown, with its ticks; `None` if there is no value that has a place.
     fn axis(&self, values: impl Iterator<Item = f64>, room: f64, across: bool) -> Option<Axis> {
-        let wide = if self.scale == Scale::Linear { 0.0 } else { 0.3 };
+        let wide = if self.scale == PageScale::Linear { 0.0 } else { 0.3 };
         let range = match self.axis.shown {
             Some((low, high)) => Range::over([self.place(low), self.place(high)])?,
             None => Range::over(values.map(|v| self.place(v)))?,
         };
         let range = match (self.scale, self.axis.quantity) {
-            (Scale::Linear, Quantity::Share) => {
+            (PageScale::Linear, PageQuantity::Share) => {
                 range.and(Range { low: 0.0, high: 0.0 }).of_span(1e-9).with_margin_each(0.03)
             }
-            (Scale::Linear, Quantity::Time) => range.with_margin(0.03),
-            (Scale::Linear, _) => range.of_span(range.high.abs() * 1e-3).with_margin_each(0.04),
+            (PageScale::Linear, PageQuantity::Time) => range.with_margin(0.03),
+            (PageScale::Linear, _) => range.of_span(range.high.abs() * 1e-3).with_margin_each(0.04),
             _ => range.of_span(wide).with_margin_each(0.03),
         };
         let (ticks, title) = self.ticks(range, room, across);
         Some(Axis { range, ticks, title })
     }
 
-    fn ticks(&self, range: Range, room: f64, across: bool) -> (Vec<Tick>, String) {
+    fn ticks(&self, range: Range, room: f64, across: bool) -> (Vec<AxisTick>, String) {
         let title = self.axis.title.clone();
         let quantity = self.axis.quantity;
         let all = match (self.scale, quantity) {
-            (Scale::Linear, Quantity::Time | Quantity::Count) => {
-                let of = if quantity == Quantity::Time { Of::Time(range.unit()) } else { Of::Count };
+            (PageScale::Linear, PageQuantity::Time | PageQuantity::Count) => {
+                let of = if quantity == PageQuantity::Time { Of::Time(range.unit()) } else { Of::Count };
                 let wanted = if across { count_across(range, of, room, 10) } else { 6 };
                 return (ticks(range, of, wanted), of.title(&title));
             }
-            (Scale::Linear, _) => {
+            (PageScale::Linear, _) => {
                 let step = linear_step(range.span());
                 let (first, last) = ((range.low / step).ceil() as i64, (range.high / step).floor() as i64);
                 let places = (first..=last).map(|i| i as f64 * step);
-                places.map(|v| Tick { value: v, label: even(v, step, quantity) }).collect()
+                places.map(|v| AxisTick { value: v, label: even(v, step, quantity) }).collect()
             }
-            (Scale::Log, _) => decades(range, |v| label(v, quantity)),
-            (Scale::Logit, _) => self.odds(range),
+            (PageScale::Log, _) => decades(range, |v| label(v, quantity)),
+            (PageScale::Logit, _) => self.odds(range),
         };
         (all, title)
     }
 
     /// Powers of ten and their complements, and half.
-    fn odds(&self, range: Range) -> Vec<Tick> {
+    fn odds(&self, range: Range) -> Vec<AxisTick> {
         let low = (1..=NINES).rev().map(|k| 10_f64.powi(-k));
-        let shares = low.clone().map(|p| (p, label(p, Quantity::Share))).chain([(0.5, "50 %".to_owned())]);
+        let shares = low.clone().map(|p| (p, label(p, PageQuantity::Share))).chain([(0.5, "50 %".to_owned())]);
         let high = (1..=NINES).map(|k| {
             let decimals = usize::try_from(k - 2).unwrap_or(0);
             (1.0 - 10_f64.powi(-k), format!("{:.decimals$} %", 100.0 * (1.0 - 10_f64.powi(-k))))
         });
         let inside = |v: &f64| (range.low..=range.high).contains(v);
-        let all = shares.chain(high).map(|(p, label)| Tick { value: (p / (1.0 - p)).log10(), label });
+        let all = shares.chain(high).map(|(p, label)| AxisTick { value: (p / (1.0 - p)).log10(), label });
         all.filter(|t| inside(&t.value)).collect()
     }
 }
 
 /// A round number of its kind.
-fn label(value: f64, quantity: Quantity) -> String {
+fn label(value: f64, quantity: PageQuantity) -> String {
     match quantity {
-        Quantity::Time => {
-            let unit = Unit::of(value);
+        PageQuantity::Time => {
+            let unit = TimeUnit::of(value);
             format!("{} {}", (value / unit.nanos() * 1e6).round() / 1e6, unit.sign(true))
         }
-        Quantity::Share if value < 9e-5 => format!("{value:.0e}"),
-        Quantity::Share => format!("{} %", (value * 1e8).round() / 1e6),
-        Quantity::Count if value >= 1e6 => format!("{}M", value / 1e6),
-        Quantity::Count if value >= 1e4 => format!("{}k", value / 1e3),
-        Quantity::Count | Quantity::Ratio => format!("{}", (value * 1e6).round() / 1e6),
+        PageQuantity::Share if value < 9e-5 => format!("{value:.0e}"),
+        PageQuantity::Share => format!("{} %", (value * 1e8).round() / 1e6),
+        PageQuantity::Count if value >= 1e6 => format!("{}M", value / 1e6),
+        PageQuantity::Count if value >= 1e4 => format!("{}k", value / 1e3),
+        PageQuantity::Count | PageQuantity::Ratio => format!("{}", (value * 1e6).round() / 1e6),
     }
 }
 
 /// A multiple of a step.
-fn even(value: f64, step: f64, quantity: Quantity) -> String {
+fn even(value: f64, step: f64, quantity: PageQuantity) -> String {
     let (value, step, sign) =
-        if quantity == Quantity::Share { (value * 100.0, step * 100.0, " %") } else { (value, step, "") };
+        if quantity == PageQuantity::Share { (value * 100.0, step * 100.0, " %") } else { (value, step, "") };
     number::fixed(value, (-step.log10() - 1e-9).ceil().max(0.0) as usize).unwrap_or_default() + sign
 }
 
 /// The figure on the scale of this number of its vertical axis; `None` if nothing can be drawn.
-pub(crate) fn figure(data: &Figure, below: &str, scale: usize) -> Option<String> {
+pub(crate) fn figure(data: &PageFigure, below: &str, scale: usize) -> Option<String> {
     let x = Spread { axis: &data.x, scale: *data.x.scales.first()? };
     let y = Spread { axis: &data.y, scale: *data.y.scales.get(scale)? };
     let shown = |v: f64| data.x.shown.is_none_or(|(low, high)| (low..=high).contains(&v));
     let seen = || data.curves.iter().flat_map(|c| c.x.iter().zip(&c.y).filter(|(x, _)| shown(**x)));
     let bounds = data.curves.iter().filter_map(|c| c.band.as_ref()).flat_map(|b| b.low.iter().chain(&b.high)).flatten();
     // An interval may reach to 0, which has no place on a logarithmic scale; it does not widen it.
-    let bounds = bounds.copied().filter(|_| y.scale == Scale::Linear);
+    let bounds = bounds.copied().filter(|_| y.scale == PageScale::Linear);
     let mut d = Drawing::new(WIDTH, &data.title, below);
     let x_axis = x.axis(seen().map(|(x, _)| *x), WIDTH - 120.0, true)?;
     let y_axis = y.axis(seen().map(|(_, y)| *y).chain(bounds), HEIGHT, false)?;
     let frame = Frame::new(&d, x_axis, y_axis, Some(HEIGHT));
     let bottom = frame.draw(&mut d);
-    if y.scale == Scale::Linear && frame.y.range.low < 0.0 {
+    if y.scale == PageScale::Linear && frame.y.range.low < 0.0 {
         let (from, to) = (frame.place(frame.x.range.low, 0.0), frame.place(frame.x.range.high, 0.0));
         d.line(from, to, INK, " stroke-width=\"0.8\"");
     }
@@ -182,7 +182,7 @@ pub(crate) fn figure(data: &Figure, below: &str, scale: usize) -> Option<String>
 type Spots = Vec<(f64, f64)>;
 
 /// The corners of a curve between the ends of the horizontal axis, in what is drawn.
-fn corners(curve: &Curve, frame: &Frame, x: &Spread<'_>, y: &Spread<'_>) -> Spots {
+fn corners(curve: &PageCurve, frame: &Frame, x: &Spread<'_>, y: &Spread<'_>) -> Spots {
     let places = curve.x.iter().zip(&curve.y).map(|(a, b)| (x.place(*a), y.place(*b)));
     let mut all = Spots::new();
     for (a, b) in places.filter(|(a, b)| a.is_finite() && b.is_finite()) {
@@ -228,7 +228,7 @@ fn path(frame: &Frame, spots: &[(f64, f64)]) -> String {
 }
 
 /// The intervals as an area; one without an upper bound reaches to the top.
-fn band(d: &mut Drawing, frame: &Frame, curve: &Curve, x: &Spread<'_>, y: &Spread<'_>) {
+fn band(d: &mut Drawing, frame: &Frame, curve: &PageCurve, x: &Spread<'_>, y: &Spread<'_>) {
     let Some(band) = &curve.band else { return };
     let bounds = curve.x.iter().zip(&band.low).zip(&band.high).filter_map(|((at, low), high)| {
         let top = high.map_or(frame.y.range.high, |h| y.place(h));
@@ -249,13 +249,13 @@ fn band(d: &mut Drawing, frame: &Frame, curve: &Curve, x: &Spread<'_>, y: &Sprea
     ));
 }
 
-fn stroke(curve: &Curve) -> String {
+fn stroke(curve: &PageCurve) -> String {
     let (colour, dash) = look(curve.look);
     let (width, dash) = if curve.thin { ("0.8", "1 3") } else { ("1.5", dash) };
     format!("stroke=\"{colour}\" stroke-width=\"{width}\" stroke-dasharray=\"{dash}\"")
 }
 
-fn draw(d: &mut Drawing, frame: &Frame, curve: &Curve, x: &Spread<'_>, y: &Spread<'_>) {
+fn draw(d: &mut Drawing, frame: &Frame, curve: &PageCurve, x: &Spread<'_>, y: &Spread<'_>) {
     let line = path(frame, &corners(curve, frame, x, y));
     let title = escaped(&curve.title);
     d.put(&format!(
@@ -274,7 +274,7 @@ fn draw(d: &mut Drawing, frame: &Frame, curve: &Curve, x: &Spread<'_>, y: &Sprea
     d.put(&format!("<path class=\"points\" d=\"{symbols}\" fill=\"#ffffff\" stroke=\"{}\"/>\n", look(curve.look).0));
 }
 
-fn legend(d: &mut Drawing, frame: &Frame, curves: &[Curve], top: f64) -> f64 {
+fn legend(d: &mut Drawing, frame: &Frame, curves: &[PageCurve], top: f64) -> f64 {
     d.put("<g class=\"legend\">\n");
     let (mut x, mut y) = (frame.left, top + ROW / 2.0);
     for curve in curves.iter().filter(|c| !c.thin) {

@@ -11,7 +11,7 @@ use crate::kit::svg::scatter;
 use crate::kit::svg::sequence;
 
 use crate::kit::error::RenderError;
-use crate::kit::web::page::{DualOrWhy, Figure, Page, Scale};
+use crate::kit::web::page::{DualOrWhy, Page, PageFigure, PageScale};
 use std::collections::BTreeSet;
 
 /// Figures of a page: file name and text of each.
@@ -57,7 +57,7 @@ pub fn figures(page: &Page) -> Result<Vec<(String, String)>, RenderError> {
         let stem = stem(&figure.id, &mut stems);
         let scales = figure.y.scales.iter().enumerate().filter_map(|(i, scale)| match (i, scale) {
             (0, _) => Some((i, format!("{stem}.svg"))),
-            (_, Scale::Log) => Some((i, format!("{stem}-log.svg"))),
+            (_, PageScale::Log) => Some((i, format!("{stem}-log.svg"))),
             _ => None,
         });
         out.extend(scales.filter_map(|(i, name)| Some((name, curves::figure(figure, &page.title, i)?))));
@@ -66,7 +66,7 @@ pub fn figures(page: &Page) -> Result<Vec<(String, String)>, RenderError> {
 }
 
 /// One figure on the first scale of its axes, with what stands below its heading; `None` if there is nothing to draw.
-pub fn figure(figure: &Figure, below: &str) -> Option<String> {
+pub fn figure(figure: &PageFigure, below: &str) -> Option<String> {
     curves::figure(figure, below, 0)
 }
 

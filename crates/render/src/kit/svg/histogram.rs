@@ -1,11 +1,11 @@
 //! The histogram of a measure, stacked by class.
 
 use crate::kit::svg::about::About;
-use crate::kit::svg::axis::{Axis, Quantity, Range, ticks, ticks_across};
+use crate::kit::svg::axis::{Axis, AxisQuantity, Range, ticks, ticks_across};
 use crate::kit::svg::drawing::{Drawing, EDGE, escaped, push_px};
 use crate::kit::svg::frame::{Frame, across};
-use crate::kit::svg::marks::{Item, colour, counted, legend};
-use crate::kit::web::page::{Class, Measure};
+use crate::kit::svg::marks::{LegendItem, colour, counted, legend};
+use crate::kit::web::page::{Class, PageMeasure};
 use std::collections::BTreeMap;
 
 const WIDTH: f64 = 720.0;
@@ -14,21 +14,21 @@ const HEIGHT: f64 = 300.0;
 const MOST_BINS: u32 = 500;
 
 /// Samples by class and bin.
-type Counts = BTreeMap<usize, BTreeMap<usize, u32>>;
+type BinCounts = BTreeMap<usize, BTreeMap<usize, u32>>;
 
 struct Bins {
     range: Range,
     number: usize,
-    counts: Counts,
+    counts: BinCounts,
 }
 
 impl Bins {
-    fn of(about: &About<'_>, measure: &Measure) -> Option<Bins> {
+    fn of(about: &About<'_>, measure: &PageMeasure) -> Option<Bins> {
         let range = Range::over(about.known(measure).map(|(_, _, value)| value))?;
         // Equal values stand in the middle of an otherwise empty histogram.
         let range = if range.span() > 0.0 { range } else { range.with_margin(0.0) };
         let number = measure.bins.clamp(1, MOST_BINS) as usize;
-        let mut counts = Counts::new();
+        let mut counts = BinCounts::new();
         for (_, class, value) in about.known(measure) {
             let part = (value - range.low) / range.span();
             let bin = ((part * number as f64) as usize).min(number - 1);
@@ -53,7 +53,7 @@ impl Bins {
 }
 
 /// The figure; `None` if there is no value.
-pub(crate) fn figure(about: &About<'_>, measure: &Measure) -> Option<String> {
+pub(crate) fn figure(about: &About<'_>, measure: &PageMeasure) -> Option<String> {
     let bins = Bins::of(about, measure)?;
     let count = |of: &BTreeMap<usize, u32>| of.values().map(|n| *n as usize).sum::<usize>();
     let total: usize = bins.counts.values().map(count).sum();
@@ -67,7 +67,7 @@ pub(crate) fn figure(about: &About<'_>, measure: &Measure) -> Option<String> {
     for (class, of) in &bins.counts {
         let Some(class) = classes.get(*class) else { continue };
         bars(&mut d, &frame, &bins, class, of, &mut base);
-        items.push(Item::Bars(class, count(of)));
+        items.push(LegendItem::Bars(class, count(of)));
     }
     let bottom = legend(&mut d, &frame, &items, under);
     let description = format!(
@@ -77,11 +77,11 @@ pub(crate) fn figure(about: &About<'_>, measure: &Measure) -> Option<String> {
     Some(d.finish(bottom + EDGE, &format!("{}: {below}", about.plot.title), &description))
 }
 
-fn frame(d: &Drawing, measure: &Measure, bins: &Bins) -> Frame {
+fn frame(d: &Drawing, measure: &PageMeasure, bins: &Bins) -> Frame {
     let x = bins.range.with_margin(0.02);
-    let time = Quantity::Time(x.unit());
+    let time = AxisQuantity::Time(x.unit());
     let y = Range { low: 0.0, high: f64::from(bins.most().max(1)) * 1.05 };
-    let y = Axis { range: y, ticks: ticks(y, Quantity::Count, 6), title: "samples".to_owned() };
+    let y = Axis { range: y, ticks: ticks(y, AxisQuantity::Count, 6), title: "samples".to_owned() };
     let ticks = ticks_across(x, time, across(d, &y), 8);
     Frame::new(d, Axis { range: x, ticks, title: time.title(measure.title) }, y, Some(HEIGHT))
 }

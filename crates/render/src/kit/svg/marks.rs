@@ -2,7 +2,7 @@
 
 use crate::kit::svg::drawing::{Anchor, Drawing, INK, TEXT, escaped, fitted, push_px, px, text_width};
 use crate::kit::svg::frame::Frame;
-use crate::kit::web::page::{Class, Role, Symbol};
+use crate::kit::web::page::{Class, PageRole, Symbol};
 use std::collections::BTreeMap;
 
 const ROW: f64 = 19.0;
@@ -12,24 +12,24 @@ const APART: f64 = 22.0;
 const DASHES: [&str; 4] = ["7 4", "2 3", "9 3 2 3", "14 5"];
 
 /// Okabe and Ito's colours, which people with impaired colour vision can distinguish.
-pub(crate) fn colour(role: Role) -> &'static str {
+pub(crate) fn colour(role: PageRole) -> &'static str {
     match role {
-        Role::Good => "#0072b2",
-        Role::Spoiled => "#d55e00",
-        Role::Drift => "#cc79a7",
-        Role::Other => "#009e73",
-        Role::Failed => "#000000",
+        PageRole::Good => "#0072b2",
+        PageRole::Spoiled => "#d55e00",
+        PageRole::Drift => "#cc79a7",
+        PageRole::Other => "#009e73",
+        PageRole::Failed => "#000000",
     }
 }
 
 /// The worst first.
-pub(crate) fn rank(role: Role) -> u8 {
+pub(crate) fn rank(role: PageRole) -> u8 {
     match role {
-        Role::Failed => 0,
-        Role::Spoiled => 1,
-        Role::Drift => 2,
-        Role::Other => 3,
-        Role::Good => 4,
+        PageRole::Failed => 0,
+        PageRole::Spoiled => 1,
+        PageRole::Drift => 2,
+        PageRole::Other => 3,
+        PageRole::Good => 4,
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn dash(index: usize) -> String {
 }
 
 /// An entry of a legend.
-pub(crate) enum Item<'a> {
+pub(crate) enum LegendItem<'a> {
     /// Points of a class: how many.
     Points(&'a Class, usize),
     /// Bars of a class: how many samples.
@@ -107,23 +107,23 @@ pub(crate) enum Item<'a> {
     Thin(String),
 }
 
-impl Item<'_> {
+impl LegendItem<'_> {
     fn text(&self) -> String {
         match self {
-            Item::Points(class, count) | Item::Bars(class, count) => counted(class, *count),
-            Item::Line(_, text) | Item::Thin(text) => fitted(text, 440.0, TEXT),
+            LegendItem::Points(class, count) | LegendItem::Bars(class, count) => counted(class, *count),
+            LegendItem::Line(_, text) | LegendItem::Thin(text) => fitted(text, 440.0, TEXT),
         }
     }
 
     fn mark(&self, d: &mut Drawing, x: f64, y: f64) {
         match self {
-            Item::Points(class, _) => {
+            LegendItem::Points(class, _) => {
                 let (at_x, at_y) = (px(x + 7.0), px(y));
                 d.put(&format!("<path {} d=\"M{at_x} {at_y}{}\"/>\n", look(class), glyph(class.symbol, 4.0)));
             }
-            Item::Bars(class, _) => d.rectangle((x + 1.0, y - 5.5), (11.0, 11.0), colour(class.role)),
-            Item::Line(index, _) => d.line((x - 10.0, y), (x + 14.0, y), INK, &dash(*index)),
-            Item::Thin(_) => d.line((x, y + 5.0), (x + 14.0, y - 5.0), INK, THIN),
+            LegendItem::Bars(class, _) => d.rectangle((x + 1.0, y - 5.5), (11.0, 11.0), colour(class.role)),
+            LegendItem::Line(index, _) => d.line((x - 10.0, y), (x + 14.0, y), INK, &dash(*index)),
+            LegendItem::Thin(_) => d.line((x, y + 5.0), (x + 14.0, y - 5.0), INK, THIN),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Item<'_> {
 pub(crate) const THIN: &str = " stroke-width=\"0.7\" stroke-opacity=\"0.6\"";
 
 /// Draws a legend in rows from `top`; returns its bottom, px.
-pub(crate) fn legend(d: &mut Drawing, frame: &Frame, items: &[Item<'_>], top: f64) -> f64 {
+pub(crate) fn legend(d: &mut Drawing, frame: &Frame, items: &[LegendItem<'_>], top: f64) -> f64 {
     d.put("<g class=\"legend\">\n");
     let (mut x, mut y) = (frame.left, top + ROW / 2.0);
     for item in items {

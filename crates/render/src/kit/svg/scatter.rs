@@ -1,11 +1,11 @@
 //! The dual-execution scatter plot, one figure for each zoom level.
 
 use crate::kit::svg::about::About;
-use crate::kit::svg::axis::{Axis, Quantity, Range, count_across, ticks};
+use crate::kit::svg::axis::{Axis, AxisQuantity, Range, count_across, ticks};
 use crate::kit::svg::drawing::{Drawing, EDGE, INK};
 use crate::kit::svg::frame::{Frame, across};
-use crate::kit::svg::marks::{Item, Points, THIN, legend, points, rank};
-use crate::kit::web::page::{Dual, Level, Measure};
+use crate::kit::svg::marks::{LegendItem, Points, THIN, legend, points, rank};
+use crate::kit::web::page::{PageDual, PageLevel, PageMeasure};
 
 const WIDTH: f64 = 600.0;
 const MARGIN: f64 = 0.05;
@@ -14,7 +14,7 @@ const TICKS: u32 = 8;
 const SHARED: f64 = 1.25;
 
 /// A pair whose positions, values and classes are all known.
-struct Pair {
+struct ScatterPair {
     x: f64,
     y: f64,
     class: usize,
@@ -22,26 +22,32 @@ struct Pair {
 }
 
 /// Zoom levels that have pairs, and their figures.
-pub(crate) fn figures(about: &About<'_>, dual: &Dual) -> Vec<(usize, String)> {
+pub(crate) fn figures(about: &About<'_>, dual: &PageDual) -> Vec<(usize, String)> {
     let Some(measure) = about.plot.measures.iter().find(|m| m.id == dual.measure) else { return Vec::new() };
     let pairs = pairs(about, dual, measure);
     let figure = |(zoom, level)| Some((zoom, figure(about, measure, &pairs, zoom, level)?));
     dual.levels.iter().enumerate().filter_map(figure).collect()
 }
 
-fn pairs(about: &About<'_>, dual: &Dual, measure: &Measure) -> Vec<Pair> {
+fn pairs(about: &About<'_>, dual: &PageDual, measure: &PageMeasure) -> Vec<ScatterPair> {
     let half = |at: usize| Some(((*measure.values.get(at)?)? as f64, about.class(at)?));
     let positions = dual.odd.iter().zip(&dual.even).zip(&dual.level);
     let pair = |((odd, even), level): ((&usize, &usize), &u32)| {
         let ((x, odd), (y, even)) = (half(*odd)?, half(*even)?);
         // The class of the worse half.
         let class = if rank(even.1.role) < rank(odd.1.role) { even.0 } else { odd.0 };
-        Some(Pair { x, y, class, level: *level })
+        Some(ScatterPair { x, y, class, level: *level })
     };
     positions.filter_map(pair).collect()
 }
 
-fn figure(about: &About<'_>, measure: &Measure, pairs: &[Pair], zoom: usize, level: &Level) -> Option<String> {
+fn figure(
+    about: &About<'_>,
+    measure: &PageMeasure,
+    pairs: &[ScatterPair],
+    zoom: usize,
+    level: &PageLevel,
+) -> Option<String> {
     let mut by_class = Points::new();
     for p in pairs.iter().filter(|p| p.level as usize >= zoom) {
         by_class.entry(p.class).or_default().push((p.x, p.y));
@@ -57,10 +63,10 @@ fn figure(about: &About<'_>, measure: &Measure, pairs: &[Pair], zoom: usize, lev
     let diagonal = diagonal(&mut d, &frame);
     let classes = &about.plot.samples.classes;
     points(&mut d, &frame, classes, &by_class);
-    let mut items: Vec<Item<'_>> =
-        by_class.iter().filter_map(|(c, at)| Some(Item::Points(classes.get(*c)?, at.len()))).collect();
+    let mut items: Vec<LegendItem<'_>> =
+        by_class.iter().filter_map(|(c, at)| Some(LegendItem::Points(classes.get(*c)?, at.len()))).collect();
     if diagonal {
-        items.push(Item::Thin("both halves alike".to_owned()));
+        items.push(LegendItem::Thin("both halves alike".to_owned()));
     }
     let bottom = legend(&mut d, &frame, &items, under);
     let description = format!(
@@ -76,7 +82,7 @@ fn ordered(ends: (i64, i64)) -> Range {
 }
 
 /// Both axes have the same span, and, where the ranges are much the same, the same ends.
-fn frame(d: &Drawing, measure: &Measure, x: Range, y: Range) -> Frame {
+fn frame(d: &Drawing, measure: &PageMeasure, x: Range, y: Range) -> Frame {
     let (shared, span) = (x.and(y), x.span().max(y.span()));
     let (x, y) = if shared.span() <= SHARED * span || span <= 0.0 {
         (shared.with_margin(MARGIN), shared.with_margin(MARGIN))
@@ -84,7 +90,7 @@ fn frame(d: &Drawing, measure: &Measure, x: Range, y: Range) -> Frame {
         let wide = |r: Range| r.of_span(span * (1.0 + 2.0 * MARGIN)).with_margin(0.0);
         (wide(x), wide(y))
     };
-    let quantity = Quantity::Time(x.and(y).unit());
+    let quantity = AxisQuantity::Time(x.and(y).unit());
     let axis = |range, count, half: &str| Axis {
         range,
         ticks: ticks(range, quantity, count),

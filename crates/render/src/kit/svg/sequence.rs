@@ -1,12 +1,12 @@
 //! The samples of a measure in their order.
 
-use crate::kit::number::Scale;
+use crate::kit::number::TimeScale;
 use crate::kit::svg::about::About;
-use crate::kit::svg::axis::{Axis, Quantity, Range, ticks, ticks_across};
+use crate::kit::svg::axis::{Axis, AxisQuantity, Range, ticks, ticks_across};
 use crate::kit::svg::drawing::{Drawing, EDGE, INK};
 use crate::kit::svg::frame::{Frame, across};
-use crate::kit::svg::marks::{Item, Points, dash, legend, points};
-use crate::kit::web::page::{Line, Measure};
+use crate::kit::svg::marks::{LegendItem, Points, dash, legend, points};
+use crate::kit::web::page::{PageLine, PageMeasure};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
@@ -14,7 +14,7 @@ const HEIGHT: f64 = 300.0;
 const MOST_LINES: usize = 12;
 
 /// The figure; `None` if no sample can be drawn.
-pub(crate) fn figure(about: &About<'_>, measure: &Measure) -> Option<String> {
+pub(crate) fn figure(about: &About<'_>, measure: &PageMeasure) -> Option<String> {
     let samples = &about.plot.samples;
     let mut by_class = Points::new();
     for (i, class, value) in about.known(measure) {
@@ -23,7 +23,7 @@ pub(crate) fn figure(about: &About<'_>, measure: &Measure) -> Option<String> {
     }
     let shown = || by_class.values().flatten();
     let count = shown().count();
-    let lines: Vec<&Line> = measure.lines.iter().filter(|l| drawable(l)).take(MOST_LINES).collect();
+    let lines: Vec<&PageLine> = measure.lines.iter().filter(|l| drawable(l)).take(MOST_LINES).collect();
     let x = Range::over(shown().map(|p| p.0))?;
     let y = Range::over(shown().map(|p| p.1).chain(lines.iter().map(|l| l.value)))?;
     let below = format!("{} by sample: {count} samples", measure.title);
@@ -31,12 +31,12 @@ pub(crate) fn figure(about: &About<'_>, measure: &Measure) -> Option<String> {
     let frame = frame(&d, measure, x, y);
     let under = frame.draw(&mut d);
     points(&mut d, &frame, &samples.classes, &by_class);
-    let mut items: Vec<Item<'_>> =
-        by_class.iter().filter_map(|(c, at)| Some(Item::Points(samples.classes.get(*c)?, at.len()))).collect();
+    let mut items: Vec<LegendItem<'_>> =
+        by_class.iter().filter_map(|(c, at)| Some(LegendItem::Points(samples.classes.get(*c)?, at.len()))).collect();
     for (i, line) in lines.iter().enumerate() {
         let y = frame.place(0.0, line.value).1;
         d.line((frame.left, y), (frame.right(), y), INK, &dash(i));
-        items.push(Item::Line(i, format!("{}: {}", line.title, level(line, &frame))));
+        items.push(LegendItem::Line(i, format!("{}: {}", line.title, level(line, &frame))));
     }
     let bottom = legend(&mut d, &frame, &items, under);
     let description =
@@ -45,24 +45,24 @@ pub(crate) fn figure(about: &About<'_>, measure: &Measure) -> Option<String> {
 }
 
 /// A line far from any time that can be stored would leave no room for the samples.
-fn drawable(line: &Line) -> bool {
+fn drawable(line: &PageLine) -> bool {
     line.value.is_finite() && line.value.abs() <= 1e19
 }
 
 /// A line's value in the axis's unit, with as many digits as can be seen on it.
-fn level(line: &Line, frame: &Frame) -> String {
+fn level(line: &PageLine, frame: &Frame) -> String {
     let range = frame.y.range;
-    let scale = Scale::of(line.value, Some(range.span() * 0.01), Some(range.unit()));
+    let scale = TimeScale::of(line.value, Some(range.span() * 0.01), Some(range.unit()));
     format!("{} {}", scale.value(line.value).unwrap_or_default(), scale.unit)
 }
 
-fn frame(d: &Drawing, measure: &Measure, x: Range, y: Range) -> Frame {
+fn frame(d: &Drawing, measure: &PageMeasure, x: Range, y: Range) -> Frame {
     // Sample numbers are whole, so the smallest margin is a half.
     let x = Range { low: x.low - 0.5, high: x.high + 0.5 }.with_margin(0.01);
     let y = y.with_margin(0.06);
-    let time = Quantity::Time(y.unit());
+    let time = AxisQuantity::Time(y.unit());
     let y = Axis { range: y, ticks: ticks(y, time, 6), title: time.title(measure.title) };
-    let ticks = ticks_across(x, Quantity::Count, across(d, &y), 8);
+    let ticks = ticks_across(x, AxisQuantity::Count, across(d, &y), 8);
     let numbers = ticks.into_iter().filter(|t| t.value >= 1.0).collect();
     Frame::new(d, Axis { range: x, ticks: numbers, title: "sample".to_owned() }, y, Some(HEIGHT))
 }

@@ -1,7 +1,7 @@
 //! The web report: a self-contained HTML page with its data, its program and its style.
 
 use crate::kit::error::RenderError;
-use crate::kit::web::page::{Measure, Page};
+use crate::kit::web::page::{Page, PageMeasure};
 use tarebench_core::statistics::bins::bins;
 
 /// Built from `web/` (`npm run build`).
@@ -45,12 +45,12 @@ fn escaped(text: &str) -> String {
     crate::kit::text::escape(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-pub(crate) fn measure(id: &'static str, values: Vec<Option<i64>>) -> Measure {
+pub(crate) fn measure(id: &'static str, values: Vec<Option<i64>>) -> PageMeasure {
     let title = match id {
         "pt" => "CPU time (PT)",
         "net" => "Net time",
         _ => "Elapsed time (ET)",
     };
     let known: Vec<i64> = values.iter().flatten().copied().collect();
-    Measure { id, title, bins: bins(&known), values, lines: Vec::new() }
+    PageMeasure { id, title, bins: bins(&known), values, lines: Vec::new() }
 }

@@ -9,13 +9,13 @@ pub struct Page {
     pub format: &'static str,
     /// 1.
     pub version: u32,
-    pub kind: Kind,
+    pub kind: PageKind,
     pub title: String,
     /// Below the title.
     pub subtitle: String,
     /// Label and text.
     pub facts: Vec<(String, String)>,
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<PageRemark>,
     /// The result of a run, shown first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overview: Option<Overview>,
@@ -23,10 +23,10 @@ pub struct Page {
     pub plots: Vec<Plot>,
     /// Of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeline: Option<Timeline>,
+    pub timeline: Option<PageTimeline>,
     /// Of noise one for each grain, of a study for each way to measure, of benchmarks for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
+    pub parts: Vec<PagePart>,
     /// Tables of the whole page.
     pub tables: Vec<Table>,
     /// Version and time.
@@ -36,7 +36,7 @@ pub struct Page {
 /// What a page shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum PageKind {
     /// A run.
     Run,
     /// A profile.
@@ -52,7 +52,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Remark {
+pub struct PageRemark {
     /// A warning; otherwise information.
     pub warning: bool,
     pub text: String,
@@ -85,9 +85,9 @@ pub struct OverviewRow {
     /// Id of the program's plot.
     pub plot: String,
     /// Mean with its 95% interval, ns.
-    pub mean: Option<Estimate>,
+    pub mean: Option<PageEstimate>,
     /// Time of the program divided by that of the reference, with its 95% interval.
-    pub ratio: Option<Estimate>,
+    pub ratio: Option<PageEstimate>,
     /// Against the reference.
     pub verdict: Option<OverviewVerdict>,
     /// Samples retained and discarded, or why there is no time.
@@ -96,7 +96,7 @@ pub struct OverviewRow {
 
 /// A figure with its interval: numbers to draw, texts to read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Estimate {
+pub struct PageEstimate {
     /// The figure.
     pub value: f64,
     /// Lower bound; `None` without an interval.
@@ -161,7 +161,7 @@ pub struct Plot {
     /// Below it.
     pub note: String,
     /// The first is shown first.
-    pub measures: Vec<Measure>,
+    pub measures: Vec<PageMeasure>,
     /// By column.
     pub samples: Samples,
     /// Or why there is none.
@@ -172,7 +172,7 @@ pub struct Plot {
 
 /// A measure of every sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measure {
+pub struct PageMeasure {
     /// `et`, `pt`, `net`.
     pub id: &'static str,
     /// In words.
@@ -182,12 +182,12 @@ pub struct Measure {
     /// Of the histogram.
     pub bins: u32,
     /// In the sequence plot.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PageLine>,
 }
 
 /// A horizontal line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct PageLine {
     /// What it is.
     pub title: String,
     /// ns.
@@ -200,7 +200,7 @@ pub struct Class {
     /// In words.
     pub title: String,
     /// How it is coloured.
-    pub role: Role,
+    pub role: PageRole,
     /// Its shape.
     pub symbol: Symbol,
 }
@@ -208,7 +208,7 @@ pub struct Class {
 /// How a class counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum PageRole {
     /// Retained; in the central cluster.
     Good,
     /// Discarded by a cutoff; an L-sample.
@@ -260,14 +260,14 @@ pub struct Samples {
     /// By sample: name, ns, name, ns, …
     pub executions: Vec<Option<Vec<i64>>>,
     /// If any sample has one.
-    pub account: Option<Account>,
+    pub account: Option<PageAccount>,
 }
 
 /// Gross = net + tare, by sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Account {
+pub struct PageAccount {
     /// What.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PageEntry>,
     /// By entry, by sample, ns.
     pub values: Vec<Vec<Option<i64>>>,
     /// Positions of the samples that means are over: those retained for ET.
@@ -276,7 +276,7 @@ pub struct Account {
 
 /// An entry of an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct PageEntry {
     /// In words.
     pub title: &'static str,
     /// `net` or `tare`.
@@ -288,14 +288,14 @@ pub struct Entry {
 #[serde(untagged)]
 pub enum DualOrWhy {
     /// There is one.
-    Dual(Dual),
+    Dual(PageDual),
     /// There is none.
     Why(String),
 }
 
 /// Pairs, by column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Dual {
+pub struct PageDual {
     /// Id of the measure that is drawn.
     pub measure: &'static str,
     /// Positions of odd halves.
@@ -305,12 +305,12 @@ pub struct Dual {
     /// Deepest zoom level.
     pub level: Vec<u32>,
     /// From everything to the cluster.
-    pub levels: Vec<Level>,
+    pub levels: Vec<PageLevel>,
 }
 
 /// A zoom level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Level {
+pub struct PageLevel {
     /// In words.
     pub title: String,
     /// Pairs.
@@ -323,11 +323,11 @@ pub struct Level {
 
 /// When a process had its CPU, by column. Times are ns from the beginning of the trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Timeline {
+pub struct PageTimeline {
     /// To the last reading.
     pub length: f64,
     /// What inactive periods were.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<PageCause>,
     /// Beginnings of inactive periods.
     pub start: Vec<f64>,
     /// Their durations.
@@ -344,7 +344,7 @@ pub struct Timeline {
 
 /// A cause.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cause {
+pub struct PageCause {
     /// In words.
     pub title: String,
     /// How it is drawn.
@@ -401,7 +401,7 @@ pub enum GapClass {
 
 /// Figures and tables that belong together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
+pub struct PagePart {
     /// Unique in the page.
     pub id: String,
     /// Of its section.
@@ -409,14 +409,14 @@ pub struct Part {
     /// Below it.
     pub note: String,
     /// One after the other.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PageFigure>,
     /// Below them.
     pub tables: Vec<Table>,
 }
 
 /// Curves over two axes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct PageFigure {
     /// Unique in the page, of letters, digits and dashes.
     pub id: String,
     /// In words.
@@ -424,22 +424,22 @@ pub struct Figure {
     /// How to read it.
     pub note: String,
     /// The horizontal axis.
-    pub x: Axis,
+    pub x: PageAxis,
     /// The vertical axis.
-    pub y: Axis,
+    pub y: PageAxis,
     /// At least one curve.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<PageCurve>,
 }
 
 /// An axis of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Axis {
+pub struct PageAxis {
     /// What it is.
     pub title: String,
     /// What its values are.
-    pub quantity: Quantity,
+    pub quantity: PageQuantity,
     /// How the values are spread; the first is shown first.
-    pub scales: Vec<Scale>,
+    pub scales: Vec<PageScale>,
     /// On a scale that is not linear, the smallest value that is distinguished, and the smallest distance of a share from 1:
     /// values beyond are drawn there.
     pub floor: Option<f64>,
@@ -450,7 +450,7 @@ pub struct Axis {
 /// What values of an axis are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Quantity {
+pub enum PageQuantity {
     /// ns.
     Time,
     /// Whole numbers.
@@ -464,7 +464,7 @@ pub enum Quantity {
 /// How values are spread on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scale {
+pub enum PageScale {
     /// Evenly.
     Linear,
     /// By their logarithms.
@@ -475,7 +475,7 @@ pub enum Scale {
 
 /// A curve, by column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Curve {
+pub struct PageCurve {
     /// What it is.
     pub title: String,
     /// Colour and pattern; curves with the same are hidden together.

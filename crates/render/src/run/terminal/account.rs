@@ -1,7 +1,7 @@
 //! Gross = net + tare: where the elapsed time of a program went.
 
 use crate::kit::number;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{Reasons, plural, time};
@@ -11,7 +11,7 @@ use tarebench_core::run::report::data::SeriesReport;
 use tarebench_core::sample::daemons::TaskKind;
 
 /// Draws the account, or what can be said without.
-pub(crate) fn field(page: &mut Page<'_>, s: &SeriesReport) {
+pub(crate) fn field(page: &mut ScreenText<'_>, s: &SeriesReport) {
     match &s.account {
         Reading::Value(a) => traced(page, a),
         Reading::Absent(why) => {
@@ -23,7 +23,7 @@ pub(crate) fn field(page: &mut Page<'_>, s: &SeriesReport) {
     counters(page, s);
 }
 
-fn traced(page: &mut Page<'_>, a: &AccountReport) {
+fn traced(page: &mut ScreenText<'_>, a: &AccountReport) {
     let net = a.elapsed.iter().find(|e| e.kind == EntryKind::Net).map_or(0.0, |e| e.time);
     let tare = a.gross - net;
     let share = number::percent(tare / a.gross).map_or_else(String::new, |p| format!(", {p} of it"));
@@ -45,7 +45,7 @@ fn traced(page: &mut Page<'_>, a: &AccountReport) {
     remarks(page, a);
 }
 
-fn remarks(page: &mut Page<'_>, a: &AccountReport) {
+fn remarks(page: &mut ScreenText<'_>, a: &AccountReport) {
     if let Some((n, why)) = &a.incomplete {
         let why = page.style.prose(why);
         page.painted_field("", Paint::Warn, &format!("incomplete in {n} of {}: {why}", plural(a.samples, "sample")));
@@ -62,7 +62,7 @@ fn remarks(page: &mut Page<'_>, a: &AccountReport) {
 }
 
 /// The words for an entry.
-pub(crate) fn label(page: &Page<'_>, e: &AccountEntry) -> String {
+pub(crate) fn label(page: &ScreenText<'_>, e: &AccountEntry) -> String {
     let name = page.style.show(&e.name);
     match e.kind {
         EntryKind::Net => "net".to_owned(),
@@ -90,7 +90,7 @@ pub(crate) fn label(page: &Page<'_>, e: &AccountEntry) -> String {
 }
 
 /// The entries in columns.
-fn entries(page: &mut Page<'_>, entries: &[AccountEntry], whole: f64) {
+fn entries(page: &mut ScreenText<'_>, entries: &[AccountEntry], whole: f64) {
     let rows: Vec<[String; 4]> = entries
         .iter()
         .map(|e| {
@@ -102,7 +102,7 @@ fn entries(page: &mut Page<'_>, entries: &[AccountEntry], whole: f64) {
     draw(page, &rows);
 }
 
-fn draw(page: &mut Page<'_>, rows: &[[String; 4]]) {
+fn draw(page: &mut ScreenText<'_>, rows: &[[String; 4]]) {
     let width = |i: usize| rows.iter().map(|r| text::columns(&r[i])).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2), width(3)];
     for row in rows {
@@ -119,7 +119,7 @@ fn draw(page: &mut Page<'_>, rows: &[[String; 4]]) {
 }
 
 /// What can be said without tracing.
-fn estimate(page: &mut Page<'_>, e: Option<&EstimateReport>) {
+fn estimate(page: &mut ScreenText<'_>, e: Option<&EstimateReport>) {
     let Some(e) = e else { return };
     let mut reasons = Reasons::default();
     match &e.waited {
@@ -150,7 +150,7 @@ fn estimate(page: &mut Page<'_>, e: Option<&EstimateReport>) {
     page.field_lines("", &lines);
 }
 
-fn counters(page: &mut Page<'_>, s: &SeriesReport) {
+fn counters(page: &mut ScreenText<'_>, s: &SeriesReport) {
     match &s.counters {
         Reading::Value(c) => {
             let per = |v: f64| number::count(v).unwrap_or_else(|| page.g.absent.to_owned());

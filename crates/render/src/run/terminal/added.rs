@@ -1,8 +1,8 @@
 //! What the machine added to a program's time, in one line.
 
 use crate::kit::number;
-use crate::kit::number::{Scale, Unit};
-use crate::kit::screen::Page;
+use crate::kit::number::{TimeScale, TimeUnit};
+use crate::kit::screen::ScreenText;
 use crate::kit::text;
 use crate::kit::words::{plural, time};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const WIDEST: usize = 16;
 const LEAST: f64 = 0.01;
 
 /// The name of an entry that the machine is the cause of; `None` for what the program does itself.
-fn label(page: &Page<'_>, e: &AccountEntry) -> Option<String> {
+fn label(page: &ScreenText<'_>, e: &AccountEntry) -> Option<String> {
     let name = page.style.show(&e.name);
     let label = match e.kind {
         EntryKind::Net | EntryKind::Blocked | EntryKind::Own => return None,
@@ -32,7 +32,7 @@ fn label(page: &Page<'_>, e: &AccountEntry) -> Option<String> {
 }
 
 /// The entries of all tasks that the machine is the cause of, the largest first, and their sum.
-fn entries(page: &Page<'_>, a: &AccountReport) -> (f64, Vec<(String, f64)>) {
+fn entries(page: &ScreenText<'_>, a: &AccountReport) -> (f64, Vec<(String, f64)>) {
     let mut by_label: BTreeMap<String, f64> = BTreeMap::new();
     for e in a.elapsed.iter().chain(&a.others) {
         if let Some(label) = label(page, e).filter(|_| e.time.is_finite()) {
@@ -46,23 +46,23 @@ fn entries(page: &Page<'_>, a: &AccountReport) -> (f64, Vec<(String, f64)>) {
 }
 
 /// How long a program of one task slept; the main thread of others mostly waits for them.
-fn asleep(page: &Page<'_>, a: &AccountReport) -> Option<String> {
+fn asleep(page: &ScreenText<'_>, a: &AccountReport) -> Option<String> {
     let asleep: f64 = a.elapsed.iter().filter(|e| e.kind == EntryKind::Blocked).map(|e| e.time).sum();
     (a.other_tasks == 0.0 && asleep >= LEAST * a.gross).then(|| format!("asleep {}; ", time(page, asleep)))
 }
 
 /// `the machine added 14 ms: sh 6.4, hypervisor 2.1`, with as many entries as fit; `None` without an account.
-pub(crate) fn text(page: &Page<'_>, s: &SeriesReport, room: usize) -> Option<String> {
+pub(crate) fn text(page: &ScreenText<'_>, s: &SeriesReport, room: usize) -> Option<String> {
     let a = s.account.value()?;
     let (sum, all) = entries(page, a);
     if sum.is_nan() || sum <= 0.0 {
         return Some("the machine added nothing".to_owned()).filter(|t| text::columns(t) <= room);
     }
-    let unit = page.style.unit.unwrap_or_else(|| Unit::of(sum));
+    let unit = page.style.unit.unwrap_or_else(|| TimeUnit::of(sum));
     let figure = |t: f64| {
         let value = t / unit.nanos();
         let decimals = number::decimals_for(value, 2).min(unit.finest()).min(3);
-        Scale { unit, decimals }.value(t).unwrap_or_else(|| page.g.absent.to_owned())
+        TimeScale { unit, decimals }.value(t).unwrap_or_else(|| page.g.absent.to_owned())
     };
     let total = format!("{} {}", figure(sum), unit.sign(page.style.unicode));
     let tasks = match a.other_tasks {

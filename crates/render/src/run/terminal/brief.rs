@@ -2,7 +2,7 @@
 
 use crate::compare::names::names;
 use crate::compare::{answer, several};
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::run::terminal::{account, lines, warnings};
@@ -14,7 +14,7 @@ use tarebench_core::run::report::data::RunReport;
 const SECTIONS: usize = 2;
 
 /// Draws the default output.
-pub(crate) fn draw(page: &mut Page<'_>, report: &RunReport) {
+pub(crate) fn draw(page: &mut ScreenText<'_>, report: &RunReport) {
     let names = names(page, report);
     let count = report.series.len();
     if count > SECTIONS {
@@ -30,7 +30,7 @@ pub(crate) fn draw(page: &mut Page<'_>, report: &RunReport) {
 }
 
 /// The accounts of all programs, if requested.
-fn accounts(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
+fn accounts(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     if !page.style.account {
         return;
     }
@@ -45,7 +45,7 @@ fn accounts(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
 }
 
 /// One line: which run, which protocol, where the details are.
-fn status(page: &mut Page<'_>, report: &RunReport) {
+fn status(page: &mut ScreenText<'_>, report: &RunReport) {
     let run = &report.run;
     let state = match run.status {
         Status::Finished => "",

@@ -2,7 +2,7 @@
 
 use crate::kit::hints::Hint;
 use crate::kit::number;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::plural;
@@ -15,7 +15,7 @@ use tarebench_core::run::plan::{Order, RunCount};
 use tarebench_core::run::report::data::RunReport;
 
 /// Draws machine, clock, sources, checks and protocol steps.
-pub(crate) fn section(page: &mut Page<'_>, report: &RunReport) {
+pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport) {
     page.gap();
     page.title("Conditions");
     run(page, report);
@@ -26,7 +26,7 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport) {
     protocol(page, report);
 }
 
-fn run(page: &mut Page<'_>, report: &RunReport) {
+fn run(page: &mut ScreenText<'_>, report: &RunReport) {
     let run = &report.run;
     let plan = &run.plan;
     let mut items = Vec::new();
@@ -63,7 +63,7 @@ fn run(page: &mut Page<'_>, report: &RunReport) {
     page.painted_field("", Paint::Warn, &format!("{state}{resume}"));
 }
 
-fn machine(page: &mut Page<'_>, report: &RunReport) {
+fn machine(page: &mut ScreenText<'_>, report: &RunReport) {
     let h = &report.run.host;
     let mut items = vec![page.style.show(&h.name)];
     let times = if page.style.unicode { "×" } else { "x" };
@@ -83,7 +83,7 @@ fn machine(page: &mut Page<'_>, report: &RunReport) {
     page.field_items("machine", &items);
 }
 
-fn clock(page: &mut Page<'_>, report: &RunReport) {
+fn clock(page: &mut ScreenText<'_>, report: &RunReport) {
     let h = &report.run.host;
     let mut items = vec!["ET from CLOCK_MONOTONIC".to_owned()];
     items.push(match &h.clock_source {
@@ -96,7 +96,7 @@ fn clock(page: &mut Page<'_>, report: &RunReport) {
     page.field_items("clock", &items);
 }
 
-fn pt_source(page: &mut Page<'_>, report: &RunReport) {
+fn pt_source(page: &mut ScreenText<'_>, report: &RunReport) {
     let source = report.run.pt_source;
     let misses = source.misses().map_or_else(|| "misses nothing".to_owned(), |m| format!("misses {m}"));
     page.field("PT source", &format!("{}; {misses}", source.name()));
@@ -108,7 +108,7 @@ fn pt_source(page: &mut Page<'_>, report: &RunReport) {
     }
 }
 
-fn checks(page: &mut Page<'_>, report: &RunReport) {
+fn checks(page: &mut ScreenText<'_>, report: &RunReport) {
     match &report.profile {
         Ok(name) => {
             let name = page.style.show(name);
@@ -124,7 +124,7 @@ fn checks(page: &mut Page<'_>, report: &RunReport) {
     page.field("check 2", &format!("outside mean {pm} {sigma} s.d. of the samples that check 1 retained"));
 }
 
-fn protocol(page: &mut Page<'_>, report: &RunReport) {
+fn protocol(page: &mut ScreenText<'_>, report: &RunReport) {
     let p = &report.protocol;
     page.gap();
     let held = p.steps.iter().filter(|s| s.standing == Standing::Held).count();

@@ -1,12 +1,12 @@
 //! What was discarded, and why: grouped by reason.
 
-use crate::kit::number::Scale;
-use crate::kit::screen::Page;
+use crate::kit::number::TimeScale;
+use crate::kit::screen::ScreenText;
 use crate::kit::words::{measure, time, value};
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::data::{Discard, Measure, SeriesReport};
 
-struct Cutoff<'a> {
+struct DiscardCutoff<'a> {
     daemon: &'a str,
     limit: f64,
     samples: Vec<(u32, f64, Vec<Measure>)>,
@@ -19,14 +19,14 @@ struct Sigma {
     samples: Vec<(u32, f64)>,
 }
 
-fn group(discards: &[Discard]) -> (Vec<Cutoff<'_>>, Vec<Sigma>) {
-    let (mut cutoffs, mut sigmas): (Vec<Cutoff<'_>>, Vec<Sigma>) = (Vec::new(), Vec::new());
+fn group(discards: &[Discard]) -> (Vec<DiscardCutoff<'_>>, Vec<Sigma>) {
+    let (mut cutoffs, mut sigmas): (Vec<DiscardCutoff<'_>>, Vec<Sigma>) = (Vec::new(), Vec::new());
     for d in discards {
         match &d.reason {
             DiscardReason::Cutoff { daemon, cpu, cutoff } => {
-                let same = |c: &&mut Cutoff<'_>| c.daemon == daemon && c.limit == *cutoff;
+                let same = |c: &&mut DiscardCutoff<'_>| c.daemon == daemon && c.limit == *cutoff;
                 if !cutoffs.iter_mut().any(|c| same(&c)) {
-                    cutoffs.push(Cutoff { daemon, limit: *cutoff, samples: Vec::new() });
+                    cutoffs.push(DiscardCutoff { daemon, limit: *cutoff, samples: Vec::new() });
                 }
                 if let Some(c) = cutoffs.iter_mut().find(same) {
                     match c.samples.iter_mut().find(|s| s.0 == d.index) {
@@ -55,7 +55,7 @@ fn listed(samples: &[(u32, String)]) -> String {
     format!("{s} {}", parts.join(", "))
 }
 
-fn cutoff_line(page: &Page<'_>, c: &Cutoff<'_>) -> String {
+fn cutoff_line(page: &ScreenText<'_>, c: &DiscardCutoff<'_>) -> String {
     let mut samples = c.samples.clone();
     samples.sort_by_key(|s| s.0);
     let listing: Vec<(u32, String)> = samples.iter().map(|s| (s.0, time(page, s.1))).collect();
@@ -69,9 +69,9 @@ fn cutoff_line(page: &Page<'_>, c: &Cutoff<'_>) -> String {
     format!("{only}check 1: {daemon} over its cutoff of {limit}: {}", listed(&listing))
 }
 
-fn sigma_line(page: &Page<'_>, s: &Sigma) -> String {
+fn sigma_line(page: &ScreenText<'_>, s: &Sigma) -> String {
     let middle = f64::midpoint(s.low, s.high);
-    let scale = Scale::of(middle, Some((s.high - s.low) / 2.0), page.style.unit);
+    let scale = TimeScale::of(middle, Some((s.high - s.low) / 2.0), page.style.unit);
     let unit = scale.unit.sign(page.style.unicode);
     let mut samples = s.samples.clone();
     samples.sort_by_key(|x| x.0);
@@ -88,7 +88,7 @@ fn sigma_line(page: &Page<'_>, s: &Sigma) -> String {
 }
 
 /// The discards of a series.
-pub(crate) fn field(page: &mut Page<'_>, s: &SeriesReport) {
+pub(crate) fn field(page: &mut ScreenText<'_>, s: &SeriesReport) {
     let (cutoffs, sigmas) = group(&s.discards);
     let mut lines: Vec<String> = cutoffs.iter().map(|c| cutoff_line(page, c)).collect();
     lines.extend(sigmas.iter().map(|s| sigma_line(page, s)));

@@ -2,7 +2,7 @@
 
 use crate::compare::names::{command as command_of, is_named};
 use crate::compare::rows::main;
-use crate::kit::screen::{Page, Span};
+use crate::kit::screen::{ScreenText, StyledSpan};
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{interval, plural, scale, value};
@@ -29,7 +29,7 @@ enum Room {
 const ROOMS: [Room; 4] = [Room::Wide, Room::Narrow, Room::WithoutRange, Room::WithoutInterval];
 
 /// The cells of a measured line: mean, interval, and what follows.
-struct Line {
+struct MeasuredLine {
     name: &'static str,
     mean: String,
     interval: String,
@@ -37,13 +37,14 @@ struct Line {
 }
 
 /// Draws the programs, columns aligned over all of them.
-pub(crate) fn sections(page: &mut Page<'_>, report: &RunReport, names: &[String]) {
+pub(crate) fn sections(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let room = fitting(page, report);
     let gap = if page.width() < 80 { 2 } else { GAP };
     let all: Vec<&SeriesReport> = report.series.iter().collect();
     let whole = digits(page, &all);
-    let lines: Vec<Vec<Line>> = all.iter().map(|s| measured(page, s, room, whole)).collect();
-    let width = |cell: fn(&Line) -> &String| lines.iter().flatten().map(|l| text::columns(cell(l))).max().unwrap_or(0);
+    let lines: Vec<Vec<MeasuredLine>> = all.iter().map(|s| measured(page, s, room, whole)).collect();
+    let width =
+        |cell: fn(&MeasuredLine) -> &String| lines.iter().flatten().map(|l| text::columns(cell(l))).max().unwrap_or(0);
     let widths = (width(|l| &l.mean), width(|l| &l.interval));
     for (i, (s, lines)) in all.iter().zip(&lines).enumerate() {
         header(page, report, i, names);
@@ -72,18 +73,18 @@ pub(crate) fn sections(page: &mut Page<'_>, report: &RunReport, names: &[String]
 }
 
 /// How the first failure of a program ended: `failed in warm-up 1: exit status 2`.
-fn failed(page: &Page<'_>, s: &SeriesReport) -> Option<String> {
+fn failed(page: &ScreenText<'_>, s: &SeriesReport) -> Option<String> {
     let first = s.failures.iter().find(|f| !f.ignored && f.outcome != Outcome::Interrupted)?;
     let execution = if first.warmup { "warm-up" } else { "sample" };
     let outcome = page.style.prose(&first.outcome.to_string());
     Some(format!("failed in {execution} {}: {outcome}", u64::from(first.index) + 1))
 }
 
-fn gutter(name: &str) -> Span {
+fn gutter(name: &str) -> StyledSpan {
     (Paint::Dim, format!("  {name:<w$}", w = GUTTER - 2))
 }
 
-fn draw(page: &mut Page<'_>, s: &SeriesReport, line: &Line, widths: (usize, usize), gap: usize) {
+fn draw(page: &mut ScreenText<'_>, s: &SeriesReport, line: &MeasuredLine, widths: (usize, usize), gap: usize) {
     let pad = |cell: &str, width: usize| " ".repeat(width - text::columns(cell) + gap);
     let mut spans = vec![gutter(line.name), (Paint::Strong, line.mean.clone())];
     spans.push((Paint::Plain, pad(&line.mean, widths.0)));
@@ -106,13 +107,13 @@ fn draw(page: &mut Page<'_>, s: &SeriesReport, line: &Line, widths: (usize, usiz
 }
 
 /// The most that fits for every program.
-fn fitting(page: &Page<'_>, report: &RunReport) -> Room {
+fn fitting(page: &ScreenText<'_>, report: &RunReport) -> Room {
     let all: Vec<&SeriesReport> = report.series.iter().collect();
     let whole = digits(page, &all);
     let gap = if page.width() < 80 { 2 } else { GAP };
     let fits = |room: &Room| {
-        let lines: Vec<Line> = all.iter().flat_map(|s| measured(page, s, *room, whole)).collect();
-        let width = |cell: fn(&Line) -> &String, of: &str| {
+        let lines: Vec<MeasuredLine> = all.iter().flat_map(|s| measured(page, s, *room, whole)).collect();
+        let width = |cell: fn(&MeasuredLine) -> &String, of: &str| {
             lines.iter().filter(|l| of.is_empty() || l.name == of).map(|l| text::columns(cell(l))).max().unwrap_or(0)
         };
         let cells = [width(|l| &l.mean, ""), width(|l| &l.interval, ""), width(|l| &l.rest, "elapsed")];
@@ -123,7 +124,7 @@ fn fitting(page: &Page<'_>, report: &RunReport) -> Room {
 }
 
 /// The largest number of digits before the point of any mean.
-fn digits(page: &Page<'_>, all: &[&SeriesReport]) -> usize {
+fn digits(page: &ScreenText<'_>, all: &[&SeriesReport]) -> usize {
     let means = all.iter().flat_map(|s| [&s.et, &s.pt, &s.net]).filter_map(Reading::value);
     means.map(|m| before_point(&value(page, scale(page, m), m.mean))).max().unwrap_or(0)
 }
@@ -132,7 +133,7 @@ fn before_point(number: &str) -> usize {
     text::columns(number.split('.').next().unwrap_or_default())
 }
 
-fn measured(page: &Page<'_>, s: &SeriesReport, room: Room, whole: usize) -> Vec<Line> {
+fn measured(page: &ScreenText<'_>, s: &SeriesReport, room: Room, whole: usize) -> Vec<MeasuredLine> {
     let line = |name, m: &MeasureReport| {
         let scale = scale(page, m);
         let mean = value(page, scale, m.mean);
@@ -158,13 +159,13 @@ fn measured(page: &Page<'_>, s: &SeriesReport, room: Room, whole: usize) -> Vec<
             },
             _ => String::new(),
         };
-        Line { name, mean: cell, interval, rest }
+        MeasuredLine { name, mean: cell, interval, rest }
     };
     let readings = [("elapsed", &s.et), ("CPU", &s.pt), ("net", &s.net)];
     readings.into_iter().filter_map(|(name, r)| Some(line(name, r.value()?))).collect()
 }
 
-fn header(page: &mut Page<'_>, report: &RunReport, index: usize, names: &[String]) {
+fn header(page: &mut ScreenText<'_>, report: &RunReport, index: usize, names: &[String]) {
     let Some(s) = report.series.get(index) else { return };
     let command = command_of(page, s);
     let named = report.series.len() > 1 || is_named(page, s);
@@ -197,7 +198,7 @@ fn text_is_same(a: &str, b: &str) -> bool {
 }
 
 /// How many samples count and why others don't, the longest wording first.
-pub(crate) fn samples(page: &Page<'_>, s: &SeriesReport, sigma_limit: f64) -> Vec<String> {
+pub(crate) fn samples(page: &ScreenText<'_>, s: &SeriesReport, sigma_limit: f64) -> Vec<String> {
     let of = s.counted;
     let counted = || s.failures.iter().filter(|f| !f.warmup);
     let interrupted = counted().filter(|f| f.outcome == Outcome::Interrupted).count();

@@ -3,9 +3,9 @@
 use crate::compare::names::same_words;
 use crate::compare::rows::{parameters, reference};
 use crate::kit::grid;
-use crate::kit::grid::{Align, Cell, Column};
+use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::number;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{Reasons, interval, numbers, plural, scale, time, value, words_of};
@@ -15,7 +15,7 @@ use tarebench_core::run::report::data::{DaemonSummary, MeasureReport, RunReport,
 use tarebench_core::sample::daemons::TaskKind;
 
 /// Draws one program.
-pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, index: usize) {
+pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, index: usize) {
     let Some(s) = report.series.get(index) else { return };
     page.gap();
     heading(page, report, s, index);
@@ -39,7 +39,7 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, index: usize) {
     survivors(page, s);
 }
 
-fn heading(page: &mut Page<'_>, report: &RunReport, s: &SeriesReport, index: usize) {
+fn heading(page: &mut ScreenText<'_>, report: &RunReport, s: &SeriesReport, index: usize) {
     let label = page.style.show(&s.program.label);
     let several = report.series.len() > 1;
     let is_reference = several && reference(report) == Some(index);
@@ -65,7 +65,7 @@ fn heading(page: &mut Page<'_>, report: &RunReport, s: &SeriesReport, index: usi
 }
 
 /// The figures of one measure as cells, in the order of [`HEADS`] without its first.
-fn cells(page: &Page<'_>, m: &MeasureReport) -> [String; 6] {
+fn cells(page: &ScreenText<'_>, m: &MeasureReport) -> [String; 6] {
     let sc = scale(page, m);
     let mean = match m.std_dev {
         Some(sd) => {
@@ -89,7 +89,7 @@ fn cells(page: &Page<'_>, m: &MeasureReport) -> [String; 6] {
     ]
 }
 
-fn named(page: &Page<'_>, name: &str, m: &Reading<MeasureReport>) -> String {
+fn named(page: &ScreenText<'_>, name: &str, m: &Reading<MeasureReport>) -> String {
     match m.value() {
         Some(m) => format!("{name} [{}]", scale(page, m).unit.sign(page.style.unicode)),
         None => name.to_owned(),
@@ -105,7 +105,7 @@ fn rows(s: &SeriesReport) -> Vec<(&'static str, &Reading<MeasureReport>)> {
     rows
 }
 
-fn measures(page: &mut Page<'_>, s: &SeriesReport) {
+fn measures(page: &mut ScreenText<'_>, s: &SeriesReport) {
     let rows = rows(s);
     let pm = page.g.plus_minus;
     let dots = page.g.dots;
@@ -117,8 +117,8 @@ fn measures(page: &mut Page<'_>, s: &SeriesReport) {
         ("kept".to_owned(), Align::Right),
         ("discarded".to_owned(), Align::Left),
     ];
-    let names = rows.iter().map(|(n, m)| Cell::new(named(page, n, m)).paint(Paint::Strong));
-    let mut columns = vec![Column::new("", Align::Left, names.collect())];
+    let names = rows.iter().map(|(n, m)| GridCell::new(named(page, n, m)).paint(Paint::Strong));
+    let mut columns = vec![GridColumn::new("", Align::Left, names.collect())];
     for (i, (head, align)) in heads.iter().enumerate() {
         let cell = |m: &Reading<MeasureReport>| match m.value() {
             Some(m) => {
@@ -127,11 +127,11 @@ fn measures(page: &mut Page<'_>, s: &SeriesReport) {
                     4 if !m.trustworthy => Paint::Warn,
                     _ => Paint::Plain,
                 };
-                Cell::new(cells(page, m)[i].clone()).paint(paint)
+                GridCell::new(cells(page, m)[i].clone()).paint(paint)
             }
-            None => Cell::new(page.g.absent),
+            None => GridCell::new(page.g.absent),
         };
-        columns.push(Column::new(head.clone(), *align, rows.iter().map(|r| cell(r.1)).collect()));
+        columns.push(GridColumn::new(head.clone(), *align, rows.iter().map(|r| cell(r.1)).collect()));
     }
     let width = page.width();
     if grid::total(&columns, 3) + 2 <= width {
@@ -153,7 +153,7 @@ fn measures(page: &mut Page<'_>, s: &SeriesReport) {
 }
 
 /// The same figures below each other, for narrow terminals.
-fn stacked(page: &mut Page<'_>, name: &str, m: &Reading<MeasureReport>) {
+fn stacked(page: &mut ScreenText<'_>, name: &str, m: &Reading<MeasureReport>) {
     let Some(m) = m.value() else { return };
     let [mean, error, median, range, kept, discarded] = cells(page, m);
     let unit = scale(page, m).unit.sign(page.style.unicode);
@@ -167,7 +167,7 @@ fn stacked(page: &mut Page<'_>, name: &str, m: &Reading<MeasureReport>) {
     page.field_items("", &[format!("kept {kept}"), format!("discarded {discarded}")]);
 }
 
-fn intervals(page: &mut Page<'_>, s: &SeriesReport) {
+fn intervals(page: &mut ScreenText<'_>, s: &SeriesReport) {
     let mut known = Vec::new();
     let mut reasons = Reasons::default();
     for (name, m) in rows(s) {
@@ -192,7 +192,7 @@ fn intervals(page: &mut Page<'_>, s: &SeriesReport) {
     page.field_lines("no interval", &lines);
 }
 
-fn trust(page: &mut Page<'_>, s: &SeriesReport) {
+fn trust(page: &mut ScreenText<'_>, s: &SeriesReport) {
     let rows = rows(s);
     let untrusted = rows.iter().filter(|r| r.1.value().is_some_and(|m| !m.trustworthy));
     let names: Vec<&str> = untrusted.map(|r| r.0).collect();
@@ -203,9 +203,9 @@ fn trust(page: &mut Page<'_>, s: &SeriesReport) {
     }
 }
 
-fn difference(page: &mut Page<'_>, s: &SeriesReport) {
+fn difference(page: &mut ScreenText<'_>, s: &SeriesReport) {
     let d = &s.difference;
-    let part = |page: &Page<'_>, name: &str, r: &Reading<f64>| match r {
+    let part = |page: &ScreenText<'_>, name: &str, r: &Reading<f64>| match r {
         Reading::Value(v) => format!("{name} {}", time(page, *v)),
         Reading::Absent(_) => format!("{name} {}", page.g.absent),
     };
@@ -244,7 +244,7 @@ fn difference(page: &mut Page<'_>, s: &SeriesReport) {
     page.field_lines("", &lines);
 }
 
-fn daemon_name(page: &Page<'_>, d: &DaemonSummary) -> String {
+fn daemon_name(page: &ScreenText<'_>, d: &DaemonSummary) -> String {
     let kind = match d.kind {
         TaskKind::User => "",
         TaskKind::Kernel => " (kernel)",
@@ -255,7 +255,7 @@ fn daemon_name(page: &Page<'_>, d: &DaemonSummary) -> String {
     format!("{}{kind}", text::cut_middle(&name, room, page.g.dots))
 }
 
-fn daemons(page: &mut Page<'_>, s: &SeriesReport) {
+fn daemons(page: &mut ScreenText<'_>, s: &SeriesReport) {
     if let Some(why) = s.difference.daemons.absent().filter(|_| s.daemons.is_empty()) {
         let why = page.style.prose(&why.to_string());
         page.painted_field("daemons", Paint::Warn, &why);
@@ -286,7 +286,7 @@ fn daemons(page: &mut Page<'_>, s: &SeriesReport) {
 }
 
 /// Names and means, and as many of the other figures as there is room for.
-fn daemon_rows(page: &mut Page<'_>, rows: &[[String; 4]]) {
+fn daemon_rows(page: &mut ScreenText<'_>, rows: &[[String; 4]]) {
     let width = |i: usize| rows.iter().map(|r| text::columns(&r[i])).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2), width(3)];
     let mean = if page.narrow() { "  " } else { "  mean " };
@@ -315,13 +315,13 @@ fn daemon_rows(page: &mut Page<'_>, rows: &[[String; 4]]) {
     }
 }
 
-fn resources(page: &mut Page<'_>, s: &SeriesReport) {
+fn resources(page: &mut ScreenText<'_>, s: &SeriesReport) {
     if s.counted == 0 {
         return;
     }
     let r = &s.resources;
     let mut reasons = Reasons::default();
-    let absent = |page: &Page<'_>| page.g.absent.to_owned();
+    let absent = |page: &ScreenText<'_>| page.g.absent.to_owned();
     let mut figure = |name: &str, v: Result<Option<String>, &Absent>| match v {
         Ok(text) => text.unwrap_or_else(|| absent(page)),
         Err(why) => {
@@ -348,7 +348,7 @@ fn resources(page: &mut Page<'_>, s: &SeriesReport) {
     page.field_lines("", &lines);
 }
 
-fn survivors(page: &mut Page<'_>, s: &SeriesReport) {
+fn survivors(page: &mut ScreenText<'_>, s: &SeriesReport) {
     for (i, v) in s.survivors.iter().enumerate() {
         let ended = v.count.saturating_sub(v.left).saturating_sub(v.not_ended);
         let mut fates = Vec::new();
@@ -375,7 +375,7 @@ fn times(n: u32) -> String {
 }
 
 /// The failures of a series, grouped, one line each.
-fn failures(page: &Page<'_>, s: &SeriesReport) -> Vec<String> {
+fn failures(page: &ScreenText<'_>, s: &SeriesReport) -> Vec<String> {
     let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
     for f in &s.failures {
         let what = page.style.prose(&f.outcome.to_string());

@@ -1,7 +1,7 @@
 //! The report on a terminal: each program, how they compare, under which conditions, and what must be said.
 
 use crate::compare::table;
-use crate::kit::screen::Page;
+use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::run::remarks;
 use crate::run::terminal::{brief, conditions, program};
@@ -9,7 +9,7 @@ use tarebench_core::run::report::data::RunReport;
 
 /// Draws a run for a terminal. Ends with a newline; no line is wider than `style.width` (at least 40).
 pub fn run_report(report: &RunReport, style: &Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = ScreenText::new(style);
     if style.full {
         full(&mut page, report);
     } else {
@@ -19,7 +19,7 @@ pub fn run_report(report: &RunReport, style: &Style) -> String {
 }
 
 /// Everything: each program, how they compare, the conditions, what must be said.
-fn full(page: &mut Page<'_>, report: &RunReport) {
+fn full(page: &mut ScreenText<'_>, report: &RunReport) {
     let count = report.series.len();
     for i in 0..count {
         program::section(page, report, i);
@@ -31,7 +31,7 @@ fn full(page: &mut Page<'_>, report: &RunReport) {
     remarks(page, report);
 }
 
-fn remarks(page: &mut Page<'_>, report: &RunReport) {
+fn remarks(page: &mut ScreenText<'_>, report: &RunReport) {
     if report.remarks.is_empty() {
         return;
     }

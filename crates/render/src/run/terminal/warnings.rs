@@ -2,8 +2,8 @@
 
 use crate::compare::rows::reference;
 use crate::kit::number;
-use crate::kit::number::{Scale, Unit};
-use crate::kit::screen::Page;
+use crate::kit::number::{TimeScale, TimeUnit};
+use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::plural;
@@ -25,7 +25,7 @@ struct Warning {
 }
 
 /// Draws the warnings. `said`: the lines above say why a program has no sample.
-pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String], said: bool) {
+pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String], said: bool) {
     let found = warnings(page, report, names, said);
     let mark = format!("{} ", page.g.warning);
     let room = page.width() - text::columns(&mark);
@@ -41,7 +41,7 @@ pub(crate) fn section(page: &mut Page<'_>, report: &RunReport, names: &[String],
     }
 }
 
-fn warnings(page: &Page<'_>, report: &RunReport, names: &[String], said: bool) -> Vec<Warning> {
+fn warnings(page: &ScreenText<'_>, report: &RunReport, names: &[String], said: bool) -> Vec<Warning> {
     let several = report.series.len() > 1;
     let stolen_by_program = report.remarks.iter().any(|r| matches!(r.kind, Kind::Steal { .. }));
     let missing = reference(report).filter(|i| report.series.get(*i).is_some_and(|s| s.et.value().is_none()));
@@ -96,7 +96,7 @@ fn changed(changes: &[FactorChange], stolen_by_program: bool) -> Vec<String> {
 }
 
 /// What a remark says, by its first sentence: the full output has what to do about it.
-fn alone(page: &Page<'_>, remark: &Remark) -> String {
+fn alone(page: &ScreenText<'_>, remark: &Remark) -> String {
     if let Kind::Steal { time, share } = remark.kind {
         return format!("{} of CPU time ({}) were stolen by the hypervisor.", stolen(time), percent(share));
     }
@@ -145,8 +145,8 @@ fn duration(ns: f64) -> String {
 
 /// Stolen time is counted in ticks of 10 ms at best.
 fn stolen(ns: f64) -> String {
-    let unit = Unit::of(ns);
-    let scale = Scale { unit, decimals: number::decimals_for(ns / unit.nanos(), 2).min(unit.finest()) };
+    let unit = TimeUnit::of(ns);
+    let scale = TimeScale { unit, decimals: number::decimals_for(ns / unit.nanos(), 2).min(unit.finest()) };
     scale.value(ns).map_or_else(|| "an unknown time".to_owned(), |t| format!("{t} {}", unit.sign(true)))
 }
 
@@ -214,7 +214,7 @@ mod tests {
         let mut r = fixtures::report(programs.iter().map(|p| fixtures::series(p, m(), m())).collect());
         r.remarks = remarks.iter().map(|(series, kind)| Remark { series: *series, kind: kind.clone() }).collect();
         let style = Style { width, ..Style::default() };
-        let mut page = Page::new(&style);
+        let mut page = ScreenText::new(&style);
         let names: Vec<String> = programs.iter().map(|p| (*p).to_owned()).collect();
         section(&mut page, &r, &names, false);
         page.finish().lines().map(str::to_owned).collect()
@@ -261,7 +261,7 @@ mod tests {
             Remark { series: Some(0), kind: Kind::NoSamples },
         ];
         let style = Style { width: 100, ..Style::default() };
-        let mut page = Page::new(&style);
+        let mut page = ScreenText::new(&style);
         section(&mut page, &r, &["a".to_owned(), "b".to_owned(), "c".to_owned()], false);
         let expected =
             "! Nothing to compare with: the reference a has no sample that counts.\n! No counted sample: a.\n";
