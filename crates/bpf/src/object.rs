@@ -96,7 +96,7 @@ impl Loader {
             let function = object.functions.get(&program.function_key());
             let function = function.ok_or_else(|| missing(name))?;
             let typed = matches!(program.section, ProgramSection::BtfTracePoint);
-            prepared.insert(program_name.clone(), prepare(function, program.license.clone(), typed)?);
+            prepared.insert(program_name.clone(), prepare(function, program.license.clone(), typed));
         }
         Ok(Loader { maps, prepared, types: own, programs: Vec::new(), links: Vec::new() })
     }
@@ -176,23 +176,18 @@ impl KernelProgram {
 }
 
 /// A program as the kernel expects it (`struct bpf_insn`).
-fn prepare(function: &Function, license: CString, typed: bool) -> Result<Prepared, BpfError> {
+fn prepare(function: &Function, license: CString, typed: bool) -> Prepared {
     let encode = |i: &aya_obj::generated::bpf_insn| {
-        let [registers, offset, value] =
-            [vec![i.dst_reg() | i.src_reg() << 4], i.off.to_ne_bytes().to_vec(), i.imm.to_ne_bytes().to_vec()];
-        let mut bytes = [i.code; 8];
-        for (to, from) in bytes.iter_mut().skip(1).zip(registers.into_iter().chain(offset).chain(value)) {
-            *to = from;
-        }
-        bytes
+        let ([o0, o1], [v0, v1, v2, v3]) = (i.off.to_ne_bytes(), i.imm.to_ne_bytes());
+        [i.code, i.dst_reg() | i.src_reg() << 4, o0, o1, v0, v1, v2, v3]
     };
-    Ok(Prepared {
+    Prepared {
         instructions: function.instructions.iter().map(encode).collect(),
         functions: function.func_info.func_info_bytes(),
         function_size: u32::try_from(function.func_info_rec_size).unwrap_or(0),
         license,
         typed,
-    })
+    }
 }
 
 fn load(name: &'static str, program: &Prepared, kind: ProgramKind, types: BorrowedFd<'_>) -> Result<OwnedFd, BpfError> {
