@@ -156,7 +156,6 @@ impl State {
         base.map(|b| State::at(&b.join("tarebench"))).ok_or(TuneError::NoPlace)
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -20,10 +20,7 @@ pub enum RunEvent<'a> {
         slot: Slot,
     },
     /// A sample is complete and stored.
-    Done {
-        /// The sample.
-        sample: &'a Sample,
-    },
+    Done { sample: &'a Sample },
     /// Something that the user should know, e.g. a cleanup command that failed.
     Warning(String),
 }

@@ -49,7 +49,6 @@ pub struct Hook<'a> {
     pub kind: HookKind,
     /// Index of its program in the plan.
     pub series: u32,
-    /// The script.
     pub script: &'a str,
     /// Variables of the sample that it belongs to, `KEY=value`.
     pub environment: &'a [Vec<u8>],

@@ -204,12 +204,10 @@ pub struct ProfileArchive {
     pub format: String,
     /// Version of the format.
     pub version: u32,
-    /// The profile.
     pub profile: Profile,
 }
 
 impl ProfileArchive {
-    /// Of a profile.
     pub fn new(profile: Profile) -> ProfileArchive {
         ProfileArchive { format: PROFILE_FORMAT.to_owned(), version: PROFILE_VERSION, profile }
     }
@@ -268,7 +266,6 @@ pub struct DocumentArchive {
 }
 
 impl DocumentArchive {
-    /// Of a document.
     pub fn new(document: StoredDocument) -> DocumentArchive {
         let StoredDocument { head, doc, parts } = document;
         let head = DocumentHead { number: 0, ..head };

@@ -21,7 +21,6 @@ use tarebench_core::sample::data::Sample;
 /// The result of a store's operation.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Filter of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Only those that have all of these tags, with these values.
@@ -39,7 +38,6 @@ pub struct RunSummary {
     pub uuid: String,
     /// When it started, since 1970.
     pub created: Nanos,
-    /// Its status.
     pub status: Status,
     /// Labels of its programs.
     pub programs: Vec<String>,

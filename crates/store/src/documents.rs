@@ -26,7 +26,6 @@ pub struct StoredDocument {
     pub parts: Vec<DocumentPart>,
 }
 
-/// A part of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentPart {
     /// The JSON form of its type ([`content`]).
@@ -53,7 +52,6 @@ mod hex_digits {
     }
 }
 
-/// Filter of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFilter {
     /// Only those of this kind.
@@ -79,7 +77,6 @@ pub struct DocumentSummary {
 pub enum NamedDocument {
     /// A run, by its number.
     Run(i64),
-    /// A document.
     Document(Id),
 }
 

@@ -219,7 +219,6 @@ pub(crate) struct ErrorContext<'a> {
 }
 
 impl ErrorContext<'_> {
-    /// Completes an error.
     pub fn complete(self, fault: Fault) -> StoreError {
         match fault {
             Fault::Store(e) => e,

@@ -123,7 +123,6 @@ impl PerfCounters {
     }
 }
 
-/// A level of cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheLevel {
     /// The first, data that are loaded.

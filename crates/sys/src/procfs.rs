@@ -23,7 +23,6 @@ impl Comm {
         Comm { len: len as u8, bytes }
     }
 
-    /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -47,7 +46,6 @@ pub struct Stat {
     pub ppid: i32,
     /// Process group.
     pub pgrp: i32,
-    /// Session.
     pub session: i32,
     /// PF_KTHREAD is set.
     pub kernel_thread: bool,

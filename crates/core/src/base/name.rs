@@ -16,7 +16,6 @@ pub struct Name(pub Vec<u8>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bad escape in name {text:?} at byte {at}: expected \\\\, \\n, \\t, \\xNN or \\u{{N}}")]
 pub struct BadName {
-    /// The text.
     pub text: String,
     /// Offset of the backslash.
     pub at: usize,
@@ -34,7 +33,6 @@ impl Name {
         Name(bytes.into())
     }
 
-    /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

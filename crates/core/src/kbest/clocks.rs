@@ -13,19 +13,12 @@ pub enum ClockKind {
     CounterUnfenced,
     /// `rdtscp`: waits for what is before it, not for what is after.
     CounterAfter,
-    /// CLOCK_MONOTONIC_RAW.
     MonotonicRaw,
-    /// CLOCK_MONOTONIC.
     Monotonic,
-    /// CLOCK_MONOTONIC_COARSE.
     MonotonicCoarse,
-    /// CLOCK_BOOTTIME.
     Boottime,
-    /// CLOCK_REALTIME.
     Realtime,
-    /// CLOCK_REALTIME_COARSE.
     RealtimeCoarse,
-    /// CLOCK_TAI.
     Tai,
     /// gettimeofday(2).
     Gettimeofday,

@@ -34,7 +34,6 @@ pub struct BenchRow {
     pub repetitions: u64,
     /// State of the caches.
     pub cache: Cache,
-    /// The clock.
     pub clock: ClockKind,
     /// Its units in a second.
     pub hz: f64,

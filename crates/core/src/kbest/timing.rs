@@ -55,7 +55,6 @@ pub struct Trial {
 /// A measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// The clock.
     pub clock: ClockKind,
     /// Its units in a second.
     pub hz: f64,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// The machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
-    /// Host name.
     pub name: String,
     /// A stable identity that does not reveal the machine id: a hash of it, 16 hex digits.
     pub machine: String,

@@ -266,7 +266,6 @@ pub enum Heuristic {
     Minimum,
     /// The mean: the grain as a user would see it, with noise in it.
     Mean,
-    /// The median.
     Median,
 }
 

@@ -28,7 +28,6 @@ pub struct Distribution {
 /// A duration that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EmpiricalStep {
-    /// The duration.
     pub duration: u64,
     /// Phases that were longer.
     pub above: u64,

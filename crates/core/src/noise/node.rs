@@ -8,7 +8,6 @@
 use crate::base::units::Nanos;
 use crate::noise::phase::{BadOrder, WorkPhase, count, in_order};
 
-/// The phases of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePhases {
     /// Per phase of the node, from the first start to the longest duration of any CPU.

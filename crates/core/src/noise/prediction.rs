@@ -102,7 +102,6 @@ pub struct Prediction {
     pub distribution: Distribution,
     /// The largest number of nodes that they support; what is given for more is extrapolated.
     pub supported: u64,
-    /// The tail.
     pub tail: Result<Tail, NoTail>,
     /// In the order asked for.
     pub points: Vec<PredictionPoint>,

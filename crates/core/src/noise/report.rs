@@ -39,7 +39,6 @@ const LONGEST: f64 = 0.001;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PhasePlace {
-    /// On a CPU.
     Cpu {
         /// Which.
         cpu: u32,
@@ -128,7 +127,6 @@ pub struct JobDelay {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSlowdown {
     pub nodes: NonZeroU64,
-    /// The slowdown.
     pub slowdown: Expected,
 }
 

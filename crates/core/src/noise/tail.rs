@@ -33,7 +33,6 @@ pub struct Tail {
     pub share: f64,
     /// The shape ξ: below 0 the tail has an end, 0 is exponential, from 1 on it has no mean.
     pub shape: f64,
-    /// The scale σ.
     pub scale: f64,
     /// Largest distance between the fitted distribution function and the measured one (Kolmogorov's), 0 to 1. For a
     /// true fit it is about 0.6/√phases in the mean; much more than 1/√phases means that the tail has another form.

@@ -102,7 +102,6 @@ impl ShellStart {
 /// The machine's factors at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactorReading {
-    /// When.
     pub when: ReadingTime,
     /// What was read.
     pub factors: Vec<Factor>,
@@ -120,7 +119,6 @@ pub enum ReadingTime {
     AfterLast,
 }
 
-/// A factor that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactorChange {
     /// Name of the factor; empty if an earlier version did not store it by itself.

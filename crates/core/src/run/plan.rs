@@ -16,7 +16,6 @@ pub enum Command {
     Shell {
         /// The shell's program and arguments before `-c`.
         shell: Vec<Name>,
-        /// The script.
         script: Name,
     },
 }
@@ -41,7 +40,6 @@ impl Command {
 pub struct Program {
     /// What tables call it: the name that the user gave, else the command as typed.
     pub label: String,
-    /// The command.
     pub command: Command,
     /// Values of this program's parameters (`-L`, `-P`), already put into the command.
     pub parameters: BTreeMap<String, String>,

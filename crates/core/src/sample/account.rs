@@ -181,10 +181,8 @@ pub struct Estimate {
 pub struct Counters {
     /// Cycles in user mode.
     pub cycles_user: u64,
-    /// Cycles in the kernel.
     pub cycles_kernel: u64,
     /// Instructions in user mode.
     pub instructions_user: u64,
-    /// Instructions in the kernel.
     pub instructions_kernel: u64,
 }

@@ -43,10 +43,7 @@ pub enum Outcome {
         signal: i32,
     },
     /// Tare ended it, as it ran longer than allowed.
-    TimedOut {
-        /// The limit.
-        limit: Nanos,
-    },
+    TimedOut { limit: Nanos },
     /// It stopped (SIGSTOP, SIGTTIN, …) and no process continued it; tare killed it.
     Stopped {
         /// Number of the signal that stopped it.

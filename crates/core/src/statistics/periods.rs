@@ -31,7 +31,6 @@ pub type WatchedTime = (Nanos, Nanos);
 pub enum Periodicity {
     /// Three occurrences or more, at a regular distance.
     Period {
-        /// The period.
         period: Nanos,
         /// Standard deviation of the distances, each divided by the periods in it, ns; 0 for two equal distances.
         spread: f64,

@@ -7,7 +7,6 @@ use crate::kit::text::escape;
 pub enum Markup {
     /// GitHub's Markdown.
     Markdown,
-    /// AsciiDoc.
     Asciidoc,
     /// Org mode.
     Org,

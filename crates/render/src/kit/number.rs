@@ -3,7 +3,6 @@
 use std::fmt;
 use tarebench_core::base::units::Nanos;
 
-/// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeUnit {
     Nanosecond,

@@ -12,7 +12,6 @@ use tarebench_core::documents::head::Id;
 pub enum Done {
     /// Executions, cells: so many of so many; of at most so many if it may end earlier.
     Count {
-        /// Done.
         done: u64,
         /// Of these.
         total: u64,

@@ -95,7 +95,6 @@ pub struct StandingCounts {
     pub unknown: usize,
 }
 
-/// Counts rows.
 pub fn count(rows: &[FactorRow]) -> StandingCounts {
     let mut c = StandingCounts::default();
     for r in rows {

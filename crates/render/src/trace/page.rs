@@ -14,7 +14,6 @@ fn time(ns: f64) -> String {
     number::time(ns, None, true).unwrap_or_default()
 }
 
-/// The page of a trace.
 pub fn trace(a: &Activity, foot: String) -> Page {
     let timeline = timeline(a);
     let mut remarks: Vec<PageRemark> = Vec::new();

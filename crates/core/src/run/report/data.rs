@@ -23,7 +23,6 @@ pub struct Discard {
     /// Number of the sample in its series, from 0.
     pub index: u32,
     pub measure: Measure,
-    /// The reason.
     pub reason: DiscardReason,
 }
 
@@ -83,7 +82,6 @@ pub struct DaemonSummary {
     pub born: u32,
 }
 
-/// A sample that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailedSample {
     /// Number of the sample in its phase.
@@ -142,7 +140,6 @@ pub struct Resources {
 /// The result of one program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesReport {
-    /// The program.
     pub program: Program,
     /// Counted samples, whatever their outcome.
     pub counted: u32,
@@ -192,7 +189,6 @@ pub struct Comparison {
     pub pairs: u32,
     /// The pairs were neighbours in time (rounds); otherwise the ratio is exposed to drift.
     pub paired_in_time: bool,
-    /// The verdict.
     pub verdict: Verdict,
     /// The ratios by every measure that both programs have: elapsed time, process time, net time.
     pub ratios: Vec<MeasureRatio>,
@@ -201,7 +197,6 @@ pub struct Comparison {
 /// Ratio of the times of one measure, as in [`Comparison`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureRatio {
-    /// The measure.
     pub measure: Measure,
     /// Median of the ratios of samples of the same round; over retained ones.
     pub ratio: f64,
@@ -209,7 +204,6 @@ pub struct MeasureRatio {
     pub interval: Result<Interval, NoInterval>,
     /// Pairs used.
     pub pairs: u32,
-    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -241,7 +235,6 @@ impl Comparison {
 /// All that is said of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// The run.
     pub run: Run,
     /// One for each program.
     pub series: Vec<SeriesReport>,

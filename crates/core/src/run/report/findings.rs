@@ -50,7 +50,6 @@ pub enum RemarkKind {
     },
     /// The source of process time misses something.
     Source {
-        /// The source.
         source: PtSource,
         /// Why better sources were not used.
         notes: Vec<String>,

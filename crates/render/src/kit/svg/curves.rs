@@ -164,7 +164,7 @@ pub(crate) fn figure(data: &PageFigure, below: &str, scale: usize) -> Option<Str
     let y_axis = y.axis(seen().map(|(_, y)| *y).chain(bounds), HEIGHT, false)?;
     let frame = Frame::new(&d, x_axis, y_axis, Some(HEIGHT));
     let bottom = frame.draw(&mut d);
-    if y.scale == PageScale::Linear && frame.y.range.low < 0.0 {
+    if y.scale == PageScale::Linear && seen().any(|(_, y)| *y < 0.0) {
         let (from, to) = (frame.place(frame.x.range.low, 0.0), frame.place(frame.x.range.high, 0.0));
         d.line(from, to, INK, " stroke-width=\"0.8\"");
     }

@@ -37,15 +37,12 @@ pub struct Page {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageKind {
-    /// A run.
     Run,
-    /// A profile.
     Profile,
     /// An activity trace.
     Trace,
     /// A measurement of noise.
     Noise,
-    /// A study.
     Study,
     /// Results of benchmarks.
     Bench,
@@ -77,7 +74,6 @@ pub struct Overview {
     pub accounts: Vec<AccountBar>,
 }
 
-/// A row of the overview.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverviewRow {
     /// What it is of.
@@ -109,7 +105,6 @@ pub struct PageEstimate {
     pub interval: String,
 }
 
-/// A verdict of the overview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverviewVerdict {
@@ -138,7 +133,6 @@ pub struct AccountBar {
     pub parts: Vec<AccountPart>,
 }
 
-/// A part of an account.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccountPart {
     /// Names its colour and pattern: the same in every bar.
@@ -224,15 +218,10 @@ pub enum PageRole {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Symbol {
-    /// A circle.
     Circle,
-    /// A triangle.
     Triangle,
-    /// A diamond.
     Diamond,
-    /// A cross.
     Cross,
-    /// A square.
     Square,
     /// A circle's line.
     Ring,
@@ -247,9 +236,7 @@ pub struct Samples {
     pub number: Vec<u32>,
     /// Milliseconds since 1970.
     pub start: Vec<f64>,
-    /// Classes.
     pub classes: Vec<Class>,
-    /// By sample.
     pub class: Vec<usize>,
     /// Texts.
     pub reasons: Vec<String>,
@@ -342,7 +329,6 @@ pub struct PageTimeline {
     pub events: Option<Events>,
 }
 
-/// A cause.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageCause {
     /// In words.
@@ -366,7 +352,6 @@ pub struct Events {
     pub kind: Vec<usize>,
     /// Beginnings.
     pub start: Vec<f64>,
-    /// Ends.
     pub end: Vec<f64>,
 }
 
@@ -387,7 +372,6 @@ pub enum GapClass {
     Timer,
     /// Another interrupt.
     Interrupt,
-    /// A softirq.
     Softirq,
     /// Another task.
     Task,

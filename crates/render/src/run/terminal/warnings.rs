@@ -44,8 +44,9 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[St
 fn warnings(page: &ScreenText<'_>, report: &RunReport, names: &[String], said: bool) -> Vec<Warning> {
     let several = report.series.len() > 1;
     let stolen_by_program = report.remarks.iter().any(|r| matches!(r.kind, Kind::Steal { .. }));
-    let missing = reference(report).filter(|i| report.series.get(*i).is_some_and(|s| s.et.value().is_none()));
-    let missing = missing.and_then(|i| names.get(i));
+    // Without a choice of the user's it is the first program.
+    let base = reference(report).unwrap_or(0);
+    let missing = names.get(base).filter(|_| report.series.get(base).is_some_and(|s| s.et.value().is_none()));
     let mut found: Vec<Warning> = Vec::new();
     for remark in report.remarks.iter().filter(|r| r.warning()) {
         if said && remark.kind == Kind::NoSamples {
@@ -253,7 +254,6 @@ mod tests {
     fn a_reference_without_samples_is_said_once() {
         let m = || fixtures::measure(1e6, 1e4, 10, 0, 0);
         let mut r = fixtures::report(["a", "b", "c"].iter().map(|p| fixtures::series(p, m(), m())).collect());
-        r.series[0].program.reference = true;
         r.series[0].et = Reading::Absent(Absent::Failed("x".to_owned()));
         r.remarks = vec![
             Remark { series: Some(1), kind: Kind::NotComparable },
