@@ -24,7 +24,7 @@ const LEAF: &str = "tare-frozen";
 /// Which processes may be frozen, and for how long.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// None but these.
+    /// Only these.
     pub only: Option<Vec<i32>>,
     /// They continue when no sample was taken for this time.
     pub limit: Duration,
@@ -45,7 +45,7 @@ impl Default for Choice {
 pub(crate) struct Limit {
     /// After the last sample.
     pub length: Duration,
-    /// While this is there.
+    /// While this file exists.
     pub journal: std::path::PathBuf,
 }
 
@@ -135,8 +135,8 @@ fn has_watchdog(root: &Path, pid: i32) -> bool {
     environment.split(|b| *b == 0).any(|v| v.starts_with(b"WATCHDOG_USEC=") && v != b"WATCHDOG_USEC=0")
 }
 
-/// Processes that may stop: not tare, its ancestors and descendants, their sessions and terminals, nor what keeps the
-/// machine alive.
+/// Processes that may stop: not tare, its ancestors and descendants, their sessions and terminals, nor what the machine
+/// needs.
 fn candidates(root: &Path, processes: &[Process], own: i32, choice: &Choice) -> BTreeSet<i32> {
     let by_pid: BTreeMap<i32, &Process> = processes.iter().map(|p| (p.pid, p)).collect();
     let mut line = Vec::new();
@@ -217,7 +217,7 @@ fn plan_for(root: &Path, own: i32, choice: &Choice) -> Result<FreezePlan, Absent
 }
 
 /// Cgroups of units that are never stopped are not frozen either. Sessions may be: the one that tare runs in holds
-/// tare, hence is spared anyhow.
+/// tare, hence is never frozen.
 fn protect_group(name: &str) -> bool {
     let session = name.starts_with("session-") || name.starts_with("user@") || name.ends_with(".slice");
     !session && protect::unit(name, &[]).is_some()
@@ -238,7 +238,7 @@ impl FreezePlan {
         self.groups.iter().map(|g| self.folder(g)).chain(leaf).collect()
     }
 
-    /// What the journal says of it.
+    /// Its entries in the journal.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         if !self.moves.is_empty() {
@@ -323,7 +323,7 @@ fn gather(access: &Access, plan: &FreezePlan) -> Result<(), String> {
     }
     for (pid, start) in &plan.moves {
         if read(access.root(), *pid).is_some_and(|p| p.start == *start) {
-            // One that ends meanwhile is no loss.
+            // A process may end before it is moved.
             let _ = std::fs::write(leaf.join("cgroup.procs"), pid.to_string());
             access.steps.done();
         }
@@ -331,7 +331,7 @@ fn gather(access: &Access, plan: &FreezePlan) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits until all processes of a cgroup have stopped, which those in a device's wait do late.
+/// Waits until all processes of a cgroup have stopped, which those that wait for a device do late.
 fn settled(root: &Path, folder: &str) -> bool {
     for _ in 0..1000 {
         let events = read_below(root, &format!("{folder}/cgroup.events")).unwrap_or_default();
@@ -343,7 +343,7 @@ fn settled(root: &Path, folder: &str) -> bool {
     false
 }
 
-/// Moves processes back and removes the leaf, after it has been thawed. What cannot be done is said.
+/// Moves processes back and removes the leaf, after it has been thawed. Failures are reported.
 pub(crate) fn undo(access: &Access, entries: &[Entry], boot: &str) -> Vec<String> {
     let mut notes = Vec::new();
     for entry in entries.iter().rev().filter(|e| e.boot == boot) {
@@ -367,7 +367,7 @@ pub(crate) fn undo(access: &Access, entries: &[Entry], boot: &str) -> Vec<String
     notes
 }
 
-/// All that is in the leaf goes back: those that were moved there, and their children.
+/// All processes of the leaf are moved back: those that were moved there, and their children.
 fn scatter(root: &Path, from: &str, to: &str, steps: &Steps) -> Result<(), String> {
     let list = format!("{to}/cgroup.procs");
     let back = root.join(from).join("cgroup.procs");
