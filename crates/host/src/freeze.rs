@@ -45,7 +45,7 @@ impl Default for FreezeChoice {
 pub(crate) struct Limit {
     /// After the last sample.
     pub length: Duration,
-    /// While this is there.
+    /// While this file exists.
     pub journal: std::path::PathBuf,
 }
 
@@ -217,7 +217,7 @@ fn plan_for(root: &Path, own: i32, choice: &FreezeChoice) -> Result<FreezePlan, 
 }
 
 /// Cgroups of units that are never stopped are not frozen either. Sessions may be: the one that tare runs in holds
-/// tare, hence is spared anyhow.
+/// tare, hence is never frozen.
 fn protect_group(name: &str) -> bool {
     let session = name.starts_with("session-") || name.starts_with("user@") || name.ends_with(".slice");
     !session && protect::unit(name, &[]).is_some()
@@ -238,7 +238,7 @@ impl FreezePlan {
         self.groups.iter().map(|g| self.folder(g)).chain(leaf).collect()
     }
 
-    /// What the journal says of it.
+    /// Its entries in the journal.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         if !self.moves.is_empty() {
@@ -323,7 +323,7 @@ fn gather(access: &Access, plan: &FreezePlan) -> Result<(), String> {
     }
     for (pid, start) in &plan.moves {
         if read(access.root(), *pid).is_some_and(|p| p.start == *start) {
-            // One that ends meanwhile is no loss.
+            // A process may end before it is moved.
             let _ = std::fs::write(leaf.join("cgroup.procs"), pid.to_string());
             access.steps.done();
         }
@@ -331,7 +331,7 @@ fn gather(access: &Access, plan: &FreezePlan) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits until all processes of a cgroup have stopped, which those in a device's wait do late.
+/// Waits until all processes of a cgroup have stopped, which those that wait for a device do late.
 fn settled(root: &Path, folder: &str) -> bool {
     for _ in 0..1000 {
         let events = read_below(root, &format!("{folder}/cgroup.events")).unwrap_or_default();
@@ -367,7 +367,7 @@ pub(crate) fn undo(access: &Access, entries: &[JournalEntry], boot: &str) -> Vec
     notes
 }
 
-/// All that is in the leaf goes back: those that were moved there, and their children.
+/// All processes of the leaf are moved back: those that were moved there, and their children.
 fn scatter(root: &Path, from: &str, to: &str, steps: &Steps) -> Result<(), String> {
     let list = format!("{to}/cgroup.procs");
     let back = root.join(from).join("cgroup.procs");

@@ -1,4 +1,4 @@
-//! A process that outlives this one by a moment, to write what must be written when this one dies.
+//! A process that outlives this one briefly, to write what must be written when this one dies.
 
 use crate::procfs::{parse_cgroup2_mount, parse_own_cgroup2, read_below};
 use crate::{SysError, SysResult};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-/// Most files that one guard serves.
+/// Maximum number of files of one guard.
 const MOST: usize = 4096;
-/// How often it looks whether its process is stopped, ms: rare, as it wakes up beside a measurement.
+/// Interval at which it checks whether its process is stopped, ms: long, as it wakes up during a measurement.
 const LOOK: i64 = 5_000;
-/// Names of the cgroups of guards begin so.
+/// Prefix of the names of guards' cgroups.
 const PREFIX: &str = "tare-guard.";
 
 const DISMISSED: u8 = b'x';
@@ -44,7 +44,7 @@ pub struct Guard {
     pipe: Option<File>,
 }
 
-/// A sample that is being taken: meanwhile there is no limit of time.
+/// A sample that is being taken: until it ends there is no time limit.
 #[derive(Debug)]
 pub struct SampleMark(());
 
@@ -70,7 +70,7 @@ fn tell(what: u8) {
     }
 }
 
-/// What the guard needs, opened before it is started: it needs neither memory nor rights later.
+/// What the guard needs, opened before it is started: later it needs neither memory nor permissions.
 struct Needs {
     read: OwnedFd,
     files: Vec<File>,
@@ -92,7 +92,7 @@ struct OwnCgroup {
 }
 
 impl OwnCgroup {
-    /// Makes one as near to the root of the hierarchy as this process may, and not below its own.
+    /// Makes one as near to the root of the hierarchy as this process may, but not below its own.
     fn make() -> SysResult<OwnCgroup> {
         let root = Path::new("/");
         let none = || SysError::io("find cgroup v2", std::io::Error::from_raw_os_error(libc::ENOSYS));
@@ -136,7 +136,7 @@ impl OwnCgroup {
     }
 }
 
-/// Removes what guards have left behind that could not do so themselves; the kernel keeps those with processes.
+/// Removes cgroups that guards could not remove themselves; the kernel keeps those with processes.
 fn remove_empty(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
@@ -197,7 +197,7 @@ impl Guard {
         self.last_word(DISMISSED);
     }
 
-    /// Leaves the guard behind: it writes when the limit has passed, whatever becomes of this process.
+    /// Leaves the guard behind: it writes when the limit has passed, whatever happens to this process.
     pub fn keep(self) {
         self.last_word(KEPT);
     }
@@ -260,7 +260,7 @@ impl Needs {
         }
     }
 
-    /// The guard's whole life.
+    /// The guard's main function.
     ///
     /// # Safety
     /// Only in a freshly forked child.
@@ -315,7 +315,7 @@ impl Needs {
                 return true;
             }
             if n == 0 {
-                // The pipe's end says nothing more.
+                // After its end the pipe is not polled.
                 poll.fd = -1;
             }
             for byte in bytes.iter().take(usize::try_from(n).unwrap_or(0)) {
@@ -336,7 +336,7 @@ impl Needs {
         }
     }
 
-    /// Whether the file that the guard depends on is gone.
+    /// Whether the file that the guard depends on was removed.
     fn is_obsolete(&self) -> bool {
         let Some(file) = &self.while_exists else { return false };
         // SAFETY: all-zero is a valid stat, and fstat writes to it.
@@ -371,7 +371,7 @@ fn now() -> i64 {
 /// # Safety
 /// The descriptors must not be used afterwards.
 unsafe fn close_between(first: u32, last: u32) {
-    // SAFETY: by the caller. close_range is there since Linux 5.9, which this project's oldest kernel has.
+    // SAFETY: by the caller. close_range exists since Linux 5.9, which this project's oldest kernel has.
     unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
 

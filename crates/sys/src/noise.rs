@@ -41,7 +41,7 @@ pub fn work(iterations: u64) {
     }
 }
 
-/// In the place of a phase that was not measured.
+/// Value of a phase that was not measured.
 const EMPTY: u64 = u64::MAX;
 
 /// Phases until there is no more room or the time is over; they are as long as they are, one is measured at least. The moment
@@ -71,7 +71,7 @@ pub struct Setup {
     pub fifo: Option<u8>,
     /// Iterations of the loop in a phase.
     pub iterations: u64,
-    /// Most phases on each CPU.
+    /// Maximum number of phases on each CPU.
     pub phases: usize,
     /// Start no new phase after this many units of the counter.
     pub most: Option<u64>,
@@ -82,7 +82,7 @@ pub struct Setup {
     pub grace: Nanos,
 }
 
-/// Enough that a hypervisor can steal for a while.
+/// Long enough for some steal time.
 pub const GRACE: Nanos = Nanos::from_millis(10_000);
 
 impl Setup {
@@ -344,7 +344,8 @@ impl Team {
         self.lanes.iter().map(|l| l.pid).collect()
     }
 
-    /// Lets them measure, and waits for them; a signal ends them. What was measured until then is returned, with the signal.
+    /// Starts their measurements, and waits for them; a signal ends them. The measurements so far are returned, with
+    /// the signal.
     ///
     /// # Errors
     /// The system's error.
@@ -413,10 +414,10 @@ fn pipe() -> SysResult<(File, OwnedFd)> {
     }
 }
 
-/// Under which the processes are seen.
+/// Name of the processes.
 const NAME: &std::ffi::CStr = c"tare-noise";
 
-/// The child's whole life. Descriptors: to say that it is ready, and to wait on.
+/// The child's main function. Descriptors: to say that it is ready, and to wait on.
 fn child(setup: &Setup, set: &cpu::CpuSet, shared: &Shared, parent: i32, fds: (i32, i32)) -> ! {
     let (ready, go) = fds;
     let header = shared.header();
@@ -452,7 +453,7 @@ fn child(setup: &Setup, set: &cpu::CpuSet, shared: &Shared, parent: i32, fds: (i
     unsafe { libc::_exit(0) }
 }
 
-/// What comes before the measurement; the number of the step that failed.
+/// The steps before the measurement; returns the number of the step that failed.
 ///
 /// # Safety
 /// Only in a freshly forked child.
@@ -591,7 +592,7 @@ mod tests {
         assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER);
     }
 
-    /// Also if tare never looks.
+    /// Also if tare never checks.
     #[test]
     fn the_kernel_kills_real_time_phases_that_take_too_long() {
         let Some(setup) = endless(200) else { return };

@@ -1,7 +1,7 @@
 //! Starting a program: a vfork-class clone3(2) that does only what was asked.
 //!
 //! glibc's posix_spawn cannot place a child in a cgroup (before 2.39), set CPUs or give a pidfd, and resets every signal
-//! one by one; a clone of our own is faster and does all of it. The child shares the parent's memory and the
+//! one by one; tare's own clone is faster and does all of it. The child shares the parent's memory and the
 //! parent sleeps until the exec, as with vfork; the child runs on a separate stack and makes only raw system calls.
 
 use crate::cpu::{self, CpuSet};
@@ -41,7 +41,7 @@ pub struct Identity {
     pub new_privileges: bool,
 }
 
-/// Everything about a start that does not change from sample to sample, laid out for the kernel.
+/// Everything about a start that is the same for all samples, in the form that the kernel needs.
 pub struct Launch {
     program: CString,
     argv: ArgumentStrings,
@@ -86,7 +86,7 @@ fn c_strings<'a>(what: &str, words: impl IntoIterator<Item = &'a [u8]>) -> SysRe
     words.into_iter().map(|w| c_string(what, w)).collect()
 }
 
-/// Looks a program up as execvp does: a name with a slash is a path (relative to `cwd`), another is sought in PATH.
+/// Looks a program up as execvp does: a name with a slash is a path (relative to `cwd`), another is searched in PATH.
 ///
 /// # Errors
 /// ENOENT, or EACCES if it was found but is not executable.
@@ -149,9 +149,9 @@ impl Launch {
     /// Lets the child start on the CPU that this thread is on; to be called right before [`spawn`], which needs this thread
     /// to sleep until exec, so that the CPU is free.
     ///
-    /// Where the kernel places a new process, another one may be running: beside one busy process on two CPUs, one start in
-    /// ten waited for 6 to 14 ms. Until exec both threads are confined to this CPU; the child then undoes that for both.
-    /// Nothing is done where the child has separate CPUs, or if the system refuses.
+    /// On the CPU where the kernel places a new process, another one may be running: beside one busy process on two
+    /// CPUs, one start in ten waited for 6 to 14 ms. Until exec both threads are confined to this CPU; the child then
+    /// undoes that for both. Nothing is done where the child has separate CPUs, or if the system refuses.
     pub fn start_here(&mut self) {
         if self.cpus.is_some() {
             return;
@@ -189,7 +189,7 @@ impl Launch {
 
     /// Runs it as another user, in a separate session, with no descriptors but the standard streams.
     ///
-    /// In the session of the terminal it could type into it (TIOCSTI), or take it over.
+    /// In the terminal's session it could insert input (TIOCSTI), or take the terminal over.
     pub fn identity(&mut self, identity: Identity) {
         self.identity = Some(identity);
     }
@@ -199,7 +199,7 @@ impl Launch {
         self.own_group = true;
     }
 
-    /// Has the kernel kill it when tare dies.
+    /// Makes the kernel kill it when tare dies.
     pub fn die_with_parent(&mut self) {
         self.die_with_parent = true;
     }
@@ -269,7 +269,7 @@ impl Drop for ChildStack {
     }
 }
 
-/// What the child reads, and where it leaves word of a failure: the memory is shared until exec.
+/// What the child reads, and where it reports a failure: the memory is shared until exec.
 #[repr(C)]
 struct ChildArgs {
     launch: *const Launch,
@@ -312,8 +312,8 @@ struct CloneArgs {
 }
 
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
-/// Handlers are back at their defaults in the child (Linux 5.5): a signal that comes before the exec ends it, and no handler
-/// runs in memory that it shares with the parent.
+/// Handlers are reset to their defaults in the child (Linux 5.5): a signal that comes before the exec ends it, and no
+/// handler runs in memory that it shares with the parent.
 const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
 /// Signals that tare, or Rust's runtime, may have a handler for.
 const HANDLED: [libc::c_int; 7] =
@@ -322,7 +322,7 @@ const HANDLED: [libc::c_int; 7] =
 /// Starts the program; returns when it has started to execute (or could not).
 ///
 /// With `cgroup` (a folder of the v2 hierarchy) the program is born into it. Signals are as before
-/// [`Signals::install`]; SIGPIPE, which Rust programs ignore, is back at its default.
+/// [`Signals::install`]; SIGPIPE, which Rust programs ignore, is reset to its default.
 ///
 /// # Errors
 /// What failed and for which program; EBUSY, EOPNOTSUPP or EACCES for the cgroup show in the step "start".

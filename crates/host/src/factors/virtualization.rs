@@ -102,7 +102,7 @@ fn counters(m: &FactorMachine) -> FoundFactor {
         Ok(()) => Ok(FactorValue::held("can be opened").value("yes")),
         Err(Absent::NotSupported(_)) if m.is_virtual() => Ok(FactorValue::wrong(
             "the hypervisor gives this guest no PMU: no cycle or cache figures; times are not \
-                               affected",
+             affected",
         )
         .value("no")
         .fix("ask for a guest type with a virtual PMU")),
