@@ -33,7 +33,7 @@ fn a_change_of_the_machine_is_told() {
     std::fs::write(path, &old).expect("put back");
     let stdout = text(&out.expect("tare").stdout);
     let told = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("The machine changed while it was measured"), "{stdout}");
+    assert!(told.contains("The machine changed during the measurement"), "{stdout}");
     assert!(told.contains(&format!("swappiness: {} before, {other} after", old.trim())), "{stdout}");
     let shown = text(&run(tare(&dir).args(["show"]), 0).stdout);
     assert!(shown.contains("swappiness"), "kept with the run: {shown}");

@@ -141,7 +141,7 @@ fn program(report: &RunReport, i: usize, s: &SeriesReport, measure: Measure) -> 
 }
 
 fn missing(s: &SeriesReport) -> String {
-    if s.counted == 0 { "no sample was taken".to_owned() } else { "no successful sample".to_owned() }
+    if s.counted == 0 { "no samples".to_owned() } else { "no successful sample".to_owned() }
 }
 
 /// The measures of a single program.

@@ -107,7 +107,7 @@ fn sentence(c: &Comparison, r: &MeasureRatio, names: &[String], absent: &str) ->
         (Err(NoInterval::TooFew { .. }), _) => {
             format!("undecided, too few pairs: {fast} was {ratio} times as fast as {slow}")
         }
-        (Ok(_), Verdict::Undecided) => format!("no clear difference: {fast} was {ratio} times as fast as {slow}"),
+        (Ok(_), Verdict::Undecided) => format!("undecided: {fast} was {ratio} times as fast as {slow}"),
         (Ok(_), _) => format!("{fast} is {ratio} times as fast as {slow}"),
     };
     let pairs = match &r.interval {
@@ -142,7 +142,7 @@ mod tests {
         let (s, _) = agreed(2.0, 1.9, 2.1, Verdict::Slower);
         assert_eq!(s.text, "gzip is 2.00 times as fast as xz");
         let (s, _) = agreed(1.01, 0.98, 1.04, Verdict::Undecided);
-        assert_eq!(s.text, "no clear difference: gzip was 1.010 times as fast as xz");
+        assert_eq!(s.text, "undecided: gzip was 1.010 times as fast as xz");
         assert_eq!(s.interval.as_deref(), Some("[0.980, 1.040]"));
     }
 

@@ -169,7 +169,7 @@ const NAME: usize = 12;
 
 /// The rows, their names cut before anything else is.
 pub(crate) fn table(rows: &[BenchRow], layout: &Layout, width: usize, style: &Style) -> Table {
-    let mut table = Table::new("Benchmarks", "Time: of one execution, of the fastest trial.", &layout.columns());
+    let mut table = Table::new("Benchmarks", "Time: of one execution, in the fastest trial.", &layout.columns());
     let cells: Vec<Vec<String>> = rows.iter().map(|r| layout.cells(r, style)).collect();
     let widths = table.columns.iter().skip(1).enumerate().map(|(i, column)| {
         let widest = cells.iter().filter_map(|c| c.get(i)).map(|c| text::columns(c)).max().unwrap_or(0);
@@ -192,7 +192,7 @@ pub(crate) fn facts(s: &ShownBench<'_>, created: &str) -> Vec<(&'static str, Str
     };
     let cpus = if m.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", m.cpus) };
     let mut facts = vec![
-        ("began", format!("{created}, version {} of the library", s.bench.tool)),
+        ("began", format!("{created}, by version {} of the library", s.bench.tool)),
         ("machine", format!("{}: {cpu}, {cpus}, {}, Linux {}", m.name, m.architecture, m.kernel)),
     ];
     facts.extend(common(rows, |r| (r.clock, r.hz)).map(|(kind, hz)| ("clock", clock(kind, hz))));

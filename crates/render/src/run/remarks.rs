@@ -21,7 +21,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::Source { source, notes } => process_time_source(*source, notes),
         Kind::Tuned { what } => format!("The machine was tuned for this run: {what}."),
         Kind::Changed { changes } => {
-            format!("The machine changed while it was measured: {}.", self::changes(changes))
+            format!("The machine changed during the measurement: {}.", self::changes(changes))
         }
         Kind::Profile { profile, doubt } => doubts::sentence(profile, doubt, hints),
         Kind::Sequential => {
@@ -36,9 +36,11 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         }
         Kind::Shell { starts, words } => {
             let all: Vec<String> = starts.iter().map(shell_start).chain(words.iter().cloned()).collect();
-            format!("A shell starts in each sample, as part of its time: {}.", all.join("; "))
+            format!("The start of a shell is part of the time of each sample: {}.", all.join("; "))
         }
-        Kind::NotComparable => "It cannot be compared: no round has a retained sample of both programs.".to_owned(),
+        Kind::NotComparable => {
+            "It cannot be compared, because no round has a retained sample of both programs.".to_owned()
+        }
         Kind::ByElapsed { reference, ratio, interval, elapsed, process } => {
             by_elapsed(*reference, *ratio, interval, [*elapsed, *process])
         }
@@ -166,7 +168,7 @@ fn by_elapsed(
 
 fn failures(failed: u64, accepted: u64, samples: u64, first: &Outcome, hints: &Hints) -> String {
     match failed.saturating_sub(accepted) {
-        0 => format!("{failed} of {samples} samples failed and count, as asked (first: {first})."),
+        0 => format!("{failed} of {samples} samples failed and count, because failures are accepted (first: {first})."),
         not => {
             let hint = hints.sentence(&Hint::Failures);
             format!("{not} of {samples} samples failed and do not count (first: {first}).{hint}")
@@ -278,7 +280,10 @@ mod tests {
     #[test]
     fn failures_say_whether_they_count() {
         let kind = |accepted| Kind::Failures { failed: 3, accepted, of: 10, first: Outcome::Exited { code: 4 } };
-        assert_eq!(said(kind(3)), "3 of 10 samples failed and count, as asked (first: exit status 4).");
+        assert_eq!(
+            said(kind(3)),
+            "3 of 10 samples failed and count, because failures are accepted (first: exit status 4)."
+        );
         assert_eq!(said(kind(1)), "2 of 10 samples failed and do not count (first: exit status 4). Failures.");
     }
 

@@ -59,7 +59,7 @@ pub enum RemarkKind {
         /// How.
         what: String,
     },
-    /// The machine changed while it was measured.
+    /// The machine changed during the measurement.
     Changed {
         /// What changed.
         changes: Vec<FactorChange>,

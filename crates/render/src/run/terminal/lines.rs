@@ -49,7 +49,7 @@ pub(crate) fn sections(page: &mut ScreenText<'_>, report: &RunReport, names: &[S
     for (i, (s, lines)) in all.iter().zip(&lines).enumerate() {
         header(page, report, i, names);
         if s.counted == 0 {
-            let why = failed(page, s).unwrap_or_else(|| "no sample was taken".to_owned());
+            let why = failed(page, s).unwrap_or_else(|| "no samples".to_owned());
             page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Warn, &why);
             continue;
         }

@@ -20,7 +20,7 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, index: usiz
     page.gap();
     heading(page, report, s, index);
     if s.counted == 0 {
-        page.painted_field("", Paint::Warn, "no sample was taken");
+        page.painted_field("", Paint::Warn, "no samples");
     } else {
         measures(page, s);
         intervals(page, s);
@@ -359,13 +359,13 @@ fn survivors(page: &mut ScreenText<'_>, s: &SeriesReport) {
             fates.push(format!("{} left running", v.left));
         }
         if v.not_ended > 0 {
-            fates.push(format!("{} could not be ended", v.not_ended));
+            fates.push(format!("{} could not be killed", v.not_ended));
         }
         let paint = if v.not_ended > 0 { Paint::Bad } else { Paint::Plain };
         let name = page.style.show(&v.name);
         let room = page.field_width().saturating_sub(30).max(16);
         let name = text::cut_middle(&name, room, page.g.dots);
-        let text = format!("{name} outlived the program {}: {}", times(v.count), fates.join(", "));
+        let text = format!("{name}, a leftover process {}: {}", times(v.count), fates.join(", "));
         page.painted_field(if i == 0 { "survivors" } else { "" }, paint, &text);
     }
 }

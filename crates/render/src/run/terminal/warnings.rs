@@ -91,7 +91,7 @@ fn changed(changes: &[FactorChange], stolen_by_program: bool) -> Vec<String> {
         texts.push(format!("{sum} ms of CPU time were stolen by the hypervisor."));
     }
     if !others.is_empty() {
-        texts.push(format!("The machine changed while it was measured: {}.", remarks::changes(others)));
+        texts.push(format!("The machine changed during the measurement: {}.", remarks::changes(others)));
     }
     texts
 }
@@ -129,12 +129,12 @@ fn shared(kind: &Kind) -> Option<(String, String)> {
         Kind::Precision { reached, .. } => {
             ("Precision not reached", reached.map_or_else(String::new, |r| format!("± {}", percent(r))))
         }
-        Kind::NotEnded { names: left } => ("Processes outlived the program and could not be ended", names(left)),
+        Kind::NotEnded { names: left } => ("Leftover processes could not be killed", names(left)),
         Kind::AccountIncomplete { samples, of: all, .. } => (
             "Samples without net time, as their account is not complete",
             counted(u64::from(*samples), u64::from(*all)),
         ),
-        Kind::Unattributed { time, .. } => ("Elapsed time could not be attributed", duration(*time)),
+        Kind::Unattributed { time, .. } => ("Unattributed elapsed time", duration(*time)),
         _ => return None,
     };
     Some((text.to_owned(), figures))
@@ -245,7 +245,7 @@ mod tests {
             said(&["gzip", "xz"], &[host(&twice)], 100),
             [
                 "! 60 ms of CPU time were stolen by the hypervisor.",
-                "! The machine changed while it was measured: governor: now powersave."
+                "! The machine changed during the measurement: governor: now powersave."
             ]
         );
     }
