@@ -3,22 +3,22 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarebench_core::documents::head::Kind;
+use tarebench_core::documents::head::DocumentKind;
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::kbest::report::build;
-use tarebench_render::kbest::bench::{Shown, csv, json, terminal, trials};
+use tarebench_render::kbest::bench::{ShownBench, csv, json, terminal, trials};
 use tarebench_render::kbest::markup::benchmarks;
 use tarebench_render::kit::markup::Markup;
 use tarebench_render::kit::style::Style;
-use tarebench_store::{SqliteStore, Store, Stored, import};
+use tarebench_store::{NamedDocument, SqliteStore, Store, import};
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {
     let mut store = SqliteStore::in_memory().expect("a store in memory");
     let id = match import(&mut store, &mut &data[..]) {
-        Ok(Stored::Document(id)) => id,
+        Ok(NamedDocument::Document(id)) => id,
         // Archives of runs have a target of their own.
-        Ok(Stored::Run(_)) => return,
+        Ok(NamedDocument::Run(_)) => return,
         Err(error) => return drop(error.to_string()),
     };
     let document = store.document(id).expect("what was imported can be read");
@@ -29,12 +29,12 @@ fuzz_target!(|data: &[u8]| {
     let copy = other.import_document(&mut &text[..]).expect("what was exported can be imported");
     assert_eq!(other.document(copy).expect("what was imported can be read"), document);
 
-    if id.kind != Kind::Bench {
+    if id.kind != DocumentKind::Bench {
         return;
     }
     let bench: Bench = serde_json::from_value(document.doc).expect("benchmarks are checked");
     let report = build(&bench);
-    let shown = Shown { head: &document.head, bench: &bench, report: &report };
+    let shown = ShownBench { head: &document.head, bench: &bench, report: &report };
     for (width, unicode) in [(40, true), (84, false), (113, true)] {
         let text = terminal(&shown, "now", &Style { width, unicode, ..Style::default() });
         for line in text.lines() {

@@ -5,12 +5,12 @@ use libfuzzer_sys::fuzz_target;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::noise::blob::{durations, read_durations as read_blob, read_events, read_stolen};
 use tarebench_core::noise::detour::replayed;
-use tarebench_core::noise::files::{Unit, read_detours, read_durations};
-use tarebench_core::trace::timeline::What;
+use tarebench_core::noise::files::{DurationUnit, read_detours, read_durations};
+use tarebench_core::trace::timeline::CpuOccupant;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    for unit in [Unit::Whole, Unit::Micros] {
+    for unit in [DurationUnit::Whole, DurationUnit::Micros] {
         if let Ok(all) = read_durations(&text, unit) {
             assert_eq!(read_blob(&durations(&all)).as_ref(), Ok(&all));
         }
@@ -20,6 +20,6 @@ fuzz_target!(|data: &[u8]| {
         let _ = replayed(&all, Nanos(1_000_000), Nanos(1_000));
     }
     let _ = read_blob(data);
-    let _ = read_events(&[What::Timer, What::Idle], data);
+    let _ = read_events(&[CpuOccupant::Timer, CpuOccupant::Idle], data);
     let _ = read_stolen(data);
 });

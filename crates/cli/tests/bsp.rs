@@ -110,7 +110,7 @@ fn bad_files_and_options_are_told() {
         std::fs::write(&file, content).unwrap();
         said(bsp(&dir).arg(&file), 2)
     };
-    assert!(tell("").contains("line 1: the file ends before"));
+    assert!(tell("").contains("line 1: the file is incomplete"));
     let cut = tell(good.trim_end().strip_suffix("end").unwrap());
     assert!(cut.contains("expected `end`") && cut.lines().count() == 1, "{cut}");
     let other = tell(&good.replacen("unit ns", "unit cycles", 1));

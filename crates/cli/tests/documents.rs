@@ -303,7 +303,7 @@ fn without_a_store_every_measurement_has_its_result() {
     let (shown, said) = (text(&out.stdout), text(&out.stderr));
     assert!(shown.contains("40 ") && said.contains("the profile is not kept (--db none)"), "{shown}{said}");
     assert!(!said.contains("tare profile resume"), "{said}");
-    says(&mut none(&["profile", "resume"]), 2, &["there is no store to look into"]);
+    says(&mut none(&["profile", "resume"]), 2, &["there is no store"]);
     assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
 }
 
@@ -330,7 +330,7 @@ fn a_study_is_of_its_machine() {
     assert_ne!(moved, archive);
     std::fs::write(&file, moved).unwrap();
     says(&mut import(&elsewhere, &file), 0, &["stored as s1"]);
-    let refused = ["s1 was begun on another machine", host["name"].as_str().unwrap()];
+    let refused = ["s1 was started on another machine", host["name"].as_str().unwrap()];
     says(tare(&elsewhere).args(["resume", "s1"]), 2, &refused);
     says(tare(&elsewhere).args(["study", "resume"]), 2, &refused);
     // On this machine it is resumed: nothing was left to measure.

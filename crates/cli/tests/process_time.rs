@@ -201,7 +201,7 @@ fn without_privilege_the_source_falls_back_and_says_so() {
         let notes = run["pt_source_notes"].to_string();
         if before == NOBODY {
             assert_eq!(run["pt_source"], "task_clock");
-            assert!(notes.contains("cgroup") && notes.contains("needs the right"), "{notes}");
+            assert!(notes.contains("cgroup") && notes.contains("needs permission"), "{notes}");
         }
         truth(&dir);
         comes_near("PT", 0.01, || {

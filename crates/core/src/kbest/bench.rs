@@ -162,7 +162,7 @@ mod tests {
             b.check().unwrap_err().to_string()
         };
         assert!(refused(&|b| b.format = "tare-run".to_owned()).contains("\"tare-run\", expected \"tare-bench\""));
-        assert!(refused(&|b| b.version = 2).contains("its version is 2, expected 1 at most"));
+        assert!(refused(&|b| b.version = 2).contains("its version is 2, expected at most 1"));
         assert!(refused(&|b| b.rows.clear()).contains("no benchmarks"));
         let of_second = |what: &dyn Fn(&mut Timing)| refused(&|b| what(&mut b.rows[1].timing));
         assert_eq!(of_second(&|t| t.trials.clear()), r#"benchmark 2 ("b\n") has no trial, expected at least one"#);

@@ -317,7 +317,7 @@ end
             let said = damaged(from, to);
             assert!(said.starts_with(&format!("line {line}: ")) && said.contains(says), "{from} {to}: {said}");
         }
-        assert!(of("").unwrap_err().to_string().starts_with("line 1: the file ends before"));
+        assert!(of("").unwrap_err().to_string().starts_with("line 1: the file is incomplete"));
         // What is shown of a line is short, however long it is; and a file of zeros is no reason to read all of it.
         assert!(of(&"x".repeat(100_000)).unwrap_err().to_string().len() < 100);
         assert!(read(std::io::BufReader::new(std::io::repeat(0).take(1 << 40))).is_err());

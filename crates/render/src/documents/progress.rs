@@ -47,7 +47,7 @@ mod tests {
         let phases = MeasuringStep::Phases { grain: Nanos::from_micros(100), expected: s(10) };
         assert_eq!(at(None, phases), "10 s left  phases of 100 µs");
         let recorded = MeasuringStep::Recorded { done: s(7200), total: s(10_800), interval: s(1) };
-        assert_eq!(at(None, recorded), "━━━━━━━━━━────── 2.0 h of 3.0 h  60 min left  a snapshot every 1.00 s");
+        assert_eq!(at(None, recorded), "━━━━━━━━━━────── 2.0 h of 3.0 h  60 min 00 s left  a snapshot every 1.00 s");
         assert_eq!(at(None, MeasuringStep::Trace { duration: s(9) }), "9 s left  trace");
     }
 }
