@@ -292,7 +292,10 @@ export function page(kind: Page["kind"], plots: Plot[], more: Partial<Page> = {}
       ["check 2", "outside mean ± 2 s.d. of the samples that check 1 retained"],
     ],
     remarks: [
-      { warning: true, text: "The machine changed during the measurement: 30 ms of CPU time were stolen by the hypervisor." },
+      {
+        warning: true,
+        text: "The machine changed during the measurement: 30 ms of CPU time were stolen by the hypervisor.",
+      },
       { warning: false, text: "The samples of all programs ran in rounds." },
     ],
     plots,
