@@ -30,7 +30,7 @@ pub enum DocumentError {
     /// What is not kept cannot be resumed.
     #[error("{0} can only be resumed from a store")]
     NoStore(Id),
-    /// There is nothing to go on with.
+    /// Nothing is left to measure.
     #[error("{0} is finished")]
     Finished(Id),
     /// It was started on another machine.

@@ -4,7 +4,7 @@
 //!
 //! - [`run::session`]: measure a plan, resume a run, read a report back.
 //! - [`documents`]: stored results other than runs and profiles.
-//! - [`event`]: what the watcher of any measurement is told.
+//! - [`event`]: the events that a measurement reports while it runs.
 //! - [`noise`]: what delays a fixed piece of work, and what that costs parallel jobs.
 //! - [`profile`]: learn which daemons disturb the machine, and their cutoffs.
 //! - [`kbest`]: the machine's timing mechanisms, and which to use.
@@ -12,6 +12,8 @@
 //! - [`study`]: the experiments of CS:APP chapter 9.
 //! - [`trace`]: when a process had its CPU.
 //! - [`inc::workload`]: INC and the papers' other reference programs.
+
+#![warn(missing_docs)]
 
 pub mod documents;
 pub mod event;

@@ -125,7 +125,7 @@ pub struct Survivor {
 pub enum Fate {
     /// Tare ended it.
     Ended,
-    /// Left running, as asked (`--leave-running`).
+    /// Left running, because the plan says so.
     Left,
     /// Tare could not end it; the system's message.
     CouldNotEnd(String),

@@ -1,3 +1,5 @@
+//! Runs: measuring programs, what tracing costs them, and the start of a shell.
+
 pub mod self_check;
 pub mod session;
 pub mod shell_start;

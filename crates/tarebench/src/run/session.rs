@@ -254,7 +254,8 @@ pub fn measure(
     Ok(run_session(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
-/// Claims a stored run that has not ended, to go on with it, and notes when and, after a reboot, that. `there` is what it has.
+/// Claims a stored run that has not ended, to resume it. Adds a note of the time and of `there`, what the run has so far, and
+/// another one after a reboot.
 pub(crate) fn claim_for_resume(
     store: &mut SqliteStore,
     id: i64,

@@ -94,16 +94,16 @@ pub struct FailedSample {
     pub ignored: bool,
 }
 
-/// A family of processes that outlived the program.
+/// A family of leftover processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SurvivorSummary {
     /// Command name (escaped text).
     pub name: String,
     /// How often, over all samples.
     pub count: u32,
-    /// Of these: left running, as asked.
+    /// Number of these that were left running, because the plan says so.
     pub left: u32,
-    /// Of these: could not be ended.
+    /// Number of these that could not be killed.
     pub not_ended: u32,
 }
 

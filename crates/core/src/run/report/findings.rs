@@ -158,17 +158,17 @@ pub enum RemarkKind {
         /// Why, of the first.
         why: String,
     },
-    /// Processes outlived the program and could not be ended.
+    /// Leftover processes could not be killed.
     NotEnded {
         /// Which.
         names: Vec<NameCount>,
     },
-    /// Processes outlived the program and were ended.
+    /// Leftover processes were killed.
     Ended {
         /// Which.
         names: Vec<NameCount>,
     },
-    /// Processes outlived the program and were left running, as asked.
+    /// Leftover processes were left running, because the plan says so.
     LeftRunning {
         /// Which.
         names: Vec<NameCount>,
