@@ -316,7 +316,9 @@ fn watching_finds_what_runs_and_goes_on_after_a_kill() {
     // The same recording serves other task lengths.
     run(&mut profile(&dir, &["learn", "w", "--short", "1s"]), 0);
     let again = shown(&dir, "w");
-    assert_eq!((again["profile"]["version"].as_u64(), samples(&again, "short")), (Some(2), 22));
+    assert_eq!(again["profile"]["version"], 2);
+    // Samples of 1 s in the parts before and after the interruption: 23 only where it fell on a whole second.
+    assert!((22..=23).contains(&samples(&again, "short")), "{}", samples(&again, "short"));
 }
 
 #[test]

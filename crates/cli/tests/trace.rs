@@ -24,10 +24,15 @@ fn kernel_hz() -> f64 {
 fn the_tick_is_the_kernels() {
     let _alone = alone();
     let hz = kernel_hz().round();
-    // A neighbour on the host may hide the ticks of a while.
-    let ticks: Vec<Value> = (0..6).map(|_| traced(&["--for", "400ms"])["summary"]["tick"]["hz"].clone()).collect();
-    assert!(ticks.iter().any(|t| t.as_f64() == Some(hz)), "{hz}: {ticks:?}");
-    assert!(ticks.iter().all(|t| t.is_null() || t.as_f64() == Some(hz)), "another tick was seen: {ticks:?}");
+    let traces: Vec<Value> = (0..6).map(|_| traced(&["--for", "400ms"])).collect();
+    let recorded: Vec<f64> = traces.iter().filter_map(|d| d["explained"]["value"]["tick"]["hz"].as_f64()).collect();
+    assert!(recorded.iter().all(|t| *t == hz), "{hz}: the kernel's record shows {recorded:?}");
+    // Another guest may hide the ticks for a while. The host's tick interrupts the program, too: in a virtual machine, a
+    // higher rate than the kernel's own may be inferred, if the host has one.
+    let inferred: Vec<f64> = traces.iter().filter_map(|d| d["summary"]["tick"]["hz"].as_f64()).collect();
+    let guest = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains(" hypervisor");
+    assert!(inferred.contains(&hz), "{hz}: {inferred:?}");
+    assert!(inferred.iter().all(|t| *t == hz || (guest && *t > hz)), "another tick was seen: {inferred:?}");
 }
 
 #[test]
