@@ -77,13 +77,12 @@ fn estimate<R>(code: &mut impl FnMut() -> R) -> f64 {
 
 /// Active processes for each CPU that this thread may use, from `/proc/loadavg`.
 fn present_load() -> u32 {
-    let text = procfs::read_text_below(Path::new("/"), "proc/loadavg").unwrap_or_default();
-    load_of(&text, cpu::allowed().map_or(1, |c| c.len()))
+    let running = procfs::read_below(Path::new("/"), "proc/loadavg").and_then(|d| procfs::parse_running(&d));
+    load_of(running.unwrap_or(1), cpu::allowed().map_or(1, |c| c.len()))
 }
 
 /// One if a CPU is free, more if other processes share one with it.
-fn load_of(loadavg: &str, cpus: usize) -> u32 {
-    let running = loadavg.split_whitespace().nth(3).and_then(|f| f.split('/').next()?.parse::<u64>().ok()).unwrap_or(1);
+fn load_of(running: u64, cpus: usize) -> u32 {
     u32::try_from(running.div_ceil(cpus.max(1) as u64)).unwrap_or(u32::MAX).max(1)
 }
 
@@ -93,11 +92,10 @@ mod tests {
 
     #[test]
     fn the_load_of_a_cpu() {
-        assert_eq!(load_of("0.10 0.20 0.30 1/200 1234", 2), 1);
-        assert_eq!(load_of("0.10 0.20 0.30 2/200 1234", 2), 1);
-        assert_eq!(load_of("0.10 0.20 0.30 5/200 1234", 2), 3);
-        assert_eq!(load_of("", 0), 1);
-        assert_eq!(load_of("a b c d", 2), 1);
+        assert_eq!(load_of(1, 2), 1);
+        assert_eq!(load_of(2, 2), 1);
+        assert_eq!(load_of(5, 2), 3);
+        assert_eq!(load_of(0, 0), 1);
     }
 
     #[test]

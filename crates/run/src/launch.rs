@@ -288,7 +288,7 @@ impl ProcessLauncher {
         let wall_clock = clock::realtime();
         let switches = own_switches();
         let cpu = clock::own_cpu();
-        launch.start_here();
+        launch.start_at_once();
         // From here to the end stamp tare only starts the program and sleeps.
         let start = clock::stamp_before();
         let child = match spawn(&launch, cgroup, signals) {

@@ -172,7 +172,7 @@ fn warm(cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> Vec<i32> {
 
 fn start_and_reap(cgroup: Option<BorrowedFd<'_>>, signals: &Signals) -> Option<i32> {
     let mut launch = Launch::new(Path::new("/bin/true"), [&b"true"[..]], []).ok()?;
-    launch.start_here();
+    launch.start_at_once();
     let child = spawn(&launch, cgroup, signals).ok()?;
     wait::wait(&child, None, signals, &mut |_| {});
     wait::reap(child.pid, true).ok()?.map(|r| r.pid)

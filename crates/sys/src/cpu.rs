@@ -1,6 +1,7 @@
 //! CPUs: which there are, and where this process may run.
 
-use crate::{SysError, SysResult};
+use crate::{SysError, SysResult, procfs};
+use std::path::Path;
 
 /// A set of CPUs in the kernel's form.
 #[derive(Clone, Copy)]
@@ -52,6 +53,12 @@ pub fn confine(cpus: &[u32]) -> SysResult<()> {
         return Err(SysError::last(format!("run tare on CPUs {cpus:?}")));
     }
     Ok(())
+}
+
+/// Whether other tasks than this thread run, or are ready to, on any CPU; also where that cannot be read.
+pub(crate) fn others_run() -> bool {
+    let running = procfs::read_below(Path::new("/"), "proc/loadavg").and_then(|d| procfs::parse_running(&d));
+    running.map_or(true, |n| n > 1)
 }
 
 /// Confines this thread to the CPU that it is on; returns the CPUs that it could use before. `None` if they were no

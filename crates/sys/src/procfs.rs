@@ -162,6 +162,16 @@ fn steal_of_line(data: &[u8], prefix: &[u8]) -> SysResult<Nanos> {
     Ok(Nanos(ticks.saturating_mul(1_000_000_000 / USER_HZ)))
 }
 
+/// Tasks of the machine that run or are ready to, the reader included, from `/proc/loadavg` (field 4).
+///
+/// # Errors
+/// If the field is not there.
+pub fn parse_running(data: &[u8]) -> SysResult<u64> {
+    let bad = || SysError::format("/proc/loadavg", "`running/all` as its fourth field", data);
+    let field = data.split(|&b| b == b' ').nth(3).and_then(|f| f.split(|&b| b == b'/').next()).ok_or_else(bad)?;
+    parse_int(field).ok_or_else(bad)
+}
+
 /// Where the cgroup v2 hierarchy is mounted, from `/proc/self/mountinfo`.
 pub fn parse_cgroup2_mount(mountinfo: &[u8]) -> Option<Vec<u8>> {
     mountinfo.split(|&b| b == b'\n').find_map(|line| {
@@ -246,6 +256,14 @@ pub fn read_text_below(root: &Path, path: &str) -> SysResult<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn running_tasks() {
+        assert_eq!(parse_running(b"0.10 0.20 0.30 2/200 1234\n").unwrap(), 2);
+        for bad in [&b""[..], b"0.10 0.20 0.30", b"a b c d"] {
+            assert!(parse_running(bad).is_err());
+        }
+    }
 
     #[test]
     fn interrupts_are_summed_over_cpus_and_named() {
