@@ -168,6 +168,8 @@ def launch_part(work):
     tools = {
         "tare": by_tare,
         "tare --no-account": lambda w, n: by_tare(w, n, "--no-account"),
+        "tare --no-snapshots": lambda w, n: by_tare(w, n, "--no-snapshots"),
+        "tare --no-account --no-snapshots": lambda w, n: by_tare(w, n, "--no-account", "--no-snapshots"),
     }
     lows = {name: [] for name in tools}
     everything = {name: ([], []) for name in tools}

@@ -1,5 +1,6 @@
 //! Operating-system noise (ICS'05): measurements, model, predictions for jobs on n nodes.
 
+pub mod attribution;
 pub mod blob;
 pub mod bootstrap;
 pub mod bsp;

@@ -6,10 +6,11 @@ use crate::kit::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PagePar
 use crate::noise::tables::{chances, interruptions, jobs, on, place, time};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::DocumentHead;
+use tarebench_core::noise::attribution::Attribution;
 use tarebench_core::noise::cdf::CdfPoint;
 use tarebench_core::noise::data::Noise;
 use tarebench_core::noise::prediction::Expected;
-use tarebench_core::noise::report::{Attribution, Grain, JobSlowdown, NoiseRow, PhasePlace};
+use tarebench_core::noise::report::{Grain, JobSlowdown, NoiseRow, PhasePlace};
 use tarebench_core::noise::subtraction::InterruptionKind;
 
 /// The most CPUs with a curve in one figure.
