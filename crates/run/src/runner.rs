@@ -8,7 +8,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{Order, RunCount, RunPlan};
 use tarebench_core::run::schedule::{Slot, environment_padding, remaining};
-use tarebench_core::run::stopping::{Decision, decide};
+use tarebench_core::run::stopping::{Decision, decide, next_decision};
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 use tarebench_core::statistics::series::Values;
 
@@ -69,6 +69,36 @@ pub struct Runner<'a> {
     pub sampler: &'a mut dyn Sampler,
 }
 
+/// What a run has so far: of its samples only what decides what comes next.
+#[derive(Clone, Debug)]
+pub struct RunSoFar {
+    slots: Vec<Slot>,
+    last_counted: Option<Slot>,
+    next_seq: u32,
+    progress: Vec<SeriesProgress>,
+}
+
+impl RunSoFar {
+    /// Nothing yet.
+    pub fn new(plan: &RunPlan) -> RunSoFar {
+        let progress = vec![SeriesProgress::default(); plan.programs.len()];
+        RunSoFar { slots: Vec::new(), last_counted: None, next_seq: 0, progress }
+    }
+
+    /// Adds the next sample, by position in the run.
+    pub fn add(&mut self, plan: &RunPlan, sample: &Sample) {
+        let slot = slot_of(sample);
+        self.slots.push(slot);
+        if slot.phase == Phase::Counted {
+            self.last_counted = Some(slot);
+        }
+        self.next_seq = self.next_seq.max(sample.seq.saturating_add(1));
+        if let Some(p) = self.progress.get_mut(sample.series as usize) {
+            p.note(plan, sample);
+        }
+    }
+}
+
 /// State of a series while it is measured.
 #[derive(Clone, Debug, Default)]
 struct SeriesProgress {
@@ -80,6 +110,33 @@ struct SeriesProgress {
     counted: u32,
     /// PT, or ET where there is none, of the counted successes, ns.
     values: Vec<f64>,
+    /// The last decision, and with how many values the next one is due.
+    decided: (Option<Decision>, usize),
+}
+
+impl SeriesProgress {
+    fn note(&mut self, plan: &RunPlan, sample: &Sample) {
+        self.counted = self.counted.saturating_add(u32::from(sample.phase == Phase::Counted));
+        if !plan.ignore_failure.accepts(&sample.outcome) {
+            self.failed = true;
+        } else if sample.phase == Phase::Counted {
+            self.values.push(sample.process_time().unwrap_or_else(|_| sample.elapsed()).as_f64());
+        }
+    }
+
+    fn is_precise(&mut self, runs: RunCount, most: u32) -> bool {
+        let (decision, due) = self.decided;
+        if let Some(decision) = decision
+            && self.values.len() < due
+            && self.counted < most
+        {
+            return decision != Decision::Continue;
+        }
+        let Ok(values) = Values::new(self.values.iter().copied()) else { return false };
+        let decision = decide(runs, &values, self.counted);
+        self.decided = (Some(decision), next_decision(self.values.len()));
+        decision != Decision::Continue
+    }
 }
 
 enum Flow {
@@ -88,21 +145,21 @@ enum Flow {
 }
 
 impl Runner<'_> {
-    /// Runs the rest of the plan, given the samples that there are already.
-    pub fn run(&mut self, done: &[Sample], sink: &mut SampleSink<'_>, watch: &mut dyn FnMut(RunEvent<'_>)) -> Ending {
+    /// Runs the rest of the plan, given what there is already.
+    pub fn run(&mut self, so_far: RunSoFar, sink: &mut SampleSink<'_>, watch: &mut dyn FnMut(RunEvent<'_>)) -> Ending {
+        let RunSoFar { slots, last_counted, next_seq, progress } = so_far;
         let mut session = Session {
             plan: self.plan,
             sampler: self.sampler,
-            progress: vec![SeriesProgress::default(); self.plan.programs.len()],
+            progress,
             failed_cleanups: Vec::new(),
             last_words: Vec::new(),
             sink,
             watch,
         };
-        for sample in done {
-            session.note(sample);
-        }
-        let why = session.all_slots(done);
+        let left = remaining(self.plan, &slots);
+        drop(slots);
+        let why = session.all_slots(left, last_counted, next_seq);
         for series in 0..self.plan.programs.len() as u32 {
             session.clean_up(series);
         }
@@ -122,14 +179,12 @@ struct Session<'r, 'k> {
 }
 
 impl Session<'_, '_> {
-    fn all_slots(&mut self, done: &[Sample]) -> StopReason {
-        let mut seq = done.iter().map(|s| s.seq + 1).max().unwrap_or(0);
+    fn all_slots(&mut self, left: impl Iterator<Item = Slot>, last: Option<Slot>, mut seq: u32) -> StopReason {
         let began = self.sampler.now();
         let mut series_began = (None, began);
         // A round that an earlier session started is completed, so that every program has as many samples.
-        let mut round = done.iter().map(slot_of).rfind(|s| s.phase == Phase::Counted).map(|s| self.round(s));
-        let done: Vec<Slot> = done.iter().map(slot_of).collect();
-        for slot in remaining(self.plan, &done) {
+        let mut round = last.map(|s| self.round(s));
+        for slot in left {
             if let Some(signal) = self.sampler.interrupted() {
                 return StopReason::Interrupted(signal);
             }
@@ -163,7 +218,7 @@ impl Session<'_, '_> {
             }
             (self.watch)(RunEvent::Starting { slot });
             match self.one(slot, seq) {
-                Flow::Next => seq += 1,
+                Flow::Next => seq = seq.saturating_add(1),
                 Flow::Stop(why) => return why,
             }
         }
@@ -176,7 +231,7 @@ impl Session<'_, '_> {
     }
 
     /// Whether no new round is to be started.
-    fn enough(&self, slot: Slot, elapsed: Nanos) -> bool {
+    fn enough(&mut self, slot: Slot, elapsed: Nanos) -> bool {
         let sequential = self.plan.order == Order::Sequential;
         let budget = self
             .plan
@@ -189,14 +244,11 @@ impl Session<'_, '_> {
             return false;
         }
         // All continue until all are precise: programs are compared by the same number of rounds.
+        let (runs, most) = (self.plan.runs, self.plan.max_runs());
         let concerned = |i: usize, p: &SeriesProgress| !p.failed && (!sequential || i == slot.series as usize);
-        let all = self.progress.iter().enumerate();
+        let all = self.progress.iter_mut().enumerate();
         let mut concerned = all.filter(|(i, p)| concerned(*i, p)).map(|(_, p)| p).peekable();
-        let is_enough = |p: &SeriesProgress| match Values::new(p.values.iter().copied()) {
-            Ok(values) => decide(self.plan.runs, &values, p.counted) != Decision::Continue,
-            Err(_) => false,
-        };
-        concerned.peek().is_some() && concerned.all(is_enough)
+        concerned.peek().is_some() && concerned.all(|p| p.is_precise(runs, most))
     }
 
     /// One slot: setup if it is the first of its program, prepare, sample, conclude, store.
@@ -278,12 +330,8 @@ impl Session<'_, '_> {
     }
 
     fn note(&mut self, sample: &Sample) {
-        let Some(p) = self.progress.get_mut(sample.series as usize) else { return };
-        p.counted += u32::from(sample.phase == Phase::Counted);
-        if !self.plan.ignore_failure.accepts(&sample.outcome) {
-            p.failed = true;
-        } else if sample.phase == Phase::Counted {
-            p.values.push(sample.process_time().unwrap_or_else(|_| sample.elapsed()).as_f64());
+        if let Some(p) = self.progress.get_mut(sample.series as usize) {
+            p.note(self.plan, sample);
         }
     }
 }

@@ -116,7 +116,17 @@ pub trait Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`].
-    fn samples(&self, run: i64) -> Result<Vec<Sample>>;
+    fn samples(&self, run: i64) -> Result<Vec<Sample>> {
+        let mut all = Vec::new();
+        self.each_sample(run, &mut |sample| all.push(sample))?;
+        Ok(all)
+    }
+
+    /// Visits the samples of a run, by `seq`; only one is in memory at a time.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; some samples may have been visited before an error.
+    fn each_sample(&self, run: i64, visit: &mut dyn FnMut(Sample)) -> Result<()>;
 
     /// The number of the run that a user means: `last` (the last one stored), a number, a uuid, or the first four or
     /// more digits of one. Text that could be both a number and a prefix is the number, if there is such a run.

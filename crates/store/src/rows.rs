@@ -362,14 +362,13 @@ fn daemon(r: &Row) -> Inner<Daemon> {
     })
 }
 
-/// The samples of a run, by their position in it.
-pub(crate) fn select_samples(conn: &Connection, run: i64) -> Inner<Vec<Sample>> {
+/// Visits the samples of a run, by their position in it.
+pub(crate) fn each_sample(conn: &Connection, run: i64, visit: &mut dyn FnMut(Sample)) -> Inner<()> {
     let mut statement = conn.prepare_cached("SELECT seq, daemons, doc FROM sample WHERE run_id = ?1 ORDER BY seq")?;
     let mut list = conn.prepare_cached(
         "SELECT pid, start_ns, name, kind, cpu_ns, tick_bound, interval_counted_ns, born, died
          FROM daemon WHERE run_id = ?1 AND seq = ?2 ORDER BY ordinal",
     )?;
-    let mut out = Vec::new();
     let mut rows = statement.query([run])?;
     while let Some(r) = rows.next()? {
         let (seq, count): (u32, Option<i64>) = (r.get(0)?, r.get(1)?);
@@ -389,9 +388,9 @@ pub(crate) fn select_samples(conn: &Connection, run: i64) -> Inner<Vec<Sample>> 
         if found != count {
             return Err(bad(what(), format!("expected {count:?} daemons, found {found:?}")));
         }
-        out.push(sample);
+        visit(sample);
     }
-    Ok(out)
+    Ok(())
 }
 
 /// 32 hex digits in lower case.

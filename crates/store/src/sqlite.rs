@@ -318,10 +318,10 @@ impl Store for SqliteStore {
         })
     }
 
-    fn samples(&self, run: i64) -> Result<Vec<Sample>> {
+    fn each_sample(&self, run: i64, visit: &mut dyn FnMut(Sample)) -> Result<()> {
         self.read("read the samples", |conn| {
             require(conn, &self.path, run)?;
-            rows::select_samples(conn, run)
+            rows::each_sample(conn, run, visit)
         })
     }
 
@@ -332,7 +332,9 @@ impl Store for SqliteStore {
     fn export(&self, run: i64) -> Result<Archive> {
         self.read("read the run", |conn| {
             let found = rows::select_run(conn, run)?.ok_or_else(|| SqliteStore::no_such_run(&self.path, run))?;
-            Ok(Archive::new(found, rows::select_samples(conn, run)?, rows::select_chunks(conn, run)?))
+            let mut samples = Vec::new();
+            rows::each_sample(conn, run, &mut |sample| samples.push(sample))?;
+            Ok(Archive::new(found, samples, rows::select_chunks(conn, run)?))
         })
     }
 

@@ -26,7 +26,7 @@ use tarebench_core::run::plan::{
     Command, IgnoreFailure, Input, Learning, Order, Output, ProfileChoice, Program, RunCount, RunPlan, RunPurpose,
     Stage, Watching,
 };
-use tarebench_core::sample::data::{Phase, Sample};
+use tarebench_core::sample::data::Phase;
 use tarebench_core::sample::process_time::PtSource;
 use tarebench_run::watch::Watcher;
 use tarebench_store::{Claimant, DocumentFilter, RunFilter, SqliteStore, Store};
@@ -338,24 +338,19 @@ fn parts(
     let short = plan(request, request.short, Stage::Short, &attempt);
     let measured = session::measure(short, place, RunOptions::default(), signals, watch)?;
     if !matches!(measured.why, StopReason::Finished) {
-        return Ok(MeasuredProfile {
-            why: measured.why,
-            there: counted(measured.samples.len()),
-            profile: None,
-            kept: true,
-        });
+        return Ok(MeasuredProfile { why: measured.why, there: counted(measured.taken), profile: None, kept: true });
     }
-    let Some(shape) = request.long else { return Ok(measured_all(counted(measured.samples.len()))) };
+    let Some(shape) = request.long else { return Ok(measured_all(counted(measured.taken))) };
     let long = plan(request, shape, Stage::Long, &attempt);
     let measured = session::measure(long, place, RunOptions::default(), signals, watch)?;
-    Ok(MeasuredProfile { why: measured.why, there: counted(measured.samples.len()), profile: None, kept: true })
+    Ok(MeasuredProfile { why: measured.why, there: counted(measured.taken), profile: None, kept: true })
 }
 
 fn seconds(t: Nanos) -> String {
     format!("{:.0} s", t.secs())
 }
 
-fn counted(n: usize) -> String {
+fn counted(n: u64) -> String {
     format!("{n} samples")
 }
 
@@ -495,7 +490,7 @@ fn rest_of(
             continue;
         }
         let measured = session::resume(run.id, place, signals, watch)?;
-        there = measured.samples.len();
+        there = measured.taken;
         if !matches!(measured.why, StopReason::Finished) {
             return Ok(MeasuredProfile { why: measured.why, there: counted(there), profile: None, kept: true });
         }
@@ -508,7 +503,7 @@ fn rest_of(
             signals,
             watch,
         )?;
-        there = measured.samples.len();
+        there = measured.taken;
         if !matches!(measured.why, StopReason::Finished) {
             return Ok(MeasuredProfile { why: measured.why, there: counted(there), profile: None, kept: true });
         }
@@ -605,11 +600,6 @@ fn record(
     Ok(MeasuredProfile { why, there: seconds(now), profile: None, kept: true })
 }
 
-fn observations(samples: &[Sample]) -> Vec<Observation> {
-    let good = samples.iter().filter(|s| s.phase == Phase::Counted && s.outcome.success());
-    good.map(Observation::of).collect()
-}
-
 /// The profile of the latest attempt of this name, from the samples so far; it is not stored.
 /// `lengths`: other task lengths to cut a recording into.
 ///
@@ -635,7 +625,12 @@ pub fn from_runs(
         return Err(ProfilingError::NoRecording(name.to_owned()));
     }
     let part = |(run, learning): &(Run, Learning)| -> Result<ProfilePart, ProfilingError> {
-        let observations = observations(&store.samples(run.id)?);
+        let mut observations = Vec::new();
+        store.each_sample(run.id, &mut |s| {
+            if s.phase == Phase::Counted && s.outcome.success() {
+                observations.push(Observation::of(&s));
+            }
+        })?;
         Ok(ProfilePart { length: learning.length, runs: vec![run.uuid.clone()], observations })
     };
     let short = attempt.short.as_ref().ok_or_else(|| ProfilingError::Nothing(name.to_owned()))?;

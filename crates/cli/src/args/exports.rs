@@ -6,12 +6,12 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::run::report::data::RunReport;
-use tarebench::core::sample::data::Sample;
 use tarebench::render::kbest::bench;
 use tarebench::render::kit::markup;
 use tarebench::render::kit::style::Style;
 use tarebench::render::run::{csv, hyperfine, json};
 use tarebench::render::{kbest, run};
+use tarebench::run::samples::RunSamples;
 
 /// Files to write.
 #[derive(Args)]
@@ -127,18 +127,20 @@ impl Exports {
         }
     }
 
-    /// Writes the requested files.
-    pub fn write(&self, report: &RunReport, samples: &[Sample], style: &Style) -> Result<(), Failure> {
+    /// Writes the requested files; those that have all samples need them in memory.
+    pub fn write(&self, report: &RunReport, samples: &RunSamples<'_>, style: &Style) -> Result<(), Failure> {
+        let with_samples = [&self.export_json, &self.export_samples, &self.export_hyperfine];
+        let samples = if with_samples.iter().any(|e| e.is_some()) { samples.all()? } else { Vec::new() };
         let (unit, sort) = (style.unit, style.sort);
         let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
-            write(f, &json::full(report, samples, &style.hints).map_err(failed)?)?;
+            write(f, &json::full(report, &samples, &style.hints).map_err(failed)?)?;
         }
         if let Some(f) = &self.export_csv {
             write(f, &csv::series(report).map_err(failed)?)?;
         }
         if let Some(f) = &self.export_samples {
-            write(f, &csv::samples(report, samples).map_err(failed)?)?;
+            write(f, &csv::samples(report, &samples).map_err(failed)?)?;
         }
         if let Some(f) = &self.export_markdown {
             write(f, &run::markup::markdown(report, unit, sort))?;
@@ -150,7 +152,7 @@ impl Exports {
             write(f, &run::markup::orgmode(report, unit, sort))?;
         }
         if let Some(f) = &self.export_hyperfine {
-            write(f, &hyperfine::json(report, samples).map_err(failed)?)?;
+            write(f, &hyperfine::json(report, &samples).map_err(failed)?)?;
         }
         Ok(())
     }

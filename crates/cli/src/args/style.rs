@@ -8,12 +8,12 @@ use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::path::Path;
 use tarebench::core::run::report::data::{Measure, RunReport};
-use tarebench::core::sample::data::Sample;
 use tarebench::render::kbest::bench;
 use tarebench::render::kit::number::TimeUnit;
 use tarebench::render::kit::style::{Sort, Style};
 use tarebench::render::run::json;
 use tarebench::render::run::terminal::report as terminal;
+use tarebench::run::samples::RunSamples;
 
 /// How results are shown.
 #[derive(Args)]
@@ -261,9 +261,9 @@ impl Show {
     }
 
     /// Prints the report, as the table or as JSON.
-    pub fn report(&self, report: &RunReport, samples: &[Sample], exports: &Exports) -> Result<(), Failure> {
+    pub fn report(&self, report: &RunReport, samples: &RunSamples<'_>, exports: &Exports) -> Result<(), Failure> {
         if exports.json {
-            let text = json::full(report, samples, &self.style.hints).map_err(Failure::system)?;
+            let text = json::full(report, &samples.all()?, &self.style.hints).map_err(Failure::system)?;
             print(&(text.trim_end().to_owned() + "\n"));
             return Ok(());
         }

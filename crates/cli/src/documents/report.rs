@@ -9,7 +9,6 @@ use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
-use tarebench::core::run::report::build::build;
 use tarebench::core::run::report::duals::duals;
 use tarebench::documents;
 use tarebench::profile as profiling;
@@ -108,13 +107,13 @@ fn find(args: &ReportArgs, store: &SqliteStore) -> Result<Report, Failure> {
 }
 
 fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Failure> {
-    let (run, samples, profile) = session::load(store, id)?;
-    if run.plan.programs.is_empty() {
+    let stored = session::load(store, id)?;
+    if stored.run.plan.programs.is_empty() {
         let text = format!("run {id} is a recording of the machine, without programs");
         return Err(Failure::usage(text).hint("`tare report --profile` shows what was learned from it"));
     }
-    let report = build(&run, &samples, profile.as_ref());
-    let found = duals(&run, &samples);
+    let (report, samples) = (stored.report()?, stored.samples.all()?);
+    let found = duals(&stored.run, &samples);
     let hints = hints(&db_option(args.store.named()));
     let page = tarebench::render::run::page::run(&report, &samples, &found, &hints, &clock::zone(), output::foot());
     Report::new(page, format!("run-{id}"))

@@ -78,6 +78,6 @@ fn run(args: &ResumeArgs, store: SqliteStore, id: i64, show: &Show) -> Result<Ex
     let measured = session::resume(id, &mut place, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
-    let exit = finish(measured?, show, &args.exports)?;
+    let exit = finish(&measured?, &place, show, &args.exports)?;
     restored.map(|()| exit)
 }

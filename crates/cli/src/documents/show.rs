@@ -8,7 +8,6 @@ use crate::output;
 use clap::Args;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::kbest::report as bench;
-use tarebench::core::run::report::build::build;
 use tarebench::documents;
 use tarebench::noise::measure::reported;
 use tarebench::render::kbest::bench::ShownBench;
@@ -39,14 +38,14 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         NamedDocument::Run(id) => id,
         NamedDocument::Document(id) => return document(args, &show, &store, id),
     };
-    let (mut run, samples, profile) = load(&store, id)?;
+    let mut stored = load(&store, id)?;
     if let Some(sigma) = args.sigma {
-        run.plan.sigma = crate::run::plan::check_sigma(sigma)?;
+        stored.run.plan.sigma = crate::run::plan::check_sigma(sigma)?;
     }
-    let mut report = build(&run, &samples, profile.as_ref());
+    let mut report = stored.report()?;
     show.compare(&mut report);
-    show.report(&report, &samples, &args.exports)?;
-    args.exports.write(&report, &samples, &show.style)?;
+    show.report(&report, &stored.samples, &args.exports)?;
+    args.exports.write(&report, &stored.samples, &show.style)?;
     Ok(Exit::Done)
 }
 

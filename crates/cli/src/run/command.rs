@@ -16,7 +16,7 @@ use tarebench::core::run::plan::{Command, RunPlan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
 use tarebench::render::run::terminal::failed::failed;
-use tarebench::run::session::{MeasuredRun, RunOptions, StopReason, measure};
+use tarebench::run::session::{MeasuredRun, RunOptions, StopReason, StorePlace, measure};
 use tarebench::run::shell_start::shell_starts;
 use tarebench::sys::signals::Signals;
 
@@ -47,7 +47,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let measured = measure(plan, &mut place, options, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
-    let exit = finish(measured?, &show, &args.exports)?;
+    let exit = finish(&measured?, &place, &show, &args.exports)?;
     restored.map(|()| exit)
 }
 
@@ -76,11 +76,12 @@ fn note_shells(plan: &RunPlan, signals: &Signals, notes: &mut Vec<Note>) -> Resu
 }
 
 /// Prints and exports the result, and reports how the run ended.
-pub fn finish(measured: MeasuredRun, show: &Show, exports: &Exports) -> Result<Exit, Failure> {
-    let mut report = measured.report();
+pub fn finish(measured: &MeasuredRun, place: &StorePlace, show: &Show, exports: &Exports) -> Result<Exit, Failure> {
+    let mut report = measured.report(place)?;
+    let samples = measured.samples(place);
     show.compare(&mut report);
-    show.report(&report, &measured.samples, exports)?;
-    exports.write(&report, &measured.samples, &show.style)?;
+    show.report(&report, &samples, exports)?;
+    exports.write(&report, &samples, &show.style)?;
     let resume = match measured.run.id {
         0 => None,
         id => Some(format!("resume with: `{}`", show.resume_command(id))),
@@ -89,13 +90,13 @@ pub fn finish(measured: MeasuredRun, show: &Show, exports: &Exports) -> Result<E
         Some(hint) => f.hint(hint.clone()),
         None => f,
     };
-    match measured.why {
+    match &measured.why {
         StopReason::Finished => match ended(&report, &measured.last_words, show) {
             Exit::Done if !measured.failed_cleanups.is_empty() => Ok(Exit::ProgramFailed),
             exit => Ok(exit),
         },
         StopReason::Interrupted(signal) => {
-            let n = measured.samples.len();
+            let n = measured.taken;
             let stored =
                 if resume.is_some() { format!("{n} samples are stored") } else { "nothing was stored".to_owned() };
             let message = format!("interrupted by signal {signal}; {stored}");

@@ -80,18 +80,22 @@ pub enum Check {
     Sigma(Limits),
 }
 
-/// Both checks. `spoiled` says, by position, which values check 1 discards (a missing entry: not discarded); the result has one
-/// entry for each value.
-pub fn checks(values: &Values, spoiled: &[bool], s: f64) -> Vec<Check> {
+/// Both checks of a value: whether check 1 discards its sample, and the limits of check 2, of the values that check 1 leaves.
+pub(crate) fn check(value: f64, spoiled: bool, limits: Option<Limits>) -> Check {
+    match limits {
+        _ if spoiled => Check::Cutoff,
+        Some(l) if !l.holds(value) => Check::Sigma(l),
+        _ => Check::Retained,
+    }
+}
+
+/// Both checks of a series. `spoiled` says, by position, which values check 1 discards (a missing entry: not discarded).
+#[cfg(test)]
+pub(crate) fn checks(values: &Values, spoiled: &[bool], s: f64) -> Vec<Check> {
     let is_spoiled = |i: usize| spoiled.get(i).copied().unwrap_or(false);
     let passed: Vec<bool> = (0..values.len()).map(|i| !is_spoiled(i)).collect();
     let limits = Limits::new(&values.only(&passed), s);
-    let check = |(value, passed): (&f64, &bool)| match limits {
-        _ if !passed => Check::Cutoff,
-        Some(l) if !l.holds(*value) => Check::Sigma(l),
-        _ => Check::Retained,
-    };
-    values.as_slice().iter().zip(&passed).map(check).collect()
+    values.as_slice().iter().enumerate().map(|(i, value)| check(*value, is_spoiled(i), limits)).collect()
 }
 
 /// Why a sample does not count for a measure.

@@ -7,5 +7,6 @@ pub mod notes;
 pub mod plan;
 pub mod protocol;
 pub mod report;
+pub mod samples;
 pub mod schedule;
 pub mod stopping;

@@ -5,6 +5,7 @@ use crate::sample::data::Phase;
 use crate::statistics::random::{RandomPurpose, below, generator, shuffle};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::rc::Rc;
 
 /// One execution to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,35 +42,41 @@ pub fn schedule(plan: &RunPlan) -> impl Iterator<Item = Slot> + use<> {
     })
 }
 
-/// The executions that are left of a run, given those that are there: counted ones without a sample, in the schedule's order,
-/// after fresh warm-ups of their programs, since the caches are cold again.
+/// The executions that are left of a run, given those that are there, one after the other: counted ones without a sample, in
+/// the schedule's order, after fresh warm-ups of their programs, since the caches are cold again.
 ///
 /// In sequential order a program that a later one followed is complete, also if its precision or a time limit ended it early.
-pub fn remaining(plan: &RunPlan, done: &[Slot]) -> Vec<Slot> {
+/// A plan may have billions of executions: only those that are there are held in memory.
+pub fn remaining(plan: &RunPlan, done: &[Slot]) -> Box<dyn Iterator<Item = Slot>> {
     if done.is_empty() {
-        return schedule(plan).collect();
+        return Box::new(schedule(plan));
     }
     let sequential = plan.order == Order::Sequential;
-    let there: HashSet<&Slot> = done.iter().collect();
+    let programs = u32::try_from(plan.programs.len()).unwrap_or(u32::MAX);
     let first = if sequential { done.iter().map(|s| s.series).max().unwrap_or(0) } else { 0 };
-    let is_left = |s: &Slot| s.phase == Phase::Counted && s.series >= first && !there.contains(s);
-    let counted: Vec<Slot> = schedule(plan).filter(is_left).collect();
-    let concerned: HashSet<u32> = counted.iter().map(|s| s.series).collect();
-    let mut warmups = Vec::new();
-    for n in 0..plan.warmup {
-        for series in (0..plan.programs.len() as u32).filter(|s| concerned.contains(s)) {
-            let earlier = done.iter().filter(|s| s.series == series && s.phase == Phase::Warmup);
-            let next = earlier.map(|s| s.index + 1).max().unwrap_or(0);
-            warmups.push(Slot { series, phase: Phase::Warmup, index: next + n });
-        }
-    }
+    let there: HashSet<Slot> = done.iter().copied().collect();
+    let (count, max) = (plan.warmup, plan.max_runs());
+    let of_series = |series: u32, phase: Phase| there.iter().filter(move |s| s.series == series && s.phase == phase);
+    let is_incomplete =
+        |series: &u32| of_series(*series, Phase::Counted).filter(|s| s.index < max).count() < max as usize;
+    let next_warmup = |series: u32| {
+        let next = of_series(series, Phase::Warmup).map(|s| s.index.saturating_add(1)).max().unwrap_or(0);
+        Slot { series, phase: Phase::Warmup, index: next }
+    };
+    let concerned: Vec<Slot> = (first..programs).filter(is_incomplete).map(next_warmup).collect();
+    let warmup = move |n: u32, next: Slot| Slot { index: next.index.saturating_add(n), ..next };
     if !sequential {
-        warmups.extend(counted);
-        return warmups;
+        let round = move |n: u32| concerned.iter().map(|next| warmup(n, *next)).collect::<Vec<Slot>>();
+        let counted = schedule(plan).filter(move |s| s.phase == Phase::Counted && !there.contains(s));
+        return Box::new((0..count).flat_map(round).chain(counted));
     }
     // Each program's warm-ups stand right before its own samples.
-    let of_series = |series: u32| warmups.iter().chain(&counted).filter(move |s| s.series == series).copied();
-    (first..plan.programs.len() as u32).flat_map(of_series).collect()
+    let there = Rc::new(there);
+    Box::new(concerned.into_iter().flat_map(move |next| {
+        let there = Rc::clone(&there);
+        let counted = (0..max).map(move |index| Slot { series: next.series, phase: Phase::Counted, index });
+        (0..count).map(move |n| warmup(n, next)).chain(counted.filter(move |s| !there.contains(s)))
+    }))
 }
 
 /// Length in bytes, 0 to 4095, of the environment variable that shifts the stack of the execution at position `seq`, so that
@@ -152,6 +159,16 @@ mod tests {
     fn random_order_and_padding_never_change() {
         assert_eq!(text(&plan(3, 1, 4, Order::Random, 42)), "a0 b0 c0 A0 C0 B0 C1 A1 B1 B2 C2 A2 B3 C3 A3");
         assert_eq!((0..4).map(|i| environment_padding(42, i)).collect::<Vec<_>>(), [61, 2721, 1514, 2418]);
+    }
+
+    #[test]
+    fn as_many_warm_ups_as_asked_take_no_memory() {
+        for order in [Order::Rounds, Order::Random, Order::Sequential] {
+            let p = plan(2, u32::MAX, u32::MAX, order, 1);
+            let done = [Slot { series: 0, phase: Phase::Warmup, index: 0 }];
+            let first: Vec<u32> = remaining(&p, &done).take(3).map(|s| s.index).collect();
+            assert_eq!(first, if order == Order::Sequential { [1, 2, 3] } else { [1, 0, 2] });
+        }
     }
 
     #[test]

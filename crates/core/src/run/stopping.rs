@@ -53,6 +53,12 @@ pub fn decide(runs: RunCount, values: &Values, taken: u32) -> Decision {
     }
 }
 
+/// From how many values on a series is decided about again that had `values` when it was decided last: after each one up to
+/// 1,000, then after about 1% more, as each decision sorts all of them.
+pub fn next_decision(values: usize) -> usize {
+    values + 1 + values.saturating_sub(1_000) / 100
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +89,15 @@ mod tests {
         assert_eq!(decide(adaptive(0.01, 1, 4), &same(4), 4), Decision::Capped);
         assert_eq!(decide(adaptive(0.01, 1, 30), &same(0), 30), Decision::Capped);
         assert_eq!(decide(adaptive(0.01, 9, 3), &same(3), 3), Decision::Capped);
+    }
+
+    #[test]
+    fn decisions_are_linear_in_all() {
+        assert_eq!([0, 1, 999, 1_000, 1_099].map(next_decision), [1, 2, 1_000, 1_001, 1_100]);
+        // The values that are sorted for all decisions on the way to a million.
+        let decisions = std::iter::successors(Some(0), |n| Some(next_decision(*n))).take_while(|n| *n < 1_000_000);
+        let (times, sorted) = decisions.fold((0, 0), |(times, sorted), n| (times + 1, sorted + n));
+        assert!(times < 2_000 && sorted < 150_000_000, "{times} {sorted}");
     }
 
     #[test]

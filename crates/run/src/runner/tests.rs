@@ -1,6 +1,6 @@
 //! The real run loop, driven by a sampler without programs, privileges or time.
 
-use super::{Ending, RunEvent, Runner, StopReason};
+use super::{Ending, RunEvent, RunSoFar, Runner, StopReason};
 use crate::RunError;
 use crate::hooks::HookError;
 use crate::sample::not_taken;
@@ -187,7 +187,9 @@ fn run_from(plan: &RunPlan, script: &Script, done: &[Sample], room: usize) -> Ra
         }
         RunEvent::Warning(text) => warnings.push(text),
     };
-    let ending = Runner { plan, sampler: &mut fake }.run(done, &mut sink, &mut watch);
+    let mut so_far = RunSoFar::new(plan);
+    done.iter().for_each(|s| so_far.add(plan, s));
+    let ending = Runner { plan, sampler: &mut fake }.run(so_far, &mut sink, &mut watch);
     assert_eq!(finished, kept.len());
     Ran { ending, log: fake.log, kept, iterations: fake.iterations, warnings }
 }
@@ -358,6 +360,23 @@ fn precision_stops_all_programs_together() {
     p.order = Order::Rounds;
     let failing = Script { outcomes: [("B0".to_owned(), exits(1))].into(), elapsed: Some(uneven), ..Script::default() };
     assert_eq!(counts(&run(&p, &failing)), [10, 1]);
+}
+
+/// Were all values looked at after each round, this would take hours.
+#[test]
+fn a_long_adaptive_run_takes_time_in_proportion() {
+    let script = Script { elapsed: Some(spread), ..Script::default() };
+    let mut p = plan(1, 0, 0, Order::Rounds);
+    p.runs = RunCount::Adaptive { precision: 1e-9, min: 10, max: 300_000 };
+    let mut fake = Fake { script: &script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
+    let mut taken = 0;
+    let mut sink = |_: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        taken += 1;
+        Ok(())
+    };
+    let ending = Runner { plan: &p, sampler: &mut fake }.run(RunSoFar::new(&p), &mut sink, &mut |_| {});
+    assert!(matches!(ending.why, StopReason::Finished));
+    assert_eq!(taken, 300_000);
 }
 
 fn order() -> impl Strategy<Value = Order> {

@@ -1,5 +1,6 @@
 //! Runs: measuring programs, what tracing costs them, and the start of a shell.
 
+pub mod samples;
 pub mod self_check;
 pub mod session;
 pub mod shell_start;

@@ -1,6 +1,7 @@
 //! Measuring a plan, resuming a run, loading a stored run.
 
 use crate::event::{Event, Watch};
+use crate::run::samples::RunSamples;
 use std::cell::{LazyCell, RefCell};
 use std::path::{Path, PathBuf};
 use tarebench_bpf::KernelTypes;
@@ -13,7 +14,7 @@ use tarebench_core::run::data::Run;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::notes::{FactorChange, FactorReading, KeptBefore, Note, ReadingTime};
 use tarebench_core::run::plan::{DependentSetups, Order, ProfileChoice, RunCount, RunPlan, RunPurpose};
-use tarebench_core::run::report::build::build;
+use tarebench_core::run::report::build::build_from;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::process_time::PtSource;
@@ -23,7 +24,7 @@ use tarebench_run::daemons::DaemonCollector;
 use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
-use tarebench_run::runner::{Ending, Runner};
+use tarebench_run::runner::{Ending, RunSoFar, Runner};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
@@ -70,8 +71,10 @@ pub enum SessionError {
 pub struct MeasuredRun {
     /// The run.
     pub run: Run,
-    /// All its samples, including those of earlier sessions.
-    pub samples: Vec<Sample>,
+    /// How many samples it has, including those of earlier sessions.
+    pub taken: u64,
+    /// Those that are not in the store.
+    unstored: Vec<Sample>,
     /// The profile whose cutoffs apply.
     pub profile: Option<Profile>,
     /// Why it ended.
@@ -83,9 +86,21 @@ pub struct MeasuredRun {
 }
 
 impl MeasuredRun {
-    /// Its report.
-    pub fn report(&self) -> RunReport {
-        build(&self.run, &self.samples, self.profile.as_ref())
+    /// Its samples, including those of earlier sessions; `place` is where it was measured into.
+    pub fn samples<'a>(&'a self, place: &'a StorePlace) -> RunSamples<'a> {
+        let stored = match place {
+            StorePlace::Store(store) => Some((store.as_ref(), self.run.id)),
+            StorePlace::Nowhere => None,
+        };
+        RunSamples::new(stored, &self.unstored)
+    }
+
+    /// Its report; `place` is where it was measured into.
+    ///
+    /// # Errors
+    /// If the samples cannot be read from the store.
+    pub fn report(&self, place: &StorePlace) -> Result<RunReport, StoreError> {
+        build_from(&self.run, &self.samples(place), self.profile.as_ref())
     }
 }
 
@@ -251,7 +266,8 @@ pub fn measure(
         Some(store) => begin(&mut run, store)?,
         None => claimant(&run.host),
     };
-    Ok(run_session(run, Vec::new(), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+    let so_far = RunSoFar::new(&run.plan);
+    Ok(run_session(run, (0, so_far), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
 /// Claims a stored run that has not ended, to resume it. Adds a note of the time and of `there`, what the run has so far, and
@@ -332,9 +348,14 @@ pub fn resume(
     if let Some(RunPurpose::Watch(w)) = store.run(id)?.plan.purpose {
         return Err(SessionError::Recording { run: id, profile: w.profile });
     }
-    store.run(id)?.plan.check_order()?;
-    let samples = store.samples(id)?;
-    let (run, claim) = claim_for_resume(store, id, KeptBefore::Samples(samples.len() as u64))?;
+    let plan = store.run(id)?.plan;
+    plan.check_order()?;
+    let (mut taken, mut so_far) = (0, RunSoFar::new(&plan));
+    store.each_sample(id, &mut |sample| {
+        taken += 1;
+        so_far.add(&plan, &sample);
+    })?;
+    let (run, claim) = claim_for_resume(store, id, KeptBefore::Samples(taken))?;
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
     let mut collectors = collectors(&run.plan, Some(run.pt_source))?;
@@ -345,7 +366,8 @@ pub fn resume(
         );
         return Err(SessionError::NotResumable(text));
     }
-    Ok(run_session(run, samples, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+    let so_far = (taken, so_far);
+    Ok(run_session(run, so_far, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
 /// The machine's factors before and after every series, kept as they are read. In rounds the series lie in each
@@ -389,18 +411,19 @@ impl Readings {
     }
 }
 
-/// The part that a first and a later session share: the run loop with the store behind it.
+/// The part that a first and a later session share: the run loop with the store behind it. Samples are kept in memory only
+/// where no store has them.
 fn run_session(
     mut run: Run,
-    mut samples: Vec<Sample>,
+    (mut taken, so_far): (u64, RunSoFar),
     profile: Option<Profile>,
     place: &mut StorePlace,
     claim: &Claimant,
     (launcher, collectors, signals): (&mut ProcessLauncher, &mut Collectors, &Signals),
     watch: Watch<'_>,
 ) -> MeasuredRun {
-    let done = samples.clone();
     let plan = run.plan.clone();
+    let mut unstored = Vec::new();
     let (id, shown) = (run.id, run.clone());
     let mut readings = Readings::new(&plan);
     // If this fails, the store refuses the first sample, too, and says why.
@@ -408,15 +431,16 @@ fn run_session(
     let place = RefCell::new(place);
     let ending = {
         let mut sink = |sample: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-            samples.push(sample.clone());
-            if let Some(store) = place.borrow_mut().store() {
-                store.add_sample(id, sample)?;
+            taken += 1;
+            let stored = place.borrow_mut().store().map(|store| store.add_sample(id, sample));
+            if !matches!(stored, Some(Ok(()))) {
+                unstored.push(sample.clone());
             }
-            Ok(())
+            Ok(stored.transpose().map(|_| ())?)
         };
         let mut sampler = MachineSampler { plan: &plan, launcher, collectors, signals };
         let mut runner = Runner { plan: &plan, sampler: &mut sampler };
-        runner.run(&done, &mut sink, &mut |e| {
+        runner.run(so_far, &mut sink, &mut |e| {
             if let RunEvent::Starting { slot } = &e
                 && readings.due(slot.series)
             {
@@ -444,20 +468,39 @@ fn run_session(
         }
     }
     let Ending { why, failed_cleanups, last_words } = ending;
-    MeasuredRun { run, samples, profile, why, failed_cleanups, last_words }
+    MeasuredRun { run, taken, unstored, profile, why, failed_cleanups, last_words }
 }
 
-/// A stored run, with its samples and the profile that applies to it.
+/// A stored run.
+pub struct StoredRun<'a> {
+    /// The run.
+    pub run: Run,
+    /// Its samples.
+    pub samples: RunSamples<'a>,
+    /// The profile whose cutoffs apply.
+    pub profile: Option<Profile>,
+}
+
+impl StoredRun<'_> {
+    /// Its report.
+    ///
+    /// # Errors
+    /// If the samples cannot be read from the store.
+    pub fn report(&self) -> Result<RunReport, StoreError> {
+        build_from(&self.run, &self.samples, self.profile.as_ref())
+    }
+}
+
+/// A stored run, with the profile that applies to it.
 ///
 /// # Errors
 /// The store's.
-pub fn load(store: &SqliteStore, id: i64) -> Result<(Run, Vec<Sample>, Option<Profile>), StoreError> {
+pub fn load(store: &SqliteStore, id: i64) -> Result<StoredRun<'_>, StoreError> {
     let run = store.run(id)?;
-    let samples = store.samples(id)?;
     let profile = match &run.plan.profile {
         ProfileChoice::No => None,
         ProfileChoice::Named(name) => store.profile(name)?,
         ProfileChoice::Newest => store.newest_profile(&run.host.machine)?,
     };
-    Ok((run, samples, profile))
+    Ok(StoredRun { run, samples: RunSamples::stored(store, id), profile })
 }

@@ -1,9 +1,7 @@
 //! The account of a series: means over its retained samples.
 
 use crate::base::reading::{Absent, Reading};
-use crate::base::units::Nanos;
-use crate::run::report::grouping::count;
-use crate::run::report::grouping::{FamilyNames, mean, read};
+use crate::run::report::grouping::{FamilyNames, First, Mean, TimeSum, place, read};
 use crate::sample::account::{Ledger, Share};
 use crate::sample::calls::asleep;
 use crate::sample::daemons::TaskKind;
@@ -97,62 +95,100 @@ pub struct CountersReport {
     pub clock_ghz: Option<f64>,
 }
 
-fn first_reason<T>(good: &[&Sample], of: impl Fn(&Sample) -> Option<Absent>) -> Reading<T> {
-    let none = || Absent::NotAsked("no successful sample".to_owned());
-    Reading::Absent(good.iter().find_map(|s| of(s)).unwrap_or_else(none))
+/// Accounts of samples, summed.
+#[derive(Default)]
+pub(crate) struct AccountTally {
+    samples: u32,
+    absent: First<Absent>,
+    gross: TimeSum,
+    launch: TimeSum,
+    reap: TimeSum,
+    unattributed: TimeSum,
+    main: Entries,
+    others: Entries,
+    other_tasks: u64,
+    gaps: u32,
+    gap: First<Absent>,
+    traced: TimeSum,
+    runtime: TimeSum,
+    open: u32,
 }
 
-pub(crate) fn report<'a>(good: &[&'a Sample], names: &mut FamilyNames<'a>) -> Reading<AccountReport> {
-    let all: Vec<(&Sample, _)> = good.iter().filter_map(|s| Some((*s, s.account.value()?))).collect();
-    if all.is_empty() {
-        return first_reason(good, |s| s.account.absent().cloned());
+impl AccountTally {
+    pub fn add(&mut self, sample: &Sample, names: &mut FamilyNames) {
+        let a = match &sample.account {
+            Reading::Value(account) => account,
+            Reading::Absent(why) => return self.absent.offer(place(sample), || why.clone()),
+        };
+        self.samples = self.samples.saturating_add(1);
+        self.gross.add(sample.elapsed());
+        self.launch.add(sample.launch().unwrap_or_default());
+        self.reap.add(sample.reap().unwrap_or_default());
+        self.unattributed.add(sample.unattributed().unwrap_or_default());
+        self.main.add(&a.main, names);
+        self.others.add(&a.others, names);
+        self.other_tasks = self.other_tasks.saturating_add(a.others.tasks);
+        if let Some(why) = a.incomplete() {
+            self.gaps = self.gaps.saturating_add(1);
+            self.gap.offer(place(sample), || why);
+        }
+        self.traced.add(a.traced_runtime());
+        [&a.outside, &a.main, &a.others].into_iter().for_each(|l| self.runtime.add(l.runtime));
+        self.open = self.open.max(a.open);
     }
-    let n = all.len() as f64;
-    let per = |sum: Nanos| sum.as_f64() / n;
-    let total = |of: &dyn Fn(&Sample) -> Nanos| per(all.iter().map(|(s, _)| of(s)).sum());
-    let (mut main, mut others) = (Entries::default(), Entries::default());
-    for (_, a) in &all {
-        main.add(&a.main, names);
-        others.add(&a.others, names);
+
+    pub fn report(self) -> Reading<AccountReport> {
+        if self.samples == 0 {
+            return self.absent.absent();
+        }
+        let n = f64::from(self.samples);
+        let single = |kind, time: TimeSum| {
+            let time = time.as_f64() / n;
+            AccountEntry { kind, name: String::new(), task: None, time, count: None }
+        };
+        let mut elapsed = self.main.means(n);
+        elapsed.push(single(EntryKind::Launch, self.launch));
+        elapsed.push(single(EntryKind::Reap, self.reap));
+        elapsed.push(single(EntryKind::Unattributed, self.unattributed));
+        sort(&mut elapsed);
+        let mut others = if self.other_tasks > 0 { self.others.means(n) } else { Vec::new() };
+        sort(&mut others);
+        Reading::Value(AccountReport {
+            samples: self.samples,
+            gross: self.gross.as_f64() / n,
+            elapsed,
+            other_tasks: self.other_tasks as f64 / n,
+            others,
+            agreement: (self.traced.as_f64() > 0.0).then(|| self.runtime.as_f64() / self.traced.as_f64()),
+            incomplete: self.gap.get().map(|first| (self.gaps, first.to_string())),
+            open: self.open,
+        })
     }
-    let mut elapsed = main.means(n);
-    let single = |kind, time| AccountEntry { kind, name: String::new(), task: None, time, count: None };
-    elapsed.push(single(EntryKind::Launch, total(&|s| s.launch().unwrap_or_default())));
-    elapsed.push(single(EntryKind::Reap, total(&|s| s.reap().unwrap_or_default())));
-    elapsed.push(single(EntryKind::Unattributed, total(&|s| s.unattributed().unwrap_or_default())));
-    sort(&mut elapsed);
-    let other_tasks = all.iter().map(|(_, a)| a.others.tasks as f64).sum::<f64>() / n;
-    let mut others = if other_tasks > 0.0 { others.means(n) } else { Vec::new() };
-    sort(&mut others);
-    let gaps: Vec<Absent> = all.iter().filter_map(|(_, a)| a.incomplete()).collect();
-    let traced: Nanos = all.iter().map(|(_, a)| a.traced_runtime()).sum();
-    let runtime: Nanos = all.iter().flat_map(|(_, a)| [&a.outside, &a.main, &a.others]).map(|l| l.runtime).sum();
-    Reading::Value(AccountReport {
-        samples: count(all.len()),
-        gross: total(&Sample::elapsed),
-        elapsed,
-        other_tasks,
-        others,
-        agreement: (traced > Nanos::ZERO).then(|| runtime.as_f64() / traced.as_f64()),
-        incomplete: gaps.first().map(|first| (count(gaps.len()), first.to_string())),
-        open: all.iter().map(|(_, a)| a.open).max().unwrap_or(0),
-    })
 }
 
 /// Sums by entry.
 #[derive(Default)]
-struct Entries(BTreeMap<AccountKey, (Option<TaskKind>, Share)>);
+struct Entries(BTreeMap<AccountKey, EntrySum>);
+
+#[derive(Default)]
+struct EntrySum {
+    task: Option<TaskKind>,
+    time: TimeSum,
+    count: u64,
+}
 
 /// Kind, name, and kind of task.
 type AccountKey = (EntryKind, String, Option<u8>);
 
 impl Entries {
     fn put(&mut self, kind: EntryKind, name: &str, task: Option<TaskKind>, share: Share) {
-        let entry = self.0.entry((kind, name.to_owned(), task.map(|t| t as u8))).or_insert((task, Share::default()));
-        entry.1 = entry.1 + share;
+        let entry = self.0.entry((kind, name.to_owned(), task.map(|t| t as u8))).or_default();
+        entry.task = task;
+        entry.time.add(share.time);
+        entry.count = entry.count.saturating_add(share.count);
     }
 
-    fn add<'a>(&mut self, l: &'a Ledger, names: &mut FamilyNames<'a>) {
+    fn add(&mut self, l: &Ledger, names: &mut FamilyNames) {
         self.put(EntryKind::Net, "", None, Share { time: l.net(), count: l.on_cpu.count });
         for (name, share) in &l.interrupts {
             self.put(EntryKind::Interrupt, name, None, *share);
@@ -165,7 +201,7 @@ impl Entries {
         }
         for p in &l.preemptors {
             match p.kind {
-                Some(kind) => self.put(EntryKind::Preempted, &names.of(&p.name, kind), Some(kind), p.share),
+                Some(kind) => self.put(EntryKind::Preempted, &names.family(&p.name, kind), Some(kind), p.share),
                 None => self.put(EntryKind::Own, "", None, p.share),
             }
         }
@@ -177,9 +213,9 @@ impl Entries {
     }
 
     fn means(self, n: f64) -> Vec<AccountEntry> {
-        let entry = |((kind, name, _), (task, share)): (AccountKey, (Option<TaskKind>, Share))| {
-            let count = Some(share.count as f64 / n);
-            AccountEntry { kind, name, task, time: share.time.as_f64() / n, count }
+        let entry = |((kind, name, _), sum): (AccountKey, EntrySum)| {
+            let count = Some(sum.count as f64 / n);
+            AccountEntry { kind, name, task: sum.task, time: sum.time.as_f64() / n, count }
         };
         let empty = |e: &AccountEntry| {
             e.time == 0.0 && e.count == Some(0.0) && !matches!(e.kind, EntryKind::Net | EntryKind::Stolen)
@@ -211,40 +247,92 @@ impl AccountEntry {
     }
 }
 
-pub(crate) fn estimate(good: &[&Sample]) -> Reading<EstimateReport> {
-    let all: Vec<_> = good.iter().filter_map(|s| s.estimate.value()).collect();
-    if all.is_empty() {
-        return first_reason(good, |s| s.estimate.absent().cloned());
-    }
-    let known: Vec<_> = all.iter().filter_map(|e| e.interrupts.value()).collect();
-    let mut interrupts: BTreeMap<String, f64> = BTreeMap::new();
-    for (name, count) in known.iter().flat_map(|k| k.iter()) {
-        *interrupts.entry(name.clone()).or_default() += *count as f64 / known.len() as f64;
-    }
-    let interrupts = match known.is_empty() {
-        true => first_reason(good, |s| s.estimate.value()?.interrupts.absent().cloned()),
-        false => Reading::Value(interrupts),
-    };
-    let waited = mean(good, |s| read(&s.estimate).and_then(|e| read(&e.waited)).map(|w| w.as_f64()));
-    Reading::Value(EstimateReport { waited, interrupts })
+/// Estimates of samples, summed.
+#[derive(Default)]
+pub(crate) struct EstimateTally {
+    samples: u32,
+    absent: First<Absent>,
+    waited: Mean,
+    interrupts: BTreeMap<String, u64>,
+    /// Samples whose interrupts are known.
+    counted: u32,
+    uncounted: First<Absent>,
 }
 
-pub(crate) fn counters(good: &[&Sample]) -> Reading<CountersReport> {
-    let all: Vec<_> = good.iter().filter_map(|s| Some((s, s.counters.value()?))).collect();
-    if all.is_empty() {
-        return first_reason(good, |s| s.counters.absent().cloned());
+impl EstimateTally {
+    pub fn add(&mut self, sample: &Sample) {
+        let at = place(sample);
+        let estimate = match &sample.estimate {
+            Reading::Value(estimate) => estimate,
+            Reading::Absent(why) => return self.absent.offer(at, || why.clone()),
+        };
+        self.samples = self.samples.saturating_add(1);
+        self.waited.add_time(at, read(&estimate.waited).copied());
+        match &estimate.interrupts {
+            Reading::Value(interrupts) => {
+                self.counted = self.counted.saturating_add(1);
+                for (name, count) in interrupts {
+                    let sum = self.interrupts.entry(name.clone()).or_default();
+                    *sum = sum.saturating_add(*count);
+                }
+            }
+            Reading::Absent(why) => self.uncounted.offer(at, || why.clone()),
+        }
     }
-    let n = all.len() as f64;
-    let sum =
-        |of: &dyn Fn(&crate::sample::account::Counters) -> u64| all.iter().map(|(_, c)| of(c) as f64).sum::<f64>();
-    let cycles = sum(&|c| c.cycles_user.saturating_add(c.cycles_kernel));
-    let kernel = sum(&|c| c.instructions_kernel);
-    let instructions = sum(&|c| c.instructions_user) + kernel;
-    let pt: Option<f64> = all.iter().map(|(s, _)| s.process_time().ok().map(|t| t.as_f64())).sum();
-    Reading::Value(CountersReport {
-        cycles: cycles / n,
-        instructions: instructions / n,
-        kernel_share: if instructions > 0.0 { kernel / instructions } else { 0.0 },
-        clock_ghz: pt.filter(|t| *t > 0.0).map(|t| cycles / t),
-    })
+
+    pub fn report(self) -> Reading<EstimateReport> {
+        if self.samples == 0 {
+            return self.absent.absent();
+        }
+        let mean = |(name, sum): (String, u64)| (name, sum as f64 / f64::from(self.counted));
+        let interrupts = match self.counted {
+            0 => self.uncounted.absent(),
+            _ => Reading::Value(self.interrupts.into_iter().map(mean).collect()),
+        };
+        Reading::Value(EstimateReport { waited: self.waited.reading(), interrupts })
+    }
+}
+
+/// Hardware counts of samples, summed.
+#[derive(Default)]
+pub(crate) struct CountersTally {
+    samples: u32,
+    absent: First<Absent>,
+    cycles: u128,
+    user: u128,
+    kernel: u128,
+    pt: TimeSum,
+    /// A sample has no process time.
+    no_process_time: bool,
+}
+
+impl CountersTally {
+    pub fn add(&mut self, sample: &Sample) {
+        let c = match &sample.counters {
+            Reading::Value(counters) => counters,
+            Reading::Absent(why) => return self.absent.offer(place(sample), || why.clone()),
+        };
+        self.samples = self.samples.saturating_add(1);
+        self.cycles += u128::from(c.cycles_user) + u128::from(c.cycles_kernel);
+        self.user += u128::from(c.instructions_user);
+        self.kernel += u128::from(c.instructions_kernel);
+        match sample.process_time() {
+            Ok(pt) => self.pt.add(pt),
+            Err(_) => self.no_process_time = true,
+        }
+    }
+
+    pub fn report(self) -> Reading<CountersReport> {
+        if self.samples == 0 {
+            return self.absent.absent();
+        }
+        let n = f64::from(self.samples);
+        let (cycles, instructions) = (self.cycles as f64, (self.user + self.kernel) as f64);
+        Reading::Value(CountersReport {
+            cycles: cycles / n,
+            instructions: instructions / n,
+            kernel_share: if instructions > 0.0 { self.kernel as f64 / instructions } else { 0.0 },
+            clock_ghz: (!self.no_process_time && self.pt.as_f64() > 0.0).then(|| cycles / self.pt.as_f64()),
+        })
+    }
 }

@@ -5,64 +5,97 @@ use crate::profile::data::Profile;
 use crate::run::data::Run;
 use crate::run::plan::{Order, ProfileChoice};
 use crate::run::protocol::{CheckOne, Evidence, NoCheckOne, NoProcessTime, assess};
+use crate::run::report::counted::{CountedRun, CountedSeries};
 use crate::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
-use crate::run::report::grouping::count;
-use crate::run::report::grouping::reference;
-use crate::run::report::grouping::{FamilyNames, Grouped, KeptSamples};
+use crate::run::report::grouping::{FamilyNames, KeptSamples, count, reference};
 use crate::run::report::remarks;
 use crate::run::report::remarks::RemarkContext;
-use crate::run::report::series::series_report;
+use crate::run::report::retained::RetainedSeries;
+use crate::run::report::series::{FirstCheck, SeriesStatistics};
+use crate::run::samples::SampleSource;
 use crate::sample::data::Sample;
+
+/// Everything that is said of a run whose samples are in memory; as [`build_from`].
+pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunReport {
+    let Ok(report) = build_from(run, samples, profile);
+    report
+}
 
 /// Everything that is said of a run.
 ///
-/// `samples` may be in any order, and be any part of the run's, none included; the order makes no difference. Samples
+/// `samples` may come in any order, and be any part of the run's, none included; the order makes no difference. Samples
 /// of a program that the plan does not have are omitted, with a remark. Warm-ups and samples that failed (and were not
 /// to be accepted, [`crate::run::plan::IgnoreFailure`]) count in no statistics. `profile` is the one whose cutoffs
-/// check 1 applies; without it, or if no sample has its daemons, the report says that check 1 was not done. Time and
-/// memory grow linearly with samples and daemons (but for sorting).
-pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunReport {
-    let grouped = Grouped::new(run, samples);
-    let used = applicable(run, &grouped, profile);
-    let cutoffs = used.as_ref().map_or(&[][..], |p| p.cutoffs.as_slice());
+/// check 1 applies; without it, or if no sample has its daemons, the report says that check 1 was not done.
+///
+/// The samples are read two or three times, one at a time: for the times and what all samples add to; with cutoffs, for the
+/// daemons that spoil samples; for what the retained ones add to. Time grows linearly with samples and daemons (but for
+/// sorting), memory with some 200 bytes a sample.
+///
+/// # Errors
+/// If the samples cannot be read.
+pub fn build_from<S: SampleSource + ?Sized>(
+    run: &Run,
+    samples: &S,
+    profile: Option<&Profile>,
+) -> Result<RunReport, S::Error> {
     let mut names = FamilyNames::default();
-    let (mut series, mut kept) = (Vec::new(), Vec::new());
-    for group in &grouped.series {
-        let (report, retained) = series_report(run, group, cutoffs, &mut names);
-        series.push(report);
-        kept.push(retained);
+    let mut counted = CountedRun::new(run);
+    samples.each(&mut |s| counted.add(s, &mut names))?;
+    counted.sort();
+    let used = applicable(run, &counted, profile);
+    let cutoffs = used.as_ref().map_or(&[][..], |p| p.cutoffs.as_slice());
+    let mut checks: Vec<Option<FirstCheck>> = counted.series.iter().map(|s| FirstCheck::new(s, cutoffs)).collect();
+    if checks.iter().any(Option::is_some) {
+        samples.each(&mut |s| {
+            if let Some(Some(check)) = checks.get_mut(s.series as usize) {
+                check.add(s, run, &mut names);
+            }
+        })?;
     }
+    let by_check = counted.series.iter().zip(&checks);
+    let mut statistics: Vec<SeriesStatistics> =
+        by_check.map(|(series, check)| SeriesStatistics::new(run, series, check.as_ref())).collect();
+    let by_series = counted.series.iter().zip(&mut statistics);
+    let mut retained: Vec<RetainedSeries> = by_series.map(|(series, found)| found.retained(series)).collect();
+    samples.each(&mut |s| {
+        if let Some(series) = retained.get_mut(s.series as usize) {
+            series.add(s, &mut names);
+        }
+    })?;
+    let all = counted.series.iter_mut().zip(statistics).zip(retained);
+    let (series, kept): (Vec<SeriesReport>, Vec<KeptSamples>) =
+        all.map(|((series, statistics), retained)| statistics.report(series, retained)).unzip();
     let comparisons = comparisons(run, &kept);
-    let sizes: Vec<u32> = grouped.series.iter().map(|g| count(g.good.len())).collect();
+    let sizes: Vec<u32> = counted.series.iter().map(CountedSeries::size).collect();
     let protocol = assess(&Evidence {
         factors: &run.factors,
-        process_time: process_time_used(&grouped),
+        process_time: process_time_used(&counted),
         check_one: check_one(&used, &series),
         sigma: run.plan.sigma,
         sizes: &sizes,
     });
     let remarks = remarks::all(&RemarkContext {
         run,
-        grouped: &grouped,
+        counted: &counted,
         series: &series,
         comparisons: &comparisons,
         kept: &kept,
         profile: used.as_ref().ok().copied(),
     });
     let profile = used.map(Profile::label);
-    RunReport { run: run.clone(), series, comparisons, protocol, profile, remarks }
+    Ok(RunReport { run: run.clone(), series, comparisons, protocol, profile, remarks })
 }
 
 /// The profile, or why its cutoffs cannot be applied.
-fn applicable<'a>(run: &Run, grouped: &Grouped, profile: Option<&'a Profile>) -> Result<&'a Profile, NoCheckOne> {
+fn applicable<'a>(run: &Run, counted: &CountedRun, profile: Option<&'a Profile>) -> Result<&'a Profile, NoCheckOne> {
     let profile = profile.ok_or_else(|| match &run.plan.profile {
         ProfileChoice::No => NoCheckOne::NotAsked,
         ProfileChoice::Named(name) => NoCheckOne::NoSuchProfile { name: name.clone() },
         ProfileChoice::Newest => NoCheckOne::NoProfile,
     })?;
-    let seen = grouped.series.iter().flat_map(|g| &g.good).any(|s| s.daemons.value().is_some());
-    let first = grouped.series.iter().flat_map(|g| &g.good).find_map(|s| s.daemons.absent());
-    match first {
+    let seen = counted.series.iter().any(CountedSeries::has_daemons);
+    match counted.series.iter().find_map(CountedSeries::no_daemons) {
         Some(why) if !seen => Err(NoCheckOne::NoDaemons { why: why.clone() }),
         _ => Ok(profile),
     }
@@ -78,13 +111,12 @@ fn check_one(used: &Result<&Profile, NoCheckOne>, series: &[SeriesReport]) -> Ch
     }
 }
 
-fn process_time_used(grouped: &Grouped) -> Result<(), NoProcessTime> {
-    let mut any = false;
-    for sample in grouped.series.iter().flat_map(|g| &g.good) {
-        sample.process_time().map_err(|why| NoProcessTime::Absent { why })?;
-        any = true;
+fn process_time_used(counted: &CountedRun) -> Result<(), NoProcessTime> {
+    match counted.series.iter().find_map(|s| s.no_process_time.get()) {
+        Some(why) => Err(NoProcessTime::Absent { why: why.clone() }),
+        None if counted.series.iter().all(|s| s.good.is_empty()) => Err(NoProcessTime::NoSample),
+        None => Ok(()),
     }
-    if any { Ok(()) } else { Err(NoProcessTime::NoSample) }
 }
 
 fn comparisons(run: &Run, kept: &[KeptSamples]) -> Vec<Comparison> {

@@ -3,15 +3,19 @@
 use crate::profile::clusters::{Clusters, TooFew, clusters};
 use crate::profile::dual::Observation;
 use crate::run::data::Run;
-use crate::run::report::grouping::Grouped;
-use crate::sample::data::Sample;
+use crate::run::report::grouping::place;
+use crate::sample::data::{Phase, Sample};
 
 /// The clusters of each series, from its counted samples that did not fail or whose failure is accepted. `samples` may be in
 /// any order.
 pub fn duals(run: &Run, samples: &[Sample]) -> Vec<Result<Clusters, TooFew>> {
-    let of_group = |good: &[&Sample]| {
-        let observations: Vec<Observation> = good.iter().map(|s| Observation::of(s)).collect();
+    let series_clusters = |series: usize| {
+        let accepted = |s: &&Sample| s.phase == Phase::Counted && run.plan.ignore_failure.accepts(&s.outcome);
+        let of_series = samples.iter().filter(|s| s.series as usize == series);
+        let mut good: Vec<&Sample> = of_series.filter(accepted).collect();
+        good.sort_unstable_by_key(|s| place(s));
+        let observations: Vec<Observation> = good.into_iter().map(Observation::of).collect();
         clusters(&observations)
     };
-    Grouped::new(run, samples).series.iter().map(|group| of_group(&group.good)).collect()
+    (0..run.plan.programs.len()).map(series_clusters).collect()
 }

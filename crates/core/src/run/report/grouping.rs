@@ -1,11 +1,11 @@
-//! The samples of a run by series, and what several parts of its report need.
+//! What several parts of a report need: sums over samples that come one at a time and in any order, and families of names.
 
 use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
+use crate::base::units::Nanos;
 use crate::run::data::Run;
-use crate::run::plan::Program;
-use crate::sample::daemons::{Daemon, TaskKind};
-use crate::sample::data::{Phase, Sample};
+use crate::sample::daemons::TaskKind;
+use crate::sample::data::Sample;
 use crate::sample::families::family;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -20,48 +20,94 @@ pub(crate) fn reference(run: &Run) -> usize {
     run.plan.programs.iter().position(|p| p.reference).unwrap_or(0)
 }
 
-/// The samples of one series, by number.
-pub(crate) struct SampleGroup<'a> {
-    pub index: usize,
-    pub program: &'a Program,
-    pub warmups: Vec<&'a Sample>,
-    pub counted: Vec<&'a Sample>,
-    /// Counted ones that succeeded, or whose failure is accepted.
-    pub good: Vec<&'a Sample>,
+/// Where a sample is in its series: its number, then its position in the run.
+pub(crate) type SamplePlace = (u32, u32);
+
+pub(crate) fn place(sample: &Sample) -> SamplePlace {
+    (sample.index, sample.seq)
 }
 
-/// All samples of a run.
-pub(crate) struct Grouped<'a> {
-    pub series: Vec<SampleGroup<'a>>,
-    /// Samples of programs that the plan does not have.
-    pub strays: usize,
+/// What the first sample of a series gives of those that give something.
+#[derive(Clone, Debug)]
+pub(crate) struct First<T>(Option<(SamplePlace, T)>);
+
+impl<T> Default for First<T> {
+    fn default() -> First<T> {
+        First(None)
+    }
 }
 
-impl<'a> Grouped<'a> {
-    pub fn new(run: &'a Run, samples: &'a [Sample]) -> Grouped<'a> {
-        let empty = |(index, program)| SampleGroup {
-            index,
-            program,
-            warmups: Vec::new(),
-            counted: Vec::new(),
-            good: Vec::new(),
-        };
-        let mut series: Vec<SampleGroup> = run.plan.programs.iter().enumerate().map(empty).collect();
-        let mut strays = 0;
-        for sample in samples {
-            match (series.get_mut(sample.series as usize), sample.phase) {
-                (None, _) => strays += 1,
-                (Some(group), Phase::Warmup) => group.warmups.push(sample),
-                (Some(group), Phase::Counted) => group.counted.push(sample),
-            }
+impl<T> First<T> {
+    pub fn offer(&mut self, at: SamplePlace, value: impl FnOnce() -> T) {
+        if self.0.as_ref().is_none_or(|found| at < found.0) {
+            self.0 = Some((at, value()));
         }
-        for group in &mut series {
-            group.warmups.sort_by_key(|s| (s.index, s.seq));
-            group.counted.sort_by_key(|s| (s.index, s.seq));
-            let accepted = |s: &&&Sample| run.plan.ignore_failure.accepts(&s.outcome);
-            group.good = group.counted.iter().filter(accepted).copied().collect();
+    }
+
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_ref().map(|found| &found.1)
+    }
+
+    pub fn into_inner(self) -> Option<T> {
+        self.0.map(|found| found.1)
+    }
+}
+
+/// Why a series without a successful sample has no value.
+pub(crate) fn no_sample() -> Absent {
+    Absent::NotAsked("no successful sample".to_owned())
+}
+
+impl First<Absent> {
+    /// This reason, for a value that no sample has.
+    pub fn absent<T>(self) -> Reading<T> {
+        Reading::Absent(self.into_inner().unwrap_or_else(no_sample))
+    }
+}
+
+/// A sum of times, exact, so that their order makes no difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TimeSum(i128);
+
+impl TimeSum {
+    pub fn add(&mut self, time: Nanos) {
+        self.0 += i128::from(time.0);
+    }
+
+    /// ns.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// At most what a time can be.
+    pub fn nanos(self) -> Nanos {
+        Nanos(i64::try_from(self.0).unwrap_or(if self.0 < 0 { i64::MIN } else { i64::MAX }))
+    }
+}
+
+/// A mean of whole numbers, which are summed exactly, so that their order makes no difference; over the samples that have one.
+#[derive(Default)]
+pub(crate) struct Mean {
+    sum: i128,
+    n: u64,
+    missing: First<Absent>,
+}
+
+impl Mean {
+    pub fn add(&mut self, at: SamplePlace, value: Result<i128, Absent>) {
+        match value {
+            Ok(value) => (self.sum, self.n) = (self.sum + value, self.n + 1),
+            Err(why) => self.missing.offer(at, || why),
         }
-        Grouped { series, strays }
+    }
+
+    pub fn add_time(&mut self, at: SamplePlace, time: Result<Nanos, Absent>) {
+        self.add(at, time.map(|t| i128::from(t.0)));
+    }
+
+    /// Without any value, the first sample's reason.
+    pub fn reading(self) -> Reading<f64> {
+        if self.n == 0 { self.missing.absent() } else { Reading::Value(self.sum as f64 / self.n as f64) }
     }
 }
 
@@ -75,31 +121,26 @@ pub(crate) struct KeptSamples {
 
 /// Families of names met before: a run has few names and many daemons.
 #[derive(Default)]
-pub(crate) struct FamilyNames<'a>(HashMap<(&'a Name, TaskKind), Rc<str>>);
-
-impl<'a> FamilyNames<'a> {
-    pub fn family(&mut self, daemon: &'a Daemon) -> Rc<str> {
-        self.of(&daemon.name, daemon.kind)
-    }
-
-    pub fn of(&mut self, name: &'a Name, kind: TaskKind) -> Rc<str> {
-        self.0.entry((name, kind)).or_insert_with(|| family(name, kind).into()).clone()
-    }
+pub(crate) struct FamilyNames {
+    user: HashMap<Name, Rc<str>>,
+    kernel: HashMap<Name, Rc<str>>,
+    tare: HashMap<Name, Rc<str>>,
 }
 
-/// Mean over the samples that have the reading; without any, the first one's reason.
-pub(crate) fn mean<'a>(good: &[&'a Sample], read: impl Fn(&'a Sample) -> Result<f64, Absent>) -> Reading<f64> {
-    let (mut sum, mut n, mut first) = (0.0, 0.0, None);
-    for sample in good {
-        match read(sample) {
-            Ok(v) => (sum, n) = (sum + v, n + 1.0),
-            Err(why) => first = first.or(Some(why)),
+impl FamilyNames {
+    pub fn family(&mut self, name: &Name, kind: TaskKind) -> Rc<str> {
+        let known = match kind {
+            TaskKind::User => &mut self.user,
+            TaskKind::Kernel => &mut self.kernel,
+            TaskKind::Tare => &mut self.tare,
+        };
+        if let Some(found) = known.get(name) {
+            return found.clone();
         }
+        let new: Rc<str> = family(name, kind).into();
+        known.insert(name.clone(), new.clone());
+        new
     }
-    if n > 0.0 {
-        return Reading::Value(sum / n);
-    }
-    Reading::Absent(first.unwrap_or_else(|| Absent::NotAsked("no successful sample".to_owned())))
 }
 
 pub(crate) fn read<T>(reading: &Reading<T>) -> Result<&T, Absent> {

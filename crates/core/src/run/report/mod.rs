@@ -2,10 +2,12 @@
 
 pub mod account;
 pub mod build;
+pub mod counted;
 pub mod data;
 pub mod duals;
 pub mod findings;
 pub mod grouping;
 pub mod measure;
 pub mod remarks;
+pub mod retained;
 pub mod series;

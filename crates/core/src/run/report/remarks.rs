@@ -1,7 +1,6 @@
 //! Finds what must be pointed out beside the figures.
 
 use crate::base::reading::Reading;
-use crate::base::units::Nanos;
 use crate::compare::ratio::Verdict;
 use crate::documents::head::Status;
 use crate::profile::data::Profile;
@@ -10,12 +9,12 @@ use crate::run::notes;
 use crate::run::notes::Note;
 use crate::run::plan::{Order, RunCount};
 use crate::run::report::account::EntryKind;
+use crate::run::report::counted::{CountedRun, CountedSeries};
 use crate::run::report::data::{Comparison, Measure, SeriesReport, SurvivorSummary};
 use crate::run::report::findings::{NameCount, Remark, RemarkKind};
-use crate::run::report::grouping::{Grouped, KeptSamples, SampleGroup};
-use crate::run::report::grouping::{count, reference};
+use crate::run::report::grouping::{KeptSamples, count, reference};
 use crate::run::stopping::relative_half_width;
-use crate::sample::data::{Outcome, Sample};
+use crate::sample::data::Outcome;
 use crate::statistics::intervals::FEWEST;
 use crate::statistics::series::Values;
 
@@ -29,7 +28,7 @@ const STEAL_SHARE: f64 = 0.005;
 /// All that remarks are made from.
 pub(crate) struct RemarkContext<'a> {
     pub run: &'a Run,
-    pub grouped: &'a Grouped<'a>,
+    pub counted: &'a CountedRun<'a>,
     pub series: &'a [SeriesReport],
     pub comparisons: &'a [Comparison],
     pub kept: &'a [KeptSamples],
@@ -56,7 +55,7 @@ pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
     noted(c.run, &mut builder);
     profile(c, &mut builder);
     comparison(c, &mut builder);
-    for (group, report) in c.grouped.series.iter().zip(c.series) {
+    for (group, report) in c.counted.series.iter().zip(c.series) {
         builder.series = Some(count(group.index));
         outcomes(group, report, &mut builder);
         retained(group, report, &mut builder);
@@ -71,12 +70,12 @@ pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
 }
 
 fn completeness(c: &RemarkContext, builder: &mut RemarkBuilder) {
-    if c.grouped.strays > 0 {
-        builder.add(RemarkKind::Strays { samples: c.grouped.strays as u64 });
+    if c.counted.strays > 0 {
+        builder.add(RemarkKind::Strays { samples: c.counted.strays });
     }
     let status = c.run.status;
     if status != Status::Finished {
-        let counted = c.grouped.series.iter().map(|g| g.counted.len() as u64).sum();
+        let counted = c.counted.series.iter().map(|g| u64::from(g.counted)).sum();
         builder.add(RemarkKind::Incomplete { status, run: c.run.id, counted });
     }
 }
@@ -155,28 +154,27 @@ fn by_elapsed(c: &Comparison, builder: &mut RemarkBuilder) {
     });
 }
 
-fn outcomes(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuilder) {
-    if group.counted.is_empty() {
+fn outcomes(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBuilder) {
+    if group.counted == 0 {
         builder.add(RemarkKind::NoSamples);
         return;
     }
-    let of = group.counted.len() as u64;
-    let failed = |s: &&&Sample| !s.outcome.success() && s.outcome != Outcome::Interrupted;
-    let all: Vec<&&Sample> = group.counted.iter().filter(failed).collect();
-    if let Some(first) = all.first() {
-        let failed = all.len() as u64;
+    let of = u64::from(group.counted);
+    let all = || report.failures.iter().filter(|f| !f.warmup && f.outcome != Outcome::Interrupted);
+    if let Some(first) = all().next() {
+        let failed = all().count() as u64;
         let accepted = report.failures.iter().filter(|f| f.ignored && !f.warmup).count() as u64;
         let accepted = accepted.min(failed);
         builder.add(RemarkKind::Failures { failed, accepted, of, first: first.outcome.clone() });
     }
-    let missing = group.good.iter().filter_map(|s| s.process_time().err()).collect::<Vec<_>>();
-    if let Some(why) = missing.first() {
-        let (missing, of) = (missing.len() as u64, group.good.len() as u64);
+    if let Some(why) = group.no_process_time.get() {
+        let missing = group.good.iter().filter(|s| s.pt.is_none()).count() as u64;
+        let of = group.good.len() as u64;
         builder.add(RemarkKind::NoProcessTime { missing, of, why: why.clone() });
     }
 }
 
-fn retained(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn retained(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBuilder) {
     for (measure, reading) in [(Measure::Pt, &report.pt), (Measure::Et, &report.et)] {
         match reading {
             Reading::Value(m) if !m.trustworthy => {
@@ -197,20 +195,20 @@ fn retained(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuil
 }
 
 /// By the same figure that ended the series: of all successful samples, not only of the retained ones.
-fn adaptive(run: &Run, group: &SampleGroup, builder: &mut RemarkBuilder) {
+fn adaptive(run: &Run, group: &CountedSeries, builder: &mut RemarkBuilder) {
     let RunCount::Adaptive { precision, .. } = run.plan.runs else { return };
-    let mut times = Values::from_nanos(group.good.iter().filter_map(|s| s.process_time().ok()));
+    let mut times = Values::from_nanos(group.good.iter().filter_map(|s| s.pt));
     if times.is_empty() {
-        times = Values::from_nanos(group.good.iter().map(|s| s.elapsed()));
+        times = Values::from_nanos(group.good.iter().map(|s| s.elapsed));
     }
     builder.add(RemarkKind::Precision {
-        samples: group.counted.len() as u64,
+        samples: u64::from(group.counted),
         asked: precision,
         reached: relative_half_width(&times).filter(|w| w.is_finite()),
     });
 }
 
-fn daemons(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn daemons(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBuilder) {
     if let Some((samples, why)) = &report.daemons_incomplete {
         let of = group.good.len() as u64;
         builder.add(RemarkKind::DaemonsIncomplete { samples: *samples, of, why: why.clone() });
@@ -247,8 +245,8 @@ fn account(report: &SeriesReport, builder: &mut RemarkBuilder) {
     }
 }
 
-fn waiting(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuilder) {
-    let both = group.good.iter().filter_map(|s| Some((s.elapsed(), s.process_time().ok()?)));
+fn waiting(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBuilder) {
+    let both = group.good.iter().filter_map(|s| Some((s.elapsed, s.pt?)));
     let (et, pt) = both.fold((0.0, 0.0), |(e, p), (et, pt)| (e + et.as_f64(), p + pt.as_f64()));
     if pt <= 0.0 || et <= FAR_ABOVE * pt {
         return;
@@ -262,9 +260,8 @@ fn waiting(group: &SampleGroup, report: &SeriesReport, builder: &mut RemarkBuild
     });
 }
 
-fn steal(run: &Run, group: &SampleGroup, builder: &mut RemarkBuilder) {
-    let known = group.good.iter().filter_map(|s| Some((s.elapsed(), s.steal.value()?)));
-    let (et, stolen) = known.fold((Nanos::ZERO, Nanos::ZERO), |(e, t), (et, steal)| (e + et, t + *steal));
+fn steal(run: &Run, group: &CountedSeries, builder: &mut RemarkBuilder) {
+    let (et, stolen) = group.stolen;
     let capacity = et.as_f64() * f64::from(run.host.cpus.max(1));
     if capacity > 0.0 && stolen.as_f64() > STEAL_SHARE * capacity {
         builder.add(RemarkKind::Steal { time: stolen.as_f64(), share: stolen.as_f64() / capacity });

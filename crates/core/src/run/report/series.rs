@@ -1,126 +1,143 @@
-//! The report of one series.
+//! The report of one series: its statistics by measure, over the samples that both checks leave.
 
 use crate::base::reading::{Absent, Reading};
-use crate::base::units::Nanos;
 use crate::profile::data::Cutoff;
 use crate::run::data::Run;
-use crate::run::discards::DiscardReason;
-use crate::run::discards::{Check, Cutoffs, checks, task_time};
-use crate::run::report::account;
-use crate::run::report::data::{
-    DaemonSummary, Discard, FailedSample, GrossDifference, Measure, MeasureReport, Resources, SeriesReport,
-    SurvivorSummary,
-};
-use crate::run::report::grouping::FamilyNames;
-use crate::run::report::grouping::KeptSamples;
-use crate::run::report::grouping::SampleGroup;
-use crate::run::report::grouping::count;
-use crate::run::report::grouping::mean;
-use crate::run::report::grouping::read;
-use crate::sample::daemons::{Daemon, TaskKind};
-use crate::sample::data::{Fate, Phase, Sample, Usage};
-use crate::sample::process_time::CpuTime;
+use crate::run::discards::{Check, Cutoffs, DiscardReason, check, task_time};
+use crate::run::report::counted::{CountedSeries, GoodSample};
+use crate::run::report::data::{Discard, Measure, MeasureReport, SeriesReport};
+use crate::run::report::grouping::{FamilyNames, KeptSamples, SamplePlace, count, place};
+use crate::run::report::retained::RetainedSeries;
+use crate::sample::data::{Phase, Sample};
 use crate::statistics::intervals::{mean_interval, median_interval};
+use crate::statistics::limits::Limits;
 use crate::statistics::series::{Values, summary};
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
-pub(crate) fn series_report<'a>(
-    run: &Run,
-    group: &SampleGroup<'a>,
-    cutoffs: &[Cutoff],
-    names: &mut FamilyNames<'a>,
-) -> (SeriesReport, KeptSamples) {
-    let spoiled = first_check(&group.good, cutoffs, names);
-    let pt = measure(run, group, Measure::Pt, &spoiled);
-    let et = measure(run, group, Measure::Et, &spoiled);
-    let net = measure(run, group, Measure::Net, &spoiled);
-    let retained = retained(&group.good, &et.kept);
-    let report = SeriesReport {
-        program: group.program.clone(),
-        counted: count(group.counted.len()),
-        warmups: count(group.warmups.len()),
-        pt: pt.report,
-        et: et.report,
-        net: net.report,
-        discards: pt.discards.into_iter().chain(et.discards).chain(net.discards).collect(),
-        failures: failures(run, group),
-        daemons: daemons(&group.good, names),
-        daemons_incomplete: incomplete(run, &group.good),
-        survivors: survivors(group),
-        difference: difference(&retained),
-        account: account::report(&retained, names),
-        estimate: account::estimate(&retained),
-        counters: account::counters(&retained),
-        resources: resources(&group.good),
-    };
-    (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept })
+/// Check 1 of a series: the samples in which a daemon ran longer than its cutoff.
+pub(crate) struct FirstCheck {
+    cutoffs: Cutoffs,
+    spoiled: BTreeMap<SamplePlace, DiscardReason>,
 }
 
-/// Check 1 of each sample. Task time is the median PT; without any PT, the median ET, which is never far too small.
-fn first_check<'a>(good: &[&'a Sample], cutoffs: &[Cutoff], names: &mut FamilyNames<'a>) -> Vec<Option<DiscardReason>> {
-    let times = Values::from_nanos(good.iter().filter_map(|s| s.process_time().ok()));
-    let task = task_time(&times).or_else(|| task_time(&Values::from_nanos(good.iter().map(|s| s.elapsed()))));
-    let (Some(task), false) = (task, cutoffs.is_empty()) else { return vec![None; good.len()] };
-    let cutoffs = Cutoffs::new(cutoffs, task);
-    let furthest = |s: &&'a Sample| {
-        let daemons = s.daemons.value()?;
-        cutoffs.furthest(daemons.list.iter().map(|d| (names.family(d), d.cpu)))
-    };
-    good.iter().map(furthest).collect()
+impl FirstCheck {
+    /// Task time is the median PT; without any PT, the median ET, which is never far too small. `None` if nothing is to be
+    /// checked.
+    pub fn new(series: &CountedSeries, cutoffs: &[Cutoff]) -> Option<FirstCheck> {
+        let times = Values::from_nanos(series.good.iter().filter_map(|s| s.pt));
+        let elapsed = || Values::from_nanos(series.good.iter().map(|s| s.elapsed));
+        let task = task_time(&times).or_else(|| task_time(&elapsed()))?;
+        let cutoffs = Cutoffs::new(Some(cutoffs).filter(|c| !c.is_empty())?, task);
+        Some(FirstCheck { cutoffs, spoiled: BTreeMap::new() })
+    }
+
+    pub fn add(&mut self, sample: &Sample, run: &Run, names: &mut FamilyNames) {
+        if sample.phase != Phase::Counted || !run.plan.ignore_failure.accepts(&sample.outcome) {
+            return;
+        }
+        let Reading::Value(daemons) = &sample.daemons else { return };
+        let executions = daemons.list.iter().map(|d| (names.family(&d.name, d.kind), d.cpu));
+        if let Some(reason) = self.cutoffs.furthest(executions) {
+            self.spoiled.insert(place(sample), reason);
+        }
+    }
+}
+
+/// The statistics of a series by each measure.
+pub(crate) struct SeriesStatistics {
+    pt: MeasuredSeries,
+    et: MeasuredSeries,
+    net: MeasuredSeries,
+}
+
+impl SeriesStatistics {
+    pub fn new(run: &Run, series: &CountedSeries, check: Option<&FirstCheck>) -> SeriesStatistics {
+        let measured = |measure| measure_series(run, series, measure, check);
+        SeriesStatistics { pt: measured(Measure::Pt), et: measured(Measure::Et), net: measured(Measure::Net) }
+    }
+
+    /// The samples whose elapsed time was retained; all, if none was.
+    pub fn retained(&mut self, series: &CountedSeries) -> RetainedSeries {
+        let retained = std::mem::take(&mut self.et.positions);
+        let all = || series.good.iter().map(|s| s.seq).collect();
+        RetainedSeries::new(if retained.is_empty() { all() } else { retained })
+    }
+
+    /// The report, when the retained samples have been summed.
+    pub fn report(self, series: &mut CountedSeries, mut retained: RetainedSeries) -> (SeriesReport, KeptSamples) {
+        let SeriesStatistics { pt, et, net } = self;
+        let report = SeriesReport {
+            program: series.program.clone(),
+            counted: series.counted,
+            warmups: series.warmups,
+            pt: pt.report,
+            et: et.report,
+            net: net.report,
+            discards: pt.discards.into_iter().chain(et.discards).chain(net.discards).collect(),
+            failures: series.failures(),
+            daemons: series.daemons(),
+            daemons_incomplete: series.daemons_incomplete(),
+            survivors: series.survivors(),
+            difference: retained.difference(),
+            account: retained.account.report(),
+            estimate: retained.estimate.report(),
+            counters: retained.counters.report(),
+            resources: series.resources(),
+        };
+        (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept })
+    }
 }
 
 struct MeasuredSeries {
     report: Reading<MeasureReport>,
     discards: Vec<Discard>,
     kept: Vec<(u32, f64)>,
+    /// Positions in the run of the kept samples.
+    positions: Vec<u32>,
 }
 
-fn measure(run: &Run, group: &SampleGroup, measure: Measure, spoiled: &[Option<DiscardReason>]) -> MeasuredSeries {
-    let value = |s: &Sample| match measure {
-        Measure::Pt => s.process_time(),
-        Measure::Et => Ok(s.elapsed()),
-        Measure::Net => s.net_time(),
+fn measure_series(run: &Run, series: &CountedSeries, measure: Measure, first: Option<&FirstCheck>) -> MeasuredSeries {
+    let time = |s: &GoodSample| match measure {
+        Measure::Pt => s.pt,
+        Measure::Et => Some(s.elapsed),
+        Measure::Net => s.net,
     };
-    let mut rows = Vec::new();
-    let mut missing = None;
-    for (sample, reason) in group.good.iter().zip(spoiled) {
-        match value(sample) {
-            Ok(time) => rows.push((sample.index, time, reason)),
-            Err(why) => missing = missing.or(Some(why)),
-        }
-    }
-    let values = Values::from_nanos(rows.iter().map(|r| r.1));
-    let flags: Vec<bool> = rows.iter().map(|r| r.2.is_some()).collect();
-    let fates = checks(&values, &flags, run.plan.sigma);
-    let (mut discards, mut kept) = (Vec::new(), Vec::new());
-    for ((index, time, reason), fate) in rows.iter().zip(&fates) {
-        let reason = match (fate, reason) {
+    let timed = || series.good.iter().filter_map(|s| Some((s, time(s)?)));
+    let spoiled = |s: &GoodSample| first.and_then(|c| c.spoiled.get(&(s.index, s.seq)));
+    let passed = Values::from_nanos(timed().filter(|(s, _)| spoiled(s).is_none()).map(|(_, t)| t));
+    let limits = Limits::new(&passed, run.plan.sigma);
+    let (mut discards, mut kept, mut positions) = (Vec::new(), Vec::new(), Vec::new());
+    let mut samples = 0;
+    for (sample, time) in timed() {
+        samples += 1;
+        let value = time.as_f64();
+        let spoiled = spoiled(sample);
+        let reason = match (check(value, spoiled.is_some(), limits), spoiled) {
             (Check::Cutoff, Some(reason)) => reason.clone(),
-            (Check::Sigma(l), _) => DiscardReason::Sigma { value: time.as_f64(), low: l.low, high: l.high },
+            (Check::Sigma(l), _) => DiscardReason::Sigma { value, low: l.low, high: l.high },
             _ => {
-                kept.push((*index, time.as_f64()));
+                kept.push((sample.index, value));
+                positions.push(sample.seq);
                 continue;
             }
         };
-        discards.push(Discard { index: *index, measure, reason });
+        discards.push(Discard { index: sample.index, measure, reason });
     }
-    let passed = values.only(&flags.iter().map(|f| !f).collect::<Vec<_>>());
-    let kept_values = values.only(&fates.iter().map(|f| *f == Check::Retained).collect::<Vec<_>>());
     // Tells the bootstraps of a run apart.
-    let item = 3 * group.index as u64 + measure as u64;
-    let report = match statistics(&values, &passed, &kept_values, run, item) {
+    let item = 3 * series.index as u64 + measure as u64;
+    let report = match statistics(samples, &passed, &kept, run, item) {
         Some(report) => Reading::Value(report),
-        None => Reading::Absent(why_none(group, &rows, missing)),
+        None => Reading::Absent(why_none(series, samples, measure)),
     };
-    MeasuredSeries { report, discards, kept }
+    MeasuredSeries { report, discards, kept, positions }
 }
 
-fn statistics(all: &Values, passed: &Values, kept: &Values, run: &Run, item: u64) -> Option<MeasureReport> {
-    let s = summary(kept)?;
+fn statistics(samples: usize, passed: &Values, kept: &[(u32, f64)], run: &Run, item: u64) -> Option<MeasureReport> {
+    let retained = Values::new(kept.iter().map(|k| k.1)).ok()?;
+    let s = summary(&retained)?;
     Some(MeasureReport {
-        samples: count(all.len()),
-        discarded_by_cutoff: count(all.len() - passed.len()),
+        samples: count(samples),
+        discarded_by_cutoff: count(samples - passed.len()),
         discarded_by_sigma: count(passed.len() - kept.len()),
         retained: count(kept.len()),
         mean: s.mean,
@@ -130,149 +147,24 @@ fn statistics(all: &Values, passed: &Values, kept: &Values, run: &Run, item: u64
         min: s.min,
         max: s.max,
         mean_interval: mean_interval(passed, run.plan.sigma, run.plan.seed, item),
-        median_interval: median_interval(kept),
-        trustworthy: 2 * kept.len() >= all.len(),
+        median_interval: median_interval(&retained),
+        trustworthy: 2 * kept.len() >= samples,
     })
 }
 
-fn why_none<T>(group: &SampleGroup, rows: &[T], missing: Option<Absent>) -> Absent {
-    if !rows.is_empty() {
-        Absent::Lost(format!("all {} samples were discarded", rows.len()))
+fn why_none(series: &CountedSeries, samples: usize, measure: Measure) -> Absent {
+    let missing = match measure {
+        Measure::Pt => series.no_process_time.get(),
+        Measure::Et => None,
+        Measure::Net => series.no_net_time.get(),
+    };
+    if samples > 0 {
+        Absent::Lost(format!("all {samples} samples were discarded"))
     } else if let Some(why) = missing {
-        why
-    } else if group.counted.is_empty() {
+        why.clone()
+    } else if series.counted == 0 {
         Absent::NotAsked("no counted sample was taken".to_owned())
     } else {
         Absent::Failed("no sample succeeded".to_owned())
-    }
-}
-
-fn failures(run: &Run, group: &SampleGroup) -> Vec<FailedSample> {
-    let all = group.warmups.iter().chain(&group.counted).filter(|s| !s.outcome.success());
-    let failed_sample = |s: &&Sample| FailedSample {
-        index: s.index,
-        warmup: s.phase == Phase::Warmup,
-        outcome: s.outcome.clone(),
-        ignored: run.plan.ignore_failure.accepts(&s.outcome),
-    };
-    all.map(failed_sample).collect()
-}
-
-#[derive(Default)]
-struct Tally {
-    samples: u32,
-    total: Nanos,
-    max: Nanos,
-    born: u32,
-    /// The sample that `inside` is of.
-    at: usize,
-    inside: Nanos,
-}
-
-impl Tally {
-    fn add(&mut self, at: usize, daemon: &Daemon) {
-        if self.at != at {
-            (self.at, self.inside) = (at, Nanos::ZERO);
-        }
-        let had = self.inside > Nanos::ZERO;
-        self.inside += daemon.cpu;
-        self.samples += u32::from(!had && self.inside > Nanos::ZERO);
-        self.total += daemon.cpu;
-        self.max = self.max.max(self.inside);
-        self.born = self.born.saturating_add(u32::from(daemon.born));
-    }
-}
-
-fn daemons<'a>(good: &[&'a Sample], names: &mut FamilyNames<'a>) -> Vec<DaemonSummary> {
-    let mut tallies: HashMap<(Rc<str>, TaskKind), Tally> = HashMap::new();
-    let mut lists = 0_usize;
-    for list in good.iter().filter_map(|s| s.daemons.value()) {
-        lists += 1;
-        for daemon in &list.list {
-            tallies.entry((names.family(daemon), daemon.kind)).or_default().add(lists, daemon);
-        }
-    }
-    let daemon_summary = |((family, kind), t): ((Rc<str>, TaskKind), Tally)| DaemonSummary {
-        family: family.to_string(),
-        kind,
-        samples: t.samples,
-        total: t.total,
-        mean: t.total.as_f64() / lists as f64,
-        max: t.max,
-        born: t.born,
-    };
-    let mut all: Vec<DaemonSummary> = tallies.into_iter().map(daemon_summary).collect();
-    all.sort_by(|a, b| {
-        b.total.cmp(&a.total).then_with(|| a.family.cmp(&b.family)).then_with(|| (a.kind as u8).cmp(&(b.kind as u8)))
-    });
-    all
-}
-
-/// Samples whose daemons are not all known, with the first reason; nothing if they were not recorded.
-fn incomplete(run: &Run, good: &[&Sample]) -> Option<(u32, String)> {
-    let gap = |s: &&Sample| match &s.daemons {
-        Reading::Value(d) => d.incomplete.clone(),
-        Reading::Absent(why) => Some(why.clone()),
-    };
-    let gaps: Vec<Absent> = if run.plan.images { good.iter().filter_map(gap).collect() } else { Vec::new() };
-    gaps.first().map(|first| (count(gaps.len()), first.to_string()))
-}
-
-fn survivors(group: &SampleGroup) -> Vec<SurvivorSummary> {
-    let mut by_name: BTreeMap<String, SurvivorSummary> = BTreeMap::new();
-    for survivor in group.warmups.iter().chain(&group.counted).flat_map(|s| &s.survivors) {
-        let name = survivor.name.to_string();
-        let new = SurvivorSummary { name: name.clone(), count: 0, left: 0, not_ended: 0 };
-        let entry = by_name.entry(name).or_insert(new);
-        entry.count += 1;
-        match survivor.fate {
-            Fate::Ended => {}
-            Fate::Left => entry.left += 1,
-            Fate::CouldNotEnd(_) => entry.not_ended += 1,
-        }
-    }
-    by_name.into_values().collect()
-}
-
-/// The samples whose elapsed time was retained; all, if none was.
-fn retained<'a>(good: &[&'a Sample], kept: &[(u32, f64)]) -> Vec<&'a Sample> {
-    let kept: HashSet<u32> = kept.iter().map(|k| k.0).collect();
-    let some: Vec<&Sample> = good.iter().filter(|s| kept.contains(&s.index)).copied().collect();
-    if some.is_empty() { good.to_vec() } else { some }
-}
-
-fn difference(good: &[&Sample]) -> GrossDifference {
-    let of_others = |s: &Sample| -> Result<f64, Absent> {
-        let list = &read(&s.daemons)?.list;
-        Ok(list.iter().filter(|d| d.kind != TaskKind::Tare).map(|d| d.cpu).sum::<Nanos>().as_f64())
-    };
-    GrossDifference {
-        gross_less_pt: mean(good, |s| Ok((s.elapsed() - s.process_time()?).as_f64())),
-        daemons: mean(good, of_others),
-        tare: mean(good, |s| Ok(s.own.cpu.as_f64())).value().copied().unwrap_or(0.0),
-        steal: mean(good, |s| read(&s.steal).map(|t| t.as_f64())),
-    }
-}
-
-fn resources(good: &[&Sample]) -> Resources {
-    let cpu = |part: fn(CpuTime) -> Nanos| {
-        mean(good, |s| {
-            let split = read(&s.process_times)?.split();
-            let none = || Absent::NotSupported("no source splits the process time into user and system".to_owned());
-            split.map(|c| part(c).as_f64()).ok_or_else(none)
-        })
-    };
-    let usage = |part: fn(&Usage) -> u64| mean(good, |s| read(&s.usage).map(|u| part(u) as f64));
-    let peaks = good.iter().filter_map(|s| s.peak_memory.value()).copied().max();
-    let no_sample = || Absent::NotAsked("no successful sample".to_owned());
-    let why = || good.iter().find_map(|s| s.peak_memory.absent().cloned()).unwrap_or_else(no_sample);
-    let max_rss = peaks.ok_or_else(why).into();
-    Resources {
-        user: cpu(|c| c.user),
-        system: cpu(|c| c.system),
-        max_rss,
-        voluntary_switches: usage(|u| u.voluntary_switches),
-        involuntary_switches: usage(|u| u.involuntary_switches),
-        major_faults: usage(|u| u.major_faults),
     }
 }

@@ -1,0 +1,48 @@
+//! The samples of a run, wherever they are.
+
+use tarebench_core::run::samples::SampleSource;
+use tarebench_core::sample::data::Sample;
+use tarebench_store::{SqliteStore, Store, StoreError};
+
+/// The samples of a run: those in a store, then those in memory.
+#[derive(Clone, Copy)]
+pub struct RunSamples<'a> {
+    stored: Option<(&'a SqliteStore, i64)>,
+    in_memory: &'a [Sample],
+}
+
+impl<'a> RunSamples<'a> {
+    pub(crate) fn new(stored: Option<(&'a SqliteStore, i64)>, in_memory: &'a [Sample]) -> RunSamples<'a> {
+        RunSamples { stored, in_memory }
+    }
+
+    /// Those of a run in a store.
+    pub fn stored(store: &'a SqliteStore, run: i64) -> RunSamples<'a> {
+        RunSamples { stored: Some((store, run)), in_memory: &[] }
+    }
+
+    /// All of them in memory, by position in the run: a million take gigabytes.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn all(&self) -> Result<Vec<Sample>, StoreError> {
+        let mut all = match self.stored {
+            Some((store, run)) => store.samples(run)?,
+            None => Vec::new(),
+        };
+        all.extend_from_slice(self.in_memory);
+        Ok(all)
+    }
+}
+
+impl SampleSource for RunSamples<'_> {
+    type Error = StoreError;
+
+    fn each(&self, visit: &mut dyn FnMut(&Sample)) -> Result<(), StoreError> {
+        if let Some((store, run)) = self.stored {
+            store.each_sample(run, &mut |sample| visit(&sample))?;
+        }
+        self.in_memory.iter().for_each(visit);
+        Ok(())
+    }
+}
