@@ -382,13 +382,19 @@ fn a_run_is_tuned_and_put_back_however_it_ends() {
     let note = &document["report"]["run"]["notes"][0];
     assert_eq!((&note["kind"], note["values"].as_array().map(Vec::len)), (&"tuned".into(), Some(3)), "{all}");
     assert!(note["values"].as_array().unwrap().iter().any(|v| v["old"] == "60" && v["new"] == "1"), "{all}");
-    // After SIGKILL the next one helps.
-    let mut child = running(&m, &["sleep", "60"]);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(m.value(SWAPPINESS), "1");
-    m.tare(&["restore"], 0);
-    assert_eq!(m.values(), before);
+    // After SIGKILL the next one helps, and after an abort, as when memory is exhausted.
+    for signal in [libc::SIGKILL, libc::SIGABRT] {
+        let mut child = running(&m, &["sleep", "60"]);
+        common::signal(child.id(), signal);
+        child.wait().unwrap();
+        assert_eq!(m.value(SWAPPINESS), "1");
+        let mut list = common::tare(&m.dir);
+        let out = list.arg("list").env("TARE_STATE", m.state()).output().unwrap();
+        let said = text(&out.stderr);
+        assert!(said.contains("the machine is not restored") && said.contains("`tare restore`"), "{said}");
+        m.tare(&["restore"], 0);
+        assert_eq!(m.values(), before);
+    }
 }
 
 #[test]

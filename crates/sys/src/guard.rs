@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Maximum number of files of one guard.
 const MOST: usize = 4096;
-/// Interval at which it checks whether its process is stopped, ms: long, as it wakes up during a measurement.
+/// Interval at which it checks whether its process is stopped or its file gone, ms: long, as it wakes up during a measurement.
 const LOOK: i64 = 5_000;
 /// Prefix of the names of guards' cgroups.
 const PREFIX: &str = "tare-guard.";
@@ -31,7 +31,7 @@ static PIPE: AtomicI32 = AtomicI32::new(-1);
 pub struct GuardLimits {
     /// So long after the start, or after the last [`Sample`], if none is being taken.
     pub beyond: Duration,
-    /// The guard of a process that has left it behind ([`Guard::keep`]) writes nothing if this file is gone by then.
+    /// The guard of a process that has left it behind ([`Guard::keep`]) ends soon after this file is gone, and writes nothing.
     pub while_exists: Option<PathBuf>,
     /// Live in a separate cgroup: a kill of this process's whole cgroup does not reach it then.
     pub own_cgroup: bool,
@@ -305,7 +305,7 @@ impl Needs {
         let mut bytes = [0u8; 64];
         loop {
             let left = deadline.map_or(i64::MAX, |d| (d - now()).max(0));
-            let left = if kept { left } else { left.min(LOOK) };
+            let left = left.min(LOOK);
             // SAFETY: one valid pollfd; a place for 64 bytes.
             let n = unsafe {
                 libc::poll(&mut poll, 1, libc::c_int::try_from(left).unwrap_or(libc::c_int::MAX));
@@ -327,8 +327,11 @@ impl Needs {
                     _ => {}
                 }
             }
+            if kept && self.is_obsolete() {
+                return false;
+            }
             if deadline.is_some_and(|d| now() >= d) {
-                return !(kept && self.is_obsolete());
+                return true;
             }
             if !kept && self.is_stopped() {
                 return true;
