@@ -9,8 +9,8 @@ trap 'rm -rf "$work"' EXIT
 cargo metadata --locked --format-version 1 >"$work/metadata.json"
 cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >"$work/fuzz-metadata.json"
 
-# Licences of all crates that are linked in.
-python3 scripts/check-licences.py "$work/metadata.json"
+# Licences, sources and locks of all dependencies.
+python3 scripts/check-dependencies.py "$work/metadata.json" "$work/fuzz-metadata.json"
 
 # Objects of the eBPF programs. Other versions of clang generate other bytes for the same program, so the committed
 # objects are from Debian 12's clang 14; with another version this only proves that the source compiles.
