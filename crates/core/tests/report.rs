@@ -439,6 +439,46 @@ fn remarks() {
 }
 
 #[test]
+fn suspends_and_set_clocks_are_named_with_their_samples() {
+    let mut samples = series(0, 10, 100);
+    let shift =
+        |suspended, stepped| Reading::Value(ClockShift { suspended: Nanos(suspended), stepped: Nanos(stepped) });
+    samples[0].clock_shift = shift(999_999, -999_999);
+    let unmarked = build(&run(1), &samples, None);
+    assert!(!remarked!(unmarked, Kind::Suspended { .. } | Kind::ClockSet { .. }), "within the readings' resolution");
+    samples[2].clock_shift = shift(61_000_000_000, 1_000_001);
+    samples[5].clock_shift = shift(5_000_000_000, -2_000_000_000);
+    samples[7].clock_shift = shift(0, i64::MIN);
+    samples[7].phase = Phase::Warmup;
+    let report = build(&run(1), &samples, None);
+    for kind in
+        [Kind::Suspended { samples: vec![2, 5], time: 66e9 }, Kind::ClockSet { samples: vec![2, 5], step: -2e9 }]
+    {
+        let remark = report.remarks.iter().find(|r| r.kind == kind);
+        assert!(remark.is_some_and(|r| r.series == Some(0) && r.warning()), "{kind:?}: {:#?}", report.remarks);
+    }
+    assert_eq!(report.series[0].et.value().map(|m| m.retained), Some(9), "no sample is discarded for it");
+}
+
+#[test]
+fn samples_of_earlier_versions_have_no_clock_shift() {
+    let of_version = |shift: Option<serde_json::Value>| {
+        let mut json = serde_json::to_value(sample(0, 0, ms(1), vec![])).unwrap();
+        let fields = json.as_object_mut().unwrap();
+        fields.remove("clock_shift");
+        fields.extend(shift.map(|s| ("clock_shift".to_owned(), s)));
+        json
+    };
+    let earlier: Sample = serde_json::from_value(of_version(None)).unwrap();
+    assert!(matches!(earlier.clock_shift, Reading::Absent(Absent::NotAsked(_))), "absent is not zero");
+    assert_eq!(serde_json::to_value(&earlier).unwrap(), of_version(None), "it is exported as it was");
+    let shift = serde_json::json!({"value": {"suspended": 0, "stepped": 7}});
+    let newer: Sample = serde_json::from_value(of_version(Some(shift.clone()))).unwrap();
+    assert_eq!(newer.clock_shift.value(), Some(&ClockShift { suspended: Nanos(0), stepped: Nanos(7) }));
+    assert_eq!(serde_json::to_value(&newer).unwrap(), of_version(Some(shift)));
+}
+
+#[test]
 fn large_runs_take_linear_time() {
     let names: Vec<String> = (0..50).map(|i| format!("d{i}")).collect();
     let list = || names.iter().map(|n| daemon(n, Nanos(1000))).collect::<Vec<_>>();
