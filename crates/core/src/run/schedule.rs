@@ -59,8 +59,8 @@ pub fn remaining(plan: &RunPlan, done: &[Slot]) -> Vec<Slot> {
     for n in 0..plan.warmup {
         for series in (0..plan.programs.len() as u32).filter(|s| concerned.contains(s)) {
             let earlier = done.iter().filter(|s| s.series == series && s.phase == Phase::Warmup);
-            let next = earlier.map(|s| s.index + 1).max().unwrap_or(0);
-            warmups.push(Slot { series, phase: Phase::Warmup, index: next + n });
+            let next = earlier.map(|s| s.index.saturating_add(1)).max().unwrap_or(0);
+            warmups.push(Slot { series, phase: Phase::Warmup, index: next.saturating_add(n) });
         }
     }
     if !sequential {

@@ -87,7 +87,7 @@ fn changed(changes: &[FactorChange], stolen_by_program: bool) -> Vec<String> {
     let (stolen, others): (Vec<_>, Vec<_>) = changes.iter().partition(|c| c.factor == STEAL && c.count.is_some());
     let mut texts = Vec::new();
     if !stolen.is_empty() && !stolen_by_program {
-        let sum: i64 = stolen.iter().filter_map(|c| c.count).sum();
+        let sum: i64 = stolen.iter().filter_map(|c| c.count).fold(0, i64::saturating_add);
         texts.push(format!("{sum} ms of CPU time were stolen by the hypervisor."));
     }
     if !others.is_empty() {
