@@ -93,6 +93,8 @@ def main():
     is_harness = pathlib.Path(program).parent.name == "deps"
     folder = os.environ.get("TARE_TEST_RERUNS")
     if not is_harness or not folder:
+        # As rustdoc sets it without a runner: a process for each test.
+        os.environ.setdefault("RUSTDOC_DOCTEST_BIN_PATH", program)
         os.execvp(program, [program, *arguments])
     folder = pathlib.Path(folder)
     code, output, failed = run([program, *arguments, *TIMES])
