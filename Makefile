@@ -45,6 +45,7 @@ lint: rust ## Check format, lints, generated files and licences
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	python3 scripts/check-loops.py
 	python3 scripts/check-names.py
+	python3 scripts/run-test-program-test.py
 	scripts/check-generated.sh
 
 bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown

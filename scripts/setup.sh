@@ -96,9 +96,10 @@ node_modules() {
     *) return ;;
     esac
     # Install the locked versions, only if the lock has changed. Not by `npm ci`, which requires the optional packages of every
-    # platform in the lock: it holds those of Linux.
+    # platform in the lock: it holds those of Linux. scripts/check-dependencies.py finds a lock that is not current. No package
+    # may run a script of its own; none needs one.
     if ! cmp -s web/package-lock.json web/node_modules/.installed-lock; then
-        (cd web && npm install --no-save --no-audit --no-fund --loglevel=error) >/dev/null && cp web/package-lock.json web/node_modules/.installed-lock
+        (cd web && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error) >/dev/null && cp web/package-lock.json web/node_modules/.installed-lock
     fi
 }
 cd "$(dirname "$0")/.."

@@ -9,35 +9,24 @@ if [ "$(id -u)" -eq 0 ] && grep -q ' - cgroup2 ' /proc/self/mountinfo && [ -e /s
     export TARE_NO_SKIP
 fi
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Outputs of tests that were run again; what the previous suite left is removed.
+TARE_TEST_RERUNS=$(realpath -m "${CARGO_TARGET_DIR:-target}/test-reruns")
+export TARE_TEST_RERUNS
+rm -rf "$TARE_TEST_RERUNS"
+mkdir -p "$TARE_TEST_RERUNS"
+ended() {
+    if [ -s "$TARE_TEST_RERUNS/list" ]; then
+        printf '\n== tests that were run again, with their outputs in %s:\n' "$TARE_TEST_RERUNS"
+        cat "$TARE_TEST_RERUNS/list"
+    fi
+    rm -rf "$work"
+}
+trap ended EXIT
 
-# Run all of them even if one fails: on a noisy machine several may fail.
-stolen() { awk '$1 == "cpu" { print $9 }' /proc/stat; }
-before=$(stolen)
-status=0
-{ cargo test --locked --workspace --no-fail-fast 2>&1 || echo $? >"$work/status"; } | tee "$work/log"
-[ ! -e "$work/status" ] || status=$(cat "$work/status")
-if [ "$status" -ne 0 ]; then
-    # If the hypervisor steals the CPU between two readings of two clocks, a comparison of the clocks fails. Tests that failed while CPU
-    # time was stolen are run once more, alone, and must pass then. If none was stolen, a failure is a failure.
-    failed=$(sed -n 's/^test \([^ ]*\) \.\.\. FAILED$/\1/p' "$work/log")
-    targets=$(sed -n 's/^    `\(-p .*\)`$/\1/p' "$work/log")
-    # Each failed target has printed which of its tests failed, so none has crashed or failed to compile.
-    if [ "$(stolen)" = "$before" ] || [ -z "$targets" ] ||
-        [ "$(echo "$targets" | wc -l)" -ne "$(grep -c '^test result: FAILED' "$work/log")" ]; then
-        exit "$status"
-    fi
-    printf '\n== these failed while the hypervisor stole CPU time; running them once more:\n%s\n' "$failed"
-    echo "$targets" | while read -r target; do
-        # Test names and arguments have no spaces, so they can be split.
-        # shellcheck disable=SC2086
-        cargo test --locked $target -- --exact $failed </dev/null 2>&1 || { touch "$work/again"; break; }
-    done | tee "$work/second"
-    passed=$(awk '/^test result: ok/ { n += $4 } END { print n + 0 }' "$work/second")
-    if [ -e "$work/again" ] || [ "$passed" -lt "$(grep -c '^test .* FAILED$' "$work/log")" ]; then
-        exit "$status"
-    fi
-fi
+# Run all of them even if one fails: on a noisy machine several may fail. Each test program is started by a script that runs those
+# tests again that stolen CPU time may have failed.
+host=$(rustc -vV | sed -n 's/^host: //p')
+cargo test --locked --workspace --no-fail-fast --config "target.$host.runner = ['python3', '$PWD/scripts/run-test-program.py']"
 
 # Tests of the web report in a browser, with generated data and with pages that the command writes.
 (cd web && TARE="$(realpath "../${CARGO_TARGET_DIR:-target}/debug/tare" 2>/dev/null || echo "${CARGO_TARGET_DIR:-}/debug/tare")" npm test --silent)

@@ -169,7 +169,7 @@ fn program() -> Option<&'static Path> {
         if target.ends_with("release") {
             cargo.arg("--release");
         }
-        run(cargo.current_dir(&root), 0);
+        run(cargo.current_dir(&root).env_remove("RUSTC_BOOTSTRAP"), 0);
         let mut make = Command::new("make");
         make.args(["-s", "-C"]).arg(root.join("mpi")).arg(format!("LIBRARIES={}", target.display()));
         run(make.arg("CFLAGS=-O2 -Wall -Wextra -Werror"), 0);

@@ -61,3 +61,63 @@ fn readings_survive_a_kill_and_are_added_to() {
     assert_eq!(all, ["before_first", "resumed", "before_first", "after_last"]);
     assert_eq!(when(&["show", "--json"]), all);
 }
+
+/// The machine's clocks are read around each sample; nothing happened to them here.
+#[test]
+fn each_sample_says_how_far_the_clocks_moved_apart() {
+    let dir = folder();
+    let document = json(tare(&dir).args(["run", "-w0", "-r1", "--json", "--", "true"]), 0);
+    let shift = &only_sample(&document)["clock_shift"]["value"];
+    for clock in ["suspended", "stepped"] {
+        let ns = shift[clock].as_i64();
+        assert!(ns.is_some_and(|ns| ns.abs() < 1_000_000), "{clock}: {shift}");
+    }
+}
+
+/// Clock number, by its kernel number, in ns.
+fn clock(number: libc::clockid_t) -> i64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a valid timespec to write to.
+    assert_eq!(unsafe { libc::clock_gettime(number, &mut t) }, 0);
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
+}
+
+/// Sets CLOCK_REALTIME to what it would have been, when dropped.
+struct ClockKept {
+    ahead_of_monotonic: i64,
+}
+
+impl ClockKept {
+    fn new() -> ClockKept {
+        ClockKept { ahead_of_monotonic: clock(libc::CLOCK_REALTIME) - clock(libc::CLOCK_MONOTONIC) }
+    }
+}
+
+impl Drop for ClockKept {
+    fn drop(&mut self) {
+        let now = clock(libc::CLOCK_MONOTONIC) + self.ahead_of_monotonic;
+        let t = libc::timespec { tv_sec: now / 1_000_000_000, tv_nsec: now % 1_000_000_000 };
+        // SAFETY: a valid timespec to read from.
+        let set = unsafe { libc::clock_settime(libc::CLOCK_REALTIME, &t) };
+        assert_eq!(set, 0, "the clock could not be set back: it is 2 s fast");
+    }
+}
+
+/// To be run by hand, on a machine where nothing else depends on the date.
+#[test]
+#[ignore = "sets the machine's clock forward by 2 s for less than a second"]
+fn a_clock_that_is_set_inside_a_sample_is_reported() {
+    let _alone = alone();
+    let dir = folder();
+    let script = "import time; time.clock_settime(time.CLOCK_REALTIME, time.time() + 2)";
+    let kept = ClockKept::new();
+    let out = tare(&dir).args(["run", "-w0", "-r1", "--", "python3", "-c", script]).output();
+    drop(kept);
+    let off = ClockKept::new().ahead_of_monotonic;
+    let stdout = text(&out.expect("tare").stdout);
+    assert!(stdout.contains("The machine's clock was set forward by 2.00 s during sample 1."), "{stdout}");
+    let document = json(tare(&dir).args(["show", "--json"]), 0);
+    let shift = &only_sample(&document)["clock_shift"]["value"];
+    println!("{stdout}{shift}\nCLOCK_REALTIME is {off} ns ahead of CLOCK_MONOTONIC again");
+    assert!(shift["suspended"].as_i64().is_some_and(|ns| ns.abs() < 1_000_000), "{shift}");
+}

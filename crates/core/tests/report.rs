@@ -3,7 +3,7 @@
 use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_core::sample::process_time::PtSource;
+use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
 mod common;
 
 use common::{absent, daemon, profile, run, sample};
@@ -24,6 +24,7 @@ use tarebench_core::run::report::account::EntryKind;
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::data::{Measure, RunReport};
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
+use tarebench_core::run::schedule::{Slot, remaining};
 use tarebench_core::sample::account::*;
 use tarebench_core::sample::data::*;
 
@@ -437,6 +438,46 @@ fn remarks() {
     assert_eq!(serde_json::from_value::<Vec<Remark>>(json).unwrap(), report.remarks);
 }
 
+#[test]
+fn suspends_and_set_clocks_are_named_with_their_samples() {
+    let mut samples = series(0, 10, 100);
+    let shift =
+        |suspended, stepped| Reading::Value(ClockShift { suspended: Nanos(suspended), stepped: Nanos(stepped) });
+    samples[0].clock_shift = shift(999_999, -999_999);
+    let unmarked = build(&run(1), &samples, None);
+    assert!(!remarked!(unmarked, Kind::Suspended { .. } | Kind::ClockSet { .. }), "within the readings' resolution");
+    samples[2].clock_shift = shift(61_000_000_000, 1_000_001);
+    samples[5].clock_shift = shift(5_000_000_000, -2_000_000_000);
+    samples[7].clock_shift = shift(0, i64::MIN);
+    samples[7].phase = Phase::Warmup;
+    let report = build(&run(1), &samples, None);
+    for kind in
+        [Kind::Suspended { samples: vec![2, 5], time: 66e9 }, Kind::ClockSet { samples: vec![2, 5], step: -2e9 }]
+    {
+        let remark = report.remarks.iter().find(|r| r.kind == kind);
+        assert!(remark.is_some_and(|r| r.series == Some(0) && r.warning()), "{kind:?}: {:#?}", report.remarks);
+    }
+    assert_eq!(report.series[0].et.value().map(|m| m.retained), Some(9), "no sample is discarded for it");
+}
+
+#[test]
+fn samples_of_earlier_versions_have_no_clock_shift() {
+    let of_version = |shift: Option<serde_json::Value>| {
+        let mut json = serde_json::to_value(sample(0, 0, ms(1), vec![])).unwrap();
+        let fields = json.as_object_mut().unwrap();
+        fields.remove("clock_shift");
+        fields.extend(shift.map(|s| ("clock_shift".to_owned(), s)));
+        json
+    };
+    let earlier: Sample = serde_json::from_value(of_version(None)).unwrap();
+    assert!(matches!(earlier.clock_shift, Reading::Absent(Absent::NotAsked(_))), "absent is not zero");
+    assert_eq!(serde_json::to_value(&earlier).unwrap(), of_version(None), "it is exported as it was");
+    let shift = serde_json::json!({"value": {"suspended": 0, "stepped": 7}});
+    let newer: Sample = serde_json::from_value(of_version(Some(shift.clone()))).unwrap();
+    assert_eq!(newer.clock_shift.value(), Some(&ClockShift { suspended: Nanos(0), stepped: Nanos(7) }));
+    assert_eq!(serde_json::to_value(&newer).unwrap(), of_version(Some(shift)));
+}
+
 /// Anything that may be in a store.
 fn any_sample() -> impl Strategy<Value = Sample> {
     let times = prop_oneof![Just(0), Just(i64::MIN), Just(i64::MAX), -5..5_i64, 0..1_000_000_000_i64];
@@ -455,6 +496,90 @@ fn any_sample() -> impl Strategy<Value = Sample> {
         }
         s
     })
+}
+
+#[test]
+fn a_resumed_run_may_have_any_numbers() {
+    let done = [Slot { series: 0, phase: Phase::Warmup, index: u32::MAX }];
+    let plan = common::plan(1);
+    let slots = remaining(&plan, &done);
+    assert_eq!(slots.count(), 11, "a warm-up, and all counted samples");
+}
+
+/// A sample with such a number wherever it has one: an imported document may have any.
+fn extreme_sample(seq: u32, numbers: &[i64]) -> Sample {
+    let mut numbers = numbers.iter().copied().cycle();
+    let mut number = || numbers.next().unwrap_or_default();
+    let mut time = || Nanos(number());
+    let mut list = vec![daemon("a", time()), daemon("a", time()), daemon("kworker/0:1", time())];
+    list[2].interval_counted = Some(time());
+    let mut s = sample(seq % 2, u32::MAX - seq, time(), list);
+    (s.seq, s.wall_clock, s.own.cpu) = (seq, time(), time());
+    for stamp in [&mut s.start, &mut s.end] {
+        (stamp.monotonic, stamp.monotonic_raw) = (time(), time());
+    }
+    let cpu = CpuTime { user: time(), system: time(), total: time() };
+    s.process_times = Reading::Value(ProcessTimes {
+        source: PtSource::TaskClock,
+        cgroup: Reading::Value(cpu),
+        task_clock: Reading::Value(time()),
+        exit_records: Reading::Value(time()),
+        wait4: Reading::Value(cpu),
+    });
+    s.steal = Reading::Value(time());
+    s.clock_shift = Reading::Value(ClockShift { suspended: time(), stepped: time() });
+    let (exec, end) = (time(), time());
+    let mut share = || Share { time: Nanos(number()), count: number() as u64 };
+    let mut ledger = || Ledger {
+        tasks: u64::MAX,
+        on_cpu: share(),
+        stolen: Reading::Value(share()),
+        interrupts: [("local_timer".to_owned(), share()), ("NMI".to_owned(), share())].into(),
+        softirqs: [("timer".to_owned(), share())].into(),
+        runtime: share().time,
+        preempted: share(),
+        woken: share(),
+        preemptors: vec![
+            Preemptor { name: "sh".into(), kind: Some(TaskKind::User), share: share() },
+            Preemptor { name: "".into(), kind: None, share: share() },
+        ],
+        blocked: [("futex".to_owned(), share()), ("read".to_owned(), share())].into(),
+    };
+    let (outside, main, others) = (ledger(), ledger(), ledger());
+    let (interrupts_charged, stolen_charged) = (true, true);
+    let account =
+        Account { exec, end, outside, main, others, interrupts_charged, stolen_charged, lost: 0, open: u32::MAX };
+    s.account = Reading::Value(account);
+    let (waited, on_cpu) = (Reading::Value(share().time), Reading::Value(share().time));
+    let interrupts = Reading::Value([("LOC".to_owned(), u64::MAX)].into());
+    s.estimate = Reading::Value(Estimate { waited, on_cpu, interrupts });
+    let mut count = || number() as u64;
+    s.counters = Reading::Value(Counters {
+        cycles_user: count(),
+        cycles_kernel: count(),
+        instructions_user: count(),
+        instructions_kernel: count(),
+    });
+    s
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// Debugging builds, which this is one of, and releases end at an overflow.
+    #[test]
+    fn no_times_are_too_large(
+        numbers in proptest::collection::vec(
+            prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(-1), Just(0), Just(i64::MAX / 2), Just(i64::MIN / 2)],
+            1..60,
+        ),
+        n in 1..25_u32,
+        cutoff_at in prop_oneof![Just(0.0), Just(2000.0), Just(f64::MAX)],
+    ) {
+        let samples: Vec<Sample> = (0..n).map(|seq| extreme_sample(seq, &numbers[seq as usize % numbers.len()..])).collect();
+        let report = build(&run(2), &samples, Some(&profile(vec![cutoff("a", cutoff_at)])));
+        let json = serde_json::to_string(&report).unwrap();
+        prop_assert!(serde_json::from_str::<RunReport>(&json).is_ok(), "no time that JSON cannot hold: {}", json);
+    }
 }
 
 proptest! {

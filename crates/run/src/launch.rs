@@ -11,7 +11,7 @@ use std::process::{Child as StdChild, Command as StdCommand, Stdio};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::plan::{Input, Output, Program, RunPlan, Sched};
-use tarebench_core::sample::data::{Outcome, OwnUse, Phase, Stamp, Usage};
+use tarebench_core::sample::data::{ClockShift, Outcome, OwnUse, Phase, Stamp, Usage};
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cpu::CpuSet;
 use tarebench_sys::signals::Signals;
@@ -28,6 +28,8 @@ pub struct LaunchedExecution {
     pub end: Stamp,
     /// CLOCK_REALTIME at the start.
     pub wall_clock: Nanos,
+    /// By how much other clocks moved away from CLOCK_MONOTONIC meanwhile.
+    pub clock_shift: Reading<ClockShift>,
     /// How it ended.
     pub outcome: Outcome,
     /// Main process, if it was started.
@@ -286,6 +288,7 @@ impl ProcessLauncher {
         }
         settle(signals);
         let wall_clock = clock::realtime();
+        let offsets = clock::offsets();
         let switches = own_switches();
         let cpu = clock::own_cpu();
         launch.start_at_once();
@@ -310,6 +313,7 @@ impl ProcessLauncher {
                 r
             }
         };
+        let clock_shift = offsets.and_then(|before| Ok(before.shift_until(clock::offsets()?)));
         let schedstat = process::schedstat(child.pid).map_err(|e| e.absent("a readable /proc"));
         let reaped = reap(child.pid, true)?;
         let lost = || Absent::Failed("another process has reaped the program".into());
@@ -322,6 +326,7 @@ impl ProcessLauncher {
             start,
             end,
             wall_clock,
+            clock_shift: clock_shift.into(),
             outcome,
             pid: Some(child.pid),
             cpu: reaped.map(|r| r.cpu).ok_or_else(lost).into(),
@@ -411,6 +416,7 @@ impl LaunchedExecution {
             start: clock::stamp_before(),
             end: clock::stamp_after(),
             wall_clock: clock::realtime(),
+            clock_shift: Reading::Absent(absent()),
             outcome: Outcome::NotStarted { error: String::new() },
             pid: None,
             cpu: Reading::Absent(absent()),

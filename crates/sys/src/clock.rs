@@ -2,8 +2,9 @@
 
 use crate::{SysError, SysResult};
 use tarebench_core::base::date::{TimeZone, date};
+use tarebench_core::base::reading::Absent;
 use tarebench_core::base::units::{Cycles, Nanos};
-use tarebench_core::sample::data::Stamp;
+use tarebench_core::sample::data::{ClockShift, Stamp};
 
 /// Reads a clock by its kernel number.
 pub(crate) fn gettime(clock: libc::clockid_t) -> Option<Nanos> {
@@ -31,6 +32,50 @@ pub fn realtime() -> Nanos {
 /// CLOCK_BOOTTIME: since boot, suspended time included; what process start times are given in.
 pub fn boottime() -> Nanos {
     gettime(libc::CLOCK_BOOTTIME).unwrap_or_default()
+}
+
+/// How far two clocks are ahead of CLOCK_MONOTONIC at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockOffsets {
+    boottime: Nanos,
+    realtime: Nanos,
+    /// The clocks were read within this time.
+    within: Nanos,
+}
+
+/// One reading of the clocks that [`ClockOffsets`] compares.
+fn offsets_once() -> Option<ClockOffsets> {
+    let before = gettime(libc::CLOCK_MONOTONIC)?;
+    let boottime = gettime(libc::CLOCK_BOOTTIME)?;
+    let realtime = gettime(libc::CLOCK_REALTIME)?;
+    let after = gettime(libc::CLOCK_MONOTONIC)?;
+    let middle = Nanos(before.0 + (after.0 - before.0) / 2);
+    Some(ClockOffsets { boottime: boottime - middle, realtime: realtime - middle, within: after - before })
+}
+
+/// Reads the clocks, again if something came between the readings: about 0.2 µs where they are read without a system call.
+///
+/// # Errors
+/// If one of them cannot be read, or five times not within half of [`ClockShift::RESOLUTION`], so that two such readings together
+/// are within all of it.
+pub fn offsets() -> Result<ClockOffsets, Absent> {
+    for _ in 0..5 {
+        let read =
+            offsets_once().ok_or_else(|| Absent::NotSupported("CLOCK_BOOTTIME and CLOCK_REALTIME".to_owned()))?;
+        if read.within.0 <= ClockShift::RESOLUTION.0 / 2 {
+            return Ok(read);
+        }
+    }
+    Err(Absent::Failed("the clocks could not be read one right after the other".to_owned()))
+}
+
+impl ClockOffsets {
+    /// By how much the clocks have moved away from CLOCK_MONOTONIC until a later moment.
+    pub fn shift_until(self, later: ClockOffsets) -> ClockShift {
+        let boottime = later.boottime - self.boottime;
+        // A suspend is added to CLOCK_REALTIME, too.
+        ClockShift { suspended: boottime, stepped: later.realtime - self.realtime - boottime }
+    }
 }
 
 /// CPU time of this process, all its threads.
@@ -238,6 +283,33 @@ mod tests {
         let raw = b.monotonic_raw - a.monotonic_raw;
         assert!(mono >= Nanos::from_millis(5));
         assert!((mono.0 - raw.0).abs() < mono.0 / 50, "{mono:?} {raw:?}");
+    }
+
+    /// Clocks at these times since the machine was last suspended, had been suspended, and were set forward.
+    fn offsets_at(suspended: Nanos, stepped: Nanos) -> ClockOffsets {
+        let realtime = Nanos::from_millis(1_700_000_000_000) + suspended + stepped;
+        ClockOffsets { boottime: suspended, realtime, within: Nanos(150) }
+    }
+
+    #[test]
+    fn suspends_and_steps_are_told_apart() {
+        let ms = Nanos::from_millis;
+        let shift =
+            |suspended, stepped| offsets_at(ms(7), ms(3)).shift_until(offsets_at(ms(7) + suspended, ms(3) + stepped));
+        let found = |suspended, stepped| (shift(suspended, stepped).suspend(), shift(suspended, stepped).step());
+        assert_eq!(found(ms(60_000), ms(0)), (Some(ms(60_000)), None), "a suspend moves both clocks");
+        assert_eq!(found(ms(0), ms(2_000)), (None, Some(ms(2_000))));
+        assert_eq!(found(ms(0), ms(-1_000)), (None, Some(ms(-1_000))), "a leap second");
+        assert_eq!(found(ms(60_000), ms(-25)), (Some(ms(60_000)), Some(ms(-25))));
+        assert_eq!(found(Nanos(999_999), Nanos(-999_999)), (None, None), "within the resolution");
+    }
+
+    #[test]
+    fn other_clocks_stay_where_they_are() {
+        let before = offsets().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let shift = before.shift_until(offsets().unwrap());
+        assert_eq!((shift.suspend(), shift.step()), (None, None), "{shift:?}");
     }
 
     #[test]

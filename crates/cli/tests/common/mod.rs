@@ -35,7 +35,8 @@ pub fn burner() -> &'static str {
         let target = bin.parent().expect("the target folder");
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--quiet", "-p", "tarebench-testbed", "--target-dir"]).arg(target);
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        // Set by scripts/run-test-program.py for this program; cargo would compile everything anew with it.
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RUSTC_BOOTSTRAP");
         if bin.ends_with("release") {
             cargo.arg("--release");
         }
@@ -199,25 +200,35 @@ pub fn assert_near(what: &str, found: f64, truth: f64, share: f64) {
     );
 }
 
-/// Measures until what is found is within a share of the truth, or 1 ms, where the truth is the burner's own clock: what it took
-/// before its exec and after the last look at that clock is in one and not in the other, and a hypervisor may steal there. So a
-/// source may be off at times, but not every time; unless, every time, the hypervisor stole as much.
+/// Measures up to five times, until three agree about whether what is found is within a share of the truth, or 1 ms; the majority
+/// decides. The truth is the burner's own clock: what it took before its exec and after the last look at that clock is in one and
+/// not in the other, and a hypervisor may steal there. So a source may be off at times, but not most of the time. A try that is off
+/// by no more than the hypervisor stole meanwhile counts on neither side.
 #[track_caller]
 pub fn comes_near(what: &str, share: f64, mut measure: impl FnMut() -> (f64, f64)) {
-    let mut off = Vec::new();
-    for _ in 0..6 {
+    const TRIES: usize = 5;
+    let (mut near, mut tries, mut off) = (0, Vec::new(), 0);
+    while tries.len() < TRIES && near.max(off) <= TRIES / 2 {
         let before = stolen_ticks();
         let (found, truth) = measure();
+        let stolen = stolen_ticks() - before;
         if is_near(found, truth, share) {
-            return;
+            near += 1;
+        } else if (found - truth).abs() > bound(truth, share) + explained(stolen) {
+            off += 1;
         }
-        off.push((found, truth, stolen_ticks() - before));
+        tries.push((found, truth, stolen));
     }
-    // The kernel reports it in ticks of 10 ms, for each CPU.
-    let explained = |stolen: u64| if stolen == 0 { 0.0 } else { (stolen + 2) as f64 * 10e6 };
-    let stolen =
-        |(found, truth, stolen): &(f64, f64, u64)| (found - truth).abs() <= bound(*truth, share) + explained(*stolen);
-    assert!(off.iter().all(stolen), "{what}: found, truth (ns), stolen (ticks), every time: {off:?}");
+    assert!(
+        near > off || off == 0,
+        "{what}: {off} of {} tries: found, truth (ns), stolen (ticks): {tries:?}",
+        tries.len()
+    );
+}
+
+/// What so much steal time may be off by, in ns: the kernel reports it in ticks of 10 ms, for each CPU.
+fn explained(ticks: u64) -> f64 {
+    if ticks == 0 { 0.0 } else { (ticks + 2) as f64 * 10e6 }
 }
 
 /// Steal time of all CPUs since the machine started, in ticks.

@@ -68,14 +68,14 @@ pub fn virtual_samples(chunks: &[RecordingChunk], length: Nanos) -> Vec<Observat
     let mut number = 0_u32;
     let mut end: Option<Nanos> = None;
     for (chunk, slice) in chunks.iter().flat_map(|c| c.slices.iter().map(move |s| (c, s))) {
-        if end.is_some_and(|e| (slice.start.0 - e.0).abs() > typical.0 / 2) {
+        if end.is_some_and(|e| (slice.start - e).0.saturating_abs() > typical.0 / 2) {
             window = Window::default();
             number += number % 2;
         }
         end = Some(slice.start + slice.length);
         window.add(chunk, slice);
         // Half a slice early rather than half a slice late.
-        if window.length.0 + typical.0 / 2 >= length.0 {
+        if window.length + Nanos(typical.0 / 2) >= length {
             number += 1;
             made.push(std::mem::take(&mut window).observation(number));
         }
@@ -188,6 +188,13 @@ mod tests {
         let all = virtual_samples(&[chunk(slices)], Nanos(2 * S));
         assert_eq!(all.iter().map(|o| o.incomplete).collect::<Vec<_>>(), [false, true]);
         assert!(virtual_samples(&[], Nanos(S)).is_empty());
+    }
+
+    #[test]
+    fn no_slices_are_too_far_apart() {
+        let extreme = |start: i64, length: i64| Slice { start: Nanos(start), length: Nanos(length), ..slice(0, &[]) };
+        let slices = vec![extreme(i64::MIN, i64::MAX), extreme(i64::MAX, i64::MAX), extreme(i64::MIN, i64::MAX)];
+        assert_eq!(virtual_samples(&[chunk(slices)], Nanos(i64::MAX)).len(), 3);
     }
 
     proptest! {

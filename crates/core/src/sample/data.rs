@@ -142,6 +142,43 @@ pub struct OwnUse {
     pub involuntary_switches: i64,
 }
 
+/// By how much the machine's other clocks moved away from CLOCK_MONOTONIC, which gives the elapsed time, during a sample.
+///
+/// NTP slews CLOCK_REALTIME, CLOCK_BOOTTIME and CLOCK_MONOTONIC alike (clock_gettime(2)), so slewing does not show here, however
+/// long the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockShift {
+    /// By how much CLOCK_BOOTTIME advanced more than CLOCK_MONOTONIC, which stands still while the machine is suspended.
+    pub suspended: Nanos,
+    /// By how much CLOCK_REALTIME advanced more than CLOCK_BOOTTIME: it was set, or a leap second was inserted.
+    pub stepped: Nanos,
+}
+
+impl ClockShift {
+    /// Shifts up to this are those of the readings: the clocks are read one after the other, within this time or not at all.
+    pub const RESOLUTION: Nanos = Nanos::from_millis(1);
+
+    /// How long the machine was suspended, if it was.
+    pub fn suspend(&self) -> Option<Nanos> {
+        (self.suspended > Self::RESOLUTION).then_some(self.suspended)
+    }
+
+    /// By how much the clock was set forward (backward: negative), if it was.
+    pub fn step(&self) -> Option<Nanos> {
+        let step = self.stepped;
+        (step > Self::RESOLUTION || step < Nanos::ZERO - Self::RESOLUTION).then_some(step)
+    }
+}
+
+/// Samples of earlier versions have no such reading.
+fn clock_shift_not_recorded() -> Reading<ClockShift> {
+    Reading::Absent(Absent::NotAsked("the version of tare that took the sample did not record it".into()))
+}
+
+fn is_not_recorded(shift: &Reading<ClockShift>) -> bool {
+    *shift == clock_shift_not_recorded()
+}
+
 /// One timed execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
@@ -175,6 +212,9 @@ pub struct Sample {
     pub own: OwnUse,
     /// CPU time that the hypervisor took from all CPUs meanwhile (`/proc/stat`, tick resolution).
     pub steal: Reading<Nanos>,
+    /// Whether the machine was suspended or its clock set meanwhile.
+    #[serde(default = "clock_shift_not_recorded", skip_serializing_if = "is_not_recorded")]
+    pub clock_shift: Reading<ClockShift>,
     /// Where its time went, traced in the kernel.
     pub account: Reading<Account>,
     /// What can be said of that without tracing.

@@ -335,11 +335,11 @@ pub(crate) fn remarks(noise: &Noise, grains: &[Grain], u: bool) -> Vec<String> {
         all.push("The memory for durations could not be locked: some phases may include page faults.".to_owned());
     }
     let by = || grains.iter().flat_map(|g| &g.attribution).filter_map(|a| a.by.value());
-    let lost: u64 = by().map(|a| a.lost).sum();
+    let lost: u64 = by().fold(0, |sum, a| sum.saturating_add(a.lost));
     if lost > 0 {
         all.push(format!("{lost} kernel events were lost: their time is missing from the sums."));
     }
-    let unreported: u64 = by().filter_map(|a| a.unreported).sum();
+    let unreported: u64 = by().filter_map(|a| a.unreported).fold(0, u64::saturating_add);
     if unreported > 0 {
         all.push(format!(
             "{unreported} switches to other tasks are unreported: the kernel counted them but recorded no event."

@@ -57,7 +57,7 @@ const SERIES: [&str; 35] = [
     "discarded_sigma",
 ];
 
-const SAMPLES: [&str; 51] = [
+const SAMPLES: [&str; 53] = [
     "series",
     "command",
     "phase",
@@ -91,6 +91,9 @@ const SAMPLES: [&str; 51] = [
     "largest_daemon_ns",
     "tare_ns",
     "steal_ns",
+    // 0 where the readings cannot tell it from none.
+    "suspended_ns",
+    "clock_set_ns",
     "net_ns",
     // Of the main thread; these and elapsed time add up.
     "launch_ns",
@@ -276,6 +279,8 @@ fn surroundings(s: &Sample) -> Vec<String> {
         cell(largest, |x| x.cpu.0.to_string()),
         s.own.cpu.0.to_string(),
         cell(s.steal.value(), |t| t.0.to_string()),
+        cell(s.clock_shift.value(), |c| c.suspend().unwrap_or_default().0.to_string()),
+        cell(s.clock_shift.value(), |c| c.step().unwrap_or_default().0.to_string()),
     ]
 }
 

@@ -510,6 +510,12 @@ fn sample(i: u32, outcome: Outcome) -> Sample {
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos(200_000), voluntary_switches: 2, involuntary_switches: 0 },
         steal: Reading::Absent(Absent::NotSupported("no steal".into())),
+        clock_shift: match i {
+            0 => Reading::Absent(Absent::NotAsked("a test".into())),
+            i => {
+                Reading::Value(ClockShift { suspended: Nanos(61_000_000_000), stepped: Nanos(i64::from(i) * -900_000) })
+            }
+        },
         account: Reading::Absent(Absent::NotAsked("a test".into())),
         estimate: Reading::Absent(Absent::NotAsked("a test".into())),
         counters: Reading::Absent(Absent::NotSupported("no PMU".into())),

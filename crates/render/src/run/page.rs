@@ -341,7 +341,7 @@ fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
             Measure::Et => "elapsed time",
             Measure::Net => "net time",
         };
-        t.row(vec![(d.index + 1).to_string(), measure.to_owned(), reason, value, limit], at(d.index));
+        t.row(vec![(u64::from(d.index) + 1).to_string(), measure.to_owned(), reason, value, limit], at(d.index));
         t.values(vec![Some(f64::from(d.index) + 1.0), None, None, Some(number), None]);
     }
     Some(t).filter(|t| !t.rows.is_empty())

@@ -2,6 +2,7 @@
 
 use crate::kit::hints::{Hint, Hints};
 use crate::kit::number;
+use crate::kit::words;
 use crate::profile::doubts;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::compare::ratio::Verdict;
@@ -74,6 +75,18 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::Unattributed { time, share } => unattributed(*time, *share),
         Kind::Waiting { ratio, accounted, daemons, steal } => waiting(*ratio, *accounted, daemons, steal),
         Kind::Steal { time, share } => steal_of(*time, *share),
+        Kind::Suspended { samples, time } => format!(
+            "The machine was suspended for {} during {}. Elapsed time does not include that, but caches and CPUs were cold \
+             afterwards: measure again.",
+            self::time(*time),
+            numbered(samples)
+        ),
+        Kind::ClockSet { samples, step } => format!(
+            "The machine's clock was set {} during {}. Elapsed time is not affected; dates are, and a program that reads the \
+             date may be.",
+            set_by(*step),
+            numbered(samples)
+        ),
     }
 }
 
@@ -95,6 +108,17 @@ fn adjective(measure: Measure) -> &'static str {
 
 fn list(names: &[NameCount]) -> String {
     names.iter().map(|n| format!("{} ({}×)", n.name, n.count)).collect::<Vec<_>>().join(", ")
+}
+
+/// `sample 4`, `samples 4-7, 9`; numbers are shown from 1.
+fn numbered(samples: &[u32]) -> String {
+    const RANGES: usize = 5;
+    format!("{} {}", if samples.len() == 1 { "sample" } else { "samples" }, words::numbers(samples, RANGES))
+}
+
+/// `forward by 2.00 s`.
+pub(crate) fn set_by(step: f64) -> String {
+    format!("{} by {}", if step < 0.0 { "back" } else { "forward" }, time(step.abs()))
 }
 
 fn incomplete(status: Status, run: i64, counted: u64, hints: &Hints) -> String {
@@ -267,6 +291,16 @@ mod tests {
                 "No intervals of CPU, net time: 4 retained samples, 6 are needed. Samples(10).",
             ),
             (Kind::Ended { names }, "Leftover processes were killed: sh (2×). LeaveRunning."),
+            (
+                Kind::Suspended { samples: vec![3], time: 61e9 },
+                "The machine was suspended for 61.0 s during sample 4. Elapsed time does not include that, but caches and CPUs \
+                 were cold afterwards: measure again.",
+            ),
+            (
+                Kind::ClockSet { samples: vec![0, 1, 2, 3, 4, 8], step: -2e9 },
+                "The machine's clock was set back by 2.00 s during samples 1-5, 9. Elapsed time is not \
+                 affected; dates are, and a program that reads the date may be.",
+            ),
             (
                 Kind::Unattributed { time: 1.5e6, share: Some(0.012) },
                 "1.50 ms (1.2 %) of the elapsed time is unattributed.",

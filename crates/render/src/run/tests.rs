@@ -3,10 +3,11 @@ use crate::kit::style::{Sort, Style};
 use crate::kit::text::columns;
 use crate::run::fixtures;
 use crate::run::terminal::report::run_report;
-use crate::run::{csv, hyperfine};
+use crate::run::{csv, hyperfine, page};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::run::last_words::LastWords;
@@ -312,6 +313,18 @@ fn value() -> impl Strategy<Value = f64> {
         Just(-1e9),
         Just(f64::MAX),
     ]
+}
+
+#[test]
+fn no_sample_number_is_too_large() {
+    let mut r = fixtures::one();
+    assert!(!r.series[0].discards.is_empty());
+    r.series[0].discards.iter_mut().for_each(|d| d.index = u32::MAX);
+    let mut samples = fixtures::samples();
+    samples.iter_mut().for_each(|s| s.index = u32::MAX);
+    let page = page::run(&r, &samples, &[], &fixtures::hints(), &TimeZone::UTC, String::new());
+    assert!(serde_json::to_string(&page).unwrap().contains("4294967296"), "numbers are shown from 1");
+    assert!(run_report(&r, &Style { full: true, ..style(100) }).contains("4294967296"));
 }
 
 proptest! {

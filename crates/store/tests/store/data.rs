@@ -210,6 +210,7 @@ pub fn sample(seq: u32, daemons: usize) -> Sample {
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos(1), voluntary_switches: 2, involuntary_switches: 0 },
         steal: Reading::Value(Nanos(0)),
+        clock_shift: Reading::Value(ClockShift { suspended: Nanos(0), stepped: Nanos(2_000_000_000) }),
         account: Reading::Absent(Absent::NotAsked("a test".into())),
         estimate: Reading::Absent(Absent::NotAsked("a test".into())),
         counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
@@ -404,6 +405,7 @@ fn counters() -> impl Strategy<Value = Counters> {
 pub fn any_sample() -> impl Strategy<Value = Sample> {
     let phase = prop_oneof![Just(Phase::Warmup), Just(Phase::Counted)];
     let own = (nanos(), any::<i64>(), any::<i64>());
+    let clock_shift = reading((nanos(), nanos()).prop_map(|(suspended, stepped)| ClockShift { suspended, stepped }));
     let first = (0..2_u32, any::<u32>(), any::<u32>(), phase, nanos(), any_stamp(), any_stamp(), outcome());
     let second = (
         reading(process_times()),
@@ -413,7 +415,8 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
         vec(survivor(), 0..3),
         own,
         reading(nanos()),
-        (any::<u32>(), reading(account()).boxed(), reading(estimate()).boxed(), reading(counters())).boxed(),
+        (any::<u32>(), reading(account()).boxed(), reading(estimate()).boxed(), reading(counters()), clock_shift)
+            .boxed(),
     );
     (first.boxed(), second.boxed()).prop_map(
         |(
@@ -439,6 +442,7 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
             estimate: last.2,
             counters: last.3,
             environment_padding: last.0,
+            clock_shift: last.4,
         },
     )
 }

@@ -8,7 +8,7 @@ use crate::run::plan::Program;
 use crate::run::report::data::{DaemonSummary, FailedSample, Resources, SurvivorSummary};
 use crate::run::report::grouping::{FamilyNames, First, Mean, SamplePlace, TimeSum, count, no_sample, place, read};
 use crate::sample::daemons::{Daemon, Daemons, TaskKind};
-use crate::sample::data::{Fate, Phase, Sample, Survivor, Usage};
+use crate::sample::data::{ClockShift, Fate, Phase, Sample, Survivor, Usage};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -48,6 +48,7 @@ impl<'a> CountedRun<'a> {
         for series in &mut self.series {
             series.good.sort_unstable_by_key(|s| (s.index, s.seq));
             series.failures.sort_unstable_by_key(|(at, f)| (!f.warmup, *at));
+            series.clock_shifts.sort_unstable_by_key(|s| s.0);
         }
     }
 }
@@ -67,6 +68,8 @@ pub(crate) struct CountedSeries<'a> {
     daemons: DaemonTally,
     survivors: BTreeMap<String, SurvivorSummary>,
     resources: ResourceTally,
+    /// Counted samples in which the machine was suspended or its clock set, by number, when sorted.
+    pub clock_shifts: Vec<(SamplePlace, ClockShift)>,
     /// Elapsed and stolen time of the samples whose steal time is known.
     pub stolen: (TimeSum, TimeSum),
 }
@@ -85,6 +88,7 @@ impl<'a> CountedSeries<'a> {
             daemons: DaemonTally::default(),
             survivors: BTreeMap::new(),
             resources: ResourceTally::default(),
+            clock_shifts: Vec::new(),
             stolen: (TimeSum::default(), TimeSum::default()),
         }
     }
@@ -98,6 +102,10 @@ impl<'a> CountedSeries<'a> {
         if !sample.outcome.success() {
             let (index, outcome) = (sample.index, sample.outcome.clone());
             self.failures.push((place(sample), FailedSample { index, warmup: !counts, outcome, ignored: accepted }));
+        }
+        let shift = sample.clock_shift.value().filter(|s| s.suspend().is_some() || s.step().is_some());
+        if let Some(shift) = shift.filter(|_| counts) {
+            self.clock_shifts.push((place(sample), *shift));
         }
         if counts && accepted {
             self.add_good(sample, run, names);

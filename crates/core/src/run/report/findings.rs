@@ -207,6 +207,20 @@ pub enum RemarkKind {
         /// Of all CPUs' time during the samples.
         share: f64,
     },
+    /// The machine was suspended during samples, which counts in no time of theirs.
+    Suspended {
+        /// Their numbers in the series, from 0; counted ones.
+        samples: Vec<u32>,
+        /// How long, over all of them.
+        time: f64,
+    },
+    /// The clock was set during samples: their dates are off, their times are not.
+    ClockSet {
+        /// Their numbers in the series, from 0; counted ones.
+        samples: Vec<u32>,
+        /// By how much, forward; the step that is furthest from 0.
+        step: f64,
+    },
 }
 
 impl Remark {
@@ -239,7 +253,9 @@ impl Remark {
             | K::NotEnded { .. }
             | K::AccountIncomplete { .. }
             | K::Unattributed { .. }
-            | K::Steal { .. } => true,
+            | K::Steal { .. }
+            | K::Suspended { .. }
+            | K::ClockSet { .. } => true,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Finds what must be pointed out beside the figures.
 
 use crate::base::reading::Reading;
+use crate::base::units::Nanos;
 use crate::compare::ratio::Verdict;
 use crate::documents::head::Status;
 use crate::profile::data::Profile;
@@ -65,6 +66,7 @@ pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
         waiting(group, report, &mut builder);
         account(report, &mut builder);
         steal(c.run, group, &mut builder);
+        clocks(group, &mut builder);
     }
     builder.remarks
 }
@@ -265,5 +267,22 @@ fn steal(run: &Run, group: &CountedSeries, builder: &mut RemarkBuilder) {
     let capacity = et.as_f64() * f64::from(run.host.cpus.max(1));
     if capacity > 0.0 && stolen.as_f64() > STEAL_SHARE * capacity {
         builder.add(RemarkKind::Steal { time: stolen.as_f64(), share: stolen.as_f64() / capacity });
+    }
+}
+
+/// What happened to the machine's clocks inside samples. These are kept: CLOCK_MONOTONIC stands still during a suspend and cannot
+/// be set, so elapsed time is right; but after a suspend caches and CPUs are cold.
+fn clocks(group: &CountedSeries, builder: &mut RemarkBuilder) {
+    let shifts = || group.clock_shifts.iter().map(|((index, _), shift)| (*index, shift));
+    let suspends: Vec<_> = shifts().filter_map(|(i, shift)| Some((i, shift.suspend()?))).collect();
+    if !suspends.is_empty() {
+        let time: Nanos = suspends.iter().map(|s| s.1).sum();
+        let samples = suspends.iter().map(|s| s.0).collect();
+        builder.add(RemarkKind::Suspended { samples, time: time.as_f64() });
+    }
+    let steps: Vec<_> = shifts().filter_map(|(i, shift)| Some((i, shift.step()?))).collect();
+    if let Some((_, step)) = steps.iter().max_by_key(|s| s.1.0.unsigned_abs()) {
+        let samples = steps.iter().map(|s| s.0).collect();
+        builder.add(RemarkKind::ClockSet { samples, step: step.as_f64() });
     }
 }

@@ -87,7 +87,7 @@ fn changed(changes: &[FactorChange], stolen_by_program: bool) -> Vec<String> {
     let (stolen, others): (Vec<_>, Vec<_>) = changes.iter().partition(|c| c.factor == STEAL && c.count.is_some());
     let mut texts = Vec::new();
     if !stolen.is_empty() && !stolen_by_program {
-        let sum: i64 = stolen.iter().filter_map(|c| c.count).sum();
+        let sum: i64 = stolen.iter().filter_map(|c| c.count).fold(0, i64::saturating_add);
         texts.push(format!("{sum} ms of CPU time were stolen by the hypervisor."));
     }
     if !others.is_empty() {
@@ -135,6 +135,8 @@ fn shared(kind: &Kind) -> Option<(String, String)> {
             counted(u64::from(*samples), u64::from(*all)),
         ),
         Kind::Unattributed { time, .. } => ("Unattributed elapsed time", duration(*time)),
+        Kind::Suspended { time, .. } => ("The machine was suspended during samples", duration(*time)),
+        Kind::ClockSet { step, .. } => ("The machine's clock was set during samples", remarks::set_by(*step)),
         _ => return None,
     };
     Some((text.to_owned(), figures))
@@ -227,6 +229,23 @@ mod tests {
 
     fn host(whats: &[&str]) -> (Option<u32>, Kind) {
         (None, Kind::Changed { changes: whats.iter().map(|what| fixtures::change(what)).collect() })
+    }
+
+    #[test]
+    fn a_suspend_and_a_set_clock_are_warnings() {
+        let suspended = |time| Kind::Suspended { samples: vec![1, 2], time };
+        assert_eq!(
+            said(&["gzip"], &[(Some(0), suspended(61e9))], 100),
+            ["! The machine was suspended for 61.0 s during samples 2, 3."]
+        );
+        let set = Kind::ClockSet { samples: vec![0], step: 2e9 };
+        assert_eq!(
+            said(&["gzip", "xz"], &[(Some(0), suspended(61e9)), (Some(1), suspended(5e9)), (Some(1), set)], 100),
+            [
+                "! The machine was suspended during samples: gzip 61.0 s, xz 5.00 s.",
+                "! The machine's clock was set during samples: xz forward by 2.00 s."
+            ]
+        );
     }
 
     #[test]
