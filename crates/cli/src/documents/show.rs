@@ -5,6 +5,7 @@ use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::{Show, StyleArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::stored::say_imported;
 use clap::Args;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::kbest::report as bench;
@@ -13,7 +14,7 @@ use tarebench::documents;
 use tarebench::noise::measure::reported;
 use tarebench::render::kbest::bench::ShownBench;
 use tarebench::run::session::load;
-use tarebench::store::{NamedDocument, SqliteStore, Store};
+use tarebench::store::{NamedDocument, SqliteStore};
 
 /// Print a stored result: of a run, a profile, noise, a study, or benchmarks
 #[derive(Args)]
@@ -36,7 +37,9 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?.with_store(args.store.named());
     let store = args.store.readable()?;
     let named = args.what.resolve(&store)?;
-    say_imported(args, &show, &store, named)?;
+    if !args.exports.json && !args.exports.to_stdout() {
+        say_imported(&store, named, &show)?;
+    }
     let id = match named {
         NamedDocument::Run(id) => id,
         NamedDocument::Document(id) => return document(args, &show, &store, id),
@@ -50,15 +53,6 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     show.report(&report, &samples, &args.exports)?;
     args.exports.write(&report, &samples, &show.style)?;
     Ok(Exit::Done)
-}
-
-/// Says first when it was imported, where a table is printed.
-fn say_imported(args: &ShowArgs, show: &Show, store: &SqliteStore, named: NamedDocument) -> Result<(), Failure> {
-    let Some(at) = store.imported(named)? else { return Ok(()) };
-    if !show.is_quiet() && !args.exports.json && !args.exports.to_stdout() {
-        output::print(&format!("{named} was imported on {}\n", output::local_time(at)));
-    }
-    Ok(())
 }
 
 fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<Exit, Failure> {
