@@ -61,7 +61,7 @@ pub enum SessionError {
     #[error("{0}")]
     NotResumable(String),
     /// Their commands may have been written by somebody else, and the caller has not said that it trusts them.
-    #[error("run {} was imported, and its commands may have been written by somebody else", runs(.0))]
+    #[error("{} imported, and the commands may have been written by somebody else", runs_were(.0))]
     Imported(Vec<ImportedPlan>),
     /// Every series would time the result of the last setup.
     #[error(transparent)]
@@ -102,10 +102,13 @@ impl ImportTrust {
     }
 }
 
-fn runs(plans: &[ImportedPlan]) -> String {
+fn runs_were(plans: &[ImportedPlan]) -> String {
     let mut numbers: Vec<String> = plans.iter().map(|p| p.run.to_string()).collect();
     numbers.dedup();
-    numbers.join(" and ")
+    match numbers.as_slice() {
+        [only] => format!("run {only} was"),
+        all => format!("runs {} were", all.join(" and ")),
+    }
 }
 
 /// Result of a session.
