@@ -114,6 +114,8 @@ impl From<tarebench::run::session::SessionError> for Failure {
                 Failure::usage(e.to_string()).hint(hint)
             }
             S::NotResumable(_) => Failure::usage(e.to_string()),
+            S::Imported(_) => Failure::usage(e.to_string())
+                .hint("nothing was run; if you trust the commands above, add --trust-imported"),
             S::DependentSetups(e) => e.into(),
             S::Run(e) => match e {
                 tarebench::RunError::Plan(text) => Failure::usage(text),

@@ -22,6 +22,7 @@ mod noise;
 mod output;
 mod profile;
 mod progress;
+mod replace;
 mod run;
 mod stored;
 mod study;

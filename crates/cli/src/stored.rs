@@ -1,7 +1,10 @@
 //! Export, import and removal of stored results of any kind.
 
 use crate::args::store::StoredId;
+use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
+use crate::output::{local_time, print};
+use crate::replace::replace;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use tarebench::core::documents::head::{DocumentKind, Id, Status};
@@ -46,8 +49,7 @@ pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit
             _ => {}
         }
     } else {
-        let mut out = BufWriter::new(std::fs::File::create(output).map_err(failed)?);
-        archive.write(&mut out).and_then(|()| out.flush()).map_err(failed)?;
+        replace(output, &|out| archive.write(out)).map_err(failed)?;
     }
     Ok(Exit::Done)
 }
@@ -94,6 +96,16 @@ fn refused(file: &Path, e: StoreError) -> Failure {
         failure.message = format!("{file}: {}", failure.message);
     }
     failure
+}
+
+/// Prints, before a stored result, when it was imported, if it was.
+pub fn say_imported(store: &SqliteStore, what: NamedDocument, show: &Show) -> Result<(), Failure> {
+    if let Some(at) = store.imported(what)?
+        && !show.is_quiet()
+    {
+        print(&format!("{what} was imported on {}\n", local_time(at)));
+    }
+    Ok(())
 }
 
 /// Removes stored results.

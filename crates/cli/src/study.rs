@@ -6,6 +6,8 @@ use crate::args::values::{duration, pair};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::Display;
+use crate::replace::write_text;
+use crate::stored::say_imported;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
@@ -15,7 +17,7 @@ use tarebench::documents::{MeasureOptions, Stopped};
 use tarebench::render::kit::style::Style;
 use tarebench::render::study::terminal::{figures, json, terminal};
 use tarebench::run::session::StorePlace;
-use tarebench::store::{DocumentFilter, SqliteStore, Store};
+use tarebench::store::{DocumentFilter, NamedDocument, SqliteStore, Store};
 use tarebench::study::error::StudyError;
 use tarebench::study::run as study;
 use tarebench::study::run::{MeasuredStudy, Studied};
@@ -120,6 +122,9 @@ pub fn study(args: &StudyArgs) -> Result<Exit, Failure> {
         StudyCommand::Show(s) => {
             let store = s.output.store.readable()?;
             let id = resolve(&store, s.id.as_deref())?;
+            if !s.output.json {
+                say_imported(&store, NamedDocument::Document(id), &s.output.style.show()?)?;
+            }
             present(&store, id, &s.output)?;
             Ok(Exit::Done)
         }
@@ -238,8 +243,7 @@ fn write(folder: &Path, figures: &[(String, String)]) -> Result<(), Failure> {
     let failed = |what: &Path, e: std::io::Error| Failure::system(format!("write {}: {e}", what.display()));
     std::fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
     for (name, text) in figures {
-        let file = folder.join(name);
-        std::fs::write(&file, text).map_err(|e| failed(&file, e))?;
+        write_text(&folder.join(name), text)?;
     }
     eprintln!("wrote {} figures to {}", figures.len(), folder.display());
     Ok(())

@@ -5,6 +5,7 @@ use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::Display;
+use crate::replace::write_text;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
@@ -106,7 +107,7 @@ pub fn show(args: &TraceArgs) -> Result<Exit, Failure> {
 
 /// A file as `tare report` writes it: an existing one is overwritten.
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
+    write_text(file, text)?;
     eprintln!("wrote {}", file.display());
     Ok(())
 }

@@ -2,15 +2,18 @@
 
 use crate::documents::{DocumentPart, StoredDocument};
 use crate::error::StoreError;
+use crate::format::{
+    ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH, DOCUMENT, DOCUMENT_FORMAT, DOCUMENT_VERSION, PROFILE, PROFILE_FORMAT,
+    PROFILE_VERSION, RUN,
+};
 use crate::rows::{is_uuid, typed_notes};
-use serde::de::DeserializeOwned;
+use crate::stream::{RunPiece, stream_run};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
 use std::io::{Read, Write};
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Status};
-use tarebench_core::kbest::bench;
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::RecordingChunk;
@@ -18,21 +21,15 @@ use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::Sample;
 
-/// [`Archive::format`] of every archive.
-pub const ARCHIVE_FORMAT: &str = "tare-run";
-
-/// The latest [`Archive::version`] that this version of tare reads, and the one that it writes. Before 3, notes of the run are texts by a name.
-pub const ARCHIVE_VERSION: u32 = 3;
-
 /// The first [`Archive::version`] with typed notes.
-const TYPED_NOTES: u32 = 3;
+pub(crate) const TYPED_NOTES: u32 = 3;
 
 /// A run with all its samples, as one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Archive {
     /// [`ARCHIVE_FORMAT`].
     pub format: String,
-    /// [`ARCHIVE_VERSION`] when it was written.
+    /// [`crate::ARCHIVE_VERSION`] when it was written.
     pub version: u32,
     /// The run; its `id` is 0, because a number is valid only in its own store.
     pub run: Run,
@@ -43,86 +40,10 @@ pub struct Archive {
     pub recording: Vec<RecordingChunk>,
 }
 
-/// Read first, to distinguish a later version from a fault.
-#[derive(Deserialize)]
-struct ArchiveHead {
-    format: String,
-    version: u64,
-}
-
-/// A kind of file.
-pub(crate) struct ArchiveFormat {
-    /// What it is, in an error.
-    pub what: &'static str,
-    /// Its `format`.
-    pub format: &'static str,
-    /// The latest `version` that is read.
-    known: u32,
-    /// Maximum number of bytes that are read; `None`: no limit but memory.
-    limit: Option<u64>,
-}
-
-pub(crate) const RUN: ArchiveFormat =
-    ArchiveFormat { what: "an archive of a run", format: ARCHIVE_FORMAT, known: ARCHIVE_VERSION, limit: None };
-pub(crate) const PROFILE: ArchiveFormat =
-    ArchiveFormat { what: "an archive of a profile", format: PROFILE_FORMAT, known: PROFILE_VERSION, limit: None };
-pub(crate) const DOCUMENT: ArchiveFormat =
-    ArchiveFormat { what: "an archive of a document", format: DOCUMENT_FORMAT, known: DOCUMENT_VERSION, limit: None };
-pub(crate) const BENCH: ArchiveFormat = ArchiveFormat {
-    what: "a file of benchmarks",
-    format: bench::FORMAT,
-    known: bench::VERSION,
-    limit: Some(BENCH_LIMIT),
-};
-
-/// Maximum size of a file of benchmarks, 32 MiB: about 400,000 trials.
-pub const BENCH_LIMIT: u64 = 32 << 20;
-
-impl ArchiveFormat {
-    fn bad(&self, cause: impl Into<String>) -> StoreError {
-        StoreError::BadArchive { what: self.what, line: 0, column: 0, cause: cause.into() }
-    }
-
-    fn json(&self, e: &serde_json::Error) -> StoreError {
-        StoreError::BadArchive { what: self.what, line: e.line(), column: e.column(), cause: e.to_string() }
-    }
-
-    /// Reads a whole file, after its head has identified it.
-    fn read<T: DeserializeOwned>(&self, reader: &mut dyn Read) -> Result<T, StoreError> {
-        let failed = |e: io::Error| self.bad(format!("cannot be read: {e}"));
-        let mut text = Vec::new();
-        // Reads the beginning first, because a file that is not a document may have no end.
-        reader.take(4096).read_to_end(&mut text).map_err(failed)?;
-        if text.iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'{') {
-            let (line, column, cause) = (1, 1, "expected a JSON object".to_owned());
-            return Err(StoreError::BadArchive { what: self.what, line, column, cause });
-        }
-        match self.limit {
-            Some(limit) => reader.take(limit).read_to_end(&mut text),
-            None => reader.read_to_end(&mut text),
-        }
-        .map_err(failed)?;
-        if let Some(limit) = self.limit.filter(|l| text.len() as u64 > *l) {
-            return Err(self.bad(format!("it is longer than {} MiB", limit >> 20)));
-        }
-        let head: ArchiveHead = serde_json::from_slice(&text).map_err(|e| self.json(&e))?;
-        if head.format != self.format {
-            return Err(self.bad(format!("its format is {:?}, expected {:?}", head.format, self.format)));
-        }
-        if head.version > u64::from(self.known) {
-            return Err(StoreError::NewerArchive { what: self.what, found: head.version, known: self.known });
-        }
-        if head.version == 0 {
-            return Err(self.bad("its version is 0"));
-        }
-        serde_json::from_slice(&text).map_err(|e| self.json(&e))
-    }
-}
-
 /// Reads a file of benchmarks and checks it ([`Bench::check`]).
 ///
 /// # Errors
-/// [`StoreError::BadArchive`], also if reading fails or it is longer than [`BENCH_LIMIT`]; [`StoreError::NewerArchive`].
+/// [`StoreError::BadArchive`], also if reading fails or it is longer than [`crate::BENCH_LIMIT`]; [`StoreError::NewerArchive`].
 pub fn read_bench(reader: &mut dyn Read) -> Result<Bench, StoreError> {
     let bench: Bench = BENCH.read(reader)?;
     bench.check().map_err(|e| BENCH.bad(e.to_string()))?;
@@ -142,21 +63,25 @@ impl Archive {
     }
 
     /// Reads a document and checks it: known version, valid uuid, a unique position for each sample, and a series of
-    /// the plan. The document is held in memory, which alone limits its size.
+    /// the plan. It is held in memory; [`crate::Store::import`] holds one sample at a time.
     ///
     /// # Errors
-    /// [`StoreError::BadArchive`], also if reading fails; [`StoreError::NewerArchive`].
+    /// [`StoreError::BadArchive`], also if reading fails or it is longer than [`crate::RUN_LIMIT`]; [`StoreError::NewerArchive`].
     pub fn read(reader: &mut dyn Read) -> Result<Archive, StoreError> {
-        let mut archive: Archive = RUN.read(reader)?;
-        archive.check()?;
-        if archive.version < TYPED_NOTES {
-            let texts = archive.run.notes.drain(..).filter_map(|note| match note {
-                Note::Text { key, text } => Some((key, text)),
-                _ => None,
-            });
-            archive.run.notes = typed_notes(texts.collect());
-        }
-        Ok(archive)
+        let (mut found, mut samples, mut recording) = (None, Vec::new(), Vec::new());
+        let mut seen = BTreeSet::new();
+        let version = stream_run::<StoreError>(reader, &mut |piece| {
+            match piece {
+                RunPiece::Run(run) => found = Some(*run),
+                RunPiece::Sample(sample) if !seen.insert(sample.seq) => return Err(same_number(sample.seq)),
+                RunPiece::Sample(sample) => samples.push(*sample),
+                RunPiece::Chunk(chunk) => recording.push(chunk),
+            }
+            Ok(())
+        })?;
+        let mut run = found.ok_or_else(|| RUN.bad("it holds no run"))?;
+        run.notes = notes_of(version, run.notes);
+        Ok(Archive { format: ARCHIVE_FORMAT.to_owned(), version, run, samples, recording })
     }
 
     /// Writes the document, with a newline at its end.
@@ -166,36 +91,24 @@ impl Archive {
     pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         write_document(writer, self)
     }
-
-    fn check(&self) -> Result<(), StoreError> {
-        if !is_uuid(&self.run.uuid) {
-            return Err(RUN.bad(format!("its uuid is {:?}, expected 32 hex digits in lower case", self.run.uuid)));
-        }
-        for chunk in &self.recording {
-            let out = |task: u32| usize::try_from(task).is_ok_and(|t| t >= chunk.tasks.len());
-            if let Some((task, _)) = chunk.slices.iter().flat_map(|s| &s.ran).find(|(t, _)| out(*t)) {
-                return Err(RUN.bad(format!("the recording names process {task} of {}", chunk.tasks.len())));
-            }
-        }
-        let mut seen = BTreeSet::new();
-        for sample in &self.samples {
-            if !seen.insert(sample.seq) {
-                return Err(RUN.bad(format!("two samples have the number {}", sample.seq)));
-            }
-            if usize::try_from(sample.series).is_ok_and(|s| s >= self.run.plan.programs.len()) {
-                let (seq, series, n) = (sample.seq, sample.series, self.run.plan.programs.len());
-                return Err(RUN.bad(format!("sample {seq} is of series {series}, but there are {n} programs")));
-            }
-        }
-        Ok(())
-    }
 }
 
-/// [`ProfileArchive::format`].
-const PROFILE_FORMAT: &str = "tare-profile";
+/// The notes of a run in an archive of this version, typed.
+pub(crate) fn notes_of(version: u32, notes: Vec<Note>) -> Vec<Note> {
+    if version >= TYPED_NOTES {
+        return notes;
+    }
+    let texts = notes.into_iter().filter_map(|note| match note {
+        Note::Text { key, text } => Some((key, text)),
+        _ => None,
+    });
+    typed_notes(texts.collect())
+}
 
-/// The latest [`ProfileArchive::version`] that is read; it is the one that is written.
-const PROFILE_VERSION: u32 = 1;
+/// Two samples of an archive have the same number.
+pub(crate) fn same_number(seq: u32) -> StoreError {
+    RUN.bad(format!("two samples have the number {seq}"))
+}
 
 /// A profile, with the samples that it is based on, as one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -242,12 +155,6 @@ fn check_profile(profile: &Profile) -> Result<(), String> {
     }
     Ok(())
 }
-
-/// [`DocumentArchive::format`].
-const DOCUMENT_FORMAT: &str = "tare-document";
-
-/// The latest [`DocumentArchive::version`] that is read.
-const DOCUMENT_VERSION: u32 = 2;
 
 /// A document with its parts, as one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -47,6 +47,9 @@ pub struct RunSummary {
     pub tags: BTreeMap<String, String>,
     /// Name of the machine.
     pub host: String,
+    /// When it was imported, since 1970; `None` if it was measured here, or imported by an earlier version.
+    #[serde(default)]
+    pub imported: Option<Nanos>,
 }
 
 /// Stores runs, their samples, profiles of machines, and other documents.
@@ -147,6 +150,13 @@ pub trait Store {
     /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`].
     fn import(&mut self, reader: &mut dyn Read) -> Result<i64>;
 
+    /// When a run or document was imported, since 1970, whatever its file says; `None` if it was measured here, or imported
+    /// by an earlier version.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::NoSuchDocument`].
+    fn imported(&self, what: NamedDocument) -> Result<Option<Nanos>>;
+
     /// Adds slices to a recording ([`tarebench_core::run::plan::Purpose::Watch`]), after the stored ones.
     ///
     /// # Errors
@@ -166,6 +176,12 @@ pub trait Store {
     /// # Errors
     /// [`StoreError::DuplicateProfile`]; [`StoreError::Unstorable`] if a figure is not finite; [`StoreError::NoSuchDocument`].
     fn save_profile(&mut self, profile: &Profile, begun: Option<Id>, conditions: Option<&Conditions>) -> Result<Saved>;
+
+    /// Stores a profile from its file ([`crate::ProfileArchive::read`]).
+    ///
+    /// # Errors
+    /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::DuplicateProfile`].
+    fn import_profile(&mut self, reader: &mut dyn Read) -> Result<Saved>;
 
     /// Removes a profile: `NAME@VERSION`, or all versions of `NAME`; returns how many there were.
     fn remove_profile(&mut self, label: &str) -> Result<u32>;

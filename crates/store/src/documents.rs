@@ -70,6 +70,9 @@ pub struct DocumentSummary {
     pub head: DocumentHead,
     /// Number of its parts.
     pub parts: u64,
+    /// When it was imported, since 1970; `None` if it was measured here, or imported by an earlier version.
+    #[serde(default)]
+    pub imported: Option<Nanos>,
 }
 
 /// The entry that a user has named.
@@ -260,7 +263,8 @@ fn parts(conn: &Connection, id: Id) -> Inner<Vec<DocumentPart>> {
 /// The documents that fit the filter, the last one started first.
 pub(crate) fn summaries(conn: &Connection, filter: &DocumentFilter) -> Inner<Vec<DocumentSummary>> {
     let mut sql = format!(
-        "SELECT {COLUMNS}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id)
+        "SELECT {COLUMNS}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id),
+                imported_ns
          FROM document WHERE (? IS NULL OR kind = ?)"
     );
     for _ in &filter.tags {
@@ -276,9 +280,24 @@ pub(crate) fn summaries(conn: &Connection, filter: &DocumentFilter) -> Inner<Vec
     let mut found = statement.query(params_from_iter([kind, kind].into_iter().chain(tags)))?;
     let mut out = Vec::new();
     while let Some(r) = found.next()? {
-        out.push(DocumentSummary { head: head(conn, r)?, parts: r.get::<_, i64>(10)?.unsigned_abs() });
+        let imported = r.get::<_, Option<i64>>(11)?.map(Nanos);
+        out.push(DocumentSummary { head: head(conn, r)?, parts: r.get::<_, i64>(10)?.unsigned_abs(), imported });
     }
     Ok(out)
+}
+
+/// When a document was imported.
+pub(crate) fn imported(conn: &Connection, path: &Path, id: Id) -> Inner<Option<Nanos>> {
+    let sql = "SELECT imported_ns FROM document WHERE kind = ?1 AND id = ?2";
+    let found = conn.query_row(sql, params![id.kind.name(), id.number], |r| r.get::<_, Option<i64>>(0)).optional()?;
+    Ok(found.ok_or_else(|| no_such(path, id))?.map(Nanos))
+}
+
+/// Marks a document as imported.
+pub(crate) fn mark_imported(tx: &Connection, id: Id, at: Nanos) -> Inner<()> {
+    let sql = "UPDATE document SET imported_ns = ?3 WHERE kind = ?1 AND id = ?2";
+    tx.execute(sql, params![id.kind.name(), id.number, at.0])?;
+    Ok(())
 }
 
 /// Removes a document, its parts and its claim.

@@ -1,9 +1,10 @@
 //! Imports a file of any kind, which is detected from its content.
 
-use crate::archive::{BENCH, DOCUMENT, PROFILE, ProfileArchive, RUN, read_bench};
+use crate::archive::read_bench;
 use crate::contract::{Result, Store};
 use crate::documents::{NamedDocument, content, content_uuid};
 use crate::error::StoreError;
+use crate::format::{BENCH, DOCUMENT, PROFILE, RUN};
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,10 +41,7 @@ pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<NamedDocum
         Some(f) if f == RUN.format => store.import(&mut whole).map(NamedDocument::Run),
         Some(f) if f == DOCUMENT.format => store.import_document(&mut whole).map(NamedDocument::Document),
         Some(f) if f == BENCH.format => import_bench(store, &mut whole).map(NamedDocument::Document),
-        Some(f) if f == PROFILE.format => {
-            let profile = ProfileArchive::read(&mut whole)?.profile;
-            Ok(NamedDocument::Document(store.save_profile(&profile, None, None)?.id))
-        }
+        Some(f) if f == PROFILE.format => Ok(NamedDocument::Document(store.import_profile(&mut whole)?.id)),
         Some(f) => Err(bad(format!("its format is {f:?}, expected {}", expected()))),
         None if !is_object(&beginning) => {
             let cause = "expected a JSON object".to_owned();

@@ -9,20 +9,21 @@ mod claim;
 mod contract;
 mod documents;
 mod error;
+mod format;
 mod import;
 mod open;
 mod profiles;
 mod rows;
 mod schema;
 mod sqlite;
+mod stream;
 
-pub use crate::archive::{
-    ARCHIVE_FORMAT, ARCHIVE_VERSION, Archive, BENCH_LIMIT, DocumentArchive, ProfileArchive, read_bench,
-};
+pub use crate::archive::{Archive, DocumentArchive, ProfileArchive, read_bench};
 pub use crate::claim::Claimant;
 pub use crate::contract::{Result, RunFilter, RunSummary, Store};
 pub use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument, content};
 pub use crate::error::StoreError;
+pub use crate::format::{ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH_LIMIT, DOCUMENT_LIMIT, PROFILE_LIMIT, RUN_LIMIT};
 pub use crate::import::import;
 pub use crate::open::default_path;
 pub use crate::profiles::Saved;

@@ -7,9 +7,9 @@ use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, Permissions};
+use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,18 +31,26 @@ pub(crate) fn for_writing(path: &Path) -> Result<(Connection, PathBuf), StoreErr
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| at.io(e))?;
     }
-    let young = matches!(path.try_exists(), Ok(false));
     accept(&path, peek(at)?)?;
+    create_private(&path).map_err(|e| at.io(e))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at.sql(e))?;
-    if young {
-        // Private, because it holds command lines. `-wal` and `-shm`, created later, get the same mode.
-        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(|e| at.io(e))?;
-    }
     match set_up(&mut conn, at) {
         Ok(()) => Ok((conn, path)),
         Err(fault) => Err(at.complete(fault)),
     }
+}
+
+/// Creates the file if it is missing, at no time open to others, because it holds command lines. SQLite gives `-wal` and `-shm`,
+/// which it creates later, the same mode, whatever the umask.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    // An existing one is not opened here: closing it would drop the locks of this process's other connections (see `peek`).
+    if !matches!(path.try_exists(), Ok(false)) {
+        return Ok(());
+    }
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    // The umask may have taken the owner's permissions.
+    file.set_permissions(Permissions::from_mode(0o600))
 }
 
 /// A database in memory, for tests of users of a store.

@@ -128,6 +128,19 @@ pub(crate) fn update_status(tx: &Connection, run: i64, status: Status) -> Inner<
     Ok(tx.execute("UPDATE run SET status = ?2 WHERE id = ?1", params![run, status_text(status)])?)
 }
 
+/// When a run was imported; the outer `None`: there is no such run.
+pub(crate) fn imported(conn: &Connection, run: i64) -> Inner<Option<Option<Nanos>>> {
+    let sql = "SELECT imported_ns FROM run WHERE id = ?1";
+    let found = conn.query_row(sql, [run], |r| r.get::<_, Option<i64>>(0)).optional()?;
+    Ok(found.map(|at| at.map(Nanos)))
+}
+
+/// Marks a run as imported.
+pub(crate) fn mark_imported(tx: &Connection, run: i64, at: Nanos) -> Inner<()> {
+    tx.execute("UPDATE run SET imported_ns = ?2 WHERE id = ?1", params![run, at.0])?;
+    Ok(())
+}
+
 /// Adds a note.
 pub(crate) fn insert_note(tx: &Connection, run: i64, note: &Note) -> Inner<()> {
     tx.execute(

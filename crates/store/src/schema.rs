@@ -9,7 +9,7 @@ use rusqlite_migration::{HookError, HookResult, M, Migrations};
 pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
 
 /// The latest schema version: the number of migrations.
-pub(crate) const KNOWN: i64 = 4;
+pub(crate) const KNOWN: i64 = 5;
 
 /// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
@@ -21,7 +21,7 @@ pub(crate) fn migrations() -> Migrations<'static> {
         })?;
         Ok(tx.execute_batch("DROP TABLE note")?)
     };
-    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), M::up_with_hook(V4, typed)])
+    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), M::up_with_hook(V4, typed), M::up(V5)])
 }
 
 /// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tarebench-core; columns beside it
@@ -241,6 +241,12 @@ CREATE VIEW profile AS
     FROM profile_version AS v JOIN document AS d ON d.kind = v.kind AND d.id = v.id;
 "#;
 
+/// When a run or document was imported; NULL for what was measured here, and for what an earlier version imported.
+const V5: &str = "
+ALTER TABLE run ADD COLUMN imported_ns INTEGER;
+ALTER TABLE document ADD COLUMN imported_ns INTEGER;
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,5 +282,22 @@ mod tests {
             let samples: i64 = conn.query_row("SELECT count(*) FROM run, sample", [], |r| r.get(0)).unwrap();
             assert_eq!(samples, 1);
         }
+    }
+
+    #[test]
+    fn what_version_4_holds_is_not_marked_as_imported() {
+        let mut conn = rusqlite::Connection::open_in_memory().unwrap();
+        migrations().to_version(&mut conn, 4).unwrap();
+        conn.execute_batch(
+            "INSERT INTO host VALUES (1, 'box', 'm', '{}');
+             INSERT INTO run (uuid, created_ns, status, tool, host_id, plan, rest)
+             VALUES ('u', 1, 'finished', '0.1.0', 1, '{}', '{}');
+             INSERT INTO document (kind, id, uuid, created_ns, status, tool, machine, title, doc)
+             VALUES ('bench', 1, 'v', 1, 'finished', '0.1.0', 'box', 't', '{}')",
+        )
+        .unwrap();
+        migrations().to_latest(&mut conn).unwrap();
+        let sql = "SELECT count(*) FROM run, document WHERE run.imported_ns IS NULL AND document.imported_ns IS NULL";
+        assert_eq!(conn.query_row(sql, [], |r| r.get::<_, i64>(0)).unwrap(), 1);
     }
 }

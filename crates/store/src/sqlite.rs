@@ -1,6 +1,6 @@
 //! The store in a SQLite database.
 
-use crate::archive::{Archive, DocumentArchive};
+use crate::archive::{Archive, DocumentArchive, ProfileArchive, notes_of, same_number};
 use crate::claim::Claimant;
 use crate::contract::{Result, RunFilter, RunSummary, Store};
 use crate::documents;
@@ -13,12 +13,14 @@ use crate::rows;
 use crate::rows::Inner;
 use crate::rows::is_uuid;
 use crate::schema::KNOWN;
+use crate::stream::{RunPiece, stream_run};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params, params_from_iter};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
@@ -124,6 +126,13 @@ impl SqliteStore {
     }
 }
 
+/// The time since 1970.
+fn now() -> Nanos {
+    // A clock before 1970 counts as 1970, and one after 2262 as the last time that can be stored.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}
+
 /// Fails if there is no such run.
 fn require(conn: &Connection, path: &Path, run: i64) -> Inner<()> {
     match conn.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists([run])? {
@@ -143,6 +152,27 @@ fn insert_new_run(tx: &Connection, path: &Path, run: &Run) -> Inner<i64> {
         return Err(StoreError::Duplicate { path, uuid, run: there }.into());
     }
     rows::insert_run(tx, run)
+}
+
+/// Stores the run of an archive, piece by piece.
+fn import_run(tx: &Connection, path: &Path, reader: &mut dyn Read) -> Inner<i64> {
+    let (mut id, mut notes) = (0, Vec::new());
+    let version = stream_run(reader, &mut |piece| -> Inner<()> {
+        match piece {
+            RunPiece::Run(mut run) => {
+                notes = std::mem::take(&mut run.notes);
+                id = insert_new_run(tx, path, &run)?;
+                rows::mark_imported(tx, id, now())
+            }
+            RunPiece::Sample(sample) => rows::insert_sample(tx, id, &sample).map_err(|fault| match fault {
+                Fault::Store(StoreError::DuplicateSample { seq, .. }) => same_number(seq).into(),
+                other => other,
+            }),
+            RunPiece::Chunk(chunk) => rows::insert_chunk(tx, id, &rows::document("recording", &chunk)?),
+        }
+    })?;
+    notes_of(version, notes).iter().try_for_each(|note| rows::insert_note(tx, id, note))?;
+    Ok(id)
 }
 
 fn select_claimant(conn: &Connection, run: i64) -> Inner<Option<Claimant>> {
@@ -174,7 +204,7 @@ struct Label {
 fn summaries(conn: &Connection, filter: &RunFilter) -> Inner<Vec<RunSummary>> {
     let mut sql = String::from(
         "SELECT run.id, uuid, created_ns, status, plan, host.name,
-                (SELECT count(*) FROM sample WHERE run_id = run.id AND phase = 'counted')
+                (SELECT count(*) FROM sample WHERE run_id = run.id AND phase = 'counted'), imported_ns
          FROM run JOIN host ON host.id = host_id WHERE true",
     );
     for _ in &filter.tags {
@@ -199,6 +229,7 @@ fn summaries(conn: &Connection, filter: &RunFilter) -> Inner<Vec<RunSummary>> {
             counted: r.get::<_, i64>(6)?.unsigned_abs(),
             tags: tags(conn, id)?,
             host: r.get(5)?,
+            imported: r.get::<_, Option<i64>>(7)?.map(Nanos),
         });
     }
     Ok(out)
@@ -339,17 +370,17 @@ impl Store for SqliteStore {
     }
 
     fn import(&mut self, reader: &mut dyn Read) -> Result<i64> {
-        let archive = Archive::read(reader)?;
         let path = self.path.clone();
-        self.write("store the run", |tx| {
-            let id = insert_new_run(tx, &path, &archive.run)?;
-            for sample in &archive.samples {
-                rows::insert_sample(tx, id, sample)?;
+        // The file is read within the transaction, so that memory need not hold it.
+        self.write("store the run", |tx| import_run(tx, &path, reader))
+    }
+
+    fn imported(&self, what: NamedDocument) -> Result<Option<Nanos>> {
+        self.read("read the time of import", |conn| match what {
+            NamedDocument::Run(run) => {
+                rows::imported(conn, run)?.ok_or_else(|| SqliteStore::no_such_run(&self.path, run).into())
             }
-            for chunk in &archive.recording {
-                rows::insert_chunk(tx, id, &rows::document("recording", chunk)?)?;
-            }
-            Ok(id)
+            NamedDocument::Document(id) => documents::imported(conn, &self.path, id),
         })
     }
 
@@ -372,6 +403,16 @@ impl Store for SqliteStore {
     fn save_profile(&mut self, profile: &Profile, begun: Option<Id>, conditions: Option<&Conditions>) -> Result<Saved> {
         let path = self.path.clone();
         self.write("store the profile", |tx| profiles::save(tx, &path, profile, begun, conditions))
+    }
+
+    fn import_profile(&mut self, reader: &mut dyn Read) -> Result<Saved> {
+        let profile = ProfileArchive::read(reader)?.profile;
+        let path = self.path.clone();
+        self.write("store the profile", |tx| {
+            let saved = profiles::save(tx, &path, &profile, None, None)?;
+            documents::mark_imported(tx, saved.id, now())?;
+            Ok(saved)
+        })
     }
 
     fn remove_profile(&mut self, label: &str) -> Result<u32> {
@@ -473,6 +514,7 @@ impl Store for SqliteStore {
         let path = self.path.clone();
         self.write("store the document", |tx| {
             let id = profiles::insert(tx, &path, &archive.head, &archive.doc)?;
+            documents::mark_imported(tx, id, now())?;
             archive.parts.iter().try_for_each(|part| documents::insert_part(tx, id, part).map(|_| ()))?;
             Ok(id)
         })

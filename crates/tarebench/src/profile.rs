@@ -7,7 +7,7 @@ use crate::documents;
 use crate::documents::{DocumentError, MeasureOptions as DocumentOptions};
 use crate::event::{Event, Watch};
 use crate::run::session;
-use crate::run::session::{RunOptions, SessionError, StopReason, StorePlace};
+use crate::run::session::{ImportTrust, ImportedPlan, RunOptions, SessionError, StopReason, StorePlace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
@@ -29,7 +29,7 @@ use tarebench_core::run::plan::{
 use tarebench_core::sample::data::Phase;
 use tarebench_core::sample::process_time::PtSource;
 use tarebench_run::watch::Watcher;
-use tarebench_store::{Claimant, DocumentFilter, RunFilter, SqliteStore, Store};
+use tarebench_store::{Claimant, DocumentFilter, NamedDocument, RunFilter, SqliteStore, Store};
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
@@ -460,23 +460,61 @@ pub fn unfinished(store: &SqliteStore) -> Result<Vec<String>, ProfilingError> {
 /// Resumes the latest attempt at a profile after an interruption, a kill or a reboot.
 ///
 /// # Errors
-/// If nothing was begun under this name, and as for [`measure`].
+/// If nothing was begun under this name, and as for [`measure`]; [`SessionError::Imported`].
 pub fn resume(
     name: &str,
     place: &mut StorePlace,
+    trust: ImportTrust,
     signals: &Signals,
     watch: Watch<'_>,
 ) -> Result<MeasuredProfile, ProfilingError> {
-    let attempt = latest(need_store(place)?, name)?;
-    let begun = Begun::again(need_store(place)?, name)?;
-    let done = rest_of(attempt, place, signals, watch);
+    let store = need_store(place)?;
+    let attempt = latest(store, name)?;
+    trust.check(plans_of_imports(store, &attempt)?)?;
+    let begun = Begun::again(store, name)?;
+    let done = rest_of(attempt, place, trust, signals, watch);
     begun.end(place, name, done)
+}
+
+/// What [`resume`] would run of imported runs; nothing if all was measured here.
+///
+/// # Errors
+/// If nothing was begun under this name; the store's.
+pub fn imported_plans(store: &SqliteStore, name: &str) -> Result<Vec<ImportedPlan>, ProfilingError> {
+    plans_of_imports(store, &latest(store, name)?)
+}
+
+fn plans_of_imports(store: &SqliteStore, attempt: &Attempt) -> Result<Vec<ImportedPlan>, ProfilingError> {
+    if attempt.recording.is_some() {
+        // It runs no programs.
+        return Ok(Vec::new());
+    }
+    let mut plans: Vec<(i64, RunPlan)> = Vec::new();
+    for (run, _) in [&attempt.short, &attempt.long].into_iter().flatten() {
+        if run.status != Status::Finished {
+            plans.push((run.id, run.plan.clone()));
+        }
+    }
+    // The long part is made of the short one, which may be imported and finished.
+    if let (None, Some((run, learning))) = (&attempt.long, &attempt.short)
+        && let Some((length, samples)) = learning.then
+    {
+        plans.push((run.id, long_after(run.plan.clone(), learning.clone(), TaskSeries { length, samples })));
+    }
+    let mut imported = Vec::new();
+    for (run, plan) in plans {
+        if let Some(at) = store.imported(NamedDocument::Run(run))? {
+            imported.push(ImportedPlan { run, imported: at, plan });
+        }
+    }
+    Ok(imported)
 }
 
 /// The missing part of an attempt.
 fn rest_of(
     attempt: Attempt,
     place: &mut StorePlace,
+    trust: ImportTrust,
     signals: &Signals,
     watch: Watch<'_>,
 ) -> Result<MeasuredProfile, ProfilingError> {
@@ -489,7 +527,7 @@ fn rest_of(
         if run.status == Status::Finished {
             continue;
         }
-        let measured = session::resume(run.id, place, signals, watch)?;
+        let measured = session::resume(run.id, place, trust, signals, watch)?;
         there = measured.taken;
         if !matches!(measured.why, StopReason::Finished) {
             return Ok(MeasuredProfile { why: measured.why, there: counted(there), profile: None, kept: true });

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::output::print;
+use crate::replace::write_text;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::documents::head::DocumentKind;
@@ -170,5 +171,5 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
         print(text);
         return Ok(());
     }
-    std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))
+    write_text(file, text)
 }

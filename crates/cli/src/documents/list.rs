@@ -82,11 +82,12 @@ struct DocumentEntry<'a> {
     /// For readers that expect these fields in every entry.
     programs: [&'static str; 0],
     tags: &'a BTreeMap<String, String>,
+    imported: Option<Nanos>,
 }
 
 impl DocumentEntry<'_> {
     fn of(summary: &DocumentSummary) -> DocumentEntry<'_> {
-        let DocumentSummary { head, parts } = summary;
+        let DocumentSummary { head, parts, imported } = summary;
         // Names all fields, so that a new field cannot be forgotten.
         let DocumentHead { kind, number: _, uuid, title, created, status, tool, machine, conditions: _, tags } = head;
         DocumentEntry {
@@ -103,6 +104,7 @@ impl DocumentEntry<'_> {
             fingerprint: head.fingerprint(),
             programs: [],
             tags,
+            imported: *imported,
         }
     }
 }

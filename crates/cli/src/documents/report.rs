@@ -5,6 +5,7 @@ use crate::args::store::StoreArgs;
 use crate::args::style::db_option;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::replace::write_text;
 use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
@@ -62,7 +63,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         output::print(&text);
         return Ok(Exit::Done);
     }
-    std::fs::write(&file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
+    write_text(&file, &text)?;
     eprintln!("wrote {}", file.display());
     Ok(Exit::Done)
 }
@@ -161,8 +162,7 @@ fn write_figures(figures: &[(String, String)], folder: &std::path::Path) -> Resu
     let failed = |what: &std::path::Path, e: std::io::Error| Failure::system(format!("write {}: {e}", what.display()));
     std::fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
     for (name, text) in figures {
-        let file = folder.join(name);
-        std::fs::write(&file, text).map_err(|e| failed(&file, e))?;
+        write_text(&folder.join(name), text)?;
     }
     eprintln!("wrote {} figures to {}", figures.len(), folder.display());
     Ok(())

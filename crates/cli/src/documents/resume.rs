@@ -7,12 +7,13 @@ use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::progress::Display;
 use crate::run::command::finish;
+use crate::run::imported;
 use crate::{profile, study};
 use clap::Args;
 use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::documents::DocumentError;
 use tarebench::run::session;
-use tarebench::run::session::StorePlace;
+use tarebench::run::session::{ImportTrust, StorePlace};
 use tarebench::store::{NamedDocument, SqliteStore, Store};
 use tarebench::sys::signals::Signals;
 
@@ -24,6 +25,11 @@ use tarebench::sys::signals::Signals;
 pub struct ResumeArgs {
     #[command(flatten)]
     what: StoredId,
+    /// Resume a run or profile that was imported: run the commands of its archive
+    ///
+    /// Without it, `tare resume` prints these commands and runs none of them.
+    #[arg(long)]
+    trust_imported: bool,
     #[command(flatten)]
     tuning: TuneAround,
     #[command(flatten)]
@@ -32,6 +38,12 @@ pub struct ResumeArgs {
     exports: Exports,
     #[command(flatten)]
     store: StoreArgs,
+}
+
+impl ResumeArgs {
+    fn trust(&self) -> ImportTrust {
+        imported::trust(self.trust_imported)
+    }
 }
 
 pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
@@ -56,7 +68,7 @@ fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Resul
             if head.status == Status::Finished {
                 return Err(DocumentError::Finished(id).into());
             }
-            profile::learn::resume_named(head.title, StorePlace::Store(Box::new(store)), &args.tuning, show)
+            profile::learn::resume_named(head.title, store, args.trust(), &args.tuning, show)
         }
         DocumentKind::Study => study::resume_stored(store, id, args.exports.json_only(id.kind)?, None, show),
         DocumentKind::Noise | DocumentKind::Bench | DocumentKind::Run => Err(not_resumable(id)),
@@ -70,12 +82,13 @@ fn not_resumable(id: Id) -> Failure {
 
 fn run(args: &ResumeArgs, store: SqliteStore, id: i64, show: &Show) -> Result<Exit, Failure> {
     let stored = store.run(id)?;
+    imported::check(session::imported_plan(&store, id)?.into_iter().collect(), args.trust(), show)?;
     let mut display = Display::new(show);
     let mut place = StorePlace::Store(Box::new(store));
     let signals = Signals::install().map_err(Failure::system)?;
     args.tuning.compare(&stored.notes);
     let tuned = args.tuning.begin(&signals)?;
-    let measured = session::resume(id, &mut place, &signals, &mut |e| display.on(e));
+    let measured = session::resume(id, &mut place, args.trust(), &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
     let exit = finish(&measured?, &place, show, &args.exports)?;

@@ -5,6 +5,7 @@ use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::{Show, StyleArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::stored::say_imported;
 use clap::Args;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::kbest::report as bench;
@@ -34,7 +35,11 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
     let store = args.store.readable()?;
-    let id = match args.what.resolve(&store)? {
+    let named = args.what.resolve(&store)?;
+    if !args.exports.json && !args.exports.to_stdout() {
+        say_imported(&store, named, &show)?;
+    }
+    let id = match named {
         NamedDocument::Run(id) => id,
         NamedDocument::Document(id) => return document(args, &show, &store, id),
     };

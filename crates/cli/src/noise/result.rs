@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::output::print;
+use crate::replace::write_text;
 use std::path::Path;
 use tarebench::core::documents::head::DocumentHead;
 use tarebench::core::noise::data::Noise;
@@ -47,7 +48,7 @@ pub fn print_noise(
 
 /// An existing file is overwritten.
 pub fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(file, text).map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
+    write_text(file, text)?;
     eprintln!("wrote {}", file.display());
     Ok(())
 }

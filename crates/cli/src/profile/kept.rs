@@ -155,6 +155,9 @@ pub fn show(args: &ProfileShowArgs, store: &StoreArgs) -> Result<Exit, Failure> 
     let show = shown(&args.style, store)?;
     let store = store.readable()?;
     let profile = args.which.find(&store)?;
+    if !args.json {
+        stored::say_imported(&store, store.find(&profile.label())?, &show)?;
+    }
     present(&profile, args.json, &show)?;
     if args.check {
         return checked(&profile, &store, 20, &show.style);

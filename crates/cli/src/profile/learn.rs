@@ -8,6 +8,7 @@ use crate::inc::command::calibration;
 use crate::machine::tune::TuneAround;
 use crate::profile::result::{check_name, default_name, print_profile, print_unkept, shown};
 use crate::progress::Display;
+use crate::run::imported;
 use clap::{Args, ValueEnum};
 use std::path::Path;
 use tarebench::core::base::name::Name;
@@ -19,7 +20,8 @@ use tarebench::profile::{ActivePlan, MeasuredProfile, PassivePlan, ProfilePlan, 
 use tarebench::render::kit::number::long_time;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal::reach as reach_text;
-use tarebench::run::session::{StopReason, StorePlace};
+use tarebench::run::session::{ImportTrust, StopReason, StorePlace};
+use tarebench::store::SqliteStore;
 use tarebench::sys::signals::Signals;
 
 /// How to learn a new profile.
@@ -89,6 +91,11 @@ pub struct ProfileResumeArgs {
     /// Name of the profile [default: the latest that is not finished]
     #[arg(value_name = "NAME")]
     name: Option<String>,
+    /// Resume a profile whose runs were imported: run the commands of their archives
+    ///
+    /// Without it, `tare profile resume` prints these commands and runs none of them.
+    #[arg(long)]
+    trust_imported: bool,
     #[command(flatten)]
     tuning: TuneAround,
     #[command(flatten)]
@@ -254,25 +261,32 @@ fn announce(name: &str, parts: &[Option<(&str, TaskSeries)>], what: &str, kept: 
 
 pub fn resume(args: &ProfileResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
-    let mut place = StorePlace::Store(Box::new(store.writable()?));
-    let name = match (&args.name, &mut place) {
-        (Some(name), _) => name.clone(),
-        (None, StorePlace::Store(s)) => {
-            let open = profiling::unfinished(s)?;
+    let store = store.writable()?;
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => {
+            let open = profiling::unfinished(&store)?;
             let none = || Failure::usage("there is no unfinished profile").hint("start one with `tare profile`");
             open.into_iter().next().ok_or_else(none)?
         }
-        (None, _) => default_name(),
     };
-    resume_named(name, place, &args.tuning, &show)
+    resume_named(name, store, imported::trust(args.trust_imported), &args.tuning, &show)
 }
 
 /// Resumes the latest attempt at the profile of this name.
-pub fn resume_named(name: String, mut place: StorePlace, tuning: &TuneAround, show: &Show) -> Result<Exit, Failure> {
+pub fn resume_named(
+    name: String,
+    store: SqliteStore,
+    trust: ImportTrust,
+    tuning: &TuneAround,
+    show: &Show,
+) -> Result<Exit, Failure> {
+    imported::check(profiling::imported_plans(&store, &name)?, trust, show)?;
+    let mut place = StorePlace::Store(Box::new(store));
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = tuning.begin(&signals)?;
     let mut display = Display::new(show);
-    let measured = profiling::resume(&name, &mut place, &signals, &mut |e| display.on(e));
+    let measured = profiling::resume(&name, &mut place, trust, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
     let exit = finish(measured?, &name, show)?;

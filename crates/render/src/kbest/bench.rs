@@ -9,7 +9,6 @@ use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
 use crate::kit::text;
-use crate::kit::text::escape;
 use serde::Serialize;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::DocumentHead;
@@ -348,7 +347,7 @@ pub fn csv(report: &BenchReport) -> Result<String, RenderError> {
             Cache::Cold { bytes } => ("cold", bytes.to_string()),
         };
         rows.push(vec![
-            escape(&r.name).into_owned(),
+            csv::text(&r.name),
             reading(&r.time),
             csv::cell(r.spread.value(), |s| csv::number(*s)),
             standing_name(r.standing).to_owned(),
@@ -379,7 +378,7 @@ pub fn trials(bench: &Bench) -> Result<String, RenderError> {
         let count = |n: Option<u64>| csv::cell(n, |n| n.to_string());
         for (i, t) in r.timing.trials.iter().enumerate() {
             rows.push(vec![
-                escape(&r.name).into_owned(),
+                csv::text(&r.name),
                 i.to_string(),
                 t.count.to_string(),
                 csv::number(r.timing.time(t)),

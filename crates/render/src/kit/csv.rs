@@ -1,6 +1,7 @@
 //! CSV: cells and files.
 
 use crate::kit::error::RenderError;
+use crate::kit::text::escape;
 
 pub(crate) fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
     let mut w = ::csv::WriterBuilder::new().from_writer(Vec::new());
@@ -9,6 +10,18 @@ pub(crate) fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
     }
     let bytes = w.into_inner().map_err(|e| RenderError::Io(e.into_error()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A text that tare did not write, e.g. a program's name, without hidden characters. Spreadsheets run a cell that begins with one of
+/// these characters as a formula; after an apostrophe it is a text
+/// (<https://owasp.org/www-community/attacks/CSV_Injection>). A number is none.
+pub(crate) fn text(content: &str) -> String {
+    let shown = escape(content);
+    let formula = shown.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match formula && !content.parse().is_ok_and(f64::is_finite) {
+        true => format!("'{shown}"),
+        false => shown.into_owned(),
+    }
 }
 
 pub(crate) fn secs(ns: f64) -> String {

@@ -2,7 +2,7 @@
 
 use crate::kit::csv::cell;
 use crate::kit::csv::secs;
-use crate::kit::csv::{number, write};
+use crate::kit::csv::{number, text, write};
 use crate::kit::error::RenderError;
 use crate::kit::text::escape;
 use std::collections::BTreeSet;
@@ -140,7 +140,7 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
         let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
         let reading = |r: &Reading<f64>| cell(r.value(), |v| secs(*v));
         let mut row = vec![
-            escape(&s.program.label).into_owned(),
+            text(&s.program.label),
             time(et, |m| m.mean),
             cell(et.and_then(|m| m.std_dev), secs),
             time(et, |m| m.median),
@@ -170,7 +170,7 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
             count(pt, |m| m.discarded_by_cutoff),
             count(pt, |m| m.discarded_by_sigma),
         ]);
-        row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| escape(v).into_owned())));
+        row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| text(v))));
         rows.push(row);
     }
     write(rows)
@@ -194,7 +194,7 @@ pub fn samples(report: &RunReport, samples: &[Sample]) -> Result<String, RenderE
         row.push(discarded(s, discards, Measure::Et));
         row.push(discarded(s, discards, Measure::Net));
         let values = series.map(|r| &r.program.parameters);
-        row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| escape(v).into_owned())));
+        row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| text(v))));
         rows.push(row);
     }
     write(rows)
@@ -228,7 +228,7 @@ fn identity(s: &Sample, label: &str) -> Vec<String> {
     };
     vec![
         s.series.to_string(),
-        escape(label).into_owned(),
+        text(label),
         phase.to_owned(),
         s.index.to_string(),
         s.seq.to_string(),
@@ -239,7 +239,7 @@ fn identity(s: &Sample, label: &str) -> Vec<String> {
         s.end.monotonic_raw.0.to_string(),
         cell(s.start.cycles, |c| c.0.to_string()),
         cell(s.end.cycles, |c| c.0.to_string()),
-        escape(&s.outcome.to_string()).into_owned(),
+        text(&s.outcome.to_string()),
         cell(s.outcome.shell_code(), |c| c.to_string()),
         s.elapsed().0.to_string(),
     ]
@@ -275,7 +275,7 @@ fn surroundings(s: &Sample) -> Vec<String> {
     vec![
         cell(others.as_ref(), |o| o.iter().map(|x| x.cpu).sum::<Nanos>().0.to_string()),
         cell(d, |d| d.incomplete.is_none().to_string()),
-        cell(largest, |x| x.name.to_string()),
+        cell(largest, |x| text(&x.name.to_string())),
         cell(largest, |x| x.cpu.0.to_string()),
         s.own.cpu.0.to_string(),
         cell(s.steal.value(), |t| t.0.to_string()),

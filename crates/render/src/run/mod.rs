@@ -1,3 +1,4 @@
+pub mod commands;
 pub mod csv;
 #[cfg(test)]
 pub(crate) mod fixtures;

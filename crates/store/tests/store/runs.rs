@@ -1,9 +1,11 @@
 //! Listing, finding, changing and removing.
 
+use crate::children::{asked, wrapped};
 use crate::data::{place, profile, run, sample};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
@@ -199,6 +201,7 @@ fn a_recording_is_kept_in_order_and_travels_with_its_run() {
     store.remove(id).unwrap();
     let again = store.import(&mut text.as_slice()).unwrap();
     assert_eq!(store.chunks(again).unwrap(), all);
+    store.remove(again).unwrap();
     let wrong = String::from_utf8(text).unwrap().replacen("[0,3]", "[1,3]", 1);
     assert!(matches!(store.import(&mut wrong.as_bytes()), Err(StoreError::BadArchive { .. })));
 }
@@ -230,4 +233,37 @@ fn others_may_not_look_into_it() {
     let reader = SqliteStore::open_read_only(&path).unwrap();
     assert_eq!(reader.resolve("last").unwrap(), 1);
     assert_eq!(reader.path(), path);
+}
+
+/// Creates many databases beside the given one, and removes them.
+#[test]
+fn child_creates_stores() {
+    let Some((database, _)) = asked() else { return };
+    for _ in 0..200 {
+        let mut store = SqliteStore::open(&database).unwrap();
+        store.begin_run(&run(1)).unwrap();
+        drop(store);
+        std::fs::remove_file(&database).unwrap();
+    }
+}
+
+/// Even with a umask that takes nothing away, no file of a database ever has a mode that lets others in.
+#[test]
+fn others_may_never_look_into_it() {
+    let (dir, path) = place();
+    let umask = ["sh", "-c", "umask 0; exec \"$0\" \"$@\""];
+    let exe = std::env::current_exe().unwrap();
+    let mut child = wrapped(&umask, &exe, "runs::child_creates_stores", &path).stdout(Stdio::null()).spawn().unwrap();
+    let mut looks = 0_u64;
+    while child.try_wait().unwrap().is_none() {
+        for file in std::fs::read_dir(dir.path()).unwrap() {
+            // It may be gone by now.
+            if let Ok(file) = file.unwrap().path().metadata() {
+                let mode = file.permissions().mode();
+                assert_eq!(mode & 0o077, 0, "{mode:o}");
+                looks += 1;
+            }
+        }
+    }
+    assert!(child.wait().unwrap().success() && looks > 1000, "{looks} looks");
 }

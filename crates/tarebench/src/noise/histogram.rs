@@ -28,8 +28,37 @@ pub(crate) fn bytes(histogram: &Histogram<u64>) -> Vec<u8> {
     out
 }
 
+/// The first bytes of the common format, version 2, not compressed.
+const COOKIE: u32 = 0x1c84_9303 | 0x10;
+
+/// Length of its header: cookie, length of the counts, offset, digits (4 bytes each), lowest and highest value, ratio (8 each).
+const HEADER: usize = 40;
+
+/// Checks a header as [`bytes`] writes it: the library takes as much memory as the header says.
+fn check_header(bytes: &[u8]) -> Result<(), String> {
+    let header = bytes.get(..HEADER).ok_or_else(|| format!("a histogram of {} bytes", bytes.len()))?;
+    let word = |at: usize| header.iter().skip(at).take(4).fold(0, |value: u64, b| value << 8 | u64::from(*b));
+    let long = |at: usize| word(at) << 32 | word(at + 4);
+    let counts = (bytes.len() - HEADER) as u64;
+    let expected = [
+        ("begin", word(0), u64::from(COOKIE)),
+        ("length", word(4), counts),
+        ("offset", word(8), 0),
+        ("number of digits", word(12), u64::from(DIGITS)),
+        ("lowest value", long(16), 1),
+        ("ratio", long(32), 1.0_f64.to_bits()),
+    ];
+    match expected.into_iter().find(|(_, found, expected)| found != expected) {
+        Some((what, found, expected)) => {
+            Err(format!("a damaged histogram: its {what} is {found:#x}, expected {expected:#x}"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Reads the output of [`bytes`].
 pub(crate) fn read(bytes: &[u8]) -> Result<Histogram<u64>, String> {
+    check_header(bytes)?;
     let bad = |e: hdrhistogram::serialization::DeserializeError| format!("a damaged histogram: {e:?}");
     Deserializer::new().deserialize(&mut std::io::Cursor::new(bytes)).map_err(bad)
 }
@@ -71,6 +100,38 @@ mod tests {
         // Ten of ten thousand.
         let slow = text.lines().filter(|l| l.trim_start().starts_with("616")).count();
         assert!(slow >= 1, "{text}");
+    }
+
+    /// Set for the process that [`no_header_takes_much_memory`] starts.
+    const CHILD: &str = "TARE_HISTOGRAM_TEST_CHILD";
+
+    /// With each bit of the header changed, in a process that can have 1 GiB of memory.
+    #[test]
+    fn no_header_takes_much_memory() {
+        if std::env::var_os(CHILD).is_some() {
+            let good = bytes(&of(&[1, 5, 1_000_000], 0));
+            for bit in 0..8 * HEADER {
+                let mut changed = good.clone();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                if let Ok(h) = read(&changed) {
+                    assert_eq!(h.len(), 3, "bit {bit}");
+                    assert!(!lines(&h, 1.0).is_empty());
+                }
+            }
+            // Compressed, which tare does not write.
+            let mut compressed = good.clone();
+            compressed[3] += 1;
+            assert!(read(&compressed).is_err());
+            return;
+        }
+        let out = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 1048576; exec \"$0\" --exact noise::histogram::tests::no_header_takes_much_memory"])
+            .arg(std::env::current_exe().unwrap())
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success() && said.contains("1 passed"), "{}: {said}", out.status);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::{Ending, RunSoFar, Runner};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
-use tarebench_store::{Claimant, SqliteStore, Store, StoreError};
+use tarebench_store::{Claimant, NamedDocument, SqliteStore, Store, StoreError};
 use tarebench_sys::clock::{self, CounterRate};
 use tarebench_sys::process;
 use tarebench_sys::signals::Signals;
@@ -61,9 +61,55 @@ pub enum SessionError {
     /// A run that cannot be resumed, for another reason.
     #[error("{0}")]
     NotResumable(String),
+    /// Their commands may have been written by somebody else, and the caller has not said that it trusts them.
+    #[error("{} imported, and the commands may have been written by somebody else", runs_were(.0))]
+    Imported(Vec<ImportedPlan>),
     /// Every series would time the result of the last setup.
     #[error(transparent)]
     DependentSetups(#[from] DependentSetups),
+}
+
+/// What resuming an imported run would run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedPlan {
+    /// The run that it comes from.
+    pub run: i64,
+    /// When that was imported, since 1970.
+    pub imported: Nanos,
+    /// Its commands, their user, environment and files.
+    pub plan: RunPlan,
+}
+
+/// Whether commands of imported runs may be run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImportTrust {
+    /// Imported runs are not resumed.
+    #[default]
+    Refuse,
+    /// The user has seen the commands and trusts them.
+    Trust,
+}
+
+impl ImportTrust {
+    /// Refuses plans of imported runs, if they are not trusted.
+    ///
+    /// # Errors
+    /// [`SessionError::Imported`].
+    pub fn check(self, plans: Vec<ImportedPlan>) -> Result<(), SessionError> {
+        match self {
+            ImportTrust::Refuse if !plans.is_empty() => Err(SessionError::Imported(plans)),
+            ImportTrust::Refuse | ImportTrust::Trust => Ok(()),
+        }
+    }
+}
+
+fn runs_were(plans: &[ImportedPlan]) -> String {
+    let mut numbers: Vec<String> = plans.iter().map(|p| p.run.to_string()).collect();
+    numbers.dedup();
+    match numbers.as_slice() {
+        [only] => format!("run {only} was"),
+        all => format!("runs {} were", all.join(" and ")),
+    }
 }
 
 /// Result of a session.
@@ -278,17 +324,8 @@ pub(crate) fn claim_for_resume(
     there: KeptBefore,
 ) -> Result<(Run, Claimant), SessionError> {
     let mut run = store.run(id)?;
-    if run.status == Status::Finished {
-        return Err(SessionError::Finished(id));
-    }
     let now = tarebench_host::host::describe(Path::new("/"));
-    if now.machine != run.host.machine {
-        let text = format!(
-            "run {id} was started on another machine ({}); samples of two machines cannot be mixed",
-            run.host.name
-        );
-        return Err(SessionError::NotResumable(text));
-    }
+    check_resumable(&run, &now)?;
     let claim = claimant(&now);
     store.claim(id, &claim, &is_alive)?;
     let mut notes = Vec::new();
@@ -301,6 +338,36 @@ pub(crate) fn claim_for_resume(
     store.set_status(id, Status::Unfinished)?;
     run.status = Status::Unfinished;
     Ok((run, claim))
+}
+
+/// Refuses a run that is finished or of another machine.
+fn check_resumable(run: &Run, now: &Host) -> Result<(), SessionError> {
+    if run.status == Status::Finished {
+        return Err(SessionError::Finished(run.id));
+    }
+    if now.machine != run.host.machine {
+        let text = format!(
+            "run {} was started on another machine ({}); samples of two machines cannot be mixed",
+            run.id, run.host.name
+        );
+        return Err(SessionError::NotResumable(text));
+    }
+    Ok(())
+}
+
+/// What [`resume`] would run of a run that was imported; nothing if it was measured here.
+///
+/// # Errors
+/// The store's; if the run cannot be resumed.
+pub fn imported_plan(store: &SqliteStore, id: i64) -> Result<Option<ImportedPlan>, SessionError> {
+    let run = store.run(id)?;
+    if let Some(RunPurpose::Watch(w)) = run.plan.purpose {
+        return Err(SessionError::Recording { run: id, profile: w.profile });
+    }
+    run.plan.check_order()?;
+    check_resumable(&run, &tarebench_host::host::describe(Path::new("/")))?;
+    let imported = store.imported(NamedDocument::Run(id))?;
+    Ok(imported.map(|imported| ImportedPlan { run: id, imported, plan: run.plan }))
 }
 
 /// A new run of a plan, without samples.
@@ -335,21 +402,20 @@ pub(crate) fn begin(run: &mut Run, store: &mut SqliteStore) -> Result<Claimant, 
 /// Resumes a stored run where it stopped.
 ///
 /// # Errors
-/// If there is no such run, it is finished, another tare works on it, or it is of another machine.
+/// If there is no such run, it is finished, another tare works on it, or it is of another machine;
+/// [`SessionError::Imported`].
 pub fn resume(
     id: i64,
     place: &mut StorePlace,
+    trust: ImportTrust,
     signals: &Signals,
     watch: Watch<'_>,
 ) -> Result<MeasuredRun, SessionError> {
     let Some(store) = place.store() else {
         return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
     };
-    if let Some(RunPurpose::Watch(w)) = store.run(id)?.plan.purpose {
-        return Err(SessionError::Recording { run: id, profile: w.profile });
-    }
+    trust.check(imported_plan(store, id)?.into_iter().collect())?;
     let plan = store.run(id)?.plan;
-    plan.check_order()?;
     let (mut taken, mut so_far) = (0, RunSoFar::new(&plan));
     store.each_sample(id, &mut |sample| {
         taken += 1;

@@ -1,0 +1,149 @@
+//! Imports: marked as such, and read in bounded memory.
+
+use crate::children::{asked, child};
+use crate::data::{head, place, profile, run, sample};
+use serde_json::json;
+use std::io::{Read, repeat};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
+use tarebench_store::{
+    DocumentFilter, NamedDocument, ProfileArchive, RunFilter, SqliteStore, Store, StoreError, import,
+};
+
+fn now() -> Nanos {
+    Nanos(i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap())
+}
+
+/// The time of import is that of this store, whatever the file claims, and what was measured here has none.
+#[test]
+fn imports_are_marked_with_their_time() {
+    let (mut here, mut there) = (SqliteStore::in_memory().unwrap(), SqliteStore::in_memory().unwrap());
+    let run = here.begin_run(&run(1)).unwrap();
+    here.add_sample(run, &sample(0, 2)).unwrap();
+    let study = here.create_document(&DocumentHead { kind: DocumentKind::Study, ..head(2) }, &json!({})).unwrap();
+    let own = here.save_profile(&profile("own", "m", 1), None, None).unwrap().id;
+    for what in [NamedDocument::Run(run), NamedDocument::Document(study), NamedDocument::Document(own)] {
+        assert_eq!(here.imported(what).unwrap(), None, "{what}");
+    }
+    assert!(here.runs(&RunFilter::default()).unwrap().iter().all(|r| r.imported.is_none()));
+    assert!(here.documents(&DocumentFilter::default()).unwrap().iter().all(|d| d.imported.is_none()));
+
+    let mut files = [Vec::new(), Vec::new(), Vec::new()];
+    here.export(run).unwrap().write(&mut files[0]).unwrap();
+    here.export_document(study).unwrap().write(&mut files[1]).unwrap();
+    ProfileArchive::new(profile("other", "m", 1)).write(&mut files[2]).unwrap();
+    let before = now();
+    for file in &files {
+        let claims = String::from_utf8_lossy(file).replacen('{', r#"{"imported":null,"imported_ns":null,"#, 1);
+        let what = import(&mut there, &mut claims.as_bytes()).unwrap();
+        let at = there.imported(what).unwrap().unwrap();
+        assert!(before <= at && at <= now(), "{what}: {at:?}");
+    }
+    let marks = there.runs(&RunFilter::default()).unwrap().into_iter().map(|r| r.imported);
+    let documents = there.documents(&DocumentFilter::default()).unwrap();
+    let marks: Vec<Option<Nanos>> = marks.chain(documents.into_iter().map(|d| d.imported)).collect();
+    assert!(marks.len() == 3 && marks.iter().all(|m| m.is_some_and(|at| at >= before)), "{marks:?}");
+}
+
+#[test]
+fn what_is_not_there_was_not_imported() {
+    let store = SqliteStore::in_memory().unwrap();
+    assert!(matches!(store.imported(NamedDocument::Run(1)), Err(StoreError::NoSuchRun { .. })));
+    let b1 = NamedDocument::Document(Id { kind: DocumentKind::Bench, number: 1 });
+    assert!(matches!(store.imported(b1), Err(StoreError::NoSuchDocument { .. })));
+}
+
+/// The JSON of an archive of two samples, cut before, between and after them.
+fn cut_archive() -> [String; 4] {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let id = store.begin_run(&run(1)).unwrap();
+    store.add_sample(id, &sample(0, 2)).unwrap();
+    store.add_sample(id, &sample(1, 2)).unwrap();
+    let mut text = Vec::new();
+    store.export(id).unwrap().write(&mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let [first, second] = [0, 1].map(|seq| serde_json::to_string(&sample(seq, 2)).unwrap());
+    let (before, rest) = text.split_once(&first).unwrap();
+    let (_, after) = rest.split_once(&second).unwrap();
+    [before.to_owned(), first, second, after.to_owned()]
+}
+
+/// Imports an archive of 192 MiB, most of it white space between its 96 samples.
+#[test]
+fn child_imports_a_long_archive() {
+    let Some((database, _)) = asked() else { return };
+    let [before, first, _, after] = cut_archive();
+    let mut store = SqliteStore::open(&database).unwrap();
+    let gap = || repeat(b' ').take(2 << 20);
+    let mut text: Box<dyn Read> = Box::new(std::io::Cursor::new(before));
+    for seq in 0..96 {
+        let comma = if seq == 0 { "" } else { "," };
+        let sample = first.replacen(r#""seq":0"#, &format!(r#""seq":{seq}"#), 1);
+        text = Box::new(text.chain(gap()).chain(std::io::Cursor::new(comma.to_owned() + &sample)));
+    }
+    let id = store.import(&mut text.chain(std::io::Cursor::new(after))).unwrap();
+    assert_eq!(store.samples(id).unwrap().len(), 96);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let (_, peak) = status.split_once("VmHWM:").unwrap();
+    let kib: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(kib < 96 << 10, "peak memory {kib} KiB");
+}
+
+#[test]
+fn a_run_is_imported_in_bounded_memory() {
+    let (_dir, path) = place();
+    let out = child("imports::child_imports_a_long_archive", &path, &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Each has no end.
+#[test]
+fn what_is_too_long_is_refused_and_leaves_nothing() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let [before, first, ..] = cut_archive();
+    let profile = r#"{"format":"tare-profile","version":1,"profile":""#.to_owned();
+    let document = r#"{"format":"tare-document","version":2,"doc":""#.to_owned();
+    let run = r#"{"format":"tare-run","version":3,"run":""#.to_owned();
+    let sample = format!("{before}{first},\"");
+    let other = r#"{"format":"tare-run","version":3,"more":""#.to_owned();
+    for (beginning, cause) in [
+        (profile, "it is longer than 256 MiB"),
+        (document, "it is longer than 512 MiB"),
+        (run, "longer than allowed"),
+        (sample, "longer than allowed"),
+        (other, "longer than allowed"),
+    ] {
+        let e = import(&mut store, &mut beginning.as_bytes().chain(repeat(b'a'))).unwrap_err();
+        assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{beginning:.50}: {e}");
+    }
+    assert!(store.runs(&RunFilter::default()).unwrap().is_empty());
+}
+
+/// A fault after a stored sample takes that back, too.
+#[test]
+fn a_fault_in_an_archive_leaves_nothing() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let [before, first, second, after] = cut_archive();
+    let good = format!("{before}{first},{second}{after}");
+    for (text, cause) in [
+        (format!("{before}{first},{first}{after}"), "two samples have the number 0"),
+        (format!("{before}{first}"), "EOF"),
+        (format!("{before}{first}{after} x"), "trailing"),
+        (format!("{before}{first},{}{after}", second.replacen(r#""series":1"#, r#""series":9"#, 1)), "series 9"),
+        (good.replacen(r#""samples":["#, r#""samples":[],"samples":["#, 1), "duplicate field `samples`"),
+        (good.replacen(r#""run":{"#, r#""samples":[],"run":{"#, 1), "before its run"),
+        (good.replacen(r#""version":3,"#, "", 1), "missing field `version`"),
+        (good.replacen(r#""version":3,"#, r#""version":0,"#, 1), "its version is 0"),
+    ] {
+        let e = store.import(&mut text.as_bytes()).unwrap_err();
+        assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{cause}: {e}");
+        assert!(store.runs(&RunFilter::default()).unwrap().is_empty(), "{cause}");
+    }
+    // The version may stand last, as in a file with sorted names.
+    let last = good.replacen(r#""version":3,"#, "", 1);
+    let last = format!("{},\"version\":3}}", last.trim_end().strip_suffix('}').unwrap());
+    assert_eq!(store.import(&mut last.as_bytes()).unwrap(), 1);
+    assert_eq!((store.samples(1).unwrap().len(), store.run(1).unwrap().notes), (2, run(1).notes));
+}
