@@ -144,7 +144,8 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`].
     fn export(&self, run: i64) -> Result<Archive>;
 
-    /// Stores the run of a document ([`Archive::read`]); returns its number here.
+    /// Stores the run of a document ([`Archive::read`]), marked with the time; returns its number here. The document is read within
+    /// one transaction, a sample at a time, so that its size is not bounded by memory.
     ///
     /// # Errors
     /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`].
