@@ -1,6 +1,8 @@
 //! The report of a run with a million samples, which are never all in memory. Alone in its program, as the peak of the memory
 //! is the whole program's.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 
 use common::{daemon, profile, run, sample};

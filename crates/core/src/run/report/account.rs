@@ -1,7 +1,7 @@
 //! The account of a series: means over its retained samples.
 
 use crate::base::reading::{Absent, Reading};
-use crate::run::report::grouping::{FamilyNames, First, Mean, TimeSum, place, read};
+use crate::run::report::grouping::{FamilyNames, FirstFound, Mean, TimeSum, place, read};
 use crate::sample::account::{Ledger, Share};
 use crate::sample::calls::asleep;
 use crate::sample::daemons::TaskKind;
@@ -99,7 +99,7 @@ pub struct CountersReport {
 #[derive(Default)]
 pub(crate) struct AccountTally {
     samples: u32,
-    absent: First<Absent>,
+    absent: FirstFound<Absent>,
     gross: TimeSum,
     launch: TimeSum,
     reap: TimeSum,
@@ -108,7 +108,7 @@ pub(crate) struct AccountTally {
     others: Entries,
     other_tasks: u64,
     gaps: u32,
-    gap: First<Absent>,
+    gap: FirstFound<Absent>,
     traced: TimeSum,
     runtime: TimeSum,
     open: u32,
@@ -251,12 +251,12 @@ impl AccountEntry {
 #[derive(Default)]
 pub(crate) struct EstimateTally {
     samples: u32,
-    absent: First<Absent>,
+    absent: FirstFound<Absent>,
     waited: Mean,
     interrupts: BTreeMap<String, u64>,
     /// Samples whose interrupts are known.
     counted: u32,
-    uncounted: First<Absent>,
+    uncounted: FirstFound<Absent>,
 }
 
 impl EstimateTally {
@@ -297,7 +297,7 @@ impl EstimateTally {
 #[derive(Default)]
 pub(crate) struct CountersTally {
     samples: u32,
-    absent: First<Absent>,
+    absent: FirstFound<Absent>,
     cycles: u128,
     user: u128,
     kernel: u128,

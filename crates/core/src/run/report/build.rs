@@ -5,7 +5,7 @@ use crate::profile::data::Profile;
 use crate::run::data::Run;
 use crate::run::plan::{Order, ProfileChoice};
 use crate::run::protocol::{CheckOne, Evidence, NoCheckOne, NoProcessTime, assess};
-use crate::run::report::counted::{CountedRun, CountedSeries};
+use crate::run::report::counted::{RunCounts, SeriesCounts};
 use crate::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
 use crate::run::report::grouping::{FamilyNames, KeptSamples, count, reference};
 use crate::run::report::remarks;
@@ -40,7 +40,7 @@ pub fn build_from<S: SampleSource + ?Sized>(
     profile: Option<&Profile>,
 ) -> Result<RunReport, S::Error> {
     let mut names = FamilyNames::default();
-    let mut counted = CountedRun::new(run);
+    let mut counted = RunCounts::new(run);
     samples.each(&mut |s| counted.add(s, &mut names))?;
     counted.sort();
     let used = applicable(run, &counted, profile);
@@ -67,7 +67,7 @@ pub fn build_from<S: SampleSource + ?Sized>(
     let (series, kept): (Vec<SeriesReport>, Vec<KeptSamples>) =
         all.map(|((series, statistics), retained)| statistics.report(series, retained)).unzip();
     let comparisons = comparisons(run, &kept);
-    let sizes: Vec<u32> = counted.series.iter().map(CountedSeries::size).collect();
+    let sizes: Vec<u32> = counted.series.iter().map(SeriesCounts::size).collect();
     let protocol = assess(&Evidence {
         factors: &run.factors,
         process_time: process_time_used(&counted),
@@ -88,14 +88,14 @@ pub fn build_from<S: SampleSource + ?Sized>(
 }
 
 /// The profile, or why its cutoffs cannot be applied.
-fn applicable<'a>(run: &Run, counted: &CountedRun, profile: Option<&'a Profile>) -> Result<&'a Profile, NoCheckOne> {
+fn applicable<'a>(run: &Run, counted: &RunCounts, profile: Option<&'a Profile>) -> Result<&'a Profile, NoCheckOne> {
     let profile = profile.ok_or_else(|| match &run.plan.profile {
         ProfileChoice::No => NoCheckOne::NotAsked,
         ProfileChoice::Named(name) => NoCheckOne::NoSuchProfile { name: name.clone() },
         ProfileChoice::Newest => NoCheckOne::NoProfile,
     })?;
-    let seen = counted.series.iter().any(CountedSeries::has_daemons);
-    match counted.series.iter().find_map(CountedSeries::no_daemons) {
+    let seen = counted.series.iter().any(SeriesCounts::has_daemons);
+    match counted.series.iter().find_map(SeriesCounts::no_daemons) {
         Some(why) if !seen => Err(NoCheckOne::NoDaemons { why: why.clone() }),
         _ => Ok(profile),
     }
@@ -111,7 +111,7 @@ fn check_one(used: &Result<&Profile, NoCheckOne>, series: &[SeriesReport]) -> Ch
     }
 }
 
-fn process_time_used(counted: &CountedRun) -> Result<(), NoProcessTime> {
+fn process_time_used(counted: &RunCounts) -> Result<(), NoProcessTime> {
     match counted.series.iter().find_map(|s| s.no_process_time.get()) {
         Some(why) => Err(NoProcessTime::Absent { why: why.clone() }),
         None if counted.series.iter().all(|s| s.good.is_empty()) => Err(NoProcessTime::NoSample),

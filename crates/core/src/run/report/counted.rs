@@ -6,7 +6,9 @@ use crate::base::units::Nanos;
 use crate::run::data::Run;
 use crate::run::plan::Program;
 use crate::run::report::data::{DaemonSummary, FailedSample, Resources, SurvivorSummary};
-use crate::run::report::grouping::{FamilyNames, First, Mean, SamplePlace, TimeSum, count, no_sample, place, read};
+use crate::run::report::grouping::{
+    FamilyNames, FirstFound, Mean, SamplePlace, TimeSum, count, no_sample, place, read,
+};
 use crate::sample::daemons::{Daemon, Daemons, TaskKind};
 use crate::sample::data::{ClockShift, Fate, Phase, Sample, Survivor, Usage};
 use std::collections::{BTreeMap, HashMap};
@@ -23,17 +25,17 @@ pub(crate) struct GoodSample {
 }
 
 /// All samples of a run, by series.
-pub(crate) struct CountedRun<'a> {
+pub(crate) struct RunCounts<'a> {
     run: &'a Run,
-    pub series: Vec<CountedSeries<'a>>,
+    pub series: Vec<SeriesCounts<'a>>,
     /// Samples of programs that the plan does not have.
     pub strays: u64,
 }
 
-impl<'a> CountedRun<'a> {
-    pub fn new(run: &'a Run) -> CountedRun<'a> {
-        let series = run.plan.programs.iter().enumerate().map(|(i, p)| CountedSeries::new(i, p)).collect();
-        CountedRun { run, series, strays: 0 }
+impl<'a> RunCounts<'a> {
+    pub fn new(run: &'a Run) -> RunCounts<'a> {
+        let series = run.plan.programs.iter().enumerate().map(|(i, p)| SeriesCounts::new(i, p)).collect();
+        RunCounts { run, series, strays: 0 }
     }
 
     pub fn add(&mut self, sample: &Sample, names: &mut FamilyNames) {
@@ -54,7 +56,7 @@ impl<'a> CountedRun<'a> {
 }
 
 /// The samples of one series.
-pub(crate) struct CountedSeries<'a> {
+pub(crate) struct SeriesCounts<'a> {
     pub index: usize,
     pub program: &'a Program,
     pub warmups: u32,
@@ -63,8 +65,8 @@ pub(crate) struct CountedSeries<'a> {
     pub good: Vec<GoodSample>,
     /// Warm-ups first, by number, when sorted.
     failures: Vec<(SamplePlace, FailedSample)>,
-    pub no_process_time: First<Absent>,
-    pub no_net_time: First<Absent>,
+    pub no_process_time: FirstFound<Absent>,
+    pub no_net_time: FirstFound<Absent>,
     daemons: DaemonTally,
     survivors: BTreeMap<String, SurvivorSummary>,
     resources: ResourceTally,
@@ -74,17 +76,17 @@ pub(crate) struct CountedSeries<'a> {
     pub stolen: (TimeSum, TimeSum),
 }
 
-impl<'a> CountedSeries<'a> {
-    fn new(index: usize, program: &'a Program) -> CountedSeries<'a> {
-        CountedSeries {
+impl<'a> SeriesCounts<'a> {
+    fn new(index: usize, program: &'a Program) -> SeriesCounts<'a> {
+        SeriesCounts {
             index,
             program,
             warmups: 0,
             counted: 0,
             good: Vec::new(),
             failures: Vec::new(),
-            no_process_time: First::default(),
-            no_net_time: First::default(),
+            no_process_time: FirstFound::default(),
+            no_net_time: FirstFound::default(),
             daemons: DaemonTally::default(),
             survivors: BTreeMap::new(),
             resources: ResourceTally::default(),
@@ -115,7 +117,7 @@ impl<'a> CountedSeries<'a> {
     fn add_good(&mut self, sample: &Sample, run: &Run, names: &mut FamilyNames) {
         let at = place(sample);
         let (elapsed, pt, net) = (sample.elapsed(), sample.process_time(), sample.net_time());
-        let known = |time: Result<Nanos, Absent>, missing: &mut First<Absent>| {
+        let known = |time: Result<Nanos, Absent>, missing: &mut FirstFound<Absent>| {
             time.map_err(|why| missing.offer(at, || why)).ok()
         };
         let pt = known(pt, &mut self.no_process_time);
@@ -180,10 +182,10 @@ struct DaemonTally {
     by_family: HashMap<(Rc<str>, TaskKind), FamilyTally>,
     /// Samples whose daemons are known.
     lists: u32,
-    absent: First<Absent>,
+    absent: FirstFound<Absent>,
     /// Samples whose daemons are not all known.
     gaps: u32,
-    gap: First<Absent>,
+    gap: FirstFound<Absent>,
 }
 
 #[derive(Default)]
@@ -262,7 +264,7 @@ struct ResourceTally {
     involuntary_switches: Mean,
     major_faults: Mean,
     peak: Option<u64>,
-    no_peak: First<Absent>,
+    no_peak: FirstFound<Absent>,
 }
 
 impl ResourceTally {
@@ -294,7 +296,7 @@ impl ResourceTally {
     }
 }
 
-impl CountedSeries<'_> {
+impl SeriesCounts<'_> {
     /// Number of the samples that are good.
     pub fn size(&self) -> u32 {
         count(self.good.len())

@@ -29,15 +29,15 @@ pub(crate) fn place(sample: &Sample) -> SamplePlace {
 
 /// What the first sample of a series gives of those that give something.
 #[derive(Clone, Debug)]
-pub(crate) struct First<T>(Option<(SamplePlace, T)>);
+pub(crate) struct FirstFound<T>(Option<(SamplePlace, T)>);
 
-impl<T> Default for First<T> {
-    fn default() -> First<T> {
-        First(None)
+impl<T> Default for FirstFound<T> {
+    fn default() -> FirstFound<T> {
+        FirstFound(None)
     }
 }
 
-impl<T> First<T> {
+impl<T> FirstFound<T> {
     pub fn offer(&mut self, at: SamplePlace, value: impl FnOnce() -> T) {
         if self.0.as_ref().is_none_or(|found| at < found.0) {
             self.0 = Some((at, value()));
@@ -58,7 +58,7 @@ pub(crate) fn no_sample() -> Absent {
     Absent::NotAsked("no successful sample".to_owned())
 }
 
-impl First<Absent> {
+impl FirstFound<Absent> {
     /// This reason, for a value that no sample has.
     pub fn absent<T>(self) -> Reading<T> {
         Reading::Absent(self.into_inner().unwrap_or_else(no_sample))
@@ -90,7 +90,7 @@ impl TimeSum {
 pub(crate) struct Mean {
     sum: i128,
     n: u64,
-    missing: First<Absent>,
+    missing: FirstFound<Absent>,
 }
 
 impl Mean {

@@ -10,7 +10,7 @@ use crate::run::notes;
 use crate::run::notes::Note;
 use crate::run::plan::{Order, RunCount};
 use crate::run::report::account::EntryKind;
-use crate::run::report::counted::{CountedRun, CountedSeries};
+use crate::run::report::counted::{RunCounts, SeriesCounts};
 use crate::run::report::data::{Comparison, Measure, SeriesReport, SurvivorSummary};
 use crate::run::report::findings::{NameCount, Remark, RemarkKind};
 use crate::run::report::grouping::{KeptSamples, count, reference};
@@ -29,7 +29,7 @@ const STEAL_SHARE: f64 = 0.005;
 /// All that remarks are made from.
 pub(crate) struct RemarkContext<'a> {
     pub run: &'a Run,
-    pub counted: &'a CountedRun<'a>,
+    pub counted: &'a RunCounts<'a>,
     pub series: &'a [SeriesReport],
     pub comparisons: &'a [Comparison],
     pub kept: &'a [KeptSamples],
@@ -156,7 +156,7 @@ fn by_elapsed(c: &Comparison, builder: &mut RemarkBuilder) {
     });
 }
 
-fn outcomes(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn outcomes(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBuilder) {
     if group.counted == 0 {
         builder.add(RemarkKind::NoSamples);
         return;
@@ -176,7 +176,7 @@ fn outcomes(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBu
     }
 }
 
-fn retained(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn retained(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBuilder) {
     for (measure, reading) in [(Measure::Pt, &report.pt), (Measure::Et, &report.et)] {
         match reading {
             Reading::Value(m) if !m.trustworthy => {
@@ -197,7 +197,7 @@ fn retained(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBu
 }
 
 /// By the same figure that ended the series: of all successful samples, not only of the retained ones.
-fn adaptive(run: &Run, group: &CountedSeries, builder: &mut RemarkBuilder) {
+fn adaptive(run: &Run, group: &SeriesCounts, builder: &mut RemarkBuilder) {
     let RunCount::Adaptive { precision, .. } = run.plan.runs else { return };
     let mut times = Values::from_nanos(group.good.iter().filter_map(|s| s.pt));
     if times.is_empty() {
@@ -210,7 +210,7 @@ fn adaptive(run: &Run, group: &CountedSeries, builder: &mut RemarkBuilder) {
     });
 }
 
-fn daemons(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn daemons(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBuilder) {
     if let Some((samples, why)) = &report.daemons_incomplete {
         let of = group.good.len() as u64;
         builder.add(RemarkKind::DaemonsIncomplete { samples: *samples, of, why: why.clone() });
@@ -247,7 +247,7 @@ fn account(report: &SeriesReport, builder: &mut RemarkBuilder) {
     }
 }
 
-fn waiting(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBuilder) {
+fn waiting(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBuilder) {
     let both = group.good.iter().filter_map(|s| Some((s.elapsed, s.pt?)));
     let (et, pt) = both.fold((0.0, 0.0), |(e, p), (et, pt)| (e + et.as_f64(), p + pt.as_f64()));
     if pt <= 0.0 || et <= FAR_ABOVE * pt {
@@ -262,7 +262,7 @@ fn waiting(group: &CountedSeries, report: &SeriesReport, builder: &mut RemarkBui
     });
 }
 
-fn steal(run: &Run, group: &CountedSeries, builder: &mut RemarkBuilder) {
+fn steal(run: &Run, group: &SeriesCounts, builder: &mut RemarkBuilder) {
     let (et, stolen) = group.stolen;
     let capacity = et.as_f64() * f64::from(run.host.cpus.max(1));
     if capacity > 0.0 && stolen.as_f64() > STEAL_SHARE * capacity {
@@ -272,7 +272,7 @@ fn steal(run: &Run, group: &CountedSeries, builder: &mut RemarkBuilder) {
 
 /// What happened to the machine's clocks inside samples. These are kept: CLOCK_MONOTONIC stands still during a suspend and cannot
 /// be set, so elapsed time is right; but after a suspend caches and CPUs are cold.
-fn clocks(group: &CountedSeries, builder: &mut RemarkBuilder) {
+fn clocks(group: &SeriesCounts, builder: &mut RemarkBuilder) {
     let shifts = || group.clock_shifts.iter().map(|((index, _), shift)| (*index, shift));
     let suspends: Vec<_> = shifts().filter_map(|(i, shift)| Some((i, shift.suspend()?))).collect();
     if !suspends.is_empty() {

@@ -4,7 +4,7 @@ use crate::base::reading::{Absent, Reading};
 use crate::profile::data::Cutoff;
 use crate::run::data::Run;
 use crate::run::discards::{Check, Cutoffs, DiscardReason, check, task_time};
-use crate::run::report::counted::{CountedSeries, GoodSample};
+use crate::run::report::counted::{GoodSample, SeriesCounts};
 use crate::run::report::data::{Discard, Measure, MeasureReport, SeriesReport};
 use crate::run::report::grouping::{FamilyNames, KeptSamples, SamplePlace, count, place};
 use crate::run::report::retained::RetainedSeries;
@@ -23,7 +23,7 @@ pub(crate) struct FirstCheck {
 impl FirstCheck {
     /// Task time is the median PT; without any PT, the median ET, which is never far too small. `None` if nothing is to be
     /// checked.
-    pub fn new(series: &CountedSeries, cutoffs: &[Cutoff]) -> Option<FirstCheck> {
+    pub fn new(series: &SeriesCounts, cutoffs: &[Cutoff]) -> Option<FirstCheck> {
         let times = Values::from_nanos(series.good.iter().filter_map(|s| s.pt));
         let elapsed = || Values::from_nanos(series.good.iter().map(|s| s.elapsed));
         let task = task_time(&times).or_else(|| task_time(&elapsed()))?;
@@ -51,20 +51,20 @@ pub(crate) struct SeriesStatistics {
 }
 
 impl SeriesStatistics {
-    pub fn new(run: &Run, series: &CountedSeries, check: Option<&FirstCheck>) -> SeriesStatistics {
+    pub fn new(run: &Run, series: &SeriesCounts, check: Option<&FirstCheck>) -> SeriesStatistics {
         let measured = |measure| measure_series(run, series, measure, check);
         SeriesStatistics { pt: measured(Measure::Pt), et: measured(Measure::Et), net: measured(Measure::Net) }
     }
 
     /// The samples whose elapsed time was retained; all, if none was.
-    pub fn retained(&mut self, series: &CountedSeries) -> RetainedSeries {
+    pub fn retained(&mut self, series: &SeriesCounts) -> RetainedSeries {
         let retained = std::mem::take(&mut self.et.positions);
         let all = || series.good.iter().map(|s| s.seq).collect();
         RetainedSeries::new(if retained.is_empty() { all() } else { retained })
     }
 
     /// The report, when the retained samples have been summed.
-    pub fn report(self, series: &mut CountedSeries, mut retained: RetainedSeries) -> (SeriesReport, KeptSamples) {
+    pub fn report(self, series: &mut SeriesCounts, mut retained: RetainedSeries) -> (SeriesReport, KeptSamples) {
         let SeriesStatistics { pt, et, net } = self;
         let report = SeriesReport {
             program: series.program.clone(),
@@ -96,7 +96,7 @@ struct MeasuredSeries {
     positions: Vec<u32>,
 }
 
-fn measure_series(run: &Run, series: &CountedSeries, measure: Measure, first: Option<&FirstCheck>) -> MeasuredSeries {
+fn measure_series(run: &Run, series: &SeriesCounts, measure: Measure, first: Option<&FirstCheck>) -> MeasuredSeries {
     let time = |s: &GoodSample| match measure {
         Measure::Pt => s.pt,
         Measure::Et => Some(s.elapsed),
@@ -152,7 +152,7 @@ fn statistics(samples: usize, passed: &Values, kept: &[(u32, f64)], run: &Run, i
     })
 }
 
-fn why_none(series: &CountedSeries, samples: usize, measure: Measure) -> Absent {
+fn why_none(series: &SeriesCounts, samples: usize, measure: Measure) -> Absent {
     let missing = match measure {
         Measure::Pt => series.no_process_time.get(),
         Measure::Et => None,
