@@ -196,6 +196,31 @@ def bsp():
     put("bsp", "intervals", job(2, 60))
 
 
+def journals():
+    def text(*records):
+        return "".join(json.dumps({"boot": "b0", "record": r}, separators=(",", ":")) + "\n" for r in records).encode()
+
+    header = {"kind": "header", "format": "tare-journal", "version": 1, "pid": 7, "start": 1000, "created": 1_700_000_000}
+    value = {"kind": "change", "change": "value", "factor": "swappiness", "target": {"kind": "file", "name": "proc/sys/vm/swappiness"},
+        "old": "60", "new": "1", "survives_reboot": False}
+    moved = {"kind": "change", "change": "moved", "processes": [[41, 9]], "from": "a", "to": "b"}
+    whole = [header, value, {"kind": "change", "change": "group", "path": "tare"}, moved, {"kind": "seen", "index": 1, "value": "1"},
+        {"kind": "refused", "index": 2}, {"kind": "complete"}, {"kind": "restoring"}]
+    put("journal", "whole", text(*whole))
+    put("journal", "without_header", text(*whole[1:]))
+    put("journal", "cut", text(*whole)[:-9])
+
+
+def histograms():
+    def stored(counts):
+        head = struct.pack(">IIIIQQd", 0x1C849313, len(counts), 0, 3, 1, 2047, 1.0)
+        return head + counts
+
+    # Counts in ZigZag LEB128; a negative one stands for so many zeros.
+    put("histogram", "empty", stored(b""))
+    put("histogram", "counts", stored(bytes([2, 9, 4, 0x80, 0x01, 2])))
+
+
 def main():
     tare = os.path.abspath(sys.argv[1])
     proc_stat()
@@ -206,6 +231,8 @@ def main():
     benchmarks()
     bsp()
     noise_files()
+    journals()
+    histograms()
     documents(tare)
 
 

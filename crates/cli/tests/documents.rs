@@ -107,6 +107,36 @@ fn from_a_file_to_another_store() {
     assert!(entries.iter().all(|e| e["programs"].is_array() && e["tags"].is_object()));
     assert_eq!(entries.len(), 2);
 
+    // To another store, where the number is another one.
+    let document = json(tare(&dir).args(["show", "b1", "--json"]), 0);
+    let archive = dir.path().join("b1.json");
+    run(tare(&dir).args(["export", "b1", "-o"]).arg(&archive), 0);
+    let elsewhere = folder();
+    let mut other = bench();
+    other.name = "other".to_owned();
+    says(&mut import(&elsewhere, &file(&elsewhere, serde_json::to_string(&other).unwrap())), 0, &["b1"]);
+    says(&mut import(&elsewhere, &archive), 0, &["stored as b2"]);
+    says(&mut import(&elsewhere, &archive), 2, &["b1.json: ", "already in the store", "as b2"]);
+    let copy = json(tare(&elsewhere).args(["show", "b2", "--json"]), 0);
+    assert_eq!((&copy["bench"], &copy["report"]), (&document["bench"], &document["report"]));
+    // The file that it came from is the same benchmarks.
+    says(&mut import(&elsewhere, &path), 2, &["as b2"]);
+    // A run's archive goes the same way.
+    run(tare(&dir).args(["export", "1", "-o"]).arg(&archive), 0);
+    says(&mut import(&elsewhere, &archive), 0, &["stored as run 1"]);
+
+    says(tare(&dir).args(["rm", "b1", "b7"]), 2, &["there is no result of benchmarks b7"]);
+    says(tare(&dir).args(["rm", "b1", "1"]), 0, &["removed b1", "removed run 1"]);
+    says(tare(&dir).args(["show", "b1"]), 2, &["there is no result of benchmarks b1", "tare list"]);
+    assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
+    says(&mut import(&dir, &path), 0, &["stored as b2"]);
+}
+
+#[test]
+fn benchmarks_are_shown_in_every_format() {
+    let _shared = shared();
+    let dir = folder();
+    says(&mut import(&dir, &file(&dir, serde_json::to_string(&bench()).unwrap())), 0, &["stored as b1"]);
     let shown = [
         "b1  sorts",
         r"sort\x1b]0;x\x07 \u{202e}|`<b>\n",
@@ -139,29 +169,6 @@ fn from_a_file_to_another_store() {
     );
     says(tare(&dir).args(["show", "b1", "--export-hyperfine", "-"]), 2, &["hyperfine's JSON format holds runs"]);
     says(tare(&dir).args(["show", "b1", "--sigma", "3"]), 2, &["--sigma applies to runs"]);
-
-    // To another store, where the number is another one.
-    let archive = dir.path().join("b1.json");
-    run(tare(&dir).args(["export", "b1", "-o"]).arg(&archive), 0);
-    let elsewhere = folder();
-    let mut other = bench();
-    other.name = "other".to_owned();
-    says(&mut import(&elsewhere, &file(&elsewhere, serde_json::to_string(&other).unwrap())), 0, &["b1"]);
-    says(&mut import(&elsewhere, &archive), 0, &["stored as b2"]);
-    says(&mut import(&elsewhere, &archive), 2, &["b1.json: ", "already in the store", "as b2"]);
-    let copy = json(tare(&elsewhere).args(["show", "b2", "--json"]), 0);
-    assert_eq!((&copy["bench"], &copy["report"]), (&document["bench"], &document["report"]));
-    // The file that it came from is the same benchmarks.
-    says(&mut import(&elsewhere, &path), 2, &["as b2"]);
-    // A run's archive goes the same way.
-    run(tare(&dir).args(["export", "1", "-o"]).arg(&archive), 0);
-    says(&mut import(&elsewhere, &archive), 0, &["stored as run 1"]);
-
-    says(tare(&dir).args(["rm", "b1", "b7"]), 2, &["there is no result of benchmarks b7"]);
-    says(tare(&dir).args(["rm", "b1", "1"]), 0, &["removed b1", "removed run 1"]);
-    says(tare(&dir).args(["show", "b1"]), 2, &["there is no result of benchmarks b1", "tare list"]);
-    assert_eq!(json(tare(&dir).args(["list", "--json"]), 0), serde_json::json!([]));
-    says(&mut import(&dir, &path), 0, &["stored as b2"]);
 }
 
 #[test]

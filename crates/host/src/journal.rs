@@ -176,7 +176,8 @@ pub fn load(state: &State) -> Result<Option<Loaded>, TuneError> {
     }
 }
 
-fn read(text: &str) -> Loaded {
+/// Reads the text of a journal of this version. Takes time in proportion, whatever the text.
+pub fn read(text: &str) -> Loaded {
     let mut loaded = Loaded::default();
     // Changes are numbered by their lines, so that a damaged one does not shift the others.
     let mut lines_of: Vec<usize> = Vec::new();
@@ -185,7 +186,7 @@ fn read(text: &str) -> Loaded {
             // Cut off while it was being written: only lines that are added later can be, never the first ones.
             break;
         };
-        let entry = |index: usize| lines_of.iter().position(|l| *l == index);
+        let entry = |index: usize| lines_of.binary_search(&index).ok();
         match parse(whole) {
             None => loaded.damaged.push(i + 1),
             Some((_, JournalRecord::Header(h))) => loaded.header = Some(h),

@@ -56,15 +56,18 @@ fn check_header(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Reads the output of [`bytes`].
-pub(crate) fn read(bytes: &[u8]) -> Result<Histogram<u64>, String> {
+/// Reads a histogram as it is stored with a measurement.
+///
+/// # Errors
+/// What is wrong with it. Its header is checked first: no more memory is taken than the bytes need.
+pub fn read(bytes: &[u8]) -> Result<Histogram<u64>, String> {
     check_header(bytes)?;
     let bad = |e: hdrhistogram::serialization::DeserializeError| format!("a damaged histogram: {e:?}");
     Deserializer::new().deserialize(&mut std::io::Cursor::new(bytes)).map_err(bad)
 }
 
-/// Percentiles, in the columns that HdrHistogram's own plotter reads; values in ns.
-pub(crate) fn lines(histogram: &Histogram<u64>, unit: f64) -> String {
+/// Percentiles, in the columns that HdrHistogram's own plotter reads; values times `unit` in ns.
+pub fn lines(histogram: &Histogram<u64>, unit: f64) -> String {
     let mut out = format!("{:>14} {:>16} {:>12} {:>16}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
     let mut count = 0;
     for v in histogram.iter_quantiles(5) {

@@ -2,5 +2,5 @@
 
 pub mod error;
 pub mod files;
-mod histogram;
+pub mod histogram;
 pub mod measure;
