@@ -12,9 +12,9 @@ fn a_program_that_waits_and_one_that_computes() {
     let _lock = shared();
     let dir = folder();
     let file = dir.path().join("zeros");
-    std::fs::write(&file, vec![0; 4_000_000]).expect("a file");
+    std::fs::write(&file, vec![0; 3_000_000]).expect("a file");
     let burn = format!("sha256sum {}", file.display());
-    run(tare(&dir).args(["run", "-w0", "-r10", "sleep 0.3", &burn]), 0);
+    run(tare(&dir).args(["run", "-w0", "-r10", "sleep 0.6", &burn]), 0);
     let shown = text(&run(tare(&dir).args(["show"]), 0).stdout);
     let (cpu, elapsed) = (shown.find("by CPU time:"), shown.find("by elapsed time:"));
     assert!(cpu.is_some() && elapsed.is_some(), "{shown}");
