@@ -59,6 +59,12 @@ pub fn error(failure: &Failure) {
     }
 }
 
+/// A name as an argument in a suggested command: one word for the shell, and no option for tare.
+pub fn argument(name: &str) -> String {
+    let word = shell_words::quote(&tarebench::render::kit::text::escape(name)).into_owned();
+    if name.starts_with('-') { format!("-- {word}") } else { word }
+}
+
 /// A time since 1970 as a date in the machine's time zone.
 pub fn local_time(t: Nanos) -> String {
     tarebench::sys::clock::local_time(t)

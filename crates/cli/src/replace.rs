@@ -17,13 +17,22 @@ pub fn write_text(file: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a temporary file in the same folder, flushes it to the disk and renames it. A link's target is replaced, and keeps its
-/// mode and owner. Devices, FIFOs, open files by their names in /dev and /proc, files with several names, and files in folders that
+/// mode and group. Other users' files, devices, FIFOs, open files by their names in /dev and /proc, files with several names, and files in folders that
 /// cannot be written to are written in place.
 pub fn replace(file: &Path, content: FileContent<'_>) -> io::Result<()> {
     let Some((target, old)) = replaceable(file) else { return write_in_place(file, content) };
-    if old.is_some() {
-        // A file that may not be written to may not be replaced, either.
-        OpenOptions::new().write(true).open(&target)?;
+    match &old {
+        // The kernel decides whether the name may be followed and written to, as in shared folders (protected_symlinks and
+        // protected_regular in proc_sys_fs(5)); what it leads to then is replaced.
+        Some(old) => {
+            let opened = OpenOptions::new().write(true).create(true).truncate(false).open(file)?.metadata()?;
+            if (opened.dev(), opened.ino()) != (old.dev(), old.ino()) || !is_own(old) {
+                return write_in_place(file, content);
+            }
+        }
+        // A link to nothing.
+        None if file.symlink_metadata().is_ok() => return write_in_place(file, content),
+        None => {}
     }
     let temporary = target.with_file_name(format!(".tare-{}.tmp", std::process::id()));
     let mode = if old.is_some() { 0o600 } else { 0o666 };
@@ -72,12 +81,16 @@ fn replaceable(file: &Path) -> Option<(PathBuf, Option<Metadata>)> {
     }
 }
 
-/// Gives a new file the mode and owner of the old one.
+/// Whether it is this user's. Another's would be given what is written.
+fn is_own(file: &Metadata) -> bool {
+    file.uid() == tarebench::sys::process::effective_uid()
+}
+
+/// Gives a new file the mode and group of the old one.
 fn take_over(new: &File, old: Option<&Metadata>) -> io::Result<()> {
     let Some(old) = old else { return Ok(()) };
-    let made = new.metadata()?;
-    if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
-        fchown(new, Some(old.uid()), Some(old.gid()))?;
+    if new.metadata()?.gid() != old.gid() {
+        fchown(new, None, Some(old.gid()))?;
     }
     new.set_permissions(old.permissions())
 }

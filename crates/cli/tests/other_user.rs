@@ -6,6 +6,8 @@ mod common;
 
 use common::{is_root, run, skip, text};
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -26,10 +28,19 @@ fn with_user(dir: &TempDir, groups: usize, home: &str) -> Command {
     )
 }
 
+/// A file of the user's, where it can reach it.
+fn given_to_user(dir: &TempDir, file: &Path, content: &str) {
+    std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let _ = std::fs::remove_file(file);
+    std::fs::write(file, content).unwrap();
+    std::fs::set_permissions(file, PermissionsExt::from_mode(0o666)).unwrap();
+    std::os::unix::fs::chown(file, UID.parse().ok(), None).unwrap();
+}
+
 /// Runs a script as the user once and returns its output.
 fn said(mut c: Command, dir: &TempDir, options: &[&str], script: &str) -> String {
     let out = dir.path().join("said");
-    let _ = std::fs::remove_file(&out);
+    given_to_user(dir, &out, "");
     c.args(["run", "-r1", "-w0", "--style", "none", "--no-account", "--output"]).arg(&out);
     c.args(options).args(["--", "sh", "-c", script]);
     run(&mut c, 0);
@@ -214,4 +225,50 @@ fn root_keeps_no_files_in_the_home_of_another() {
     let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().flatten().map(|e| e.path()).collect();
     assert!(left.is_empty(), "nothing of root's in the other user's home: {left:?}");
     assert!(own.join(".local/share/tarebench/tare.db").exists());
+}
+
+/// What it puts in the place of its files between two samples, links and FIFOs, is opened with its own rights, without waiting.
+#[test]
+fn its_files_are_opened_with_its_rights() {
+    if !is_root() {
+        return skip("needs root");
+    }
+    let dir = common::folder();
+    let place = |name: &str| dir.path().join(name);
+    given_to_user(&dir, &place("own"), "its own\n");
+    std::fs::write(place("roots"), "a secret\n").unwrap();
+    std::fs::set_permissions(place("roots"), PermissionsExt::from_mode(0o600)).unwrap();
+    std::os::unix::fs::symlink(place("roots"), place("link")).unwrap();
+    assert!(Command::new("mkfifo").arg("-m666").arg(place("fifo")).status().unwrap().success());
+    let tried = |option: &str, file: &str, program: &[&str]| {
+        let mut c = with_user(&dir, 1, "/tmp");
+        c.args(["run", "-r1", "-w0", "--style", "none", "--no-account", "--user", "guest", option]).arg(place(file));
+        let out = c.arg("--").args(program).output().unwrap();
+        (out.status.success(), text(&out.stderr))
+    };
+    let (done, said) = tried("--output", "link", &["echo", "its line"]);
+    assert!(!done && said.contains("Permission denied"), "{said}");
+    let (done, said) = tried("--input", "link", &["cat"]);
+    assert!(!done && said.contains("Permission denied"), "{said}");
+    assert_eq!(std::fs::read_to_string(place("roots")).unwrap(), "a secret\n");
+    assert!(!tried("--output", "fifo", &["true"]).0, "nobody reads it");
+    assert!(tried("--output", "own", &["echo", "its line"]).0 && tried("--input", "own", &["grep", "line"]).0);
+    assert_eq!(std::fs::read_to_string(place("own")).unwrap(), "its own\nits line\n");
+}
+
+#[test]
+fn a_shell_runs_as_the_user_only() {
+    if !is_root() {
+        return skip("needs root");
+    }
+    let dir = common::folder();
+    let (shell, log) = (dir.path().join("sh"), dir.path().join("log"));
+    given_to_user(&dir, &log, "");
+    std::fs::write(&shell, format!("#!/bin/sh\nid -u >> {}\nexec /bin/sh \"$@\"\n", log.display())).unwrap();
+    std::fs::set_permissions(&shell, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut c = with_user(&dir, 1, "/tmp");
+    c.args(["run", "-r2", "-w0", "--style", "none", "--no-account", "--user", "guest", "-S"]).arg(&shell);
+    run(c.arg("true; true"), 0);
+    let ids = std::fs::read_to_string(&log).unwrap();
+    assert!(ids.lines().count() >= 2 && ids.lines().all(|id| id == UID), "{ids}");
 }

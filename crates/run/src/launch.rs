@@ -14,6 +14,7 @@ use tarebench_core::run::plan::{Input, Output, Program, RunPlan, Sched};
 use tarebench_core::sample::data::{ClockShift, Outcome, OwnUse, Phase, Stamp, Usage};
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cpu::CpuSet;
+use tarebench_sys::opened_as::{OpenPurpose, open_as};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, Scheduling, resolve, spawn};
 use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait};
@@ -147,15 +148,21 @@ impl ProcessLauncher {
             let opened = options.open(&name).map(OwnedFd::from);
             opened.map_err(|e| SysError::io(format!("open `{}`", name.to_string_lossy()), e))
         };
+        let open_named = |name: &[u8], purpose: OpenPurpose| match (&self.identity, purpose) {
+            // Its program may have put a link or a FIFO there since the last sample.
+            (Some(user), _) => open_as(user, Path::new(std::ffi::OsStr::from_bytes(name)), purpose),
+            (None, OpenPurpose::Read) => open(File::options().read(true), name),
+            (None, OpenPurpose::Append) => open(File::options().append(true).create(true), name),
+        };
         match &self.plan.input {
             Input::Null => launch.stdio(0, open(File::options().read(true), b"/dev/null")?),
-            Input::File(name) => launch.stdio(0, open(File::options().read(true), name.as_bytes())?),
+            Input::File(name) => launch.stdio(0, open_named(name.as_bytes(), OpenPurpose::Read)?),
             Input::Inherit => {}
         }
         match (self.plan.output_of(program), &self.drain_pipe) {
             (Output::Inherit, _) => {}
             (Output::File(name), _) => {
-                launch.stdio(1, open(File::options().append(true).create(true), name.as_bytes())?);
+                launch.stdio(1, open_named(name.as_bytes(), OpenPurpose::Append)?);
                 launch.stdio(2, open(File::options().write(true), b"/dev/null")?);
             }
             (Output::Pipe, Some(pipe)) => {

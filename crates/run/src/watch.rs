@@ -15,6 +15,8 @@ use tarebench_sys::signals::Signals;
 const SHARE: f64 = 0.0005;
 /// Shortest slice.
 const SHORTEST: Nanos = Nanos(1_000_000_000);
+/// Least interval that is used, whatever was asked for.
+const LEAST: Nanos = Nanos(1_000_000);
 /// Slices of this much time are stored together; at most these are lost if tare is killed.
 const TOGETHER: Nanos = Nanos(10_000_000_000);
 
@@ -86,12 +88,14 @@ impl Watcher {
     ) -> Result<StopReason, RunError> {
         let mut chunk = Growing::default();
         self.collector.arm()?;
+        // An imported recording may have any.
+        let interval = interval.max(LEAST);
         let began = clock::monotonic();
         let (mut start, mut wall, mut own) = (began, clock::realtime(), clock::own_cpu());
         loop {
             // On a grid, so that late wake-ups do not add up; missed slices become one long one.
             let done = (start - began).0;
-            let next = Nanos(began.0 + (done / interval.0 + 1) * interval.0);
+            let next = began + Nanos((done / interval.0 + 1).saturating_mul(interval.0));
             let signal = signals.sleep_until(next);
             let used = clock::own_cpu() - own;
             let (end, end_wall) = (clock::monotonic(), clock::realtime());

@@ -150,8 +150,10 @@ fn check_profile(profile: &Profile) -> Result<(), String> {
     if name.is_empty() || *version == 0 {
         return Err("its profile has no name or no version".to_owned());
     }
-    if name == "none" || name.contains('@') || name.chars().any(char::is_control) {
-        return Err(format!("its profile's name is {name:?}, expected no `@`, no control character, and not `none`"));
+    if name == "none" || name.starts_with('-') || name.contains('@') || name.chars().any(char::is_control) {
+        return Err(format!(
+            "its profile's name is {name:?}, expected no `-` at its begin, no `@`, no control character, and not `none`"
+        ));
     }
     Ok(())
 }

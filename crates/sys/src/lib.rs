@@ -16,6 +16,7 @@ pub mod guard;
 pub mod lock;
 pub mod mechanisms;
 pub mod noise;
+pub mod opened_as;
 pub mod perf;
 pub mod pidfd;
 pub mod process;

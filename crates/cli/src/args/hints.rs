@@ -28,7 +28,7 @@ fn words(hint: &Hint, db: &str) -> String {
             let name = shell_words::quote(name);
             format!("`tare profile check {name}{db}` lists daemons of recent runs that are not in it")
         }
-        Hint::SetFactor(name) => format!("tare tune --only {name}"),
+        Hint::SetFactor(name) => format!("tare tune --only {}", shell_words::quote(name)),
         Hint::SetFactors => "set what can be set with `tare tune`; undo it with `tare restore`".to_owned(),
         Hint::ExplainFactors => {
             "`tare doctor --explain` shows what is recommended, why, and how to change it".to_owned()

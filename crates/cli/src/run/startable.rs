@@ -124,7 +124,8 @@ const CHECKING_SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "ksh", "mksh", 
 
 /// Lets the shell read the script without running it, and shows the shell's message on a syntax error.
 fn check_script(plan: &RunPlan, shell: &[Name], script: &Name) -> Result<(), Failure> {
-    let [name] = shell else { return Ok(()) };
+    // A shell that another user may have put there is started as that user only.
+    let ([name], None) = (shell, &plan.user) else { return Ok(()) };
     let file = Path::new(OsStr::from_bytes(name.as_bytes()));
     if !file.file_name().and_then(OsStr::to_str).is_some_and(|n| CHECKING_SHELLS.contains(&n)) {
         return Ok(());

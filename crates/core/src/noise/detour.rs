@@ -46,7 +46,16 @@ pub enum BadDetours {
         /// What was given.
         length: Nanos,
     },
+    /// More quanta than can be held in memory.
+    #[error("{quanta} quanta, expected at most {MOST_QUANTA}: a longer quantum gives fewer")]
+    TooManyQuanta {
+        /// How many there would be.
+        quanta: i64,
+    },
 }
+
+/// Most quanta of fixed time.
+const MOST_QUANTA: i64 = 50_000_000;
 
 fn over_zero(what: &'static str, length: Nanos) -> Result<(), BadDetours> {
     if length > Nanos::ZERO { Ok(()) } else { Err(BadDetours::NoLength { what, length }) }
@@ -156,6 +165,10 @@ pub fn fixed_time(phases: impl Iterator<Item = WorkPhase> + Clone, quantum: Nano
     over_zero("the quantum", quantum)?;
     let start = phases.clone().next().map_or(Nanos::ZERO, |p| p.start);
     let end = phases.clone().last().map_or(start, |p| p.end());
+    let quanta = (end - start).0 / quantum.0;
+    if quanta > MOST_QUANTA {
+        return Err(BadDetours::TooManyQuanta { quanta });
+    }
     let mut ftq = Ftq { start, quantum, work: Vec::new() };
     let (mut until, mut done) = (start + quantum, 0.0);
     for phase in phases {

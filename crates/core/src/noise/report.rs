@@ -15,6 +15,7 @@ use crate::noise::prediction::{Expected, predict};
 use crate::noise::tail::{NoTail, Tail};
 use crate::statistics::intervals::Interval;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::num::NonZeroU64;
 
 /// Default delay thresholds.
@@ -163,7 +164,9 @@ pub fn report(noise: &Noise, delays: &[Nanos], seed: u64) -> Vec<Grain> {
         let all = noise.phases.iter().filter(|p| p.series.grain == *grain && !p.durations.is_empty());
         results(noise, *grain, &all.collect::<Vec<_>>(), delays, seed)
     };
-    noise.plan.grains.iter().filter_map(grain_report).collect()
+    // A grain is reported once, however often an imported plan names it.
+    let mut seen = HashSet::new();
+    noise.plan.grains.iter().filter(|g| seen.insert(**g)).filter_map(grain_report).collect()
 }
 
 fn results(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64) -> Option<Grain> {

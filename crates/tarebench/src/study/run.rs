@@ -159,8 +159,20 @@ fn cells(
     Ok(Stopped::Finished)
 }
 
+/// Most active processes of a study.
+pub const MOST_ACTIVE: u32 = 100;
+/// Most rounds of a study.
+pub const MOST_ROUNDS: u32 = 10_000;
+
 fn read_plan(id: Id, doc: serde_json::Value) -> Result<StudyPlan, StudyError> {
-    serde_json::from_value(doc).map_err(|e| DocumentError::Content { id, cause: e.to_string() }.into())
+    let bad = |cause: String| StudyError::from(DocumentError::Content { id, cause });
+    let plan: StudyPlan = serde_json::from_value(doc).map_err(|e| bad(e.to_string()))?;
+    // Resuming it starts as many processes and takes as many rounds.
+    if plan.loads.iter().any(|n| !(1..=MOST_ACTIVE).contains(n)) || plan.rounds > MOST_ROUNDS {
+        let cause = format!("expected 1 to {MOST_ACTIVE} active processes and at most {MOST_ROUNDS} rounds");
+        return Err(bad(cause));
+    }
+    Ok(plan)
 }
 
 /// A stored study, finished or not.
