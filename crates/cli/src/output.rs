@@ -59,10 +59,10 @@ pub fn error(failure: &Failure) {
     }
 }
 
-/// A name as an argument in a suggested command: one word for the shell, and no option for tare.
-pub fn argument(name: &str) -> String {
+/// A name and the option of the store as the end of a suggested command: the name is one word for the shell, and no option for tare.
+pub fn named(name: &str, db_option: &str) -> String {
     let word = shell_words::quote(&tarebench::render::kit::text::escape(name)).into_owned();
-    if name.starts_with('-') { format!("-- {word}") } else { word }
+    if name.starts_with('-') { format!("{db_option} -- {word}") } else { format!(" {word}{db_option}") }
 }
 
 /// A time since 1970 as a date in the machine's time zone.

@@ -26,7 +26,9 @@ fn the_tick_is_the_kernels() {
     let hz = kernel_hz().round();
     let traces: Vec<Value> = (0..6).map(|_| traced(&["--for", "400ms"])).collect();
     let recorded: Vec<f64> = traces.iter().filter_map(|d| d["explained"]["value"]["tick"]["hz"].as_f64()).collect();
-    assert!(recorded.iter().all(|t| *t == hz), "{hz}: the kernel's record shows {recorded:?}");
+    // Another program may have a faster timer on this CPU for a while.
+    assert!(recorded.contains(&hz), "{hz}: the kernel's record shows {recorded:?}");
+    assert!(recorded.iter().all(|t| *t >= hz), "{hz}: the kernel's record shows {recorded:?}");
     // Another guest may hide the ticks for a while. The host's tick interrupts the program, too: in a virtual machine, a
     // higher rate than the kernel's own may be inferred, if the host has one.
     let inferred: Vec<f64> = traces.iter().filter_map(|d| d["summary"]["tick"]["hz"].as_f64()).collect();

@@ -3,7 +3,7 @@
 use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::TableStyleArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{argument, print};
+use crate::output::{named, print};
 use crate::profile::result::{check_name, present, print_profile, shown, stored as stored_profile};
 use crate::stored;
 use clap::Args;
@@ -140,8 +140,8 @@ pub fn list(args: &ProfileListArgs, store: &StoreArgs) -> Result<Exit, Failure> 
         return Ok(Exit::Done);
     }
     for name in &open {
-        let (shown, word) = (clean(name), argument(name));
-        eprintln!("Not finished: {shown} (resume with: `tare profile resume{} {word}`)", show.db_option());
+        let (shown, end) = (clean(name), named(name, &show.db_option()));
+        eprintln!("Not finished: {shown} (resume with: `tare profile resume{end}`)");
     }
     if profiles.is_empty() {
         eprintln!("No profiles are stored yet; learn one with `tare profile`.");

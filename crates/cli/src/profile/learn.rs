@@ -6,7 +6,7 @@ use crate::args::values::{cpu_list, duration};
 use crate::exit::{Exit, Failure};
 use crate::inc::command::calibration;
 use crate::machine::tune::TuneAround;
-use crate::output::argument;
+use crate::output::named;
 use crate::profile::result::{check_name, default_name, print_profile, print_unkept, shown};
 use crate::progress::Display;
 use crate::run::imported;
@@ -232,10 +232,9 @@ fn refuse_second(place: &mut StorePlace, name: &str, show: &Show) -> Result<(), 
         return Ok(());
     }
     let hint = format!(
-        "resume with: `tare profile resume{0} {1}`; `tare profile learn{0} {1}` uses the samples so far; \
+        "resume with: `tare profile resume{0}`; `tare profile learn{0}` uses the samples so far; \
          --name starts another",
-        show.db_option(),
-        argument(name)
+        named(name, &show.db_option())
     );
     Err(Failure::usage(format!("the profile {name} is unfinished")).hint(hint))
 }
@@ -256,8 +255,8 @@ fn announce(name: &str, parts: &[Option<(&str, TaskSeries)>], what: &str, kept: 
         eprintln!("    it {}.", reach_text(&reach, unicode));
     }
     if kept {
-        let (name, db) = (argument(name), show.db_option());
-        eprintln!("  It can be interrupted at any time; resume with: `tare profile resume{db} {name}`.");
+        let end = named(name, &show.db_option());
+        eprintln!("  It can be interrupted at any time; resume with: `tare profile resume{end}`.");
     }
 }
 
@@ -320,10 +319,10 @@ fn finish(measured: MeasuredProfile, name: &str, show: &Show) -> Result<Exit, Fa
         }
         return Ok(Exit::Done);
     }
-    let db = show.db_option();
+    let end = named(name, &show.db_option());
     let hint = match measured.kept {
         true => format!(
-            "resume with: `tare profile resume{db} {name}`; `tare profile learn{db} {name}` makes a profile of what is there"
+            "resume with: `tare profile resume{end}`; `tare profile learn{end}` makes a profile of what is there"
         ),
         false => "nothing is kept (--db none)".to_owned(),
     };

@@ -4,7 +4,7 @@ use crate::args::store::StoreArgs;
 use crate::args::style::Show;
 use crate::args::style::TableStyleArgs;
 use crate::exit::Failure;
-use crate::output::argument;
+use crate::output::named;
 use crate::output::print;
 use crate::stored::unfinished;
 use tarebench::core::documents::head::Id;
@@ -45,7 +45,7 @@ fn print_tables(profile: &Profile, style: &Style, show: &Show) -> Result<(), Fai
     let learned = profiling::learned(profile)?;
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus);
-    let more = format!("tare profile show --full{} {}", show.db_option(), argument(&profile.label()));
+    let more = format!("tare profile show --full{}", named(&profile.label(), &show.db_option()));
     print(&terminal(profile, &learned, &doubts, &more, style));
     Ok(())
 }
