@@ -140,7 +140,7 @@ pub fn list(args: &ProfileListArgs, store: &StoreArgs) -> Result<Exit, Failure> 
         return Ok(Exit::Done);
     }
     for name in &open {
-        let (shown, end) = (clean(name), named(name, &show.db_option()));
+        let (shown, end) = (clean(name), named(name, show.db_option()));
         eprintln!("Not finished: {shown} (resume with: `tare profile resume{end}`)");
     }
     if profiles.is_empty() {

@@ -234,7 +234,7 @@ fn refuse_second(place: &mut StorePlace, name: &str, show: &Show) -> Result<(), 
     let hint = format!(
         "resume with: `tare profile resume{0}`; `tare profile learn{0}` uses the samples so far; \
          --name starts another",
-        named(name, &show.db_option())
+        named(name, show.db_option())
     );
     Err(Failure::usage(format!("the profile {name} is unfinished")).hint(hint))
 }
@@ -255,7 +255,7 @@ fn announce(name: &str, parts: &[Option<(&str, TaskSeries)>], what: &str, kept: 
         eprintln!("    it {}.", reach_text(&reach, unicode));
     }
     if kept {
-        let end = named(name, &show.db_option());
+        let end = named(name, show.db_option());
         eprintln!("  It can be interrupted at any time; resume with: `tare profile resume{end}`.");
     }
 }
@@ -319,7 +319,7 @@ fn finish(measured: MeasuredProfile, name: &str, show: &Show) -> Result<Exit, Fa
         }
         return Ok(Exit::Done);
     }
-    let end = named(name, &show.db_option());
+    let end = named(name, show.db_option());
     let hint = match measured.kept {
         true => format!(
             "resume with: `tare profile resume{end}`; `tare profile learn{end}` makes a profile of what is there"

@@ -45,7 +45,7 @@ fn print_tables(profile: &Profile, style: &Style, show: &Show) -> Result<(), Fai
     let learned = profiling::learned(profile)?;
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus);
-    let more = format!("tare profile show --full{}", named(&profile.label(), &show.db_option()));
+    let more = format!("tare profile show --full{}", named(&profile.label(), show.db_option()));
     print(&terminal(profile, &learned, &doubts, &more, style));
     Ok(())
 }
