@@ -8,7 +8,9 @@ use tarebench_host::journal::read;
 /// A record with its checksum, as tare writes it; other lines as they are.
 fn sealed(line: &str) -> String {
     match line.strip_prefix('{') {
-        Some(rest) if !line.starts_with("{\"sum\"") => format!("{{\"sum\":\"{:016x}\",{rest}\n", fnv64(line.as_bytes())),
+        Some(rest) if !line.starts_with("{\"sum\"") => {
+            format!("{{\"sum\":\"{:016x}\",{rest}\n", fnv64(line.as_bytes()))
+        }
         _ => format!("{line}\n"),
     }
 }
@@ -19,7 +21,9 @@ fuzz_target!(|data: &[u8]| {
         let found = read(&text);
         let lines = text.lines().count();
         assert!(found.changes.len() <= lines);
-        assert!(found.damaged.is_sorted_by(|a, b| a < b) && found.damaged.iter().all(|l| (1..=lines.max(1)).contains(l)));
+        assert!(
+            found.damaged.is_sorted_by(|a, b| a < b) && found.damaged.iter().all(|l| (1..=lines.max(1)).contains(l))
+        );
         assert!(found.header.is_some() || !found.damaged.is_empty(), "a journal without a first line is damaged");
     }
 });
