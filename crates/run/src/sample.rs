@@ -45,20 +45,8 @@ pub fn take(
     signals: &Signals,
 ) -> Result<(Sample, Option<i32>), RunError> {
     let mut tree = Tree::before(launcher.helpers());
-    if let Reading::Value(daemons) = &mut collectors.daemons {
-        daemons.arm()?;
-    }
-    collectors.pt.make_ready()?;
+    let steal_before = arm(collectors, &mut tree, signals)?;
     let Collectors { pt, daemons, account } = collectors;
-    if let Reading::Value(account) = account {
-        account.prepare();
-    }
-    tree.helpers.extend(warm(pt.folder(), signals));
-    let steal_before = steal();
-    pt.arm()?;
-    if let Reading::Value(account) = account {
-        account.start();
-    }
     let mut end_tree = |main: i32, force: bool| match pt.leaf() {
         Some(leaf) => end_leaf(leaf, force),
         None => tree.signal(main, force),
@@ -117,6 +105,28 @@ pub fn take(
         environment_padding: request.padding,
     };
     Ok((sample, execution.interrupted))
+}
+
+/// Makes the collectors ready, so that the next process is the program; returns the steal time so far.
+fn arm(
+    Collectors { pt, daemons, account }: &mut Collectors,
+    tree: &mut Tree,
+    signals: &Signals,
+) -> Result<Result<Nanos, Absent>, RunError> {
+    if let Reading::Value(daemons) = daemons {
+        daemons.arm()?;
+    }
+    pt.make_ready()?;
+    if let Reading::Value(account) = account {
+        account.prepare();
+    }
+    tree.helpers.extend(warm(pt.folder(), signals));
+    let steal_before = steal();
+    pt.arm()?;
+    if let Reading::Value(account) = account {
+        account.start();
+    }
+    Ok(steal_before)
 }
 
 /// The record of a sample whose program was not started, as a hook before it failed.

@@ -152,7 +152,7 @@ fn check_profile(profile: &Profile) -> Result<(), String> {
     }
     if name == "none" || name.starts_with('-') || name.contains('@') || name.chars().any(char::is_control) {
         return Err(format!(
-            "its profile's name is {name:?}, expected no `-` at its begin, no `@`, no control character, and not `none`"
+            "its profile's name is {name:?}, expected no `-` at its start, no `@`, no control character, and not `none`"
         ));
     }
     Ok(())

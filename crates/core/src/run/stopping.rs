@@ -53,8 +53,8 @@ pub fn decide(runs: RunCount, values: &Values, taken: u32) -> Decision {
     }
 }
 
-/// From how many values on a series is decided about again that had `values` when it was decided last: after each one up to
-/// 1,000, then after about 1% more, as each decision sorts all of them.
+/// The number of values with which the next decision about a series is due, after one with `values`: after each value up to
+/// 1,000, then after about 1% more, because each decision sorts all of them.
 pub fn next_decision(values: usize) -> usize {
     values + 1 + values.saturating_sub(1_000) / 100
 }

@@ -30,7 +30,7 @@ pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunRep
 ///
 /// The samples are read two or three times, one at a time: for the times and what all samples add to; with cutoffs, for the
 /// daemons that spoil samples; for what the retained ones add to. Time grows linearly with samples and daemons (but for
-/// sorting), memory with some 200 bytes a sample.
+/// sorting), memory by some 150 bytes a sample.
 ///
 /// # Errors
 /// If the samples cannot be read.
