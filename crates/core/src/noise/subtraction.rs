@@ -288,7 +288,8 @@ pub struct Taken {
 impl<P: Iterator<Item = WorkPhase> + Clone> Split<P> {
     /// Subtracts what a hypervisor took: of those phases and interrupts in which it can have been that are longest for no other
     /// reason, of a phase as far as it is over the `shortest` one. The moments are not known, so this is what is likely. `long`
-    /// in the order of their begins; what is taken of them still belongs to the phase.
+    /// in the order of their begins; what is taken of them still belongs to the phase. Of `stolen` stretches that overlap, as the
+    /// kernel's never do, the later one begins where the earlier one ended.
     pub fn steal(&mut self, stolen: &[Stolen], shortest: Nanos, long: &[OverlongInterrupt]) -> Taken {
         let mut taken = Taken { interrupts: vec![Nanos::ZERO; long.len()], hidden: Nanos::ZERO };
         let mut known = self.interrupted.iter().peekable();
@@ -296,7 +297,10 @@ impl<P: Iterator<Item = WorkPhase> + Clone> Split<P> {
         let mut interrupts = long.iter().enumerate().peekable();
         let mut window: VecDeque<Held> = VecDeque::new();
         let mut given: Vec<(usize, Nanos, Nanos)> = Vec::new();
+        let mut before = Nanos(i64::MIN);
         for s in stolen {
+            let s = &Stolen { from: s.from.max(before), ..*s };
+            before = s.until.max(before);
             window.retain(|h| h.until > s.from);
             while let Some((index, phase)) = phases.next_if(|(_, p)| p.start < s.until) {
                 while known.next_if(|i| i.phase < index).is_some() {}
@@ -630,6 +634,18 @@ mod tests {
         let entries: Vec<_> = s.interrupted().iter().map(|i| (i.phase, i.entries, i.parts.entry.0)).collect();
         assert_eq!(entries, [(2, 2, 4_000), (3, 1, 2_000), (4, 1, 200)]);
         assert_eq!(left(&s, InterruptionKind::Entry), [10_000, 10_000, 11_000, 11_000, 10_000]);
+    }
+
+    /// Stretches that all overlap, as a damaged or malicious document may have, each with most of the phases.
+    #[test]
+    fn stretches_that_overlap_take_no_longer() {
+        let n = 100_000_i64;
+        let phases = (0..n)
+            .map(|i| WorkPhase { start: Nanos(i * 200_000), duration: Nanos(if i == 0 { 1_000 } else { 200_000 }) });
+        let all: Vec<Stolen> = (0..n).map(|i| stolen(i, n * 200_000, 1_000_000)).collect();
+        let mut split = split(phases, &[]).unwrap();
+        let taken = split.steal(&all, Nanos(1_000), &[]);
+        assert_eq!(split.total().steal + taken.hidden, Nanos(n * 1_000_000));
     }
 
     proptest! {

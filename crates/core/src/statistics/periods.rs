@@ -167,18 +167,30 @@ fn fit(candidate: f64, times: &[f64], distances: &[f64], watched: &[WatchedTime]
 
 /// Occurrences that were due while a sample ran, and were not there.
 fn missed(period: f64, times: &[f64], watched: &[WatchedTime]) -> u32 {
-    let ran = |t: f64| {
-        let after = watched.partition_point(|(start, _)| start.as_f64() <= t);
-        after.checked_sub(1).and_then(|i| watched.get(i)).is_some_and(|(_, end)| t <= end.as_f64())
-    };
     let (Some(first), Some(last)) = (times.first(), times.last()) else { return 0 };
     let (Some((begin, _)), Some((_, end))) = (watched.first(), watched.last()) else { return 0 };
     // An occurrence that is due as the record begins or ends may be just outside of it.
     let (begin, end) = (begin.as_f64() + TOLERANCE * period, end.as_f64() - TOLERANCE * period);
     let mut count = 0_u32;
+    // The first n of the times from + k·step, k from 1: those in a watched interval.
     let mut due = |from: f64, step: f64, n: f64| {
-        for k in 1..=(n.clamp(0.0, 1e6) as u32) {
-            count = count.saturating_add(u32::from(ran(from + step * f64::from(k))));
+        let (lowest, highest) = if step > 0.0 { (from, from + step * n) } else { (from + step * n, from) };
+        let first = watched.partition_point(|(_, end)| end.as_f64() < lowest);
+        let inside = watched.iter().skip(first).take_while(|(start, _)| start.as_f64() <= highest);
+        let ks = |(start, end): &WatchedTime| {
+            let (a, b) = ((start.as_f64() - from) / step, (end.as_f64() - from) / step);
+            (a.min(b).ceil().max(1.0), a.max(b).floor().min(n))
+        };
+        let mut all: Vec<(f64, f64)> = inside.map(ks).collect();
+        if step < 0.0 {
+            all.reverse();
+        }
+        // One that is due at the end of an interval and the beginning of the next counts once.
+        let mut counted = 0.0_f64;
+        for (lowest, highest) in all {
+            let more = (highest - lowest.max(counted + 1.0) + 1.0).max(0.0);
+            count = count.saturating_add(more as u32);
+            counted = counted.max(highest);
         }
     };
     for (a, b) in times.iter().zip(times.iter().skip(1)) {
@@ -187,8 +199,8 @@ fn missed(period: f64, times: &[f64], watched: &[WatchedTime]) -> u32 {
             due(*a, (b - a) / gaps, gaps - 1.0);
         }
     }
-    due(*first, -period, ((first - begin) / period).floor());
-    due(*last, period, ((end - last) / period).floor());
+    due(*first, -period, ((first - begin) / period).floor().max(0.0));
+    due(*last, period, ((end - last) / period).floor().max(0.0));
     count
 }
 
@@ -276,6 +288,44 @@ mod tests {
             let p = periodicity(&times(&a), &watched(n, 128));
             prop_assert_eq!(p, periodicity(&times(&b), &watched(n, 128)));
             prop_assert!(p.period().is_none_or(|p| p > Nanos::ZERO));
+        }
+    }
+
+    /// A record of months with a period of a microsecond: what is missed is counted without going through each occurrence.
+    #[test]
+    fn a_long_record_takes_no_longer() {
+        let year = 31_536_000_i64;
+        let run = [(secs(0), secs(year)), (secs(2 * year), secs(3 * year))];
+        let times: Vec<f64> = (0..2_000).map(|i| f64::from(i) * year as f64 * 1.5e6).collect();
+        assert_eq!(missed(1e3, &times, &run), u32::MAX);
+    }
+
+    proptest! {
+        /// As many as going through each time that is due finds.
+        #[test]
+        fn missed_are_those_due_in_a_sample(
+            period in 2..90_u32, lengths in proptest::collection::vec((1..300_u32, 1..300_u32), 1..12),
+            times in proptest::collection::vec(0..4_000_u32, 1..6),
+        ) {
+            let mut at = 0_i64;
+            let mut run: Vec<WatchedTime> = Vec::new();
+            for (gap, length) in lengths {
+                // Odd bounds and even times: none is at a bound.
+                run.push((Nanos(at + 2 * i64::from(gap) + 1), Nanos(at + 2 * i64::from(gap + length) + 1)));
+                at += 2 * i64::from(gap + length);
+            }
+            let period = f64::from(2 * period);
+            let mut times: Vec<f64> = times.iter().map(|t| f64::from(*t) * period).collect();
+            times.sort_by(f64::total_cmp);
+            times.dedup();
+            let ran = |t: f64| run.iter().any(|(start, end)| t >= start.as_f64() && t <= end.as_f64());
+            let (begin, end) = (run[0].0.as_f64() + TOLERANCE * period, run.last().unwrap().1.as_f64() - TOLERANCE * period);
+            let (first, last) = (times[0], *times.last().unwrap());
+            let lowest = if begin < first { (begin / period).ceil() as i64 } else { (first / period) as i64 };
+            let highest = if end > last { (end / period).floor() as i64 } else { (last / period) as i64 };
+            let all = (lowest..=highest).map(|k| k as f64 * period);
+            let expected = all.filter(|t| !times.contains(t) && ran(*t)).count();
+            prop_assert_eq!(missed(period, &times, &run) as usize, expected);
         }
     }
 }
