@@ -7,4 +7,5 @@ pub mod limits;
 pub mod periods;
 pub mod random;
 pub mod series;
+pub mod signed_rank;
 pub mod trend;
