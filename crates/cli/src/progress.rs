@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Id;
 use tarebench::core::run::data::Run;
-use tarebench::core::run::plan::{RunCount, RunPlan, RunPurpose};
+use tarebench::core::run::plan::{ALONE_BLOCKS, Order, RunCount, RunPlan, RunPurpose};
 use tarebench::core::sample::data::Phase;
 use tarebench::event::Event;
 use tarebench::render::documents::progress::line as step_line;
@@ -84,12 +84,15 @@ impl RunProgress {
 
     /// For a plan.
     fn new(show: &Show, plan: &RunPlan) -> RunProgress {
-        let per_program = u64::from(plan.warmup) + u64::from(plan.max_runs());
+        let (programs, blocks) = (plan.programs.len() as u64, u64::from(plan.max_runs()));
+        let alone = if plan.order == Order::Duet { blocks.min(u64::from(ALONE_BLOCKS)) } else { blocks };
+        let duets = if plan.order.has_duets() { blocks * programs.saturating_sub(1) } else { 0 };
+        let per_program = u64::from(plan.warmup) + alone;
         RunProgress {
             line: ProgressLine::new(show),
             programs: plan.programs.iter().map(|p| p.label.clone()).collect(),
             adaptive: matches!(plan.runs, RunCount::Adaptive { .. }),
-            total: per_program * plan.programs.len() as u64,
+            total: per_program * programs + duets,
             done: 0,
             failures: 0,
             seen: vec![(0.0, 0.0, 0.0); plan.programs.len()],
@@ -112,6 +115,11 @@ impl RunProgress {
                     *m2 += d * (x - *mean);
                 }
             }
+            RunEvent::StartingDuet { slot } => self.draw_duet(slot.series as usize, slot.reference as usize),
+            RunEvent::DoneDuet { duet } => {
+                self.done += 1;
+                self.failures += u64::from(duet.sides.iter().any(|s| !s.outcome.success()));
+            }
             RunEvent::Warning(text) => {
                 self.line.clear();
                 eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(text));
@@ -119,7 +127,19 @@ impl RunProgress {
         }
     }
 
+    fn draw_duet(&mut self, series: usize, reference: usize) {
+        let label = |i: usize| self.programs.get(i).map_or("", String::as_str);
+        let both = format!("{} with {}", label(series), label(reference));
+        self.draw_next(series, &both);
+    }
+
     fn draw(&mut self, series: usize, warmup: bool) {
+        let label = self.programs.get(series).map_or("", String::as_str);
+        let next = if warmup { format!("warm-up of {label}") } else { label.to_owned() };
+        self.draw_next(series, &next);
+    }
+
+    fn draw_next(&mut self, series: usize, next: &str) {
         if !self.line.due() {
             return;
         }
@@ -128,15 +148,13 @@ impl RunProgress {
         let known: Vec<f64> = self.seen.iter().filter(|s| s.0 > 0.0).map(|s| s.1).collect();
         let per_sample = known.iter().sum::<f64>() / known.len().max(1) as f64;
         let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64 + self.after);
-        let label = self.programs.get(series).map_or("", String::as_str);
-        let next = if warmup { format!("warm-up of {label}") } else { label.to_owned() };
         let progress = ProgressParts {
             id: None,
             done: Some(Done::Count { done: self.done, total: self.total, adaptive: self.adaptive }),
             estimate: (n > 0.0).then(|| (mean, (n > 1.0).then(|| (m2 / (n - 1.0)).sqrt()))),
             failures: self.failures,
             remaining: left,
-            next: &next,
+            next,
         };
         self.line.draw(|style| line(&progress, style));
     }

@@ -24,7 +24,7 @@ use tarebench_core::run::report::account::EntryKind;
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::data::{Measure, RunReport};
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
-use tarebench_core::run::schedule::{Slot, remaining};
+use tarebench_core::run::schedule::{Acts, Slot, remaining};
 use tarebench_core::sample::account::*;
 use tarebench_core::sample::data::*;
 
@@ -500,7 +500,8 @@ fn any_sample() -> impl Strategy<Value = Sample> {
 
 #[test]
 fn a_resumed_run_may_have_any_numbers() {
-    let done = [Slot { series: 0, phase: Phase::Warmup, index: u32::MAX }];
+    let alone = vec![Slot { series: 0, phase: Phase::Warmup, index: u32::MAX }];
+    let done = Acts { alone, duets: vec![] };
     let plan = common::plan(1);
     let slots = remaining(&plan, &done);
     assert_eq!(slots.count(), 11, "a warm-up, and all counted samples");

@@ -17,7 +17,7 @@ use tarebench_sys::cpu::CpuSet;
 use tarebench_sys::opened_as::{OpenPurpose, open_as};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, Scheduling, resolve, spawn};
-use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait};
+use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait, wait_any};
 use tarebench_sys::{SysError, clock, process};
 
 /// The result of one execution, between the two stamps and by reaping.
@@ -138,6 +138,25 @@ impl ProcessLauncher {
         if !self.plan.leave_running {
             launch.die_with_parent();
         }
+        Ok(launch)
+    }
+
+    /// Lays out the start of a program that runs together with another one, on this CPU and with this nice value.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) fn together(
+        &self,
+        series: u32,
+        environment: &[Vec<u8>],
+        cpu: u32,
+        nice: i8,
+    ) -> Result<Launch, SysError> {
+        let none = || SysError::format("start a program", "one of the plan", series.to_string().as_bytes());
+        let program = self.plan.programs.get(series as usize).ok_or_else(none)?;
+        let mut launch = self.launch_for(program, environment)?;
+        launch.cpus(CpuSet::new(&[cpu])?);
+        launch.scheduling(Scheduling::Nice(nice));
         Ok(launch)
     }
 
@@ -314,7 +333,8 @@ impl ProcessLauncher {
         let (outcome, interrupted) = match woken {
             Woken::Ended => (None, None),
             other => {
-                let early = Early { child: &child, start: start.monotonic, limit: self.plan.timeout, signals };
+                let early =
+                    Early { child: &child, others: &[], start: start.monotonic, limit: self.plan.timeout, signals };
                 let r = early.end(other, end_tree, &mut orphan);
                 end = clock::stamp_after();
                 r
@@ -346,25 +366,31 @@ impl ProcessLauncher {
     }
 }
 
-fn own_use(cpu: Nanos, switches: (i64, i64)) -> OwnUse {
+pub(crate) fn own_use(cpu: Nanos, switches: (i64, i64)) -> OwnUse {
     let cpu = clock::own_cpu() - cpu;
     let now = own_switches();
     OwnUse { cpu, voluntary_switches: now.0 - switches.0, involuntary_switches: now.1 - switches.1 }
 }
 
 /// A program that has not ended by itself.
-struct Early<'a> {
-    child: &'a Child,
-    start: Nanos,
-    limit: Option<Nanos>,
-    signals: &'a Signals,
+pub(crate) struct Early<'a> {
+    pub child: &'a Child,
+    /// Children of tare that are no orphans of it.
+    pub others: &'a [i32],
+    pub start: Nanos,
+    pub limit: Option<Nanos>,
+    pub signals: &'a Signals,
 }
 
 impl Early<'_> {
+    fn wait(&self, deadline: Option<Nanos>, orphan: &mut dyn FnMut(Reaped)) -> Woken {
+        wait_any(&[self.child], self.others, deadline, self.signals, orphan).1
+    }
+
     /// Asks its tree to end, then kills it.
     ///
     /// Returns the outcome, unless the program was only stopped for a moment and has ended since.
-    fn end(
+    pub(crate) fn end(
         &self,
         woken: Woken,
         end_tree: &mut dyn FnMut(i32, bool),
@@ -375,14 +401,14 @@ impl Early<'_> {
             // Another process may be about to continue it. It may also end then, and its end must not be missed.
             let until = clock::monotonic() + STOP_GRACE;
             while let Woken::Stopped(_) = woken {
-                woken = wait(self.child, Some(until), self.signals, orphan);
+                woken = self.wait(Some(until), orphan);
             }
             if woken == Woken::TimedOut {
                 if tarebench_sys::wait::is_stopped(self.child) {
                     end_tree(self.child.pid, true);
                     return (Some(Outcome::Stopped { signal }), None);
                 }
-                woken = wait(self.child, self.limit.map(|l| self.start + l), self.signals, orphan);
+                woken = self.wait(self.limit.map(|l| self.start + l), orphan);
             }
         }
         if woken == Woken::Ended {

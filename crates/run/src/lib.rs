@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod daemons;
+pub mod duet;
 pub mod exits;
 pub mod hooks;
 pub mod identity;

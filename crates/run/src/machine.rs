@@ -1,12 +1,14 @@
 //! The sampler that measures on this machine.
 
 use crate::RunError;
+use crate::duet::DuetCollectors;
 use crate::hooks::{self, HookError};
 use crate::launch::ProcessLauncher;
 use crate::sample::{Collectors, take};
-use crate::sampler::{Hook, SampleRequest, Sampler};
+use crate::sampler::{DuetRequest, Hook, SampleRequest, Sampler};
 use std::os::unix::ffi::OsStrExt;
 use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::Duet;
 use tarebench_core::run::plan::{Output, RunPlan};
 use tarebench_core::sample::data::Sample;
 use tarebench_sys::signals::Signals;
@@ -22,6 +24,19 @@ pub struct MachineSampler<'a> {
     pub collectors: &'a mut Collectors,
     /// The process's signals.
     pub signals: &'a Signals,
+    /// What observes programs that run together, once there were any.
+    duets: Option<DuetCollectors>,
+}
+
+impl<'a> MachineSampler<'a> {
+    pub fn new(
+        plan: &'a RunPlan,
+        launcher: &'a mut ProcessLauncher,
+        collectors: &'a mut Collectors,
+        signals: &'a Signals,
+    ) -> MachineSampler<'a> {
+        MachineSampler { plan, launcher, collectors, signals, duets: None }
+    }
 }
 
 impl Sampler for MachineSampler<'_> {
@@ -32,6 +47,17 @@ impl Sampler for MachineSampler<'_> {
         let taken = take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals);
         drop(sample);
         self.launcher.heard(matches!(&taken, Ok((sample, None)) if !sample.outcome.success()));
+        taken
+    }
+
+    fn take_duet(&mut self, request: &DuetRequest<'_>) -> Result<(Duet, Option<i32>), RunError> {
+        let collectors = match &mut self.duets {
+            Some(collectors) => collectors,
+            none => none.insert(DuetCollectors::new(self.plan)?),
+        };
+        let duet = guard::SampleMark::begin();
+        let taken = crate::duet::take(self.plan, self.launcher, collectors, request, self.signals);
+        drop(duet);
         taken
     }
 

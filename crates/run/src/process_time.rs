@@ -105,6 +105,16 @@ impl PtCollector {
         Ok(())
     }
 
+    /// What the tree has used since [`Self::arm`], while it runs; known with a cgroup only.
+    pub fn so_far(&self) -> Reading<Nanos> {
+        match (&self.leaf, self.cgroup_before) {
+            (Some(leaf), Some(before)) => {
+                leaf.cpu_time().map(|now| now.total - before.total).map_err(|e| e.absent(CGROUP_NEEDS)).into()
+            }
+            _ => Reading::Absent(Absent::NoPermission("a cgroup v2 folder for each program".into())),
+        }
+    }
+
     /// Readings after a sample, when the program's tree has ended.
     pub fn harvest(&mut self, exit_records: Reading<Nanos>, wait4: Reading<CpuTime>) -> ProcessTimes {
         let not_used = |s: PtSource| Absent::NotAsked(format!("{} is used", s.name()));

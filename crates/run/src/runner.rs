@@ -3,11 +3,12 @@
 use crate::RunError;
 use crate::hooks::HookError;
 use crate::sample::not_taken;
-use crate::sampler::{Hook, HookKind, SampleRequest, Sampler};
+use crate::sampler::{DuetRequest, Hook, HookKind, SampleRequest, Sampler};
 use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::{AloneEvidence, Duet, DuetSlot};
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{Order, RunCount, RunPlan};
-use tarebench_core::run::schedule::{Slot, environment_padding, remaining};
+use tarebench_core::run::schedule::{Act, Acts, Slot, environment_padding, remaining};
 use tarebench_core::run::stopping::{Decision, decide, next_decision};
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 use tarebench_core::statistics::series::Values;
@@ -21,6 +22,13 @@ pub enum RunEvent<'a> {
     },
     /// A sample is complete and stored.
     Done { sample: &'a Sample },
+    /// Two programs are about to run together.
+    StartingDuet {
+        /// Which ones.
+        slot: DuetSlot,
+    },
+    /// A duet is complete and stored.
+    DoneDuet { duet: &'a Duet },
     /// Something that the user should know, e.g. a cleanup command that failed.
     Warning(String),
 }
@@ -58,8 +66,15 @@ pub struct Ending {
     pub last_words: Vec<LastWords>,
 }
 
-/// Stores a sample durably.
-pub type SampleSink<'a> = dyn FnMut(&Sample) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
+/// What is to be stored.
+#[derive(Clone, Copy, Debug)]
+pub enum Taken<'a> {
+    Sample(&'a Sample),
+    Duet(&'a Duet),
+}
+
+/// Stores a sample or duet durably.
+pub type SampleSink<'a> = dyn FnMut(Taken<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
 /// Runs plans.
 pub struct Runner<'a> {
@@ -72,7 +87,7 @@ pub struct Runner<'a> {
 /// What a run has so far: of its samples only what decides what comes next.
 #[derive(Clone, Debug)]
 pub struct RunSoFar {
-    slots: Vec<Slot>,
+    acts: Acts,
     last_counted: Option<Slot>,
     next_seq: u32,
     progress: Vec<SeriesProgress>,
@@ -82,19 +97,35 @@ impl RunSoFar {
     /// Nothing yet.
     pub fn new(plan: &RunPlan) -> RunSoFar {
         let progress = vec![SeriesProgress::default(); plan.programs.len()];
-        RunSoFar { slots: Vec::new(), last_counted: None, next_seq: 0, progress }
+        RunSoFar { acts: Acts::default(), last_counted: None, next_seq: 0, progress }
     }
 
     /// Adds the next sample, by position in the run.
     pub fn add(&mut self, plan: &RunPlan, sample: &Sample) {
         let slot = slot_of(sample);
-        self.slots.push(slot);
+        self.acts.alone.push(slot);
         if slot.phase == Phase::Counted {
             self.last_counted = Some(slot);
         }
         self.next_seq = self.next_seq.max(sample.seq.saturating_add(1));
         if let Some(p) = self.progress.get_mut(sample.series as usize) {
             p.note(plan, sample);
+        }
+    }
+
+    /// Adds a duet.
+    pub fn add_duet(&mut self, plan: &RunPlan, duet: &Duet) {
+        self.acts.duets.push(duet.slot());
+        self.next_seq = self.next_seq.max(duet.seq.saturating_add(1));
+        note_duet(&mut self.progress, plan, duet);
+    }
+}
+
+/// A program that fails in a duet fails alone, too, sooner or later: its series ends.
+fn note_duet(progress: &mut [SeriesProgress], plan: &RunPlan, duet: &Duet) {
+    for side in duet.sides.iter().filter(|s| !plan.ignore_failure.accepts(&s.outcome)) {
+        if let Some(p) = progress.get_mut(side.series as usize) {
+            p.failed = true;
         }
     }
 }
@@ -108,6 +139,8 @@ struct SeriesProgress {
     /// Its time is over, or it is precise; the others continue.
     enough: bool,
     counted: u32,
+    /// What decides whether it suits duets.
+    alone: AloneEvidence,
     /// PT, or ET where there is none, of the counted successes, ns.
     values: Vec<f64>,
     /// The last decision, and with how many values the next one is due.
@@ -117,6 +150,7 @@ struct SeriesProgress {
 impl SeriesProgress {
     fn note(&mut self, plan: &RunPlan, sample: &Sample) {
         self.counted = self.counted.saturating_add(u32::from(sample.phase == Phase::Counted));
+        self.alone.add(sample, plan.ignore_failure.accepts(&sample.outcome));
         if !plan.ignore_failure.accepts(&sample.outcome) {
             self.failed = true;
         } else if sample.phase == Phase::Counted {
@@ -147,7 +181,7 @@ enum Flow {
 impl Runner<'_> {
     /// Runs the rest of the plan, given what there is already.
     pub fn run(&mut self, so_far: RunSoFar, sink: &mut SampleSink<'_>, watch: &mut dyn FnMut(RunEvent<'_>)) -> Ending {
-        let RunSoFar { slots, last_counted, next_seq, progress } = so_far;
+        let RunSoFar { acts, last_counted, next_seq, progress } = so_far;
         let mut session = Session {
             plan: self.plan,
             sampler: self.sampler,
@@ -157,8 +191,8 @@ impl Runner<'_> {
             sink,
             watch,
         };
-        let left = remaining(self.plan, &slots);
-        drop(slots);
+        let left = remaining(self.plan, &acts);
+        drop(acts);
         let why = session.all_slots(left, last_counted, next_seq);
         for series in 0..self.plan.programs.len() as u32 {
             session.clean_up(series);
@@ -179,15 +213,26 @@ struct Session<'r, 'k> {
 }
 
 impl Session<'_, '_> {
-    fn all_slots(&mut self, left: impl Iterator<Item = Slot>, last: Option<Slot>, mut seq: u32) -> StopReason {
+    fn all_slots(&mut self, left: impl Iterator<Item = Act>, last: Option<Slot>, mut seq: u32) -> StopReason {
         let began = self.sampler.now();
         let mut series_began = (None, began);
         // A round that an earlier session started is completed, so that every program has as many samples.
         let mut round = last.map(|s| self.round(s));
-        for slot in left {
+        for act in left {
             if let Some(signal) = self.sampler.interrupted() {
                 return StopReason::Interrupted(signal);
             }
+            let slot = match act {
+                Act::Alone(slot) => slot,
+                Act::Duet(slot) => match self.duet(slot, seq, &mut round, self.sampler.now() - began) {
+                    None => continue,
+                    Some(Flow::Next) => {
+                        seq = seq.saturating_add(1);
+                        continue;
+                    }
+                    Some(Flow::Stop(why)) => return why,
+                },
+            };
             // Before the round is checked: remaining slots of a failed program belong to earlier rounds.
             if self.progress.get(slot.series as usize).is_none_or(|p| p.failed) {
                 continue;
@@ -223,6 +268,68 @@ impl Session<'_, '_> {
             }
         }
         StopReason::Finished
+    }
+
+    /// A duet, if it makes sense; a block that consists of duets only begins with its first one.
+    fn duet(&mut self, slot: DuetSlot, seq: u32, round: &mut Option<(u32, u32)>, elapsed: Nanos) -> Option<Flow> {
+        let sides = [slot.series, slot.reference];
+        let alone = sides.map(|i| self.progress.get(i as usize).filter(|p| !p.failed).and_then(|p| p.alone.times()));
+        self.plan.duets([(slot.series, alone[0]), (slot.reference, alone[1])]).ok()?;
+        let this = self.round(Slot { series: slot.series, phase: Phase::Counted, index: slot.index });
+        if *round != Some(this) {
+            *round = Some(this);
+            if self.enough(Slot { series: slot.series, phase: Phase::Counted, index: slot.index }, elapsed) {
+                return Some(Flow::Stop(StopReason::Finished));
+            }
+        }
+        (self.watch)(RunEvent::StartingDuet { slot });
+        Some(self.one_duet(slot, seq, alone.map(|t| t.map_or(Nanos::ZERO, |t| t.pt))))
+    }
+
+    /// One duet: the hooks before of both programs, both together, the hooks after, store.
+    fn one_duet(&mut self, slot: DuetSlot, seq: u32, alone: [Nanos; 2]) -> Flow {
+        let padding = environment_padding(self.plan.seed, seq);
+        let slots =
+            [slot.series, slot.reference].map(|series| Slot { series, phase: Phase::Counted, index: slot.index });
+        let environments = slots.map(|s| sample_environment(s, padding));
+        for (slot, environment) in slots.into_iter().zip(&environments) {
+            match self.before(slot, environment) {
+                Ok(()) => {}
+                Err(HookError::Interrupted(signal)) => return Flow::Stop(StopReason::Interrupted(signal)),
+                Err(HookError::Failed(error)) => return self.duet_without(slot, error),
+            }
+        }
+        let [program, reference] = &environments;
+        let request = DuetRequest { slot, seq, environments: [program, reference], padding, alone };
+        let (mut duet, signal) = match self.sampler.take_duet(&request) {
+            Ok(taken) => taken,
+            Err(e) => return Flow::Stop(StopReason::Failed(e)),
+        };
+        for (i, (slot, environment)) in slots.into_iter().zip(&environments).enumerate() {
+            if let (Err(HookError::Failed(error)), Some(side)) =
+                (self.conclude(slot, environment), duet.sides.get_mut(i))
+            {
+                side.outcome = Outcome::HookFailed { error };
+            }
+        }
+        if let Some(signal) = signal {
+            return Flow::Stop(StopReason::Interrupted(signal));
+        }
+        if let Err(e) = (self.sink)(Taken::Duet(&duet)) {
+            return Flow::Stop(StopReason::NotKept(e));
+        }
+        note_duet(&mut self.progress, self.plan, &duet);
+        (self.watch)(RunEvent::DoneDuet { duet: &duet });
+        Flow::Next
+    }
+
+    /// A hook before a duet has failed: that program's series ends, as it does when it fails alone.
+    fn duet_without(&mut self, slot: Slot, error: String) -> Flow {
+        (self.watch)(RunEvent::Warning(error));
+        if let Some(p) = self.progress.get_mut(slot.series as usize) {
+            p.failed = true;
+        }
+        Flow::Next
     }
 
     /// What the slot's round is known by: its number, in sequential order with its series.
@@ -274,7 +381,7 @@ impl Session<'_, '_> {
                 }
             },
         };
-        if let Err(e) = (self.sink)(&sample) {
+        if let Err(e) = (self.sink)(Taken::Sample(&sample)) {
             return Flow::Stop(StopReason::NotKept(e));
         }
         self.note(&sample);
@@ -353,7 +460,8 @@ fn sample_environment(slot: Slot, padding: u32) -> Vec<Vec<u8>> {
     let mut pad = b"TARE_PADDING=".to_vec();
     pad.resize(pad.len() + padding as usize, b'x');
     let named = |name: &str| format!("{name}={iteration}").into_bytes();
-    vec![named("TARE_ITERATION"), named("HYPERFINE_ITERATION"), pad]
+    let program = format!("TARE_PROGRAM={}", u64::from(slot.series) + 1).into_bytes();
+    vec![named("TARE_ITERATION"), named("HYPERFINE_ITERATION"), program, pad]
 }
 
 #[cfg(test)]

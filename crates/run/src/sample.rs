@@ -203,7 +203,7 @@ fn accounts(
     }
 }
 
-fn steal() -> Result<Nanos, Absent> {
+pub(crate) fn steal() -> Result<Nanos, Absent> {
     let read = read_below(Path::new("/"), "proc/stat").and_then(|d| parse_steal(&d));
     read.map_err(|e| e.absent("a readable /proc/stat"))
 }
@@ -262,7 +262,7 @@ const SIGTERM: i32 = 15;
 const SIGKILL: i32 = 9;
 const SIGCONT: i32 = 18;
 
-fn end_leaf(leaf: &Leaf, force: bool) {
+pub(crate) fn end_leaf(leaf: &Leaf, force: bool) {
     if force {
         let _ = leaf.kill_all();
     } else {
@@ -273,19 +273,19 @@ fn end_leaf(leaf: &Leaf, force: bool) {
 }
 
 /// The program's tree as seen through parents, for machines where it has no separate cgroup.
-struct Tree {
+pub(crate) struct Tree {
     /// Children that tare had before.
     outsiders: HashSet<i32>,
     helpers: Vec<i32>,
 }
 
 impl Tree {
-    fn before(helpers: Vec<i32>) -> Tree {
+    pub(crate) fn before(helpers: Vec<i32>) -> Tree {
         Tree { outsiders: process::children(own_pid()).into_iter().collect(), helpers }
     }
 
     /// Living descendants: of the main process, and of orphans that came to tare.
-    fn descendants(&self, main: Option<i32>) -> Vec<i32> {
+    pub(crate) fn descendants(&self, main: Option<i32>) -> Vec<i32> {
         let adopted =
             process::children(own_pid()).into_iter().filter(|c| !self.outsiders.contains(c) && Some(*c) != main);
         let mut found: Vec<i32> = Vec::new();
@@ -301,7 +301,7 @@ impl Tree {
         found
     }
 
-    fn signal(&self, main: i32, force: bool) {
+    pub(crate) fn signal(&self, main: i32, force: bool) {
         let signals: &[i32] = if force { &[SIGKILL] } else { &[SIGTERM, SIGCONT] };
         for signal in signals {
             for pid in self.descendants(Some(main)) {
@@ -313,7 +313,7 @@ impl Tree {
     }
 
     /// Reaps orphans of the program that have come to tare and ended; their CPU time goes to `into`.
-    fn reap(&self, into: &mut Vec<CpuTime>) {
+    pub(crate) fn reap(&self, into: &mut Vec<CpuTime>) {
         while let Ok(Some(reaped)) = wait::reap(-1, false) {
             if !self.outsiders.contains(&reaped.pid) {
                 into.push(reaped.cpu);
@@ -359,7 +359,7 @@ fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) ->
 }
 
 /// Kills leftover processes, unless they are to be kept.
-fn settle_survivors(
+pub(crate) fn settle_survivors(
     leaf: Option<&Leaf>,
     tree: &Tree,
     alive: Vec<(i32, Name)>,

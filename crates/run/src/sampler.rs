@@ -3,6 +3,7 @@
 use crate::RunError;
 use crate::hooks::HookError;
 use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::{Duet, DuetSlot};
 use tarebench_core::run::schedule::Slot;
 use tarebench_core::sample::data::Sample;
 
@@ -16,6 +17,20 @@ pub struct SampleRequest<'a> {
     pub environment: &'a [Vec<u8>],
     /// Length of the padding variable among them.
     pub padding: u32,
+}
+
+/// The particulars of one duet.
+pub struct DuetRequest<'a> {
+    /// Which programs, and which block.
+    pub slot: DuetSlot,
+    /// Position in the run.
+    pub seq: u32,
+    /// Variables of both programs, `KEY=value`.
+    pub environments: [&'a [Vec<u8>]; 2],
+    /// Length of the padding variable among them.
+    pub padding: u32,
+    /// Process time of each alone, by which the CPU is shared.
+    pub alone: [Nanos; 2],
 }
 
 /// When a hook runs.
@@ -62,6 +77,12 @@ pub trait Sampler {
     /// # Errors
     /// Only what makes further measuring pointless; a program that fails is an outcome.
     fn take(&mut self, request: &SampleRequest<'_>) -> Result<(Sample, Option<i32>), RunError>;
+
+    /// Runs two programs together. The second value is the signal that asked tare to end meanwhile.
+    ///
+    /// # Errors
+    /// Only what makes further measuring pointless; a program that fails is an outcome.
+    fn take_duet(&mut self, request: &DuetRequest<'_>) -> Result<(Duet, Option<i32>), RunError>;
 
     /// What the execution of the last sample wrote last to its standard error, if it failed and that is known.
     fn last_words(&mut self) -> Option<String> {

@@ -13,6 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
 use std::io::{Read, Write};
+use tarebench_core::compare::duet::Duet;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Status};
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::profile::data::Profile;
@@ -35,6 +36,9 @@ pub struct Archive {
     pub run: Run,
     /// Its samples, by [`Sample::seq`].
     pub samples: Vec<Sample>,
+    /// Its executions of two programs together, by [`Duet::seq`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub duets: Vec<Duet>,
     /// The slices, if it is a recording ([`tarebench_core::run::plan::Purpose::Watch`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recording: Vec<RecordingChunk>,
@@ -56,10 +60,11 @@ fn write_document<T: Serialize>(writer: &mut dyn Write, document: &T) -> io::Res
 }
 
 impl Archive {
-    /// A run with its samples, or with its recording.
+    /// A run with its samples, or with its recording; without duets.
     pub fn new(run: Run, samples: Vec<Sample>, recording: Vec<RecordingChunk>) -> Archive {
         let run = Run { id: 0, ..run };
-        Archive { format: ARCHIVE_FORMAT.to_owned(), version: ARCHIVE_VERSION, run, samples, recording }
+        let (format, version) = (ARCHIVE_FORMAT.to_owned(), ARCHIVE_VERSION);
+        Archive { format, version, run, samples, duets: Vec::new(), recording }
     }
 
     /// Reads a document and checks it: known version, valid uuid, a unique position for each sample, and a series of
@@ -68,20 +73,22 @@ impl Archive {
     /// # Errors
     /// [`StoreError::BadArchive`], also if reading fails or it is longer than [`crate::RUN_LIMIT`]; [`StoreError::NewerArchive`].
     pub fn read(reader: &mut dyn Read) -> Result<Archive, StoreError> {
-        let (mut found, mut samples, mut recording) = (None, Vec::new(), Vec::new());
+        let (mut found, mut samples, mut duets, mut recording) = (None, Vec::new(), Vec::new(), Vec::new());
         let mut seen = BTreeSet::new();
         let version = stream_run::<StoreError>(reader, &mut |piece| {
             match piece {
                 RunPiece::Run(run) => found = Some(*run),
                 RunPiece::Sample(sample) if !seen.insert(sample.seq) => return Err(same_number(sample.seq)),
                 RunPiece::Sample(sample) => samples.push(*sample),
+                RunPiece::Duet(duet) if !seen.insert(duet.seq) => return Err(same_number(duet.seq)),
+                RunPiece::Duet(duet) => duets.push(*duet),
                 RunPiece::Chunk(chunk) => recording.push(chunk),
             }
             Ok(())
         })?;
         let mut run = found.ok_or_else(|| RUN.bad("it holds no run"))?;
         run.notes = notes_of(version, run.notes);
-        Ok(Archive { format: ARCHIVE_FORMAT.to_owned(), version, run, samples, recording })
+        Ok(Archive { format: ARCHIVE_FORMAT.to_owned(), version, run, samples, duets, recording })
     }
 
     /// Writes the document, with a newline at its end.

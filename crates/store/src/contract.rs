@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
 use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::Duet;
 use tarebench_core::documents::head::{DocumentHead, Id, Status};
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
@@ -72,6 +73,12 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`]; [`StoreError::DuplicateSample`] if the run has one with its `seq`.
     fn add_sample(&mut self, run: i64, sample: &Sample) -> Result<()>;
 
+    /// Adds an execution of two programs together, as durably as a sample.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::DuplicateSample`] if the run has a duet with its `seq`.
+    fn add_duet(&mut self, run: i64, duet: &Duet) -> Result<()>;
+
     /// Sets the status of a run.
     ///
     /// # Errors
@@ -130,6 +137,12 @@ pub trait Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`]; some samples may have been visited before an error.
     fn each_sample(&self, run: i64, visit: &mut dyn FnMut(Sample)) -> Result<()>;
+
+    /// Visits the duets of a run, by `seq`; only one is in memory at a time.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; some duets may have been visited before an error.
+    fn each_duet(&self, run: i64, visit: &mut dyn FnMut(Duet)) -> Result<()>;
 
     /// The number of the run that a user means: `last` (the last one stored), a number, a uuid, or the first four or
     /// more digits of one. Text that could be both a number and a prefix is the number, if there is such a run.
@@ -190,7 +203,7 @@ pub trait Store {
     /// The profile that a user means: `NAME@VERSION`, or the latest version of `NAME`.
     fn profile(&self, label: &str) -> Result<Option<Profile>>;
 
-    /// The newest profile of a machine ([`tarebench_core::machine::data::Host::machine`]).
+    /// The newest profile of a machine that was not imported ([`tarebench_core::machine::data::Host::machine`]).
     fn newest_profile(&self, machine: &str) -> Result<Option<Profile>>;
 
     /// All profiles, every version, the newest first.

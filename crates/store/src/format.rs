@@ -10,7 +10,7 @@ use tarebench_core::kbest::bench;
 pub const ARCHIVE_FORMAT: &str = "tare-run";
 
 /// The latest [`crate::Archive::version`] that this version of tare reads, and the one that it writes. Before 3, notes of the run are texts by a name.
-pub const ARCHIVE_VERSION: u32 = 3;
+pub const ARCHIVE_VERSION: u32 = 4;
 
 /// [`crate::ProfileArchive::format`].
 pub(crate) const PROFILE_FORMAT: &str = "tare-profile";

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::{Duet, DuetSide};
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Factor, Host};
 use tarebench_core::profile::recording::RecordingChunk;
@@ -353,6 +354,47 @@ pub(crate) fn insert_sample(tx: &Connection, run: i64, sample: &Sample) -> Inner
             born,
             died
         ])?;
+    }
+    Ok(())
+}
+
+/// Inserts a duet.
+pub(crate) fn insert_duet(tx: &Connection, run: i64, duet: &Duet) -> Inner<()> {
+    let [program, reference] = &duet.sides;
+    let pt = |side: &DuetSide| side.process_time().ok().map(|t| t.0);
+    let mut row = tx.prepare_cached(
+        "INSERT INTO duet (run_id, seq, series, reference, idx, pt_ns, reference_pt_ns, doc)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (run_id, seq) DO NOTHING",
+    )?;
+    let inserted = row.execute(params![
+        run,
+        duet.seq,
+        program.series,
+        reference.series,
+        duet.index,
+        pt(program),
+        pt(reference),
+        document("duet", duet)?,
+    ])?;
+    match inserted {
+        0 => Err(StoreError::DuplicateSample { run, seq: duet.seq }.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Visits the duets of a run, by their position in it.
+pub(crate) fn each_duet(conn: &Connection, run: i64, visit: &mut dyn FnMut(Duet)) -> Inner<()> {
+    let mut statement = conn.prepare_cached("SELECT seq, doc FROM duet WHERE run_id = ?1 ORDER BY seq")?;
+    let mut rows = statement.query([run])?;
+    while let Some(r) = rows.next()? {
+        let seq: u32 = r.get(0)?;
+        let what = || format!("duet {seq} of run {run}");
+        let doc = r.get_ref(1)?.as_str().map_err(|e| bad(what(), e))?;
+        let duet: Duet = parse(doc, what)?;
+        if duet.seq != seq {
+            return Err(bad(what(), format!("its document is of duet {}", duet.seq)));
+        }
+        visit(duet);
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use rusqlite_migration::{HookError, HookResult, M, Migrations};
 pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
 
 /// The latest schema version: the number of migrations.
-pub(crate) const KNOWN: i64 = 5;
+pub(crate) const KNOWN: i64 = 6;
 
 /// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
@@ -21,7 +21,7 @@ pub(crate) fn migrations() -> Migrations<'static> {
         })?;
         Ok(tx.execute_batch("DROP TABLE note")?)
     };
-    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), M::up_with_hook(V4, typed), M::up(V5)])
+    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), M::up_with_hook(V4, typed), M::up(V5), M::up(V6)])
 }
 
 /// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tarebench-core; columns beside it
@@ -245,6 +245,22 @@ CREATE VIEW profile AS
 const V5: &str = "
 ALTER TABLE run ADD COLUMN imported_ns INTEGER;
 ALTER TABLE document ADD COLUMN imported_ns INTEGER;
+";
+
+/// Executions of two programs together; `seq` is counted together with that of samples. Process times are NULL where they are
+/// absent.
+const V6: &str = "
+CREATE TABLE duet (
+    run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    series INTEGER NOT NULL,
+    reference INTEGER NOT NULL,
+    idx INTEGER NOT NULL,
+    pt_ns INTEGER,
+    reference_pt_ns INTEGER,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+) STRICT;
 ";
 
 #[cfg(test)]

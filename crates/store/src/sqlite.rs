@@ -22,6 +22,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::Duet;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::machine::conditions::Conditions;
@@ -157,6 +158,10 @@ fn insert_new_run(tx: &Connection, path: &Path, run: &Run) -> Inner<i64> {
 /// Stores the run of an archive, piece by piece.
 fn import_run(tx: &Connection, path: &Path, reader: &mut dyn Read) -> Inner<i64> {
     let (mut id, mut notes) = (0, Vec::new());
+    let number_is_free = |fault| match fault {
+        Fault::Store(StoreError::DuplicateSample { seq, .. }) => same_number(seq).into(),
+        other => other,
+    };
     let version = stream_run(reader, &mut |piece| -> Inner<()> {
         match piece {
             RunPiece::Run(mut run) => {
@@ -164,10 +169,8 @@ fn import_run(tx: &Connection, path: &Path, reader: &mut dyn Read) -> Inner<i64>
                 id = insert_new_run(tx, path, &run)?;
                 rows::mark_imported(tx, id, now())
             }
-            RunPiece::Sample(sample) => rows::insert_sample(tx, id, &sample).map_err(|fault| match fault {
-                Fault::Store(StoreError::DuplicateSample { seq, .. }) => same_number(seq).into(),
-                other => other,
-            }),
+            RunPiece::Sample(sample) => rows::insert_sample(tx, id, &sample).map_err(number_is_free),
+            RunPiece::Duet(duet) => rows::insert_duet(tx, id, &duet).map_err(number_is_free),
             RunPiece::Chunk(chunk) => rows::insert_chunk(tx, id, &rows::document("recording", &chunk)?),
         }
     })?;
@@ -280,6 +283,14 @@ impl Store for SqliteStore {
         })
     }
 
+    fn add_duet(&mut self, run: i64, duet: &Duet) -> Result<()> {
+        let path = self.path.clone();
+        self.write("store the duet", |tx| {
+            require(tx, &path, run)?;
+            rows::insert_duet(tx, run, duet)
+        })
+    }
+
     fn set_status(&mut self, run: i64, status: Status) -> Result<()> {
         let path = self.path.clone();
         self.write("store the run's status", |tx| match rows::update_status(tx, run, status)? {
@@ -356,6 +367,13 @@ impl Store for SqliteStore {
         })
     }
 
+    fn each_duet(&self, run: i64, visit: &mut dyn FnMut(Duet)) -> Result<()> {
+        self.read("read the duets", |conn| {
+            require(conn, &self.path, run)?;
+            rows::each_duet(conn, run, visit)
+        })
+    }
+
     fn resolve(&self, text: &str) -> Result<i64> {
         self.read("find the run", |conn| resolve(conn, &self.path, text))
     }
@@ -365,7 +383,9 @@ impl Store for SqliteStore {
             let found = rows::select_run(conn, run)?.ok_or_else(|| SqliteStore::no_such_run(&self.path, run))?;
             let mut samples = Vec::new();
             rows::each_sample(conn, run, &mut |sample| samples.push(sample))?;
-            Ok(Archive::new(found, samples, rows::select_chunks(conn, run)?))
+            let mut duets = Vec::new();
+            rows::each_duet(conn, run, &mut |duet| duets.push(duet))?;
+            Ok(Archive { duets, ..Archive::new(found, samples, rows::select_chunks(conn, run)?) })
         })
     }
 

@@ -11,6 +11,7 @@ use std::fmt;
 use std::io;
 use std::io::{BufReader, Read};
 use std::marker::PhantomData;
+use tarebench_core::compare::duet::Duet;
 use tarebench_core::profile::recording::RecordingChunk;
 use tarebench_core::run::data::Run;
 use tarebench_core::sample::data::Sample;
@@ -26,6 +27,7 @@ pub(crate) enum RunPiece {
     /// Its notes are as the archive has them; `notes_of` gives the typed ones.
     Run(Box<Run>),
     Sample(Box<Sample>),
+    Duet(Box<Duet>),
     Chunk(RecordingChunk),
 }
 
@@ -147,6 +149,15 @@ impl<E: From<StoreError>> RunVisitor<'_, E> {
         self.give(RunPiece::Sample(Box::new(sample)))
     }
 
+    fn duet(&mut self, duet: Duet, programs: usize) -> Result<(), Refused> {
+        let out = |series: u32| usize::try_from(series).is_ok_and(|s| s >= programs);
+        if let Some(side) = duet.sides.iter().find(|s| out(s.series)) {
+            let cause = format!("duet {} is of series {}, but there are {programs} programs", duet.seq, side.series);
+            return Err(self.refuse(RUN.bad(cause)));
+        }
+        self.give(RunPiece::Duet(Box::new(duet)))
+    }
+
     fn chunk(&mut self, chunk: RecordingChunk) -> Result<(), Refused> {
         let out = |task: u32| usize::try_from(task).is_ok_and(|t| t >= chunk.tasks.len());
         if let Some((task, _)) = chunk.slices.iter().flat_map(|s| &s.ran).find(|(t, _)| out(*t)) {
@@ -166,7 +177,7 @@ impl<'de, E: From<StoreError>> Visitor<'de> for RunVisitor<'_, E> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<u32, A::Error> {
         let (mut format, mut version, mut programs) = (None, None, None);
-        let (mut samples, mut recording) = (None, None);
+        let (mut samples, mut duets, mut recording) = (None, None, None);
         while let Some(key) = map.next_key::<String>()? {
             self.allowance.piece.set(PIECE_LIMIT);
             match (key.as_str(), programs) {
@@ -189,12 +200,17 @@ impl<'de, E: From<StoreError>> Visitor<'de> for RunVisitor<'_, E> {
                     let allowance = self.allowance;
                     map.next_value_seed(Elements::new(allowance, |sample| self.sample(sample, programs)))?;
                 }
+                ("duets", Some(programs)) => {
+                    once("duets", &mut duets, ())?;
+                    let allowance = self.allowance;
+                    map.next_value_seed(Elements::new(allowance, |duet| self.duet(duet, programs)))?;
+                }
                 ("recording", Some(_)) => {
                     once("recording", &mut recording, ())?;
                     let allowance = self.allowance;
                     map.next_value_seed(Elements::new(allowance, |chunk| self.chunk(chunk)))?;
                 }
-                ("samples" | "recording", None) => {
+                ("samples" | "duets" | "recording", None) => {
                     return Err(A::Error::custom(format!("its {key} come before its run, expected them after it")));
                 }
                 _ => {

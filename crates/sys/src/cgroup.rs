@@ -123,6 +123,20 @@ impl Leaf {
         Ok(CpuTime { user: field("user_usec")?, system: field("system_usec")?, total: field("usage_usec")? })
     }
 
+    /// Sets its share of the CPU beside its neighbours, 1 to 10,000; false where it has no CPU controller.
+    ///
+    /// # Errors
+    /// If the controller refuses.
+    pub fn set_weight(&self, weight: u32) -> SysResult<bool> {
+        let path = self.path.join("cpu.weight");
+        let written = OpenOptions::new().write(true).open(&path).and_then(|mut f| write!(f, "{weight}"));
+        match written {
+            Ok(()) => Ok(true),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(SysError::io(format!("write {}", path.display()), e)),
+        }
+    }
+
     /// Processes in it; zombies are not among them.
     ///
     /// # Errors

@@ -196,3 +196,10 @@ pub fn own_folder(variable: &str) -> Option<std::ffi::OsString> {
     }
     (variable == "HOME").then(database_home).flatten().map(std::ffi::OsString::from_vec)
 }
+
+/// The nice value of this process, -20 to 19.
+pub fn own_nice() -> i8 {
+    // SAFETY: no memory involved. It cannot fail for this process; -1 may be a value.
+    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    i8::try_from(nice).unwrap_or(0)
+}

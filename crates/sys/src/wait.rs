@@ -27,32 +27,47 @@ pub enum Woken {
 /// a subreaper) and that end. Those are reaped, as the program's user may have used up its processes, and handed to
 /// `orphan`. Returns before the child itself is reaped.
 pub fn wait(child: &Child, deadline: Option<Nanos>, signals: &Signals, orphan: &mut dyn FnMut(Reaped)) -> Woken {
-    let mut poll = libc::pollfd { fd: child.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    wait_any(&[child], &[], deadline, signals, orphan).1
+}
+
+/// As [`wait`], for several children, none of which has been reaped; the number is that of the child that has ended or stopped,
+/// else 0. `others` are children of tare that are not orphans.
+pub fn wait_any(
+    children: &[&Child],
+    others: &[i32],
+    deadline: Option<Nanos>,
+    signals: &Signals,
+    orphan: &mut dyn FnMut(Reaped),
+) -> (usize, Woken) {
+    let poll_of = |child: &&Child| libc::pollfd { fd: child.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut polls: Vec<libc::pollfd> = children.iter().map(poll_of).collect();
+    let mains: Vec<i32> = children.iter().map(|c| c.pid).chain(others.iter().copied()).collect();
     loop {
         let left = deadline.map(|d| {
             let left = (d - crate::clock::monotonic()).max(Nanos::ZERO);
             libc::timespec { tv_sec: left.0 / 1_000_000_000, tv_nsec: left.0 % 1_000_000_000 }
         });
         let left = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: one valid pollfd, a valid or null time limit, a valid mask.
-        match unsafe { libc::ppoll(&mut poll, 1, left, &signals.waiting) } {
-            0 => return Woken::TimedOut,
-            n if n > 0 => return Woken::Ended,
+        // SAFETY: so many valid pollfds, a valid or null time limit, a valid mask.
+        match unsafe { libc::ppoll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, left, &signals.waiting) } {
+            0 => return (0, Woken::TimedOut),
+            n if n > 0 => return (polls.iter().position(|p| p.revents != 0).unwrap_or(0), Woken::Ended),
             _ => {
                 if let Some(signal) = caught() {
-                    return Woken::Signal(signal);
+                    return (0, Woken::Signal(signal));
                 }
-                if let Some(signal) = stopped(child) {
-                    return Woken::Stopped(signal);
+                let found = children.iter().enumerate().find_map(|(i, child)| Some((i, stopped(child)?)));
+                if let Some((i, signal)) = found {
+                    return (i, Woken::Stopped(signal));
                 }
-                reap_orphans(child.pid, orphan);
+                reap_orphans(&mains, orphan);
             }
         }
     }
 }
 
-/// Reaps children that have ended, other than `main`.
-fn reap_orphans(main: i32, orphan: &mut dyn FnMut(Reaped)) {
+/// Reaps children that have ended, up to the first of `mains`.
+fn reap_orphans(mains: &[i32], orphan: &mut dyn FnMut(Reaped)) {
     loop {
         // SAFETY: all-zero is a valid siginfo, and waitid only writes to it; WNOWAIT leaves the state as it is.
         let pid = unsafe {
@@ -60,7 +75,7 @@ fn reap_orphans(main: i32, orphan: &mut dyn FnMut(Reaped)) {
             let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
             if libc::waitid(libc::P_ALL, 0, &mut info, flags) == 0 { info.si_pid() } else { 0 }
         };
-        if pid == 0 || pid == main {
+        if pid == 0 || mains.contains(&pid) {
             return;
         }
         match reap(pid, false) {

@@ -248,4 +248,9 @@ pub enum OrderArg {
     Random,
     /// A A A B B B
     Sequential,
+    /// Random rounds, and after each round a duet of each program with the reference: both at once on one CPU, for an exact ratio.
+    /// Programs that don't suit duets are compared by the rounds
+    Auto,
+    /// Duets only, but for three rounds
+    Duet,
 }

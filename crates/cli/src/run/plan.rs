@@ -69,6 +69,8 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         OrderArg::Rounds => Order::Rounds,
         OrderArg::Random => Order::Random,
         OrderArg::Sequential => Order::Sequential,
+        OrderArg::Auto => Order::Auto,
+        OrderArg::Duet => Order::Duet,
     });
     outputs(&c.output, &mut programs)?;
     Ok(RunPlan {

@@ -1,3 +1,4 @@
 //! One program against another.
 
+pub mod duet;
 pub mod ratio;

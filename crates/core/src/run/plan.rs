@@ -2,6 +2,7 @@
 
 use crate::base::name::Name;
 use crate::base::units::Nanos;
+use crate::compare::duet::{AloneTimes, NoDuet, suit};
 use crate::sample::data::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -69,6 +70,21 @@ pub enum Order {
     Random,
     /// A A A B B B.
     Sequential,
+    /// Blocks of random rounds, each followed by a duet of every program with the reference where that makes sense
+    /// ([`RunPlan::duets`]).
+    Auto,
+    /// Blocks of duets, the first [`ALONE_BLOCKS`] of them after a random round.
+    Duet,
+}
+
+/// Blocks of [`Order::Duet`] that hold executions alone, for the programs' own figures.
+pub const ALONE_BLOCKS: u32 = 3;
+
+impl Order {
+    /// Whether programs run together, too.
+    pub fn has_duets(self) -> bool {
+        matches!(self, Order::Auto | Order::Duet)
+    }
 }
 
 /// How many counted samples per series.
@@ -320,6 +336,27 @@ impl RunPlan {
     /// Whether the order is sequential because the programs' setups differ.
     pub fn sequential_for_setups(&self) -> bool {
         self.order == Order::Sequential && !self.independent_setups && setups_differ(&self.programs)
+    }
+
+    /// The program that others are compared with: the one that is marked, else the first.
+    pub fn reference(&self) -> u32 {
+        let marked = self.programs.iter().position(|p| p.reference).unwrap_or(0);
+        u32::try_from(marked).unwrap_or(u32::MAX)
+    }
+
+    /// Whether two programs run together, given what each takes alone. Where duets were asked for, only what makes them impossible
+    /// counts.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub fn duets(&self, sides: [(u32, Option<AloneTimes>); 2]) -> Result<(), NoDuet> {
+        if matches!(self.sched, Some(Sched::Fifo(_))) {
+            return Err(NoDuet::RealTime);
+        }
+        if let Some((series, _)) = sides.iter().find(|s| s.1.is_none()) {
+            return Err(NoDuet::NotKnown { series: *series });
+        }
+        if self.order == Order::Duet { Ok(()) } else { suit(sides) }
     }
 
     /// Largest number of counted samples per series.

@@ -13,6 +13,7 @@ pub(crate) enum RandomPurpose {
     Padding = 2,
     Bootstrap = 3,
     Noise = 4,
+    Duets = 5,
 }
 
 /// The generator for one purpose and one item (round, sample, series) of it.

@@ -1,5 +1,6 @@
 //! The answer on the terminal: which of two programs is faster, and by how much.
 
+use crate::compare::duets;
 use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, short, spelled};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
@@ -13,6 +14,7 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[St
         Answer::Disagreed(sentences) => disagreement(page, &sentences),
         Answer::Agreed(sentence, beside) => agreement(page, &sentence, &beside),
     }
+    duets::notes(page, report);
 }
 
 /// Sentence, interval and notes in one line if they fit; else the notes below, if need be without what is dispensable.

@@ -1,4 +1,5 @@
 pub(crate) mod answer;
+pub(crate) mod duets;
 pub(crate) mod names;
 pub(crate) mod overview;
 pub(crate) mod page;

@@ -3,7 +3,7 @@
 use crate::kit::number;
 use crate::kit::words::plural;
 use tarebench_core::compare::ratio::Verdict;
-use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio};
+use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis};
 use tarebench_core::statistics::intervals::NoInterval;
 
 /// `elapsed time`, `CPU time`, `net time`.
@@ -103,16 +103,20 @@ fn sentence(c: &Comparison, r: &MeasureRatio, names: &[String], absent: &str) ->
         false => (name(c.series), name(c.reference)),
     };
     let (ratio, interval) = figures(r, reference_first, absent);
+    let kind = match c.basis {
+        RatioBasis::Duets if r.measure == c.measure => "duet",
+        _ => "pair",
+    };
     let text = match (&r.interval, r.verdict) {
         (Err(NoInterval::TooFew { .. }), _) => {
-            format!("undecided, too few pairs: {fast} was {ratio} times as fast as {slow}")
+            format!("undecided, too few {kind}s: {fast} was {ratio} times as fast as {slow}")
         }
         (Ok(_), Verdict::Undecided) => format!("undecided: {fast} was {ratio} times as fast as {slow}"),
         (Ok(_), _) => format!("{fast} is {ratio} times as fast as {slow}"),
     };
     let pairs = match &r.interval {
-        Err(NoInterval::TooFew { need, .. }) => format!("{} of {need} needed", plural(r.pairs, "pair")),
-        Ok(_) => plural(r.pairs, "pair"),
+        Err(NoInterval::TooFew { need, .. }) => format!("{} of {need} needed", plural(r.pairs, kind)),
+        Ok(_) => plural(r.pairs, kind),
     };
     Sentence { measure: r.measure, text, interval, pairs }
 }

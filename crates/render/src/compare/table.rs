@@ -1,5 +1,6 @@
 //! The table that compares programs.
 
+use crate::compare::duets;
 use crate::compare::rows::{order, parameters, reference, times};
 use crate::kit::grid;
 use crate::kit::grid::{Align, GridCell, GridColumn};
@@ -12,7 +13,7 @@ use crate::kit::text;
 use crate::kit::words::{Reasons, measure};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::Order;
-use tarebench_core::run::report::data::{Comparison, Measure, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{Comparison, Measure, RatioBasis, RunReport, SeriesReport};
 
 fn ratio(page: &ScreenText<'_>, c: &Comparison) -> String {
     let half = c.interval.as_ref().ok().map(|i| (i.high - i.low) / 2.0);
@@ -158,9 +159,13 @@ fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
         report.comparisons.iter().map(|c| c.pairs).max().unwrap_or(0),
     );
     let pairs = if pairs.0 == pairs.1 { pairs.0.to_string() } else { format!("{}-{}", pairs.0, pairs.1) };
-    let text = format!(
-        "ratio: {what} of the program divided by {what} of program {to}; median of {pairs} pairs, 95% sign-test interval"
-    );
+    let by_duets = report.comparisons.iter().filter(|c| c.basis == RatioBasis::Duets).count();
+    let how = match by_duets {
+        0 => format!("median of {pairs} pairs, 95% sign-test interval"),
+        n if n == report.comparisons.len() => format!("of {pairs} duets, 95% signed-rank interval"),
+        _ => format!("of {pairs} duets or pairs, 95% interval"),
+    };
+    let text = format!("ratio: {what} of the program divided by {what} of program {to}; {how}");
     page.hang(&[], Paint::Dim, &text);
     let mut reasons = Reasons::default();
     for c in &report.comparisons {
@@ -171,10 +176,13 @@ fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
     for line in reasons.lines(page) {
         page.hang(&[], Paint::Dim, &format!("no interval for program {line}"));
     }
+    duets::notes(page, report);
     if report.comparisons.iter().any(|c| !c.paired_in_time) {
         let why = match report.run.plan.order {
             Order::Sequential => "the programs ran one after the other",
-            Order::Rounds | Order::Random => "the samples of a pair were not taken one after the other",
+            Order::Rounds | Order::Random | Order::Auto | Order::Duet => {
+                "the samples of a pair were not taken one after the other"
+            }
         };
         let text = format!(
             "{why}: a drift of the machine may look like a difference{}",

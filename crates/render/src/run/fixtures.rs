@@ -300,6 +300,7 @@ pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict
         series,
         reference: 0,
         measure: Measure::Pt,
+        basis: RatioBasis::Alone,
         ratio,
         interval: Ok(interval(low, high)),
         pairs: 10,
@@ -312,6 +313,7 @@ pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict
             pairs: 10,
             verdict,
         }],
+        duets: None,
     }
 }
 

@@ -105,9 +105,9 @@ fn what_is_too_long_is_refused_and_leaves_nothing() {
     let [before, first, ..] = cut_archive();
     let profile = r#"{"format":"tare-profile","version":1,"profile":""#.to_owned();
     let document = r#"{"format":"tare-document","version":2,"doc":""#.to_owned();
-    let run = r#"{"format":"tare-run","version":3,"run":""#.to_owned();
+    let run = r#"{"format":"tare-run","version":4,"run":""#.to_owned();
     let sample = format!("{before}{first},\"");
-    let other = r#"{"format":"tare-run","version":3,"more":""#.to_owned();
+    let other = r#"{"format":"tare-run","version":4,"more":""#.to_owned();
     for (beginning, cause) in [
         (profile, "it is longer than 256 MiB"),
         (document, "it is longer than 512 MiB"),
@@ -134,15 +134,15 @@ fn a_fault_in_an_archive_leaves_nothing() {
         (format!("{before}{first},{}{after}", second.replacen(r#""series":1"#, r#""series":9"#, 1)), "series 9"),
         (good.replacen(r#""samples":["#, r#""samples":[],"samples":["#, 1), "duplicate field `samples`"),
         (good.replacen(r#""run":{"#, r#""samples":[],"run":{"#, 1), "before its run"),
-        (good.replacen(r#""version":3,"#, "", 1), "missing field `version`"),
-        (good.replacen(r#""version":3,"#, r#""version":0,"#, 1), "its version is 0"),
+        (good.replacen(r#""version":4,"#, "", 1), "missing field `version`"),
+        (good.replacen(r#""version":4,"#, r#""version":0,"#, 1), "its version is 0"),
     ] {
         let e = store.import(&mut text.as_bytes()).unwrap_err();
         assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{cause}: {e}");
         assert!(store.runs(&RunFilter::default()).unwrap().is_empty(), "{cause}");
     }
     // The version may stand last, as in a file with sorted names.
-    let last = good.replacen(r#""version":3,"#, "", 1);
+    let last = good.replacen(r#""version":4,"#, "", 1);
     let last = format!("{},\"version\":3}}", last.trim_end().strip_suffix('}').unwrap());
     assert_eq!(store.import(&mut last.as_bytes()).unwrap(), 1);
     assert_eq!((store.samples(1).unwrap().len(), store.run(1).unwrap().notes), (2, run(1).notes));

@@ -100,7 +100,7 @@ fn an_earlier_schema_that_cannot_be_brought_up_to_date() {
     to_version(&path, 2);
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE run_note (mine TEXT)").unwrap();
     let Err(e) = SqliteStore::open_read_only(&path) else { panic!("it was opened") };
-    assert!(matches!(e, StoreError::Older { found: 2, known: 5, .. }), "{e:?}");
+    assert!(matches!(e, StoreError::Older { found: 2, known: 6, .. }), "{e:?}");
     assert!(e.to_string().contains("run_note already exists"), "{e}");
     let version: i64 = Connection::open(&path).unwrap().query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
     assert_eq!(version, 2);

@@ -1,6 +1,7 @@
 //! The samples of a run, wherever they are.
 
-use tarebench_core::run::samples::SampleSource;
+use tarebench_core::compare::duet::Duet;
+use tarebench_core::run::samples::{Kept, SampleSource};
 use tarebench_core::sample::data::Sample;
 use tarebench_store::{SqliteStore, Store, StoreError};
 
@@ -8,17 +9,17 @@ use tarebench_store::{SqliteStore, Store, StoreError};
 #[derive(Clone, Copy)]
 pub struct RunSamples<'a> {
     stored: Option<(&'a SqliteStore, i64)>,
-    in_memory: &'a [Sample],
+    in_memory: Kept<'a>,
 }
 
 impl<'a> RunSamples<'a> {
-    pub(crate) fn new(stored: Option<(&'a SqliteStore, i64)>, in_memory: &'a [Sample]) -> RunSamples<'a> {
+    pub(crate) fn new(stored: Option<(&'a SqliteStore, i64)>, in_memory: Kept<'a>) -> RunSamples<'a> {
         RunSamples { stored, in_memory }
     }
 
     /// Those of a run in a store.
     pub fn stored(store: &'a SqliteStore, run: i64) -> RunSamples<'a> {
-        RunSamples { stored: Some((store, run)), in_memory: &[] }
+        RunSamples { stored: Some((store, run)), in_memory: Kept::default() }
     }
 
     /// All of them in memory, by position in the run: a million take gigabytes.
@@ -30,7 +31,7 @@ impl<'a> RunSamples<'a> {
             Some((store, run)) => store.samples(run)?,
             None => Vec::new(),
         };
-        all.extend_from_slice(self.in_memory);
+        all.extend_from_slice(self.in_memory.samples);
         Ok(all)
     }
 }
@@ -42,7 +43,15 @@ impl SampleSource for RunSamples<'_> {
         if let Some((store, run)) = self.stored {
             store.each_sample(run, &mut |sample| visit(&sample))?;
         }
-        self.in_memory.iter().for_each(visit);
+        let Ok(()) = self.in_memory.each(visit);
+        Ok(())
+    }
+
+    fn each_duet(&self, visit: &mut dyn FnMut(&Duet)) -> Result<(), StoreError> {
+        if let Some((store, run)) = self.stored {
+            store.each_duet(run, &mut |duet| visit(&duet))?;
+        }
+        let Ok(()) = self.in_memory.each_duet(visit);
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tarebench_bpf::KernelTypes;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::Duet;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::profile::data::Profile;
@@ -16,6 +17,7 @@ use tarebench_core::run::notes::{FactorChange, FactorReading, KeptBefore, Note, 
 use tarebench_core::run::plan::{DependentSetups, Order, ProfileChoice, RunCount, RunPlan, RunPurpose};
 use tarebench_core::run::report::build::build_from;
 use tarebench_core::run::report::data::RunReport;
+use tarebench_core::run::samples::Kept;
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::process_time::PtSource;
 use tarebench_run::RunError;
@@ -24,7 +26,7 @@ use tarebench_run::daemons::DaemonCollector;
 use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
-use tarebench_run::runner::{Ending, RunSoFar, Runner};
+use tarebench_run::runner::{Ending, RunSoFar, Runner, Taken};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, NamedDocument, SqliteStore, Store, StoreError};
@@ -121,6 +123,8 @@ pub struct MeasuredRun {
     pub taken: u64,
     /// Those that are not in the store.
     unstored: Vec<Sample>,
+    /// The same of duets.
+    unstored_duets: Vec<Duet>,
     /// The profile whose cutoffs apply.
     pub profile: Option<Profile>,
     /// Why it ended.
@@ -138,7 +142,7 @@ impl MeasuredRun {
             StorePlace::Store(store) => Some((store.as_ref(), self.run.id)),
             StorePlace::Nowhere => None,
         };
-        RunSamples::new(stored, &self.unstored)
+        RunSamples::new(stored, Kept { samples: &self.unstored, duets: &self.unstored_duets })
     }
 
     /// Its report; `place` is where it was measured into.
@@ -421,6 +425,7 @@ pub fn resume(
         taken += 1;
         so_far.add(&plan, &sample);
     })?;
+    store.each_duet(id, &mut |duet| so_far.add_duet(&plan, &duet))?;
     let (run, claim) = claim_for_resume(store, id, KeptBefore::Samples(taken))?;
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
@@ -489,22 +494,27 @@ fn run_session(
     watch: Watch<'_>,
 ) -> MeasuredRun {
     let plan = run.plan.clone();
-    let mut unstored = Vec::new();
+    let (mut unstored, mut unstored_duets) = (Vec::new(), Vec::new());
     let (id, shown) = (run.id, run.clone());
     let mut readings = Readings::new(&plan);
     // If this fails, the store refuses the first sample, too, and says why.
     let _ = readings.take(ReadingTime::BeforeFirst, id, place);
     let place = RefCell::new(place);
     let ending = {
-        let mut sink = |sample: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-            taken += 1;
-            let stored = place.borrow_mut().store().map(|store| store.add_sample(id, sample));
-            if !matches!(stored, Some(Ok(()))) {
-                unstored.push(sample.clone());
+        let mut sink = |new: Taken<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            taken += u64::from(matches!(new, Taken::Sample(_)));
+            let stored = place.borrow_mut().store().map(|store| match new {
+                Taken::Sample(sample) => store.add_sample(id, sample),
+                Taken::Duet(duet) => store.add_duet(id, duet),
+            });
+            match new {
+                _ if matches!(stored, Some(Ok(()))) => {}
+                Taken::Sample(sample) => unstored.push(sample.clone()),
+                Taken::Duet(duet) => unstored_duets.push(duet.clone()),
             }
             Ok(stored.transpose().map(|_| ())?)
         };
-        let mut sampler = MachineSampler { plan: &plan, launcher, collectors, signals };
+        let mut sampler = MachineSampler::new(&plan, launcher, collectors, signals);
         let mut runner = Runner { plan: &plan, sampler: &mut sampler };
         runner.run(so_far, &mut sink, &mut |e| {
             if let RunEvent::Starting { slot } = &e
@@ -534,7 +544,7 @@ fn run_session(
         }
     }
     let Ending { why, failed_cleanups, last_words } = ending;
-    MeasuredRun { run, taken, unstored, profile, why, failed_cleanups, last_words }
+    MeasuredRun { run, taken, unstored, unstored_duets, profile, why, failed_cleanups, last_words }
 }
 
 /// A stored run.

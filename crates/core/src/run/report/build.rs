@@ -6,7 +6,8 @@ use crate::run::data::Run;
 use crate::run::plan::{Order, ProfileChoice};
 use crate::run::protocol::{CheckOne, Evidence, NoCheckOne, NoProcessTime, assess};
 use crate::run::report::counted::{RunCounts, SeriesCounts};
-use crate::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
+use crate::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport};
+use crate::run::report::duets::RunDuets;
 use crate::run::report::grouping::{FamilyNames, KeptSamples, count, reference};
 use crate::run::report::remarks;
 use crate::run::report::remarks::RemarkContext;
@@ -40,9 +41,13 @@ pub fn build_from<S: SampleSource + ?Sized>(
     profile: Option<&Profile>,
 ) -> Result<RunReport, S::Error> {
     let mut names = FamilyNames::default();
-    let mut counted = RunCounts::new(run);
-    samples.each(&mut |s| counted.add(s, &mut names))?;
+    let (mut counted, mut duets) = (RunCounts::new(run), RunDuets::new(run));
+    samples.each(&mut |s| {
+        counted.add(s, &mut names);
+        duets.add_alone(s);
+    })?;
     counted.sort();
+    samples.each_duet(&mut |d| duets.add(d))?;
     let used = applicable(run, &counted, profile);
     let cutoffs = used.as_ref().map_or(&[][..], |p| p.cutoffs.as_slice());
     let mut checks: Vec<Option<FirstCheck>> = counted.series.iter().map(|s| FirstCheck::new(s, cutoffs)).collect();
@@ -66,7 +71,7 @@ pub fn build_from<S: SampleSource + ?Sized>(
     let all = counted.series.iter_mut().zip(statistics).zip(retained);
     let (series, kept): (Vec<SeriesReport>, Vec<KeptSamples>) =
         all.map(|((series, statistics), retained)| statistics.report(series, retained)).unzip();
-    let comparisons = comparisons(run, &kept);
+    let comparisons = comparisons(run, &kept, &duets);
     let sizes: Vec<u32> = counted.series.iter().map(SeriesCounts::size).collect();
     let protocol = assess(&Evidence {
         factors: &run.factors,
@@ -119,7 +124,7 @@ fn process_time_used(counted: &RunCounts) -> Result<(), NoProcessTime> {
     }
 }
 
-fn comparisons(run: &Run, kept: &[KeptSamples]) -> Vec<Comparison> {
+fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>) -> Vec<Comparison> {
     let reference = reference(run);
     let Some(base) = kept.get(reference) else { return Vec::new() };
     let others = kept.iter().enumerate().filter(|(i, _)| *i != reference);
@@ -127,17 +132,21 @@ fn comparisons(run: &Run, kept: &[KeptSamples]) -> Vec<Comparison> {
         let ratios = ratios(program, base);
         let by = |m| ratios.iter().find(|r: &&MeasureRatio| r.measure == m);
         let found = by(Measure::Pt).or_else(|| by(Measure::Et))?.clone();
-        Some(Comparison {
+        let mut comparison = Comparison {
             series: count(i),
             reference: count(reference),
             measure: found.measure,
+            basis: RatioBasis::Alone,
             ratio: found.ratio,
             verdict: found.verdict,
             interval: found.interval,
             pairs: found.pairs,
             paired_in_time: run.plan.order != Order::Sequential,
             ratios,
-        })
+            duets: duets.ratio(i, [program, base]),
+        };
+        comparison.choose_duets();
+        Some(comparison)
     };
     others.filter_map(comparison).collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::base::reading::Reading;
 use crate::base::units::Nanos;
+use crate::compare::duet::NoDuet;
 use crate::compare::ratio::Verdict;
 use crate::run::data::Run;
 use crate::run::discards::DiscardReason;
@@ -181,17 +182,57 @@ pub struct Comparison {
     pub reference: u32,
     /// The measure of the verdict: PT where both have it, else ET, unless another was chosen.
     pub measure: Measure,
-    /// Median of the ratios of samples of the same round; over retained ones.
+    /// What ratio, interval and verdict rest on.
+    #[serde(default)]
+    pub basis: RatioBasis,
+    /// That of the basis: see [`MeasureRatio`] and [`DuetRatio`].
     pub ratio: f64,
-    /// 95% sign-test interval of that ratio.
+    /// 95% interval of that ratio.
     pub interval: Result<Interval, NoInterval>,
     /// Pairs used.
     pub pairs: u32,
     /// The pairs were neighbours in time (rounds); otherwise the ratio is exposed to drift.
     pub paired_in_time: bool,
     pub verdict: Verdict,
-    /// The ratios by every measure that both programs have: elapsed time, process time, net time.
+    /// The ratios by every measure that both programs have, when each ran alone: elapsed time, process time, net time.
     pub ratios: Vec<MeasureRatio>,
+    /// The ratio by duets, or why there are none; absent in an order without duets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duets: Option<Result<DuetRatio, NoDuet>>,
+}
+
+/// What a comparison rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RatioBasis {
+    /// Executions alone, paired by round.
+    #[default]
+    Alone,
+    /// Executions together.
+    Duets,
+}
+
+/// Ratio of two programs' process times when they run together ([`crate::compare::duet`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DuetRatio {
+    /// Hodges and Lehmann's estimate, of the logarithms of each duet's ratio; program / reference.
+    pub ratio: f64,
+    /// 95% signed-rank interval.
+    pub interval: Result<Interval, NoInterval>,
+    /// 95% sign-test interval of the median, which assumes no symmetry.
+    pub sign_interval: Result<Interval, NoInterval>,
+    /// Duets used.
+    pub used: u32,
+    /// Duets in which a program failed or its time is unknown.
+    pub left_out: u32,
+    /// The smallest difference from 1 that so many duets show with 95% power; `None` where there is no interval.
+    pub detectable: Option<f64>,
+    /// Median share of the process time in which both ran, 0 to 1; `None` if it is not known of any duet.
+    pub overlap: Option<f64>,
+    /// By which share the process time is longer in duets than alone, medians, of the program and of the reference; `None`
+    /// without executions alone.
+    pub inflation: [Option<f64>; 2],
+    pub verdict: Verdict,
 }
 
 /// Ratio of the times of one measure, as in [`Comparison`].
@@ -215,7 +256,11 @@ impl Comparison {
 
     /// Makes a measure the one of the verdict; without its ratio nothing changes, and the result is false.
     pub fn choose(&mut self, measure: Measure) -> bool {
+        if measure == Measure::Pt && self.choose_duets() {
+            return true;
+        }
         let Some(chosen) = self.by(measure).cloned() else { return false };
+        self.basis = RatioBasis::Alone;
         self.measure = measure;
         self.ratio = chosen.ratio;
         self.interval = chosen.interval;
@@ -224,11 +269,25 @@ impl Comparison {
         true
     }
 
+    /// Makes duets the basis of the verdict, if there are any.
+    pub fn choose_duets(&mut self) -> bool {
+        let Some(Ok(duets)) = &self.duets else { return false };
+        self.basis = RatioBasis::Duets;
+        self.measure = Measure::Pt;
+        self.ratio = duets.ratio;
+        self.interval = duets.interval.clone();
+        self.pairs = duets.used;
+        self.verdict = duets.verdict;
+        true
+    }
+
     /// The ratio by elapsed or process time that has another verdict than the chosen measure. It answers another question:
-    /// programs that wait or run in parallel differ in one of the two only, or in opposite directions.
+    /// programs that wait or run in parallel differ in one of the two only, or in opposite directions. That duets decide what
+    /// executions alone leave open is no disagreement.
     pub fn disagreeing(&self) -> Option<&MeasureRatio> {
         let others = self.ratios.iter().filter(|r| r.measure != self.measure && r.measure != Measure::Net);
-        others.into_iter().find(|r| r.verdict != self.verdict)
+        let open = |r: &&MeasureRatio| self.basis == RatioBasis::Duets && r.verdict == Verdict::Undecided;
+        others.into_iter().filter(|r| !open(r)).find(|r| r.verdict != self.verdict)
     }
 }
 

@@ -5,6 +5,7 @@ pub mod build;
 pub mod counted;
 pub mod data;
 pub mod duals;
+pub(crate) mod duets;
 pub mod findings;
 pub mod grouping;
 pub mod measure;

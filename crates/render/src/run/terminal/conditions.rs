@@ -48,6 +48,8 @@ fn run(page: &mut ScreenText<'_>, report: &RunReport) {
                 Order::Rounds => "in rounds",
                 Order::Random => "in random rounds",
                 Order::Sequential => "one program after the other",
+                Order::Auto => "in random rounds and duets",
+                Order::Duet => "in duets",
             }
             .to_owned(),
         );

@@ -1,0 +1,271 @@
+//! Duets: two programs that run together on one CPU, where the kernel's scheduler alternates them every few milliseconds.
+//!
+//! Whatever the machine does meanwhile (its clock speed, hyper-thread siblings, caches, the hypervisor) is the same for both, so
+//! that the ratio of their process times hardly varies where the times themselves do. Each holds the other up, so that a duet
+//! says nothing of elapsed time. (Bulej et al., Duet benchmarking, ICPE'20, run two programs on two CPUs at once.)
+
+use crate::base::reading::{Absent, Reading};
+use crate::base::units::Nanos;
+use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Survivor, Usage};
+use crate::sample::process_time::ProcessTimes;
+use serde::{Deserialize, Serialize};
+
+/// One execution of two programs together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Duet {
+    /// Position in the order of execution of the whole run, from 0; samples and duets are counted together.
+    pub seq: u32,
+    /// The block, from 0.
+    pub index: u32,
+    /// The CPU on which they ran.
+    pub cpu: u32,
+    /// CLOCK_REALTIME just before the first start, since 1970.
+    pub wall_clock: Nanos,
+    /// The program, then the reference.
+    pub sides: [DuetSide; 2],
+    /// What tare itself used meanwhile.
+    pub own: OwnUse,
+    /// Steal time of all CPUs.
+    pub steal: Reading<Nanos>,
+    /// Whether the machine was suspended or its clock set meanwhile.
+    pub clock_shift: Reading<ClockShift>,
+    /// Length of the random environment variable that shifts the stacks, in bytes; the same for both.
+    pub environment_padding: u32,
+}
+
+/// One of the programs of a duet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DuetSide {
+    /// Index of the program in the run.
+    pub series: u32,
+    /// Its share of the CPU while both run.
+    pub weight: DuetWeight,
+    /// Just before it was started.
+    pub start: Stamp,
+    /// Just after tare had noted its end.
+    pub end: Stamp,
+    pub outcome: Outcome,
+    /// Process time of its tree.
+    pub process_times: Reading<ProcessTimes>,
+    /// What the tree had used of its process time when the other program's had ended; all of it, for the one that ended first.
+    pub together: Reading<Nanos>,
+    pub usage: Reading<Usage>,
+    /// Processes that were alive when it had ended.
+    pub survivors: Vec<Survivor>,
+}
+
+/// How the CPU is shared, so that both programs end at about the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
+pub enum DuetWeight {
+    /// By nice values.
+    Nice(i8),
+    /// By `cpu.weight` of its cgroup, where that has the controller.
+    Cgroup(u32),
+}
+
+/// A duet to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DuetSlot {
+    /// Index of the program in the plan.
+    pub series: u32,
+    /// Index of the reference.
+    pub reference: u32,
+    /// Number of the block, from 0.
+    pub index: u32,
+}
+
+impl DuetSide {
+    /// Process time by the source in use.
+    pub fn process_time(&self) -> Result<Nanos, Absent> {
+        match &self.process_times {
+            Reading::Value(p) => p.total(),
+            Reading::Absent(why) => Err(why.clone()),
+        }
+    }
+}
+
+impl Duet {
+    /// Which one it is.
+    pub fn slot(&self) -> DuetSlot {
+        let [program, reference] = &self.sides;
+        DuetSlot { series: program.series, reference: reference.series, index: self.index }
+    }
+
+    /// Share of the process time of both that was used while both ran, from 0 to 1; `None` where it is not known.
+    ///
+    /// Where the tree's time at the other's end could not be read, it had at least its process time less the time from that end to
+    /// its own: it cannot have used more CPU time than has passed.
+    pub fn overlap(&self) -> Option<f64> {
+        let [a, b] = &self.sides;
+        let first = a.end.monotonic.min(b.end.monotonic);
+        let (mut together, mut all) = (0.0, 0.0);
+        for side in [a, b] {
+            let pt = side.process_time().ok()?;
+            let least = pt - (side.end.monotonic - first).max(Nanos::ZERO);
+            together += side.together.value().copied().unwrap_or(least).as_f64().clamp(0.0, pt.as_f64().max(0.0));
+            all += pt.as_f64();
+        }
+        (all > 0.0).then(|| together / all)
+    }
+}
+
+/// What an execution alone says about whether the program suits a duet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AloneTimes {
+    pub pt: Nanos,
+    pub elapsed: Nanos,
+    /// Share of the elapsed time in which it was asleep, 0 to 1; what it waited for a CPU is no sleep. `None` if unknown.
+    pub asleep: Option<f64>,
+}
+
+/// The executions alone of one program from which it is decided once and for all, also when the run is resumed: the last
+/// warm-up before the first counted sample, else that sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AloneEvidence {
+    times: Option<AloneTimes>,
+    complete: bool,
+}
+
+impl AloneEvidence {
+    /// Takes the next sample, by position in the run; those that failed say nothing.
+    pub fn add(&mut self, sample: &Sample, accepted: bool) {
+        if self.complete {
+            return;
+        }
+        let counted = sample.phase == Phase::Counted;
+        if accepted
+            && (!counted || self.times.is_none())
+            && let Ok(pt) = sample.process_time()
+        {
+            self.times = Some(AloneTimes { pt, elapsed: sample.elapsed(), asleep: asleep(sample) });
+        }
+        self.complete = counted && self.times.is_some();
+    }
+
+    /// What is known.
+    pub fn times(&self) -> Option<AloneTimes> {
+        self.times
+    }
+}
+
+/// By the account; else by what the scheduler says of the main thread, if the program has no other.
+fn asleep(sample: &Sample) -> Option<f64> {
+    let elapsed = sample.elapsed().as_f64();
+    if elapsed <= 0.0 {
+        return None;
+    }
+    if let Some(account) = sample.account.value() {
+        let asleep: Nanos = account.main.blocked.values().map(|share| share.time).sum();
+        return Some(asleep.as_f64() / elapsed);
+    }
+    let waited = sample.estimate.value().and_then(|e| e.waited.value().copied()).unwrap_or(Nanos::ZERO);
+    let busy = sample.process_time().ok()? + waited;
+    Some((1.0 - busy.as_f64() / elapsed).max(0.0))
+}
+
+/// Least process time for a duet: about ten slices of the scheduler.
+pub const SHORTEST: Nanos = Nanos::from_millis(40);
+/// Longest process time of a program of which duets are made unasked, as they double the time that a block takes.
+pub const LONGEST: Nanos = Nanos::from_millis(5_000);
+/// Most of the elapsed time that a program may be asleep.
+const ASLEEP: f64 = 0.1;
+/// Process time above so much of the elapsed time: the program uses several CPUs.
+const ONE_CPU: f64 = 1.1;
+
+/// Why there are no duets of two programs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NoDuet {
+    /// No execution of a program alone succeeded.
+    NotKnown { series: u32 },
+    /// It takes less than [`SHORTEST`] of process time.
+    TooShort { series: u32, pt: Nanos },
+    /// It takes more than [`LONGEST`].
+    TooLong { series: u32, pt: Nanos },
+    /// It sleeps for so much of its elapsed time.
+    Asleep { series: u32, share: f64 },
+    /// It uses several CPUs: process time divided by elapsed time.
+    SeveralCpus { series: u32, cpus: f64 },
+    /// Programs with a real-time priority do not alternate.
+    RealTime,
+}
+
+/// Whether duets of these two programs are made unasked, given what each takes alone.
+///
+/// # Errors
+/// The reason why not.
+pub fn suit(sides: [(u32, Option<AloneTimes>); 2]) -> Result<(), NoDuet> {
+    for (series, times) in sides {
+        let Some(AloneTimes { pt, elapsed, asleep }) = times else {
+            return Err(NoDuet::NotKnown { series });
+        };
+        let cpus = pt.as_f64() / elapsed.as_f64().max(1.0);
+        if pt < SHORTEST {
+            return Err(NoDuet::TooShort { series, pt });
+        }
+        if cpus > ONE_CPU {
+            return Err(NoDuet::SeveralCpus { series, cpus });
+        }
+        if let Some(share) = asleep.filter(|share| *share > ASLEEP) {
+            return Err(NoDuet::Asleep { series, share });
+        }
+        if pt > LONGEST {
+            return Err(NoDuet::TooLong { series, pt });
+        }
+    }
+    Ok(())
+}
+
+/// By how many nice levels the first and the second program of a duet are to be lowered, so that both end at about the same
+/// time: the shares are to be as their process times. The scheduler gives a task 1.25 times the share of one that is a level
+/// lower (`sched_prio_to_weight`, kernel/sched/core.c).
+pub fn nice_levels(pt: [Nanos; 2]) -> [i8; 2] {
+    let [a, b] = pt.map(|t| t.as_f64().max(1.0));
+    let levels = (a / b).log(1.25).round().clamp(-19.0, 19.0) as i8;
+    // Without privilege a process can only be lowered.
+    [levels.min(0).saturating_neg(), levels.max(0)]
+}
+
+/// The same as `cpu.weight`, which are 1 to 10,000: the shares are as the weights.
+pub fn cgroup_weights(pt: [Nanos; 2]) -> [u32; 2] {
+    let [a, b] = pt.map(|t| t.as_f64().max(1.0));
+    // 100 is what a cgroup has that nobody has changed.
+    [a, b].map(|t| (200.0 * t / (a + b)).round().clamp(1.0, 10_000.0) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(pt: i64, elapsed: i64, asleep: f64) -> Option<AloneTimes> {
+        Some(AloneTimes { pt: Nanos::from_millis(pt), elapsed: Nanos::from_millis(elapsed), asleep: Some(asleep) })
+    }
+
+    #[test]
+    fn programs_that_suit_a_duet() {
+        let good = times(100, 105, 0.01);
+        let with = |t| suit([(0, good), (1, t)]);
+        assert_eq!(with(good), Ok(()));
+        // Waiting for a CPU is no sleep: half of the elapsed time went to another program.
+        assert_eq!(with(times(100, 200, 0.0)), Ok(()));
+        assert_eq!(with(None), Err(NoDuet::NotKnown { series: 1 }));
+        assert_eq!(with(times(39, 40, 0.0)), Err(NoDuet::TooShort { series: 1, pt: Nanos::from_millis(39) }));
+        assert_eq!(with(times(100, 200, 0.5)), Err(NoDuet::Asleep { series: 1, share: 0.5 }));
+        assert_eq!(with(times(200, 100, 0.0)), Err(NoDuet::SeveralCpus { series: 1, cpus: 2.0 }));
+        assert_eq!(with(times(5_001, 5_100, 0.0)), Err(NoDuet::TooLong { series: 1, pt: Nanos::from_millis(5_001) }));
+    }
+
+    #[test]
+    fn the_longer_program_gets_the_larger_share() {
+        let ms = |a, b| [Nanos::from_millis(a), Nanos::from_millis(b)];
+        assert_eq!(nice_levels(ms(100, 100)), [0, 0]);
+        assert_eq!(nice_levels(ms(100, 105)), [0, 0]);
+        assert_eq!(nice_levels(ms(300, 100)), [0, 5]);
+        assert_eq!(nice_levels(ms(100, 300)), [5, 0]);
+        assert_eq!(nice_levels(ms(1, 1_000_000)), [19, 0]);
+        assert_eq!(cgroup_weights(ms(100, 100)), [100, 100]);
+        assert_eq!(cgroup_weights(ms(300, 100)), [150, 50]);
+        assert_eq!(cgroup_weights(ms(1, 1_000_000)), [1, 200]);
+    }
+}

@@ -1,0 +1,138 @@
+//! What a run's duets say of two programs.
+
+use crate::compare::duet::{AloneEvidence, Duet, DuetSide, NoDuet};
+use crate::compare::ratio::verdict;
+use crate::run::data::Run;
+use crate::run::report::data::DuetRatio;
+use crate::run::report::grouping::{KeptSamples, count};
+use crate::sample::data::{Phase, Sample};
+use crate::statistics::intervals::{Interval, LEVEL, median_interval};
+use crate::statistics::series::{Values, median};
+use crate::statistics::signed_rank::{detectable, location};
+
+/// The duets of a run, by program, and what decides whether there are any.
+pub(crate) struct RunDuets<'a> {
+    run: &'a Run,
+    alone: Vec<AloneSamples>,
+    programs: Vec<ProgramDuets>,
+}
+
+/// Of the executions alone of a program, those that decide, by position in the run.
+#[derive(Default)]
+struct AloneSamples {
+    /// The first counted one, and the last warm-up before it.
+    samples: Vec<Sample>,
+}
+
+/// The duets of a program with the reference.
+#[derive(Default)]
+struct ProgramDuets {
+    /// Block, position in the run, and both process times, ns.
+    pairs: Vec<(u32, u32, [f64; 2])>,
+    left_out: u32,
+    overlaps: Vec<f64>,
+}
+
+impl<'a> RunDuets<'a> {
+    pub fn new(run: &'a Run) -> RunDuets<'a> {
+        let programs = run.plan.programs.iter().map(|_| ProgramDuets::default()).collect();
+        let alone = run.plan.programs.iter().map(|_| AloneSamples::default()).collect();
+        RunDuets { run, alone, programs }
+    }
+
+    /// Takes note of an execution alone.
+    pub fn add_alone(&mut self, sample: &Sample) {
+        if self.run.plan.order.has_duets()
+            && let Some(alone) = self.alone.get_mut(sample.series as usize)
+        {
+            alone.add(sample);
+        }
+    }
+
+    pub fn add(&mut self, duet: &Duet) {
+        let [program, reference] = &duet.sides;
+        let Some(all) = self.programs.get_mut(program.series as usize) else { return };
+        if reference.series != self.run.plan.reference() {
+            return;
+        }
+        let time = |side: &DuetSide| {
+            let good = self.run.plan.ignore_failure.accepts(&side.outcome);
+            side.process_time().ok().filter(|pt| good && pt.0 > 0).map(|pt| pt.as_f64())
+        };
+        match (time(program), time(reference)) {
+            (Some(a), Some(b)) => {
+                all.pairs.push((duet.index, duet.seq, [a, b]));
+                all.overlaps.extend(duet.overlap());
+            }
+            _ => all.left_out = all.left_out.saturating_add(1),
+        }
+    }
+
+    /// Of one program; `None` in an order without duets.
+    pub fn ratio(&self, series: usize, kept: [&KeptSamples; 2]) -> Option<Result<DuetRatio, NoDuet>> {
+        if !self.run.plan.order.has_duets() {
+            return None;
+        }
+        let all = self.programs.get(series)?;
+        if all.pairs.is_empty() && all.left_out == 0 {
+            let sides = [count(series), self.run.plan.reference()];
+            let times = sides.map(|s| (s, self.alone.get(s as usize).and_then(|a| a.evidence(self.run).times())));
+            // Nothing was measured yet, if they suit.
+            return self.run.plan.duets(times).err().map(Err);
+        }
+        all.ratio(kept).map(Ok)
+    }
+}
+
+impl AloneSamples {
+    /// Keeps the few that may decide.
+    fn add(&mut self, sample: &Sample) {
+        self.samples.push(sample.clone());
+        self.samples.sort_unstable_by_key(|s| s.seq);
+        let counted = |s: &Sample| s.phase == Phase::Counted;
+        // What comes after the first counted one decides nothing; before it, only the last that succeeded.
+        if let Some(first) = self.samples.iter().position(|s| counted(s) && s.outcome.success()) {
+            self.samples.truncate(first + 1);
+        }
+        let surplus = self.samples.len().saturating_sub(MOST_ALONE);
+        self.samples.drain(..surplus);
+    }
+
+    fn evidence(&self, run: &Run) -> AloneEvidence {
+        let mut evidence = AloneEvidence::default();
+        for sample in &self.samples {
+            evidence.add(sample, run.plan.ignore_failure.accepts(&sample.outcome));
+        }
+        evidence
+    }
+}
+
+/// So many executions alone are kept of a program whose executions fail.
+const MOST_ALONE: usize = 16;
+
+impl ProgramDuets {
+    fn ratio(&self, kept: [&KeptSamples; 2]) -> Option<DuetRatio> {
+        let mut pairs = self.pairs.clone();
+        pairs.sort_unstable_by_key(|p| (p.0, p.1));
+        let logs = Values::new(pairs.iter().map(|(.., [a, b])| a.ln() - b.ln())).ok()?;
+        let found = location(&logs, LEVEL)?;
+        let exp = |i: Interval| Interval { low: i.low.exp(), high: i.high.exp(), level: i.level };
+        let interval = found.interval.map(exp);
+        let inflation = [0, 1].map(|side: usize| {
+            let together = Values::new(pairs.iter().filter_map(|p| p.2.get(side).copied())).ok()?;
+            let alone = Values::new(kept.get(side)?.pt.iter().map(|p| p.1)).ok()?;
+            Some(median(&together)? / median(&alone)? - 1.0).filter(|i| i.is_finite())
+        });
+        Some(DuetRatio {
+            ratio: found.estimate.exp(),
+            verdict: verdict(&interval),
+            interval,
+            sign_interval: median_interval(&logs).map(exp),
+            used: count(pairs.len()),
+            left_out: self.left_out,
+            detectable: detectable(&logs, LEVEL).map(f64::exp_m1),
+            overlap: Values::new(self.overlaps.iter().copied()).ok().and_then(|o| median(&o)),
+            inflation,
+        })
+    }
+}

@@ -1,0 +1,347 @@
+//! A duet: two programs on one CPU at the same time, alternated by the kernel's scheduler.
+
+use crate::RunError;
+use crate::daemons::own_pid;
+use crate::launch::{Early, ProcessLauncher, own_use};
+use crate::process_time::PtCollector;
+use crate::sample::{Tree, end_leaf, settle_survivors, steal};
+use crate::sampler::DuetRequest;
+use tarebench_core::base::name::Name;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, cgroup_weights, nice_levels};
+use tarebench_core::run::plan::{RunPlan, Sched};
+use tarebench_core::sample::data::{Fate, Outcome, Stamp, Survivor};
+use tarebench_core::sample::process_time::{CpuTime, PtSource};
+use tarebench_sys::signals::Signals;
+use tarebench_sys::spawn::{Child, Launch, spawn};
+use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait_any};
+use tarebench_sys::{SysError, clock, process};
+
+/// What observes duets: a cgroup for each side, or wait4 where there are no cgroups. A task-clock would count both programs
+/// together.
+pub struct DuetCollectors {
+    sides: [PtCollector; 2],
+    cpu: u32,
+}
+
+impl DuetCollectors {
+    /// On the last of the plan's CPUs, or of those that may be used.
+    ///
+    /// # Errors
+    /// If that cannot be read.
+    pub fn new(plan: &RunPlan) -> Result<DuetCollectors, RunError> {
+        let cpu = match plan.cpus.last() {
+            Some(cpu) => *cpu,
+            None => tarebench_sys::cpu::allowed()?.last().copied().unwrap_or(0),
+        };
+        let side = || {
+            let best = PtCollector::probe(plan.leave_running, false, None);
+            if best.source() == PtSource::Cgroup {
+                return best;
+            }
+            PtCollector::probe(plan.leave_running, false, Some(PtSource::Wait4))
+        };
+        Ok(DuetCollectors { sides: [side(), side()], cpu })
+    }
+
+    /// Makes the cgroups ready and gives them their shares; where they have no CPU controller, the nice values for the programs
+    /// do that.
+    fn share(&mut self, plan: &RunPlan, alone: [Nanos; 2]) -> Result<[(DuetWeight, i8); 2], SysError> {
+        let base = match plan.sched {
+            Some(Sched::Nice(nice)) => nice,
+            _ => process::own_nice(),
+        };
+        let (weights, levels) = (cgroup_weights(alone), nice_levels(alone));
+        let mut shares = [(DuetWeight::Nice(base), base); 2];
+        for (((side, share), weight), levels) in self.sides.iter_mut().zip(&mut shares).zip(weights).zip(levels) {
+            side.make_ready()?;
+            let nice = base.saturating_add(levels).min(19);
+            *share = match side.leaf().map(|leaf| leaf.set_weight(weight)) {
+                Some(Ok(true)) => (DuetWeight::Cgroup(weight), base),
+                _ => (DuetWeight::Nice(nice), nice),
+            };
+        }
+        Ok(shares)
+    }
+}
+
+/// One of the two programs while they run.
+struct RunningSide {
+    start: Stamp,
+    child: Option<Child>,
+    ended: Option<EndedSide>,
+}
+
+/// What is known of one that has ended.
+struct EndedSide {
+    end: Stamp,
+    outcome: Outcome,
+    reaped: Option<Reaped>,
+    survivors: Vec<Survivor>,
+}
+
+/// Runs two programs together until both have ended. The second value is the signal that asked tare to end meanwhile.
+///
+/// They are started one right after the other, by turns the program and the reference first: the time between is some hundred
+/// microseconds, in which the first has the CPU to itself.
+///
+/// # Errors
+/// Only what makes further measuring pointless.
+pub fn take(
+    plan: &RunPlan,
+    launcher: &ProcessLauncher,
+    collectors: &mut DuetCollectors,
+    request: &DuetRequest<'_>,
+    signals: &Signals,
+) -> Result<(Duet, Option<i32>), RunError> {
+    let tree = Tree::before(launcher.helpers());
+    let shares = collectors.share(plan, request.alone)?;
+    let series = [request.slot.series, request.slot.reference];
+    let cpu = collectors.cpu;
+    let launch = |i: usize| launcher.together(series[i], request.environments[i], cpu, shares[i].1);
+    let launches = [launch(0), launch(1)];
+    let steal_before = steal();
+    for side in &mut collectors.sides {
+        side.arm()?;
+    }
+    settle(signals);
+    let (wall_clock, offsets) = (clock::realtime(), clock::offsets());
+    let (own_cpu, switches) = (clock::own_cpu(), own_switches());
+    let mut orphans: Vec<CpuTime> = Vec::new();
+    let mut duet = RunningDuet {
+        plan,
+        collectors: &mut collectors.sides,
+        tree: &tree,
+        signals,
+        sides: [RunningSide::new(), RunningSide::new()],
+        together: [None, None],
+        interrupted: signals.caught(),
+    };
+    duet.start(launches, usize::from(request.slot.index % 2 == 1));
+    duet.run(&mut |r| orphans.push(r.cpu));
+    let own = own_use(own_cpu, switches);
+    duet.end_escaped(&mut orphans);
+    let (interrupted, sides) = (duet.interrupted, duet.harvest(series, shares.map(|s| s.0)));
+    let duet = Duet {
+        seq: request.seq,
+        index: request.slot.index,
+        cpu,
+        wall_clock,
+        sides,
+        own,
+        steal: steal().and_then(|after| Ok(after - steal_before?)).into(),
+        clock_shift: offsets.and_then(|before| Ok(before.shift_until(clock::offsets()?))).into(),
+        environment_padding: request.padding,
+    };
+    Ok((duet, interrupted))
+}
+
+struct RunningDuet<'a> {
+    plan: &'a RunPlan,
+    collectors: &'a mut [PtCollector; 2],
+    tree: &'a Tree,
+    signals: &'a Signals,
+    sides: [RunningSide; 2],
+    /// What each tree had used when the other ended, if it ran on.
+    together: [Option<Reading<Nanos>>; 2],
+    interrupted: Option<i32>,
+}
+
+impl RunningSide {
+    fn new() -> RunningSide {
+        RunningSide { start: clock::stamp_before(), child: None, ended: None }
+    }
+
+    fn not_started(&mut self, error: String) {
+        let (end, outcome) = (clock::stamp_after(), Outcome::NotStarted { error });
+        self.ended = Some(EndedSide { end, outcome, reaped: None, survivors: Vec::new() });
+    }
+}
+
+const OTHER_NOT_STARTED: &str = "the other program of the duet could not be started";
+
+impl RunningDuet<'_> {
+    /// Starts both, or none: what has been started when the other fails is ended.
+    fn start(&mut self, launches: [Result<Launch, SysError>; 2], first: usize) {
+        if self.interrupted.is_some() {
+            self.sides.iter_mut().for_each(|s| s.not_started("tare was asked to end".to_owned()));
+            return;
+        }
+        for i in [first, 1 - first] {
+            let folder = self.collectors[i].folder();
+            let started = launches[i].as_ref().map_err(ToString::to_string).and_then(|l| {
+                self.sides[i].start = clock::stamp_before();
+                spawn(l, folder, self.signals).map_err(|e| e.to_string())
+            });
+            match started {
+                Ok(child) => self.sides[i].child = Some(child),
+                Err(error) => {
+                    self.sides[i].not_started(error);
+                    let other = &mut self.sides[1 - i];
+                    if let Some(child) = &other.child {
+                        kill(&self.collectors[1 - i], self.tree, child);
+                    }
+                    other.not_started(OTHER_NOT_STARTED.to_owned());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits until both have ended.
+    fn run(&mut self, orphan: &mut dyn FnMut(Reaped)) {
+        // Each has a part of the CPU only: together they may take as long as one after the other.
+        let began = self.sides.iter().map(|s| s.start.monotonic).min().unwrap_or_default();
+        let limit = self.plan.timeout.map(|t| Nanos(t.0.saturating_mul(2)));
+        loop {
+            let running: Vec<usize> = (0..2).filter(|i| self.sides[*i].ended.is_none()).collect();
+            let children: Vec<&Child> = running.iter().filter_map(|i| self.sides[*i].child.as_ref()).collect();
+            if children.is_empty() {
+                return;
+            }
+            let deadline = limit.map(|l| began + l);
+            let (at, woken) = wait_any(&children, &[], deadline, self.signals, orphan);
+            let stamp = clock::stamp_after();
+            let concerned = match woken {
+                Woken::Ended | Woken::Stopped(_) => running.get(at..=at).unwrap_or_default().to_vec(),
+                Woken::TimedOut | Woken::Signal(_) => running,
+            };
+            for i in concerned {
+                self.finish(i, woken, stamp, began, orphan);
+            }
+        }
+    }
+
+    /// One has ended, or must; what is left of its tree is ended, too, as it would go on beside the other one.
+    fn finish(&mut self, i: usize, woken: Woken, stamp: Stamp, began: Nanos, orphan: &mut dyn FnMut(Reaped)) {
+        let other: Vec<i32> = self.sides[1 - i].unreaped().into_iter().collect();
+        let Some(child) = self.sides[i].child.take() else { return };
+        let mut end = stamp;
+        let mut outcome = None;
+        if woken != Woken::Ended {
+            let limit = self.plan.timeout.map(|t| Nanos(t.0.saturating_mul(2)));
+            let early = Early { child: &child, others: &other, start: began, limit, signals: self.signals };
+            let (collector, tree) = (&self.collectors[i], self.tree);
+            let mut end_tree = |main: i32, force: bool| match collector.leaf() {
+                Some(leaf) => end_leaf(leaf, force),
+                // The tree by parents would hold the other program, too.
+                None if other.is_empty() => tree.signal(main, force),
+                None => drop(process::kill(main, if force { 9 } else { 15 })),
+            };
+            let (early, signal) = early.end(woken, &mut end_tree, orphan);
+            (outcome, end) = (early, clock::stamp_after());
+            self.interrupted = self.interrupted.or(signal);
+        }
+        if self.sides[1 - i].ended.is_none() {
+            let used = self.collectors[1 - i].so_far();
+            self.together[1 - i] = Some(used);
+        }
+        let reaped = reap(child.pid, true).ok().flatten();
+        let survivors = self.end_leftovers(i);
+        let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
+            Some(ProcessEnd::Signaled(signal)) => Outcome::Signaled { signal },
+            Some(ProcessEnd::Exited(code)) => Outcome::Exited { code },
+            None => Outcome::NotStarted { error: "another process has reaped the program".to_owned() },
+        });
+        self.sides[i].ended = Some(EndedSide { end, outcome, reaped, survivors });
+    }
+
+    fn end_leftovers(&self, i: usize) -> Vec<Survivor> {
+        let Some(leaf) = self.collectors[i].leaf() else { return Vec::new() };
+        let alive = named(leaf.processes().unwrap_or_default());
+        if alive.is_empty() {
+            return Vec::new();
+        }
+        let fate = match self.plan.leave_running {
+            true => Fate::Left,
+            false => leaf.kill_all().map_or_else(|e| Fate::CouldNotEnd(e.to_string()), |()| Fate::Ended),
+        };
+        alive.into_iter().map(|(pid, name)| Survivor { pid, name, fate: fate.clone() }).collect()
+    }
+
+    /// Ends what has left its cgroup, or was in none.
+    fn end_escaped(&mut self, orphans: &mut Vec<CpuTime>) {
+        let kept: Vec<i32> = self.collectors.iter().filter_map(|c| c.leaf()?.processes().ok()).flatten().collect();
+        let left = self.tree.descendants(None).into_iter().filter(|pid| !kept.contains(pid));
+        let alive = named(left.collect());
+        let survivors = settle_survivors(None, self.tree, alive, self.plan.leave_running, orphans);
+        self.tree.reap(orphans);
+        // Which of the two it belongs to is not known.
+        if let Some(ended) = &mut self.sides[0].ended {
+            ended.survivors.extend(survivors);
+        }
+    }
+
+    fn harvest(self, series: [u32; 2], weights: [DuetWeight; 2]) -> [DuetSide; 2] {
+        let RunningDuet { collectors, sides, together, .. } = self;
+        let [program, reference] = sides;
+        let [with_program, with_reference] = together;
+        let [at_program, at_reference] = collectors;
+        let [series_program, series_reference] = series;
+        let [weight_program, weight_reference] = weights;
+        [
+            program.side(series_program, weight_program, with_program, at_program),
+            reference.side(series_reference, weight_reference, with_reference, at_reference),
+        ]
+    }
+}
+
+impl RunningSide {
+    /// Its process, if it has not been reaped.
+    fn unreaped(&self) -> Option<i32> {
+        self.child.as_ref().map(|c| c.pid)
+    }
+
+    fn side(
+        self,
+        series: u32,
+        weight: DuetWeight,
+        together: Option<Reading<Nanos>>,
+        collector: &mut PtCollector,
+    ) -> DuetSide {
+        let absent = || Absent::NotAsked("the program was not started".into());
+        let ended = self.ended.unwrap_or_else(|| EndedSide {
+            end: clock::stamp_after(),
+            outcome: Outcome::NotStarted { error: String::new() },
+            reaped: None,
+            survivors: Vec::new(),
+        });
+        let process_times = match ended.reaped {
+            None => Reading::Absent(absent()),
+            Some(r) => {
+                let exits = Reading::Absent(Absent::NotAsked("exit records are not read in duets".into()));
+                Reading::Value(collector.harvest(exits, Reading::Value(r.cpu)))
+            }
+        };
+        let all = || match &process_times {
+            Reading::Value(times) => times.total().into(),
+            Reading::Absent(why) => Reading::Absent(why.clone()),
+        };
+        DuetSide {
+            series,
+            weight,
+            start: self.start,
+            end: ended.end,
+            together: together.unwrap_or_else(all),
+            outcome: ended.outcome,
+            usage: ended.reaped.map(|r| r.usage).ok_or_else(absent).into(),
+            survivors: ended.survivors,
+            process_times,
+        }
+    }
+}
+
+/// Ends what was started when the other program could not be.
+fn kill(collector: &PtCollector, tree: &Tree, child: &Child) {
+    match collector.leaf() {
+        Some(leaf) => drop(leaf.kill_all()),
+        None => tree.signal(child.pid, true),
+    }
+    let _ = reap(child.pid, true);
+}
+
+fn named(pids: Vec<i32>) -> Vec<(i32, Name)> {
+    let named = |pid: i32| Some((pid, Name::new(process::stat(pid)?.comm.as_bytes())));
+    pids.into_iter().filter(|pid| *pid != own_pid()).filter_map(named).collect()
+}
