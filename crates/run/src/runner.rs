@@ -465,4 +465,6 @@ fn sample_environment(slot: Slot, padding: u32) -> Vec<Vec<u8>> {
 }
 
 #[cfg(test)]
+mod duet_tests;
+#[cfg(test)]
 mod tests;

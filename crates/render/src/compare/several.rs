@@ -12,7 +12,7 @@ use crate::kit::style::Paint;
 use crate::kit::text;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::Verdict;
-use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport};
 
 /// Columns between columns.
 const GAP: usize = 2;
@@ -238,8 +238,14 @@ fn note(page: &mut ScreenText<'_>, report: &RunReport, names: &[String], m: Meas
     let pairs = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let mixed = report.comparisons.iter().any(|c| c.measure != m);
     let mixed = if mixed { " (elapsed time where there is none)" } else { "" };
-    let text = format!("ratio: {} relative to {reference}{mixed}; medians of {pairs} pairs", spelled(m));
-    let shorter = format!("ratio: to {reference}, {pairs} pairs");
+    let duets = report.comparisons.iter().filter(|c| c.basis == RatioBasis::Duets).count();
+    let (how, what) = match duets {
+        0 => ("medians of", "pairs"),
+        n if n == report.comparisons.len() => ("of", "duets"),
+        _ => ("of", "duets or pairs"),
+    };
+    let text = format!("ratio: {} relative to {reference}{mixed}; {how} {pairs} {what}", spelled(m));
+    let shorter = format!("ratio: to {reference}, {pairs} {what}");
     let fitting = if text::columns(&text) <= page.width() { text } else { shorter };
     page.hang(&[], Paint::Dim, &fitting);
 }

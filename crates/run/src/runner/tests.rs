@@ -1,31 +1,36 @@
 //! The real run loop, driven by a sampler without programs, privileges or time.
 
-use super::{Ending, RunEvent, RunSoFar, Runner, StopReason};
+use super::{Ending, RunEvent, RunSoFar, Runner, StopReason, Taken};
 use crate::RunError;
 use crate::hooks::HookError;
 use crate::sample::not_taken;
-use crate::sampler::{Hook, HookKind, SampleRequest, Sampler};
+use crate::sampler::{DuetRequest, Hook, HookKind, SampleRequest, Sampler};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
+use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetSlot, DuetWeight};
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{
     Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
 };
-use tarebench_core::run::schedule::{Slot, schedule};
-use tarebench_core::sample::data::{Outcome, Phase, Sample};
+use tarebench_core::run::schedule::{Act, Slot, schedule};
+use tarebench_core::sample::data::{Outcome, OwnUse, Phase, Sample, Stamp};
+use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
 
 /// What the fake does at a slot, by the slot's name (`A0`, in lower case for warm-ups), and at a hook (`setup a`).
 #[derive(Default)]
-struct Script {
-    outcomes: BTreeMap<String, Outcome>,
-    signal_at: Option<String>,
-    broken_at: Option<String>,
-    failing_hooks: Vec<String>,
-    interrupted_hook: Option<String>,
+pub(super) struct Script {
+    pub(super) outcomes: BTreeMap<String, Outcome>,
+    pub(super) signal_at: Option<String>,
+    pub(super) broken_at: Option<String>,
+    pub(super) failing_hooks: Vec<String>,
+    pub(super) interrupted_hook: Option<String>,
     /// How long a sample takes, by its slot.
-    elapsed: Option<fn(Slot) -> i64>,
+    pub(super) elapsed: Option<fn(Slot) -> i64>,
+    /// Its process time.
+    pub(super) process_time: Option<fn(Slot) -> Nanos>,
 }
 
 /// Takes no sample: notes what it is asked for, and advances its clock.
@@ -64,9 +69,46 @@ impl Sampler for Fake<'_> {
         sample.start.monotonic = self.now;
         self.now += Nanos(self.script.elapsed.map_or(10, |f| f(request.slot)));
         sample.end.monotonic = self.now;
+        if let Some(pt) = self.script.process_time {
+            sample.process_times = process_times(pt(request.slot));
+        }
         let signal = (self.script.signal_at.as_ref() == Some(&slot)).then_some(2);
         self.caught = self.caught.or(signal);
         Ok((sample, signal))
+    }
+
+    fn take_duet(&mut self, request: &DuetRequest<'_>) -> Result<(Duet, Option<i32>), RunError> {
+        let name = duet_name(request.slot);
+        self.log.push(name.clone());
+        let start = stamp(self.now);
+        self.now += Nanos(20);
+        let programs = request.environments.map(|e| variable(e, "TARE_PROGRAM"));
+        assert_eq!(programs, [request.slot.series, request.slot.reference].map(|s| (s + 1).to_string()));
+        let side = |series: u32, n: usize| DuetSide {
+            series,
+            weight: DuetWeight::Nice(0),
+            start,
+            end: stamp(self.now),
+            outcome: self.script.outcomes.get(&format!("{name}/{n}")).cloned().unwrap_or(exits(0)),
+            process_times: process_times(request.alone[n]),
+            together: Reading::Value(request.alone[n]),
+            usage: Reading::Absent(Absent::NotAsked(String::new())),
+            survivors: Vec::new(),
+        };
+        let duet = Duet {
+            seq: request.seq,
+            index: request.slot.index,
+            cpu: 0,
+            wall_clock: self.now,
+            sides: [side(request.slot.series, 0), side(request.slot.reference, 1)],
+            own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
+            steal: Reading::Value(Nanos::ZERO),
+            clock_shift: Reading::Absent(Absent::NotAsked(String::new())),
+            environment_padding: request.padding,
+        };
+        let signal = (self.script.signal_at.as_ref() == Some(&name)).then_some(2);
+        self.caught = self.caught.or(signal);
+        Ok((duet, signal))
     }
 
     fn last_words(&mut self) -> Option<String> {
@@ -97,8 +139,29 @@ impl Sampler for Fake<'_> {
     }
 }
 
+/// `b+a0`.
+fn duet_name(slot: DuetSlot) -> String {
+    let letter = |series: u32| char::from(b'a' + series as u8);
+    format!("{}+{}{}", letter(slot.series), letter(slot.reference), slot.index)
+}
+
+fn stamp(monotonic: Nanos) -> Stamp {
+    Stamp { monotonic, monotonic_raw: monotonic, cycles: None }
+}
+
+fn process_times(pt: Nanos) -> Reading<ProcessTimes> {
+    let absent = || Absent::NotAsked("it is a fake".to_owned());
+    Reading::Value(ProcessTimes {
+        source: PtSource::Wait4,
+        cgroup: Reading::Absent(absent()),
+        task_clock: Reading::Absent(absent()),
+        exit_records: Reading::Absent(absent()),
+        wait4: Reading::Value(CpuTime { user: pt, system: Nanos::ZERO, total: pt }),
+    })
+}
+
 /// Programs `a`, `b`, …, without hooks.
-fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
+pub(super) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
     let program = |i: u8| Program {
         label: char::from(b'a' + i).to_string(),
         command: Command::Argv(vec![]),
@@ -140,7 +203,7 @@ fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
 }
 
 /// The same, each with all hooks, whose scripts are the program's letter.
-fn hooked(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
+pub(super) fn hooked(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
     let mut plan = plan(programs, warmup, runs, order);
     for p in &mut plan.programs {
         let script = Some(p.label.clone());
@@ -149,16 +212,17 @@ fn hooked(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
     plan
 }
 
-struct Ran {
-    ending: Ending,
-    log: Vec<String>,
-    kept: Vec<Sample>,
-    iterations: Vec<(String, String)>,
-    warnings: Vec<String>,
+pub(super) struct Ran {
+    pub(super) ending: Ending,
+    pub(super) log: Vec<String>,
+    pub(super) kept: Vec<Sample>,
+    pub(super) duets: Vec<Duet>,
+    pub(super) iterations: Vec<(String, String)>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Ran {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.log.join(" ")
     }
 
@@ -168,14 +232,23 @@ impl Ran {
 }
 
 /// Runs the rest of a plan; the sink takes `room` samples.
-fn run_from(plan: &RunPlan, script: &Script, done: &[Sample], room: usize) -> Ran {
+pub(super) fn run_from(plan: &RunPlan, script: &Script, done: &[Sample], room: usize) -> Ran {
+    run_after(plan, script, (done, &[]), room)
+}
+
+/// The same, after samples and duets.
+pub(super) fn run_after(plan: &RunPlan, script: &Script, done: (&[Sample], &[Duet]), room: usize) -> Ran {
     let mut fake = Fake { script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
     let (mut kept, mut warnings, mut starting) = (Vec::new(), Vec::new(), Vec::new());
-    let mut sink = |s: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        if kept.len() == room {
+    let (mut duets, mut starting_duets) = (Vec::new(), Vec::new());
+    let mut sink = |taken: Taken<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        if kept.len() + duets.len() == room {
             return Err("the disk is full".into());
         }
-        kept.push(s.clone());
+        match taken {
+            Taken::Sample(sample) => kept.push(sample.clone()),
+            Taken::Duet(duet) => duets.push(duet.clone()),
+        }
         Ok(())
     };
     let mut finished = 0;
@@ -185,20 +258,26 @@ fn run_from(plan: &RunPlan, script: &Script, done: &[Sample], room: usize) -> Ra
             assert_eq!(starting.last(), Some(&super::slot_of(sample)));
             finished += 1;
         }
+        RunEvent::StartingDuet { slot } => starting_duets.push(slot),
+        RunEvent::DoneDuet { duet } => {
+            assert_eq!(starting_duets.last(), Some(&duet.slot()));
+            finished += 1;
+        }
         RunEvent::Warning(text) => warnings.push(text),
     };
     let mut so_far = RunSoFar::new(plan);
-    done.iter().for_each(|s| so_far.add(plan, s));
+    done.0.iter().for_each(|s| so_far.add(plan, s));
+    done.1.iter().for_each(|d| so_far.add_duet(plan, d));
     let ending = Runner { plan, sampler: &mut fake }.run(so_far, &mut sink, &mut watch);
-    assert_eq!(finished, kept.len());
-    Ran { ending, log: fake.log, kept, iterations: fake.iterations, warnings }
+    assert_eq!(finished, kept.len() + duets.len());
+    Ran { ending, log: fake.log, kept, duets, iterations: fake.iterations, warnings }
 }
 
-fn run(plan: &RunPlan, script: &Script) -> Ran {
+pub(super) fn run(plan: &RunPlan, script: &Script) -> Ran {
     run_from(plan, script, &[], usize::MAX)
 }
 
-fn exits(code: i32) -> Outcome {
+pub(super) fn exits(code: i32) -> Outcome {
     Outcome::Exited { code }
 }
 
@@ -370,7 +449,7 @@ fn a_long_adaptive_run_takes_time_in_proportion() {
     p.runs = RunCount::Adaptive { precision: 1e-9, min: 10, max: 300_000 };
     let mut fake = Fake { script: &script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
     let mut taken = 0;
-    let mut sink = |_: &Sample| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut sink = |_: Taken<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         taken += 1;
         Ok(())
     };
@@ -403,7 +482,7 @@ proptest! {
         let script = Script { outcomes: failing.into_iter().collect(), elapsed: Some(spread), ..Script::default() };
         let whole = run(&p, &script);
         if !adaptive && script.outcomes.is_empty() {
-            let all: Vec<Slot> = schedule(&p).filter(|s| s.phase == Phase::Counted).collect();
+            let all: Vec<Slot> = schedule(&p).filter_map(Act::alone).filter(|s| s.phase == Phase::Counted).collect();
             prop_assert_eq!(whole.counted(), all);
         }
         let cut = cut % (whole.kept.len() + 1);

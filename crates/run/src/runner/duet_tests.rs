@@ -1,0 +1,74 @@
+//! Duets in the run loop.
+
+use super::tests::*;
+use super::*;
+use std::collections::BTreeMap;
+
+/// Programs that take so long that duets of them make sense.
+fn long() -> Script {
+    Script { elapsed: Some(|_| 100_000_000), process_time: Some(|_| Nanos::from_millis(99)), ..Script::default() }
+}
+
+#[test]
+fn each_block_ends_with_duets() {
+    let ran = run(&plan(2, 1, 2, Order::Auto), &long());
+    assert_eq!(ran.text(), "a0 b0 A0 B0 b+a0 A1 B1 b+a1");
+    let seqs: Vec<u32> = ran.kept.iter().map(|s| s.seq).chain(ran.duets.iter().map(|d| d.seq)).collect();
+    assert_eq!(seqs, [0, 1, 2, 3, 5, 6, 4, 7]);
+    assert!(matches!(ran.ending.why, StopReason::Finished));
+    let only = run(&plan(2, 1, 5, Order::Duet), &long());
+    assert_eq!(only.text(), "a0 b0 A0 B0 b+a0 A1 B1 b+a1 B2 A2 b+a2 b+a3 b+a4");
+}
+
+/// What it is decided by is the last warm-up, so that a resumed run decides alike.
+#[test]
+fn short_programs_have_no_duets_unasked() {
+    let short = Script { process_time: Some(|_| Nanos::from_millis(5)), ..long() };
+    assert_eq!(run(&plan(2, 1, 2, Order::Auto), &short).text(), "a0 b0 A0 B0 A1 B1");
+    assert_eq!(run(&plan(2, 1, 2, Order::Duet), &short).text(), "a0 b0 A0 B0 b+a0 A1 B1 b+a1");
+    let by_warmup: fn(Slot) -> Nanos = |s| Nanos::from_millis(if s.phase == Phase::Warmup { 99 } else { 5 });
+    let script = Script { process_time: Some(by_warmup), ..long() };
+    assert_eq!(run(&plan(2, 1, 1, Order::Auto), &script).text(), "a0 b0 A0 B0 b+a0");
+    assert_eq!(run(&plan(2, 0, 1, Order::Auto), &script).text(), "A0 B0");
+    // Without any process time nothing is known.
+    assert_eq!(run(&plan(2, 1, 1, Order::Duet), &Script::default()).text(), "a0 b0 A0 B0");
+}
+
+#[test]
+fn a_program_that_fails_together_ends_its_series() {
+    let outcomes = BTreeMap::from([("b+a0/0".to_owned(), exits(1))]);
+    let ran = run(&plan(3, 1, 2, Order::Auto), &Script { outcomes, ..long() });
+    let after: Vec<&str> = ran.log.iter().map(String::as_str).skip_while(|l| *l != "b+a0").skip(1).collect();
+    assert!(!after.iter().any(|l| l.contains(['b', 'B'])), "{}", ran.text());
+    assert!(after.contains(&"c+a1"), "{}", ran.text());
+    // Without the reference there is nothing to compare with.
+    let outcomes = BTreeMap::from([("b+a0/1".to_owned(), exits(1))]);
+    let ran = run(&plan(2, 1, 3, Order::Auto), &Script { outcomes, ..long() });
+    assert_eq!(ran.text(), "a0 b0 A0 B0 b+a0 B1 B2");
+}
+
+#[test]
+fn hooks_stand_around_both_programs() {
+    let ran = run(&hooked(2, 0, 1, Order::Duet), &long());
+    let duet: Vec<&str> = ran.log.iter().map(String::as_str).skip_while(|l| *l != "conclude b").skip(1).collect();
+    let expected = ["prepare b", "prepare a", "b+a0", "conclude b", "conclude a", "cleanup a", "cleanup b"];
+    assert_eq!(duet, expected);
+}
+
+#[test]
+fn a_signal_in_a_duet_ends_the_run_and_keeps_what_there_was() {
+    let script = Script { signal_at: Some("b+a1".to_owned()), ..long() };
+    let ran = run(&plan(2, 1, 3, Order::Auto), &script);
+    assert!(matches!(ran.ending.why, StopReason::Interrupted(2)));
+    assert_eq!((ran.kept.len(), ran.duets.len()), (6, 1));
+    let rest = run_after(&plan(2, 1, 3, Order::Auto), &long(), (&ran.kept, &ran.duets), usize::MAX);
+    assert_eq!(rest.text(), "a1 b1 b+a1 B2 A2 b+a2");
+    assert!(rest.duets.iter().chain(&ran.duets).map(|d| d.seq).collect::<std::collections::HashSet<_>>().len() == 3);
+}
+
+#[test]
+fn a_duet_that_cannot_be_stored_ends_the_run() {
+    let ran = run_from(&plan(2, 1, 3, Order::Auto), &long(), &[], 4);
+    assert!(matches!(ran.ending.why, StopReason::NotKept(_)));
+    assert_eq!(ran.text(), "a0 b0 A0 B0 b+a0");
+}
