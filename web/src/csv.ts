@@ -4,7 +4,7 @@ import { h } from "./dom";
 
 /** A cell as CSV; one that a spreadsheet would read as a formula becomes text. */
 export function csvCell(text: string): string {
-  const risky = /^[=@\t\r]/.test(text) || (/^[+-]/.test(text) && !/^[+-]?[\d.]/.test(text));
+  const risky = /^[=+\-@\t\r]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
   const safe = risky ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -256,6 +256,81 @@ fn its_files_are_opened_with_its_rights() {
     assert_eq!(std::fs::read_to_string(place("own")).unwrap(), "its own\nits line\n");
 }
 
+/// Links to what is tare's own, by the name of its process: the user's program would read tare's memory map or an open file.
+#[test]
+fn files_of_tares_own_process_are_refused() {
+    if !is_root() {
+        return skip("needs root");
+    }
+    let dir = common::folder();
+    let place = |name: &str| dir.path().join(name);
+    given_to_user(&dir, &place("own"), "its own\n");
+    let tried = |target: &Path, option: &str| {
+        let _ = std::fs::remove_file(place("link"));
+        std::os::unix::fs::symlink(target, place("link")).unwrap();
+        // Descriptor 7 is open to everyone, in a folder that only root can enter.
+        let hidden = place("hidden");
+        let _ = std::fs::create_dir(&hidden);
+        std::fs::set_permissions(&hidden, PermissionsExt::from_mode(0o700)).unwrap();
+        std::fs::write(hidden.join("file"), "a secret\n").unwrap();
+        let mut c = common::via(&dir, &["sh", "-c", "exec \"$@\" 7<hidden/file", "sh"]);
+        c.current_dir(dir.path());
+        c.args(["run", "-r1", "-w0", "--style", "none", "--no-account", "--user", "nobody", option]).arg(place("link"));
+        let out = c.args(["--", "cat"]).output().unwrap();
+        (out.status.success(), text(&out.stderr))
+    };
+    for target in ["/proc/self/maps", "/proc/self/fd/7", "/proc/self/root/etc/passwd"] {
+        let (done, said) = tried(Path::new(target), "--input");
+        assert!(!done && said.contains("of /proc") && said.contains("expected"), "{target}: {said}");
+    }
+    let (done, said) = tried(Path::new("/proc/self/comm"), "--output");
+    assert!(!done && said.contains("link"), "{said}");
+    let (done, said) = tried(&place("own"), "--input");
+    assert!(done, "a link to a file of its own: {said}");
+    let (done, said) = tried(Path::new("/dev/null"), "--output");
+    assert!(done, "a link to a device: {said}");
+}
+
+#[test]
+fn a_link_to_the_terminal_of_root_is_refused() {
+    if !is_root() || Command::new("script").arg("--version").output().is_err() {
+        return skip("needs root and script(1)");
+    }
+    let dir = common::folder();
+    let (db, link) = (dir.path().join("tare.db"), dir.path().join("link"));
+    std::os::unix::fs::symlink("/dev/tty", &link).unwrap();
+    for (option, program) in [("--input", "true"), ("--output", "echo typed")] {
+        let line = format!(
+            "{} run --db {} -r1 -w0 --style none --no-account --user nobody {option} {} -- {program}",
+            common::TARE,
+            db.display(),
+            link.display(),
+        );
+        let done = Command::new("script").args(["-qec", &line]).arg(dir.path().join("typescript")).output().unwrap();
+        let said = text(&done.stdout);
+        assert!(!done.status.success() && said.contains("it is a terminal"), "{option}: {said}");
+    }
+}
+
+/// Whether its program can be started shows when it is started; before, tare would read the file as root.
+#[test]
+fn its_program_is_not_read_by_root() {
+    if !is_root() {
+        return skip("needs root");
+    }
+    let dir = common::folder();
+    std::fs::write(dir.path().join("script"), "#!/no/such/secret\n").unwrap();
+    std::fs::set_permissions(dir.path().join("script"), PermissionsExt::from_mode(0o711)).unwrap();
+    let said = |options: &[&str]| {
+        let mut c = common::tare(&dir);
+        c.current_dir(dir.path()).args(["run", "-r1", "-w0", "--style", "none", "--no-account"]).args(options);
+        text(&run(c.args(["--", "./script"]), 2).stderr)
+    };
+    assert!(said(&[]).contains("/no/such/secret"));
+    let by_user = said(&["--user", "nobody"]);
+    assert!(by_user.contains("could not be started") && !by_user.contains("secret"), "{by_user}");
+}
+
 #[test]
 fn a_shell_runs_as_the_user_only() {
     if !is_root() {

@@ -215,7 +215,14 @@ fn profiles_are_kept_exported_merged_and_checked() {
     run(profile(&elsewhere, &["import"]).arg(&file), 0);
     let out = run(&mut profile(&elsewhere, &["show", "far"]), 0);
     assert!(text(&out.stdout).contains("of another machine"), "{}", text(&out.stdout));
-    assert_eq!(json(&mut profile(&elsewhere, &["show", "--json"]), 0)["profile"]["name"], "both");
+    assert_eq!(json(&mut profile(&elsewhere, &["show", "both", "--json"]), 0)["profile"]["name"], "both");
+    // Imported, also one of this machine is used by its name only.
+    for mut c in [profile(&elsewhere, &["show"]), profile(&elsewhere, &["check"])] {
+        let said = text(&run(&mut c, 2).stderr);
+        assert!(said.contains("that was not imported") && said.contains("by their names"), "{said}");
+    }
+    let out = run(tare(&elsewhere).args(["report", "--profile"]), 2);
+    assert!(text(&out.stderr).contains("--profile NAME"), "{}", text(&out.stderr));
     // A run after it, with a daemon that it never saw.
     let out = run(&mut profile(&dir, &["check", "both"]), 0);
     assert!(text(&out.stderr).contains("no runs"), "{}", text(&out.stderr));

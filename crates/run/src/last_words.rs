@@ -5,9 +5,11 @@
 //! end only, however much is written, and the program neither waits for tare nor meets a limit. A file would grow without bound.
 
 use std::io::Read;
-use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::Duration;
+use tarebench_sys::spawn::Child;
+use tarebench_sys::{pidfd, wait};
 
 /// Bytes kept.
 pub(crate) const KEPT: u64 = 600;
@@ -18,7 +20,9 @@ const PATIENCE: u32 = 200;
 
 /// Keeps the end of what is written to a pipe.
 pub(crate) struct Listener {
+    /// It may be reaped with the program's orphans; its pid may then belong to another process.
     tail: Child,
+    kept: Option<ChildStdout>,
     pipe: OwnedFd,
 }
 
@@ -29,11 +33,14 @@ impl Listener {
         command.args(["-c", &KEPT.to_string()]).stdin(reader).stdout(Stdio::piped()).stderr(Stdio::null());
         // Not in the terminal's foreground group: a Ctrl-C must not end it before the program.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        Ok(Listener { tail: command.spawn()?, pipe: writer.into() })
+        let mut started = command.spawn()?;
+        let pid = started.id() as i32;
+        let pidfd = pidfd::open(pid).map_err(std::io::Error::other)?;
+        Ok(Listener { tail: Child { pid, pidfd }, kept: started.stdout.take(), pipe: writer.into() })
     }
 
     pub(crate) fn pid(&self) -> i32 {
-        self.tail.id() as i32
+        self.tail.pid
     }
 
     /// Another end for the program.
@@ -43,27 +50,30 @@ impl Listener {
 
     /// The last lines, once nobody can write any more; `None` if there are none.
     pub(crate) fn finish(self) -> Option<String> {
-        let Listener { mut tail, pipe } = self;
+        let Listener { tail, kept, pipe } = self;
         drop(pipe);
         for _ in 0..PATIENCE {
-            if !matches!(tail.try_wait(), Ok(None)) {
+            if wait::has_ended(&tail) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
         // tail writes at the end of its input only, and no more than the pipe holds.
-        let _ = tail.kill();
-        let _ = tail.wait();
+        end(&tail);
         let mut text = Vec::new();
-        tail.stdout.take()?.take(KEPT).read_to_end(&mut text).ok()?;
+        kept?.take(KEPT).read_to_end(&mut text).ok()?;
         last_lines(&text)
     }
 
     /// Ends it where nothing is to be said.
-    pub(crate) fn dismiss(mut self) {
-        let _ = self.tail.kill();
-        let _ = self.tail.wait();
+    pub(crate) fn dismiss(self) {
+        end(&self.tail);
     }
+}
+
+fn end(tail: &Child) {
+    let _ = pidfd::signal(tail.pidfd.as_fd(), 9);
+    pidfd::reap(tail.pidfd.as_fd());
 }
 
 /// The last lines of the end of a text, joined; a line whose beginning is missing is left out if there are others.
@@ -115,6 +125,37 @@ mod tests {
         let pipe = listener.pipe().unwrap();
         assert_eq!(listener.finish(), None);
         drop(pipe);
+    }
+
+    /// A process that got the number of a tail(1) which was reaped; only root can ask for a number.
+    fn in_place_of(listener: &Listener) -> Option<std::process::Child> {
+        let pid = listener.pid();
+        pidfd::signal(listener.tail.pidfd.as_fd(), 9).unwrap();
+        wait::reap(pid, true).unwrap();
+        (0..100).find_map(|_| {
+            std::fs::write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).ok()?;
+            let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+            if other.id() as i32 == pid {
+                return Some(other);
+            }
+            other.kill().unwrap();
+            other.wait().unwrap();
+            None
+        })
+    }
+
+    #[test]
+    fn another_process_with_its_number_lives() {
+        let ends: [fn(Listener); 2] = [Listener::dismiss, |l| assert_eq!(l.finish(), None)];
+        for end in ends {
+            let listener = Listener::start().unwrap();
+            let Some(mut other) = in_place_of(&listener) else { return };
+            end(listener);
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(other.try_wait().unwrap().is_none(), "it was killed");
+            other.kill().unwrap();
+            other.wait().unwrap();
+        }
     }
 
     #[test]

@@ -262,6 +262,14 @@ const SIGTERM: i32 = 15;
 const SIGKILL: i32 = 9;
 const SIGCONT: i32 = 18;
 
+/// How long the processes of a tree are asked to end; SIGKILL comes next, for those that were not asked, too.
+const ASKING: Nanos = Nanos(1_000_000_000);
+/// How long a tree is looked through: one that grows as fast is never seen whole.
+const SEARCHING: Nanos = Nanos(2_000_000_000);
+/// How long leftover processes are killed at most, and how often.
+const KILLING: Nanos = Nanos(10_000_000_000);
+const KILLING_ROUNDS: u32 = 200;
+
 pub(crate) fn end_leaf(leaf: &Leaf, force: bool) {
     if force {
         let _ = leaf.kill_all();
@@ -288,23 +296,18 @@ impl Tree {
     pub(crate) fn descendants(&self, main: Option<i32>) -> Vec<i32> {
         let adopted =
             process::children(own_pid()).into_iter().filter(|c| !self.outsiders.contains(c) && Some(*c) != main);
-        let mut found: Vec<i32> = Vec::new();
-        let mut queue: Vec<i32> = adopted.chain(main.into_iter().flat_map(process::children)).collect();
-        while let Some(pid) = queue.pop() {
-            if found.contains(&pid) {
-                continue;
-            }
-            found.push(pid);
-            queue.extend(process::children(pid));
-        }
+        let roots = adopted.chain(main.into_iter().flat_map(process::children)).collect();
+        let mut found = all_below(roots, clock::monotonic() + SEARCHING, process::children);
         found.retain(|pid| is_running(*pid));
         found
     }
 
     pub(crate) fn signal(&self, main: i32, force: bool) {
         let signals: &[i32] = if force { &[SIGKILL] } else { &[SIGTERM, SIGCONT] };
+        let until = clock::monotonic() + ASKING;
         for signal in signals {
-            for pid in self.descendants(Some(main)) {
+            // Whether one still is of the tree takes a look at all above it.
+            for pid in while_time(self.descendants(Some(main)), (!force).then_some(until)) {
                 let _ = pidfd::signal_if(pid, *signal, || process::descends(pid, own_pid()));
             }
             // Not reaped before the end: its pid is not reused.
@@ -326,9 +329,29 @@ impl Tree {
     fn escaped(&self, main: Option<i32>, members: &[i32]) -> Vec<i32> {
         let of_program =
             |pid: &i32| process::stat(*pid).is_some_and(|s| Some(s.pgrp) == main || Some(s.session) == main);
+        let members: HashSet<i32> = members.iter().copied().collect();
         let all = self.descendants(None).into_iter();
         all.filter(|pid| !members.contains(pid) && main.is_some()).filter(of_program).collect()
     }
+}
+
+/// These processes and all below them, each once and before those below it, as far as they are seen by a time.
+fn all_below(roots: Vec<i32>, until: Nanos, children: impl Fn(i32) -> Vec<i32>) -> Vec<i32> {
+    let (mut found, mut seen, mut queue) = (Vec::new(), HashSet::new(), roots);
+    while let Some(pid) = queue.pop() {
+        if seen.insert(pid) {
+            found.push(pid);
+            if clock::monotonic() < until {
+                queue.extend(children(pid));
+            }
+        }
+    }
+    found
+}
+
+/// Processes one after the other, until the time is over.
+fn while_time(pids: Vec<i32>, until: Option<Nanos>) -> impl Iterator<Item = i32> {
+    pids.into_iter().take_while(move |_| until.is_none_or(|u| clock::monotonic() < u))
 }
 
 /// Whether a process is there and not a zombie.
@@ -336,13 +359,21 @@ fn is_running(pid: i32) -> bool {
     process::stat(pid).is_some_and(|s| !matches!(s.state, b'Z' | b'X'))
 }
 
-/// Kills the processes that `left` lists until there are none; returns the error for the one that could not be killed.
-fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) -> Result<(), (i32, String)> {
-    let mut last = Ok(());
-    for _ in 0..200 {
+/// Kills the processes that `left` lists until there are none; returns the error for the one that could not be killed. `reap`
+/// collects those that have ended.
+fn end_all(
+    reap: &mut dyn FnMut(),
+    left: &dyn Fn() -> Vec<i32>,
+    (rounds, time): (u32, Nanos),
+) -> Result<(), (i32, String)> {
+    let began = clock::monotonic();
+    for round in 0.. {
         let left = left();
         let Some(first) = left.first() else { return Ok(()) };
-        last = Err((*first, "it is still there after 1 s".to_owned()));
+        let took = clock::monotonic() - began;
+        if round >= rounds || took > time {
+            return Err((*first, format!("it is still there after {:.0} s", took.secs())));
+        }
         // As tare adopts orphans, all that is left of the tree descends from it.
         let end = |pid: i32| pidfd::signal_if(pid, SIGKILL, || process::descends(pid, own_pid()));
         let results: Vec<_> = left.iter().map(|pid| (pid, end(*pid))).collect();
@@ -352,10 +383,10 @@ fn end_all(into: &mut Vec<CpuTime>, tree: &Tree, left: &dyn Fn() -> Vec<i32>) ->
             return Err((**pid, e.to_string()));
         }
         process::sleep(std::time::Duration::from_millis(1));
-        tree.reap(into);
+        reap();
         process::sleep(std::time::Duration::from_millis(4));
     }
-    last
+    Ok(())
 }
 
 /// Kills leftover processes, unless they are to be kept.
@@ -375,15 +406,66 @@ pub(crate) fn settle_survivors(
     if leave {
         return named(&|_| Fate::Left);
     }
+    let limits = (KILLING_ROUNDS, KILLING);
+    let mut reap = || tree.reap(orphans);
     let result = match leaf {
-        Some(leaf) => leaf
-            .kill_all()
-            .map_err(|e| (0, e.to_string()))
-            .and_then(|()| end_all(orphans, tree, &|| alive.iter().map(|a| a.0).filter(|p| is_running(*p)).collect())),
-        None => end_all(orphans, tree, &|| tree.descendants(None)),
+        Some(leaf) => leaf.kill_all().map_err(|e| (0, e.to_string())).and_then(|()| {
+            end_all(&mut reap, &|| alive.iter().map(|a| a.0).filter(|p| is_running(*p)).collect(), limits)
+        }),
+        None => end_all(&mut reap, &|| tree.descendants(None), limits),
     };
     match result {
         Ok(()) => named(&|_| Fate::Ended),
         Err((_, why)) => named(&|pid| if process::exists(pid) { Fate::CouldNotEnd(why.clone()) } else { Fate::Ended }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_tree_is_seen_once_and_from_the_top() {
+        // A chain, and many beside it; 7 is named by two parents, as a process that was moved while its tree was read.
+        let children = |pid: i32| -> Vec<i32> {
+            match pid {
+                1 => (100_000..200_000).chain([2, 7]).collect(),
+                2..10 => vec![pid + 1],
+                _ => Vec::new(),
+            }
+        };
+        let began = Instant::now();
+        let found = all_below(vec![1], Nanos(i64::MAX), children);
+        assert!(began.elapsed() < Duration::from_secs(2), "the time grows with the square of the tree");
+        assert_eq!((found.len(), found.iter().collect::<HashSet<_>>().len()), (100_010, 100_010));
+        let at = |pid: i32| found.iter().position(|p| *p == pid);
+        assert!(at(1) < at(2) && at(2) < at(3) && at(7) < at(8));
+        // When the time is over, no more are looked for.
+        assert_eq!(all_below(vec![1, 2], Nanos::ZERO, children), [2, 1]);
+    }
+
+    #[test]
+    fn asking_a_large_tree_to_end_has_an_end() {
+        let until = clock::monotonic() + Nanos::from_millis(50);
+        let slowly = |_: &i32| std::thread::sleep(Duration::from_millis(5));
+        let asked = while_time((0..100).collect(), Some(until)).inspect(slowly).count();
+        assert!(asked < 50, "{asked}");
+        assert_eq!(while_time((0..100).collect(), None).count(), 100, "all are killed");
+    }
+
+    #[test]
+    fn killing_has_an_end_though_each_round_takes_long() {
+        // Process 1 is none of tare's, so it gets no signal.
+        let large = || {
+            std::thread::sleep(Duration::from_millis(30));
+            vec![1]
+        };
+        let (began, mut reaped) = (Instant::now(), 0);
+        let (pid, why) = end_all(&mut || reaped += 1, &large, (200, Nanos::from_millis(300))).unwrap_err();
+        assert!(began.elapsed() < Duration::from_secs(3) && reaped > 0, "{:?}, {reaped}", began.elapsed());
+        assert!(pid == 1 && why.starts_with("it is still there after"), "{pid}: {why}");
+        assert!(end_all(&mut || {}, &|| vec![1], (2, KILLING)).is_err(), "the rounds are limited, too");
+        assert!(end_all(&mut || {}, &Vec::<i32>::new, (2, KILLING)).is_ok());
     }
 }

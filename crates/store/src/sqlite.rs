@@ -456,7 +456,10 @@ impl Store for SqliteStore {
     }
 
     fn newest_profile(&self, machine: &str) -> Result<Option<Profile>> {
-        let sql = "SELECT name, doc FROM profile WHERE machine = ?1 ORDER BY created_ns DESC, name DESC, version DESC LIMIT 1";
+        // A file may claim any machine and any time.
+        let sql = "SELECT v.name, d.doc FROM profile_version AS v JOIN document AS d ON d.kind = v.kind AND d.id = v.id
+                   WHERE v.machine = ?1 AND d.imported_ns IS NULL
+                   ORDER BY v.created_ns DESC, v.name DESC, v.version DESC LIMIT 1";
         self.read("read the profile", |conn| Ok(profiles::select(conn, sql, [machine])?.pop()))
     }
 

@@ -20,6 +20,8 @@ const KEPT_PREFIX: &str = "tare-kept.";
 /// A folder of the v2 hierarchy, made for samples.
 pub struct Leaf {
     path: PathBuf,
+    /// As `/proc/PID/cgroup` names it.
+    name: Vec<u8>,
     folder: File,
     cpu_stat: File,
     kept: bool,
@@ -31,11 +33,16 @@ pub struct Leaf {
 /// # Errors
 /// ENOSYS if there is none mounted.
 pub fn own_folder(root: &Path) -> SysResult<PathBuf> {
+    own_place(root).map(|(folder, _)| folder)
+}
+
+/// Folder of this process in the hierarchy, and the name of its cgroup.
+fn own_place(root: &Path) -> SysResult<(PathBuf, Vec<u8>)> {
     let none = || SysError::io("find cgroup v2", std::io::Error::from_raw_os_error(libc::ENOSYS));
     let mount = parse_cgroup2_mount(&read_below(root, "proc/self/mountinfo")?).ok_or_else(none)?;
     let own = parse_own_cgroup2(&read_below(root, "proc/self/cgroup")?).ok_or_else(none)?;
     let below = |p: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(p.strip_prefix(b"/").unwrap_or(p)));
-    Ok(root.join(below(&mount)).join(below(&own)))
+    Ok((root.join(below(&mount)).join(below(&own)), own))
 }
 
 /// The file that gives this process's cgroup no time for real-time tasks, if that is so: a kernel with RT_GROUP_SCHED and cgroup v1.
@@ -62,7 +69,7 @@ impl Leaf {
     /// # Errors
     /// EACCES or EROFS without permission; ENOSYS without cgroup v2.
     pub fn make(kept: bool) -> SysResult<Leaf> {
-        let parent = own_folder(Path::new("/"))?;
+        let (parent, above) = own_place(Path::new("/"))?;
         remove_stale(&parent);
         let prefix = if kept { KEPT_PREFIX } else { PREFIX };
         let (pid, start) = (process::own_pid(), own_start_ticks());
@@ -85,8 +92,9 @@ impl Leaf {
             false => Err(SysError::last(format!("lock {}", path.display()))),
         };
         let opened = open("", libc::O_DIRECTORY).and_then(locked).and_then(|folder| Ok((folder, open("cpu.stat", 0)?)));
+        let name = name_below(&above, &path);
         match opened {
-            Ok((folder, cpu_stat)) => Ok(Leaf { path, folder, cpu_stat, kept, killed: Cell::new(false) }),
+            Ok((folder, cpu_stat)) => Ok(Leaf { path, name, folder, cpu_stat, kept, killed: Cell::new(false) }),
             Err(e) => {
                 let _ = std::fs::remove_dir(&path);
                 Err(e)
@@ -183,14 +191,26 @@ impl Leaf {
     /// Sends a signal to these processes, if they are still in it.
     fn signal_each(&self, pids: &[i32], signal: i32) {
         for pid in pids {
-            let _ = pidfd::signal_if(*pid, signal, || self.processes().is_ok_and(|now| now.contains(pid)));
+            let _ = pidfd::signal_if(*pid, signal, || self.holds(*pid));
         }
+    }
+
+    /// Whether a process is in it, not in a cgroup below. By the process, as the list of a large tree is long.
+    fn holds(&self, pid: i32) -> bool {
+        let cgroup = std::fs::read(format!("/proc/{pid}/cgroup")).ok().and_then(|c| parse_own_cgroup2(&c));
+        cgroup.is_some_and(|name| name == self.name)
     }
 
     /// Sends a signal to every process in it.
     pub fn signal_all(&self, signal: i32) {
         self.signal_each(&self.processes().unwrap_or_default(), signal);
     }
+}
+
+/// Name of the cgroup of a folder right below that of the cgroup `above`.
+fn name_below(above: &[u8], folder: &Path) -> Vec<u8> {
+    let last = folder.file_name().unwrap_or_default().as_bytes();
+    [above.strip_suffix(b"/").unwrap_or(above), b"/", last].concat()
 }
 
 impl Drop for Leaf {
@@ -271,5 +291,48 @@ mod tests {
         std::fs::write(&file, "950000\n").unwrap();
         assert_eq!(without_realtime(&root), None);
         std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn names_of_leaves() {
+        assert_eq!(name_below(b"/", Path::new("/sys/fs/cgroup/tare.1-2-3")), b"/tare.1-2-3");
+        assert_eq!(name_below(b"/a/b", Path::new("/sys/fs/cgroup/a/b/tare.1-2-3")), b"/a/b/tare.1-2-3");
+    }
+
+    /// The list of all its processes is not read for each of them: here there is none.
+    #[test]
+    fn a_signal_reaches_members_only_whose_list_is_not_read() {
+        let own = std::fs::read("/proc/self/cgroup").ok().and_then(|c| parse_own_cgroup2(&c));
+        let Some(name) = own else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let file = || File::open(dir.path()).unwrap();
+        let leaf = |name: Vec<u8>| Leaf {
+            path: dir.path().join("none"),
+            name,
+            folder: file(),
+            cpu_stat: file(),
+            kept: true,
+            killed: Cell::new(true),
+        };
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pids = [child.id() as i32];
+        leaf([&name[..], b"/below"].concat()).signal_each(&pids, libc::SIGKILL);
+        process::sleep(std::time::Duration::from_millis(50));
+        assert!(child.try_wait().unwrap().is_none(), "it is not in that cgroup");
+        leaf(name).signal_each(&pids, libc::SIGKILL);
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_leaf_holds_what_was_moved_into_it() {
+        // Only where cgroups can be made.
+        let Ok(leaf) = Leaf::make(false) else { return };
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id() as i32;
+        assert!(!leaf.holds(pid));
+        std::fs::write(leaf.path.join("cgroup.procs"), pid.to_string()).unwrap();
+        assert!(leaf.holds(pid) && leaf.processes().unwrap() == [pid]);
+        leaf.signal_all(libc::SIGKILL);
+        assert!(!child.wait().unwrap().success());
     }
 }

@@ -31,6 +31,17 @@ pub fn signal(process: BorrowedFd<'_>, signal: i32) -> SysResult<()> {
     Ok(())
 }
 
+/// Waits for the end of a child and collects it, unless it has been collected.
+pub fn reap(child: BorrowedFd<'_>) {
+    // SAFETY: a valid descriptor; all-zero is a valid siginfo, and waitid only writes to it.
+    let interrupted = || unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_PIDFD, child.as_raw_fd() as libc::id_t, &mut info, libc::WEXITED) != 0
+            && *libc::__errno_location() == libc::EINTR
+    };
+    while interrupted() {}
+}
+
 /// Sends a signal to the process with this pid if it is the intended one, which `is_meant` checks by the pid.
 ///
 /// The process that has the pid during `is_meant` is the one of the descriptor; otherwise that one has ended, and the

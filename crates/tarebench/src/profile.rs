@@ -9,7 +9,7 @@ use crate::event::{Event, Watch};
 use crate::run::session;
 use crate::run::session::{ImportTrust, ImportedPlan, RunOptions, SessionError, StopReason, StorePlace};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{DocumentKind, Id, Status};
@@ -440,9 +440,11 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<Option<Profile>, DocumentErro
 /// The store's.
 pub fn unfinished(store: &SqliteStore) -> Result<Vec<String>, ProfilingError> {
     let mut names: Vec<String> = Vec::new();
+    let mut examined = HashSet::new();
     for summary in store.runs(&RunFilter::default())? {
         let Some(name) = summary.tags.get(TAG) else { continue };
-        if names.contains(name) {
+        // All runs of a name are read together.
+        if !examined.insert(name.clone()) {
             continue;
         }
         let Ok(attempt) = latest(store, name) else { continue };
@@ -757,3 +759,6 @@ pub fn fewest() -> u32 {
 pub fn learned(profile: &Profile) -> Result<Learned, ProfilingError> {
     profile.learned().map_err(|e| ProfilingError::TooFew("short", e))
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,7 @@ pub struct ReportArgs {
     /// (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
     #[arg(value_name = "RUN", default_value = "last", conflicts_with = "profile")]
     what: String,
-    /// A profile, NAME or NAME@VERSION [default: the newest of this machine]
+    /// A profile, NAME or NAME@VERSION [default: the newest of this machine that was not imported]
     #[arg(long, value_name = "PROFILE", num_args = 0..=1, default_missing_value = "")]
     profile: Option<String>,
     /// File to write; `-` is standard output [default: tare-run-RUN.html and the like, unless --svg is given]
@@ -91,7 +91,11 @@ fn find(args: &ReportArgs, store: &SqliteStore) -> Result<Report, Failure> {
             "" => store.newest_profile(&tarebench::machine::identity())?,
             label => store.profile(label)?,
         };
-        let none = || Failure::usage(format!("there is no profile {label}").trim_end()).hint("`tare profile list`");
+        let none = || match label.as_str() {
+            "" => Failure::usage("there is no profile of this machine that was not imported")
+                .hint("`tare profile list` lists all; imported ones are used by their names only: --profile NAME"),
+            label => Failure::usage(format!("there is no profile {label}")).hint("`tare profile list`"),
+        };
         return of_profile(&found.ok_or_else(none)?, &args.store);
     }
     match store.find(&args.what)? {

@@ -6,6 +6,7 @@ use crate::output::print;
 use clap::Args;
 use tarebench::host::restore;
 use tarebench::host::restore::{How, RestoreItem, RestoreOutcome, Restored};
+use tarebench::render::kit::json;
 use tarebench::render::kit::text::escape;
 use tarebench::sys::signals::Signals;
 
@@ -40,7 +41,7 @@ pub fn restore(args: &RestoreArgs) -> Result<Exit, Failure> {
     let how = How { force: args.force, forget: args.forget, dry_run: args.dry_run };
     let restored = restore::restore(&args.machine.access(), &state, how)?;
     if args.json {
-        let text = serde_json::to_string_pretty(&restored).map_err(Failure::system)?;
+        let text = json::pretty(&restored).map_err(Failure::system)?;
         print(&format!("{text}\n"));
     } else {
         print(&table(&restored));

@@ -15,6 +15,7 @@ use tarebench::host::setting::Setting;
 use tarebench::host::state::{Pending, State, TuneError};
 use tarebench::host::tune;
 use tarebench::host::tune::{Stand, TuneItem, TuneReport, TuneRequest, Tuned};
+use tarebench::render::kit::json;
 use tarebench::render::kit::text::escape;
 use tarebench::sys::process::effective_uid;
 use tarebench::sys::signals::Signals;
@@ -155,7 +156,7 @@ pub fn tune(args: &TuneArgs) -> Result<Exit, Failure> {
         tune::tune(access, state, &request, &|| signals.caught().is_some())?.keep()
     };
     if args.json {
-        let text = serde_json::to_string_pretty(&report).map_err(Failure::system)?;
+        let text = json::pretty(&report).map_err(Failure::system)?;
         print(&format!("{text}\n"));
     } else {
         print(&table(&report, &args.what, args.dry_run, request.settings.len() > 40));

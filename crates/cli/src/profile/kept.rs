@@ -12,6 +12,7 @@ use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::profile::data::Profile;
 use tarebench::core::profile::lacking::{Lacking, lacking};
 use tarebench::profile as profiling;
+use tarebench::render::kit::json;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal as render;
 use tarebench::store::{NamedDocument, RunFilter, SqliteStore, Store, StoreError};
@@ -44,7 +45,7 @@ pub struct ProfileShowArgs {
 /// A profile.
 #[derive(Args)]
 pub struct WhichProfile {
-    /// NAME, NAME@VERSION, or its number, as p1 [default: the newest of this machine]
+    /// NAME, NAME@VERSION, or its number, as p1 [default: the newest of this machine that was not imported]
     #[arg(value_name = "PROFILE")]
     label: Option<String>,
 }
@@ -62,9 +63,11 @@ impl WhichProfile {
         found.ok_or_else(|| {
             let what = match &self.label {
                 Some(label) => format!("there is no profile {label}"),
-                None => "there is no profile of this machine".to_owned(),
+                None => "there is no profile of this machine that was not imported".to_owned(),
             };
-            Failure::usage(what).hint("`tare profile list` lists the profiles; `tare profile` learns one")
+            Failure::usage(what).hint(
+                "`tare profile list` lists the profiles; imported ones are used by their names only; `tare profile` learns one",
+            )
         })
     }
 }
@@ -136,7 +139,7 @@ pub fn list(args: &ProfileListArgs, store: &StoreArgs) -> Result<Exit, Failure> 
             })
         };
         let all: Vec<_> = profiles.iter().map(document).collect();
-        print(&(serde_json::to_string_pretty(&all).map_err(Failure::system)? + "\n"));
+        print(&(json::pretty(&all).map_err(Failure::system)? + "\n"));
         return Ok(Exit::Done);
     }
     for name in &open {

@@ -72,6 +72,11 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         OrderArg::Auto => Order::Auto,
         OrderArg::Duet => Order::Duet,
     });
+    let sched = c.sched.as_deref().map(sched).transpose()?;
+    if let (Some(Order::Duet), Some(Sched::Fifo(_))) = (order, sched) {
+        let why = "--order duet with --sched fifo: programs with a real-time priority do not alternate";
+        return Err(Failure::usage(format!("{why}; give one of the two, or --order auto")));
+    }
     outputs(&c.output, &mut programs)?;
     Ok(RunPlan {
         order: choose_order(order, &programs, args.hooks.independent_setup)?,
@@ -91,7 +96,7 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         output,
         input,
         cpus,
-        sched: c.sched.as_deref().map(sched).transpose()?,
+        sched,
         cwd: Name::new(cwd),
         env,
         user: c.user.clone(),

@@ -3,12 +3,12 @@
 use crate::exit::Failure;
 use crate::run::shell::is_builtin;
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::name::Name;
 use tarebench::core::run::plan::{Command, Program, RunPlan};
+use tarebench::sys::opened_as::beginning;
 use tarebench::sys::spawn::resolve;
 
 /// Refuses a plan with a program that cannot be started.
@@ -44,10 +44,11 @@ fn problem(plan: &RunPlan, name: &Name) -> Option<String> {
         Ok(file) => file,
         Err(_) => return Some(not_found(plan, name)),
     };
-    let mut head = [0; 256];
-    let n = std::fs::File::open(&file).and_then(|mut f| f.read(&mut head)).unwrap_or(0);
-    let head = head.get(..n).unwrap_or_default();
-    let interpreter = interpreter(head)?;
+    // Another user's file is read with that user's rights only, by the kernel at the start.
+    if plan.user.is_some() {
+        return None;
+    }
+    let interpreter = interpreter(&beginning(&file, 256)?)?;
     let there = cwd.join(&interpreter);
     if !there.exists() {
         let interpreter = interpreter.display();

@@ -3,7 +3,7 @@
 use crate::kit::error::RenderError;
 use crate::kit::text::hidden;
 use serde::Serialize;
-use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io;
 
 /// Any value, indented by two spaces, without a final newline; characters that would act on a terminal are escaped.
@@ -11,8 +11,20 @@ use std::io;
 /// # Errors
 /// [`RenderError::Json`] if it cannot be written as JSON.
 pub fn pretty(value: &impl Serialize) -> Result<String, RenderError> {
+    written(value, PrettyFormatter::new())
+}
+
+/// The same on one line.
+///
+/// # Errors
+/// [`RenderError::Json`] if it cannot be written as JSON.
+pub fn compact(value: &impl Serialize) -> Result<String, RenderError> {
+    written(value, CompactFormatter)
+}
+
+fn written(value: &impl Serialize, form: impl Formatter) -> Result<String, RenderError> {
     let mut out = Vec::new();
-    value.serialize(&mut Serializer::with_formatter(&mut out, Safe(PrettyFormatter::new())))?;
+    value.serialize(&mut Serializer::with_formatter(&mut out, Safe(form)))?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
@@ -66,5 +78,41 @@ impl<F: Formatter> Formatter for Safe<F> {
 
     fn end_object_value<W: io::Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
         self.0.end_object_value(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn text_does_not_act_on_a_terminal() {
+        let text = "a\u{9b}31m\u{7f}\u{1b}\u{202e}\u{e0001} größe";
+        let value = serde_json::json!({ text: [text, 1] });
+        for json in [pretty(&value).unwrap(), compact(&value).unwrap()] {
+            assert!(!json.chars().any(|c| c != '\n' && hidden(c)), "{json:?}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), value);
+        }
+        assert_eq!(compact(&["\u{9b}", "ö"]).unwrap(), r#"["\u009b","ö"]"#);
+    }
+
+    /// What serde_json writes by itself is for files and pages, not for standard output.
+    #[test]
+    fn what_is_printed_is_written_here() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut left = vec![crates.join("render/src"), crates.join("cli/src")];
+        let mut found = Vec::new();
+        while let Some(path) = left.pop() {
+            if path.is_dir() {
+                left.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            } else if std::fs::read_to_string(&path).is_ok_and(|text| text.contains("serde_json::to_")) {
+                found.push(path.strip_prefix(crates).unwrap().display().to_string());
+            }
+        }
+        found.sort();
+        // This test, the data of a page, and a test.
+        let allowed = ["render/src/kit/json.rs", "render/src/kit/web/html.rs", "render/src/run/tests.rs"];
+        assert_eq!(found, allowed, "use kit::json for what may be printed");
     }
 }

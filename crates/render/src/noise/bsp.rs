@@ -156,7 +156,7 @@ struct BspDocument<'a> {
 /// [`RenderError`].
 pub fn json(bsp: &Bsp, comparison: &BspComparison) -> Result<String, RenderError> {
     let document = BspDocument { format: "tare-noise-bsp", version: 1, job: bsp, comparison };
-    Ok(serde_json::to_string(&document)? + "\n")
+    Ok(crate::kit::json::compact(&document)? + "\n")
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub fn json(head: &DocumentHead, noise: &Noise, grains: &[Grain]) -> Result<Stri
         series: noise.phases.iter().map(|p| CountedSeries { phases: p.durations.len(), series: &p.series }).collect(),
         grains,
     };
-    Ok(serde_json::to_string(&document)? + "\n")
+    Ok(crate::kit::json::compact(&document)? + "\n")
 }
 
 #[cfg(test)]

@@ -307,7 +307,7 @@ pub fn json(
 ) -> Result<String, RenderError> {
     let tables = tables(report, true);
     let document = StudyJson { format: "tare-study", version: 1, head, plan, tables, parts };
-    Ok(serde_json::to_string(&document)? + "\n")
+    Ok(crate::kit::json::compact(&document)? + "\n")
 }
 
 /// Name and points of a curve.

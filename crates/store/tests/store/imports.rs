@@ -46,6 +46,20 @@ fn imports_are_marked_with_their_time() {
     assert!(marks.len() == 3 && marks.iter().all(|m| m.is_some_and(|at| at >= before)), "{marks:?}");
 }
 
+/// A file may claim to be of this machine and newer than all others: it is used by its name only.
+#[test]
+fn an_imported_profile_is_never_chosen_by_itself() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let mut file = Vec::new();
+    ProfileArchive::new(profile("claims", "m", i64::MAX)).write(&mut file).unwrap();
+    import(&mut store, &mut file.as_slice()).unwrap();
+    assert_eq!(store.newest_profile("m").unwrap(), None);
+    store.save_profile(&profile("own", "m", 1), None, None).unwrap();
+    assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "own");
+    assert_eq!(store.profile("claims").unwrap().unwrap().name, "claims");
+    assert_eq!(store.profiles().unwrap().len(), 2);
+}
+
 #[test]
 fn what_is_not_there_was_not_imported() {
     let store = SqliteStore::in_memory().unwrap();

@@ -1,0 +1,254 @@
+//! Duets of real programs: what their ratio says, and what becomes of programs that fail, hang, stop or leave something behind.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// Whether a second execution alone is not wanted either.
+const ONCE: &[&str] = &["-w0", "-r1"];
+
+/// `tare run --order duet`, with its programs one string each.
+fn duets(dir: &TempDir, before: &[&str], options: &[&str], programs: &[String]) -> Command {
+    let mut c = via(dir, before);
+    c.args(["run", "--json", "--order", "duet"]).args(options).args(programs);
+    c
+}
+
+fn burns(args: &str) -> String {
+    format!("{} {args}", burner())
+}
+
+/// Each of the duets that are stored.
+fn stored(dir: &TempDir, before: &[&str]) -> Vec<Value> {
+    let mut c = via(dir, before);
+    let archive = json(c.args(["export", "last"]), 0);
+    archive["duets"].as_array().cloned().unwrap_or_default()
+}
+
+fn outcome(side: &Value) -> &str {
+    side["outcome"]["kind"].as_str().expect("an outcome")
+}
+
+fn source(side: &Value) -> &str {
+    side["process_times"]["value"]["source"].as_str().expect("a source")
+}
+
+/// Process time, ns.
+fn time(side: &Value) -> f64 {
+    let source = source(side);
+    side["process_times"]["value"][source]["value"]["total"].as_f64().expect("a time")
+}
+
+fn ratio(document: &Value) -> f64 {
+    document["report"]["comparisons"][0]["ratio"].as_f64().expect("a ratio")
+}
+
+#[test]
+fn the_ratio_is_that_of_the_work() {
+    let _lock = shared();
+    let rounds = rounds(80);
+    let loops = |share: f64| burns(&format!("loop {}", (rounds as f64 * share) as u64));
+    for share in [1.02, 2.0] {
+        comes_near(&format!("ratio of {share}"), 0.01, || {
+            let dir = folder();
+            let d = json(&mut duets(&dir, &[], &["-r8"], &[loops(1.0), loops(share)]), 0);
+            let c = &d["report"]["comparisons"][0];
+            assert_eq!((c["basis"].as_str(), c["pairs"].as_u64()), (Some("duets"), Some(8)));
+            // Both end together, so that they run together nearly all the time.
+            let overlap = c["duets"]["Ok"]["overlap"].as_f64().expect("an overlap");
+            assert!(overlap > 0.75, "{overlap}");
+            (ratio(&d), share)
+        });
+    }
+}
+
+/// The scheduler's account of two trees at once against what the programs themselves know.
+#[test]
+fn each_tree_has_its_own_process_time() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for a cgroup");
+    }
+    for tree in ["child-unwaited 150", "daemon 150", "threads 4 40", "setsid 150"] {
+        comes_near(tree, 0.01, || {
+            let dir = folder();
+            let d = json(&mut duets(&dir, &[], ONCE, &[burns("burn-self 150"), burns(tree)]), 0);
+            let alone: f64 = d["samples"].as_array().expect("samples").iter().map(process_time).sum();
+            let duets = stored(&dir, &[]);
+            let sides = duets[0]["sides"].as_array().expect("sides");
+            assert!(sides.iter().all(|s| source(s) == "cgroup"), "{sides:?}");
+            (alone + sides.iter().map(time).sum::<f64>(), truth(&dir).0)
+        });
+    }
+}
+
+#[test]
+fn without_privilege_nice_values_and_wait4_are_used() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, to become nobody");
+    }
+    comes_near("ratio without privilege", 0.02, || {
+        let dir = folder();
+        let programs = [burns("burn-self 60"), burns("burn-self 120")];
+        let d = json(&mut duets(&dir, NOBODY, &["-r6"], &programs), 0);
+        let duets = stored(&dir, NOBODY);
+        assert_eq!(duets.len(), 6);
+        for side in duets.iter().flat_map(|d| d["sides"].as_array().unwrap()) {
+            assert_eq!((source(side), outcome(side)), ("wait4", "exited"));
+            assert_eq!(
+                side["together"]["absent"]["reason"],
+                if side["together"]["value"].is_null() { "no_permission" } else { "" }
+            );
+        }
+        // The shorter one is lowered by three levels of 1.25, which is nearest to 2.
+        assert_eq!(duets[0]["sides"][0]["weight"]["value"], 0);
+        assert_eq!(duets[0]["sides"][1]["weight"]["value"], 3);
+        (ratio(&d), 2.0)
+    });
+}
+
+/// From the fourth block on there are no executions alone, so that this program misbehaves in a duet only.
+fn misbehaves(how: &str) -> String {
+    format!("sh -c 'case $TARE_ITERATION in 3) {how};; esac; exec {} burn-self 60'", burner())
+}
+
+fn fourth(dir: &TempDir) -> Value {
+    stored(dir, &[]).into_iter().find(|d| d["index"] == 3).expect("a fourth duet")
+}
+
+#[test]
+fn programs_that_fail_hang_stop_or_die_end_and_the_other_is_measured() {
+    let _lock = shared();
+    let cases = [
+        ("exit 7", "exited"),
+        ("exec sleep 97531", "timed_out"),
+        ("kill -STOP $$", "stopped"),
+        ("kill -9 $$", "signaled"),
+    ];
+    for (how, expected) in cases {
+        let dir = folder();
+        let programs = [burns("burn-self 60"), misbehaves(how)];
+        let mut c = duets(&dir, &[], &["-w1", "-r6", "--timeout", "1s"], &programs);
+        run(&mut c, 1);
+        let duet = fourth(&dir);
+        let [reference, program] = [1, 0].map(|i| &duet["sides"][i]);
+        assert_eq!((outcome(program), outcome(reference)), (expected, "exited"), "{how}");
+        assert_eq!(reference["outcome"]["code"], 0, "{how}");
+        assert!(time(reference) > 55e6, "{how}");
+        assert_eq!(stored(&dir, &[]).len(), 4, "its series has ended: {how}");
+    }
+    assert_eq!(processes_with("97531"), Vec::<u32>::new());
+}
+
+#[test]
+fn what_a_program_leaves_behind_is_ended_and_named() {
+    let _lock = shared();
+    let dir = folder();
+    let leaves = format!("sh -c 'sleep 97532 & exec {} burn-self 50'", burner());
+    run(&mut duets(&dir, &[], ONCE, &[burns("burn-self 50"), leaves]), 0);
+    let survivors: Vec<Value> =
+        stored(&dir, &[])[0]["sides"].as_array().unwrap().iter().map(|s| s["survivors"].clone()).collect();
+    assert_eq!(survivors.iter().filter_map(|s| s[0]["name"].as_str()).collect::<Vec<_>>(), ["sleep"]);
+    assert_eq!(processes_with("97532"), Vec::<u32>::new());
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named() {
+    let _lock = shared();
+    let dir = folder();
+    let gone = dir.path().join("gone");
+    std::fs::copy(burner(), &gone).unwrap();
+    let removes =
+        format!("sh -c 'case $TARE_ITERATION in 2) rm -f {};; esac; exec {} burn-self 45'", gone.display(), burner());
+    let programs = [removes, format!("{} burn-self 45", gone.display())];
+    run(&mut duets(&dir, &[], &["-w0", "-r5", "--seed", "3"], &programs), 1);
+    let duets = stored(&dir, &[]);
+    let last = duets.last().expect("duets");
+    if last["sides"].as_array().unwrap().iter().any(|s| outcome(s) == "not_started") {
+        assert!(last["sides"].as_array().unwrap().iter().all(|s| outcome(s) == "not_started"));
+    }
+}
+
+#[test]
+fn sigkill_of_tare_ends_both_programs_and_the_run_is_resumed() {
+    let _lock = shared();
+    let dir = folder();
+    let programs = [burns("burn-self 70"), format!("sh -c '{} burn-self 70; true'", burner())];
+    let mut c = duets(&dir, &[], &["-w1", "-r8"], &programs);
+    let mut child = c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start tare");
+    until("there are duets", || {
+        let mut c = tare(&dir);
+        let out = c.args(["export", "last"]).output().expect("export");
+        serde_json::from_slice::<Value>(&out.stdout).is_ok_and(|a| a["duets"].as_array().is_some_and(|d| d.len() >= 4))
+    });
+    child.kill().expect("kill");
+    child.wait().expect("reap");
+    let d = json(tare(&dir).args(["resume", "last", "--json"]), 0);
+    assert_eq!(d["report"]["comparisons"][0]["pairs"], 8);
+    let duets = stored(&dir, &[]);
+    let mut blocks: Vec<u64> = duets.iter().map(|d| d["index"].as_u64().unwrap()).collect();
+    blocks.sort_unstable();
+    assert_eq!(blocks, (0..8).collect::<Vec<_>>());
+    assert_eq!(leaves_of(child.id()), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn an_interrupt_ends_both() {
+    let _lock = shared();
+    let dir = folder();
+    let sleeps =
+        |n: u32| format!("sh -c 'case $TARE_ITERATION in 3) exec sleep {n};; esac; exec {} burn-self 45'", burner());
+    let programs = [sleeps(97533), sleeps(97534)];
+    let mut c = duets(&dir, &[], &["-w0", "-r5"], &programs);
+    let mut child = c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start tare");
+    let both = || processes_with("97533").len() + processes_with("97534").len();
+    // Their command lines are in tare's own, too.
+    until("both sleep", || both() >= 4);
+    signal(child.id(), libc::SIGINT);
+    let status = child.wait().expect("reap");
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(both(), 0);
+    assert_eq!(stored(&dir, &[]).len(), 3);
+}
+
+/// Where a duet makes no sense, the rounds answer, and the report says why.
+#[test]
+fn unsuitable_programs_are_compared_by_rounds() {
+    let _lock = shared();
+    for (program, why) in [("burn-self 5", "duet needs 40 ms"), ("threads 2 60", "CPUs, and a duet has one")] {
+        let dir = folder();
+        let programs = [burns(program), burns(program)];
+        let mut c = via(&dir, &[]);
+        let out = run(c.args(["run", "--order", "auto", "-r6"]).args(&programs), 0);
+        let said = text(&out.stdout).replace('\n', " ");
+        assert!(said.contains("no duets, the ratio is that of rounds"), "{said}");
+        assert!(said.contains(why) || program.starts_with("threads"), "{said}");
+        assert_eq!(stored(&dir, &[]).len(), 0, "{said}");
+    }
+}
+
+#[test]
+fn real_time_programs_have_no_duets() {
+    let dir = folder();
+    let out = run(&mut duets(&dir, &[], &["--sched", "fifo:5"], &["true".to_owned(), "true".to_owned()]), 2);
+    assert!(text(&out.stderr).contains("do not alternate"), "{}", text(&out.stderr));
+}
+
+#[test]
+fn duets_are_exported_and_imported() {
+    let _lock = shared();
+    let (dir, other) = (folder(), folder());
+    let programs = [burns("burn-self 45"), burns("burn-self 50")];
+    run(&mut duets(&dir, &[], &["-w0", "-r6"], &programs), 0);
+    let file = dir.path().join("run.json");
+    run(tare(&dir).args(["export", "last", "-o"]).arg(&file), 0);
+    run(tare(&other).arg("import").arg(&file), 0);
+    assert_eq!(stored(&dir, &[]), stored(&other, &[]));
+    let shown = |dir: &TempDir| json(tare(dir).args(["show", "last", "--json"]), 0)["report"]["comparisons"].clone();
+    assert_eq!(shown(&dir), shown(&other));
+}
