@@ -11,7 +11,7 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, cgroup_weights, nice_levels};
 use tarebench_core::run::plan::{RunPlan, Sched};
-use tarebench_core::sample::data::{Fate, Outcome, Stamp, Survivor};
+use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Stamp, Survivor};
 use tarebench_core::sample::process_time::{CpuTime, PtSource};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, spawn};
@@ -137,6 +137,33 @@ pub fn take(
     Ok((duet, interrupted))
 }
 
+/// The record of a duet that did not take place, as a hook of one of the programs (0 or 1) had failed.
+pub fn not_taken(request: &DuetRequest<'_>, failed: usize, error: &str) -> Duet {
+    let absent = || Absent::NotAsked("the program was not started".into());
+    let side = |i: usize, series: u32| DuetSide {
+        series,
+        weight: DuetWeight::Nice(0),
+        start: clock::stamp_before(),
+        end: clock::stamp_after(),
+        outcome: if i == failed { Outcome::HookFailed { error: error.to_owned() } } else { Outcome::Interrupted },
+        process_times: Reading::Absent(absent()),
+        together: Reading::Absent(absent()),
+        usage: Reading::Absent(absent()),
+        survivors: Vec::new(),
+    };
+    Duet {
+        seq: request.seq,
+        index: request.slot.index,
+        cpu: 0,
+        wall_clock: clock::realtime(),
+        sides: [side(0, request.slot.series), side(1, request.slot.reference)],
+        own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
+        steal: Reading::Absent(absent()),
+        clock_shift: Reading::Absent(absent()),
+        environment_padding: request.padding,
+    }
+}
+
 struct RunningDuet<'a> {
     plan: &'a RunPlan,
     collectors: &'a mut [PtCollector; 2],
@@ -153,19 +180,17 @@ impl RunningSide {
         RunningSide { start: clock::stamp_before(), child: None, ended: None }
     }
 
-    fn not_started(&mut self, error: String) {
-        let (end, outcome) = (clock::stamp_after(), Outcome::NotStarted { error });
+    fn without(&mut self, outcome: Outcome) {
+        let end = clock::stamp_after();
         self.ended = Some(EndedSide { end, outcome, reaped: None, survivors: Vec::new() });
     }
 }
-
-const OTHER_NOT_STARTED: &str = "the other program of the duet could not be started";
 
 impl RunningDuet<'_> {
     /// Starts both, or none: what has been started when the other fails is ended.
     fn start(&mut self, launches: [Result<Launch, SysError>; 2], first: usize) {
         if self.interrupted.is_some() {
-            self.sides.iter_mut().for_each(|s| s.not_started("tare was asked to end".to_owned()));
+            self.sides.iter_mut().for_each(|s| s.without(Outcome::Interrupted));
             return;
         }
         for i in [first, 1 - first] {
@@ -177,12 +202,13 @@ impl RunningDuet<'_> {
             match started {
                 Ok(child) => self.sides[i].child = Some(child),
                 Err(error) => {
-                    self.sides[i].not_started(error);
+                    self.sides[i].without(Outcome::NotStarted { error });
                     let other = &mut self.sides[1 - i];
                     if let Some(child) = &other.child {
                         kill(&self.collectors[1 - i], self.tree, child);
                     }
-                    other.not_started(OTHER_NOT_STARTED.to_owned());
+                    // It is not its fault.
+                    other.without(Outcome::Interrupted);
                     return;
                 }
             }

@@ -269,7 +269,7 @@ impl Drop for ProcessLauncher {
         self.drain_pipe = None;
         if let Some(drain) = &mut self.drain {
             let _ = tarebench_sys::pidfd::signal(drain.pidfd.as_fd(), 9);
-            let _ = drain.child.wait();
+            tarebench_sys::pidfd::reap(drain.pidfd.as_fd());
         }
         // A later plan in this process may want those CPUs.
         if let Some(before) = &self.own_before {

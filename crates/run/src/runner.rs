@@ -1,11 +1,12 @@
 //! The one run loop (EMP figure 5): every slot of the schedule, hooks around it, each sample stored before the next.
 
 use crate::RunError;
+use crate::duet::not_taken as not_taken_together;
 use crate::hooks::HookError;
 use crate::sample::not_taken;
 use crate::sampler::{DuetRequest, Hook, HookKind, SampleRequest, Sampler};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::{AloneEvidence, Duet, DuetSlot};
+use tarebench_core::compare::duet::{AloneEvidence, Duet, DuetSide, DuetSlot};
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{Order, RunCount, RunPlan};
 use tarebench_core::run::schedule::{Act, Acts, Slot, environment_padding, remaining};
@@ -121,9 +122,10 @@ impl RunSoFar {
     }
 }
 
-/// A program that fails in a duet fails alone, too, sooner or later: its series ends.
+/// The series of a program ends when it fails in a duet, as when it fails alone; not that of its partner.
 fn note_duet(progress: &mut [SeriesProgress], plan: &RunPlan, duet: &Duet) {
-    for side in duet.sides.iter().filter(|s| !plan.ignore_failure.accepts(&s.outcome)) {
+    let failed = |s: &&DuetSide| s.outcome != Outcome::Interrupted && !plan.ignore_failure.accepts(&s.outcome);
+    for side in duet.sides.iter().filter(failed) {
         if let Some(p) = progress.get_mut(side.series as usize) {
             p.failed = true;
         }
@@ -292,15 +294,15 @@ impl Session<'_, '_> {
         let slots =
             [slot.series, slot.reference].map(|series| Slot { series, phase: Phase::Counted, index: slot.index });
         let environments = slots.map(|s| sample_environment(s, padding));
-        for (slot, environment) in slots.into_iter().zip(&environments) {
+        let [program, reference] = &environments;
+        let request = DuetRequest { slot, seq, environments: [program, reference], padding, alone };
+        for (i, (slot, environment)) in slots.into_iter().zip(&environments).enumerate() {
             match self.before(slot, environment) {
                 Ok(()) => {}
                 Err(HookError::Interrupted(signal)) => return Flow::Stop(StopReason::Interrupted(signal)),
-                Err(HookError::Failed(error)) => return self.duet_without(slot, error),
+                Err(HookError::Failed(error)) => return self.keep_duet(&not_taken_together(&request, i, &error)),
             }
         }
-        let [program, reference] = &environments;
-        let request = DuetRequest { slot, seq, environments: [program, reference], padding, alone };
         let (mut duet, signal) = match self.sampler.take_duet(&request) {
             Ok(taken) => taken,
             Err(e) => return Flow::Stop(StopReason::Failed(e)),
@@ -315,20 +317,15 @@ impl Session<'_, '_> {
         if let Some(signal) = signal {
             return Flow::Stop(StopReason::Interrupted(signal));
         }
-        if let Err(e) = (self.sink)(Taken::Duet(&duet)) {
-            return Flow::Stop(StopReason::NotKept(e));
-        }
-        note_duet(&mut self.progress, self.plan, &duet);
-        (self.watch)(RunEvent::DoneDuet { duet: &duet });
-        Flow::Next
+        self.keep_duet(&duet)
     }
 
-    /// A hook before a duet has failed: that program's series ends, as it does when it fails alone.
-    fn duet_without(&mut self, slot: Slot, error: String) -> Flow {
-        (self.watch)(RunEvent::Warning(error));
-        if let Some(p) = self.progress.get_mut(slot.series as usize) {
-            p.failed = true;
+    fn keep_duet(&mut self, duet: &Duet) -> Flow {
+        if let Err(e) = (self.sink)(Taken::Duet(duet)) {
+            return Flow::Stop(StopReason::NotKept(e));
         }
+        note_duet(&mut self.progress, self.plan, duet);
+        (self.watch)(RunEvent::DoneDuet { duet });
         Flow::Next
     }
 

@@ -125,6 +125,15 @@ fn passable(file: OwnedFd) -> std::io::Result<OwnedFd> {
     Ok(file)
 }
 
+/// Whether a file can be opened for reading, without waiting for the writer of a FIFO.
+///
+/// # Errors
+/// The system's.
+pub fn check_readable(file: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::File::options();
+    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file).map(drop)
+}
+
 /// The beginning of a regular file, at most so many bytes; `None` of anything else: opening a FIFO and reading a device could wait.
 pub fn beginning(file: &Path, most: u64) -> Option<Vec<u8>> {
     let mut options = std::fs::File::options();

@@ -155,7 +155,7 @@ pub struct StatisticsArgs {
     /// Discard samples more than S standard deviations from the mean: 2 is strict, 5 relaxed
     #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
     pub sigma: f64,
-    /// Profile of daemons whose cutoffs discard samples: a name, or none [default: this machine's newest]
+    /// Profile of daemons whose cutoffs discard samples: a name, or none [default: this machine's newest that was not imported]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Measure only if this step of the protocol (v1 to v6) or this factor (tare doctor lists them) holds, else exit with

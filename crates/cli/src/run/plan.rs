@@ -13,6 +13,7 @@ use tarebench::core::base::name::Name;
 use tarebench::core::run::plan::{
     IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan, Sched, choose_order,
 };
+use tarebench::sys::opened_as::check_readable;
 
 /// Refuses an invalid number of standard deviations.
 pub fn check_sigma(sigma: f64) -> Result<f64, Failure> {
@@ -52,7 +53,9 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         b"null" => Input::Null,
         file => {
             let path = absolute(file)?;
-            let readable = std::fs::File::open(std::ffi::OsStr::from_bytes(&path));
+            let named = std::path::Path::new(std::ffi::OsStr::from_bytes(&path));
+            // Another user's file is opened with that user's rights only.
+            let readable = if c.user.is_some() { Ok(()) } else { check_readable(named) };
             readable.map_err(|e| Failure::usage(format!("--input {}: {e}", c.input.to_string_lossy())))?;
             Input::File(Name::new(path))
         }

@@ -199,7 +199,7 @@ fn samples(report: &RunReport, order: &[usize]) -> GridColumn {
     let cell = |&i: &usize| {
         let s = &report.series[i];
         let kept = main(s).map_or(0, |m| m.retained);
-        let failed = s.failures.iter().filter(|f| !f.warmup && !f.ignored).count();
+        let failed = s.failures.iter().filter(|f| f.is_counted() && !f.ignored).count();
         let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
         let warn = main(s).is_none_or(|m| !m.trustworthy) || !failed.is_empty();
         let text = if kept == s.counted { kept.to_string() } else { format!("{kept} of {}{failed}", s.counted) };

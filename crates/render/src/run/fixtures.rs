@@ -359,8 +359,8 @@ pub fn scan() -> RunReport {
         r.comparisons.push(comparison(i, ratio, ratio * 0.99, ratio * 1.01, Verdict::Slower));
     }
     r.series[3].failures = vec![
-        FailedSample { index: 2, warmup: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
-        FailedSample { index: 3, warmup: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
+        FailedSample { index: 2, warmup: false, duet: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
+        FailedSample { index: 3, warmup: false, duet: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
     ];
     r.series[7].pt = Reading::Value(measure(160e6, 2e6, 10, 5, 1));
     r.comparisons[6].interval = Err(no_interval());
@@ -373,13 +373,26 @@ pub fn troubled() -> RunReport {
     let mut s = series("flaky --server", measure(5.02e6, 0.4e6, 10, 6, 0), measure(1.004e9, 1.1e6, 10, 6, 0));
     s.discards = (0..6).map(|i| cutoff(i, Measure::Pt, "postgres", 3_000_000 + i64::from(i))).collect();
     s.failures = vec![
-        FailedSample { index: 0, warmup: true, outcome: Outcome::Exited { code: 1 }, ignored: false },
-        FailedSample { index: 7, warmup: false, outcome: Outcome::Signaled { signal: 11 }, ignored: false },
-        FailedSample { index: 8, warmup: false, outcome: Outcome::Signaled { signal: 11 }, ignored: false },
-        FailedSample { index: 9, warmup: false, outcome: Outcome::Exited { code: 4 }, ignored: true },
+        FailedSample { index: 0, warmup: true, duet: false, outcome: Outcome::Exited { code: 1 }, ignored: false },
+        FailedSample {
+            index: 7,
+            warmup: false,
+            duet: false,
+            outcome: Outcome::Signaled { signal: 11 },
+            ignored: false,
+        },
+        FailedSample {
+            index: 8,
+            warmup: false,
+            duet: false,
+            outcome: Outcome::Signaled { signal: 11 },
+            ignored: false,
+        },
+        FailedSample { index: 9, warmup: false, duet: false, outcome: Outcome::Exited { code: 4 }, ignored: true },
         FailedSample {
             index: 10,
             warmup: false,
+            duet: false,
             outcome: Outcome::TimedOut { limit: Nanos(5_000_000_000) },
             ignored: false,
         },
@@ -435,6 +448,7 @@ pub fn hostile() -> RunReport {
         s.failures = vec![FailedSample {
             index: 0,
             warmup: false,
+            duet: false,
             outcome: Outcome::NotStarted { error: "\x1b[5m no\nfile".into() },
             ignored: false,
         }];

@@ -56,6 +56,28 @@ fn hooks_stand_around_both_programs() {
 }
 
 #[test]
+fn a_hook_that_fails_before_a_duet_is_kept_as_its_outcome() {
+    let mut p = hooked(2, 0, 3, Order::Duet);
+    p.programs[0].prepare = None;
+    let script = Script { failing_hooks: vec!["conclude b".to_owned()], ..long() };
+    let ran = run(&p, &script);
+    assert!(ran.duets.is_empty(), "it fails alone: {}", ran.text());
+    let p = plan(2, 1, 3, Order::Auto);
+    let mut with = p.clone();
+    with.programs[1].prepare = Some("b".to_owned());
+    let first = run(&p, &long());
+    let (samples, duets) = (&first.kept[..4], &first.duets[..0]);
+    let failing = Script { failing_hooks: vec!["prepare b".to_owned()], ..long() };
+    // All of block 0 but its duet is there.
+    let warm = RunPlan { warmup: 0, ..with };
+    let ran = run_after(&warm, &failing, (samples, duets), usize::MAX);
+    let outcomes: Vec<bool> =
+        ran.duets[0].sides.iter().map(|s| matches!(s.outcome, Outcome::HookFailed { .. })).collect();
+    assert_eq!(outcomes, [true, false]);
+    assert_eq!(ran.text(), "prepare b A1 A2");
+}
+
+#[test]
 fn a_signal_in_a_duet_ends_the_run_and_keeps_what_there_was() {
     let script = Script { signal_at: Some("b+a1".to_owned()), ..long() };
     let ran = run(&plan(2, 1, 3, Order::Auto), &script);

@@ -46,8 +46,11 @@ pub fn build_from<S: SampleSource + ?Sized>(
         counted.add(s, &mut names);
         duets.add_alone(s);
     })?;
+    samples.each_duet(&mut |d| {
+        counted.add_duet(d);
+        duets.add(d);
+    })?;
     counted.sort();
-    samples.each_duet(&mut |d| duets.add(d))?;
     let used = applicable(run, &counted, profile);
     let cutoffs = used.as_ref().map_or(&[][..], |p| p.cutoffs.as_slice());
     let mut checks: Vec<Option<FirstCheck>> = counted.series.iter().map(|s| FirstCheck::new(s, cutoffs)).collect();

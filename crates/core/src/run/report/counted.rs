@@ -3,6 +3,7 @@
 
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
+use crate::compare::duet::{Duet, DuetSide};
 use crate::run::data::Run;
 use crate::run::plan::Program;
 use crate::run::report::data::{DaemonSummary, FailedSample, Resources, SurvivorSummary};
@@ -45,11 +46,21 @@ impl<'a> RunCounts<'a> {
         }
     }
 
+    /// Adds what became of both programs of a duet.
+    pub fn add_duet(&mut self, duet: &Duet) {
+        for side in &duet.sides {
+            match self.series.get_mut(side.series as usize) {
+                Some(series) => series.add_side(side, duet, self.run),
+                None => self.strays += 1,
+            }
+        }
+    }
+
     /// Puts the samples in order, when all are added.
     pub fn sort(&mut self) {
         for series in &mut self.series {
             series.good.sort_unstable_by_key(|s| (s.index, s.seq));
-            series.failures.sort_unstable_by_key(|(at, f)| (!f.warmup, *at));
+            series.failures.sort_unstable_by_key(|(at, f)| (!f.warmup, f.duet, *at));
             series.clock_shifts.sort_unstable_by_key(|s| s.0);
         }
     }
@@ -103,7 +114,10 @@ impl<'a> SeriesCounts<'a> {
         let accepted = run.plan.ignore_failure.accepts(&sample.outcome);
         if !sample.outcome.success() {
             let (index, outcome) = (sample.index, sample.outcome.clone());
-            self.failures.push((place(sample), FailedSample { index, warmup: !counts, outcome, ignored: accepted }));
+            self.failures.push((
+                place(sample),
+                FailedSample { index, warmup: !counts, duet: false, outcome, ignored: accepted },
+            ));
         }
         let shift = sample.clock_shift.value().filter(|s| s.suspend().is_some() || s.step().is_some());
         if let Some(shift) = shift.filter(|_| counts) {
@@ -111,6 +125,16 @@ impl<'a> SeriesCounts<'a> {
         }
         if counts && accepted {
             self.add_good(sample, run, names);
+        }
+    }
+
+    fn add_side(&mut self, side: &DuetSide, duet: &Duet, run: &Run) {
+        side.survivors.iter().for_each(|s| self.add_survivor(s));
+        if !side.outcome.success() {
+            let (index, outcome) = (duet.index, side.outcome.clone());
+            let ignored = run.plan.ignore_failure.accepts(&outcome);
+            let failure = FailedSample { index, warmup: false, duet: true, outcome, ignored };
+            self.failures.push(((index, duet.seq), failure));
         }
     }
 

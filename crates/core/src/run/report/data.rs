@@ -89,10 +89,20 @@ pub struct FailedSample {
     pub index: u32,
     /// It was a warm-up.
     pub warmup: bool,
+    /// It failed while it ran together with another program; the number is that of the block.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duet: bool,
     /// What happened.
     pub outcome: Outcome,
     /// The user asked for it to be accepted, so that it counts.
     pub ignored: bool,
+}
+
+impl FailedSample {
+    /// Whether it is one of the counted samples.
+    pub fn is_counted(&self) -> bool {
+        !self.warmup && !self.duet
+    }
 }
 
 /// A family of leftover processes.

@@ -162,10 +162,10 @@ fn outcomes(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBui
         return;
     }
     let of = u64::from(group.counted);
-    let all = || report.failures.iter().filter(|f| !f.warmup && f.outcome != Outcome::Interrupted);
+    let all = || report.failures.iter().filter(|f| f.is_counted() && f.outcome != Outcome::Interrupted);
     if let Some(first) = all().next() {
         let failed = all().count() as u64;
-        let accepted = report.failures.iter().filter(|f| f.ignored && !f.warmup).count() as u64;
+        let accepted = report.failures.iter().filter(|f| f.ignored && f.is_counted()).count() as u64;
         let accepted = accepted.min(failed);
         builder.add(RemarkKind::Failures { failed, accepted, of, first: first.outcome.clone() });
     }

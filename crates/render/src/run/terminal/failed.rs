@@ -4,7 +4,7 @@ use crate::kit::style::Style;
 use crate::kit::text;
 use crate::kit::words::plural;
 use tarebench_core::run::last_words::LastWords;
-use tarebench_core::run::report::data::{RunReport, SeriesReport};
+use tarebench_core::run::report::data::{FailedSample, RunReport, SeriesReport};
 use tarebench_core::sample::data::Outcome;
 
 /// Widest name of a program.
@@ -23,6 +23,15 @@ pub struct Failed {
     pub at_once: bool,
 }
 
+/// What it was that failed.
+pub(crate) fn execution(f: &FailedSample) -> &'static str {
+    match f {
+        FailedSample { duet: true, .. } => "duet",
+        FailedSample { warmup: true, .. } => "warm-up",
+        _ => "sample",
+    }
+}
+
 /// The programs with failures that were not accepted, with what is known of their `last_words`; what the user interrupted did not
 /// fail.
 pub fn failed(report: &RunReport, last_words: &[LastWords], style: &Style) -> Vec<Failed> {
@@ -31,7 +40,7 @@ pub fn failed(report: &RunReport, last_words: &[LastWords], style: &Style) -> Ve
         let first = all.next()?;
         let label = style.show(&s.program.label);
         let name = text::cut_middle(&label, NAME, style.glyphs().dots);
-        let execution = if first.warmup { "warm-up" } else { "sample" };
+        let execution = execution(first);
         let number = u64::from(first.index) + 1;
         let outcome = style.prose(&first.outcome.to_string());
         let more = match all.count() {
@@ -39,11 +48,12 @@ pub fn failed(report: &RunReport, last_words: &[LastWords], style: &Style) -> Ve
             n => format!(" (and {})", plural(n as u64, "more failure")),
         };
         let words = last_words.iter().find(|w| {
-            (w.series as usize, w.warmup, w.index) == (series, first.warmup, first.index)
+            !first.duet
+                && (w.series as usize, w.warmup, w.index) == (series, first.warmup, first.index)
                 && matches!(first.outcome, Outcome::Exited { .. } | Outcome::Signaled { .. })
         });
         let words = words.map_or_else(String::new, |w| format!(": {}", style.prose(w.text.trim_end_matches('.'))));
-        let at_once = first.index == 0 && (first.warmup || report.run.plan.warmup == 0);
+        let at_once = first.index == 0 && !first.duet && (first.warmup || report.run.plan.warmup == 0);
         let text = format!("`{name}` failed in {execution} {number}: {outcome}{more}{words}");
         Some(Failed { series, text, outcome: first.outcome.clone(), at_once })
     };

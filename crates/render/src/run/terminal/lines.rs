@@ -7,6 +7,7 @@ use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{interval, plural, scale, value};
 use crate::run::terminal::added;
+use crate::run::terminal::failed::execution;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::data::Outcome;
@@ -75,7 +76,7 @@ pub(crate) fn sections(page: &mut ScreenText<'_>, report: &RunReport, names: &[S
 /// How the first failure of a program ended: `failed in warm-up 1: exit status 2`.
 fn failed(page: &ScreenText<'_>, s: &SeriesReport) -> Option<String> {
     let first = s.failures.iter().find(|f| !f.ignored && f.outcome != Outcome::Interrupted)?;
-    let execution = if first.warmup { "warm-up" } else { "sample" };
+    let execution = execution(first);
     let outcome = page.style.prose(&first.outcome.to_string());
     Some(format!("failed in {execution} {}: {outcome}", u64::from(first.index) + 1))
 }
@@ -200,7 +201,7 @@ fn text_is_same(a: &str, b: &str) -> bool {
 /// How many samples count and why others don't, the longest wording first.
 pub(crate) fn samples(page: &ScreenText<'_>, s: &SeriesReport, sigma_limit: f64) -> Vec<String> {
     let of = s.counted;
-    let counted = || s.failures.iter().filter(|f| !f.warmup);
+    let counted = || s.failures.iter().filter(|f| f.is_counted());
     let interrupted = counted().filter(|f| f.outcome == Outcome::Interrupted).count();
     let failed = counted().filter(|f| !f.ignored).count() - interrupted;
     let accepted = counted().filter(|f| f.ignored).count();

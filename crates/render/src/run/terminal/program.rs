@@ -9,6 +9,7 @@ use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{Reasons, interval, numbers, plural, scale, time, value, words_of};
+use crate::run::terminal::failed::execution;
 use crate::run::terminal::{account, discards};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::run::report::data::{DaemonSummary, MeasureReport, RunReport, SeriesReport};
@@ -379,12 +380,12 @@ fn failures(page: &ScreenText<'_>, s: &SeriesReport) -> Vec<String> {
     let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
     for f in &s.failures {
         let what = page.style.prose(&f.outcome.to_string());
-        let accepted = match (f.ignored, f.warmup) {
-            (true, false) => " (accepted: it counts)",
-            (true, true) => " (accepted)",
+        let accepted = match (f.ignored, f.is_counted()) {
+            (true, true) => " (accepted: it counts)",
+            (true, false) => " (accepted)",
             (false, _) => "",
         };
-        let phase = if f.warmup { "warm-up" } else { "sample" };
+        let phase = execution(f);
         let key = format!("{phase}\u{0}{what}{accepted}");
         match groups.iter_mut().find(|(k, _)| *k == key) {
             Some((_, list)) => list.push(f.index),
