@@ -195,8 +195,8 @@ pub(crate) mod tests {
         assert_eq!(text(&plan(2, 2, 2, Order::Sequential, 1)), "a0 a1 A0 A1 b0 b1 B0 B1");
         assert_eq!(text(&plan(0, 2, 2, Order::Random, 1)), "");
         assert_eq!(text(&plan(1, 0, 0, Order::Rounds, 1)), "");
-        assert_eq!(text(&plan(2, 1, 2, Order::Auto, 3)), "a0 b0 B0 A0 b+a0 A1 B1 b+a1");
-        assert_eq!(text(&plan(2, 0, 4, Order::Duet, 3)), "B0 A0 b+a0 A1 B1 b+a1 B2 A2 b+a2 b+a3");
+        assert_eq!(text(&plan(2, 1, 2, Order::Auto, 3)), "a0 b0 A0 B0 b+a0 B1 A1 b+a1");
+        assert_eq!(text(&plan(2, 0, 4, Order::Duet, 3)), "A0 B0 b+a0 B1 A1 b+a1 B2 A2 b+a2 b+a3");
         let mut p = plan(1, 0, 0, Order::Rounds, 1);
         p.runs = RunCount::Adaptive { precision: 0.1, min: 1, max: 3 };
         assert_eq!(text(&p), "A0 A1 A2");

@@ -35,11 +35,11 @@ fn store_with_run(path: &Path) {
 fn a_newer_schema() {
     let (_dir, path) = place();
     store_with_run(&path);
-    for newer in [6, 99] {
+    for newer in [7, 99] {
         Connection::open(&path).unwrap().pragma_update(None, "user_version", newer).unwrap();
         for e in refused(&path) {
-            assert!(matches!(e, StoreError::Newer { found, known: 5, .. } if found == newer), "{e}");
-            assert!(e.to_string().contains(&newer.to_string()) && e.to_string().contains('5'));
+            assert!(matches!(e, StoreError::Newer { found, known: 6, .. } if found == newer), "{e}");
+            assert!(e.to_string().contains(&newer.to_string()) && e.to_string().contains('6'));
         }
     }
 }
@@ -60,7 +60,7 @@ fn to_version(path: &Path, version: i64) {
     for table in ["profile_version", "document_tag", "document_claim", "document_part", "document", "document_number"] {
         conn.execute_batch(&format!("DROP TABLE {table}")).unwrap();
     }
-    conn.execute_batch("ALTER TABLE run DROP COLUMN imported_ns").unwrap();
+    conn.execute_batch("ALTER TABLE run DROP COLUMN imported_ns; DROP TABLE duet").unwrap();
     if version == 1 {
         conn.execute_batch("DROP TABLE recording").unwrap();
     }

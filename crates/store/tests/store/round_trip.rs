@@ -3,6 +3,9 @@
 use crate::data::{any_run, any_sample, place, profile, run, sample};
 use proptest::prelude::*;
 use std::time::Instant;
+use tarebench_core::base::reading::Reading;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight};
 use tarebench_core::run::data::Run;
 use tarebench_store::{Archive, SqliteStore, Store, StoreError};
 
@@ -77,4 +80,64 @@ fn twenty_thousand_daemons() {
     let begun = Instant::now();
     assert!(store.samples(id).unwrap() == samples);
     println!("100,000 daemons read in {:?}", begun.elapsed());
+}
+
+fn duet(seq: u32) -> Duet {
+    let of = sample(seq, 0);
+    let side = |series: u32| DuetSide {
+        series,
+        weight: if series == 0 { DuetWeight::Nice(3) } else { DuetWeight::Cgroup(57) },
+        start: of.start,
+        end: of.end,
+        outcome: of.outcome.clone(),
+        process_times: of.process_times.clone(),
+        together: Reading::Value(Nanos(i64::from(seq))),
+        usage: of.usage.clone(),
+        survivors: of.survivors.clone(),
+    };
+    Duet {
+        seq,
+        index: seq,
+        cpu: 1,
+        wall_clock: of.wall_clock,
+        sides: [side(1), side(0)],
+        own: of.own,
+        steal: of.steal,
+        clock_shift: of.clock_shift,
+        environment_padding: 4095,
+    }
+}
+
+fn duets(store: &SqliteStore, run: i64) -> Vec<Duet> {
+    let mut all = Vec::new();
+    store.each_duet(run, &mut |d| all.push(d)).unwrap();
+    all
+}
+
+#[test]
+fn duets_are_kept_exported_and_imported() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let mut asked = run(1);
+    asked.plan.programs.resize(2, asked.plan.programs[0].clone());
+    let id = store.begin_run(&asked).unwrap();
+    store.add_sample(id, &sample(0, 1)).unwrap();
+    let all = [duet(1), duet(4)];
+    all.iter().for_each(|d| store.add_duet(id, d).unwrap());
+    assert!(matches!(store.add_duet(id, &duet(4)), Err(StoreError::DuplicateSample { seq: 4, .. })));
+    assert!(matches!(store.add_duet(id + 1, &duet(4)), Err(StoreError::NoSuchRun { .. })));
+    assert_eq!(duets(&store, id), all);
+    assert_eq!(store.samples(id).unwrap().len(), 1, "a duet is no sample");
+    let mut text = Vec::new();
+    store.export(id).unwrap().write(&mut text).unwrap();
+    let mut other = SqliteStore::in_memory().unwrap();
+    let there = other.import(&mut text.as_slice()).unwrap();
+    assert_eq!(duets(&other, there), all);
+    assert_eq!(Archive::read(&mut text.as_slice()).unwrap().duets, all);
+    // Of a program that the plan does not have.
+    let bad = String::from_utf8(text).unwrap().replace(r#"{"series":1,"weight""#, r#"{"series":2,"weight""#);
+    let mut third = SqliteStore::in_memory().unwrap();
+    let e = third.import(&mut bad.as_bytes()).unwrap_err().to_string();
+    assert!(e.contains("series 2, but there are 2 programs"), "{e}");
+    store.remove(id).unwrap();
+    assert!(matches!(store.each_duet(id, &mut |_| {}), Err(StoreError::NoSuchRun { .. })));
 }

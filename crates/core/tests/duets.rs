@@ -1,0 +1,177 @@
+//! Reports of runs with duets, from data with a known answer.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::*;
+use proptest::prelude::*;
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet};
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::run::data::Run;
+use tarebench_core::run::plan::Order;
+use tarebench_core::run::report::build::build_from;
+use tarebench_core::run::report::data::{Comparison, Measure, RatioBasis, RunReport};
+use tarebench_core::run::samples::Kept;
+use tarebench_core::sample::data::{Outcome, Sample, Stamp};
+
+const MS: i64 = 1_000_000;
+
+fn stamp(ns: i64) -> Stamp {
+    Stamp { monotonic: Nanos(ns), monotonic_raw: Nanos(ns), cycles: None }
+}
+
+/// It has taken `pt`, and ended at `end`.
+fn side(series: u32, pt: Nanos, end: i64) -> DuetSide {
+    let like = sample(series, 0, pt, vec![]);
+    DuetSide {
+        series,
+        weight: DuetWeight::Nice(0),
+        start: stamp(0),
+        end: stamp(end),
+        outcome: Outcome::Exited { code: 0 },
+        process_times: like.process_times,
+        together: Reading::Absent(Absent::NoPermission("a cgroup".to_owned())),
+        usage: like.usage,
+        survivors: vec![],
+    }
+}
+
+/// Program 1 against the reference 0.
+fn duet(index: u32, program: i64, reference: i64) -> Duet {
+    let like = sample(0, 0, Nanos(1), vec![]);
+    let end = program + reference;
+    Duet {
+        seq: 100 + index,
+        index,
+        cpu: 0,
+        wall_clock: Nanos(0),
+        sides: [side(1, Nanos(program), end), side(0, Nanos(reference), end - 10 * MS)],
+        own: like.own,
+        steal: Reading::Value(Nanos(0)),
+        clock_shift: like.clock_shift,
+        environment_padding: 0,
+    }
+}
+
+/// Alone, both take 100 ms; on a machine that gets slower, in pairs of which one is a little longer.
+fn alone() -> Vec<Sample> {
+    let one = |(series, index): (u32, u32)| {
+        let pt = 100 * MS + i64::from(index) * 3 * MS + i64::from(series) * MS / 2;
+        Sample { seq: 2 * index + series, ..sample(series, index, Nanos(pt), vec![]) }
+    };
+    (0..10).flat_map(|i| [(0, i), (1, i)]).map(one).collect()
+}
+
+fn duet_run() -> Run {
+    let mut run = run(2);
+    run.plan.order = Order::Auto;
+    run
+}
+
+fn report(run: &Run, samples: &[Sample], duets: &[Duet]) -> RunReport {
+    let Ok(report) = build_from(run, &Kept { samples, duets }, None);
+    report
+}
+
+fn comparison(duets: &[Duet]) -> Comparison {
+    report(&duet_run(), &alone(), duets).comparisons.remove(0)
+}
+
+#[test]
+fn the_verdict_rests_on_the_duets() {
+    // Ratios 1.01 to 1.03, symmetric on the logarithmic scale.
+    let of = |i: u32, ratio: f64| {
+        duet(i, ((110 + i64::from(i) * 20) as f64 * MS as f64 * ratio) as i64, (110 + i64::from(i) * 20) * MS)
+    };
+    let ratios = [0.01_f64, 0.02, 0.03, 0.01, 0.02, 0.03, 0.02].map(f64::exp);
+    let duets: Vec<Duet> = (0..).zip(ratios).map(|(i, r)| of(i, r)).collect();
+    let c = comparison(&duets);
+    assert_eq!((c.basis, c.measure, c.pairs, c.verdict), (RatioBasis::Duets, Measure::Pt, 7, Verdict::Slower));
+    assert!((c.ratio.ln() - 0.02).abs() < 1e-6, "{}", c.ratio);
+    let found = c.duets.clone().unwrap().unwrap();
+    assert_eq!((found.used, found.left_out), (7, 0));
+    assert!(found.interval.is_ok() && found.sign_interval.is_ok());
+    // Spread 0.0082, seven duets: (2.447 + 1.943)·0.0082/√(7·0.955).
+    assert!((found.detectable.unwrap() - 0.0140).abs() < 5e-4, "{:?}", found.detectable);
+    // The program ended 10 ms later than the reference, of 220 ms and more.
+    assert!(found.overlap.unwrap() > 0.9 && found.overlap.unwrap() < 1.0, "{:?}", found.overlap);
+    // Alone 113.5 ms, together 170 ms, medians.
+    assert!((found.inflation[1].unwrap() - (170.0 / 113.5 - 1.0)).abs() < 1e-9, "{:?}", found.inflation);
+    // What executions alone leave open is no disagreement.
+    assert!(c.disagreeing().is_none());
+    // By elapsed time only executions alone count; by CPU time the duets again.
+    let mut c = c;
+    assert!(c.choose(Measure::Et));
+    assert_eq!((c.basis, c.pairs), (RatioBasis::Alone, 10));
+    assert!(c.choose(Measure::Pt));
+    assert_eq!(c.basis, RatioBasis::Duets);
+}
+
+#[test]
+fn duets_with_a_failure_are_left_out_and_named() {
+    let mut duets: Vec<Duet> = (0..8).map(|i| duet(i, 120 * MS, 100 * MS)).collect();
+    duets[3].sides[0].outcome = Outcome::Exited { code: 7 };
+    duets[5].sides[1].process_times = absent();
+    let r = report(&duet_run(), &alone(), &duets);
+    let found = r.comparisons[0].duets.clone().unwrap().unwrap();
+    assert_eq!((found.used, found.left_out), (6, 2));
+    assert!((found.ratio - 1.2).abs() < 1e-9);
+    let failures = &r.series[1].failures;
+    assert!(matches!(failures.as_slice(), [f] if f.duet && f.index == 3 && !f.is_counted()), "{failures:?}");
+    assert_eq!(r.series[0].failures, []);
+    assert_eq!(r.series[1].counted, 10, "duets are no samples");
+}
+
+#[test]
+fn too_few_duets_have_no_interval() {
+    let duets: Vec<Duet> = (0..5).map(|i| duet(i, 120 * MS, 100 * MS)).collect();
+    let c = comparison(&duets);
+    assert_eq!((c.verdict, c.pairs), (Verdict::Undecided, 5));
+    assert!(c.interval.is_err() && c.duets.unwrap().unwrap().detectable.is_none());
+}
+
+#[test]
+fn why_there_are_no_duets_is_said() {
+    let run = duet_run();
+    let short: Vec<Sample> = (0..6).flat_map(|i| [0, 1].map(|s| sample(s, i, Nanos(5 * MS), vec![]))).collect();
+    let c = report(&run, &short, &[]).comparisons.remove(0);
+    assert_eq!(c.duets, Some(Err(NoDuet::TooShort { series: 1, pt: Nanos(5 * MS) })));
+    assert_eq!(c.basis, RatioBasis::Alone);
+    let mut rounds = duet_run();
+    rounds.plan.order = Order::Random;
+    assert_eq!(report(&rounds, &short, &[]).comparisons[0].duets, None);
+}
+
+proptest! {
+    /// An imported document may have any numbers.
+    #[test]
+    fn any_numbers_are_reported(numbers in proptest::collection::vec(any::<i64>(), 12), order in any::<bool>()) {
+        let duets: Vec<Duet> = numbers.chunks(3).zip(0..).map(|(n, i)| {
+            let mut d = duet(i, 1, 1);
+            d.sides = [side((n[0] % 3) as u32, Nanos(n[1]), n[2]), side(n[2] as u32 % 3, Nanos(n[0]), n[1])];
+            d.sides[0].together = Reading::Value(Nanos(n[2]));
+            d.index = n[1] as u32;
+            d
+        }).collect();
+        let mut run = duet_run();
+        run.plan.order = if order { Order::Duet } else { Order::Auto };
+        let r = report(&run, &alone(), &duets);
+        for c in &r.comparisons {
+            if let Some(Ok(d)) = &c.duets {
+                prop_assert!(d.ratio.is_finite() && d.overlap.is_none_or(|o| (0.0..=1.0).contains(&o)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_duets_makes_no_difference(
+        times in proptest::collection::vec((1..1_000_i64, 1..1_000_i64), 1..20), turn in 0..20_usize,
+    ) {
+        let duets: Vec<Duet> = times.iter().zip(0..).map(|((a, b), i)| duet(i, a * MS, b * MS)).collect();
+        let mut turned = duets.clone();
+        turned.rotate_left(turn % duets.len());
+        prop_assert_eq!(report(&duet_run(), &alone(), &duets), report(&duet_run(), &alone(), &turned));
+    }
+}
