@@ -69,13 +69,13 @@ pub struct Ending {
 
 /// What is to be stored.
 #[derive(Clone, Copy, Debug)]
-pub enum Taken<'a> {
+pub enum RunPart<'a> {
     Sample(&'a Sample),
     Duet(&'a Duet),
 }
 
 /// Stores a sample or duet durably.
-pub type SampleSink<'a> = dyn FnMut(Taken<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
+pub type SampleSink<'a> = dyn FnMut(RunPart<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
 /// Runs plans.
 pub struct Runner<'a> {
@@ -321,7 +321,7 @@ impl Session<'_, '_> {
     }
 
     fn keep_duet(&mut self, duet: &Duet) -> Flow {
-        if let Err(e) = (self.sink)(Taken::Duet(duet)) {
+        if let Err(e) = (self.sink)(RunPart::Duet(duet)) {
             return Flow::Stop(StopReason::NotKept(e));
         }
         note_duet(&mut self.progress, self.plan, duet);
@@ -378,7 +378,7 @@ impl Session<'_, '_> {
                 }
             },
         };
-        if let Err(e) = (self.sink)(Taken::Sample(&sample)) {
+        if let Err(e) = (self.sink)(RunPart::Sample(&sample)) {
             return Flow::Stop(StopReason::NotKept(e));
         }
         self.note(&sample);

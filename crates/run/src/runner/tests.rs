@@ -1,6 +1,6 @@
 //! The real run loop, driven by a sampler without programs, privileges or time.
 
-use super::{Ending, RunEvent, RunSoFar, Runner, StopReason, Taken};
+use super::{Ending, RunEvent, RunPart, RunSoFar, Runner, StopReason};
 use crate::RunError;
 use crate::hooks::HookError;
 use crate::sample::not_taken;
@@ -241,13 +241,13 @@ pub(super) fn run_after(plan: &RunPlan, script: &Script, done: (&[Sample], &[Due
     let mut fake = Fake { script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
     let (mut kept, mut warnings, mut starting) = (Vec::new(), Vec::new(), Vec::new());
     let (mut duets, mut starting_duets) = (Vec::new(), Vec::new());
-    let mut sink = |taken: Taken<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut sink = |taken: RunPart<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         if kept.len() + duets.len() == room {
             return Err("the disk is full".into());
         }
         match taken {
-            Taken::Sample(sample) => kept.push(sample.clone()),
-            Taken::Duet(duet) => duets.push(duet.clone()),
+            RunPart::Sample(sample) => kept.push(sample.clone()),
+            RunPart::Duet(duet) => duets.push(duet.clone()),
         }
         Ok(())
     };
@@ -449,7 +449,7 @@ fn a_long_adaptive_run_takes_time_in_proportion() {
     p.runs = RunCount::Adaptive { precision: 1e-9, min: 10, max: 300_000 };
     let mut fake = Fake { script: &script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
     let mut taken = 0;
-    let mut sink = |_: Taken<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut sink = |_: RunPart<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         taken += 1;
         Ok(())
     };

@@ -26,7 +26,7 @@ use tarebench_run::daemons::DaemonCollector;
 use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
 use tarebench_run::process_time::PtCollector;
-use tarebench_run::runner::{Ending, RunSoFar, Runner, Taken};
+use tarebench_run::runner::{Ending, RunPart, RunSoFar, Runner};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, NamedDocument, SqliteStore, Store, StoreError};
@@ -501,16 +501,16 @@ fn run_session(
     let _ = readings.take(ReadingTime::BeforeFirst, id, place);
     let place = RefCell::new(place);
     let ending = {
-        let mut sink = |new: Taken<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-            taken += u64::from(matches!(new, Taken::Sample(_)));
+        let mut sink = |new: RunPart<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            taken += u64::from(matches!(new, RunPart::Sample(_)));
             let stored = place.borrow_mut().store().map(|store| match new {
-                Taken::Sample(sample) => store.add_sample(id, sample),
-                Taken::Duet(duet) => store.add_duet(id, duet),
+                RunPart::Sample(sample) => store.add_sample(id, sample),
+                RunPart::Duet(duet) => store.add_duet(id, duet),
             });
             match new {
                 _ if matches!(stored, Some(Ok(()))) => {}
-                Taken::Sample(sample) => unstored.push(sample.clone()),
-                Taken::Duet(duet) => unstored_duets.push(duet.clone()),
+                RunPart::Sample(sample) => unstored.push(sample.clone()),
+                RunPart::Duet(duet) => unstored_duets.push(duet.clone()),
             }
             Ok(stored.transpose().map(|_| ())?)
         };
