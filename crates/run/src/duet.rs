@@ -207,7 +207,7 @@ impl RunningDuet<'_> {
                     if let Some(child) = &other.child {
                         kill(&self.collectors[1 - i], self.tree, child);
                     }
-                    // It is not its fault.
+                    // Interrupted, as it has not failed: its series goes on.
                     other.without(Outcome::Interrupted);
                     return;
                 }
