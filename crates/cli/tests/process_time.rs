@@ -43,14 +43,17 @@ const TREES: &[(&[&str], usize)] = &[
 
 fn check_trees(before: &[&str], options: &[&str], wanted: &str, trees: &[(&[&str], usize)]) {
     for (args, count) in trees {
-        comes_near(&format!("{wanted} {args:?}"), 0.01, || {
+        let once = || {
             let dir = folder();
             let document = measure(&dir, before, options, args);
             assert_eq!(source(&document), wanted);
             let (truth, n) = truth(&dir);
             assert_eq!(n, *count, "{args:?}");
             (process_time(only_sample(&document)), truth)
-        });
+        };
+        let what = format!("{wanted} {args:?}");
+        // perf's clock goes on while the hypervisor runs something else (docs/account.md); the burner's own does not.
+        if wanted == "task_clock" { comes_near_but_for_steal(&what, 0.01, once) } else { comes_near(&what, 0.01, once) }
     }
 }
 
