@@ -36,7 +36,7 @@ test: rust ## Install what the tests need, and run them all
 
 slow: rust ## Install what the slow tests need (Open MPI, Slurm), and run them
 	@scripts/setup.sh build slurm
-	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked -p tarebench-cli --test bsp -- --ignored
+	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked -p tarebench-cli --test bsp --test gate -- --ignored
 
 lint: rust ## Check format, lints, generated files and licences
 	@scripts/setup.sh build test
@@ -46,6 +46,7 @@ lint: rust ## Check format, lints, generated files and licences
 	python3 scripts/check-loops.py
 	python3 scripts/check-names.py
 	python3 scripts/run-test-program-test.py
+	python3 scripts/run-ci-template-test.py
 	scripts/check-generated.sh
 
 bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown

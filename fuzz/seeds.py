@@ -83,7 +83,11 @@ def without_machine(document):
         distribution={"value": "Linux"}, cpu={"value": "CPU"})
     document["run"]["plan"]["cwd"] = "/tmp"
     document["run"]["factors"] = document["run"]["factors"][:3]
-    document["samples"] = document["samples"][:10]
+    # The longest lists of a note are readings of the machine's factors.
+    for note in document["run"]["notes"]:
+        note.update({key: value[:3] for key, value in note.items() if isinstance(value, list)})
+    document["samples"] = document["samples"][:8]
+    document["duets"] = document.get("duets", [])[:4]
     names = {"user": "rustc", "kernel": "kworker/0:1-events", "tare": "tare"}
     for sample in document["samples"]:
         daemons = sample["daemons"].get("value", {"list": []})
@@ -99,6 +103,7 @@ def documents(tare):
         ["-r", "2", "-i", "--reference", "true", 'sh -c "exit 3"', "./none", "sleep 0.00{n}", "-L", "n", "1,2"],
         ["-r", "6", "true", "sleep 0.001", "--timeout", "1s", "--sigma", "1", "-p", "true"],
         ["--precision", "0.5", "-m", "2", "-M", "3", "--", "true"],
+        ["--order", "duet", "-r", "3", "-w", "1", "seq 20000", "seq 40000"],
     ]
     made = []
     with tempfile.TemporaryDirectory() as work:
@@ -112,7 +117,17 @@ def documents(tare):
     hostile["samples"][0]["outcome"] = {"kind": "timed_out", "limit": 5}
     hostile["samples"][0]["process_times"] = {"absent": {"reason": "not_asked", "detail": "x"}}
     hostile["samples"][1]["outcome"] = {"kind": "signaled", "signal": 9}
+    duets = copy.deepcopy(made[-1])
+    assert len(duets["duets"]) >= 2, "the last run made no duets"
+    for duet, weight in zip(duets["duets"], [{"kind": "nice", "value": -128}, {"kind": "cgroup", "value": 0}]):
+        duet["sides"][0].update(weight=weight, together={"absent": {"reason": "not_asked", "detail": "x"}})
+        duet["sides"][1]["outcome"] = {"kind": "signaled", "signal": 9}
+        duet["sides"][1]["process_times"] = {"absent": {"reason": "not_asked", "detail": "x"}}
+        # It ends before it starts.
+        side = duet["sides"][1]
+        side["start"], side["end"] = side["end"], side["start"]
     named = {f"run{i}": d for i, d in enumerate(made, 1)} | {"hostile": hostile, "empty": {**made[0], "samples": []}}
+    named["hostile_duets"] = duets
     for number, (name, document) in enumerate(named.items()):
         text = json.dumps(document, separators=(",", ":")).encode()
         put("archive_json", f"{name}.json", text)
@@ -169,6 +184,105 @@ def benchmarks():
                "parts": [{"doc": [1, 2.5, None], "blob": "00abff"}]}
     for name, document in {"plain": plain, "hostile": hostile, "archive": archive}.items():
         put("bench_json", f"{name}.json", json.dumps(document, separators=(",", ":")).encode())
+
+
+def fingerprint(host):
+    """As crates/core/src/machine/conditions.rs has it, without factors."""
+    parts = [host["cpu"]["value"], host["microcode"]["value"], str(host["cpus"]), str(host["memory"]["value"] >> 26),
+             host["architecture"], host["kernel"], host["kernel_version"], host["hypervisor"]["value"],
+             host["clock_source"]["value"], "", "", ""]
+    found = 0xCBF29CE484222325
+    for byte in b"".join(struct.pack("<Q", len(p.encode())) + p.encode() for p in parts):
+        found = (found ^ byte) * 0x100000001B3 % 2**64
+    return f"{found:016x}"
+
+
+def comparisons():
+    """Built here: a pair of runs with a history, ratios to a common reference, programs of one run; a gate of each verdict."""
+    def value(v):
+        return {"value": v}
+
+    def interval(v, share=0.01):
+        return {"Ok": {"low": v * (1 - share), "high": v * (1 + share), "level": 0.95}}
+
+    def times(measure, median):
+        return {"measure": measure, "samples": 10, "median": median, "interval": interval(median)}
+
+    def side(run, label, pt, against=None):
+        return {"run": run, "series": 0, "label": label, "program": label, "times": [times("et", pt * 1.1), times("pt", pt)],
+                "against": against}
+
+    def block(ratio, basis="duets"):
+        return {"measure": "pt", "basis": basis, "ratio": ratio, "interval": interval(ratio, 0.005), "pairs": 12}
+
+    few = {"Err": {"kind": "too_few", "have": 3, "need": 6}}
+    host = {"name": "h", "machine": "m", "boot": value("b"), "kernel": "6.1", "kernel_version": "#1", "architecture": "x86_64",
+            "distribution": value("Linux"), "cpu": value("CPU"), "microcode": value("0x1"), "cpus": 2, "memory": value(1 << 32),
+            "hypervisor": value("KVM"), "clock_source": value("tsc"), "cycle_counter_hz": value(2.1e9)}
+
+    def run(number, **changes):
+        conditions = {"host": {**host, **changes}, "fingerprint": "", "factors": []}
+        return {"run": number, "uuid": f"{number:032x}", "created": 10**18 + number * 10**13, "status": "finished",
+                "conditions": conditions}
+
+    def past(number):
+        ratios = [{"reference": "r", "measure": "pt", "basis": "duets", "log": 0.001 * number}]
+        series = [{"program": "gzip", "medians": [{"measure": "pt", "median": 3e8 + 1e6 * number}], "ratios": ratios}]
+        return {"uuid": f"{number:032x}", "created": 10**18 - number * 10**15, "machine": "m", "fingerprint": fingerprint(host),
+                "series": series}
+
+    def pair(program, reference, blocks=()):
+        return {"program": program, "reference": reference, "blocks": list(blocks), "paired_in_time": True}
+
+    def comparison(runs, sides, pairs, **more):
+        return {"plan": {"measure": None, "across_machines": False}, "runs": runs, "sides": sides, "pairs": pairs,
+                "left_out": [], "history": [], **more}
+
+    def against(ratio):
+        return {"label": "r", "program": "r", "times": [times("pt", 1e8)], "ratios": [block(ratio), block(ratio, "alone")]}
+
+    two = [run(12), run(15)]
+    hostile = side(1, "a\x1b[31m\u202e\u6f22\n<b>|", 4e8)
+    hostile["times"][1].update(median=0.0, interval=few)
+    named = {
+        "medians": comparison(two, [side(0, "gzip", 3e8), side(1, "gzip", 3.9e8)], [pair(1, 0)],
+                              history=[past(n) for n in range(1, 6)]),
+        "ratios": comparison(two, [side(0, "gzip", 3e8, against(3.0)), side(1, "gzip", 3.9e8, against(3.3))], [pair(1, 0)],
+                             history=[past(n) for n in range(1, 6)]),
+        "same_run": comparison(two[:1], [side(0, "gzip", 3e8), side(0, "xz", 1e8)], [pair(1, 0, [block(0.3)])]),
+        "across": comparison([run(12), run(15, kernel="6.2", memory=value(1 << 33))], [side(0, "gzip", 3e8), hostile],
+                             [pair(1, 0), pair(0, 1)], left_out=[{"run": 0, "label": "<b>\x1b"}],
+                             plan={"measure": "net", "across_machines": True}),
+    }
+
+    def archive(kind, title, doc):
+        head = {"kind": kind, "number": 0, "uuid": "ab" * 16, "title": title, "created": 10**18, "status": "finished",
+                "tool": "0.1.0", "machine": "h"}
+        return {"format": "tare-document", "version": 3, "head": head, "doc": doc}
+
+    def build(name):
+        return {"folder": "/w/" + name, "commit": "ab" * 20, "name": name, "committed": 10**18, "subject": "Sort <b>\x1b",
+                "modified": name == "head"}
+
+    def benchmark(name):
+        return {"name": name, "command": "./prog " + name, "threshold": 0.02, "weight": 1.0, "measure": None, "budget": None}
+
+    def measured(shift, failed=None):
+        logs = [] if failed else [shift + 0.001 * (i % 5 - 2) for i in range(24)]
+        alone = {"measure": "pt", "base": 1e8, "base_interval": few, "head": 1e8 * (1 + shift), "head_interval": interval(1e8),
+                 "samples": 3}
+        return {"run": 3, "run_uuid": "cd" * 16, "basis": "duets", "measure": "pt", "no_duets": None, "logs": logs,
+                "control_logs": [0.001 * (i % 3 - 1) for i in range(len(logs))], "times": [alone], "failed": failed,
+                "took": 10**9}
+
+    suite = {"slower": measured(0.05), "same": measured(0.0), "faster": measured(-0.05), "between\n": measured(0.015),
+             "failed": measured(0.0, "it exited with code 1")}
+    plan = {"suite": "s", "base": build("base"), "head": build("head"), "benchmarks": [benchmark(n) for n in suite],
+            "budget": 10**11, "max_blocks": 54, "control": True, "family_error": 0.01}
+    found = {name: archive("comparison", name, doc) for name, doc in named.items()}
+    found["gate"] = archive("gate", "s", {"plan": plan, "measured": list(suite.values())})
+    for name, document in found.items():
+        put("compare_json", f"{name}.json", json.dumps(document, separators=(",", ":")).encode())
 
 
 def noise_files():
@@ -229,6 +343,7 @@ def main():
     names()
     profiles()
     benchmarks()
+    comparisons()
     bsp()
     noise_files()
     journals()

@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <mpi.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <tare.h>
 #include <time.h>
 #include <unistd.h>
@@ -304,6 +306,85 @@ static int job(const struct options *o, FILE *f, int rank, int ranks)
     return written ? DONE : FAILED;
 }
 
+/* Where rank 0 writes: a temporary file beside the result, which replaces it when it is whole, so that a kill or a full disk leaves an
+ * earlier result as it was. */
+struct output {
+    FILE *file;
+    char *target;    /* the file that is replaced, links followed */
+    char *temporary; /* NULL: the file itself is written, as a device, a FIFO, another user's file or one in a closed folder */
+};
+
+/* Makes the temporary file for a file that is open; returns whether that was possible. */
+static int open_temporary(struct output *out, const char *path, const struct stat *old)
+{
+    struct stat found;
+    /* Those are names of open files, which a rename would not reach. */
+    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+        return 0;
+    if (!S_ISREG(old->st_mode) || old->st_nlink != 1 || old->st_uid != geteuid())
+        return 0;
+    if ((out->target = realpath(path, NULL)) == NULL)
+        return 0;
+    if (stat(out->target, &found) != 0 || found.st_dev != old->st_dev || found.st_ino != old->st_ino ||
+        asprintf(&out->temporary, "%s.XXXXXX", out->target) < 0)
+        goto without_name;
+    int fd = mkostemp(out->temporary, O_CLOEXEC);
+    if (fd < 0)
+        goto without_file;
+    if (fchown(fd, (uid_t)-1, old->st_gid) == 0 && fchmod(fd, old->st_mode & 07777) == 0 &&
+        (out->file = fdopen(fd, "w")) != NULL)
+        return 1;
+    close(fd);
+    unlink(out->temporary);
+without_file:
+    free(out->temporary);
+without_name:
+    free(out->target);
+    return 0;
+}
+
+/* Opens it before the measurement, so that an error is found early. Returns whether it can be written; otherwise errno is set. */
+static int open_output(struct output *out, const char *path)
+{
+    struct stat old = {0};
+    /* The kernel decides whether the name may be followed and written to. */
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return 0;
+    if (fstat(fd, &old) == 0 && open_temporary(out, path, &old)) {
+        close(fd);
+        return 1;
+    }
+    out->target = out->temporary = NULL;
+    if ((S_ISREG(old.st_mode) && ftruncate(fd, 0) != 0) || (out->file = fdopen(fd, "w")) == NULL) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return 0;
+    }
+    return 1;
+}
+
+/* Replaces the file if the job was done. Returns whether all of its result is there; otherwise errno is set. */
+static int close_output(struct output *out, int done)
+{
+    int error = 0;
+    if (done && out->temporary != NULL && (fflush(out->file) != 0 || fsync(fileno(out->file)) != 0))
+        error = errno;
+    if (fclose(out->file) != 0 && error == 0)
+        error = errno;
+    if (out->temporary != NULL) {
+        if (done && error == 0 && rename(out->temporary, out->target) != 0)
+            error = errno;
+        if (!done || error != 0)
+            unlink(out->temporary);
+        free(out->temporary);
+        free(out->target);
+    }
+    errno = error;
+    return error == 0;
+}
+
 /* If srun and the MPI library use different interfaces, srun starts one job for each task. Reports this once. */
 static int apart(int ranks)
 {
@@ -326,7 +407,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     struct options o = {1e6, 10000, 1000, NULL};
     const char *wrong = parse(argc, argv, &o);
-    FILE *f = stdout;
+    struct output out = {stdout, NULL, NULL};
     if (apart(ranks)) {
         end = USAGE;
     } else if (wrong != NULL) {
@@ -334,17 +415,17 @@ int main(int argc, char **argv)
         if (rank == 0)
             fprintf(stderr, "%s%s%s", wrong == usage ? "" : "tare-bsp: ", wrong, wrong == usage ? "" : "\n");
     } else {
-        /* Opened before the measurement, so that an error is found early. */
-        if (rank == 0 && o.output != NULL && (f = fopen(o.output, "w")) == NULL) {
+        if (rank == 0 && o.output != NULL && !open_output(&out, o.output)) {
             fprintf(stderr, "tare-bsp: %s cannot be written: %s\n", o.output, strerror(errno));
             end = USAGE;
         }
         MPI_Bcast(&end, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        if (end == DONE)
-            end = job(&o, f, rank, ranks);
-        if (f != NULL && f != stdout && fclose(f) != 0 && end == DONE) {
-            fprintf(stderr, "tare-bsp: %s cannot be written: %s\n", o.output, strerror(errno));
-            end = FAILED;
+        if (end == DONE) {
+            end = job(&o, out.file, rank, ranks);
+            if (out.file != stdout && !close_output(&out, end == DONE) && end == DONE) {
+                fprintf(stderr, "tare-bsp: %s cannot be written: %s\n", o.output, strerror(errno));
+                end = FAILED;
+            }
         }
     }
     MPI_Finalize();

@@ -41,6 +41,7 @@ for purpose in "$@"; do
         need xz xz-utils
         ;;
     test)
+        need git git
         need hyperfine hyperfine
         need strace strace
         need unshare util-linux
@@ -53,6 +54,8 @@ for purpose in "$@"; do
         need llvm-strip llvm
         need script bsdutils
         need python3 python3
+        # Of the script that runs the CI templates.
+        python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
         need c++ g++
         need pkg-config pkg-config
         need oslat rt-tests

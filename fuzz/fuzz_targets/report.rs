@@ -4,8 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::profile::data::{Cutoff, Profile};
-use tarebench_core::run::report::build::build;
+use tarebench_core::run::report::build::build_from;
 use tarebench_core::run::report::duals::duals;
+use tarebench_core::run::samples::Kept;
 use tarebench_render::kit::hints::{Hint, Hints};
 use tarebench_render::kit::style::{Sort, Style};
 use tarebench_render::run::terminal::report as terminal;
@@ -19,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(archive) = Archive::read(&mut &data[..]) else { return };
     let (run, samples) = (&archive.run, &archive.samples);
     let profile = (choice & 1 != 0).then(|| profile(run.host.machine.clone()));
-    let report = build(run, samples, profile.as_ref());
+    let Ok(report) = build_from(run, &Kept { samples, duets: &archive.duets }, profile.as_ref());
     let style = Style {
         width: [0, 40, 72, 100][usize::from(choice >> 1 & 3)],
         unicode: choice & 8 != 0,

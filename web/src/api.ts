@@ -51,7 +51,7 @@ export function api(page: PageView): TareApi {
       return { range, focus, drawn, place: (ns: number) => shown.place(ns) };
     },
     get curves() {
-      return (page.part?.views ?? []).map((v) => ({
+      return [...(page.duets?.views ?? []), ...(page.part?.views ?? [])].map((v) => ({
         id: v.id,
         view: v.values,
         focus: v.focused,

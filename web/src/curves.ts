@@ -21,6 +21,8 @@ import type { View } from "./view";
 const REACH = 60;
 /** Up to this number of points, a curve has symbols. */
 const MARKED = 20;
+/** Above this number, points without a line are small. */
+const SPARSE = 300;
 const NAMES: Record<ScaleName, string> = { linear: "linear", log: "log", logit: "log odds" };
 const HINT = "With the keyboard: ← and → move along a curve, ↑ and ↓ to another, + and − zoom, 0 shows everything.";
 
@@ -205,10 +207,14 @@ export class CurvesView {
       return points.length < 4 ? [] : [{ points, color: color(c), width: 0, fill: 0.14 }];
     });
     const lines = shown.map((c): Line => {
+      const points = this.#corners(c);
+      const mark = markOf(c.look);
+      if (c.join === "points")
+        return { points, color: color(c), width: 0, mark, radius: c.x.length > SPARSE ? 2 : 3.4 };
       const marked = !c.thin && c.x.length <= MARKED && c.join === "straight";
       const dash = c.thin ? [1, 3] : dashOf(c.look);
-      const line = { points: this.#corners(c), color: color(c), width: c.thin ? 1 : 1.8, dash };
-      return marked ? { ...line, mark: markOf(c.look) } : line;
+      const line = { points, color: color(c), width: c.thin ? 1 : 1.8, dash };
+      return marked ? { ...line, mark } : line;
     });
     return [...bands, ...lines];
   }

@@ -6,7 +6,7 @@
 export interface Page {
   format: "tare-page";
   version: 1;
-  kind: "run" | "profile" | "trace" | "noise" | "study" | "bench";
+  kind: "run" | "profile" | "trace" | "noise" | "study" | "bench" | "comparison" | "gate";
   title: string;
   subtitle: string;
   /** Facts about the measurement and the machine: label and text. */
@@ -18,7 +18,7 @@ export interface Page {
   plots: Plot[];
   /** Of a trace. */
   timeline?: Timeline;
-  /** Of noise one for each grain, of a study for each way to measure, of benchmarks for each. */
+  /** Of noise one for each grain, of a study for each way to measure, of benchmarks, comparisons and gates for each. */
   parts?: Part[];
   /** Of the whole: comparison, protocol, cutoffs, machine. */
   tables: Table[];
@@ -45,6 +45,17 @@ export interface Overview {
   compared: boolean;
   rows: OverviewRow[];
   accounts: AccountBar[];
+  /** Of programs that ran together. */
+  duets?: Duets;
+}
+
+/** What duets say of each pair of programs. */
+export interface Duets {
+  note: string;
+  /** A row for each pair. */
+  table: Table;
+  /** Of each pair that has duets: its ratios in the order of the blocks, and the estimate. At most 10,000 points in all. */
+  figures: Figure[];
 }
 
 export interface OverviewRow {
@@ -55,7 +66,26 @@ export interface OverviewRow {
   mean: Estimate | null;
   /** Program / reference. */
   ratio: Estimate | null;
-  verdict: "faster" | "slower" | "undecided" | "reference" | null;
+  /** The ratio of executions alone, where `ratio` is that of duets. */
+  alone?: Estimate;
+  /** What `ratio` rests on, e.g. "12 duets"; empty without one. */
+  basis: string;
+  /** Largest ratio that is accepted. */
+  limit?: number;
+  /** The last five are those of a gate. */
+  verdict:
+    | "faster"
+    | "slower"
+    | "same"
+    | "undecided"
+    | "reference"
+    | "control"
+    | "pass"
+    | "regression"
+    | "improvement"
+    | "inconclusive"
+    | "failed"
+    | null;
   samples: string;
 }
 
@@ -264,8 +294,8 @@ export interface Curve {
   look: number;
   /** An approximation of another one. */
   thin: boolean;
-  /** Between two points: a straight line, the value of the point before, or of the one after. */
-  join: "straight" | "before" | "after";
+  /** Between two points: a straight line, the value of the point before, or of the one after, or nothing. */
+  join: "straight" | "before" | "after" | "points";
   /** Ascending. */
   x: number[];
   y: number[];

@@ -16,6 +16,8 @@ export interface Line {
   fill?: number;
   /** A symbol at each point. */
   mark?: Shape;
+  /** Half the symbol's width, px. */
+  radius?: number;
 }
 
 /** A series that draws the line that `line` gives; `factor` enlarges it for paper. */
@@ -28,6 +30,8 @@ export function series(line: () => Line | undefined, factor: number): uPlot.Seri
       const now = line();
       const own = plot.series[index];
       if (!now || !own || now.points.length === 0) return null;
+      // Points without a line or area are drawn afterwards.
+      if (now.width === 0 && now.fill === undefined) return null;
       own.dash = (now.dash ?? []).map((length) => length * factor);
       const path = new Path2D();
       now.points.forEach(([x, y], i) => {
@@ -52,10 +56,10 @@ export function series(line: () => Line | undefined, factor: number): uPlot.Seri
 }
 
 /** Symbols at the points of a line. */
-export function drawMarks(plot: uPlot, { points, mark, color }: Line, density: number): void {
+export function drawMarks(plot: uPlot, { points, mark, color, radius = 3.4 }: Line, density: number): void {
   if (mark === undefined) return;
   const { left, top, width, height } = plot.bbox;
-  const look = { shape: mark, color, radius: 3.4, alpha: 1, outline: palette().paper };
+  const look = { shape: mark, color, radius, alpha: 1, outline: palette().paper };
   const { picture, size } = stamp(look, density);
   const wide = size * density;
   for (const [x, y] of points) {

@@ -1,6 +1,6 @@
 // Takes the data out of the page, and says in one sentence what is wrong with it.
 
-import type { Page, Part, Plot, Timeline } from "./data";
+import type { Figure, Page, Part, Plot, Timeline } from "./data";
 
 export class Unreadable extends Error {}
 
@@ -34,6 +34,7 @@ export function checked(value: unknown): Page {
   const { overview } = page;
   if (overview && ![overview.answers, overview.rows, overview.accounts].every(Array.isArray))
     throw new Unreadable("The data of this page is incomplete: a part of its overview is missing.");
+  if (overview?.duets) checkFigures(overview.duets, "its duets have");
   page.plots.forEach(checkPlot);
   if (page.timeline) checkTimeline(page.timeline);
   page.parts?.forEach(checkPart);
@@ -80,11 +81,18 @@ function checkTimeline(t: Timeline): void {
 }
 
 function checkPart(part: Part, index: number): void {
+  const has = `part ${index + 1} has`;
+  if (!Array.isArray(part?.tables))
+    throw new Unreadable(`The data of this page is inconsistent: ${has} no figures or tables.`);
+  checkFigures(part, has);
+}
+
+function checkFigures({ figures }: { figures: Figure[] }, has: string): void {
   const wrong = (what: string): never => {
-    throw new Unreadable(`The data of this page is inconsistent: part ${index + 1} has ${what}.`);
+    throw new Unreadable(`The data of this page is inconsistent: ${has} ${what}.`);
   };
-  if (!Array.isArray(part?.figures) || !Array.isArray(part.tables)) return wrong("no figures or tables");
-  for (const { x, y, curves } of part.figures) {
+  if (!Array.isArray(figures)) return wrong("no figures or tables");
+  for (const { x, y, curves } of figures) {
     if (!Array.isArray(curves) || [x, y].some((a) => !Array.isArray(a?.scales) || a.scales.length === 0))
       wrong("a figure without curves or axes");
     for (const c of curves) {

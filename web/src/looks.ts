@@ -1,6 +1,7 @@
 // Patterns and symbols that distinguish curves in addition to colours.
 
 import type { Curve } from "./data";
+import { symbolIcon } from "./symbols";
 
 const DASHES: number[][] = [[], [7, 4], [2, 3], [9, 3, 2, 3], [14, 5], [4, 2], [1, 2, 6, 2], [3, 6]];
 const MARKS = ["circle", "square", "triangle", "diamond"] as const;
@@ -13,8 +14,9 @@ export function markOf(look: number): (typeof MARKS)[number] {
   return MARKS[look % MARKS.length]!;
 }
 
-/** A piece of a curve for running text; its colour is that of the text around it. */
+/** A piece of a curve for running text, or its symbol; its colour is that of the text around it. */
 export function curveIcon(curve: Curve): SVGSVGElement {
+  if (curve.join === "points") return symbolIcon(markOf(curve.look));
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
   svg.setAttribute("viewBox", "0 0 30 10");

@@ -4,6 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style/base.css";
 import "./style/controls.css";
 import "./style/curves.css";
+import "./style/duets.css";
 import "./style/head.css";
 import "./style/overview.css";
 import "./style/plots.css";

@@ -8,8 +8,15 @@ import { type Range, padded } from "./ticks";
 const VERDICTS: Record<NonNullable<OverviewRow["verdict"]>, string> = {
   faster: "faster",
   slower: "slower",
+  same: "same",
   undecided: "undecided",
   reference: "reference",
+  control: "control",
+  pass: "pass",
+  regression: "regression",
+  improvement: "improvement",
+  inconclusive: "inconclusive",
+  failed: "failed",
 };
 /** Width for which the ticks of an interval plot are chosen, px. */
 const PIXELS = 330;
@@ -61,8 +68,8 @@ function intervals(of: Overview): HTMLElement {
   );
   const ratios = shared(
     axisOf("ratio", "ratio", "log"),
-    known((r) => r.ratio),
-    [1],
+    [...known((r) => r.ratio), ...known((r) => r.alone ?? null)],
+    [1, ...of.rows.flatMap((r) => r.limit ?? [])],
   );
   const head = (title: string, name: string): HTMLElement => h("th", { scope: "col", class: name }, title);
   const heads = [head(of.what, "who"), head(`${of.measure} and 95% interval`, "mean"), head("", "plot")];
@@ -86,18 +93,30 @@ function line(of: Overview, row: OverviewRow, means: Shared | null, ratios: Shar
   const cells = [
     h("th", { scope: "row", class: "who", title: `${row.title}: ${row.samples}` }, title, h("small", {}, row.samples)),
     figureCell(row.mean, "mean"),
-    h("td", { class: "plot" }, plot(row.mean, means, null)),
+    h("td", { class: "plot" }, plot(row.mean, null, means, null, null)),
   ];
   if (ratios) {
     const { verdict } = row;
     const none = verdict === "reference" ? "1" : "";
+    const limit = row.limit === undefined ? null : ratios.at(row.limit);
+    const alone = row.alone ?? null;
+    const basis = row.basis !== "" && row.basis !== row.samples ? h("small", {}, row.basis) : null;
+    const figures = figureCell(row.ratio, "ratio", none);
+    if (alone) figures.append(h("small", { class: "alone" }, `alone ${alone.text} `, bdi(alone.interval)));
     cells.push(
-      figureCell(row.ratio, "ratio", none),
-      h("td", { class: "plot of-ratio" }, plot(row.ratio, ratios, ratios.at(1))),
-      h("td", { class: `verdict ${verdict ?? ""}` }, verdict ? (VERDICTS[verdict] ?? "") : ""),
+      figures,
+      h("td", { class: "plot of-ratio", title: tooltip(row) }, plot(row.ratio, alone, ratios, ratios.at(1), limit)),
+      h("td", { class: `verdict ${verdict ?? ""}` }, verdict ? (VERDICTS[verdict] ?? "") : "", basis),
     );
   }
   return h("tr", { class: row.verdict ?? "" }, ...cells);
+}
+
+/** What the plot of a ratio shows. */
+function tooltip({ ratio, alone, basis }: OverviewRow): string | undefined {
+  if (!ratio) return undefined;
+  const own = `${basis === "" ? "ratio" : basis}: ${ratio.text} ${ratio.interval}`;
+  return alone ? `${own}; executions alone: ${alone.text} ${alone.interval}` : own;
 }
 
 function figureCell(of: Estimate | null, name: string, none = ""): HTMLElement {
@@ -111,25 +130,41 @@ function draw(name: string, attributes: Record<string, string | number>): SVGEle
   return element;
 }
 
-/** A point with its interval, over the lines of the axis; widths in per cent follow the window. */
-function plot(of: Estimate | null, axis: Shared | null, one: number | null): SVGElement | null {
+/** A point with its interval, over the lines of the axis, and below it a paler one; widths in per cent follow the window. */
+function plot(
+  of: Estimate | null,
+  paler: Estimate | null,
+  axis: Shared | null,
+  one: number | null,
+  limit: number | null,
+): SVGElement | null {
   if (!axis) return null;
   const svg = draw("svg", { class: "interval", width: "100%", height: 26, "aria-hidden": "true" });
-  const upright = (at: number, name: string, from: number, to: number): SVGElement =>
-    draw("line", { class: name, x1: `${at}%`, x2: `${at}%`, y1: from, y2: to });
   svg.append(...axis.ticks.map((tick) => upright(tick.at, "tick", 0, 26)));
   if (one !== null) svg.append(upright(one, "one", 0, 26));
-  if (!of) return svg;
-  if (of.low !== null && of.high !== null) {
-    const [low, high] = [axis.at(of.low), axis.at(of.high)];
-    svg.append(
-      draw("line", { class: "bar", x1: `${low}%`, x2: `${high}%`, y1: 13, y2: 13 }),
-      upright(low, "cap", 8, 18),
-      upright(high, "cap", 8, 18),
-    );
-  }
-  svg.append(draw("circle", { class: "point", cx: `${axis.at(of.value)}%`, cy: 13, r: 4 }));
+  if (limit !== null) svg.append(upright(limit, "limit", 3, 23));
+  if (of && paler) svg.append(...interval(of, axis, 8, 4), palerGroup(interval(paler, axis, 20, 3)));
+  else if (of) svg.append(...interval(of, axis, 13, 5));
   return svg;
+}
+
+function upright(at: number, name: string, from: number, to: number): SVGElement {
+  return draw("line", { class: name, x1: `${at}%`, x2: `${at}%`, y1: from, y2: to });
+}
+
+/** At a height, with caps that reach so far up and down. */
+function interval(of: Estimate, axis: Shared, y: number, reach: number): SVGElement[] {
+  const point = draw("circle", { class: "point", cx: `${axis.at(of.value)}%`, cy: y, r: reach > 3 ? 4 : 3 });
+  if (of.low === null || of.high === null) return [point];
+  const [low, high] = [axis.at(of.low), axis.at(of.high)];
+  const bar = draw("line", { class: "bar", x1: `${low}%`, x2: `${high}%`, y1: y, y2: y });
+  return [bar, upright(low, "cap", y - reach, y + reach), upright(high, "cap", y - reach, y + reach), point];
+}
+
+function palerGroup(parts: SVGElement[]): SVGElement {
+  const group = draw("g", { class: "paler" });
+  group.append(...parts);
+  return group;
 }
 
 function axisCell(axis: Shared | null): HTMLElement {

@@ -2,6 +2,7 @@
 
 import type { Overview, Page, Part, Plot, Remark } from "./data";
 import { bdi, h, uid } from "./dom";
+import { DuetsView } from "./duets";
 import { counted } from "./format";
 import { overviewView } from "./overview";
 import { PartView } from "./part";
@@ -18,6 +19,8 @@ export class PageView {
   current: PlotView | null = null;
   /** Of a trace. */
   readonly timeline: TimelineView | null;
+  /** Of programs that ran together. */
+  readonly duets: DuetsView | null;
   /** Of noise: the part that is shown. */
   part: PartView | null = null;
   readonly #page: Page;
@@ -28,16 +31,17 @@ export class PageView {
   constructor(page: Page) {
     this.#page = page;
     this.timeline = page.timeline ? new TimelineView(page.timeline) : null;
+    this.duets = page.overview?.duets ? new DuetsView(page.overview.duets) : null;
     this.#tables = page.tables.map((t) => staticTable(t, null));
     const whole = h("section", { class: "whole tables" }, ...this.#tables.map((t) => t.element));
     const foot = h("footer", {}, h("p", {}, page.foot));
     // A run opens with its result, a profile with its cutoffs, a trace with its timeline, noise with how much there
-    // is, benchmarks with their times.
-    const early = ["profile", "noise", "bench"].includes(page.kind);
+    // is, benchmarks with their times, a gate with its verdicts.
+    const early = ["profile", "noise", "bench", "gate"].includes(page.kind);
     const first = early ? whole : null;
     const last = early ? null : whole;
     const periods = this.timeline && h("div", { class: "tables" }, this.timeline.periods);
-    const top = page.overview ? result(page, page.overview) : [header(page)];
+    const top = page.overview ? result(page, page.overview, this.duets) : [header(page)];
     const conditions = page.overview
       ? h("section", { class: "conditions" }, h("h3", {}, "Conditions"), facts(page))
       : null;
@@ -49,10 +53,12 @@ export class PageView {
       this.current?.context.selection.clear();
       this.current?.context.tooltip.show(null, { x: 0, y: 0 });
       this.part?.leave();
+      this.duets?.leave();
     });
   }
 
   start(): void {
+    this.duets?.mount();
     if (this.timeline) {
       this.#panel.append(this.timeline.element);
       this.timeline.mount();
@@ -110,11 +116,13 @@ export class PageView {
     for (const table of this.#tables) table.printing(on);
     this.current?.printing(on);
     this.timeline?.printing(on);
+    this.duets?.printing(on);
     this.part?.printing(on);
   }
 
   #chooser(): HTMLElement | null {
-    const { kind } = this.#page;
+    // Those of comparisons and gates are called parts.
+    const { kind } = this.#page as { kind: Exclude<Page["kind"], "comparison" | "gate"> };
     const shown = this.#shown;
     if (shown.length < 2) return null;
     const what =
@@ -187,15 +195,15 @@ function remarks(page: Page): HTMLElement | null {
   return page.remarks.length > 0 ? h("ul", { class: "remarks" }, ...page.remarks.map(remark)) : null;
 }
 
-/** The head of a run: its result, with the remarks below it, and at the top how many of them are warnings. */
-function result(page: Page, overview: Overview): (HTMLElement | null)[] {
+/** The head of a run: its result, with its duets and the remarks below it, and at the top how many of them are warnings. */
+function result(page: Page, overview: Overview, duets: DuetsView | null): (HTMLElement | null)[] {
   const said = remarks(page);
   const warnings = page.remarks.filter((r) => r.warning).length;
   const text = `⚠ ${counted(warnings, "warning")} below`;
   const jump = (): void => said?.scrollIntoView({ block: "center" });
   const link = warnings > 0 ? h("button", { type: "button", class: "warnings", onclick: jump }, text) : null;
   const top = h("header", { class: "top brief" }, themeButton(), link, h("h1", {}, bdi(page.title)));
-  return [top, overviewView(overview), said];
+  return [top, overviewView(overview), duets?.element ?? null, said];
 }
 
 function header(page: Page): HTMLElement {

@@ -1,5 +1,6 @@
 //! The commands of `tare` and their functions.
 
+use crate::compare::{compare_command, gate, history};
 use crate::documents::{export, list, report, resume, rm, show};
 use crate::exit::{Exit, Failure};
 use crate::inc::{command as inc, work};
@@ -28,11 +29,14 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or factor does \
-not hold; 4 the store or the system failed; 130 interrupted.";
+not hold; 4 the store or the system failed; 5 a gate found a regression; 6 a gate was inconclusive, with --inconclusive fail; \
+130 interrupted.";
 
 #[derive(Subcommand)]
 enum TareCommand {
     Run(Box<RunArgs>),
+    Gate(Box<gate::GateArgs>),
+    Compare(Box<compare_command::CompareArgs>),
     Inc(inc::IncArgs),
     Work(work::WorkArgs),
     List(list::ListArgs),
@@ -47,6 +51,7 @@ enum TareCommand {
     Trace(trace::TraceArgs),
     Study(study::StudyArgs),
     Noise(Box<noise::NoiseArgs>),
+    History(history::HistoryArgs),
     Doctor(doctor::DoctorArgs),
     Tune(tune::TuneArgs),
     Restore(restore::RestoreArgs),
@@ -122,6 +127,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     }
     match cli.command {
         TareCommand::Run(a) => run::run(*a),
+        TareCommand::Gate(a) => gate::gate(&a),
+        TareCommand::Compare(a) => compare_command::compare(&a),
         TareCommand::Inc(a) => inc::inc(&a),
         TareCommand::Work(a) => work::work(&a),
         TareCommand::List(a) => list::list(&a),
@@ -136,6 +143,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         TareCommand::Trace(a) => trace::show(&a),
         TareCommand::Study(a) => study::study(&a),
         TareCommand::Noise(a) => noise::noise(&a),
+        TareCommand::History(a) => history::history(&a),
         TareCommand::Doctor(a) => doctor::doctor(&a),
         TareCommand::Tune(a) => tune::tune(&a),
         TareCommand::Restore(a) => restore::restore(&a),

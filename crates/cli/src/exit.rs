@@ -13,6 +13,10 @@ pub enum Exit {
     Required = 3,
     /// The store or the system failed; the samples so far were printed.
     System = 4,
+    /// A benchmark of a gate is slower.
+    Regression = 5,
+    /// A gate could not decide, and was asked to count that as a failure.
+    Inconclusive = 6,
     /// Interrupted; the samples so far were stored and printed.
     Interrupted = 130,
 }
@@ -88,6 +92,18 @@ impl From<tarebench::documents::DocumentError> for Failure {
             D::Content { .. } => Failure::system(e),
             D::Finished(id) => Failure::usage(e.to_string()).hint(format!("`tare show {id}` prints it")),
             D::NoStore(_) | D::Elsewhere { .. } => Failure::usage(e.to_string()),
+        }
+    }
+}
+
+impl From<tarebench::compare::gate::GateError> for Failure {
+    fn from(e: tarebench::compare::gate::GateError) -> Failure {
+        use tarebench::compare::gate::GateError as G;
+        match e {
+            G::Document(e) => e.into(),
+            G::Session(e) => e.into(),
+            G::Imported(_) => Failure::usage(e.to_string()).hint("run the gate on this machine with `tare gate`"),
+            G::NotKept(_) | G::Failed(_) | G::Runs { .. } => Failure::system(e),
         }
     }
 }

@@ -11,6 +11,7 @@ macro_rules! eprintln {
 
 mod args;
 mod command_line;
+mod compare;
 mod completions;
 mod documents;
 mod exit;

@@ -2,7 +2,8 @@
 
 use crate::exit::{Exit, Failure};
 use std::borrow::Cow;
-use std::io::{ErrorKind, Write};
+use std::io;
+use std::io::{BufWriter, ErrorKind, Write};
 use std::sync::OnceLock;
 use tarebench::core::base::units::Nanos;
 
@@ -12,12 +13,17 @@ static NOT_WRITTEN: OnceLock<String> = OnceLock::new();
 /// Writes to standard output. A reader that has ended (`tare show | head`) is not an error; another error is kept for
 /// [`check_written`], so that measuring and storing continue.
 pub fn print(text: &str) {
+    print_pieces(|out| out.write_all(text.as_bytes()));
+}
+
+/// As [`print`], for what is written piece by piece.
+pub fn print_pieces(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     if let Err(e) = check_open() {
         let _ = NOT_WRITTEN.set(e.message);
         return;
     }
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match content(&mut out).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             let _ = NOT_WRITTEN.set(format!("write to standard output: {e}"));
         }

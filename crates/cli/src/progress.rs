@@ -6,12 +6,14 @@ use crate::args::style::Show;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tarebench::core::base::units::Nanos;
+use tarebench::core::compare::duet::{AloneEvidence, AloneTimes};
 use tarebench::core::documents::head::Id;
 use tarebench::core::run::data::Run;
-use tarebench::core::run::plan::{ALONE_BLOCKS, Order, RunCount, RunPlan, RunPurpose};
+use tarebench::core::run::plan::{RunCount, RunPlan, RunPurpose};
+use tarebench::core::run::schedule::executions;
 use tarebench::core::sample::data::Phase;
 use tarebench::event::Event;
-use tarebench::render::documents::progress::line as step_line;
+use tarebench::render::documents::progress::{gate_line, line as step_line};
 use tarebench::render::kit::progress::{Done, ProgressParts, line};
 use tarebench::render::kit::style::Style;
 use tarebench::run::session::RunEvent;
@@ -66,7 +68,9 @@ struct RunProgress {
     line: ProgressLine,
     programs: Vec<String>,
     adaptive: bool,
-    total: u64,
+    plan: RunPlan,
+    /// By program: what decides whether it has duets.
+    alone: Vec<AloneEvidence>,
     done: u64,
     failures: u64,
     /// Elapsed times of the samples so far, by program: count, mean, sum of squared differences (Welford).
@@ -84,15 +88,12 @@ impl RunProgress {
 
     /// For a plan.
     fn new(show: &Show, plan: &RunPlan) -> RunProgress {
-        let (programs, blocks) = (plan.programs.len() as u64, u64::from(plan.max_runs()));
-        let alone = if plan.order == Order::Duet { blocks.min(u64::from(ALONE_BLOCKS)) } else { blocks };
-        let duets = if plan.order.has_duets() { blocks * programs.saturating_sub(1) } else { 0 };
-        let per_program = u64::from(plan.warmup) + alone;
         RunProgress {
             line: ProgressLine::new(show),
             programs: plan.programs.iter().map(|p| p.label.clone()).collect(),
-            adaptive: matches!(plan.runs, RunCount::Adaptive { .. }),
-            total: per_program * programs + duets,
+            adaptive: matches!(plan.runs, RunCount::Adaptive { .. } | RunCount::Detect { .. }),
+            plan: plan.clone(),
+            alone: vec![AloneEvidence::default(); plan.programs.len()],
             done: 0,
             failures: 0,
             seen: vec![(0.0, 0.0, 0.0); plan.programs.len()],
@@ -107,6 +108,9 @@ impl RunProgress {
             RunEvent::Done { sample } => {
                 self.done += 1;
                 self.failures += u64::from(!sample.outcome.success());
+                if let Some(alone) = self.alone.get_mut(sample.series as usize) {
+                    alone.add(sample, self.plan.ignore_failure.accepts(&sample.outcome));
+                }
                 if let Some((n, mean, m2)) = self.seen.get_mut(sample.series as usize) {
                     let x = sample.elapsed().as_f64();
                     *n += 1.0;
@@ -118,7 +122,8 @@ impl RunProgress {
             RunEvent::StartingDuet { slot } => self.draw_duet(slot.series as usize, slot.reference as usize),
             RunEvent::DoneDuet { duet } => {
                 self.done += 1;
-                self.failures += u64::from(duet.sides.iter().any(|s| !s.outcome.success()));
+                let failed = duet.void.is_none() && duet.sides.iter().any(|s| !s.outcome.success());
+                self.failures += u64::from(failed);
             }
             RunEvent::Warning(text) => {
                 self.line.clear();
@@ -147,10 +152,12 @@ impl RunProgress {
         // The time to go: the remaining samples at the mean of each program.
         let known: Vec<f64> = self.seen.iter().filter(|s| s.0 > 0.0).map(|s| s.1).collect();
         let per_sample = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        let left = (!known.is_empty()).then(|| per_sample * self.total.saturating_sub(self.done) as f64 + self.after);
+        let alone: Vec<Option<AloneTimes>> = self.alone.iter().map(AloneEvidence::times).collect();
+        let total = executions(&self.plan, &alone);
+        let left = (!known.is_empty()).then(|| per_sample * total.saturating_sub(self.done) as f64 + self.after);
         let progress = ProgressParts {
             id: None,
-            done: Some(Done::Count { done: self.done, total: self.total, adaptive: self.adaptive }),
+            done: Some(Done::Count { done: self.done, total, adaptive: self.adaptive }),
             estimate: (n > 0.0).then(|| (mean, (n > 1.0).then(|| (m2 / (n - 1.0)).sqrt()))),
             failures: self.failures,
             remaining: left,
@@ -183,7 +190,20 @@ impl<'a> Display<'a> {
     /// Takes note of an event.
     pub fn on(&mut self, event: Event<'_>) {
         match event {
-            Event::Run(run, event) => self.of_run(run).on(&event),
+            Event::Run(run, event) => {
+                // A warning would be written into another line.
+                if matches!(event, RunEvent::Warning(_)) {
+                    self.line.clear();
+                }
+                self.of_run(run).on(&event);
+            }
+            Event::Gate(id, step) => {
+                self.id = id.or(self.id);
+                // Executions may follow each other closely.
+                if self.line.due() {
+                    self.line.draw(|style| gate_line(id, &step, style));
+                }
+            }
             Event::Step(id, step) => {
                 self.id = id.or(self.id);
                 let id = self.id;

@@ -144,7 +144,18 @@ fn launchers_that_fail_are_told() {
     // Its output is stored even if it is invalid.
     let kept = dir.path().join("kept");
     said(with("echo").arg("-o").arg(&kept), 1);
-    assert!(std::fs::read_to_string(kept).unwrap().contains("-g 1000000ns -p 10000 -c 1000"));
+    let stored = std::fs::read_to_string(&kept).unwrap();
+    assert!(stored.contains("-g 1000000ns -p 10000 -c 1000"));
+    // A launcher that fails, or that is not there, leaves an earlier result as it was; another one replaces the file as a whole.
+    said(with("false").arg("-o").arg(&kept), 1);
+    said(with("no-such-mpirun").arg("-o").arg(&kept), 4);
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), stored);
+    let mut earlier = std::fs::File::open(&kept).unwrap();
+    said(with("echo other").arg("-o").arg(&kept), 1);
+    assert!(std::fs::read_to_string(&kept).unwrap().starts_with("other "));
+    assert_eq!(std::io::read_to_string(&mut earlier).unwrap(), stored);
+    let missing = said(with("echo").arg("-o").arg(dir.path().join("none/kept")), 2);
+    assert!(missing.contains("output file") && missing.contains("No such file"), "{missing}");
     // Without one beside it, the program is said to be missing.
     let copy = dir.path().join("tare");
     std::fs::copy(TARE, &copy).unwrap();
@@ -219,6 +230,44 @@ fn jobs_of_one_and_two_ranks_are_measured() {
     let mut c = bsp(&dir);
     c.args(["--launch", "mpirun --no-such-option", "--phases", "10"]);
     assert!(said(as_root(&mut c), 1).contains("mpirun ended with"));
+}
+
+/// A result replaces an earlier one when it is whole, and not before; nothing else is left behind.
+#[test]
+fn the_program_replaces_its_file_as_a_whole() {
+    let _alone = alone();
+    let Some(program) = program() else { return };
+    let dir = folder();
+    let own = dir.path().join("results");
+    std::fs::create_dir(&own).unwrap();
+    let (file, link) = (own.join("job.txt"), dir.path().join("link"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let job = |phases: &str, output: &Path| {
+        let mut c = Command::new("mpirun");
+        as_root(c.args(["-n", "1"]).arg(program).args(["-g", "1ms", "-c", "10", "-p", phases, "-o"]).arg(output));
+        c
+    };
+    let names = || std::fs::read_dir(&own).unwrap().flatten().map(|e| e.file_name()).collect::<Vec<_>>();
+    run(&mut job("20", &file), 0);
+    let first = std::fs::read_to_string(&file).unwrap();
+    assert!(first.ends_with("end\n"));
+    // While the next one is measured, and after it was ended, the first one is there.
+    let mut child = job("20000", &link).spawn().unwrap();
+    common::until("its temporary file is there", || names().len() == 2);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), first);
+    common::signal(child.id(), libc::SIGTERM);
+    child.wait().unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), first);
+    names().iter().filter(|n| *n != "job.txt").for_each(|n| std::fs::remove_file(own.join(n)).unwrap());
+    // Who has the file open keeps reading the first one, through the link, too, which stays.
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+    let mut opened = std::fs::File::open(&file).unwrap();
+    run(&mut job("30", &link), 0);
+    assert_eq!(std::io::read_to_string(&mut opened).unwrap(), first);
+    let second = std::fs::read_to_string(&file).unwrap();
+    assert!(second.contains("phases 30\n") && second.ends_with("end\n"));
+    let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().unwrap());
+    assert_eq!((mode & 0o777, names(), link.is_symlink()), (0o640, vec!["job.txt".into()], true));
 }
 
 /// No rank passes a barrier before the other has done its work: of each phase with a barrier, the time of the slower

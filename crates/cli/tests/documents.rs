@@ -212,7 +212,7 @@ fn what_is_no_run_and_what_cannot_be_read() {
     let dir = folder();
     let path = file(&dir, serde_json::to_string(&bench()).unwrap());
     run(&mut import(&dir, &path), 0);
-    let refused = "b1 is a result of benchmarks, which cannot be resumed; runs, profiles and studies can";
+    let refused = "b1 is a result of benchmarks, which cannot be resumed; runs, profiles, studies and gates can";
     says(tare(&dir).args(["resume", "b1"]), 2, &[refused, "`tare show b1`"]);
     let head = document::DocumentHead {
         kind: document::DocumentKind::Study,

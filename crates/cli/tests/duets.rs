@@ -61,7 +61,8 @@ fn the_ratio_is_that_of_the_work() {
             // Both end together, so that they run together nearly all the time.
             let overlap = c["duets"]["Ok"]["overlap"].as_f64().expect("an overlap");
             assert!(overlap > 0.75, "{overlap}");
-            (ratio(&d), share)
+            // In billionths, as times are compared no finer than 1 ms.
+            (ratio(&d) * 1e9, share * 1e9)
         });
     }
 }
@@ -112,7 +113,7 @@ fn without_privilege_nice_values_and_wait4_are_used() {
         assert!((1..=5).contains(&levels), "{levels}");
         assert_eq!((&duets[0]["sides"][0]["series"], &duets[0]["sides"][0]["weight"]["value"]), (&1.into(), &0.into()));
         assert_eq!(duets[0]["sides"][1]["weight"]["value"], levels);
-        (ratio(&d), 2.0)
+        (ratio(&d) * 1e9, 2e9)
     });
 }
 
@@ -219,14 +220,14 @@ fn an_interrupt_ends_both() {
 #[test]
 fn unsuitable_programs_are_compared_by_rounds() {
     let _lock = shared();
-    for (program, why) in [("burn-self 5", "duet needs 40 ms"), ("threads 2 60", "CPUs, and a duet has one")] {
+    let sleeps = format!("sh -c 'sleep 0.3; exec {} burn-self 45'", burner());
+    for (program, why) in [(burns("burn-self 5"), "duet needs 40 ms"), (sleeps, "of its elapsed time")] {
         let dir = folder();
-        let programs = [burns(program), burns(program)];
+        let programs = [program.clone(), program];
         let mut c = via(&dir, &[]);
-        let out = run(c.args(["run", "--order", "auto", "-r6"]).args(&programs), 0);
-        let said = text(&out.stdout).replace('\n', " ");
-        assert!(said.contains("no duets, the ratio is that of rounds"), "{said}");
-        assert!(said.contains(why) || program.starts_with("threads"), "{said}");
+        let out = run(c.args(["run", "--full", "--order", "auto", "-r6"]).args(&programs), 0);
+        let said = text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("no duets, the ratio is that of rounds") && said.contains(why), "{said}");
         assert_eq!(stored(&dir, &[]).len(), 0, "{said}");
     }
 }
@@ -250,4 +251,61 @@ fn duets_are_exported_and_imported() {
     assert_eq!(stored(&dir, &[]), stored(&other, &[]));
     let shown = |dir: &TempDir| json(tare(dir).args(["show", "last", "--json"]), 0)["report"]["comparisons"].clone();
     assert_eq!(shown(&dir), shown(&other));
+}
+
+/// Nobody has to ask for them, and they are in no one's way: not where they say nothing, and not where programs may share files.
+#[test]
+fn duets_are_made_by_default_where_they_make_sense() {
+    let _lock = shared();
+    let made = |options: &[&str], program: &str| {
+        let dir = folder();
+        let mut c = tare(&dir);
+        c.args(["run", "--json"]).args(options).args([burns(program), burns(program)]);
+        let order = json(&mut c, 0)["report"]["run"]["plan"]["order"].as_str().expect("an order").to_owned();
+        (order, stored(&dir, &[]).len())
+    };
+    assert_eq!(made(&["-w1", "-r6"], "burn-self 60"), ("auto".to_owned(), 6));
+    assert_eq!(made(&["-w1", "-r2"], "burn-self 3"), ("auto".to_owned(), 0));
+    assert_eq!(made(&["-w1", "-r2", "-p", "true"], "burn-self 60"), ("rounds".to_owned(), 0));
+    assert_eq!(made(&["-w1", "-r2", "--order", "random"], "burn-self 60"), ("random".to_owned(), 0));
+}
+
+/// Both work alone, and need the same lock.
+#[test]
+fn programs_that_cannot_run_together_are_compared_by_rounds() {
+    let _lock = shared();
+    if Command::new("flock").arg("--version").output().is_err() {
+        return skip("needs flock");
+    }
+    let dir = folder();
+    let lock = dir.path().join("lock");
+    let locked = format!("flock -n -F -E 9 {} {} burn-self 60", lock.display(), burner());
+    let out = run(tare(&dir).args(["run", "-w1", "-r6", &locked, &locked]), 0);
+    let said = text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("! no duets: ") && said.contains("failed when both ran together"), "{said}");
+    assert_eq!(stored(&dir, &[]).len(), 1, "it is not tried again");
+    let c = json(tare(&dir).args(["show", "last", "--json"]), 0)["report"]["comparisons"][0].clone();
+    assert_eq!((&c["basis"], &c["duets"]["Err"]["kind"]), (&"alone".into(), &"fails".into()));
+}
+
+#[test]
+fn duets_are_rows_and_elements_of_exports() {
+    let _lock = shared();
+    let dir = folder();
+    let programs = [burns("burn-self 45"), burns("burn-self 45")];
+    let d = json(&mut duets(&dir, &[], &["-w0", "-r6"], &programs), 0);
+    let seqs = |all: &[Value]| all.iter().map(|d| d["seq"].as_u64().expect("a position")).collect::<Vec<_>>();
+    assert_eq!(seqs(d["duets"].as_array().expect("duets")), seqs(&stored(&dir, &[])));
+    let rows = text(&run(tare(&dir).args(["show", "last", "--export-duets", "-"]), 0).stdout);
+    assert_eq!(rows.lines().count(), 1 + 6, "{rows}");
+    let at = rows.lines().next().expect("a head").split(',').position(|name| name == "ratio").expect("a column");
+    let ratios = rows.lines().skip(1).filter(|row| row.split(',').nth(at).is_some_and(|r| r.parse::<f64>().is_ok()));
+    assert_eq!(ratios.count(), 6, "{rows}");
+    // Executions alone stay by themselves.
+    let samples = text(&run(tare(&dir).args(["show", "last", "--export-samples", "-"]), 0).stdout);
+    assert_eq!(samples.lines().count(), 1 + 6, "three blocks of both: {samples}");
+    let programs = text(&run(tare(&dir).args(["show", "last", "--export-csv", "-"]), 0).stdout);
+    assert!(programs.lines().nth(2).is_some_and(|row| row.contains(",duets,")), "{programs}");
+    let page = text(&run(tare(&dir).args(["report", "last", "-o", "-"]), 0).stdout);
+    assert!(page.contains("\"id\":\"duets-2\""));
 }

@@ -123,3 +123,44 @@ fn permissions_of_files_and_folders_are_kept() {
     run(via(&dir, NOBODY).args(["export", "1", "-o"]).arg(&closed), 4);
     assert_eq!(read(&closed), "old");
 }
+
+/// The kernel's protection of links in shared folders, as before when this is dropped.
+struct LinkProtection(String);
+
+impl LinkProtection {
+    const FILE: &str = "/proc/sys/fs/protected_symlinks";
+
+    fn on() -> LinkProtection {
+        let before = read(Path::new(LinkProtection::FILE));
+        std::fs::write(LinkProtection::FILE, "1").unwrap();
+        LinkProtection(before)
+    }
+}
+
+impl Drop for LinkProtection {
+    fn drop(&mut self) {
+        let _ = std::fs::write(LinkProtection::FILE, &self.0);
+    }
+}
+
+/// In a shared folder, a link of another user's leads root to none of its files, as for every other program
+/// (protected_symlinks in proc_sys_fs(5)).
+#[test]
+fn links_of_others_in_shared_folders_are_not_followed() {
+    if !is_root() {
+        return skip("not root");
+    }
+    let _lock = common::alone();
+    let dir = long_run();
+    let own = dir.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    let (file, link) = (own.join("file"), dir.path().join("link"));
+    std::fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    std::os::unix::fs::lchown(&link, Some(65_534), Some(65_534)).unwrap();
+    let protection = LinkProtection::on();
+    let out = run(tare(&dir).args(["export", "1", "-o"]).arg(&link), 4);
+    drop(protection);
+    assert!(text(&out.stderr).contains("Permission denied"), "{}", text(&out.stderr));
+    assert_eq!((read(&file).as_str(), temporary(&dir)), ("old", Vec::new()));
+}

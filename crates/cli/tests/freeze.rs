@@ -142,6 +142,135 @@ fn others_are_frozen_and_go_on_where_they_were() {
     as_before("after SIGKILL");
 }
 
+/// Cgroups with one process each, in a cgroup with another process that is never frozen: none of them is frozen with the one above.
+struct Groups {
+    above: PathBuf,
+    groups: Vec<PathBuf>,
+    pids: Vec<i32>,
+    spared: Sleeper,
+}
+
+impl Groups {
+    fn start(above: PathBuf, number: usize) -> Groups {
+        std::fs::create_dir(&above).expect("a cgroup");
+        let spared = Sleeper::start();
+        std::fs::write(above.join("cgroup.procs"), spared.pid().to_string()).expect("move");
+        let mut all = Groups { above, groups: Vec::new(), pids: Vec::new(), spared };
+        for i in 0..number {
+            let group = all.above.join(i.to_string());
+            std::fs::create_dir(&group).expect("a cgroup");
+            all.groups.push(group.clone());
+            let pid = waiting_process();
+            all.pids.push(pid);
+            std::fs::write(group.join("cgroup.procs"), pid.to_string()).expect("move");
+        }
+        // SAFETY: no memory involved.
+        until("each has a session", || all.pids.iter().all(|p| unsafe { libc::getsid(*p) } == *p));
+        all
+    }
+
+    fn all_frozen(&self) -> bool {
+        self.groups.iter().all(|g| frozen(g))
+    }
+
+    fn none_frozen(&self) -> bool {
+        !self.groups.iter().any(|g| frozen(g))
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        for (group, pid) in self.groups.iter().zip(&self.pids) {
+            let _ = std::fs::write(group.join("cgroup.freeze"), "0");
+            // SAFETY: this process's own child, which is not reaped before; no status is asked for.
+            unsafe {
+                libc::kill(*pid, libc::SIGKILL);
+                libc::waitpid(*pid, std::ptr::null_mut(), 0);
+            }
+        }
+        for group in &self.groups {
+            until("the group is empty", || std::fs::remove_dir(group).is_ok());
+        }
+        let _ = self.spared.0.kill();
+        let _ = self.spared.0.wait();
+        until("the group is empty", || std::fs::remove_dir(&self.above).is_ok());
+    }
+}
+
+/// A child in a separate session that waits for its end. It holds no file open, as those of another program would.
+fn waiting_process() -> i32 {
+    // SAFETY: the child makes async-signal-safe calls only.
+    unsafe {
+        match libc::fork() {
+            0 => {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+                libc::prctl(libc::PR_SET_NAME, c"tare-test-waits".as_ptr());
+                libc::syscall(libc::SYS_close_range, 0, u32::MAX, 0);
+                libc::setsid();
+                loop {
+                    libc::pause();
+                }
+            }
+            pid => {
+                assert!(pid > 0, "fork: {}", std::io::Error::last_os_error());
+                pid
+            }
+        }
+    }
+}
+
+/// A limit of open files that is usual for a login, for a command and what it starts.
+fn with_usual_file_limit(c: &mut Command) -> &mut Command {
+    // SAFETY: async-signal-safe calls on a valid structure.
+    unsafe {
+        c.pre_exec(|| {
+            let mut limit: libc::rlimit = std::mem::zeroed();
+            libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+            limit.rlim_cur = 1_024;
+            match libc::setrlimit(libc::RLIMIT_NOFILE, &limit) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        })
+    }
+}
+
+/// A busy server has more cgroups than a process may have open files.
+#[test]
+fn more_cgroups_than_open_files_are_frozen() {
+    let Some((mount, own)) = own_group().filter(|_| is_root()) else {
+        return skip("needs root and cgroup v2");
+    };
+    let _alone = common::alone();
+    let name = format!("tare-test-many-{}", std::process::id());
+    let groups = Groups::start(mount.join(own.trim_start_matches('/')).join(name), 1_500);
+    let m = Machine::real().set(&[]);
+    let pids: Vec<String> = groups.pids.iter().map(i32::to_string).collect();
+    let only = format!("--freeze-only={}", pids.join(","));
+
+    let out = common::run(with_usual_file_limit(&mut m.command(&["tune", "--freeze", &only, "--json"])), 0);
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(report["freeze"]["refused"].as_array().map(Vec::len), Some(0), "{}", report["freeze"]["refused"]);
+    assert_eq!(report["freeze"]["processes"], 1_500);
+    assert!(groups.all_frozen());
+    common::run(with_usual_file_limit(&mut m.command(&["restore"])), 0);
+    assert!(groups.none_frozen());
+
+    // The guard thaws all of them, too; the program has the limit that tare was started with.
+    let limit = common::folder();
+    let said = limit.path().join("limit");
+    let mut c = m.command(&["run", "--tune", "--freeze", &only, "-r1", "-w0", "--style", "none"]);
+    c.args(["--", "sh", "-c", "ulimit -Sn >\"$0\"; exec sleep 60"]).arg(&said).stderr(Stdio::null());
+    let mut child = with_usual_file_limit(&mut c).spawn().expect("tare");
+    until("the program runs", || std::fs::read_to_string(&said).is_ok_and(|t| t.ends_with('\n')));
+    assert_eq!(std::fs::read_to_string(&said).expect("the limit").trim(), "1024");
+    assert!(groups.all_frozen());
+    child.kill().expect("kill");
+    child.wait().expect("tare");
+    until("the guard has thawed them", || groups.none_frozen());
+    m.tare(&["restore"], 0);
+}
+
 #[test]
 fn what_keeps_the_machine_alive_is_not_frozen() {
     let Some(_) = own_group().filter(|_| is_root()) else {

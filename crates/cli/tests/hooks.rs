@@ -50,7 +50,7 @@ fn every_series_times_its_own_build() {
 fn an_order_that_times_the_last_build_is_refused() {
     let _lock = shared();
     let dir = branches();
-    for order in ["rounds", "random"] {
+    for order in ["rounds", "random", "auto", "duet"] {
         let mut command = tare(&dir);
         options(&mut command, dir.path(), &["--order", order, "-L", "branch", "a,b", "-s", "cp {branch} prog"]);
         let said = text(&run(command.args(["--output", "said", "./prog"]), 2).stderr);
@@ -62,13 +62,13 @@ fn an_order_that_times_the_last_build_is_refused() {
     options(
         &mut command,
         dir.path(),
-        &["-L", "branch", "a,b", "-s", "cp {branch} prog-{branch}", "--independent-setup"],
+        &["--order", "rounds", "-L", "branch", "a,b", "-s", "cp {branch} prog-{branch}", "--independent-setup"],
     );
     run(command.args(["--output", "said", "./prog-{branch}"]), 0);
     assert_eq!(lines(&dir, "said"), ["a", "b", "a", "b", "a", "b"]);
     // One setup for all undoes nothing.
     let mut command = tare(&dir);
-    options(&mut command, dir.path(), &["-s", "cp a prog; cp b other"]);
+    options(&mut command, dir.path(), &["--order", "rounds", "-s", "cp a prog; cp b other"]);
     run(command.args(["--output", "both", "./prog", "./other"]), 0);
     assert_eq!(lines(&dir, "both"), ["a", "b", "a", "b", "a", "b"]);
 }

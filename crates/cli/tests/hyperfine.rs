@@ -176,7 +176,12 @@ fn executions_come_in_the_same_order() {
 fn by_default_programs_are_interleaved_after_a_warm_up() {
     let _beside = shared();
     let dir = folder();
-    assert_eq!(executed(&dir, &["--runs=2", "@a", "@b"]), "a b a b a b");
+    assert_eq!(executed(&dir, &["--order=rounds", "--runs=2", "@a", "@b"]), "a b a b a b");
+    // Each round has its own order.
+    let log = executed(&dir, &["--runs=6", "@a", "@b"]);
+    let words: Vec<&str> = log.split_whitespace().collect();
+    assert_eq!((words.len(), &words[..2]), (14, &["a", "b"][..]), "{log}");
+    assert!(words.chunks(2).all(|round| round == ["a", "b"] || round == ["b", "a"]), "{log}");
 }
 
 /// One case on a whole call.

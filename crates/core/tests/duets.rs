@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet};
+use tarebench_core::compare::gang::{GangMeans, GangSlices, SwitchTimes};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::plan::Order;
@@ -52,6 +53,8 @@ fn duet(index: u32, program: i64, reference: i64) -> Duet {
         steal: Reading::Value(Nanos(0)),
         clock_shift: like.clock_shift,
         environment_padding: 0,
+        slices: None,
+        void: None,
     }
 }
 
@@ -144,6 +147,61 @@ fn why_there_are_no_duets_is_said() {
     assert_eq!(report(&rounds, &short, &[]).comparisons[0].duets, None);
 }
 
+/// That both did not fit into memory, or did not alternate, is neither a failure nor a result.
+#[test]
+fn duets_that_say_nothing_are_no_results() {
+    let void = |why, outcome: Outcome| {
+        let mut d = duet(0, 999 * MS, 100 * MS);
+        d.void = Some(why);
+        d.sides.iter_mut().for_each(|s| s.outcome = outcome.clone());
+        d
+    };
+    let memory = NoDuet::Memory { needed: 3 << 30, available: 1 << 30 };
+    let r = report(&duet_run(), &alone(), &[void(memory, Outcome::Interrupted)]);
+    assert_eq!((r.comparisons[0].basis, &r.comparisons[0].duets), (RatioBasis::Alone, &Some(Err(memory))));
+    assert!(r.series.iter().all(|s| s.failures.is_empty()), "{:?}", r.series[1].failures);
+    let left = NoDuet::LeftGroup { series: 1 };
+    let c = report(&duet_run(), &alone(), &[void(left, Outcome::Exited { code: 0 })]).comparisons.remove(0);
+    assert_eq!((c.basis, c.duets), (RatioBasis::Alone, Some(Err(left))));
+    // What there is from before counts, if it is enough.
+    let mut duets: Vec<Duet> = (1..8).map(|i| duet(i, 120 * MS, 100 * MS)).collect();
+    duets.push(Duet { seq: 200, ..void(memory, Outcome::Interrupted) });
+    let found = comparison(&duets).duets.unwrap().unwrap();
+    assert_eq!((found.used, found.left_out), (7, 0));
+    assert_eq!(comparison(&duets[4..]).duets, Some(Err(memory)), "three have no interval");
+    // Of two reasons the first one in time counts.
+    let both = [Duet { seq: 300, ..void(left, Outcome::Exited { code: 0 }) }, void(memory, Outcome::Interrupted)];
+    assert_eq!(comparison(&both).duets, Some(Err(memory)));
+}
+
+#[test]
+fn gangs_are_summed_up_and_overlap_on_all_their_cpus() {
+    let gang = |i: u32| {
+        // 200 ms of CPU time each on two CPUs; the reference had ended 10 ms before the program.
+        let mut d = duet(i, 200 * MS, 200 * MS);
+        d.slices = Some(GangSlices {
+            by: GangMeans::Freezer,
+            cpus: vec![0, 1],
+            ran: [Nanos(90 * MS), Nanos(100 * MS)],
+            switches: 20 + i,
+            stopping: Some(SwitchTimes { median: Nanos(60_000), largest: Nanos(i64::from(i) * 100_000) }),
+            continuing: Some(SwitchTimes { median: Nanos(5_000), largest: Nanos(9_000) }),
+            late: 0,
+        });
+        d
+    };
+    let duets: Vec<Duet> = (0..7).map(gang).collect();
+    let found = comparison(&duets).duets.unwrap().unwrap();
+    // In 10 ms two CPUs have 20 ms, of 400 ms in all.
+    assert!((found.overlap.unwrap() - 0.95).abs() < 1e-9, "{:?}", found.overlap);
+    let gangs = found.gangs.unwrap();
+    assert_eq!((gangs.by, gangs.cpus, gangs.duets, gangs.switches), (GangMeans::Freezer, 2, 7, 23));
+    assert_eq!(gangs.stopping.unwrap().largest, Nanos(600_000));
+    let plain: Vec<Duet> = (0..7).map(|i| duet(i, 200 * MS, 200 * MS)).collect();
+    let found = comparison(&plain).duets.unwrap().unwrap();
+    assert!((found.overlap.unwrap() - 0.975).abs() < 1e-9 && found.gangs.is_none(), "{found:?}");
+}
+
 proptest! {
     /// An imported document may have any numbers.
     #[test]
@@ -152,6 +210,15 @@ proptest! {
             let mut d = duet(i, 1, 1);
             d.sides = [side((n[0] % 3) as u32, Nanos(n[1]), n[2]), side(n[2] as u32 % 3, Nanos(n[0]), n[1])];
             d.sides[0].together = Reading::Value(Nanos(n[2]));
+            d.slices = (n[0] % 2 == 0).then(|| GangSlices {
+                by: GangMeans::Signals,
+                cpus: vec![n[1] as u32; 3],
+                ran: [Nanos(n[1]), Nanos(n[2])],
+                switches: n[2] as u32,
+                stopping: Some(SwitchTimes { median: Nanos(n[0]), largest: Nanos(n[1]) }),
+                continuing: None,
+                late: n[1] as u32,
+            });
             d.index = n[1] as u32;
             d
         }).collect();

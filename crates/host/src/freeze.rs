@@ -479,6 +479,45 @@ mod tests {
         assert_eq!((some.groups.len(), some.processes), (0, 1), "a group is frozen whole or not at all");
     }
 
+    /// Processes that differ from one that is frozen by a single rule each.
+    #[test]
+    fn each_rule_spares_by_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        desktop(root);
+        let moved = || -> BTreeSet<i32> {
+            plan_for(root, 22, &FreezeChoice::default()).unwrap().moves.iter().map(|m| m.0).collect()
+        };
+        assert_eq!(moved(), BTreeSet::from([40]));
+        // The terminal of a process that tare descends from, and another one.
+        process(root, 42, 1, 42, "on-our-terminal", "/");
+        process(root, 43, 1, 43, "on-another", "/");
+        assert_eq!(moved(), BTreeSet::from([40, 42, 43]));
+        for (pid, terminal) in [(21, 34_816), (42, 34_816), (43, 34_817)] {
+            let file = root.join(format!("proc/{pid}/stat"));
+            let stat = std::fs::read_to_string(&file).unwrap();
+            std::fs::write(file, stat.replacen(" 0 -1 ", &format!(" {terminal} -1 "), 1)).unwrap();
+        }
+        assert_eq!(moved(), BTreeSet::from([40, 43]));
+        // What tare has started, in sessions of its own.
+        process(root, 44, 22, 44, "of-tare", "/");
+        process(root, 45, 44, 45, "below-it", "/");
+        assert_eq!(moved(), BTreeSet::from([40, 43]));
+        // Holders of devices, in the order of their numbers.
+        let spared = ["fuse", "cuse", "nbd3", "ublkc0", "ublk-control", "uio1", "userfaultfd", "watchdog", "watchdog0"];
+        let links = spared.map(|name| (format!("/dev/{name}"), true)).into_iter();
+        let others = ["/dev/null", "/dev/sda", "/tmp/dev/fuse", "socket:[5]", "anon_inode:[eventfd]"];
+        let links = links.chain([("anon_inode:[userfaultfd]".to_owned(), true)]);
+        let links = links.chain(others.map(|name| (name.to_owned(), false)));
+        for (pid, (link, spares)) in (60..).zip(links) {
+            process(root, pid, 1, pid, "holder", "/");
+            assert!(moved().contains(&pid), "{link}");
+            std::fs::create_dir_all(root.join(format!("proc/{pid}/fd"))).unwrap();
+            std::os::unix::fs::symlink(&link, root.join(format!("proc/{pid}/fd/3"))).unwrap();
+            assert_eq!(moved().contains(&pid), !spares, "{link}");
+        }
+    }
+
     #[test]
     fn without_cgroup_v2_it_says_so() {
         let dir = tempfile::tempdir().unwrap();

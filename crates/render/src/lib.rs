@@ -8,7 +8,7 @@
 //! [`text::escape`]; no control character of theirs reaches a terminal.
 #![forbid(unsafe_code)]
 
-mod compare;
+pub mod compare;
 pub mod documents;
 pub mod kbest;
 pub mod kit;

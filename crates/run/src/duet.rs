@@ -1,5 +1,8 @@
-//! A duet: two programs on one CPU at the same time, alternated by the kernel's scheduler.
+//! A duet: two programs at the same time, on one CPU and alternated by the kernel's scheduler, or as gangs that take turns.
 
+mod gang;
+
+use self::gang::{Gang, GangEnd, can_be_stopped};
 use crate::RunError;
 use crate::daemons::own_pid;
 use crate::launch::{Early, ProcessLauncher, own_use};
@@ -9,13 +12,13 @@ use crate::sampler::DuetRequest;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, cgroup_weights, nice_levels};
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet, cgroup_weights, nice_levels};
 use tarebench_core::run::plan::{RunPlan, Sched};
 use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Stamp, Survivor};
 use tarebench_core::sample::process_time::{CpuTime, PtSource};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, spawn};
-use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait_any};
+use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, stop_signal, wait_any};
 use tarebench_sys::{SysError, clock, process};
 
 /// What observes duets: a cgroup for each side, or wait4 where there are no cgroups. A task-clock would count both programs
@@ -48,10 +51,7 @@ impl DuetCollectors {
     /// Makes the cgroups ready and gives them their shares; where they have no CPU controller, the nice values for the programs
     /// do that.
     fn share(&mut self, plan: &RunPlan, alone: [Nanos; 2]) -> Result<[(DuetWeight, i8); 2], SysError> {
-        let base = match plan.sched {
-            Some(Sched::Nice(nice)) => nice,
-            _ => process::own_nice(),
-        };
+        let base = base_nice(plan);
         let (weights, levels) = (cgroup_weights(alone), nice_levels(alone));
         let mut shares = [(DuetWeight::Nice(base), base); 2];
         for (((side, share), weight), levels) in self.sides.iter_mut().zip(&mut shares).zip(weights).zip(levels) {
@@ -63,6 +63,36 @@ impl DuetCollectors {
             };
         }
         Ok(shares)
+    }
+
+    /// Makes the cgroups ready, with the share that every cgroup has: the programs have the CPUs alternately.
+    fn share_alike(&mut self, plan: &RunPlan) -> Result<[(DuetWeight, i8); 2], SysError> {
+        for side in &mut self.sides {
+            side.make_ready()?;
+            // Without the controller no duet on one CPU has changed it.
+            let _ = side.leaf().map(|leaf| leaf.set_weight(USUAL_WEIGHT));
+        }
+        let base = base_nice(plan);
+        Ok([(DuetWeight::Nice(base), base); 2])
+    }
+
+    /// The two gangs of a request, if their trees can be stopped here.
+    fn gang(&self, plan: &RunPlan, request: &DuetRequest<'_>, alone: [Nanos; 2]) -> Result<Option<Gang>, SysError> {
+        let [program, reference] = &self.sides;
+        let leaves = [program.leaf(), reference.leaf()];
+        let series = [request.slot.series, request.slot.reference];
+        can_be_stopped(plan, leaves).then(|| Gang::new(plan, leaves, series, alone, request.seq)).transpose()
+    }
+}
+
+/// `cpu.weight` of a cgroup that nobody has changed.
+const USUAL_WEIGHT: u32 = 100;
+
+/// The nice value that programs have alone.
+fn base_nice(plan: &RunPlan) -> i8 {
+    match plan.sched {
+        Some(Sched::Nice(nice)) => nice,
+        _ => process::own_nice(),
     }
 }
 
@@ -83,8 +113,9 @@ struct EndedSide {
 
 /// Runs two programs together until both have ended. The second value is the signal that asked tare to end meanwhile.
 ///
-/// They are started one right after the other, by turns the program and the reference first: the time between is some hundred
-/// microseconds, in which the first has the CPU to itself.
+/// They are started one right after the other, alternately the program and the reference first: the time between is some hundred
+/// microseconds, in which the first has the CPU to itself. (A child that is born into a frozen cgroup stands still before its exec;
+/// as tare waits for that exec, with its memory shared, it would wait for ever.) Of gangs the first waits for the second.
 ///
 /// # Errors
 /// Only what makes further measuring pointless.
@@ -95,11 +126,22 @@ pub fn take(
     request: &DuetRequest<'_>,
     signals: &Signals,
 ) -> Result<(Duet, Option<i32>), RunError> {
+    let (shares, gang) = match request.gang {
+        None => (collectors.share(plan, request.alone)?, None),
+        Some(alone) => {
+            let shares = collectors.share_alike(plan)?;
+            match collectors.gang(plan, request, alone)? {
+                Some(gang) => (shares, Some(gang)),
+                None => return Ok((not_made(request, several_cpus(request, alone)), None)),
+            }
+        }
+    };
+    // When the guard of gangs is there, which is a child of tare and none of theirs.
     let tree = Tree::before(launcher.helpers());
-    let shares = collectors.share(plan, request.alone)?;
     let series = [request.slot.series, request.slot.reference];
     let cpu = collectors.cpu;
-    let launch = |i: usize| launcher.together(series[i], request.environments[i], cpu, shares[i].1);
+    let on_one_cpu = |i: usize| gang.is_none().then(|| (cpu, shares[i].1));
+    let launch = |i: usize| launcher.together(series[i], request.environments[i], on_one_cpu(i));
     let launches = [launch(0), launch(1)];
     let steal_before = steal();
     for side in &mut collectors.sides {
@@ -116,11 +158,17 @@ pub fn take(
         signals,
         sides: [RunningSide::new(), RunningSide::new()],
         together: [None, None],
+        gang,
         interrupted: signals.caught(),
     };
     duet.start(launches, usize::from(request.slot.index % 2 == 1));
     duet.run(&mut |r| orphans.push(r.cpu));
     let own = own_use(own_cpu, switches);
+    let (slices, void) = match duet.gang.take().map(Gang::end) {
+        None => (None, None),
+        Some(GangEnd { failed: Some(e), .. }) => return Err(e.into()),
+        Some(GangEnd { slices, void, .. }) => (Some(slices), void),
+    };
     duet.end_escaped(&mut orphans);
     let (interrupted, sides) = (duet.interrupted, duet.harvest(series, shares.map(|s| s.0)));
     let duet = Duet {
@@ -133,34 +181,61 @@ pub fn take(
         steal: steal().and_then(|after| Ok(after - steal_before?)).into(),
         clock_shift: offsets.and_then(|before| Ok(before.shift_until(clock::offsets()?))).into(),
         environment_padding: request.padding,
+        slices,
+        void,
     };
     Ok((duet, interrupted))
 }
 
+/// The program that uses more CPUs.
+fn several_cpus(request: &DuetRequest<'_>, elapsed: [Nanos; 2]) -> NoDuet {
+    let cpus = |i: usize| request.alone[i].as_f64() / elapsed[i].as_f64().max(1.0);
+    match cpus(0) > cpus(1) {
+        true => NoDuet::SeveralCpus { series: request.slot.series, cpus: cpus(0) },
+        false => NoDuet::SeveralCpus { series: request.slot.reference, cpus: cpus(1) },
+    }
+}
+
 /// The record of a duet that did not take place, as a hook of one of the programs (0 or 1) had failed.
 pub fn not_taken(request: &DuetRequest<'_>, failed: usize, error: &str) -> Duet {
+    let outcome = |i: usize| match i == failed {
+        true => Outcome::HookFailed { error: error.to_owned() },
+        false => Outcome::Interrupted,
+    };
+    nothing(request, [outcome(0), outcome(1)], None)
+}
+
+/// The record of a duet that did not take place, as this machine does not allow it.
+pub(crate) fn not_made(request: &DuetRequest<'_>, why: NoDuet) -> Duet {
+    nothing(request, [Outcome::Interrupted, Outcome::Interrupted], Some(why))
+}
+
+fn nothing(request: &DuetRequest<'_>, outcomes: [Outcome; 2], void: Option<NoDuet>) -> Duet {
     let absent = || Absent::NotAsked("the program was not started".into());
-    let side = |i: usize, series: u32| DuetSide {
+    let side = |outcome: Outcome, series: u32| DuetSide {
         series,
         weight: DuetWeight::Nice(0),
         start: clock::stamp_before(),
         end: clock::stamp_after(),
-        outcome: if i == failed { Outcome::HookFailed { error: error.to_owned() } } else { Outcome::Interrupted },
+        outcome,
         process_times: Reading::Absent(absent()),
         together: Reading::Absent(absent()),
         usage: Reading::Absent(absent()),
         survivors: Vec::new(),
     };
+    let [first, second] = outcomes;
     Duet {
         seq: request.seq,
         index: request.slot.index,
         cpu: 0,
         wall_clock: clock::realtime(),
-        sides: [side(0, request.slot.series), side(1, request.slot.reference)],
+        sides: [side(first, request.slot.series), side(second, request.slot.reference)],
         own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
         steal: Reading::Absent(absent()),
         clock_shift: Reading::Absent(absent()),
         environment_padding: request.padding,
+        slices: None,
+        void,
     }
 }
 
@@ -172,6 +247,7 @@ struct RunningDuet<'a> {
     sides: [RunningSide; 2],
     /// What each tree had used when the other ended, if it ran on.
     together: [Option<Reading<Nanos>>; 2],
+    gang: Option<Gang>,
     interrupted: Option<i32>,
 }
 
@@ -193,14 +269,21 @@ impl RunningDuet<'_> {
             self.sides.iter_mut().for_each(|s| s.without(Outcome::Interrupted));
             return;
         }
-        for i in [first, 1 - first] {
+        for (n, i) in [first, 1 - first].into_iter().enumerate() {
             let folder = self.collectors[i].folder();
             let started = launches[i].as_ref().map_err(ToString::to_string).and_then(|l| {
                 self.sides[i].start = clock::stamp_before();
                 spawn(l, folder, self.signals).map_err(|e| e.to_string())
             });
             match started {
-                Ok(child) => self.sides[i].child = Some(child),
+                Ok(child) => {
+                    match &mut self.gang {
+                        Some(gang) if n == 0 => gang.first_started(i, &child),
+                        Some(gang) => gang.second_started(i, &child),
+                        None => {}
+                    }
+                    self.sides[i].child = Some(child);
+                }
                 Err(error) => {
                     self.sides[i].without(Outcome::NotStarted { error });
                     let other = &mut self.sides[1 - i];
@@ -222,19 +305,49 @@ impl RunningDuet<'_> {
         let limit = self.plan.timeout.map(|t| Nanos(t.0.saturating_mul(2)));
         loop {
             let running: Vec<usize> = (0..2).filter(|i| self.sides[*i].ended.is_none()).collect();
-            let children: Vec<&Child> = running.iter().filter_map(|i| self.sides[*i].child.as_ref()).collect();
-            if children.is_empty() {
+            if running.is_empty() {
                 return;
             }
-            let deadline = limit.map(|l| began + l);
-            let (at, woken) = wait_any(&children, &[], deadline, self.signals, orphan);
+            let (at, woken) = self.wait(&running, limit.map(|l| began + l), orphan);
             let stamp = clock::stamp_after();
+            // One has ended, or must: the other one, or both, run on.
+            self.gang.iter_mut().for_each(Gang::release);
             let concerned = match woken {
                 Woken::Ended | Woken::Stopped(_) => running.get(at..=at).unwrap_or_default().to_vec(),
                 Woken::TimedOut | Woken::Signal(_) => running,
             };
             for i in concerned {
                 self.finish(i, woken, stamp, began, orphan);
+            }
+        }
+    }
+
+    /// Waits until something happens to one of these, and returns its place among them; meanwhile gangs take turns.
+    fn wait(&mut self, running: &[usize], deadline: Option<Nanos>, orphan: &mut dyn FnMut(Reaped)) -> (usize, Woken) {
+        let RunningDuet { sides, gang, tree, signals, .. } = self;
+        let children: Vec<&Child> = running.iter().filter_map(|i| sides[*i].child.as_ref()).collect();
+        loop {
+            let slice = gang.as_ref().and_then(Gang::slice_end);
+            // What stopped itself while there were turns does not wake the wait again.
+            if gang.is_some()
+                && slice.is_none()
+                && let Some((at, signal)) = children.iter().enumerate().find_map(|(i, c)| Some((i, stop_signal(c)?)))
+            {
+                return (at, Woken::Stopped(signal));
+            }
+            let until = [deadline, slice].into_iter().flatten().min();
+            let (at, woken) = wait_any(&children, &[], until, signals, orphan);
+            let (Some(gang), Some(_), [a, b]) = (gang.as_mut(), slice, children.as_slice()) else {
+                return (at, woken);
+            };
+            match woken {
+                Woken::TimedOut if deadline.is_none_or(|d| clock::monotonic() < d) => gang.take_turn([*a, *b], tree),
+                // By itself, or by the signal of its turn's end.
+                Woken::Stopped(_) => {}
+                _ => return (at, woken),
+            }
+            if let Some((at, signal)) = gang.standing_still([*a, *b]) {
+                return (at, Woken::Stopped(signal));
             }
         }
     }
@@ -264,6 +377,7 @@ impl RunningDuet<'_> {
             self.together[1 - i] = Some(used);
         }
         let reaped = reap(child.pid, true).ok().flatten();
+        self.gang.iter_mut().for_each(|gang| gang.reaped(i));
         let survivors = self.end_leftovers(i);
         let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
             Some(ProcessEnd::Signaled(signal)) => Outcome::Signaled { signal },

@@ -81,9 +81,10 @@ impl ProcessLauncher {
         let path =
             base_environment.iter().find_map(|v| v.strip_prefix(b"PATH=")).unwrap_or(b"/usr/local/bin:/usr/bin:/bin");
         let path = path.to_vec();
-        let cwd = Path::new(std::ffi::OsStr::from_bytes(plan.cwd.as_bytes()));
-        if !cwd.is_dir() {
-            return Err(RunError::Plan(format!("working directory `{}` is not a folder", plan.cwd)));
+        for cwd in std::iter::once(&plan.cwd).chain(plan.programs.iter().filter_map(|p| p.cwd.as_ref())) {
+            if !Path::new(std::ffi::OsStr::from_bytes(cwd.as_bytes())).is_dir() {
+                return Err(RunError::Plan(format!("working directory `{cwd}` is not a folder")));
+            }
         }
         let (cpus, own_before) = match plan.cpus.as_slice() {
             [] => (None, None),
@@ -111,13 +112,19 @@ impl ProcessLauncher {
     fn launch_for(&self, program: &Program, environment: &[Vec<u8>]) -> Result<Launch, SysError> {
         let words = program.command.words();
         let name = words.first().map(|w| w.as_bytes()).unwrap_or_default();
-        let cwd = Path::new(std::ffi::OsStr::from_bytes(self.plan.cwd.as_bytes()));
+        let folder = self.plan.cwd_of(program).as_bytes();
+        let cwd = Path::new(std::ffi::OsStr::from_bytes(folder));
         let path = resolve(name, &self.path, cwd)?;
-        let env = self.base_environment.iter().chain(environment).map(Vec::as_slice);
+        // Shells set it by themselves, and their children find it there.
+        let pwd = program.cwd.as_ref().map(|folder| [&b"PWD="[..], folder.as_bytes()].concat());
+        let inherited = self.base_environment.iter().filter(|v| pwd.is_none() || !v.starts_with(b"PWD="));
+        let env = inherited.chain(&pwd).chain(environment).map(Vec::as_slice);
         let mut launch = Launch::new(&path, words.iter().map(|w| w.as_bytes()), env)?;
-        // Tare's own folder is inherited; to change to it again would only cost time.
-        if !std::env::current_dir().is_ok_and(|d| d == cwd) {
-            launch.cwd(self.plan.cwd.as_bytes())?;
+        // Tare's own folder is inherited; to change to it again would only cost time. Of programs that are in different folders,
+        // all change theirs, as one of them would be at an advantage.
+        let each_its_own = self.plan.programs.iter().any(|p| p.cwd.is_some());
+        if each_its_own || !std::env::current_dir().is_ok_and(|d| d == cwd) {
+            launch.cwd(folder)?;
         }
         self.streams(program, &mut launch)?;
         if let Some(cpus) = self.cpus {
@@ -141,7 +148,7 @@ impl ProcessLauncher {
         Ok(launch)
     }
 
-    /// Lays out the start of a program that runs together with another one, on this CPU and with this nice value.
+    /// Lays out the start of a program that runs together with another one: on this CPU and with this nice value, or as it runs alone.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -149,14 +156,15 @@ impl ProcessLauncher {
         &self,
         series: u32,
         environment: &[Vec<u8>],
-        cpu: u32,
-        nice: i8,
+        on_one_cpu: Option<(u32, i8)>,
     ) -> Result<Launch, SysError> {
         let none = || SysError::format("start a program", "one of the plan", series.to_string().as_bytes());
         let program = self.plan.programs.get(series as usize).ok_or_else(none)?;
         let mut launch = self.launch_for(program, environment)?;
-        launch.cpus(CpuSet::new(&[cpu])?);
-        launch.scheduling(Scheduling::Nice(nice));
+        if let Some((cpu, nice)) = on_one_cpu {
+            launch.cpus(CpuSet::new(&[cpu])?);
+            launch.scheduling(Scheduling::Nice(nice));
+        }
         Ok(launch)
     }
 

@@ -1,18 +1,19 @@
 //! The sampler that measures on this machine.
 
 use crate::RunError;
-use crate::duet::DuetCollectors;
+use crate::duet::{DuetCollectors, not_made};
 use crate::hooks::{self, HookError};
 use crate::launch::ProcessLauncher;
 use crate::sample::{Collectors, take};
 use crate::sampler::{DuetRequest, Hook, SampleRequest, Sampler};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::Duet;
+use tarebench_core::compare::duet::{Duet, NoDuet};
 use tarebench_core::run::plan::{Output, RunPlan};
 use tarebench_core::sample::data::Sample;
 use tarebench_sys::signals::Signals;
-use tarebench_sys::{clock, guard};
+use tarebench_sys::{clock, guard, memory};
 
 /// Takes samples of real programs.
 pub struct MachineSampler<'a> {
@@ -51,6 +52,12 @@ impl Sampler for MachineSampler<'_> {
     }
 
     fn take_duet(&mut self, request: &DuetRequest<'_>) -> Result<(Duet, Option<i32>), RunError> {
+        // Where both would not fit, what they measured would be the disk.
+        if let Some(needed) = request.memory
+            && let Some(available) = memory::available(Path::new("/")).filter(|bytes| needed > *bytes)
+        {
+            return Ok((not_made(request, NoDuet::Memory { needed, available }), None));
+        }
         let collectors = match &mut self.duets {
             Some(collectors) => collectors,
             none => none.insert(DuetCollectors::new(self.plan)?),
@@ -76,7 +83,7 @@ impl Sampler for MachineSampler<'_> {
         let output = program.map_or(&self.plan.output, |p| self.plan.output_of(p));
         let place = hooks::HookContext {
             shell: &self.plan.hook_shell,
-            cwd: self.plan.cwd.as_bytes(),
+            cwd: program.map_or(&self.plan.cwd, |p| self.plan.cwd_of(p)).as_bytes(),
             env: &env,
             show: *output == Output::Inherit,
         };

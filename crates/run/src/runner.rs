@@ -6,11 +6,11 @@ use crate::hooks::HookError;
 use crate::sample::not_taken;
 use crate::sampler::{DuetRequest, Hook, HookKind, SampleRequest, Sampler};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::{AloneEvidence, Duet, DuetSide, DuetSlot};
+use tarebench_core::compare::duet::{AloneEvidence, AloneTimes, Duet, DuetForm, DuetSide, DuetSlot};
 use tarebench_core::run::last_words::LastWords;
-use tarebench_core::run::plan::{Order, RunCount, RunPlan};
+use tarebench_core::run::plan::{ALONE_BLOCKS, Order, RunCount, RunPlan};
 use tarebench_core::run::schedule::{Act, Acts, Slot, environment_padding, remaining};
-use tarebench_core::run::stopping::{Decision, decide, next_decision};
+use tarebench_core::run::stopping::{Decision, DetectRule, decide, next_decision};
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 use tarebench_core::statistics::series::Values;
 
@@ -92,13 +92,15 @@ pub struct RunSoFar {
     last_counted: Option<Slot>,
     next_seq: u32,
     progress: Vec<SeriesProgress>,
+    detect: Option<DetectRule>,
 }
 
 impl RunSoFar {
     /// Nothing yet.
     pub fn new(plan: &RunPlan) -> RunSoFar {
         let progress = vec![SeriesProgress::default(); plan.programs.len()];
-        RunSoFar { acts: Acts::default(), last_counted: None, next_seq: 0, progress }
+        let detect = DetectRule::new(plan);
+        RunSoFar { acts: Acts::default(), last_counted: None, next_seq: 0, progress, detect }
     }
 
     /// Adds the next sample, by position in the run.
@@ -112,22 +114,37 @@ impl RunSoFar {
         if let Some(p) = self.progress.get_mut(sample.series as usize) {
             p.note(plan, sample);
         }
+        self.detect.iter_mut().for_each(|rule| rule.add(plan, sample));
     }
 
     /// Adds a duet.
     pub fn add_duet(&mut self, plan: &RunPlan, duet: &Duet) {
+        let DuetSlot { series, index, .. } = duet.slot();
         self.acts.duets.push(duet.slot());
+        // A block of duets is a round, too, which is completed before anything is decided by it.
+        if self.last_counted.is_none_or(|last| last.index < index) {
+            self.last_counted = Some(Slot { series, phase: Phase::Counted, index });
+        }
         self.next_seq = self.next_seq.max(duet.seq.saturating_add(1));
         note_duet(&mut self.progress, plan, duet);
+        self.detect.iter_mut().for_each(|rule| rule.add_duet(plan, duet));
     }
 }
 
-/// The series of a program ends when it fails in a duet, as when it fails alone; not that of its partner.
+/// The series of a program ends when it fails in a duet, as when it fails alone; not that of its partner. Where nobody asked for
+/// duets, only those of this pair end: alone, both may work (a file or port that they would share).
 fn note_duet(progress: &mut [SeriesProgress], plan: &RunPlan, duet: &Duet) {
     let failed = |s: &&DuetSide| s.outcome != Outcome::Interrupted && !plan.ignore_failure.accepts(&s.outcome);
+    let unasked = plan.order == Order::Auto;
+    if let Some(p) = progress.get_mut(duet.slot().series as usize).filter(|_| duet.void.is_some()) {
+        p.void = true;
+    }
     for side in duet.sides.iter().filter(failed) {
-        if let Some(p) = progress.get_mut(side.series as usize) {
-            p.failed = true;
+        let series = if unasked { duet.slot().series } else { side.series };
+        match progress.get_mut(series as usize) {
+            Some(p) if unasked => p.fails_together = true,
+            Some(p) => p.failed = true,
+            None => {}
         }
     }
 }
@@ -138,6 +155,10 @@ struct SeriesProgress {
     set_up: bool,
     cleaned_up: bool,
     failed: bool,
+    /// It or the reference failed when they ran together, so that they have no more duets.
+    fails_together: bool,
+    /// A duet of it has shown that duets of the two say nothing ([`Duet::void`]).
+    void: bool,
     /// Its time is over, or it is precise; the others continue.
     enough: bool,
     counted: u32,
@@ -183,11 +204,12 @@ enum Flow {
 impl Runner<'_> {
     /// Runs the rest of the plan, given what there is already.
     pub fn run(&mut self, so_far: RunSoFar, sink: &mut SampleSink<'_>, watch: &mut dyn FnMut(RunEvent<'_>)) -> Ending {
-        let RunSoFar { acts, last_counted, next_seq, progress } = so_far;
+        let RunSoFar { acts, last_counted, next_seq, progress, detect } = so_far;
         let mut session = Session {
             plan: self.plan,
             sampler: self.sampler,
             progress,
+            detect,
             failed_cleanups: Vec::new(),
             last_words: Vec::new(),
             sink,
@@ -208,6 +230,8 @@ struct Session<'r, 'k> {
     plan: &'r RunPlan,
     sampler: &'r mut dyn Sampler,
     progress: Vec<SeriesProgress>,
+    /// Decides about all programs together, if differences are to be detected.
+    detect: Option<DetectRule>,
     failed_cleanups: Vec<FailedCleanup>,
     last_words: Vec<LastWords>,
     sink: &'r mut SampleSink<'k>,
@@ -275,8 +299,12 @@ impl Session<'_, '_> {
     /// A duet, if it makes sense; a block that consists of duets only begins with its first one.
     fn duet(&mut self, slot: DuetSlot, seq: u32, round: &mut Option<(u32, u32)>, elapsed: Nanos) -> Option<Flow> {
         let sides = [slot.series, slot.reference];
+        if self.progress.get(slot.series as usize).is_some_and(|p| p.fails_together || p.void) {
+            return None;
+        }
         let alone = sides.map(|i| self.progress.get(i as usize).filter(|p| !p.failed).and_then(|p| p.alone.times()));
-        self.plan.duets([(slot.series, alone[0]), (slot.reference, alone[1])]).ok()?;
+        let form = self.plan.duets([(slot.series, alone[0]), (slot.reference, alone[1])]).ok()?;
+        let [Some(program), Some(reference)] = alone else { return None };
         let this = self.round(Slot { series: slot.series, phase: Phase::Counted, index: slot.index });
         if *round != Some(this) {
             *round = Some(this);
@@ -285,17 +313,26 @@ impl Session<'_, '_> {
             }
         }
         (self.watch)(RunEvent::StartingDuet { slot });
-        Some(self.one_duet(slot, seq, alone.map(|t| t.map_or(Nanos::ZERO, |t| t.pt))))
+        Some(self.one_duet(slot, seq, [program, reference], form))
     }
 
     /// One duet: the hooks before of both programs, both together, the hooks after, store.
-    fn one_duet(&mut self, slot: DuetSlot, seq: u32, alone: [Nanos; 2]) -> Flow {
+    fn one_duet(&mut self, slot: DuetSlot, seq: u32, alone: [AloneTimes; 2], form: DuetForm) -> Flow {
         let padding = environment_padding(self.plan.seed, seq);
         let slots =
             [slot.series, slot.reference].map(|series| Slot { series, phase: Phase::Counted, index: slot.index });
         let environments = slots.map(|s| sample_environment(s, padding));
         let [program, reference] = &environments;
-        let request = DuetRequest { slot, seq, environments: [program, reference], padding, alone };
+        let [a, b] = alone.map(|t| t.memory);
+        let request = DuetRequest {
+            slot,
+            seq,
+            environments: [program, reference],
+            padding,
+            alone: alone.map(|t| t.pt),
+            gang: (form == DuetForm::Gangs).then(|| alone.map(|t| t.elapsed)),
+            memory: a.zip(b).map(|(a, b)| a.saturating_add(b)),
+        };
         for (i, (slot, environment)) in slots.into_iter().zip(&environments).enumerate() {
             match self.before(slot, environment) {
                 Ok(()) => {}
@@ -325,6 +362,7 @@ impl Session<'_, '_> {
             return Flow::Stop(StopReason::NotKept(e));
         }
         note_duet(&mut self.progress, self.plan, duet);
+        self.detect.iter_mut().for_each(|rule| rule.add_duet(self.plan, duet));
         (self.watch)(RunEvent::DoneDuet { duet });
         Flow::Next
     }
@@ -344,8 +382,10 @@ impl Session<'_, '_> {
         if slot.index > 0 && budget.is_some_and(|b| elapsed >= b) {
             return true;
         }
-        if matches!(self.plan.runs, RunCount::Fixed(_)) {
-            return false;
+        match self.plan.runs {
+            RunCount::Fixed(_) => return false,
+            RunCount::Detect { .. } => return !sequential && slot.index >= ALONE_BLOCKS && self.shows_enough(),
+            RunCount::Adaptive { .. } => {}
         }
         // All continue until all are precise: programs are compared by the same number of rounds.
         let (runs, most) = (self.plan.runs, self.plan.max_runs());
@@ -353,6 +393,15 @@ impl Session<'_, '_> {
         let all = self.progress.iter_mut().enumerate();
         let mut concerned = all.filter(|(i, p)| concerned(*i, p)).map(|(_, p)| p).peekable();
         concerned.peek().is_some() && concerned.all(|p| p.is_precise(runs, most))
+    }
+
+    /// Whether the difference that is to be detected would be seen of every program that can still be compared.
+    fn shows_enough(&mut self) -> bool {
+        let works = |series: u32| self.progress.get(series as usize).is_some_and(|p| !p.failed);
+        let all = 0..u32::try_from(self.progress.len()).unwrap_or(u32::MAX);
+        let programs: Vec<u32> =
+            if works(self.plan.reference()) { all.filter(|s| works(*s)).collect() } else { Vec::new() };
+        self.detect.as_mut().is_some_and(|rule| rule.is_enough(&programs))
     }
 
     /// One slot: setup if it is the first of its program, prepare, sample, conclude, store.
@@ -437,6 +486,7 @@ impl Session<'_, '_> {
         if let Some(p) = self.progress.get_mut(sample.series as usize) {
             p.note(self.plan, sample);
         }
+        self.detect.iter_mut().for_each(|rule| rule.add(self.plan, sample));
     }
 }
 
@@ -461,6 +511,8 @@ fn sample_environment(slot: Slot, padding: u32) -> Vec<Vec<u8>> {
     vec![named("TARE_ITERATION"), named("HYPERFINE_ITERATION"), program, pad]
 }
 
+#[cfg(test)]
+mod detect_tests;
 #[cfg(test)]
 mod duet_tests;
 #[cfg(test)]

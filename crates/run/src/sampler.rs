@@ -31,6 +31,10 @@ pub struct DuetRequest<'a> {
     pub padding: u32,
     /// Process time of each alone, by which the CPU is shared.
     pub alone: [Nanos; 2],
+    /// Elapsed time of each alone, by which they take turns, if they are gangs.
+    pub gang: Option<[Nanos; 2]>,
+    /// Memory that both need together, bytes, if it is known.
+    pub memory: Option<u64>,
 }
 
 /// When a hook runs.

@@ -3,8 +3,7 @@
 use crate::documents::{DocumentPart, StoredDocument};
 use crate::error::StoreError;
 use crate::format::{
-    ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH, DOCUMENT, DOCUMENT_FORMAT, DOCUMENT_VERSION, PROFILE, PROFILE_FORMAT,
-    PROFILE_VERSION, RUN,
+    ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH, DOCUMENT, DOCUMENT_FORMAT, PROFILE, PROFILE_FORMAT, PROFILE_VERSION, RUN,
 };
 use crate::rows::{is_uuid, typed_notes};
 use crate::stream::{RunPiece, stream_run};
@@ -14,6 +13,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::io::{Read, Write};
 use tarebench_core::compare::duet::Duet;
+use tarebench_core::compare::gate::Gate;
+use tarebench_core::compare::stored::StoredComparison;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Status};
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::profile::data::Profile;
@@ -88,6 +89,8 @@ impl Archive {
         })?;
         let mut run = found.ok_or_else(|| RUN.bad("it holds no run"))?;
         run.notes = notes_of(version, run.notes);
+        // Notes that have been typed would be dropped by a reader that takes them for those of an earlier version.
+        let version = version.max(TYPED_NOTES);
         Ok(Archive { format: ARCHIVE_FORMAT.to_owned(), version, run, samples, duets, recording })
     }
 
@@ -165,12 +168,31 @@ fn check_profile(profile: &Profile) -> Result<(), String> {
     Ok(())
 }
 
+/// What is stored as a whole is checked as a whole; of noise and studies, the parts are checked when they are shown.
+fn check_content(kind: DocumentKind, doc: &Value) -> Result<(), String> {
+    match kind {
+        DocumentKind::Bench => {
+            let bench = Bench::deserialize(doc).map_err(|e| format!("its benchmarks: {e}"))?;
+            bench.check().map_err(|e| e.to_string())
+        }
+        DocumentKind::Comparison => {
+            let comparison = StoredComparison::deserialize(doc).map_err(|e| format!("its comparison: {e}"))?;
+            comparison.check().map_err(|e| e.to_string())
+        }
+        DocumentKind::Gate => {
+            let gate = Gate::deserialize(doc).map_err(|e| format!("its gate: {e}"))?;
+            gate.check().map_err(|e| e.to_string())
+        }
+        DocumentKind::Run | DocumentKind::Profile | DocumentKind::Study | DocumentKind::Noise => Ok(()),
+    }
+}
+
 /// A document with its parts, as one JSON document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentArchive {
     /// `tare-document`.
     pub format: String,
-    /// 2 with conditions or tags and for a profile, else 1.
+    /// 3 for a comparison or a gate; 2 with conditions or tags and for a profile; else 1.
     pub version: u32,
     /// Its head; its `number` is 0, because a number is valid only in its own store.
     pub head: DocumentHead,
@@ -186,13 +208,18 @@ impl DocumentArchive {
         let StoredDocument { head, doc, parts } = document;
         let head = DocumentHead { number: 0, ..head };
         // The earliest version that fits, so that an earlier tare can read the file.
-        let first = head.conditions.is_none() && head.tags.is_empty() && head.kind != DocumentKind::Profile;
-        let version = if first { 1 } else { DOCUMENT_VERSION };
+        let version = match head.kind {
+            DocumentKind::Comparison | DocumentKind::Gate => 3,
+            DocumentKind::Profile => 2,
+            _ if head.conditions.is_some() || !head.tags.is_empty() => 2,
+            _ => 1,
+        };
         DocumentArchive { format: DOCUMENT_FORMAT.to_owned(), version, head, doc, parts }
     }
 
     /// Reads a document and checks it: known version, uuid well formed, a profile finished and with a
-    /// valid name, and benchmarks checked by [`Bench::check`].
+    /// valid name; benchmarks, comparisons and gates by their own checks ([`Bench::check`], [`StoredComparison::check`],
+    /// [`Gate::check`]).
     ///
     /// # Errors
     /// [`StoreError::BadArchive`], also if reading fails; [`StoreError::NewerArchive`].
@@ -212,10 +239,7 @@ impl DocumentArchive {
             let profile = Profile::deserialize(&archive.doc).map_err(|e| DOCUMENT.bad(format!("its profile: {e}")))?;
             check_profile(&profile).map_err(|e| DOCUMENT.bad(e))?;
         }
-        if head.kind == DocumentKind::Bench {
-            let bench = Bench::deserialize(&archive.doc).map_err(|e| DOCUMENT.bad(format!("its benchmarks: {e}")))?;
-            bench.check().map_err(|e| DOCUMENT.bad(e.to_string()))?;
-        }
+        check_content(head.kind, &archive.doc).map_err(|e| DOCUMENT.bad(e))?;
         Ok(archive)
     }
 

@@ -17,6 +17,7 @@ use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::RecordingChunk;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
+use tarebench_core::run::plan::RunCount;
 use tarebench_core::sample::data::Sample;
 
 /// The result of a store's operation.
@@ -84,6 +85,12 @@ pub trait Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`].
     fn set_status(&mut self, run: i64, status: Status) -> Result<()>;
+
+    /// Sets how many counted samples the plan of a run asks for, so that it can be made longer.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::Unstorable`] if a figure is not finite.
+    fn set_run_count(&mut self, run: i64, runs: RunCount) -> Result<()>;
 
     /// Adds a note to a run, after those that are there.
     ///

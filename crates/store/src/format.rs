@@ -1,6 +1,7 @@
 //! What kinds of files there are, and how long they may be.
 
 use crate::error::StoreError;
+use crate::weight;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::io::Read;
@@ -9,8 +10,9 @@ use tarebench_core::kbest::bench;
 /// [`crate::Archive::format`] of every archive.
 pub const ARCHIVE_FORMAT: &str = "tare-run";
 
-/// The latest [`crate::Archive::version`] that this version of tare reads, and the one that it writes. Before 3, notes of the run are texts by a name.
-pub const ARCHIVE_VERSION: u32 = 4;
+/// The latest [`crate::Archive::version`] that this version of tare reads, and the one that it writes. Before 3, notes of the run are
+/// texts by a name; before 5, every duet is a result.
+pub const ARCHIVE_VERSION: u32 = 5;
 
 /// [`crate::ProfileArchive::format`].
 pub(crate) const PROFILE_FORMAT: &str = "tare-profile";
@@ -22,7 +24,7 @@ pub(crate) const PROFILE_VERSION: u32 = 1;
 pub(crate) const DOCUMENT_FORMAT: &str = "tare-document";
 
 /// The latest [`crate::DocumentArchive::version`] that is read.
-pub(crate) const DOCUMENT_VERSION: u32 = 2;
+pub(crate) const DOCUMENT_VERSION: u32 = 3;
 
 /// Read first, to distinguish a later version from a fault.
 #[derive(Deserialize)]
@@ -63,11 +65,15 @@ pub(crate) const BENCH: ArchiveFormat =
 /// Maximum size of a file of benchmarks, 32 MiB: about 400,000 trials.
 pub const BENCH_LIMIT: u64 = 32 << 20;
 
-/// Maximum size of an archive of a profile, 256 MiB: over a million of its samples.
+/// Maximum size of an archive of a profile, 256 MiB.
 pub const PROFILE_LIMIT: u64 = 256 << 20;
 
 /// Maximum size of an archive of another document, 512 MiB: over 50 million phases of a measurement of noise.
 pub const DOCUMENT_LIMIT: u64 = 512 << 20;
+
+/// Maximum memory for the values of a file that is read as a whole, beside its texts: tens of thousands of a profile's samples,
+/// each with the times of forty daemons, or eight million numbers.
+const MEMORY_LIMIT: u64 = 512 << 20;
 
 /// Maximum size of an archive of a run, 32 GiB: over a million samples with long lists of daemons. It is read sample by sample.
 pub const RUN_LIMIT: u64 = 32 << 30;
@@ -124,6 +130,9 @@ impl ArchiveFormat {
         let head: ArchiveHead = serde_json::from_slice(&text).map_err(|e| self.json(&e))?;
         self.check_format(&head.format)?;
         self.check_version(head.version)?;
+        if !weight::fits(&text, MEMORY_LIMIT).map_err(|e| self.json(&e))? {
+            return Err(self.bad(format!("it would take more than {} MiB of memory", MEMORY_LIMIT >> 20)));
+        }
         serde_json::from_slice(&text).map_err(|e| self.json(&e))
     }
 }

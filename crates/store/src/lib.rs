@@ -17,6 +17,7 @@ mod rows;
 mod schema;
 mod sqlite;
 mod stream;
+mod weight;
 
 pub use crate::archive::{Archive, DocumentArchive, ProfileArchive, read_bench};
 pub use crate::claim::Claimant;

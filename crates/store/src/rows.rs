@@ -14,7 +14,7 @@ use tarebench_core::machine::data::{Factor, Host};
 use tarebench_core::profile::recording::RecordingChunk;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::{Note, from_texts};
-use tarebench_core::run::plan::RunPlan;
+use tarebench_core::run::plan::{RunCount, RunPlan};
 use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
 use tarebench_core::sample::data::{Phase, Sample};
 use tarebench_core::sample::process_time::PtSource;
@@ -127,6 +127,14 @@ pub(crate) fn insert_run(tx: &Connection, run: &Run) -> Inner<i64> {
 /// Changes a run's status; returns the number of changed runs.
 pub(crate) fn update_status(tx: &Connection, run: i64, status: Status) -> Inner<usize> {
     Ok(tx.execute("UPDATE run SET status = ?2 WHERE id = ?1", params![run, status_text(status)])?)
+}
+
+/// Changes how many samples the plan of a run asks for; returns the number of changed runs.
+pub(crate) fn update_run_count(tx: &Connection, run: i64, runs: RunCount) -> Inner<usize> {
+    let stored = tx.query_row("SELECT plan FROM run WHERE id = ?1", [run], |r| r.get::<_, String>(0)).optional()?;
+    let Some(text) = stored else { return Ok(0) };
+    let plan = RunPlan { runs, ..parse(&text, || format!("the plan of run {run}"))? };
+    Ok(tx.execute("UPDATE run SET plan = ?2 WHERE id = ?1", params![run, exact("run", &plan)?])?)
 }
 
 /// When a run was imported; the outer `None`: there is no such run.

@@ -9,7 +9,7 @@ use rusqlite_migration::{HookError, HookResult, M, Migrations};
 pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
 
 /// The latest schema version: the number of migrations.
-pub(crate) const KNOWN: i64 = 6;
+pub(crate) const KNOWN: i64 = 7;
 
 /// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
@@ -21,7 +21,8 @@ pub(crate) fn migrations() -> Migrations<'static> {
         })?;
         Ok(tx.execute_batch("DROP TABLE note")?)
     };
-    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), M::up_with_hook(V4, typed), M::up(V5), M::up(V6)])
+    let v4 = M::up_with_hook(V4, typed);
+    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), v4, M::up(V5), M::up(V6), M::up(V7)])
 }
 
 /// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tarebench-core; columns beside it
@@ -263,6 +264,10 @@ CREATE TABLE duet (
 ) STRICT;
 ";
 
+/// Comparisons and gates may be stored, which an earlier tare could not list, and duets that say nothing
+/// ([`tarebench_core::compare::duet::Duet::void`]), which it would take for results; no table changes.
+const V7: &str = "";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,6 +303,41 @@ mod tests {
             let samples: i64 = conn.query_row("SELECT count(*) FROM run, sample", [], |r| r.get(0)).unwrap();
             assert_eq!(samples, 1);
         }
+    }
+
+    /// A duet of an earlier version is one that the scheduler alternated, and a result.
+    #[test]
+    fn duets_of_version_6_are_kept() {
+        let mut conn = rusqlite::Connection::open_in_memory().unwrap();
+        migrations().to_version(&mut conn, 6).unwrap();
+        let stamp = r#"{"monotonic":1,"monotonic_raw":1,"cycles":null}"#;
+        let absent = r#"{"absent":{"reason":"not_asked","detail":""}}"#;
+        let side = |series: u32| {
+            format!(
+                r#"{{"series":{series},"weight":{{"kind":"nice","value":0}},"start":{stamp},"end":{stamp},
+                    "outcome":{{"kind":"exited","code":0}},"process_times":{absent},"together":{absent},"usage":{absent},
+                    "survivors":[]}}"#
+            )
+        };
+        let own = r#"{"cpu":0,"voluntary_switches":0,"involuntary_switches":0}"#;
+        let doc = format!(
+            r#"{{"seq":3,"index":0,"cpu":1,"wall_clock":7,"sides":[{},{}],"own":{own},"steal":{absent},
+                "clock_shift":{absent},"environment_padding":9}}"#,
+            side(1),
+            side(0)
+        );
+        conn.execute_batch(
+            "INSERT INTO host VALUES (1, 'box', 'm', '{}');
+             INSERT INTO run (uuid, created_ns, status, tool, host_id, plan, rest)
+             VALUES ('u', 1, 'finished', '0.1.0', 1, '{}', '{}');",
+        )
+        .unwrap();
+        conn.execute("INSERT INTO duet VALUES (1, 3, 1, 0, 0, NULL, NULL, ?1)", [&doc]).unwrap();
+        migrations().to_latest(&mut conn).unwrap();
+        let mut found = Vec::new();
+        let read = rows::each_duet(&conn, 1, &mut |duet| found.push((duet.seq, duet.slices, duet.void)));
+        assert!(read.is_ok());
+        assert_eq!(found, [(3, None, None)]);
     }
 
     #[test]

@@ -30,6 +30,7 @@ use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::RecordingChunk;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
+use tarebench_core::run::plan::RunCount;
 use tarebench_core::sample::data::Sample;
 
 /// The shortest prefix of a uuid that [`Store::resolve`] accepts.
@@ -294,6 +295,14 @@ impl Store for SqliteStore {
     fn set_status(&mut self, run: i64, status: Status) -> Result<()> {
         let path = self.path.clone();
         self.write("store the run's status", |tx| match rows::update_status(tx, run, status)? {
+            0 => Err(SqliteStore::no_such_run(&path, run).into()),
+            _ => Ok(()),
+        })
+    }
+
+    fn set_run_count(&mut self, run: i64, runs: RunCount) -> Result<()> {
+        let path = self.path.clone();
+        self.write("store the run's plan", |tx| match rows::update_run_count(tx, run, runs)? {
             0 => Err(SqliteStore::no_such_run(&path, run).into()),
             _ => Ok(()),
         })

@@ -102,6 +102,19 @@ impl Leaf {
         }
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its freezer.
+    ///
+    /// # Errors
+    /// If it has none (before Linux 5.2), or it may not be used.
+    pub fn freezer(&self) -> SysResult<Freezer> {
+        Freezer::open(&self.path)
+    }
+
     /// The folder, to start programs in.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.folder.as_fd()
@@ -204,6 +217,62 @@ impl Leaf {
     /// Sends a signal to every process in it.
     pub fn signal_all(&self, signal: i32) {
         self.signal_each(&self.processes().unwrap_or_default(), signal);
+    }
+}
+
+/// Stops and continues all processes of a cgroup, whatever they do with signals; no process sees it
+/// (kernel: Documentation/admin-guide/cgroup-v2.rst, cgroup.freeze).
+pub struct Freezer {
+    freeze: File,
+    events: File,
+    path: PathBuf,
+}
+
+impl Freezer {
+    fn open(path: &Path) -> SysResult<Freezer> {
+        let open = |name: &str, how: &mut OpenOptions| {
+            let file = path.join(name);
+            how.open(&file).map_err(|e| SysError::io(format!("open {}", file.display()), e))
+        };
+        let freeze = open("cgroup.freeze", OpenOptions::new().write(true))?;
+        let events = open("cgroup.events", OpenOptions::new().read(true))?;
+        Ok(Freezer { freeze, events, path: path.to_owned() })
+    }
+
+    fn write(&self, text: &[u8]) -> SysResult<()> {
+        // One write from the beginning: what else a file of the kernel takes as another request.
+        let written = self.freeze.write_at(text, 0).map(|_| ());
+        written.map_err(|e| SysError::io(format!("write {}", self.path.join("cgroup.freeze").display()), e))
+    }
+
+    /// Asks all processes to stop, which each does when it next returns to user mode.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn freeze(&self) -> SysResult<()> {
+        self.write(b"1")
+    }
+
+    /// Lets all processes continue.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn thaw(&self) -> SysResult<()> {
+        self.write(b"0")
+    }
+
+    /// Whether all of them stand still, zombies and an empty cgroup included. It is read, not waited for: the kernel notifies of
+    /// changes every 10 ms at most (`CGROUP_FILE_NOTIFY_MIN_INTV`, kernel/cgroup/cgroup.c), which is longer than a slice.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn is_frozen(&self) -> SysResult<bool> {
+        let mut buffer = [0; 256];
+        let what = || self.path.join("cgroup.events").display().to_string();
+        let n = self.events.read_at(&mut buffer, 0).map_err(|e| SysError::io(what(), e))?;
+        let data = buffer.get(..n).unwrap_or_default();
+        let frozen = flat_keyed(data, "frozen");
+        frozen.map(|f| f == 1).ok_or_else(|| SysError::format(what(), "a line `frozen`", data))
     }
 }
 
@@ -320,6 +389,53 @@ mod tests {
         process::sleep(std::time::Duration::from_millis(50));
         assert!(child.try_wait().unwrap().is_none(), "it is not in that cgroup");
         leaf(name).signal_each(&pids, libc::SIGKILL);
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_freezer_writes_and_reads_its_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| dir.path().join(name);
+        assert!(Freezer::open(dir.path()).is_err());
+        std::fs::write(file("cgroup.freeze"), "-").unwrap();
+        std::fs::write(file("cgroup.events"), "populated 1\nfrozen 0\n").unwrap();
+        let freezer = Freezer::open(dir.path()).unwrap();
+        assert!(!freezer.is_frozen().unwrap());
+        freezer.freeze().unwrap();
+        assert_eq!(std::fs::read_to_string(file("cgroup.freeze")).unwrap(), "1");
+        std::fs::write(file("cgroup.events"), "populated 1\nfrozen 1\n").unwrap();
+        assert!(freezer.is_frozen().unwrap());
+        freezer.thaw().unwrap();
+        assert_eq!(std::fs::read_to_string(file("cgroup.freeze")).unwrap(), "0");
+        std::fs::write(file("cgroup.events"), "populated 1\n").unwrap();
+        assert!(freezer.is_frozen().is_err());
+    }
+
+    /// A frozen process does not get on, and ends by SIGKILL all the same.
+    #[test]
+    fn a_frozen_leaf_stands_still() {
+        // Only where cgroups can be made.
+        let Ok(leaf) = Leaf::make(false) else { return };
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        std::fs::write(leaf.path.join("cgroup.procs"), child.id().to_string()).unwrap();
+        let freezer = leaf.freezer().unwrap();
+        freezer.freeze().unwrap();
+        let began = std::time::Instant::now();
+        while !freezer.is_frozen().unwrap() {
+            assert!(began.elapsed().as_secs() < 10, "it does not stop");
+        }
+        // It counts as frozen just before it leaves its CPU.
+        process::sleep(std::time::Duration::from_millis(10));
+        let before = leaf.cpu_time().unwrap();
+        process::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(leaf.cpu_time().unwrap(), before);
+        freezer.thaw().unwrap();
+        let began = std::time::Instant::now();
+        while leaf.cpu_time().unwrap() == before {
+            assert!(began.elapsed().as_secs() < 10, "it does not continue");
+        }
+        freezer.freeze().unwrap();
+        leaf.kill_all().unwrap();
         assert!(!child.wait().unwrap().success());
     }
 

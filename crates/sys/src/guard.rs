@@ -13,6 +13,11 @@ use std::time::Duration;
 
 /// Maximum number of files of one guard.
 const MOST: usize = 4096;
+/// As many open files as the guard needs, with its pipe and the like.
+const OPEN_FILES: libc::rlim_t = MOST as libc::rlim_t + 64;
+/// Exit codes of the process that starts the guard; beyond the last one: a file could not be opened, plus the error's number.
+const NO_CGROUP: i32 = 2;
+const NO_FILE: i32 = 100;
 /// Interval at which it checks whether its process is stopped or its file gone, ms: long, as it wakes up during a measurement.
 const LOOK: i64 = 5_000;
 /// Prefix of the names of guards' cgroups.
@@ -70,10 +75,11 @@ fn tell(what: u8) {
     }
 }
 
-/// What the guard needs, opened before it is started: later it needs neither memory nor permissions.
+/// What the guard needs, opened before it is started or when it starts: later it needs neither memory nor permissions.
 struct Needs {
     read: OwnedFd,
-    files: Vec<File>,
+    /// Opened by the guard, which has a higher limit of open files than this process and the programs that it starts.
+    paths: Vec<CString>,
     /// `/proc/PID/stat` of the process that it guards.
     stat: File,
     while_exists: Option<File>,
@@ -152,12 +158,19 @@ impl Guard {
     /// If a file cannot be opened, or no process or cgroup be made.
     pub fn start(files: &[PathBuf], limits: &GuardLimits) -> SysResult<Guard> {
         if files.len() > MOST {
-            return Err(SysError::io("guard", std::io::ErrorKind::ArgumentListTooLong.into()));
+            let what = format!("guard {} files, {MOST} at most", files.len());
+            return Err(SysError::io(what, std::io::ErrorKind::ArgumentListTooLong.into()));
         }
         let opened =
             |p: &PathBuf, how: &OpenOptions| how.open(p).map_err(|e| SysError::io(format!("open {}", p.display()), e));
         let (to_write, to_read) = (OpenOptions::new().write(true).clone(), OpenOptions::new().read(true).clone());
-        let files = files.iter().map(|p| opened(p, &to_write)).collect::<SysResult<_>>()?;
+        // Each is opened here, too, one at a time, to name the one that cannot be.
+        let path = |p: &PathBuf| {
+            drop(opened(p, &to_write)?);
+            CString::new(p.as_os_str().as_bytes())
+                .map_err(|_| SysError::io(format!("open {}", p.display()), std::io::ErrorKind::InvalidInput.into()))
+        };
+        let paths = files.iter().map(path).collect::<SysResult<_>>()?;
         let mut ends = [0; 2];
         // SAFETY: room for two descriptors.
         if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
@@ -167,7 +180,7 @@ impl Guard {
         let (read, write) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
         let needs = Needs {
             read,
-            files,
+            paths,
             stat: opened(&PathBuf::from(format!("/proc/{}/stat", crate::process::own_pid())), &to_read)?,
             while_exists: limits.while_exists.as_ref().map(|p| opened(p, &to_read)).transpose()?,
             cgroup: limits.own_cgroup.then(OwnCgroup::make).transpose()?,
@@ -214,7 +227,7 @@ impl Drop for Guard {
 impl Needs {
     fn kept(&self) -> Vec<RawFd> {
         let cgroup = self.cgroup.iter().flat_map(|c| [&c.procs_above, &c.above]);
-        let files = self.files.iter().chain([&self.stat]).chain(&self.while_exists).chain(cgroup);
+        let files = [&self.stat].into_iter().chain(&self.while_exists).chain(cgroup);
         let mut kept: Vec<RawFd> = files.map(AsRawFd::as_raw_fd).chain([self.read.as_raw_fd()]).collect();
         kept.sort_unstable();
         kept
@@ -223,8 +236,8 @@ impl Needs {
     /// Two forks: the guard becomes a child of init, so that a measurement, which kills leftover processes of a program
     /// among its own children, does not see it.
     fn start(&self) -> SysResult<()> {
-        const NO_CGROUP: i32 = 2;
         let kept = self.kept();
+        let mut files: Vec<RawFd> = vec![-1; self.paths.len()];
         // SAFETY: the child makes only async-signal-safe calls (fork(2) is one on Linux) on memory that is its own copy.
         let middle = unsafe { libc::fork() };
         if middle < 0 {
@@ -238,8 +251,21 @@ impl Needs {
                 {
                     libc::_exit(NO_CGROUP);
                 }
+                // No Ctrl-C ends the guard, and no handler of this process writes to a descriptor that is now another.
+                let mut all: libc::sigset_t = std::mem::zeroed();
+                libc::sigfillset(&mut all);
+                libc::sigprocmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+                close_all_but(&kept);
+                raise_file_limit();
+                for (path, file) in self.paths.iter().zip(&mut files) {
+                    *file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+                    if *file < 0 {
+                        let code = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+                        libc::_exit(NO_FILE + code.clamp(1, 155));
+                    }
+                }
                 match libc::fork() {
-                    0 => self.wait_and_write(&kept),
+                    0 => self.wait_and_write(&files),
                     -1 => libc::_exit(1),
                     _ => libc::_exit(0),
                 }
@@ -256,6 +282,7 @@ impl Needs {
         match (libc::WIFEXITED(status), libc::WEXITSTATUS(status)) {
             (true, 0) => Ok(()),
             (true, NO_CGROUP) => failed("move the guard to a separate cgroup", libc::EACCES),
+            (true, code) if code > NO_FILE => failed("open the files of the guard", code - NO_FILE),
             _ => failed("fork the guard", libc::EAGAIN),
         }
     }
@@ -264,27 +291,14 @@ impl Needs {
     ///
     /// # Safety
     /// Only in a freshly forked child.
-    unsafe fn wait_and_write(&self, kept: &[RawFd]) -> ! {
+    unsafe fn wait_and_write(&self, files: &[RawFd]) -> ! {
         // SAFETY: plain calls on valid arguments.
         unsafe {
             libc::setsid();
             libc::prctl(libc::PR_SET_NAME, c"tare-guard".as_ptr());
-            // No Ctrl-C ends it, and it holds open only what it needs: no lock, no terminal, no pipe.
-            let mut all: libc::sigset_t = std::mem::zeroed();
-            libc::sigfillset(&mut all);
-            libc::sigprocmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
-            let mut from = 0u32;
-            for fd in kept {
-                let fd = *fd as u32;
-                if fd > from {
-                    close_between(from, fd - 1);
-                }
-                from = fd + 1;
-            }
-            close_between(from, u32::MAX);
             if self.wait() {
-                for file in &self.files {
-                    libc::write(file.as_raw_fd(), c"0\n".as_ptr().cast(), 2);
+                for file in files {
+                    libc::write(*file, c"0\n".as_ptr().cast(), 2);
                 }
             }
             if let Some(cgroup) = &self.cgroup {
@@ -371,6 +385,45 @@ fn now() -> i64 {
     }
 }
 
+/// Raises this process's limit of open files; a hard limit that is too low stays where no privilege allows more.
+///
+/// # Safety
+/// Only in a process that starts no program, which would inherit the limit.
+unsafe fn raise_file_limit() {
+    // SAFETY: an all-zero rlimit is valid, and both calls are system calls on it.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 || limit.rlim_cur >= OPEN_FILES {
+            return;
+        }
+        let hard = limit.rlim_max;
+        let wanted = libc::rlimit { rlim_cur: OPEN_FILES, rlim_max: hard.max(OPEN_FILES) };
+        if libc::setrlimit(libc::RLIMIT_NOFILE, &wanted) != 0 {
+            limit.rlim_cur = hard;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}
+
+/// Closes all descriptors but these, in rising order, so that this process holds open only what it needs: no lock, no terminal, no
+/// pipe.
+///
+/// # Safety
+/// The others must not be used afterwards.
+unsafe fn close_all_but(kept: &[RawFd]) {
+    let mut from = 0u32;
+    for fd in kept {
+        let fd = *fd as u32;
+        if fd > from {
+            // SAFETY: by the caller.
+            unsafe { close_between(from, fd - 1) };
+        }
+        from = fd + 1;
+    }
+    // SAFETY: by the caller.
+    unsafe { close_between(from, u32::MAX) };
+}
+
 /// # Safety
 /// The descriptors must not be used afterwards.
 unsafe fn close_between(first: u32, last: u32) {
@@ -455,6 +508,37 @@ mod tests {
                 assert!(becomes(&files[1], "0"));
             }
         }
+    }
+
+    /// A guard has more files than its process may have open; the limit of the process, which its programs inherit, stays.
+    #[test]
+    fn guards_more_files_than_its_process_may_open() {
+        let _alone = ALONE.lock().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut files: Vec<PathBuf> = (0..MOST).map(|i| dir.path().join(i.to_string())).collect();
+        files.iter().for_each(|f| std::fs::write(f, "1\n").unwrap());
+        let limit = |soft: libc::rlim_t| {
+            // SAFETY: valid structures.
+            unsafe {
+                let mut limit: libc::rlimit = std::mem::zeroed();
+                assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit), 0);
+                let old = limit.rlim_cur;
+                limit.rlim_cur = soft;
+                assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &limit), 0);
+                old
+            }
+        };
+        // Enough for other tests of this process.
+        let old = limit(1_024);
+        let guard = Guard::start(&files, &limits(LONG));
+        assert_eq!(limit(old), 1_024);
+        let guard = guard.unwrap();
+        assert_eq!(std::fs::read_to_string(&files[MOST - 1]).unwrap(), "1\n");
+        drop(guard);
+        assert!(files.iter().all(|f| becomes(f, "0")));
+        files.push(dir.path().join("a"));
+        let more = Guard::start(&files, &limits(LONG)).unwrap_err();
+        assert!(more.to_string().contains("4097 files, 4096 at most"), "{more}");
     }
 
     /// The limit on processes lets the first fork through and not the second.

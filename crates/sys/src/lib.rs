@@ -15,6 +15,7 @@ pub mod error;
 pub mod guard;
 pub mod lock;
 pub mod mechanisms;
+pub mod memory;
 pub mod noise;
 pub mod opened_as;
 pub mod perf;
@@ -27,6 +28,7 @@ pub mod spawn;
 pub mod stdio;
 pub mod taskstats;
 pub mod thread;
+pub mod tree_guard;
 pub mod uname;
 pub mod wait;
 

@@ -61,6 +61,45 @@ pub fn signal_if(pid: i32, number: i32, is_meant: impl Fn() -> bool) -> SysResul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
+    use std::process::{Child, Command};
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("60").spawn().unwrap()
+    }
+
+    /// A process with this pid, which no other has; only root can ask for one.
+    fn with_pid(pid: i32) -> Option<Child> {
+        (0..100).find_map(|_| {
+            std::fs::write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).ok()?;
+            let mut other = sleeper();
+            if other.id() as i32 == pid {
+                return Some(other);
+            }
+            other.kill().unwrap();
+            other.wait().unwrap();
+            None
+        })
+    }
+
+    /// The intended process ends while it is looked at, and another one gets its pid.
+    #[test]
+    fn a_process_that_gets_the_pid_meanwhile_lives() {
+        let (child, other) = (RefCell::new(sleeper()), RefCell::new(None));
+        let pid = child.borrow().id() as i32;
+        let replaced = || {
+            child.borrow_mut().kill().unwrap();
+            child.borrow_mut().wait().unwrap();
+            *other.borrow_mut() = with_pid(pid);
+            true
+        };
+        assert!(!signal_if(pid, 9, replaced).unwrap());
+        let Some(mut other) = other.into_inner() else { return };
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(other.try_wait().unwrap().is_none(), "it was killed");
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
 
     #[test]
     fn a_signal_reaches_only_what_is_meant() {

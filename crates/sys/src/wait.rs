@@ -101,6 +101,11 @@ pub fn is_stopped(child: &Child) -> bool {
     stopped(child).is_some()
 }
 
+/// The signal by which the child is stopped now, if it is.
+pub fn stop_signal(child: &Child) -> Option<i32> {
+    stopped(child)
+}
+
 /// Whether the child has ended, without waiting.
 pub fn has_ended(child: &Child) -> bool {
     let mut poll = libc::pollfd { fd: child.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };

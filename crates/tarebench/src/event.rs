@@ -1,7 +1,7 @@
 //! The events that a measurement reports while it runs.
 
 use tarebench_core::documents::head::Id;
-use tarebench_core::documents::progress::MeasuringStep;
+use tarebench_core::documents::progress::{GateStep, MeasuringStep};
 use tarebench_core::run::data::Run;
 use tarebench_run::runner::RunEvent;
 
@@ -11,6 +11,8 @@ pub enum Event<'a> {
     Run(&'a Run, RunEvent<'a>),
     /// The next step of a document with this number, 0 if it is not stored; without a number if it is no document.
     Step(Option<Id>, MeasuringStep),
+    /// The next execution of a gate with this number, 0 if it is not stored.
+    Gate(Option<Id>, GateStep<'a>),
 }
 
 /// Receives the events. It is called between samples, phases and trials, never while one is measured.

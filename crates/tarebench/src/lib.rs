@@ -2,7 +2,10 @@
 //!
 //! This crate joins the runner, the store and the renderers; the command `tare` is a thin layer over it.
 //!
-//! - [`run::session`]: measure a plan, resume a run, read a report back.
+//! - [`run::session`]: measure a plan, resume a run or make it longer, read a report back.
+//! - [`compare::gate`]: whether a change makes programs slower.
+//! - [`compare::history`]: the gates of a store, for the history of benchmarks over commits.
+//! - [`compare::stored`]: programs of stored runs against each other.
 //! - [`documents`]: stored results other than runs and profiles.
 //! - [`event`]: the events that a measurement reports while it runs.
 //! - [`noise`]: what delays a fixed piece of work, and what that costs parallel jobs.
@@ -15,6 +18,7 @@
 
 #![warn(missing_docs)]
 
+pub mod compare;
 pub mod documents;
 pub mod event;
 pub mod inc;

@@ -230,6 +230,7 @@ fn blank(name: &str) -> RunPlan {
         seed: 1,
         warmup: 1,
         runs: RunCount::Fixed(1),
+        margin: None,
         max_time: None,
         timeout: None,
         ignore_failure: IgnoreFailure::No,
@@ -264,7 +265,9 @@ fn inc(length: Nanos, words: Vec<Name>) -> Program {
         setup: None,
         cleanup: None,
         output: None,
+        cwd: None,
         reference: false,
+        control: false,
     }
 }
 

@@ -160,6 +160,25 @@ fn threads(n: u64, ms: u64) {
     }
 }
 
+/// Threads that do so much work each, without a look at any clock.
+fn loop_threads(n: u64, count: u64) {
+    let all: Vec<_> = (0..n).map(|_| std::thread::spawn(move || work(count))).collect();
+    for t in all {
+        t.join().expect("a thread");
+    }
+}
+
+/// The same by processes, which are waited for.
+fn loop_forks(n: u64, count: u64) {
+    let work_once = || {
+        work(count);
+    };
+    let all: Vec<i32> = (0..n).map(|_| fork(work_once)).collect();
+    for pid in all {
+        wait_for(pid);
+    }
+}
+
 /// Computes for `ms` milliseconds of elapsed time while a timer fires `hz` times a second; each expiry is an interrupt.
 fn timer(hz: u64, ms: u64) {
     extern "C" fn fired(_: i32) {}
@@ -466,6 +485,8 @@ const ROLES: &[(&str, ProgramRole)] = &[
     ("loop", |w| {
         work(w.n(1));
     }),
+    ("loop-threads", |w| loop_threads(w.n(1), w.n(2))),
+    ("loop-forks", |w| loop_forks(w.n(1), w.n(2))),
     ("child-waited", |w| {
         wait_for(fork(|| {
             burn_self(w.n(1));

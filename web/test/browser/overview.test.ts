@@ -20,7 +20,8 @@ function estimate(value: number, half: number): Estimate {
 function row(title: string, plot: string, mean: number, ratio: number | null): OverviewRow {
   const verdict = ratio === null ? "reference" : ratio < 1 ? "faster" : "slower";
   const of = ratio === null ? null : estimate(ratio, ratio / 10);
-  return { title, plot, mean: estimate(mean, mean / 20), ratio: of, verdict, samples: "10 samples" };
+  const basis = of ? "10 pairs" : "";
+  return { title, plot, mean: estimate(mean, mean / 20), ratio: of, basis, verdict, samples: "10 samples" };
 }
 
 /** Programs whose means are 1, 2, 3, … ms, the first being the reference. */
@@ -99,6 +100,38 @@ it("draws means on one linear axis and ratios on a logarithmic one, with their i
   expect(bars[3]! / bars[0]!).toBeCloseTo(4, 1);
   const texts = await opened.page.locator(".intervals tbody tr").nth(1).innerText();
   for (const text of ["b", "T2000000", "[I1900000]", "T2", "slower"]) expect(texts).toContain(text);
+  clean(opened);
+  await opened.close();
+});
+
+it("draws the ratio of executions alone paler beside that of the duets", async () => {
+  const of = overview(["a", "b"]);
+  of.rows[1] = { ...of.rows[1]!, ratio: estimate(1.01, 0.003), alone: estimate(1.05, 0.06), basis: "12 duets" };
+  const opened = await open(browser, { ...run(40), overview: of });
+  const row = opened.page.locator(".intervals tbody tr").nth(1);
+  for (const text of ["T1.01", "alone T1.05", "12 duets"]) expect(await row.innerText()).toContain(text);
+  expect(await row.locator(".of-ratio").getAttribute("title")).toContain("12 duets: T1.01");
+  const widths = async (what: string): Promise<number> => {
+    const bar = row.locator(`.of-ratio ${what} .bar`).first();
+    const [from, to] = [await bar.getAttribute("x1"), await bar.getAttribute("x2")];
+    return Number.parseFloat(to!) - Number.parseFloat(from!);
+  };
+  // Its interval is twenty times as wide, on the same axis.
+  expect((await widths(".paler")) / (await widths("svg >"))).toBeGreaterThan(15);
+  expect(await row.locator(".of-ratio circle").count()).toBe(2);
+  expect(await opened.page.locator(".intervals tbody tr").nth(0).locator(".paler").count()).toBe(0);
+  clean(opened);
+  await opened.close();
+});
+
+it("names every verdict, that of a control and of programs within the margin too", async () => {
+  const titles = ["a", "b", "c"];
+  const of = overview(titles);
+  of.rows[1] = { ...of.rows[1]!, verdict: "same" };
+  of.rows[2] = { ...of.rows[2]!, verdict: "control" };
+  const opened = await open(browser, { ...run(40), overview: of });
+  const said = await opened.page.locator(".intervals tbody td.verdict").allInnerTexts();
+  expect(said.map((text) => text.split("\n")[0])).toEqual(["reference", "same", "control"]);
   clean(opened);
   await opened.close();
 });

@@ -1,18 +1,27 @@
 //! Files that results are written to.
 
 use crate::exit::Failure;
-use crate::output::print;
-use crate::replace::write_text;
+use crate::output::{print, print_pieces};
+use crate::replace::{replace, write_text};
 use clap::Args;
+use std::cell::RefCell;
+use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use tarebench::core::documents::head::DocumentKind;
+use tarebench::core::compare::gate::{Gate, GateReport};
+use tarebench::core::compare::stored::StoredComparison;
+use tarebench::core::compare::stored_report::StoredReport;
+use tarebench::core::documents::head::{DocumentHead, DocumentKind};
 use tarebench::core::run::report::data::RunReport;
+use tarebench::render::compare::{gate, stored};
 use tarebench::render::kbest::bench;
+use tarebench::render::kit::error::SamplesError;
 use tarebench::render::kit::markup;
 use tarebench::render::kit::style::Style;
-use tarebench::render::run::{csv, hyperfine, json};
+use tarebench::render::run::{csv, duet_csv, hyperfine, json};
 use tarebench::render::{kbest, run};
 use tarebench::run::samples::RunSamples;
+use tarebench::store::StoreError;
 
 /// Files to write.
 #[derive(Args)]
@@ -30,6 +39,9 @@ pub struct Exports {
     /// Write one row per sample or trial, as CSV
     #[arg(long, value_name = "FILE")]
     export_samples: Option<PathBuf>,
+    /// Write one row per duet of two programs, as CSV
+    #[arg(long, value_name = "FILE")]
+    export_duets: Option<PathBuf>,
     /// Write a Markdown table
     #[arg(long, value_name = "FILE")]
     export_markdown: Option<PathBuf>,
@@ -45,11 +57,12 @@ pub struct Exports {
 }
 
 impl Exports {
-    fn files(&self) -> [&Option<PathBuf>; 7] {
+    fn files(&self) -> [&Option<PathBuf>; 8] {
         [
             &self.export_json,
             &self.export_csv,
             &self.export_samples,
+            &self.export_duets,
             &self.export_markdown,
             &self.export_asciidoc,
             &self.export_orgmode,
@@ -81,9 +94,10 @@ impl Exports {
     }
 
     pub fn check_bench(&self) -> Result<(), Failure> {
-        match self.export_hyperfine {
-            Some(_) => Err(Failure::usage("hyperfine's JSON format holds runs of programs, not benchmarks")),
-            None => Ok(()),
+        match (&self.export_hyperfine, &self.export_duets) {
+            (Some(_), _) => Err(Failure::usage("hyperfine's JSON format holds runs of programs, not benchmarks")),
+            (_, Some(_)) => Err(Failure::usage("benchmarks have no duets: --export-duets is for runs of programs")),
+            (None, None) => Ok(()),
         }
     }
 
@@ -111,6 +125,55 @@ impl Exports {
         Ok(())
     }
 
+    /// Refuses exports that a comparison of stored runs or a gate does not have.
+    pub fn check_kind(&self, kind: DocumentKind) -> Result<(), Failure> {
+        let of_runs = [&self.export_samples, &self.export_duets, &self.export_hyperfine];
+        let of_tables = [&self.export_csv, &self.export_asciidoc, &self.export_orgmode];
+        let more: &[&Option<PathBuf>] = if kind == DocumentKind::Gate { &of_tables } else { &[] };
+        if of_runs.iter().chain(more).any(|file| file.is_some()) {
+            return Err(Failure::usage(format!("a {} cannot be exported in this format", kind.noun()))
+                .hint("use --json or --export-markdown"));
+        }
+        Ok(())
+    }
+
+    /// Writes the requested files for a comparison of stored runs.
+    pub fn write_comparison(
+        &self,
+        head: &DocumentHead,
+        comparison: &StoredComparison,
+        report: &StoredReport,
+    ) -> Result<(), Failure> {
+        let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
+        if let Some(f) = &self.export_json {
+            write(f, &stored::json::json(head, comparison, report).map_err(failed)?)?;
+        }
+        if let Some(f) = &self.export_csv {
+            write(f, &stored::csv::ratios(comparison, report).map_err(failed)?)?;
+        }
+        for (file, language) in [
+            (&self.export_markdown, markup::Markup::Markdown),
+            (&self.export_asciidoc, markup::Markup::Asciidoc),
+            (&self.export_orgmode, markup::Markup::Org),
+        ] {
+            if let Some(f) = file {
+                write(f, &stored::markup::table(comparison, report, language))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the requested files for a gate.
+    pub fn write_gate(&self, head: &DocumentHead, gate: &Gate, report: &GateReport) -> Result<(), Failure> {
+        if let Some(f) = &self.export_json {
+            write(f, &gate::json::json(head, gate, report).map_err(Failure::system)?)?;
+        }
+        if let Some(f) = &self.export_markdown {
+            write(f, &gate::markdown::markdown(gate, report))?;
+        }
+        Ok(())
+    }
+
     /// Whether `--json` is given; an error for exports that this kind of document does not have.
     pub fn json_only(&self, kind: DocumentKind) -> Result<bool, Failure> {
         match self {
@@ -119,6 +182,7 @@ impl Exports {
                 export_json: None,
                 export_csv: None,
                 export_samples: None,
+                export_duets: None,
                 export_markdown: None,
                 export_asciidoc: None,
                 export_orgmode: None,
@@ -128,20 +192,21 @@ impl Exports {
         }
     }
 
-    /// Writes the requested files; those that have all samples need them in memory.
+    /// Writes the requested files.
     pub fn write(&self, report: &RunReport, samples: &RunSamples<'_>, style: &Style) -> Result<(), Failure> {
-        let with_samples = [&self.export_json, &self.export_samples, &self.export_hyperfine];
-        let samples = if with_samples.iter().any(|e| e.is_some()) { samples.all()? } else { Vec::new() };
         let (unit, sort) = (style.unit, style.sort);
         let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
-            write(f, &json::full(report, &samples, &style.hints).map_err(failed)?)?;
+            write_samples(f, &|out| json::write_full(out, report, samples, &style.hints))?;
         }
         if let Some(f) = &self.export_csv {
             write(f, &csv::series(report).map_err(failed)?)?;
         }
         if let Some(f) = &self.export_samples {
-            write(f, &csv::samples(report, &samples).map_err(failed)?)?;
+            write_samples(f, &|out| csv::write_samples(out, report, samples))?;
+        }
+        if let Some(f) = &self.export_duets {
+            write_samples(f, &|out| duet_csv::write_duets(out, report, samples))?;
         }
         if let Some(f) = &self.export_markdown {
             write(f, &run::markup::markdown(report, unit, sort))?;
@@ -153,7 +218,7 @@ impl Exports {
             write(f, &run::markup::orgmode(report, unit, sort))?;
         }
         if let Some(f) = &self.export_hyperfine {
-            write(f, &hyperfine::json(report, &samples).map_err(failed)?)?;
+            write_samples(f, &|out| hyperfine::write(out, report, samples))?;
         }
         Ok(())
     }
@@ -164,6 +229,34 @@ fn is_same(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let regular = |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| (m.dev(), m.ino()));
     a == b || regular(a).is_some_and(|of_a| regular(b) == Some(of_a))
+}
+
+/// Content with all samples of a run, which are never all in memory.
+type SamplesContent<'a> = &'a dyn Fn(&mut dyn Write) -> Result<(), SamplesError<StoreError>>;
+
+/// Writes it to a file; `-` is standard output.
+pub fn write_samples(file: &Path, content: SamplesContent<'_>) -> Result<(), Failure> {
+    let unread = RefCell::new(None);
+    let write = |out: &mut dyn Write| {
+        content(out).map_err(|e| match e {
+            SamplesError::Unwritten(e) => io::Error::from(e),
+            SamplesError::Unread(e) => {
+                *unread.borrow_mut() = Some(e);
+                io::Error::other("the samples could not be read")
+            }
+        })
+    };
+    let written = if file.as_os_str() == "-" {
+        // Only the reason why they could not be read is reported.
+        print_pieces(|out| write(out).or_else(|e| if unread.borrow().is_some() { Ok(()) } else { Err(e) }));
+        Ok(())
+    } else {
+        replace(file, &write)
+    };
+    match unread.take() {
+        Some(e) => Err(e.into()),
+        None => written.map_err(|e| Failure::system(format!("write {}: {e}", file.display()))),
+    }
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {

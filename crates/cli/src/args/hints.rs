@@ -11,7 +11,9 @@ pub fn hints(db: &str) -> Hints {
 fn words(hint: &Hint, db: &str) -> String {
     match hint {
         Hint::Resume(id) => format!("resume with: `tare resume {id}{db}`"),
-        Hint::Interleave => "omit `--order sequential`, or use `--order random`".to_owned(),
+        Hint::Interleave => "omit `--order sequential`, or use `--order rounds`".to_owned(),
+        Hint::CompareAlone => "`--order rounds` compares the programs alone".to_owned(),
+        Hint::MakeDuets => "`--order duet` makes duets all the same".to_owned(),
         Hint::IndependentSetups => {
             "if the setups are independent, use `--independent-setup`: the programs then run interleaved".to_owned()
         }
@@ -35,6 +37,9 @@ fn words(hint: &Hint, db: &str) -> String {
         }
         Hint::Threshold => "raise the threshold with `--threshold`".to_owned(),
         Hint::Sigma => "set `--sigma` to 2 or 5".to_owned(),
+        Hint::ConnectBuilds => {
+            "measure one of them against a build of this history: `tare gate --base COMMIT`".to_owned()
+        }
     }
 }
 

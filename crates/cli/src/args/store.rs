@@ -59,7 +59,8 @@ impl StoreArgs {
 #[derive(Args)]
 pub struct StoredId {
     /// Number of a run, `last`, or at least the first four digits of its uuid; number of a profile (`p1`), noise
-    /// (`n1`), a study (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
+    /// (`n1`), a study (`s1`), benchmarks (`b1`), a comparison (`c1`), a gate (`g1`); or a profile's name, NAME or
+    /// NAME@VERSION
     #[arg(value_name = "RUN", default_value = "last")]
     what: String,
 }

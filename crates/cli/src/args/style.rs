@@ -1,6 +1,6 @@
 //! How results are shown: the options, and their defaults, which depend on the terminal.
 
-use crate::args::exports::Exports;
+use crate::args::exports::{Exports, write_samples};
 use crate::args::hints::hints;
 use crate::exit::Failure;
 use crate::output::print;
@@ -57,6 +57,32 @@ impl PlainStyleArgs {
     fn with_rows(&self, full: bool) -> Result<Show, Failure> {
         StyleArgs { style: self.style, time_unit: None, sort: SortArg::Auto, full, account: false, compare_by: None }
             .show()
+    }
+}
+
+/// Style options of a comparison of stored runs.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct ComparisonStyleArgs {
+    /// Terminal style; `none` prints no result, only errors and exports
+    #[arg(long, value_enum, default_value_t = StyleChoice::Auto)]
+    style: StyleChoice,
+    /// Unit of times in tables [default: chosen for each]
+    #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
+    time_unit: Option<UnitArg>,
+    /// Compare programs by this measure [default: CPU time, or elapsed time if a program has no CPU time]
+    #[arg(long, value_enum, value_name = "MEASURE")]
+    compare_by: Option<MeasureArg>,
+    /// Print everything: the times of all programs, and the machines
+    #[arg(long)]
+    full: bool,
+}
+
+impl ComparisonStyleArgs {
+    /// See [`StyleArgs::show`].
+    pub fn show(&self) -> Result<Show, Failure> {
+        let ComparisonStyleArgs { style, time_unit, compare_by, full } = *self;
+        StyleArgs { style, time_unit, sort: SortArg::Auto, full, account: false, compare_by }.show()
     }
 }
 
@@ -243,6 +269,11 @@ impl Show {
         self.quiet
     }
 
+    /// The measure that programs are to be compared by, if the user named one.
+    pub fn measure(&self) -> Option<Measure> {
+        self.compare_by.map(MeasureArg::measure)
+    }
+
     /// The command that resumes a run.
     pub fn resume_command(&self, id: i64) -> String {
         format!("tare resume {id}{}", self.db_option)
@@ -263,9 +294,7 @@ impl Show {
     /// Prints the report, as the table or as JSON.
     pub fn report(&self, report: &RunReport, samples: &RunSamples<'_>, exports: &Exports) -> Result<(), Failure> {
         if exports.json {
-            let text = json::full(report, &samples.all()?, &self.style.hints).map_err(Failure::system)?;
-            print(&(text.trim_end().to_owned() + "\n"));
-            return Ok(());
+            return write_samples(Path::new("-"), &|out| json::write_full(out, report, samples, &self.style.hints));
         }
         if self.quiet || exports.to_stdout() {
             return Ok(());

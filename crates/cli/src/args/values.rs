@@ -29,6 +29,15 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     }
 }
 
+/// A share between 0 and 1, as a fraction or in per cent: `0.01`, `1%`.
+pub fn share(text: &str) -> Result<f64, String> {
+    let found = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse().map(|p: f64| p / 100.0),
+        None => text.trim().parse(),
+    };
+    found.ok().filter(|s| *s > 0.0 && *s < 1.0).ok_or_else(|| "expected a share such as 1% or 0.01".to_owned())
+}
+
 /// A list of CPUs, such as `1` or `0-3,8`.
 pub fn cpu_list(list: &str) -> Result<Vec<u32>, Failure> {
     let cpus = tarebench::sys::procfs::parse_cpu_list(list).filter(|c| !c.is_empty());
@@ -38,6 +47,16 @@ pub fn cpu_list(list: &str) -> Result<Vec<u32>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_fractions_or_per_cent() {
+        for (text, expected) in [("1%", 0.01), ("0.01", 0.01), (" 2.5 % ", 0.025), ("99%", 0.99), ("1e-3", 0.001)] {
+            assert_eq!(share(text), Ok(expected), "{text}");
+        }
+        for bad in ["", "%", "1", "0", "0%", "100%", "-1%", "x", "NaN", "inf", "1%%", "1 per cent"] {
+            assert!(share(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn durations_have_units() {

@@ -16,7 +16,7 @@ use tarebench::render::documents::list::{DocumentRow, table};
 use tarebench::render::kit::json;
 use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, SqliteStore, Store, StoreError};
 
-/// List stored results: runs, profiles, noise measurements, studies and benchmarks
+/// List stored results: runs, profiles, noise measurements, studies, benchmarks, comparisons and gates
 #[derive(Args)]
 pub struct ListArgs {
     /// Show only entries with this tag
@@ -44,6 +44,8 @@ enum KindArg {
     Noise,
     Study,
     Bench,
+    Comparison,
+    Gate,
 }
 
 impl KindArg {
@@ -54,6 +56,8 @@ impl KindArg {
             KindArg::Noise => DocumentKind::Noise,
             KindArg::Study => DocumentKind::Study,
             KindArg::Bench => DocumentKind::Bench,
+            KindArg::Comparison => DocumentKind::Comparison,
+            KindArg::Gate => DocumentKind::Gate,
         }
     }
 }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
 use tarebench::core::run::report::duals::duals;
+use tarebench::core::run::samples::Kept;
 use tarebench::documents;
 use tarebench::profile as profiling;
 use tarebench::render::kbest::bench::ShownBench;
@@ -28,10 +29,12 @@ use tarebench::sys::clock;
   tare report build7@2 --svg figures
   tare report n1 -o noise.html
   tare report s1 --svg figures
-  tare report b1 -o benchmarks.html")]
+  tare report b1 -o benchmarks.html
+  tare report c1 -o comparison.html
+  tare report g1 -o gate.html")]
 pub struct ReportArgs {
     /// Number of a run, `last`, or four or more first digits of its uuid; number of a profile (`p1`), noise (`n1`), a study
-    /// (`s1`), benchmarks (`b1`); or a profile's name, NAME or NAME@VERSION
+    /// (`s1`), benchmarks (`b1`), a comparison (`c1`), a gate (`g1`); or a profile's name, NAME or NAME@VERSION
     #[arg(value_name = "RUN", default_value = "last", conflicts_with = "profile")]
     what: String,
     /// A profile, NAME or NAME@VERSION [default: the newest of this machine that was not imported]
@@ -107,6 +110,8 @@ fn find(args: &ReportArgs, store: &SqliteStore) -> Result<Report, Failure> {
             DocumentKind::Profile => of_profile(&crate::profile::result::stored(store, id)?, &args.store),
             DocumentKind::Study => of_study(store, id),
             DocumentKind::Bench => of_bench(store, id),
+            DocumentKind::Comparison => of_comparison(store, id),
+            DocumentKind::Gate => of_gate(store, id),
         },
     }
 }
@@ -120,7 +125,9 @@ fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Fai
     let (report, samples) = (stored.report()?, stored.samples.all()?);
     let found = duals(&stored.run, &samples);
     let hints = hints(&db_option(args.store.named()));
-    let page = tarebench::render::run::page::run(&report, &samples, &found, &hints, &clock::zone(), output::foot());
+    let duets = stored.samples.duets()?;
+    let kept = Kept { samples: &samples, duets: &duets };
+    let page = tarebench::render::run::page::run(&report, kept, &found, &hints, &clock::zone(), output::foot());
     Report::new(page, format!("run-{id}"))
 }
 
@@ -138,6 +145,21 @@ fn of_bench(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
     let report = tarebench::core::kbest::report::build(&bench);
     let shown = ShownBench { head: &head, bench: &bench, report: &report };
     Report::new(tarebench::render::kbest::page::bench(&shown, &clock::zone(), output::foot()), format!("bench-{id}"))
+}
+
+fn of_comparison(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+    let (head, found) = tarebench::compare::stored::load(store, id)?;
+    let report = tarebench::core::compare::stored_report::report(&found);
+    let zone = clock::zone();
+    let page = tarebench::render::compare::stored::page::comparison(&head, &found, &report, &zone, output::foot());
+    Report::new(page, format!("comparison-{id}"))
+}
+
+fn of_gate(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+    let (head, found) = tarebench::compare::gate::load(store, id)?;
+    let report = tarebench::core::compare::gate_rule::report(&found);
+    let page = tarebench::render::compare::gate::page::gate(&head, &found, &report, &clock::zone(), output::foot());
+    Report::new(page, format!("gate-{id}"))
 }
 
 fn of_noise(store: &SqliteStore, id: Id) -> Result<Report, Failure> {

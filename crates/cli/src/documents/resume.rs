@@ -1,8 +1,9 @@
-//! `tare resume`: resumes an interrupted or killed run, profile or study.
+//! `tare resume`: resumes an interrupted or killed run, profile, study or gate.
 
 use crate::args::exports::Exports;
 use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::{Show, StyleArgs};
+use crate::compare::gate;
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::progress::Display;
@@ -17,10 +18,10 @@ use tarebench::run::session::{ImportTrust, StorePlace};
 use tarebench::store::{NamedDocument, SqliteStore, Store};
 use tarebench::sys::signals::Signals;
 
-/// Resume an interrupted run, profile or study
+/// Resume an interrupted run, profile, study or gate
 ///
 /// A resumed run starts with new warm-ups, since the caches are cold; the samples so far count. --tune and the exports
-/// apply to runs; a study accepts --json only, a profile --tune only.
+/// apply to runs; studies and gates accept --json only, a profile --tune only.
 #[derive(Args)]
 pub struct ResumeArgs {
     #[command(flatten)]
@@ -71,12 +72,15 @@ fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Resul
             profile::learn::resume_named(head.title, store, args.trust(), &args.tuning, show)
         }
         DocumentKind::Study => study::resume_stored(store, id, args.exports.json_only(id.kind)?, None, show),
-        DocumentKind::Noise | DocumentKind::Bench | DocumentKind::Run => Err(not_resumable(id)),
+        DocumentKind::Gate => gate::resume(store, id, args.exports.json_only(id.kind)?, show),
+        DocumentKind::Noise | DocumentKind::Bench | DocumentKind::Run | DocumentKind::Comparison => {
+            Err(not_resumable(id))
+        }
     }
 }
 
 fn not_resumable(id: Id) -> Failure {
-    let text = format!("{id} is a {}, which cannot be resumed; runs, profiles and studies can", id.kind.noun());
+    let text = format!("{id} is a {}, which cannot be resumed; runs, profiles, studies and gates can", id.kind.noun());
     Failure::usage(text).hint(format!("`tare show {id}` prints what was measured"))
 }
 

@@ -7,15 +7,17 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::stored::say_imported;
 use clap::Args;
+use tarebench::core::compare::gate_rule;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::kbest::report as bench;
 use tarebench::documents;
 use tarebench::noise::measure::reported;
+use tarebench::render::compare::gate as gate_output;
 use tarebench::render::kbest::bench::ShownBench;
 use tarebench::run::session::load;
 use tarebench::store::{NamedDocument, SqliteStore};
 
-/// Print a stored result: of a run, a profile, noise, a study, or benchmarks
+/// Print a stored result: of a run, a profile, noise, a study, benchmarks, a comparison, or a gate
 #[derive(Args)]
 pub struct ShowArgs {
     #[command(flatten)]
@@ -76,7 +78,35 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
             crate::noise::result::print_noise(&head, &noise, &reported(&noise, &[]), json, &show.style)?;
             return Ok(Exit::Done);
         }
+        DocumentKind::Comparison => {
+            let (head, mut comparison) = tarebench::compare::stored::load(store, id)?;
+            comparison.plan.measure = show.measure().or(comparison.plan.measure);
+            crate::compare::compare_command::present(&head, &comparison, &args.exports, show)?;
+            return Ok(Exit::Done);
+        }
+        DocumentKind::Gate => {
+            print_gate(args, show, store, id)?;
+            return Ok(Exit::Done);
+        }
     }
+    print_bench(args, show, store, id)
+}
+
+fn print_gate(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<(), Failure> {
+    args.exports.check_kind(id.kind)?;
+    let (head, gate) = tarebench::compare::gate::load(store, id)?;
+    let report = gate_rule::report(&gate);
+    if args.exports.json {
+        output::print(&gate_output::json::json(&head, &gate, &report).map_err(Failure::system)?);
+    } else if !show.is_quiet() && !args.exports.to_stdout() {
+        let mut style = show.style.clone();
+        style.more = (!style.full).then(|| format!("tare show {id} --full{}", show.db_option()));
+        output::print(&gate_output::terminal::gate_text(&gate, &report, &style));
+    }
+    args.exports.write_gate(&head, &gate, &report)
+}
+
+fn print_bench(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<Exit, Failure> {
     let (head, bench) = documents::bench(store, id)?;
     let report = bench::build(&bench);
     let shown = ShownBench { head: &head, bench: &bench, report: &report };

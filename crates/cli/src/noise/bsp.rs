@@ -4,9 +4,10 @@ use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::replace::replace;
 use clap::Args;
-use std::fs::File;
-use std::io::BufReader;
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tarebench::core::base::units::Nanos;
@@ -85,11 +86,13 @@ fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
     }
     let launch = launcher(args.launch.as_deref(), std::env::var_os("SLURM_JOB_ID").is_some())?;
     let program = program(args.program.as_deref())?;
-    let mut kept = match &args.output {
+    // An error is found before the measurement, and what the file holds stays until there is a result. It remains open, so that a
+    // FIFO's reader waits for it.
+    let output = match &args.output {
         None => None,
         Some(file) => {
-            let created = File::create(file);
-            Some(created.map_err(|e| Failure::usage(format!("output file {}: {e}", file.display())))?)
+            let opened = OpenOptions::new().write(true).create(true).truncate(false).open(file);
+            Some((file, opened.map_err(|e| Failure::usage(format!("output file {}: {e}", file.display())))?))
         }
     };
     let (first, rest) = launch.split_first().ok_or_else(|| Failure::usage("--launch is empty, expected a command"))?;
@@ -109,8 +112,8 @@ fn measured(args: &BspArgs) -> Result<Bsp, Failure> {
             Failure { exit: Exit::ProgramFailed, message: format!("{first} ended with {status}"), hint: None };
         return Err(failure.hint("its messages are above; docs/noise.md lists the requirements of MPI libraries"));
     }
-    if let Some((kept, file)) = kept.as_mut().zip(args.output.as_ref()) {
-        let written = std::io::Write::write_all(kept, &result);
+    if let Some((file, _opened)) = &output {
+        let written = replace(file, &|out| out.write_all(&result));
         written.map_err(|e| Failure::system(format!("write {}: {e}", file.display())))?;
     }
     read(result.as_slice()).map_err(|e| {

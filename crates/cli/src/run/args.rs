@@ -3,7 +3,7 @@
 use crate::args::exports::Exports;
 use crate::args::store::StoreArgs;
 use crate::args::style::StyleArgs;
-use crate::args::values::{duration, pair};
+use crate::args::values::{duration, pair, share};
 use crate::machine::tune::TuneAround;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -23,6 +23,9 @@ pub struct WhatArgs {
     /// Name of the reference program in tables
     #[arg(long, value_name = "NAME", requires = "reference")]
     pub reference_name: Option<String>,
+    /// Time the reference program once more, as a control that shows by how much programs seem to differ that do not
+    #[arg(long)]
+    pub control: bool,
     /// Name of a program in tables; give it once per program, or once per program and parameter combination
     #[arg(short = 'n', long, value_name = "NAME")]
     pub command_name: Vec<String>,
@@ -58,11 +61,15 @@ pub struct CountArgs {
     /// Take samples until the 95% interval of the median CPU time is within ± REL of it, e.g. 0.01 for 1%
     #[arg(long, value_name = "REL", allow_negative_numbers = true)]
     pub precision: Option<f64>,
+    /// Compare the programs until a difference of REL would be seen, e.g. 1% or 0.01; by duets, if --order names no other order
+    #[arg(long, value_name = "REL", value_parser = share, allow_negative_numbers = true,
+          conflicts_with_all = ["runs", "precision", "min_runs"])]
+    pub detect: Option<f64>,
     /// Take at least N samples of each program [with --precision: 10]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub min_runs: Option<u32>,
-    /// Take at most N samples of each program [with --precision: 500]
+    /// Take at most N samples of each program [with --precision: 500; with --detect, blocks: 200]
     #[arg(short = 'M', long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub max_runs: Option<u32>,
@@ -155,6 +162,9 @@ pub struct StatisticsArgs {
     /// Discard samples more than S standard deviations from the mean: 2 is strict, 5 relaxed
     #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
     pub sigma: f64,
+    /// Call programs the same if their ratio is within 1 ± REL with 95% confidence, e.g. 1% or 0.01 [default: never]
+    #[arg(long, value_name = "REL", value_parser = share, allow_negative_numbers = true)]
+    pub margin: Option<f64>,
     /// Profile of daemons whose cutoffs discard samples: a name, or none [default: this machine's newest that was not imported]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,

@@ -43,7 +43,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let mut notes: Vec<Note> = tuned.iter().map(|t| Note::Tuned(t.report().tuning())).collect();
     note_shells(&plan, &signals, &mut notes)?;
     let mut display = Display::new(&show);
-    let options = RunOptions { pt_source: args.pt_source.map(Into::into), notes };
+    let options = RunOptions { pt_source: args.pt_source.map(Into::into), notes, ..RunOptions::default() };
     let measured = measure(plan, &mut place, options, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
@@ -52,7 +52,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
 }
 
 /// Names the programs that the shell runs without an option that requests it.
-fn say_shell(by_shell: &[(String, ShellSyntax)]) {
+pub fn say_shell(by_shell: &[(String, ShellSyntax)]) {
     let Some((text, syntax)) = by_shell.first() else { return };
     let text = tarebench::render::kit::text::escape(text);
     let text = short(&text);

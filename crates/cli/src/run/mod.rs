@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod command;
+pub mod detect;
 pub mod imported;
 pub mod parameters;
 pub mod plan;

@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::run::args::CountArgs;
 use crate::run::args::OrderArg;
 use crate::run::args::RunArgs;
+use crate::run::detect;
 use crate::run::programs::{Programs, explicit_shell, programs};
 use crate::run::shell::ShellSyntax;
 use std::ffi::OsString;
@@ -68,25 +69,18 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
             .into_vec(),
     };
     let cpus = c.cpus.as_deref().map(cpu_list).transpose()?.unwrap_or_default();
-    let order = args.count.order.map(|o| match o {
-        OrderArg::Rounds => Order::Rounds,
-        OrderArg::Random => Order::Random,
-        OrderArg::Sequential => Order::Sequential,
-        OrderArg::Auto => Order::Auto,
-        OrderArg::Duet => Order::Duet,
-    });
     let sched = c.sched.as_deref().map(sched).transpose()?;
-    if let (Some(Order::Duet), Some(Sched::Fifo(_))) = (order, sched) {
-        let why = "--order duet with --sched fifo: programs with a real-time priority do not alternate";
-        return Err(Failure::usage(format!("{why}; give one of the two, or --order auto")));
-    }
     outputs(&c.output, &mut programs)?;
+    if args.what.control {
+        programs.extend(detect::control(&programs));
+    }
     Ok(RunPlan {
-        order: choose_order(order, &programs, args.hooks.independent_setup)?,
+        order: order(args, &programs, sched)?,
         programs,
         seed: args.count.seed,
         warmup: args.count.warmup,
         runs: run_count(&args.count)?,
+        margin: args.statistics.margin,
         max_time: args.count.max_time,
         timeout: args.count.timeout,
         ignore_failure: ignore_failure(args.count.ignore_failure.as_deref())?,
@@ -114,6 +108,25 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
     })
 }
 
+fn order(args: &RunArgs, programs: &[Program], sched: Option<Sched>) -> Result<Order, Failure> {
+    let asked = args.count.order.map(|o| match o {
+        OrderArg::Rounds => Order::Rounds,
+        OrderArg::Random => Order::Random,
+        OrderArg::Sequential => Order::Sequential,
+        OrderArg::Auto => Order::Auto,
+        OrderArg::Duet => Order::Duet,
+    });
+    if let (Some(Order::Duet), Some(Sched::Fifo(_))) = (asked, sched) {
+        let why = "--order duet with --sched fifo: programs with a real-time priority do not alternate";
+        return Err(Failure::usage(format!("{why}; give one of the two, or --order auto")));
+    }
+    let independent_setups = args.hooks.independent_setup;
+    match args.count.detect {
+        Some(_) => detect::order(asked, programs, independent_setups, sched),
+        None => Ok(choose_order(asked, programs, independent_setups)?),
+    }
+}
+
 /// The target of a program's output, from one value of `--output`.
 fn output(text: &[u8]) -> Result<Output, Failure> {
     Ok(match text {
@@ -135,6 +148,9 @@ fn run_count(c: &CountArgs) -> Result<RunCount, Failure> {
         && min > max
     {
         return Err(Failure::usage(format!("--min-runs {min} is more than --max-runs {max}")));
+    }
+    if let Some(difference) = c.detect {
+        return detect::count(difference, c);
     }
     match c.precision {
         Some(p) if !(p > 0.0 && p < 1.0) => {

@@ -178,7 +178,9 @@ impl Hooks<'_> {
             setup: once(&h.setup),
             cleanup: once(&h.cleanup),
             output: None,
+            cwd: None,
             reference,
+            control: false,
         })
     }
 
@@ -208,6 +210,11 @@ pub fn explicit_shell(what: &WhatArgs) -> Result<Vec<Name>, Failure> {
         ChosenShell::Shell(shell) => names(shell),
         ChosenShell::Auto | ChosenShell::No => Vec::new(),
     })
+}
+
+/// The command of a string without options for a shell: one that needs a shell is run by it, and added to `by_shell`.
+pub fn command_of(text: &str, by_shell: &mut Vec<(String, ShellSyntax)>) -> Result<Command, Failure> {
+    ChosenShell::Auto.command(text, &[], by_shell)
 }
 
 /// How strings are run.

@@ -22,7 +22,7 @@ pub fn check(plan: &RunPlan) -> Result<(), Failure> {
             Command::Argv(_) => {}
             Command::Shell { shell, script } => {
                 check_words(plan, program, shell)?;
-                check_script(plan, shell, script)?;
+                check_script(plan, program, shell, script)?;
             }
         }
     }
@@ -31,18 +31,26 @@ pub fn check(plan: &RunPlan) -> Result<(), Failure> {
 
 fn check_words(plan: &RunPlan, program: &Program, words: &[Name]) -> Result<(), Failure> {
     let Some(first) = words.first() else { return Ok(()) };
-    match problem(plan, first) {
+    match problem(plan, program, first) {
         None => Ok(()),
-        Some(what) => Err(Failure::usage(what).hint(cure(plan, program, first, words.len()))),
+        Some(what) => {
+            let place = program.cwd.as_ref().map_or_else(String::new, |folder| format!(" (started in {folder})"));
+            Err(Failure::usage(format!("{what}{place}")).hint(cure(plan, program, first, words.len())))
+        }
     }
 }
 
+/// The folder in which a program is started.
+fn folder<'a>(plan: &'a RunPlan, program: &'a Program) -> &'a Path {
+    Path::new(OsStr::from_bytes(plan.cwd_of(program).as_bytes()))
+}
+
 /// A sentence on why this program cannot be started.
-fn problem(plan: &RunPlan, name: &Name) -> Option<String> {
-    let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
+fn problem(plan: &RunPlan, program: &Program, name: &Name) -> Option<String> {
+    let cwd = folder(plan, program);
     let file = match resolve(name.as_bytes(), search_path(plan).as_bytes(), cwd) {
         Ok(file) => file,
-        Err(_) => return Some(not_found(plan, name)),
+        Err(_) => return Some(not_found(cwd, name)),
     };
     // Another user's file is read with that user's rights only, by the kernel at the start.
     if plan.user.is_some() {
@@ -59,8 +67,8 @@ fn problem(plan: &RunPlan, name: &Name) -> Option<String> {
     None
 }
 
-fn not_found(plan: &RunPlan, name: &Name) -> String {
-    let path = Path::new(OsStr::from_bytes(plan.cwd.as_bytes())).join(OsStr::from_bytes(name.as_bytes()));
+fn not_found(cwd: &Path, name: &Name) -> String {
+    let path = cwd.join(OsStr::from_bytes(name.as_bytes()));
     let has_folder = name.as_bytes().contains(&b'/');
     let what = match std::fs::metadata(&path) {
         Ok(m) if m.is_dir() => "it is a folder",
@@ -82,8 +90,7 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
 /// The most likely remedy.
 fn cure(plan: &RunPlan, program: &Program, name: &Name, words: usize) -> String {
     let text = name.to_string();
-    let cwd = Path::new(OsStr::from_bytes(plan.cwd.as_bytes()));
-    let file = cwd.join(OsStr::from_bytes(name.as_bytes()));
+    let file = folder(plan, program).join(OsStr::from_bytes(name.as_bytes()));
     if matches!(program.command, Command::Shell { .. }) {
         return "select another shell with -S, e.g. -S bash".to_owned();
     }
@@ -110,7 +117,7 @@ fn cure(plan: &RunPlan, program: &Program, name: &Name, words: usize) -> String 
 }
 
 fn problem_of(plan: &RunPlan, program: &Program) -> Option<String> {
-    program.command.words().first().and_then(|name| problem(plan, name))
+    program.command.words().first().and_then(|name| problem(plan, program, name))
 }
 
 /// PATH of the programs.
@@ -124,7 +131,7 @@ fn search_path(plan: &RunPlan) -> OsString {
 const CHECKING_SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"];
 
 /// Lets the shell read the script without running it, and shows the shell's message on a syntax error.
-fn check_script(plan: &RunPlan, shell: &[Name], script: &Name) -> Result<(), Failure> {
+fn check_script(plan: &RunPlan, program: &Program, shell: &[Name], script: &Name) -> Result<(), Failure> {
     // A shell that another user may have put there is started as that user only.
     let ([name], None) = (shell, &plan.user) else { return Ok(()) };
     let file = Path::new(OsStr::from_bytes(name.as_bytes()));
@@ -133,7 +140,7 @@ fn check_script(plan: &RunPlan, shell: &[Name], script: &Name) -> Result<(), Fai
     }
     let mut command = std::process::Command::new(file);
     command.args(["-n", "-c"]).arg(OsStr::from_bytes(script.as_bytes()));
-    command.stdin(std::process::Stdio::null()).current_dir(OsStr::from_bytes(plan.cwd.as_bytes()));
+    command.stdin(std::process::Stdio::null()).current_dir(folder(plan, program));
     command.env("PATH", search_path(plan));
     let Ok(out) = command.output() else { return Ok(()) };
     if out.status.success() {

@@ -9,6 +9,14 @@ pub fn date(at: Nanos, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %:z").to_string()
 }
 
+/// The first moment of a day such as `2026-11-21` in a zone, since 1970; `None` if the text is no such day.
+pub fn midnight(day: &str, zone: &TimeZone) -> Option<Nanos> {
+    // Times and other forms of dates could be meant otherwise than they are read.
+    let day: jiff::civil::Date = day.parse().ok().filter(|_| day.len() == "2026-11-21".len())?;
+    let first = day.to_zoned(zone.clone()).ok()?.timestamp().as_nanosecond();
+    i64::try_from(first).ok().map(Nanos)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +42,18 @@ mod tests {
         assert_eq!(utc(1 << 32), "2106-02-07 06:28:16 +00:00");
         assert!(date(Nanos(i64::MAX), &TimeZone::UTC).starts_with("2262-04-11 23:47:16"));
         assert!(date(Nanos(i64::MIN), &TimeZone::UTC).starts_with("1677-09-21 00:12:4"));
+    }
+
+    #[test]
+    fn days_begin_at_midnight_of_their_zone() {
+        assert_eq!(midnight("1970-01-02", &TimeZone::UTC), Some(Nanos(86_400_000_000_000)));
+        let west = TimeZone::fixed(jiff::tz::offset(-7));
+        let at = midnight("2024-02-29", &west).unwrap();
+        assert_eq!(date(at, &west), "2024-02-29 00:00:00 -07:00");
+        for bad in
+            ["", "2023-02-29", "2024-2-9", "20240229", "2024-02-29T10:00", "yesterday", "-000001-01", "9999-12-31"]
+        {
+            assert_eq!(midnight(bad, &TimeZone::UTC), None, "{bad}");
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Duets: two programs that run together on one CPU, where the kernel's scheduler alternates them every few milliseconds.
+//! Duets: two programs that run together on one CPU, where the kernel's scheduler alternates them every few milliseconds; programs
+//! that use several CPUs are stopped and continued alternately ([`crate::compare::gang`]).
 //!
 //! Whatever the machine does meanwhile (its clock speed, hyper-thread siblings, caches, the hypervisor) is the same for both, so
 //! that the ratio of their process times hardly varies where the times themselves do. Each holds the other up, so that a duet
@@ -6,18 +7,19 @@
 
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
+use crate::compare::gang::GangSlices;
 use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Survivor, Usage};
 use crate::sample::process_time::ProcessTimes;
 use serde::{Deserialize, Serialize};
 
 /// One execution of two programs together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Duet {
     /// Position in the order of execution of the whole run, from 0; samples and duets are counted together.
     pub seq: u32,
     /// The block, from 0.
     pub index: u32,
-    /// The CPU on which they ran.
+    /// The CPU on which they ran; with [`Self::slices`] the last of theirs.
     pub cpu: u32,
     /// CLOCK_REALTIME just before the first start, since 1970.
     pub wall_clock: Nanos,
@@ -31,6 +33,13 @@ pub struct Duet {
     pub clock_shift: Reading<ClockShift>,
     /// Length of the random environment variable that shifts the stacks, in bytes; the same for both.
     pub environment_padding: u32,
+    /// How they took turns as gangs; absent where the scheduler alternated them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<GangSlices>,
+    /// Why this says nothing of the two programs, and there are no more duets of them, if so: it did not take place, or they did not
+    /// alternate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<NoDuet>,
 }
 
 /// One of the programs of a duet.
@@ -95,14 +104,16 @@ impl Duet {
     /// Share of the process time of both that was used while both ran, from 0 to 1; `None` where it is not known.
     ///
     /// Where the tree's time at the other's end could not be read, it had at least its process time less the time from that end to
-    /// its own: it cannot have used more CPU time than has passed.
+    /// its own on all its CPUs: it cannot have used more CPU time than has passed.
     pub fn overlap(&self) -> Option<f64> {
         let [a, b] = &self.sides;
         let first = a.end.monotonic.min(b.end.monotonic);
+        let cpus = self.slices.as_ref().map_or(1, |s| i64::try_from(s.cpus.len()).unwrap_or(i64::MAX).max(1));
         let (mut together, mut all) = (0.0, 0.0);
         for side in [a, b] {
             let pt = side.process_time().ok()?;
-            let least = pt - (side.end.monotonic - first).max(Nanos::ZERO);
+            let rest = (side.end.monotonic - first).max(Nanos::ZERO);
+            let least = pt - Nanos(rest.0.saturating_mul(cpus));
             together += side.together.value().copied().unwrap_or(least).as_f64().clamp(0.0, pt.as_f64().max(0.0));
             all += pt.as_f64();
         }
@@ -117,6 +128,15 @@ pub struct AloneTimes {
     pub elapsed: Nanos,
     /// Share of the elapsed time in which it was asleep, 0 to 1; what it waited for a CPU is no sleep. `None` if unknown.
     pub asleep: Option<f64>,
+    /// Peak memory of its largest process, bytes. `None` if unknown.
+    pub memory: Option<u64>,
+}
+
+impl AloneTimes {
+    /// How many CPUs it uses: process time divided by elapsed time.
+    pub fn cpus(&self) -> f64 {
+        self.pt.as_f64() / self.elapsed.as_f64().max(1.0)
+    }
 }
 
 /// The executions alone of one program from which it is decided once and for all, also when the run is resumed: the last
@@ -138,7 +158,8 @@ impl AloneEvidence {
             && (!counted || self.times.is_none())
             && let Ok(pt) = sample.process_time()
         {
-            self.times = Some(AloneTimes { pt, elapsed: sample.elapsed(), asleep: asleep(sample) });
+            let memory = sample.peak_memory.value().copied().or(sample.usage.value().map(|u| u.max_rss));
+            self.times = Some(AloneTimes { pt, elapsed: sample.elapsed(), asleep: asleep(sample), memory });
         }
         self.complete = counted && self.times.is_some();
     }
@@ -166,7 +187,10 @@ fn asleep(sample: &Sample) -> Option<f64> {
 
 /// Least process time for a duet: about ten slices of the scheduler.
 pub const SHORTEST: Nanos = Nanos::from_millis(40);
-/// Longest process time of a program of which duets are made unasked, as they double the time that a block takes.
+/// Least elapsed time for gangs that take turns: about ten of their slices.
+pub const SHORTEST_GANG: Nanos = Nanos::from_millis(75);
+/// Longest process time of a program of which duets are made unasked, as they double the time that a block takes; of one that uses
+/// several CPUs, elapsed time.
 pub const LONGEST: Nanos = Nanos::from_millis(5_000);
 /// Most of the elapsed time that a program may be asleep.
 const ASLEEP: f64 = 0.1;
@@ -185,32 +209,61 @@ pub enum NoDuet {
     TooLong { series: u32, pt: Nanos },
     /// It sleeps for so much of its elapsed time.
     Asleep { series: u32, share: f64 },
-    /// It uses several CPUs: process time divided by elapsed time.
+    /// It uses several CPUs (process time divided by elapsed time), and its tree cannot be stopped: there is neither a freezer of
+    /// cgroups nor a process group of its own, as it reads tare's standard input.
     SeveralCpus { series: u32, cpus: f64 },
     /// Programs with a real-time priority do not alternate.
     RealTime,
+    /// It failed when both ran together, though it works alone.
+    Fails { series: u32 },
+    /// One of them uses several CPUs, and this one takes less than [`SHORTEST_GANG`] of elapsed time.
+    ShortGang { series: u32, elapsed: Nanos },
+    /// Both together would need more memory than there is, bytes.
+    Memory { needed: u64, available: u64 },
+    /// A part of its tree has left the process group, by which alone it could be stopped.
+    LeftGroup { series: u32 },
+    /// It stops itself, and was stopped and continued by signals.
+    StoppedItself { series: u32 },
+}
+
+/// How two programs are alternated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuetForm {
+    /// By the scheduler, on one CPU.
+    OneCpu,
+    /// As gangs, as one of them uses several CPUs.
+    Gangs,
+}
+
+/// How two programs that may use several CPUs are alternated, given what each takes alone.
+pub fn duet_form(sides: [Option<AloneTimes>; 2]) -> DuetForm {
+    let several = sides.iter().flatten().any(|times| times.cpus() > ONE_CPU);
+    if several { DuetForm::Gangs } else { DuetForm::OneCpu }
 }
 
 /// Whether duets of these two programs are made unasked, given what each takes alone.
 ///
 /// # Errors
 /// The reason why not.
-pub fn suit(sides: [(u32, Option<AloneTimes>); 2]) -> Result<(), NoDuet> {
+pub fn suit(sides: [(u32, Option<AloneTimes>); 2], form: DuetForm) -> Result<(), NoDuet> {
     for (series, times) in sides {
-        let Some(AloneTimes { pt, elapsed, asleep }) = times else {
+        let Some(times) = times else {
             return Err(NoDuet::NotKnown { series });
         };
-        let cpus = pt.as_f64() / elapsed.as_f64().max(1.0);
+        let AloneTimes { pt, elapsed, asleep, .. } = times;
+        let several = times.cpus() > ONE_CPU;
         if pt < SHORTEST {
             return Err(NoDuet::TooShort { series, pt });
         }
-        if cpus > ONE_CPU {
-            return Err(NoDuet::SeveralCpus { series, cpus });
+        if form == DuetForm::Gangs && elapsed < SHORTEST_GANG {
+            return Err(NoDuet::ShortGang { series, elapsed });
         }
-        if let Some(share) = asleep.filter(|share| *share > ASLEEP) {
+        // Of one that uses several CPUs the main thread may only wait for the others.
+        if let Some(share) = asleep.filter(|share| *share > ASLEEP && !several) {
             return Err(NoDuet::Asleep { series, share });
         }
-        if pt > LONGEST {
+        let time = if several { elapsed } else { pt };
+        if time > LONGEST {
             return Err(NoDuet::TooLong { series, pt });
         }
     }
@@ -239,21 +292,40 @@ mod tests {
     use super::*;
 
     fn times(pt: i64, elapsed: i64, asleep: f64) -> Option<AloneTimes> {
-        Some(AloneTimes { pt: Nanos::from_millis(pt), elapsed: Nanos::from_millis(elapsed), asleep: Some(asleep) })
+        let (pt, elapsed) = (Nanos::from_millis(pt), Nanos::from_millis(elapsed));
+        Some(AloneTimes { pt, elapsed, asleep: Some(asleep), memory: None })
     }
 
     #[test]
     fn programs_that_suit_a_duet() {
         let good = times(100, 105, 0.01);
-        let with = |t| suit([(0, good), (1, t)]);
+        let with = |t| suit([(0, good), (1, t)], DuetForm::OneCpu);
         assert_eq!(with(good), Ok(()));
         // Waiting for a CPU is no sleep: half of the elapsed time went to another program.
         assert_eq!(with(times(100, 200, 0.0)), Ok(()));
         assert_eq!(with(None), Err(NoDuet::NotKnown { series: 1 }));
         assert_eq!(with(times(39, 40, 0.0)), Err(NoDuet::TooShort { series: 1, pt: Nanos::from_millis(39) }));
         assert_eq!(with(times(100, 200, 0.5)), Err(NoDuet::Asleep { series: 1, share: 0.5 }));
-        assert_eq!(with(times(200, 100, 0.0)), Err(NoDuet::SeveralCpus { series: 1, cpus: 2.0 }));
         assert_eq!(with(times(5_001, 5_100, 0.0)), Err(NoDuet::TooLong { series: 1, pt: Nanos::from_millis(5_001) }));
+    }
+
+    #[test]
+    fn programs_that_use_several_cpus_are_gangs() {
+        let (single, double) = (times(100, 105, 0.0), times(200, 100, 1.0));
+        assert_eq!(duet_form([single, single]), DuetForm::OneCpu);
+        assert_eq!(duet_form([single, double]), DuetForm::Gangs);
+        assert_eq!(duet_form([double, None]), DuetForm::Gangs);
+        // What a clock reading more or less makes of one CPU is not several.
+        assert_eq!(duet_form([single, times(109, 100, 0.0)]), DuetForm::OneCpu);
+        let with = |t| suit([(0, single), (1, t)], DuetForm::Gangs);
+        // The main thread of such a program may only wait for the others.
+        assert_eq!(with(double), Ok(()));
+        assert_eq!(with(times(100, 200, 0.5)), Err(NoDuet::Asleep { series: 1, share: 0.5 }));
+        let short = Nanos::from_millis(74);
+        assert_eq!(with(times(148, 74, 1.0)), Err(NoDuet::ShortGang { series: 1, elapsed: short }));
+        // Twice the time would be dear, not twice the CPU time.
+        assert_eq!(with(times(9_000, 4_500, 1.0)), Ok(()));
+        assert_eq!(with(times(11_000, 5_500, 1.0)), Err(NoDuet::TooLong { series: 1, pt: Nanos::from_millis(11_000) }));
     }
 
     #[test]

@@ -52,11 +52,30 @@ pub fn compare(program: &[(u32, f64)], reference: &[(u32, f64)]) -> Option<Ratio
 
 /// Faster if the whole interval lies below 1, slower if above; undecided otherwise and without an interval.
 pub fn verdict(interval: &Result<Interval, NoInterval>) -> Verdict {
+    verdict_within(interval, None)
+}
+
+/// The same with a margin of practical equality, e.g. 0.01: programs are the same if the whole interval lies between 1 / (1 + margin)
+/// and 1 + margin, also if it does not hold 1.
+pub fn verdict_within(interval: &Result<Interval, NoInterval>, margin: Option<f64>) -> Verdict {
+    let same = |i: &Interval| margin.is_some_and(|m| i.low >= 1.0 / (1.0 + m) && i.high <= 1.0 + m);
     match interval {
+        Ok(i) if same(i) => Verdict::Same,
         Ok(i) if i.high < 1.0 => Verdict::Faster,
         Ok(i) if i.low > 1.0 => Verdict::Slower,
         _ => Verdict::Undecided,
     }
+}
+
+/// What a comparison rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RatioBasis {
+    /// Executions alone, paired by round.
+    #[default]
+    Alone,
+    /// Executions together.
+    Duets,
 }
 
 /// Verdict of a comparison.
@@ -67,7 +86,9 @@ pub enum Verdict {
     Faster,
     /// The interval lies above 1.
     Slower,
-    /// The interval holds 1, or there are too few samples.
+    /// The interval lies within a margin that was stated to make no difference in practice.
+    Same,
+    /// None of these: the interval holds 1, or there are too few samples.
     Undecided,
 }
 
@@ -104,6 +125,23 @@ mod tests {
         assert_eq!(by(0.9), Verdict::Faster);
         assert_eq!(by(1.1), Verdict::Slower);
         assert_eq!(by(1.0), Verdict::Undecided);
+    }
+
+    #[test]
+    fn within_the_margin_programs_are_the_same() {
+        let by = |low, high, margin| verdict_within(&Ok(Interval { low, high, level: 0.95 }), margin);
+        assert_eq!(by(0.995, 1.004, None), Verdict::Undecided);
+        assert_eq!(by(0.995, 1.004, Some(0.01)), Verdict::Same);
+        assert_eq!(by(0.985, 1.004, Some(0.01)), Verdict::Undecided);
+        assert_eq!(by(0.995, 1.011, Some(0.01)), Verdict::Undecided);
+        // A difference that is certain, and too small to matter.
+        assert_eq!(by(1.002, 1.004, Some(0.01)), Verdict::Same);
+        assert_eq!((by(1.002, 1.02, Some(0.01)), by(0.9, 0.95, Some(0.01))), (Verdict::Slower, Verdict::Faster));
+        // The reverse comparison has the same verdict: 1 / 1.01 is a bound, 0.99 is not.
+        assert_eq!((by(1.0 / 1.01, 1.01, Some(0.01)), by(0.99, 1.0, Some(0.01))), (Verdict::Same, Verdict::Undecided));
+        let too_few = Err(NoInterval::TooFew { have: 1, need: 6 });
+        assert_eq!(verdict_within(&too_few, Some(0.5)), Verdict::Undecided);
+        assert_eq!(by(0.9, 1.1, Some(f64::NAN)), Verdict::Undecided);
     }
 
     #[test]

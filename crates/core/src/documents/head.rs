@@ -21,12 +21,23 @@ pub enum DocumentKind {
     Study,
     /// A measurement of noise.
     Noise,
+    /// Programs of stored runs against each other ([`crate::compare::stored::StoredComparison`]).
+    Comparison,
+    /// Two builds against each other ([`crate::compare::gate::Gate`]).
+    Gate,
 }
 
 impl DocumentKind {
     /// All of them.
-    pub const ALL: [DocumentKind; 5] =
-        [DocumentKind::Run, DocumentKind::Profile, DocumentKind::Bench, DocumentKind::Study, DocumentKind::Noise];
+    pub const ALL: [DocumentKind; 7] = [
+        DocumentKind::Run,
+        DocumentKind::Profile,
+        DocumentKind::Bench,
+        DocumentKind::Study,
+        DocumentKind::Noise,
+        DocumentKind::Comparison,
+        DocumentKind::Gate,
+    ];
 
     /// The letter that its numbers are written with; those of runs are written without one.
     pub fn letter(self) -> &'static str {
@@ -36,6 +47,8 @@ impl DocumentKind {
             DocumentKind::Bench => "b",
             DocumentKind::Study => "s",
             DocumentKind::Noise => "n",
+            DocumentKind::Comparison => "c",
+            DocumentKind::Gate => "g",
         }
     }
 
@@ -47,6 +60,8 @@ impl DocumentKind {
             DocumentKind::Bench => "bench",
             DocumentKind::Study => "study",
             DocumentKind::Noise => "noise",
+            DocumentKind::Comparison => "comparison",
+            DocumentKind::Gate => "gate",
         }
     }
 
@@ -63,6 +78,8 @@ impl DocumentKind {
             DocumentKind::Bench => "result of benchmarks",
             DocumentKind::Study => "study",
             DocumentKind::Noise => "measurement of noise",
+            DocumentKind::Comparison => "comparison",
+            DocumentKind::Gate => "gate",
         }
     }
 }
@@ -79,7 +96,7 @@ pub struct Id {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not the number of a stored result, expected a letter and digits: p1 (a profile), n1 (noise), s1 (a \
-     study), b1 (benchmarks), or the digits of a run's number"
+     study), b1 (benchmarks), c1 (a comparison), g1 (a gate), or the digits of a run's number"
 )]
 pub struct BadId(pub String);
 
@@ -185,6 +202,8 @@ mod tests {
             ("p2", DocumentKind::Profile, 2),
             ("12", DocumentKind::Run, 12),
             ("n9223372036854775807", DocumentKind::Noise, i64::MAX),
+            ("c7", DocumentKind::Comparison, 7),
+            ("g1", DocumentKind::Gate, 1),
         ] {
             let id = Id { kind, number };
             assert_eq!((text.parse(), id.to_string().as_str()), (Ok(id), text));
@@ -225,7 +244,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_parses_or_errs(text in "[bsnp]?.{0,12}") {
+        fn any_text_parses_or_errs(text in "[bcgnps]?.{0,12}") {
             if let Ok(id) = text.parse::<Id>() {
                 prop_assert_eq!(id.to_string(), text);
             }

@@ -38,3 +38,22 @@ pub enum MeasuringStep {
         duration: Nanos,
     },
 }
+
+/// How far a gate is, before one of its executions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GateStep<'a> {
+    /// Number of the benchmark that is measured, from 1.
+    pub benchmark: usize,
+    /// All benchmarks.
+    pub of: usize,
+    /// Its name.
+    pub name: &'a str,
+    /// Blocks that are measured; 0 with `planned` 0: whether it suits duets is being found out.
+    pub blocks: u32,
+    /// Blocks after which there is the next look.
+    pub planned: u32,
+    /// Ratio head / base so far, and half the width of its interval.
+    pub ratio: Option<(f64, Option<f64>)>,
+    /// What is left of the time budget.
+    pub left: Option<Nanos>,
+}

@@ -54,7 +54,7 @@ impl Conditions {
 }
 
 /// The factors of the CPU's speed that stay as they are unless they are set.
-const LASTING: [&str; 3] = ["governor", "turbo", "smt"];
+pub(crate) const LASTING: [&str; 3] = ["governor", "turbo", "smt"];
 
 /// A hash of what makes times comparable, 16 hex digits: CPU model and microcode, number of CPUs, memory, architecture,
 /// kernel, hypervisor, clock source, frequency governor, turbo, SMT. The machine's identity and name are not in it: two

@@ -2,3 +2,4 @@
 
 pub mod conditions;
 pub mod data;
+pub mod differences;

@@ -34,7 +34,7 @@ pub(crate) const ENOUGH: u32 = SHORTEST * FEWEST;
 pub(crate) const RESAMPLES: usize = 1_000;
 
 /// Phases in blocks, counted by classes of durations.
-pub(crate) struct Blocks {
+pub(crate) struct PhaseBlocks {
     /// Per block, a row of all classes.
     rows: Vec<ClassCounts>,
     /// Shortest phase of all, from which sums count.
@@ -46,10 +46,10 @@ pub(crate) struct Blocks {
 /// Per class: how many phases, and what they are over the shortest in all.
 type ClassCounts = Vec<(f64, f64)>;
 
-impl Blocks {
+impl PhaseBlocks {
     /// Of phases in the order of time, with their distribution; `None` if they are too few. Durations over `threshold` have
     /// separate classes.
-    pub(crate) fn new(phases: &[u64], distribution: &Distribution, threshold: Option<u64>) -> Option<Blocks> {
+    pub(crate) fn new(phases: &[u64], distribution: &Distribution, threshold: Option<u64>) -> Option<PhaseBlocks> {
         let m = phases.len();
         let number = (m / SHORTEST as usize).min(BLOCKS as usize);
         if number < FEWEST as usize {
@@ -78,7 +78,7 @@ impl Blocks {
             row
         });
         let tail = threshold.map(|t| (edges.partition_point(|e| *e <= t), t.saturating_sub(least) as f64));
-        Some(Blocks { rows: rows.collect(), least, tail })
+        Some(PhaseBlocks { rows: rows.collect(), least, tail })
     }
 
     /// How many blocks.
@@ -224,7 +224,7 @@ mod tests {
         let phases = phases(200_000);
         let d = Distribution::new(phases.iter().copied()).unwrap();
         let t = tail::tail(&d).unwrap();
-        let blocks = Blocks::new(&phases, &d, Some(t.threshold)).unwrap();
+        let blocks = PhaseBlocks::new(&phases, &d, Some(t.threshold)).unwrap();
         let all = blocks.all();
         assert!((300..700).contains(&all.means.len()), "{}", all.means.len());
         for nodes in [1_u64, 2, 10, 100, 1_000, 20_000] {
@@ -242,7 +242,7 @@ mod tests {
     fn too_few_phases() {
         let phases = phases(199);
         let d = Distribution::new(phases.iter().copied()).unwrap();
-        assert!(Blocks::new(&phases, &d, None).is_none());
+        assert!(PhaseBlocks::new(&phases, &d, None).is_none());
     }
 
     proptest! {
@@ -253,7 +253,7 @@ mod tests {
             let edges = edges(&d, Some(cut));
             prop_assert!(edges.is_sorted_by(|a, b| a < b) && edges.contains(&cut));
             prop_assert_eq!(edges.last(), Some(&d.max()));
-            let blocks = Blocks::new(&phases, &d, Some(cut)).unwrap();
+            let blocks = PhaseBlocks::new(&phases, &d, Some(cut)).unwrap();
             let mean = phases.iter().sum::<u64>() as f64 / phases.len() as f64;
             prop_assert!((blocks.all().expected_max(NonZeroU64::MIN) - mean).abs() < 1e-6);
             for r in blocks.resamples(3, 1, 1) {

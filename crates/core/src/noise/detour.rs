@@ -287,6 +287,16 @@ mod tests {
         assert!(fixed_time(std::iter::empty(), Nanos(5)).unwrap().work.is_empty());
     }
 
+    /// A stored measurement may have phases of any length: its quanta need not fit in memory.
+    #[test]
+    fn quanta_are_limited() {
+        let cut = |length: i64| fixed_time(phases(0, &[length]).into_iter(), Nanos(1_000));
+        assert_eq!(cut(1_000_000).unwrap().work.len(), 1_000);
+        let most = MOST_QUANTA * 1_000;
+        assert_eq!(cut(most + 1_000).unwrap_err(), BadDetours::TooManyQuanta { quanta: MOST_QUANTA + 1 });
+        assert!(cut(i64::MAX).is_err());
+    }
+
     #[test]
     fn time_of_fixed_work() {
         let f = fixed_work(&phases(0, &[100, 110, 150, 100])).unwrap();

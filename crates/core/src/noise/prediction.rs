@@ -1,7 +1,7 @@
 //! What the measured phases of one node say of a job on n nodes: E[max of n] with its 95% interval, and from where on it is
 //! extrapolated.
 
-use crate::noise::bootstrap::{Blocks, ENOUGH, RESAMPLES, Resample};
+use crate::noise::bootstrap::{ENOUGH, PhaseBlocks, RESAMPLES, Resample};
 use crate::noise::empirical::Distribution;
 use crate::noise::tail::{NoTail, Tail, tail};
 use crate::statistics::intervals::{NoInterval, expanded_tail};
@@ -138,7 +138,7 @@ fn predict_with(phases: &[u64], nodes: &[NonZeroU64], resamples: usize, seed: u6
         })
         .collect();
     let threshold = tail.ok().map(|t| t.threshold).filter(|_| estimates.iter().any(|e| e.fitted.is_some()));
-    let blocks = Blocks::new(phases, &distribution, threshold);
+    let blocks = PhaseBlocks::new(phases, &distribution, threshold);
     let bounds = blocks.map_or(vec![None; nodes.len()], |b| bounds(&b, &estimates, resamples, seed, item));
     let have = u32::try_from(phases.len()).unwrap_or(u32::MAX);
     let point = |(estimate, bounds): (&MaximumEstimate, Option<Bounds>)| {
@@ -171,7 +171,7 @@ struct MaximumEstimate {
 /// The interval of each estimate: percentiles of the resamples, moved by the difference that the classes of durations make,
 /// and expanded for the small number of blocks, as the interval of the protocol's mean is for samples.
 fn bounds(
-    blocks: &Blocks,
+    blocks: &PhaseBlocks,
     estimates: &[MaximumEstimate],
     resamples: usize,
     seed: u64,

@@ -1,5 +1,7 @@
 //! Runs: what was asked, in which order, which samples count, the protocol's steps, the report.
 
+pub mod blocks;
+pub mod compared;
 pub mod data;
 pub mod discards;
 pub mod last_words;

@@ -2,7 +2,7 @@
 
 use crate::base::name::Name;
 use crate::base::units::Nanos;
-use crate::compare::duet::{AloneTimes, NoDuet, suit};
+use crate::compare::duet::{AloneTimes, DuetForm, NoDuet, duet_form, suit};
 use crate::sample::data::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,8 +55,14 @@ pub struct Program {
     /// Where its standard output and error go; `None`: as [`Plan::output`] says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
+    /// Working directory of the program and its hooks, absolute; `None`: [`RunPlan::cwd`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<Name>,
     /// Others are compared with it.
     pub reference: bool,
+    /// It is the reference once more, which shows by how much two programs seem to differ that do not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control: bool,
 }
 
 /// The order of several programs.
@@ -100,6 +106,14 @@ pub enum RunCount {
         /// Minimum number.
         min: u32,
         /// Maximum number.
+        max: u32,
+    },
+    /// Blocks until a difference of this size would be seen: until the interval of every program's log-ratio to the reference, which
+    /// holds at all looks together ([`crate::statistics::sequential`]), has a half width below it.
+    Detect {
+        /// E.g. 0.01.
+        difference: f64,
+        /// Maximum number of blocks.
         max: u32,
     },
 }
@@ -241,6 +255,9 @@ pub struct RunPlan {
     pub warmup: u32,
     /// Counted samples per program.
     pub runs: RunCount,
+    /// Ratios from 1 / (1 + margin) to 1 + margin make no difference in practice; `None`: every difference counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// No new round is started after this time.
     pub max_time: Option<Nanos>,
     /// A single execution is killed after this time.
@@ -300,8 +317,9 @@ pub fn setups_differ(programs: &[Program]) -> bool {
     programs.iter().zip(programs.iter().skip(1)).any(|(a, b)| a.setup != b.setup)
 }
 
-/// The order of these programs: the one that was asked for, else rounds. Where setups differ and are not stated to be
-/// independent, only sequential order measures what each of them made.
+/// The order of these programs: the one that was asked for; else, of several programs, [`Order::Auto`], or rounds if one of them has a
+/// command before or after each execution: that is a sign of files that two programs would share if they ran at the same time. Where
+/// setups differ and are not stated to be independent, only sequential order measures what each of them made.
 ///
 /// # Errors
 /// If another order was asked for then.
@@ -311,7 +329,9 @@ pub fn choose_order(
     independent_setups: bool,
 ) -> Result<Order, DependentSetups> {
     if independent_setups || !setups_differ(programs) {
-        return Ok(asked.unwrap_or_default());
+        let hooked = programs.iter().any(|p| p.prepare.is_some() || p.conclude.is_some());
+        let usual = if programs.len() > 1 && !hooked { Order::Auto } else { Order::Rounds };
+        return Ok(asked.unwrap_or(usual));
     }
     match asked {
         None | Some(Order::Sequential) => Ok(Order::Sequential),
@@ -323,6 +343,11 @@ impl RunPlan {
     /// Where a program's standard output and error go.
     pub fn output_of<'a>(&'a self, program: &'a Program) -> &'a Output {
         program.output.as_ref().unwrap_or(&self.output)
+    }
+
+    /// Working directory of a program and its hooks.
+    pub fn cwd_of<'a>(&'a self, program: &'a Program) -> &'a Name {
+        program.cwd.as_ref().unwrap_or(&self.cwd)
     }
 
     /// Refuses an order that would measure the last setup's result in every series.
@@ -344,26 +369,64 @@ impl RunPlan {
         u32::try_from(marked).unwrap_or(u32::MAX)
     }
 
-    /// Whether two programs run together, given what each takes alone. Where duets were asked for, only what makes them impossible
-    /// counts.
+    /// Whether two programs run together, and how, given what each takes alone. Where duets were asked for, only what makes them
+    /// impossible counts.
     ///
     /// # Errors
     /// The reason why not.
-    pub fn duets(&self, sides: [(u32, Option<AloneTimes>); 2]) -> Result<(), NoDuet> {
+    pub fn duets(&self, sides: [(u32, Option<AloneTimes>); 2]) -> Result<DuetForm, NoDuet> {
         if matches!(self.sched, Some(Sched::Fifo(_))) {
             return Err(NoDuet::RealTime);
         }
         if let Some((series, _)) = sides.iter().find(|s| s.1.is_none()) {
             return Err(NoDuet::NotKnown { series: *series });
         }
-        if self.order == Order::Duet { Ok(()) } else { suit(sides) }
+        // On one CPU nothing uses several.
+        let form = if self.cpus.len() == 1 { DuetForm::OneCpu } else { duet_form(sides.map(|s| s.1)) };
+        if self.order != Order::Duet {
+            suit(sides, form)?;
+        }
+        Ok(form)
     }
 
     /// Largest number of counted samples per series.
     pub fn max_runs(&self) -> u32 {
         match self.runs {
             RunCount::Fixed(n) => n,
-            RunCount::Adaptive { max, .. } => max,
+            RunCount::Adaptive { max, .. } | RunCount::Detect { max, .. } => max,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::schedule::tests::plan;
+
+    #[test]
+    fn several_programs_have_duets_unless_they_may_share_files() {
+        let programs = |n| plan(n, 1, 1, Order::Rounds, 1).programs;
+        let chosen = |programs: &[Program]| choose_order(None, programs, false);
+        assert_eq!(chosen(&programs(1)), Ok(Order::Rounds));
+        assert_eq!(chosen(&programs(2)), Ok(Order::Auto));
+        assert_eq!(chosen(&programs(10)), Ok(Order::Auto));
+        let mut hooked = programs(2);
+        hooked[1].prepare = Some("rm -f out".to_owned());
+        assert_eq!(chosen(&hooked), Ok(Order::Rounds));
+        assert_eq!(choose_order(Some(Order::Auto), &hooked, false), Ok(Order::Auto));
+        hooked[1].prepare = None;
+        hooked[0].conclude = Some("rm -f out".to_owned());
+        assert_eq!(chosen(&hooked), Ok(Order::Rounds));
+    }
+
+    #[test]
+    fn setups_that_differ_keep_the_programs_apart() {
+        let mut programs = plan(2, 1, 1, Order::Rounds, 1).programs;
+        for (program, setup) in programs.iter_mut().zip(["make a", "make b"]) {
+            program.setup = Some(setup.to_owned());
+        }
+        assert_eq!(choose_order(None, &programs, false), Ok(Order::Sequential));
+        assert_eq!(choose_order(Some(Order::Auto), &programs, false), Err(DependentSetups { order: Order::Auto }));
+        assert_eq!(choose_order(None, &programs, true), Ok(Order::Auto));
     }
 }

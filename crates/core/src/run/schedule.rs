@@ -1,6 +1,6 @@
 //! The order of execution: fixed by the plan alone, so that a run can be resumed and repeated.
 
-use crate::compare::duet::DuetSlot;
+use crate::compare::duet::{AloneTimes, DuetSlot};
 use crate::run::plan::{ALONE_BLOCKS, Order, RunPlan};
 use crate::sample::data::Phase;
 use crate::statistics::random::{RandomPurpose, below, generator, shuffle};
@@ -124,6 +124,23 @@ pub fn remaining(plan: &RunPlan, done: &Acts) -> Box<dyn Iterator<Item = Act>> {
     }))
 }
 
+/// How many executions a run has at most, a duet being one, given what is known of each program alone: where nobody asked for duets,
+/// only programs that suit them have any.
+pub fn executions(plan: &RunPlan, alone: &[Option<AloneTimes>]) -> u64 {
+    let (programs, blocks) = (0..u32::try_from(plan.programs.len()).unwrap_or(u32::MAX), u64::from(plan.max_runs()));
+    let rounds = if plan.order == Order::Duet { blocks.min(u64::from(ALONE_BLOCKS)) } else { blocks };
+    let reference = plan.reference();
+    let times = |series: u32| (series, alone.get(series as usize).copied().flatten());
+    let together = |series: &u32| match plan.order {
+        _ if *series == reference => false,
+        Order::Duet => true,
+        Order::Auto => plan.duets([times(*series), times(reference)]).is_ok(),
+        Order::Rounds | Order::Random | Order::Sequential => false,
+    };
+    let pairs = programs.clone().filter(together).count() as u64;
+    (u64::from(plan.warmup) + rounds) * programs.len() as u64 + blocks * pairs
+}
+
 /// Length in bytes, 0 to 4095, of the environment variable that shifts the stack of the execution at position `seq`, so that
 /// its layout differs at random between samples (Mytkowicz et al., ASPLOS'09).
 pub fn environment_padding(seed: u64, seq: u32) -> u32 {
@@ -134,6 +151,7 @@ pub fn environment_padding(seed: u64, seq: u32) -> u32 {
 pub(crate) mod tests {
     use super::*;
     use crate::base::name::Name;
+    use crate::base::units::Nanos;
     use crate::run::plan::{Command, IgnoreFailure, Input, Output, ProfileChoice, Program, RunCount};
     use proptest::prelude::*;
     use std::collections::{BTreeMap, HashSet};
@@ -148,7 +166,9 @@ pub(crate) mod tests {
             setup: None,
             cleanup: None,
             output: None,
+            cwd: None,
             reference: false,
+            control: false,
         };
         RunPlan {
             programs: (0..programs).map(program).collect(),
@@ -156,6 +176,7 @@ pub(crate) mod tests {
             seed,
             warmup,
             runs: RunCount::Fixed(runs),
+            margin: None,
             max_time: None,
             timeout: None,
             ignore_failure: IgnoreFailure::No,
@@ -200,6 +221,24 @@ pub(crate) mod tests {
         let mut p = plan(1, 0, 0, Order::Rounds, 1);
         p.runs = RunCount::Adaptive { precision: 0.1, min: 1, max: 3 };
         assert_eq!(text(&p), "A0 A1 A2");
+    }
+
+    /// As many as the schedule has, but for duets that are not made.
+    #[test]
+    fn executions_are_those_of_the_schedule() {
+        let ms = Nanos::from_millis;
+        let times = |pt| Some(AloneTimes { pt: ms(pt), elapsed: ms(pt + 1), asleep: Some(0.0), memory: None });
+        let all = |p: &RunPlan| schedule(p).count() as u64;
+        for order in [Order::Rounds, Order::Random, Order::Sequential, Order::Duet, Order::Auto] {
+            let p = plan(3, 2, 7, order, 1);
+            assert_eq!(executions(&p, &[times(100); 3]), all(&p), "{order:?}");
+        }
+        let auto = plan(3, 2, 7, Order::Auto, 1);
+        assert_eq!(executions(&auto, &[times(100), times(3), times(100)]), all(&auto) - 7);
+        // A reference that is too short has no duets; of programs of which nothing is known yet none are expected.
+        assert_eq!(executions(&auto, &[times(3), times(100), times(100)]), 27);
+        assert_eq!(executions(&auto, &[]), 27);
+        assert_eq!(executions(&plan(0, 1, 1, Order::Auto, 1), &[]), 0);
     }
 
     /// Fixed for ever: a stored run is resumed by its seed, by a later version too.

@@ -1,12 +1,19 @@
-//! When a series has enough samples.
+//! When a series has enough samples, and a comparison enough blocks.
 //!
 //! Adaptive stopping uses only the median's interval: stopping on the mean's half width makes its interval cover far
 //! less than it claims. Even so, the interval of a series that its own precision stopped covers a little less than 95%:
 //! measured 91 to 95%, in 1,000 series each of normal, exponential, contaminated and lognormal noise and precisions of
-//! 1 and 2%.
+//! 1 and 2%. A comparison that goes on until a difference would be seen has intervals that hold at all its looks together
+//! ([`crate::statistics::sequential`]), and keeps its 95%.
 
-use crate::run::plan::RunCount;
-use crate::statistics::intervals::median_interval;
+use crate::compare::duet::Duet;
+use crate::compare::ratio::RatioBasis;
+use crate::run::blocks::{Blocks, RunBlocks};
+use crate::run::plan::{Order, RunCount, RunPlan};
+use crate::sample::data::Sample;
+use crate::sample::measure::Measure;
+use crate::statistics::intervals::{Interval, LEVEL, NoInterval, median_interval};
+use crate::statistics::sequential::SequentialDesign;
 use crate::statistics::series::{Values, median};
 use serde::{Deserialize, Serialize};
 
@@ -35,11 +42,14 @@ pub fn relative_half_width(values: &Values) -> Option<f64> {
 }
 
 /// Decides after `taken` counted samples, of which `values` (process times, ns, in any order) are those that succeeded. Failed
-/// samples count towards the maximum only, so the series of a program that always fails ends.
+/// samples count towards the maximum only, so the series of a program that always fails ends. With [`RunCount::Detect`] all
+/// programs are decided about together ([`DetectRule`]), and a series has only its maximum.
 pub fn decide(runs: RunCount, values: &Values, taken: u32) -> Decision {
     let (precision, min, max) = match runs {
         RunCount::Fixed(n) if taken < n => return Decision::Continue,
         RunCount::Fixed(_) => return Decision::Complete,
+        RunCount::Detect { max, .. } if taken < max => return Decision::Continue,
+        RunCount::Detect { .. } => return Decision::Capped,
         RunCount::Adaptive { precision, min, max } => (precision, min, max),
     };
     let enough = min.max(FLOOR).min(max) as usize;
@@ -57,6 +67,121 @@ pub fn decide(runs: RunCount, values: &Values, taken: u32) -> Decision {
 /// 1,000, then after about 1% more, because each decision sorts all of them.
 pub fn next_decision(values: usize) -> usize {
     values + 1 + values.saturating_sub(1_000) / 100
+}
+
+/// Decides when a run with [`RunCount::Detect`] has enough blocks, from what it has so far: also after it was resumed.
+#[derive(Clone, Debug)]
+pub struct DetectRule {
+    difference: f64,
+    design: SequentialDesign,
+    blocks: RunBlocks,
+    reference: u32,
+    /// There are no rounds to fall back to.
+    only_duets: bool,
+    /// The last decision and what it was made by.
+    decided: Option<(Vec<Option<ProgramLook>>, bool)>,
+}
+
+/// What the decision about a program rests on; it is another one only when this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ProgramLook {
+    series: u32,
+    basis: RatioBasis,
+    looks: usize,
+    ended: bool,
+}
+
+/// A program's blocks, and the interval of the log-ratio that holds at all looks together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DetectInterval {
+    pub blocks: Blocks,
+    pub interval: Result<Interval, NoInterval>,
+}
+
+impl DetectRule {
+    /// `None` for a plan with another number of samples.
+    pub fn new(plan: &RunPlan) -> Option<DetectRule> {
+        let RunCount::Detect { difference, max } = plan.runs else { return None };
+        Some(DetectRule {
+            difference,
+            design: SequentialDesign::new(max, LEVEL),
+            blocks: RunBlocks::new(plan),
+            reference: plan.reference(),
+            only_duets: plan.order == Order::Duet,
+            decided: None,
+        })
+    }
+
+    /// Adds an execution alone.
+    pub fn add(&mut self, plan: &RunPlan, sample: &Sample) {
+        self.blocks.add(plan, sample);
+    }
+
+    /// Adds a duet.
+    pub fn add_duet(&mut self, plan: &RunPlan, duet: &Duet) {
+        self.blocks.add_duet(plan, duet);
+    }
+
+    /// The design that its intervals are of.
+    pub fn design(&self) -> &SequentialDesign {
+        &self.design
+    }
+
+    /// The blocks by executions alone.
+    pub fn rounds(&self, series: u32, measure: Measure) -> Option<Blocks> {
+        self.blocks.rounds(series, measure)
+    }
+
+    /// What decides about a program: its duets, else its rounds by process time, or by elapsed time where that is not known.
+    /// Duets that ended before they had an interval say less than the rounds, which go on.
+    fn deciding(&self, series: u32) -> Option<Blocks> {
+        let usable = |b: &Blocks| {
+            let has_interval = self.design.local_level(b.logs.len()).is_some();
+            b.basis == RatioBasis::Duets && (has_interval || !self.blocks.duets_ended(series))
+        };
+        let rounds = |measure| self.blocks.rounds(series, measure);
+        let duets = self.blocks.blocks(series, Measure::Pt).filter(usable);
+        duets.or_else(|| rounds(Measure::Pt)).or_else(|| rounds(Measure::Et))
+    }
+
+    /// What decides about a program, and its interval; `None` without blocks.
+    pub fn interval(&self, series: u32) -> Option<DetectInterval> {
+        let blocks = self.deciding(series)?;
+        let interval = self.design.interval(&blocks.values());
+        Some(DetectInterval { blocks, interval })
+    }
+
+    /// Whether the difference would be seen of each of these programs, if it was there. The reference is none of them; without any
+    /// other, nothing more can be found.
+    ///
+    /// Called after each block, it decides anew when another look is reached.
+    pub fn is_enough(&mut self, programs: &[u32]) -> bool {
+        let looks: Vec<Option<ProgramLook>> =
+            programs.iter().filter(|s| **s != self.reference).map(|series| self.look(*series)).collect();
+        if let Some((before, decision)) = &self.decided
+            && *before == looks
+        {
+            return *decision;
+        }
+        let decision = looks.iter().all(|look| look.is_some_and(|look| self.would_show(&look)));
+        self.decided = Some((looks, decision));
+        decision
+    }
+
+    fn look(&self, series: u32) -> Option<ProgramLook> {
+        let blocks = self.deciding(series)?;
+        let (looks, ended) = (self.design.looks_with(blocks.logs.len()), self.blocks.duets_ended(series));
+        Some(ProgramLook { series, basis: blocks.basis, looks, ended })
+    }
+
+    fn would_show(&self, look: &ProgramLook) -> bool {
+        // More blocks of such a program will not come.
+        if look.ended && (self.only_duets || look.basis == RatioBasis::Duets) {
+            return true;
+        }
+        let narrow = |i: &Interval| i.half_width() < self.difference;
+        self.interval(look.series).is_some_and(|found| found.interval.as_ref().is_ok_and(narrow))
+    }
 }
 
 #[cfg(test)]

@@ -5,4 +5,5 @@ pub mod calls;
 pub mod daemons;
 pub mod data;
 pub mod families;
+pub mod measure;
 pub mod process_time;

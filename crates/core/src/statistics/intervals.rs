@@ -31,6 +31,11 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
+    /// The interval, extended where it does not reach to this value.
+    pub fn reaching(self, value: f64) -> Interval {
+        Interval { low: self.low.min(value), high: self.high.max(value), level: self.level }
+    }
+
     /// Whether the value is inside or on a bound.
     pub fn contains(&self, value: f64) -> bool {
         value >= self.low && value <= self.high

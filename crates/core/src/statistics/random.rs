@@ -14,6 +14,7 @@ pub(crate) enum RandomPurpose {
     Bootstrap = 3,
     Noise = 4,
     Duets = 5,
+    Slices = 6,
 }
 
 /// The generator for one purpose and one item (round, sample, series) of it.

@@ -70,6 +70,12 @@ pub fn fewest(level: f64) -> usize {
     exact.unwrap_or(EXACT).max(FEWEST as usize)
 }
 
+/// The level that the interval of so many values has when at least this one is asked for; `None` if they are too few.
+pub(crate) fn attained(values: usize, level: f64) -> Option<f64> {
+    let found = if values < fewest(level) { None } else { critical_rank(values, level) };
+    found.map(|(_, level)| level)
+}
+
 /// The largest r for which the Walsh averages of rank r and M - 1 - r (from 0) enclose the location with at least this level, and the
 /// level that they have: 1 - 2·P(W ≤ r).
 fn critical_rank(n: usize, level: f64) -> Option<(usize, f64)> {

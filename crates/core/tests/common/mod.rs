@@ -34,7 +34,9 @@ pub fn program(label: &str) -> Program {
         setup: None,
         cleanup: None,
         output: None,
+        cwd: None,
         reference: false,
+        control: false,
     }
 }
 
@@ -45,6 +47,7 @@ pub fn plan(programs: usize) -> RunPlan {
         seed: 42,
         warmup: 1,
         runs: RunCount::Fixed(10),
+        margin: None,
         max_time: None,
         timeout: None,
         ignore_failure: IgnoreFailure::No,

@@ -15,6 +15,13 @@ pub fn changes(before: &[Factor], after: &[Factor]) -> Vec<FactorChange> {
     after.iter().filter_map(pair).collect()
 }
 
+/// The factors that describe a state of the machine, which two readings have in common at any two times if nobody changes it; not those
+/// that count something, or that change all the time.
+pub fn states(factors: &[Factor]) -> Vec<Factor> {
+    let is_state = |f: &&Factor| find(&f.name).is_some_and(|row| row.compare == Compare::Exact);
+    factors.iter().filter(is_state).cloned().collect()
+}
+
 fn change(name: &str, before: &str, after: &str) -> Option<FactorChange> {
     let (what, count) = words(name, before, after)?;
     Some(FactorChange { factor: name.to_owned(), what, count, between: None })
@@ -90,6 +97,16 @@ mod tests {
         let found = changes(&before, &after);
         assert_eq!(found.iter().map(|c| c.what.as_str()).collect::<Vec<_>>(), expected);
         assert_eq!(found.iter().map(|c| c.count).collect::<Vec<_>>(), [None, Some(2), Some(2), None, Some(1), None]);
+    }
+
+    #[test]
+    fn counts_and_loads_are_no_states() {
+        let names =
+            ["governor", "throttling", "turbo", "swap", "clock-step", "steal", "smt", "kernel-age", "elsewhere"];
+        let found = states(&names.map(|name| factor(name, "1")));
+        let found: Vec<&str> = found.iter().map(|f| f.name.as_str()).collect();
+        // Those three are part of a machine's fingerprint.
+        assert_eq!(found, ["governor", "turbo", "smt"]);
     }
 
     #[test]

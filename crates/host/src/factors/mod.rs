@@ -16,7 +16,7 @@ mod table;
 mod time;
 mod virtualization;
 
-pub use crate::factors::changes::changes;
+pub use crate::factors::changes::{changes, states};
 pub(crate) use crate::factors::daemons::is_stopped_by_a_factor;
 pub use crate::factors::daemons::{NON_CRITICAL, NON_CRITICAL_UNITS};
 pub use crate::factors::machine::{Busy, FactorMachine, Process, format_cpu_list};

@@ -1,7 +1,7 @@
 //! The answer on the terminal: which of two programs is faster, and by how much.
 
 use crate::compare::duets;
-use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, short, spelled};
+use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, short};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
@@ -10,11 +10,11 @@ use tarebench_core::run::report::data::RunReport;
 /// Draws the answer for a run of two programs.
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let Some(c) = report.comparisons.first() else { return };
-    match answer(c, names, page.g.absent) {
+    match answer(c, report.run.plan.margin, names, page.g.absent) {
         Answer::Disagreed(sentences) => disagreement(page, &sentences),
         Answer::Agreed(sentence, beside) => agreement(page, &sentence, &beside),
     }
-    duets::notes(page, report);
+    duets::brief(page, report, names);
 }
 
 /// Sentence, interval and notes in one line if they fit; else the notes below, if need be without what is dispensable.
@@ -37,7 +37,7 @@ fn draw(page: &mut ScreenText<'_>, lead: &str, sentence: &Sentence, notes: &str,
 }
 
 fn agreement(page: &mut ScreenText<'_>, sentence: &Sentence, beside: &[BesideMeasure]) {
-    let mut notes = format!("{}, {}", spelled(sentence.measure), sentence.pairs);
+    let mut notes = format!("{}, {}", sentence.by, sentence.pairs);
     for other in beside {
         let interval = other.interval.as_ref().map_or_else(String::new, |i| format!(" {i}"));
         notes.push_str(&format!(";  {}: {}{interval}", short(other.measure), other.ratio));
@@ -46,9 +46,9 @@ fn agreement(page: &mut ScreenText<'_>, sentence: &Sentence, beside: &[BesideMea
     draw(page, "", sentence, &notes, &dispensable);
 }
 
-/// Both measures, the larger difference first.
-fn disagreement(page: &mut ScreenText<'_>, sentences: &[Sentence; 2]) {
-    let lead = |s: &Sentence| format!("by {}:", spelled(s.measure));
+/// What each measure says.
+fn disagreement(page: &mut ScreenText<'_>, sentences: &[Sentence]) {
+    let lead = |s: &Sentence| format!("by {}:", s.by);
     let wide = sentences.iter().map(|s| lead(s).len()).max().unwrap_or(0);
     for s in sentences {
         let lead = format!("{:<wide$} ", lead(s));

@@ -1,9 +1,14 @@
 pub(crate) mod answer;
+pub(crate) mod design;
+pub(crate) mod duet_page;
 pub(crate) mod duets;
+pub mod gate;
+pub mod history;
 pub(crate) mod names;
 pub(crate) mod overview;
 pub(crate) mod page;
 pub(crate) mod rows;
 pub(crate) mod sentence;
 pub(crate) mod several;
+pub mod stored;
 pub(crate) mod table;

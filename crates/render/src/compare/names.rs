@@ -58,7 +58,8 @@ pub(crate) fn names(page: &ScreenText<'_>, report: &RunReport) -> Vec<String> {
     };
     let mut kinds = Vec::new();
     if is_scan(report) {
-        kinds.push(all(&|s| parameters(page, s)));
+        // The control has the parameters of the reference.
+        kinds.push(all(&|s| if s.program.control { page.style.show(&s.program.label) } else { parameters(page, s) }));
     }
     kinds.push(all(&|s| short(page, s)));
     kinds.push(all(&|s| page.style.show(&s.program.label)));

@@ -1,15 +1,18 @@
 //! The first view of a run's page: who is faster, by how much, and where the time went.
 
-use crate::compare::rows::by_measure;
+use crate::compare::duets::reason;
+use crate::compare::rows::{by_measure, ranked};
 use crate::compare::sentence::{Answer, Sentence, answer, spelled};
 use crate::kit::markup::ABSENT;
 use crate::kit::number;
 use crate::kit::number::TimeScale;
 use crate::kit::text::escape;
-use crate::kit::web::page::{AccountBar, AccountPart, Overview, OverviewRow, OverviewVerdict, PageEstimate};
+use crate::kit::web::page::{AccountBar, AccountPart, Overview, OverviewRow, OverviewVerdict, PageDuets, PageEstimate};
+use crate::kit::words::plural;
 use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::run::plan::RunCount;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
-use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 
 /// Id of a program's plot.
@@ -17,8 +20,8 @@ pub(crate) fn plot_id(series: usize) -> String {
     format!("program-{}", series + 1)
 }
 
-/// The result of a run; `None` if it has no program.
-pub(crate) fn overview(report: &RunReport) -> Option<Overview> {
+/// The result of a run, with what its duets say; `None` if it has no program.
+pub(crate) fn overview(report: &RunReport, duets: Option<PageDuets>) -> Option<Overview> {
     let first = report.series.first()?;
     let measure = measure(report);
     let order = order(report, measure);
@@ -40,6 +43,7 @@ pub(crate) fn overview(report: &RunReport) -> Option<Overview> {
         compared,
         rows,
         accounts: accounts.collect(),
+        duets,
     })
 }
 
@@ -61,15 +65,17 @@ fn name(measure: Measure) -> &'static str {
     }
 }
 
-/// Programs by their means; those of a scan in the order of its parameters.
+/// Programs by their means; those of a scan in the order of its parameters; the control at the end.
 fn order(report: &RunReport, measure: Measure) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..report.series.len()).collect();
+    let mut order = ranked(report);
+    let controls: Vec<usize> = (0..report.series.len()).filter(|i| !order.contains(i)).collect();
     if report.series.iter().all(|s| s.program.parameters.is_empty()) {
         let mean = |i: &usize| {
             report.series.get(*i).and_then(|s| by_measure(s, measure).value()).map_or(f64::INFINITY, |m| m.mean)
         };
         order.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     }
+    order.extend(controls);
     order
 }
 
@@ -119,25 +125,38 @@ fn samples(m: &MeasureReport) -> String {
 }
 
 fn program(report: &RunReport, i: usize, s: &SeriesReport, measure: Measure) -> OverviewRow {
-    let compared = report.comparisons.iter().find(|c| c.series as usize == i);
-    let reference = report.comparisons.iter().any(|c| c.reference as usize == i);
+    let all = || report.comparisons.iter().chain(&report.control);
+    let compared = all().find(|c| c.series as usize == i);
+    let reference = all().any(|c| c.reference as usize == i);
     let verdict = match compared {
+        _ if s.program.control => Some(OverviewVerdict::Control),
         Some(c) => Some(match c.verdict {
             Verdict::Faster => OverviewVerdict::Faster,
             Verdict::Slower => OverviewVerdict::Slower,
+            Verdict::Same => OverviewVerdict::Same,
             Verdict::Undecided => OverviewVerdict::Undecided,
         }),
         None => reference.then_some(OverviewVerdict::Reference),
     };
     let m = by_measure(s, measure).value();
+    let shown = compared.filter(|c| c.measure == measure);
+    let alone = shown.filter(|c| c.basis == RatioBasis::Duets).and_then(|c| c.by(c.measure));
     OverviewRow {
         title: s.program.label.clone(),
         plot: plot_id(i),
         mean: m.map(mean),
-        ratio: compared.filter(|c| c.measure == measure).map(|c| ratio(c.ratio, &c.interval)),
+        ratio: shown.map(|c| ratio(c.ratio, &c.interval)),
+        alone: alone.map(|a| ratio(a.ratio, &a.interval)),
+        basis: shown.map_or_else(String::new, basis),
+        limit: None,
         verdict,
         samples: m.map_or_else(|| missing(s), samples),
     }
+}
+
+/// `12 duets`, `10 pairs`.
+fn basis(c: &Comparison) -> String {
+    plural(c.pairs, if c.basis == RatioBasis::Duets { "duet" } else { "pair" })
 }
 
 fn missing(s: &SeriesReport) -> String {
@@ -153,6 +172,9 @@ fn measures(s: &SeriesReport) -> Vec<OverviewRow> {
             plot: plot_id(0),
             mean: Some(mean(m)),
             ratio: None,
+            alone: None,
+            basis: String::new(),
+            limit: None,
             verdict: None,
             samples: samples(m),
         })
@@ -162,8 +184,8 @@ fn measures(s: &SeriesReport) -> Vec<OverviewRow> {
 
 fn answers(report: &RunReport, order: &[usize], measure: Measure) -> Vec<String> {
     let Some(&first) = order.first() else { return Vec::new() };
-    match report.series.as_slice() {
-        [only] => vec![alone(only)],
+    match ranked(report).as_slice() {
+        [only] => report.series.get(*only).map(alone).into_iter().collect(),
         [_, _] => report.comparisons.iter().flat_map(|c| against(report, c)).collect(),
         _ => several(report, first, measure),
     }
@@ -183,9 +205,9 @@ fn alone(s: &SeriesReport) -> String {
 fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
     let names: Vec<String> = (0..report.series.len()).map(|i| label(report, i)).collect();
     let figures = |s: &Sentence| s.interval.as_ref().map_or_else(|| s.text.clone(), |i| format!("{} {i}", s.text));
-    match answer(c, &names, ABSENT) {
+    match answer(c, report.run.plan.margin, &names, ABSENT) {
         Answer::Agreed(s, beside) => {
-            let mut text = format!("{}: {}, {}", figures(&s), spelled(s.measure), s.pairs);
+            let mut text = format!("{}: {}, {}", figures(&s), s.by, s.pairs);
             for other in beside {
                 let interval = other.interval.map_or_else(String::new, |i| format!(" {i}"));
                 text.push_str(&format!("; {}: {}{interval}", spelled(other.measure), other.ratio));
@@ -193,14 +215,15 @@ fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
             vec![format!("{text}.")]
         }
         Answer::Disagreed(sentences) => {
-            sentences.map(|s| format!("By {}: {}, {}.", spelled(s.measure), figures(&s), s.pairs)).to_vec()
+            sentences.iter().map(|s| format!("By {}: {}, {}.", s.by, figures(s), s.pairs)).collect()
         }
     }
 }
 
 fn several(report: &RunReport, first: usize, measure: Measure) -> Vec<String> {
     let mean = |i: &usize| report.series.get(*i).and_then(|s| by_measure(s, measure).value()).map(|m| m.mean);
-    let fastest = (0..report.series.len())
+    let fastest = ranked(report)
+        .into_iter()
         .filter(|i| mean(i).is_some())
         .min_by(|a, b| mean(a).unwrap_or(f64::INFINITY).total_cmp(&mean(b).unwrap_or(f64::INFINITY)));
     let Some(fastest) = fastest else { return vec![format!("{}: no successful sample.", label(report, first))] };
@@ -211,17 +234,48 @@ fn several(report: &RunReport, first: usize, measure: Measure) -> Vec<String> {
 
 fn note(report: &RunReport, measure: Measure) -> String {
     let means = "Means ± standard deviation of the retained samples, with the 95% interval of the mean.";
-    let Some(c) = report.comparisons.first() else { return means.to_owned() };
+    let Some(c) = report.comparisons.first().or(report.control.as_ref()) else { return means.to_owned() };
     let reference = label(report, c.reference as usize);
+    let what = format!("{means} Ratio: {} divided by that of {reference}", name(measure));
+    let all = || report.comparisons.iter().chain(&report.control);
+    let by_duets = all().filter(|c| c.basis == RatioBasis::Duets).count();
+    let duets = "Hodges and Lehmann's estimate over the duets with its 95% signed-rank interval";
+    if by_duets > 0 && by_duets == all().count() {
+        return format!("{what}, {duets}; paler, that of executions alone, the median of their pairs.");
+    }
     let pairs = if report.comparisons.iter().all(|c| c.paired_in_time) {
         "samples of the same round"
     } else {
         "samples that were not taken next to each other, so that a drift of the machine looks like a difference"
     };
-    format!(
-        "{means} Ratio: {} divided by that of {reference}, the median of the pairs with its 95% interval; pairs are {pairs}.",
-        name(measure)
-    )
+    let duets = if by_duets > 0 { format!("; by duets, {duets}") } else { String::new() };
+    // One that was looked at while it grew has the same estimate and the interval for all looks.
+    let repeated = matches!(report.run.plan.runs, RunCount::Detect { .. });
+    let how = if repeated { "Hodges and Lehmann's estimate over" } else { "the median of" };
+    format!("{what}, {how} the pairs with its 95% interval; pairs are {pairs}{duets}.{}", without(report))
+}
+
+/// So many reasons why there are no duets are given.
+const REASONS: usize = 3;
+
+/// Why there are no duets, where they would have been made.
+fn without(report: &RunReport) -> String {
+    let names: Vec<String> = (0..report.series.len()).map(|i| label(report, i)).collect();
+    let missing = report.comparisons.iter().filter_map(|c| c.duets.as_ref()?.as_ref().err());
+    let mut reasons: Vec<String> = Vec::new();
+    for why in missing.map(|why| reason(why, &names, true)) {
+        if !reasons.contains(&why) {
+            reasons.push(why);
+        }
+    }
+    match reasons.len().checked_sub(REASONS) {
+        _ if reasons.is_empty() => String::new(),
+        Some(rest) if rest > 0 => {
+            reasons.truncate(REASONS);
+            format!(" No duets: {}; and {}.", reasons.join("; "), plural(rest as u64, "other reason"))
+        }
+        _ => format!(" No duets: {}.", reasons.join("; ")),
+    }
 }
 
 /// Kinds of entries that are one part of a bar, with the name of its look.
@@ -262,7 +316,7 @@ mod tests {
     #[test]
     fn the_fastest_program_stands_first_with_its_ratio() {
         let report = fixtures::three();
-        let o = overview(&report).unwrap();
+        let o = overview(&report, None).unwrap();
         assert!(o.compared);
         let means: Vec<f64> = o.rows.iter().filter_map(|r| r.mean.as_ref()).map(|m| m.value).collect();
         assert_eq!(means.len(), 3);
@@ -279,7 +333,7 @@ mod tests {
 
     #[test]
     fn the_page_says_what_the_terminal_says() {
-        let said = |r: &RunReport| overview(r).unwrap().answers;
+        let said = |r: &RunReport| overview(r, None).unwrap().answers;
         let expected = "xz -0 -k -c numbers.txt is 2.58 times as fast as gzip -6 -k -c numbers.txt [2.50, 2.70]: CPU time, \
                         10 pairs; elapsed time: 2.44 [2.20, 2.60].";
         assert_eq!(said(&fixtures::two()), [expected]);
@@ -293,7 +347,7 @@ mod tests {
     #[test]
     fn a_single_program_has_a_row_for_each_measure() {
         let report = fixtures::one();
-        let o = overview(&report).unwrap();
+        let o = overview(&report, None).unwrap();
         assert!(!o.compared);
         let titles: Vec<&str> = o.rows.iter().map(|r| r.title.as_str()).collect();
         assert_eq!(titles.first(), Some(&"elapsed time (ET)"));
@@ -304,7 +358,7 @@ mod tests {
     #[test]
     fn the_parts_of_an_account_add_up_to_the_elapsed_time() {
         let report = fixtures::one();
-        let o = overview(&report).unwrap();
+        let o = overview(&report, None).unwrap();
         let bar = o.accounts.first().unwrap();
         let account = report.series[0].account.value().unwrap();
         let listed: f64 = account.elapsed.iter().map(|e| e.time).sum();
@@ -317,7 +371,7 @@ mod tests {
     #[test]
     fn a_scan_stays_in_the_order_of_its_parameters() {
         let report = fixtures::scan();
-        let o = overview(&report).unwrap();
+        let o = overview(&report, None).unwrap();
         let plots: Vec<String> = o.rows.iter().map(|r| r.plot.clone()).collect();
         let expected: Vec<String> = (0..report.series.len()).map(plot_id).collect();
         assert_eq!(plots, expected);
@@ -326,10 +380,68 @@ mod tests {
     #[test]
     fn whatever_is_absent_the_sentences_are_whole() {
         for report in [fixtures::absent(), fixtures::troubled(), fixtures::hostile()] {
-            let o = overview(&report).unwrap();
+            let o = overview(&report, None).unwrap();
             for text in &o.answers {
                 assert!(text.ends_with('.') && !text.contains("NaN") && !text.contains('\n'), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_the_duets_with_that_of_executions_alone_beside() {
+        let report = fixtures::duets();
+        let o = overview(&report, None).unwrap();
+        let row = o.rows.iter().find(|r| r.plot == plot_id(1)).unwrap();
+        assert_eq!((row.basis.as_str(), row.verdict), ("12 duets", Some(OverviewVerdict::Slower)));
+        let texts = |e: &Option<PageEstimate>| e.as_ref().map(|e| format!("{} {}", e.text, e.interval)).unwrap();
+        assert_eq!(texts(&row.ratio), "1.0083 [1.0063, 1.0111]");
+        assert_eq!(texts(&row.alone), "1.010 [0.980, 1.040]");
+        assert_eq!(
+            o.answers,
+            [
+                "./inc 60000 is 1.0083 times as fast as ./inc 60600 [1.0063, 1.0111]: CPU time, 12 duets; elapsed time: 1.020 \
+              [0.990, 1.050]."
+            ]
+        );
+        assert!(o.note.contains("signed-rank") && !o.note.contains("No duets"), "{}", o.note);
+        let reference = o.rows.iter().find(|r| r.plot == plot_id(0)).unwrap();
+        assert_eq!((reference.basis.as_str(), &reference.alone), ("", &None));
+        // By elapsed time there is nothing but executions alone.
+        let mut by_elapsed = report;
+        by_elapsed.compare_by(Measure::Et).unwrap();
+        let o = overview(&by_elapsed, None).unwrap();
+        let row = o.rows.iter().find(|r| r.plot == plot_id(1)).unwrap();
+        assert_eq!((row.basis.as_str(), &row.alone), ("10 pairs", &None));
+    }
+
+    #[test]
+    fn why_there_are_no_duets_is_in_the_note() {
+        let report = fixtures::ten_with_duets();
+        let note = overview(&report, None).unwrap().note;
+        assert!(
+            note.ends_with("No duets: lz4 -k -c numbers.txt takes 12.0 ms of CPU time, and a duet needs 40 ms."),
+            "{note}"
+        );
+        let mut all = report.clone();
+        for c in &mut all.comparisons {
+            let pt = tarebench_core::base::units::Nanos::from_millis(i64::from(c.series));
+            c.duets = Some(Err(tarebench_core::compare::duet::NoDuet::TooShort { series: c.series, pt }));
+        }
+        let note = overview(&all, None).unwrap().note;
+        assert!(note.ends_with("; and 6 other reasons."), "{note}");
+    }
+
+    #[test]
+    fn the_control_is_the_last_row_and_no_answer() {
+        let mut report = fixtures::two();
+        let mut again = report.series[0].clone();
+        (again.program.control, again.program.reference) = (true, false);
+        report.series.push(again);
+        report.control = Some(fixtures::comparison(2, 1.0003, 0.998, 1.002, Verdict::Undecided));
+        let o = overview(&report, None).unwrap();
+        assert_eq!(o.answers, overview(&fixtures::two(), None).unwrap().answers);
+        let last = o.rows.last().unwrap();
+        assert_eq!((last.verdict, last.basis.as_str()), (Some(OverviewVerdict::Control), "10 pairs"));
+        assert!(last.ratio.is_some());
     }
 }

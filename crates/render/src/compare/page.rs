@@ -1,35 +1,76 @@
 //! The page's table of comparisons.
 
+use crate::compare::sentence::chosen;
 use crate::kit::number;
 use crate::kit::table::Table;
-use crate::kit::words::measure;
+use crate::kit::words::{measure, plural};
 use tarebench_core::compare::ratio::Verdict;
-use tarebench_core::run::report::data::RunReport;
+use tarebench_core::run::report::data::{Comparison, MeasureRatio, RatioBasis, RunReport};
 
-/// The ratios, with the measure that each is of.
+/// The ratios by every measure, with what each rests on; that of the answer first.
 pub(crate) fn comparison(report: &RunReport) -> Option<Table> {
-    let name = |i: u32| report.series.get(i as usize).map_or("", |s| s.program.label.as_str());
     let mut t = Table::new(
         "Comparison",
-        "Median of the ratios of samples of the same round, with its 95% interval.",
-        &["program", "against", "measure", ">ratio", ">interval", "verdict"],
+        "Ratios of times with their 95% intervals, by duets and by executions alone of the same round (medians of the pairs). The \
+         first one of each program is that of the answer.",
+        &["program", "against", "measure", ">ratio", ">interval", "verdict", "rests on"],
     );
-    for c in &report.comparisons {
-        let places = number::ratio_decimals(c.ratio, c.interval.as_ref().ok().map(|i| i.half_width()));
-        let ratio = |r: f64| number::fixed(r, places).unwrap_or_default();
-        let interval = match &c.interval {
-            Ok(i) => format!("{} to {}", ratio(i.low), ratio(i.high)),
-            Err(why) => why.to_string(),
-        };
-        let verdict = match c.verdict {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Undecided => "undecided",
-        };
-        let cells = [name(c.series), name(c.reference), measure(c.measure), &ratio(c.ratio), &interval, verdict];
-        t.row(cells.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
-        let low = c.interval.as_ref().ok().map(|i| i.low);
-        t.values(vec![None, None, None, Some(c.ratio), low, None]);
+    for c in report.comparisons.iter().chain(&report.control) {
+        let by_duets = c.basis == RatioBasis::Duets;
+        let first = chosen(c);
+        let basis = if by_duets { plural(c.pairs, "duet") } else { plural(c.pairs, "pair") };
+        row(&mut t, report, c, &first, basis);
+        for other in c.ratios.iter().filter(|r| by_duets || r.measure != c.measure) {
+            row(&mut t, report, c, other, plural(other.pairs, "pair"));
+        }
     }
     Some(t).filter(|t| !t.rows.is_empty())
+}
+
+fn row(t: &mut Table, report: &RunReport, c: &Comparison, r: &MeasureRatio, basis: String) {
+    let name = |i: u32| report.series.get(i as usize).map_or("", |s| s.program.label.as_str());
+    let places = number::ratio_decimals(r.ratio, r.interval.as_ref().ok().map(|i| i.half_width()));
+    let ratio = |r: f64| number::fixed(r, places).unwrap_or_default();
+    let interval = match &r.interval {
+        Ok(i) => format!("{} to {}", ratio(i.low), ratio(i.high)),
+        Err(why) => why.to_string(),
+    };
+    let cells =
+        [name(c.series), name(c.reference), measure(r.measure), &ratio(r.ratio), &interval, word(r.verdict), &basis];
+    t.row(cells.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
+    let low = r.interval.as_ref().ok().map(|i| i.low);
+    t.values(vec![None, None, None, Some(r.ratio), low, None, Some(f64::from(r.pairs))]);
+}
+
+pub(crate) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Same => "same",
+        Verdict::Undecided => "undecided",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::fixtures;
+
+    #[test]
+    fn every_ratio_says_what_it_rests_on() {
+        let t = comparison(&fixtures::duets()).unwrap();
+        let rows: Vec<String> = t.rows.iter().map(|r| r.cells[2..].join(" | ")).collect();
+        assert_eq!(
+            rows,
+            [
+                "PT | 1.0083 | 1.0063 to 1.0111 | slower | 12 duets",
+                "ET | 1.020 | 0.990 to 1.050 | undecided | 10 pairs",
+                "PT | 1.010 | 0.980 to 1.040 | undecided | 10 pairs",
+            ]
+        );
+        let t = comparison(&fixtures::three()).unwrap();
+        let rows: Vec<&str> = t.rows.iter().map(|r| r.cells[6].as_str()).collect();
+        assert_eq!(rows, ["10 pairs", "10 pairs"]);
+        assert_eq!(comparison(&fixtures::one()), None);
+    }
 }

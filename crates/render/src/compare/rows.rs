@@ -14,6 +14,11 @@ pub(crate) fn reference(report: &RunReport) -> Option<usize> {
     by_comparison.or_else(|| report.series.iter().position(|s| s.program.reference))
 }
 
+/// Indices of the programs that are compared with each other: all but the control, which is the reference once more.
+pub(crate) fn ranked(report: &RunReport) -> Vec<usize> {
+    report.series.iter().enumerate().filter(|(_, s)| !s.program.control).map(|(i, _)| i).collect()
+}
+
 /// `n=1 m=2`.
 pub(crate) fn parameters(page: &ScreenText<'_>, s: &SeriesReport) -> String {
     let assignment = |(k, v): (&String, &String)| format!("{}={}", page.style.show(k), page.style.show(v));
@@ -37,9 +42,10 @@ pub(crate) fn by_measure(s: &SeriesReport, m: Measure) -> &Reading<MeasureReport
     }
 }
 
-/// Indices of the series in the order of the table's rows.
+/// Indices of the series in the order of the table's rows; the control is the last one, whatever it takes.
 pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
-    let mut rows: Vec<usize> = (0..report.series.len()).collect();
+    let mut rows = ranked(report);
+    let controls = (0..report.series.len()).filter(|i| report.series[*i].program.control);
     let scan = report.series.iter().any(|s| !s.program.parameters.is_empty());
     let by_mean = match sort {
         Sort::Auto => !scan,
@@ -51,6 +57,7 @@ pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
         let mean = |i: &usize| by_measure(&report.series[*i], measure).value().map_or(f64::INFINITY, |m| m.mean);
         rows.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     }
+    rows.extend(controls);
     rows
 }
 

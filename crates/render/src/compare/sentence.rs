@@ -27,7 +27,8 @@ pub(crate) fn short(m: Measure) -> &'static str {
 /// What one measure says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
-    pub measure: Measure,
+    /// `CPU time`; `CPU time in duets` and `CPU time alone` where these disagree.
+    pub by: &'static str,
     /// `xz is 2.58 times as fast as gzip`, without a period.
     pub text: String,
     /// `[2.50, 2.70]`.
@@ -49,28 +50,39 @@ pub(crate) struct BesideMeasure {
 pub(crate) enum Answer {
     /// The measures have the same verdict.
     Agreed(Sentence, Vec<BesideMeasure>),
-    /// Elapsed and CPU time differ in their verdict; the larger difference first.
-    Disagreed([Sentence; 2]),
+    /// Elapsed and CPU time, or duets and executions alone, differ in their verdict; of the measures the larger difference first.
+    Disagreed(Vec<Sentence>),
 }
 
-/// The answer, with the programs' names in the order of the report; `absent` stands for what is no number.
-pub(crate) fn answer(c: &Comparison, names: &[String], absent: &str) -> Answer {
+/// The answer, with the programs' names in the order of the report; `margin` is the run's, `absent` stands for what is no number.
+pub(crate) fn answer(c: &Comparison, margin: Option<f64>, names: &[String], absent: &str) -> Answer {
+    let words = AnswerWords { c, margin, names, absent };
     let chosen = chosen(c);
-    if let Some(other) = c.disagreeing() {
+    let own = |by| words.sentence(&chosen, by, made_of(c, c.measure));
+    let other = c.disagreeing().and_then(|other| ratio_by(c, other.measure)).filter(|r| r.verdict != c.verdict);
+    let mut all = match alone(c) {
+        Some(alone) => vec![own("CPU time in duets"), words.sentence(alone, "CPU time alone", "pair")],
+        None if other.is_some() => vec![own(spelled(c.measure))],
+        None => Vec::new(),
+    };
+    if let Some(other) = other {
         let size = |r: &MeasureRatio| r.ratio.ln().abs();
-        let order = if size(other) > size(&chosen) { [other, &chosen] } else { [&chosen, other] };
-        return Answer::Disagreed(order.map(|r| sentence(c, r, names, absent)));
+        let at = if size(&other) > size(&chosen) { 0 } else { all.len() };
+        all.insert(at, words.sentence(&other, spelled(other.measure), made_of(c, other.measure)));
     }
-    let beside = [Measure::Et, Measure::Pt].into_iter().filter(|m| *m != chosen.measure).filter_map(|m| c.by(m));
-    let beside = beside.map(|r| {
-        let (ratio, interval) = figures(r, chosen.ratio > 1.0, absent);
+    if !all.is_empty() {
+        return Answer::Disagreed(all);
+    }
+    let beside = [Measure::Et, Measure::Pt].into_iter().filter(|m| *m != chosen.measure);
+    let beside = beside.filter_map(|m| ratio_by(c, m)).map(|r| {
+        let (ratio, interval) = figures(&r, chosen.ratio > 1.0, absent);
         BesideMeasure { measure: r.measure, ratio, interval }
     });
-    Answer::Agreed(sentence(c, &chosen, names, absent), beside.collect())
+    Answer::Agreed(own(spelled(c.measure)), beside.collect())
 }
 
 /// The ratio by the measure of the verdict.
-fn chosen(c: &Comparison) -> MeasureRatio {
+pub(crate) fn chosen(c: &Comparison) -> MeasureRatio {
     MeasureRatio {
         measure: c.measure,
         ratio: c.ratio,
@@ -80,9 +92,42 @@ fn chosen(c: &Comparison) -> MeasureRatio {
     }
 }
 
+/// The ratio by a measure: the comparison's own where that is its measure; by CPU time that of the duets, if there are any.
+pub(crate) fn ratio_by(c: &Comparison, measure: Measure) -> Option<MeasureRatio> {
+    match &c.duets {
+        _ if c.measure == measure => Some(chosen(c)),
+        Some(Ok(d)) if measure == Measure::Pt => Some(MeasureRatio {
+            measure,
+            ratio: d.ratio,
+            interval: d.interval.clone(),
+            pairs: d.used,
+            verdict: d.verdict,
+        }),
+        _ => c.by(measure).cloned(),
+    }
+}
+
+/// The ratio of executions alone by the measure of the duets, if it says something else than they do. That it leaves open what
+/// they decide says nothing.
+pub(crate) fn alone(c: &Comparison) -> Option<&MeasureRatio> {
+    let alone = c.by(c.measure).filter(|_| c.basis == RatioBasis::Duets)?;
+    let decided = matches!(alone.verdict, Verdict::Faster | Verdict::Slower);
+    Some(alone).filter(|a| decided && a.verdict != c.verdict)
+}
+
+/// `duet` or `pair`: what the ratio by a measure is made of.
+fn made_of(c: &Comparison, measure: Measure) -> &'static str {
+    let by_duets = match c.basis {
+        RatioBasis::Duets => measure == c.measure,
+        // By elapsed time, the duets still have the ratio of CPU time.
+        RatioBasis::Alone => measure == Measure::Pt && c.measure != measure && matches!(c.duets, Some(Ok(_))),
+    };
+    if by_duets { "duet" } else { "pair" }
+}
+
 /// Ratio and interval; of the reference's speed to the program's if `reference_first`, else the reverse. Decimals are those
 /// that the width of the interval justifies: a ratio such as 51.3 or 1.003 keeps what distinguishes it from 1.
-fn figures(r: &MeasureRatio, reference_first: bool, absent: &str) -> (String, Option<String>) {
+pub(crate) fn figures(r: &MeasureRatio, reference_first: bool, absent: &str) -> (String, Option<String>) {
     let interval = r.interval.as_ref().ok();
     let (ratio, interval) = if reference_first {
         (r.ratio, interval.map(|i| (i.low, i.high)))
@@ -94,31 +139,47 @@ fn figures(r: &MeasureRatio, reference_first: bool, absent: &str) -> (String, Op
     (show(ratio), interval.map(|(low, high)| format!("[{}, {}]", show(low), show(high))))
 }
 
-/// The faster program stands first, so that the ratio is at least 1.
-fn sentence(c: &Comparison, r: &MeasureRatio, names: &[String], absent: &str) -> Sentence {
-    let name = |i: u32| names.get(i as usize).map_or("", String::as_str);
-    let reference_first = r.ratio > 1.0;
-    let (fast, slow) = match reference_first {
-        true => (name(c.reference), name(c.series)),
-        false => (name(c.series), name(c.reference)),
-    };
-    let (ratio, interval) = figures(r, reference_first, absent);
-    let kind = match c.basis {
-        RatioBasis::Duets if r.measure == c.measure => "duet",
-        _ => "pair",
-    };
-    let text = match (&r.interval, r.verdict) {
-        (Err(NoInterval::TooFew { .. }), _) => {
-            format!("undecided, too few {kind}s: {fast} was {ratio} times as fast as {slow}")
-        }
-        (Ok(_), Verdict::Undecided) => format!("undecided: {fast} was {ratio} times as fast as {slow}"),
-        (Ok(_), _) => format!("{fast} is {ratio} times as fast as {slow}"),
-    };
-    let pairs = match &r.interval {
-        Err(NoInterval::TooFew { need, .. }) => format!("{} of {need} needed", plural(r.pairs, kind)),
-        Ok(_) => plural(r.pairs, kind),
-    };
-    Sentence { measure: r.measure, text, interval, pairs }
+/// What the sentences of a comparison are made of.
+struct AnswerWords<'a> {
+    c: &'a Comparison,
+    margin: Option<f64>,
+    names: &'a [String],
+    absent: &'a str,
+}
+
+impl AnswerWords<'_> {
+    /// The faster program stands first, so that the ratio is at least 1. `kind`: what the ratio is made of.
+    fn sentence(&self, r: &MeasureRatio, by: &'static str, kind: &str) -> Sentence {
+        let name = |i: u32| self.names.get(i as usize).map_or("", String::as_str);
+        let reference_first = r.ratio > 1.0;
+        let (fast, slow) = match reference_first {
+            true => (name(self.c.reference), name(self.c.series)),
+            false => (name(self.c.series), name(self.c.reference)),
+        };
+        let (ratio, interval) = figures(r, reference_first, self.absent);
+        let text = match (&r.interval, r.verdict) {
+            (Err(NoInterval::TooFew { .. }), _) => {
+                format!("undecided, too few {kind}s: {fast} was {ratio} times as fast as {slow}")
+            }
+            (Ok(_), Verdict::Undecided) => format!("undecided: {fast} was {ratio} times as fast as {slow}"),
+            (Ok(_), Verdict::Same) => {
+                format!("{}: {fast} was {ratio} times as fast as {slow}", no_difference(self.margin))
+            }
+            (Ok(_), Verdict::Faster | Verdict::Slower) => format!("{fast} is {ratio} times as fast as {slow}"),
+        };
+        let pairs = match &r.interval {
+            Err(NoInterval::TooFew { need, .. }) => format!("{} of {need} needed", plural(r.pairs, kind)),
+            Ok(_) => plural(r.pairs, kind),
+        };
+        Sentence { by, text, interval, pairs }
+    }
+}
+
+/// `no difference beyond 1%`.
+pub(crate) fn no_difference(margin: Option<f64>) -> String {
+    // A margin was typed by a person: 0.07 is 7%, not 7.000000000000001%.
+    let percent = margin.map(|m| (m * 1e8).round() / 1e6).filter(|p| p.is_finite());
+    percent.map_or_else(|| "no difference that matters".to_owned(), |p| format!("no difference beyond {p}%"))
 }
 
 #[cfg(test)]
@@ -134,7 +195,7 @@ mod tests {
     fn the_faster_program_stands_first() {
         let agreed = |ratio, low, high, verdict| {
             let c = fixtures::comparison(1, ratio, low, high, verdict);
-            match answer(&c, &names(), "–") {
+            match answer(&c, None, &names(), "–") {
                 Answer::Agreed(s, beside) => (s, beside),
                 Answer::Disagreed(s) => panic!("{s:?}"),
             }
@@ -155,7 +216,7 @@ mod tests {
         let mut c = fixtures::comparison(1, 0.5, 0.4, 0.6, Verdict::Undecided);
         c.interval = Err(NoInterval::TooFew { have: 3, need: 6 });
         c.pairs = 3;
-        let Answer::Agreed(s, _) = answer(&c, &names(), "–") else { panic!("no disagreement") };
+        let Answer::Agreed(s, _) = answer(&c, None, &names(), "–") else { panic!("no disagreement") };
         assert_eq!(s.text, "undecided, too few pairs: xz was 2.00 times as fast as gzip");
         assert_eq!((s.interval, s.pairs.as_str()), (None, "3 pairs of 6 needed"));
     }
@@ -163,10 +224,73 @@ mod tests {
     #[test]
     fn a_measure_that_agrees_stands_beside() {
         let c = &fixtures::two().comparisons[0];
-        let Answer::Agreed(s, beside) = answer(c, &names(), "–") else { panic!("no disagreement") };
-        assert_eq!(s.measure, Measure::Pt);
+        let Answer::Agreed(s, beside) = answer(c, None, &names(), "–") else { panic!("no disagreement") };
+        assert_eq!(s.by, "CPU time");
         let elapsed =
             BesideMeasure { measure: Measure::Et, ratio: "2.44".to_owned(), interval: Some("[2.20, 2.60]".to_owned()) };
         assert_eq!(beside, [elapsed]);
+    }
+
+    /// 12 duets of 1.0083, and pairs of executions alone.
+    fn with_duets(alone: (f64, f64, f64, Verdict)) -> Comparison {
+        let mut c = fixtures::comparison(1, alone.0, alone.1, alone.2, alone.3);
+        c.ratios.insert(0, fixtures::ratio(Measure::Et, 1.02, 0.99, 1.05, Verdict::Undecided));
+        c.duets = Some(Ok(fixtures::duet_ratio(1.0083, 1.0063, 1.0111, Verdict::Slower)));
+        c.choose_duets();
+        c
+    }
+
+    #[test]
+    fn the_answer_rests_on_the_duets() {
+        let c = with_duets((1.01, 0.98, 1.04, Verdict::Undecided));
+        let Answer::Agreed(s, beside) = answer(&c, None, &names(), "–") else {
+            panic!("what is left open is no disagreement")
+        };
+        assert_eq!(s.text, "gzip is 1.0083 times as fast as xz");
+        assert_eq!((s.by, s.interval.as_deref(), s.pairs.as_str()), ("CPU time", Some("[1.0063, 1.0111]"), "12 duets"));
+        assert_eq!(beside.iter().map(|b| b.ratio.as_str()).collect::<Vec<_>>(), ["1.020"]);
+        // By elapsed time the duets stand beside.
+        let mut by_elapsed = c.clone();
+        by_elapsed.choose(Measure::Et);
+        by_elapsed.duets = Some(Ok(fixtures::duet_ratio(1.0083, 0.9963, 1.0211, Verdict::Undecided)));
+        let Answer::Agreed(s, beside) = answer(&by_elapsed, None, &names(), "–") else { panic!("no disagreement") };
+        assert_eq!((s.by, s.pairs.as_str()), ("elapsed time", "10 pairs"));
+        assert_eq!(beside.iter().map(|b| b.ratio.as_str()).collect::<Vec<_>>(), ["1.008"]);
+    }
+
+    #[test]
+    fn executions_alone_that_say_the_opposite_are_shown() {
+        let c = with_duets((0.95, 0.93, 0.97, Verdict::Faster));
+        let Answer::Disagreed(said) = answer(&c, None, &names(), "–") else { panic!("they disagree") };
+        let said: Vec<(&str, &str, &str)> = said.iter().map(|s| (s.by, s.text.as_str(), s.pairs.as_str())).collect();
+        assert_eq!(
+            said,
+            [
+                ("CPU time in duets", "gzip is 1.0083 times as fast as xz", "12 duets"),
+                ("CPU time alone", "xz is 1.053 times as fast as gzip", "10 pairs"),
+            ]
+        );
+        // Elapsed time with a larger difference stands first.
+        let mut c = c;
+        c.ratios[0] = fixtures::ratio(Measure::Et, 0.5, 0.49, 0.51, Verdict::Faster);
+        let Answer::Disagreed(said) = answer(&c, None, &names(), "–") else { panic!("they disagree") };
+        assert_eq!(
+            said.iter().map(|s| s.by).collect::<Vec<_>>(),
+            ["elapsed time", "CPU time in duets", "CPU time alone"]
+        );
+        assert_eq!(said[0].pairs, "10 pairs");
+    }
+
+    #[test]
+    fn programs_within_the_margin_are_the_same() {
+        let mut c = fixtures::comparison(1, 1.002, 0.997, 1.007, Verdict::Same);
+        c.ratios[0].verdict = Verdict::Same;
+        let said = |margin| match answer(&c, margin, &names(), "–") {
+            Answer::Agreed(s, _) => s.text,
+            Answer::Disagreed(s) => panic!("{s:?}"),
+        };
+        assert_eq!(said(Some(0.01)), "no difference beyond 1%: gzip was 1.002 times as fast as xz");
+        assert!(said(Some(0.07)).starts_with("no difference beyond 7%:"));
+        assert!(said(Some(f64::NAN)).starts_with("no difference that matters:"));
     }
 }

@@ -1,9 +1,10 @@
 //! Three programs or more: a row for each.
 
+use crate::compare::duets;
 use crate::compare::names::{command, is_named, is_scan};
 use crate::compare::rows;
 use crate::compare::rows::{by_measure, main};
-use crate::compare::sentence::{short, spelled};
+use crate::compare::sentence::{ratio_by, short, spelled};
 use crate::kit::grid;
 use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::number;
@@ -12,6 +13,7 @@ use crate::kit::style::Paint;
 use crate::kit::text;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::run::plan::RunCount;
 use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport};
 
 /// Columns between columns.
@@ -55,6 +57,7 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[St
     grid::draw(page, &columns, 0, GAP);
     if compared {
         note(page, report, names, first);
+        duets::brief(page, report, names);
     }
 }
 
@@ -117,41 +120,44 @@ fn time_column(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Me
 }
 
 fn found(report: &RunReport, series: usize) -> Option<&Comparison> {
-    report.comparisons.iter().find(|c| c.series as usize == series)
+    report.comparisons.iter().chain(&report.control).find(|c| c.series as usize == series)
 }
 
 fn is_reference(report: &RunReport, series: usize) -> bool {
     rows::reference(report) == Some(series)
 }
 
-/// Ratio and interval by a measure; the comparison's own where that is its measure.
-fn by(c: &Comparison, m: Measure) -> Option<MeasureRatio> {
-    let own = || MeasureRatio {
-        measure: m,
-        ratio: c.ratio,
-        interval: c.interval.clone(),
-        pairs: c.pairs,
-        verdict: c.verdict,
-    };
-    if c.measure == m { Some(own()) } else { c.by(m).cloned() }
+/// Whether some ratios rest on duets and others do not; these are marked then.
+fn is_mixed(report: &RunReport) -> bool {
+    let by_duets = |c: &Comparison| c.basis == RatioBasis::Duets;
+    report.comparisons.iter().any(by_duets) && !report.comparisons.iter().all(by_duets)
 }
+
+/// Stands behind a ratio that rests on executions alone, where others rest on duets.
+const ALONE: &str = "*";
 
 fn ratios(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> GridColumn {
     let absent = || page.g.absent.to_owned();
-    let found: Vec<Option<MeasureRatio>> = order.iter().map(|&i| found(report, i).and_then(|c| by(c, m))).collect();
+    let mixed = is_mixed(report);
+    let mark = |c: &Comparison| match c.basis {
+        RatioBasis::Alone if mixed && c.measure == m => ALONE,
+        RatioBasis::Alone | RatioBasis::Duets => "",
+    };
+    let found: Vec<Option<(MeasureRatio, &str)>> =
+        order.iter().map(|&i| found(report, i).and_then(|c| Some((ratio_by(c, m)?, mark(c))))).collect();
     let half = |r: &MeasureRatio| r.interval.as_ref().ok().map(|i| i.half_width());
     let decimals = |r: &MeasureRatio| number::ratio_decimals(r.ratio, half(r)).min(4);
     let text: Vec<Option<String>> = order
         .iter()
         .zip(&found)
         .map(|(&i, r)| match r {
-            Some(r) => number::fixed(r.ratio, decimals(r)),
+            Some((r, mark)) => number::fixed(r.ratio, decimals(r)).map(|text| format!("{text}{mark}")),
             None => is_reference(report, i).then(|| "1".to_owned()),
         })
         .collect();
     let set = grid::at_point(&text, page.g.absent);
-    let cell = |(text, r): (String, &Option<MeasureRatio>)| match r {
-        Some(r) => {
+    let cell = |(text, r): (String, &Option<(MeasureRatio, &str)>)| match r {
+        Some((r, _)) => {
             let show = |v: f64| number::fixed(v, decimals(r)).unwrap_or_else(absent);
             let interval =
                 r.interval.as_ref().map_or(String::new(), |i| format!(" [{}, {}]", show(i.low), show(i.high)));
@@ -163,9 +169,11 @@ fn ratios(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure
 }
 
 fn verdicts(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> GridColumn {
-    let cell = |&i: &usize| match found(report, i).and_then(|c| by(c, m)).map(|r| r.verdict) {
+    let cell = |&i: &usize| match found(report, i).and_then(|c| ratio_by(c, m)).map(|r| r.verdict) {
+        _ if report.series[i].program.control => GridCell::new("control").paint(Paint::Dim),
         Some(Verdict::Faster) => GridCell::new("faster").paint(Paint::Good),
         Some(Verdict::Slower) => GridCell::new("slower").paint(Paint::Bad),
+        Some(Verdict::Same) => GridCell::new("same"),
         Some(Verdict::Undecided) => GridCell::new("undecided").paint(Paint::Warn),
         None if is_reference(report, i) => GridCell::new("reference").paint(Paint::Dim),
         None => GridCell::new(page.g.absent),
@@ -233,19 +241,26 @@ fn commands(
 fn note(page: &mut ScreenText<'_>, report: &RunReport, names: &[String], m: Measure) {
     let Some(c) = report.comparisons.first() else { return };
     let reference = names.get(c.reference as usize).map_or("", String::as_str);
-    let pairs = || report.comparisons.iter().map(|c| c.pairs);
-    let (least, most) = (pairs().min().unwrap_or(0), pairs().max().unwrap_or(0));
-    let pairs = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let pairs = |basis: RatioBasis| {
+        let pairs = || report.comparisons.iter().filter(|c| c.basis == basis).map(|c| c.pairs);
+        let (least, most) = (pairs().min()?, pairs().max()?);
+        Some(if least == most { most.to_string() } else { format!("{least} to {most}") })
+    };
     let mixed = report.comparisons.iter().any(|c| c.measure != m);
     let mixed = if mixed { " (elapsed time where there is none)" } else { "" };
-    let duets = report.comparisons.iter().filter(|c| c.basis == RatioBasis::Duets).count();
-    let (how, what) = match duets {
-        0 => ("medians of", "pairs"),
-        n if n == report.comparisons.len() => ("of", "duets"),
-        _ => ("of", "duets or pairs"),
+    let (long, brief) = match (pairs(RatioBasis::Duets), pairs(RatioBasis::Alone)) {
+        (Some(duets), None) => (format!("of {duets} duets"), format!("{duets} duets")),
+        (Some(duets), Some(pairs)) => {
+            (format!("of {duets} duets, {ALONE} of {pairs} pairs"), format!("{duets} duets, {ALONE} {pairs} pairs"))
+        }
+        (None, pairs) => {
+            let pairs = pairs.unwrap_or_default();
+            let how = if matches!(report.run.plan.runs, RunCount::Detect { .. }) { "of" } else { "medians of" };
+            (format!("{how} {pairs} pairs"), format!("{pairs} pairs"))
+        }
     };
-    let text = format!("ratio: {} relative to {reference}{mixed}; {how} {pairs} {what}", spelled(m));
-    let shorter = format!("ratio: to {reference}, {pairs} {what}");
+    let text = format!("ratio: {} relative to {reference}{mixed}; {long}", spelled(m));
+    let shorter = format!("ratio: to {reference}, {brief}");
     let fitting = if text::columns(&text) <= page.width() { text } else { shorter };
     page.hang(&[], Paint::Dim, &fitting);
 }

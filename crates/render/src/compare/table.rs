@@ -12,7 +12,7 @@ use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{Reasons, measure};
 use tarebench_core::compare::ratio::Verdict;
-use tarebench_core::run::plan::Order;
+use tarebench_core::run::plan::{Order, RunCount};
 use tarebench_core::run::report::data::{Comparison, Measure, RatioBasis, RunReport, SeriesReport};
 
 fn ratio(page: &ScreenText<'_>, c: &Comparison) -> String {
@@ -29,6 +29,7 @@ fn verdict(v: Verdict) -> GridCell {
     match v {
         Verdict::Faster => GridCell::new("faster").paint(Paint::Good),
         Verdict::Slower => GridCell::new("slower").paint(Paint::Bad),
+        Verdict::Same => GridCell::new("same"),
         Verdict::Undecided => GridCell::new("undecided").paint(Paint::Warn),
     }
 }
@@ -52,13 +53,14 @@ fn columns(page: &ScreenText<'_>, report: &RunReport, order: &[usize]) -> Column
     let (et_unit, et) = times(page, &rows, Measure::Et, false);
     let absent = || page.g.absent.to_owned();
     let the_reference = reference(report);
-    let found = |i: usize| report.comparisons.iter().find(|c| c.series as usize == i);
+    let found = |i: usize| report.comparisons.iter().chain(&report.control).find(|c| c.series as usize == i);
     let ratios = order.iter().map(|&i| match found(i) {
         Some(c) => ratio(page, c),
         None if the_reference == Some(i) => "1".to_owned(),
         None => absent(),
     });
     let verdicts = order.iter().map(|&i| match found(i) {
+        _ if report.series[i].program.control => GridCell::new("control").paint(Paint::Dim),
         Some(c) => verdict(c.verdict),
         None if the_reference == Some(i) => GridCell::new("reference").paint(Paint::Dim),
         None => GridCell::new(absent()),
@@ -160,7 +162,12 @@ fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
     );
     let pairs = if pairs.0 == pairs.1 { pairs.0.to_string() } else { format!("{}-{}", pairs.0, pairs.1) };
     let by_duets = report.comparisons.iter().filter(|c| c.basis == RatioBasis::Duets).count();
+    let repeated = matches!(report.run.plan.runs, RunCount::Detect { .. });
     let how = match by_duets {
+        n if repeated => {
+            let what = if n == report.comparisons.len() { "duets" } else { "duets or pairs" };
+            format!("of {pairs} {what}, 95% signed-rank interval for all looks together")
+        }
         0 => format!("median of {pairs} pairs, 95% sign-test interval"),
         n if n == report.comparisons.len() => format!("of {pairs} duets, 95% signed-rank interval"),
         _ => format!("of {pairs} duets or pairs, 95% interval"),

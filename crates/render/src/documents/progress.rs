@@ -4,9 +4,14 @@ use crate::kit::number;
 use crate::kit::progress;
 use crate::kit::progress::Done;
 use crate::kit::style::Style;
+use crate::kit::text;
+use crate::kit::words::plural;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Id;
-use tarebench_core::documents::progress::MeasuringStep;
+use tarebench_core::documents::progress::{GateStep, MeasuringStep};
+
+/// Widest name of a benchmark.
+const NAME: usize = 40;
 
 /// One line without its newline, with the document's number if it is kept.
 pub fn line(id: Option<Id>, step: &MeasuringStep, style: &Style) -> String {
@@ -30,9 +35,65 @@ pub fn line(id: Option<Id>, step: &MeasuringStep, style: &Style) -> String {
     )
 }
 
+/// The same for a gate: `benchmark 2 of 5: sort, 24 blocks, +0.3 % ± 0.4`.
+pub fn gate_line(id: Option<Id>, step: &GateStep<'_>, style: &Style) -> String {
+    let GateStep { benchmark, of, name, blocks, planned, ratio, left } = *step;
+    let percent = |share: f64| number::fixed(share * 100.0, 1);
+    let found = ratio.and_then(|(ratio, half)| {
+        let sign = if ratio >= 1.0 { "+" } else { "" };
+        let half = half.and_then(percent).map(|h| format!(" {} {h}", style.glyphs().plus_minus));
+        let change = percent(ratio - 1.0)?.replacen('-', style.glyphs().minus, 1);
+        Some(format!(", {sign}{change} %{}", half.unwrap_or_default()))
+    });
+    let measured = match (blocks, planned) {
+        (0, 0) => ", probe".to_owned(),
+        _ => format!(", {}", plural(blocks, "block")),
+    };
+    // The name is cut, not what was found.
+    let name = text::cut_middle(&style.show(name), NAME, style.glyphs().dots).into_owned();
+    let next = format!("benchmark {benchmark} of {of}: {name}{measured}{}", found.unwrap_or_default());
+    let count = Done::Count { done: u64::from(blocks), total: u64::from(planned), adaptive: false };
+    let parts = progress::ProgressParts {
+        id,
+        done: (planned > 0).then_some(count),
+        remaining: left.map(Nanos::as_f64),
+        next: &next,
+        ..progress::ProgressParts::default()
+    };
+    progress::line(&parts, style)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gate_says_which_benchmark_and_what_was_found() {
+        let style = Style { width: 120, ..Style::default() };
+        let step = GateStep {
+            benchmark: 2,
+            of: 5,
+            name: "sort",
+            blocks: 24,
+            planned: 36,
+            ratio: Some((1.003, Some(0.004))),
+            left: Some(Nanos::from_millis(90_000)),
+        };
+        let gate = Some(Id { kind: DocumentKind::Gate, number: 3 });
+        let at = |step: &GateStep<'_>| gate_line(gate, step, &style);
+        let bar = "━━━━━━━━━━──────";
+        let line = at(&step);
+        assert_eq!(line, format!("g3  {bar} 24/36  90 s left  benchmark 2 of 5: sort, 24 blocks, +0.3 % ± 0.4"));
+        let probe = GateStep { blocks: 0, planned: 0, ratio: None, left: None, ..step };
+        assert_eq!(at(&probe), "g3  benchmark 2 of 5: sort, probe");
+        let faster = GateStep { ratio: Some((0.95, None)), left: None, ..step };
+        assert!(at(&faster).ends_with("sort, 24 blocks, −5.0 %"), "{}", at(&faster));
+        // Names are anybody's.
+        let name = format!("\x1b[2J{}", "x".repeat(500));
+        let hostile = GateStep { name: &name, ratio: Some((f64::NAN, Some(f64::INFINITY))), ..step };
+        let line = at(&hostile);
+        assert!(!line.chars().any(char::is_control) && line.contains("24 blocks"), "{line}");
+    }
     use tarebench_core::documents::head::DocumentKind;
 
     #[test]

@@ -10,6 +10,10 @@ pub enum Hint {
     Resume(i64),
     /// Interleave the programs that are compared.
     Interleave,
+    /// Compare the programs by executions alone, without duets.
+    CompareAlone,
+    /// Make duets of programs that have none unasked.
+    MakeDuets,
     /// State that the programs' setup commands are independent.
     IndependentSetups,
     /// See what a failing program prints, or accept its failures.
@@ -38,6 +42,8 @@ pub enum Hint {
     ExplainFactors,
     /// Omit shorter periods of a trace.
     Threshold,
+    /// Connect groups of builds by a gate between them.
+    ConnectBuilds,
 }
 
 type HintWords = dyn Fn(&Hint) -> String + Send + Sync;

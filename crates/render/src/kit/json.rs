@@ -22,6 +22,14 @@ pub fn compact(value: &impl Serialize) -> Result<String, RenderError> {
     written(value, CompactFormatter)
 }
 
+/// As [`pretty`], into a writer.
+///
+/// # Errors
+/// [`RenderError::Json`] if the writer fails or it cannot be written as JSON.
+pub fn write_pretty(out: impl io::Write, value: &impl Serialize) -> Result<(), RenderError> {
+    Ok(value.serialize(&mut Serializer::with_formatter(out, Safe(PrettyFormatter::new())))?)
+}
+
 fn written(value: &impl Serialize, form: impl Formatter) -> Result<String, RenderError> {
     let mut out = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut out, Safe(form)))?;

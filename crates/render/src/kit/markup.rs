@@ -60,13 +60,17 @@ impl MarkupTable {
     }
 }
 
-/// A code span whose fence is longer than any run of backticks in it.
-fn markdown_code(label: &str) -> String {
+/// A code span for a cell of a table in Markdown.
+pub(crate) fn markdown_code(label: &str) -> String {
     if label.contains("\\|") {
         // In a table, a backslash before a bar cannot be distinguished from one that escapes the bar.
         return format!("<code>{}</code>", references(&escape(label)));
     }
-    let text = escape(label).replace('|', "\\|");
+    code_span(&escape(label).replace('|', "\\|"))
+}
+
+/// A code span of Markdown whose fence is longer than any run of backticks in it. The text has no hidden characters.
+pub(crate) fn code_span(text: &str) -> String {
     let mut longest = 0;
     let mut run = 0;
     for c in text.chars() {

@@ -11,6 +11,7 @@ pub fn commands(plan: &RunPlan, style: &Style) -> Vec<String> {
     for (number, program) in (1..).zip(&plan.programs) {
         rows.push((format!("program {number}"), words(&program.command.words(), style)));
         rows.extend(hooks(plan, program, style).map(|(hook, text)| (format!("{hook} {number}"), text)));
+        rows.extend(program.cwd.iter().map(|folder| (format!("its folder {number}"), word(folder, style))));
     }
     rows.push(("user".to_owned(), user(plan, style)));
     rows.push(("working folder".to_owned(), word(&plan.cwd, style)));

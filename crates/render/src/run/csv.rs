@@ -3,14 +3,17 @@
 use crate::kit::csv::cell;
 use crate::kit::csv::secs;
 use crate::kit::csv::{number, text, write};
-use crate::kit::error::RenderError;
+use crate::kit::error::{RenderError, SamplesError};
 use crate::kit::text::escape;
-use std::collections::BTreeSet;
+use crate::run::duet_csv::{COMPARED, compared};
+use std::collections::{BTreeSet, HashMap};
+use std::io;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
 use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport};
+use tarebench_core::run::samples::SampleSource;
 use tarebench_core::sample::account::Ledger;
 use tarebench_core::sample::daemons::{Daemon, TaskKind};
 use tarebench_core::sample::data::{Phase, Sample};
@@ -125,7 +128,7 @@ fn header(fixed: &[&str], parameters: &BTreeSet<&str>) -> Vec<String> {
     fixed.chain(parameters.iter().map(|p| format!("parameter_{}", escape(p)))).collect()
 }
 
-/// One row per program: hyperfine's columns first, then PT's and the discards, then the parameters.
+/// One row per program: hyperfine's columns first, then PT's and the discards, then the ratios to the reference, then the parameters.
 ///
 /// Times are in seconds. hyperfine's columns are of elapsed time, over the samples retained for ET.
 ///
@@ -133,8 +136,8 @@ fn header(fixed: &[&str], parameters: &BTreeSet<&str>) -> Vec<String> {
 /// [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
 pub fn series(report: &RunReport) -> Result<String, RenderError> {
     let parameters = parameter_names(report);
-    let mut rows = vec![header(&SERIES, &parameters)];
-    for s in &report.series {
+    let mut rows = vec![header(&[&SERIES[..], &COMPARED].concat(), &parameters)];
+    for (i, s) in report.series.iter().enumerate() {
         let (et, pt, net) = (s.et.value(), s.pt.value(), s.net.value());
         let time = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> f64| cell(m, |m| secs(f(m)));
         let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
@@ -170,6 +173,7 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
             count(pt, |m| m.discarded_by_cutoff),
             count(pt, |m| m.discarded_by_sigma),
         ]);
+        row.extend(compared(report, i));
         row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| text(v))));
         rows.push(row);
     }
@@ -181,23 +185,50 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
 /// # Errors
 /// [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
 pub fn samples(report: &RunReport, samples: &[Sample]) -> Result<String, RenderError> {
+    let mut out = Vec::new();
+    write_samples(&mut out, report, samples)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+/// As [`samples`], into a writer, a row at a time.
+///
+/// # Errors
+/// That of the source; [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
+pub fn write_samples<S: SampleSource + ?Sized>(
+    out: impl io::Write,
+    report: &RunReport,
+    samples: &S,
+) -> Result<(), SamplesError<S::Error>> {
     let parameters = parameter_names(report);
-    let mut rows = vec![header(&SAMPLES, &parameters)];
-    for s in samples {
+    let discards: Vec<SampleDiscards> = report.series.iter().map(|s| by_sample(&s.discards)).collect();
+    let none = SampleDiscards::new();
+    let mut w = ::csv::WriterBuilder::new().from_writer(out);
+    let mut written = w.write_record(header(&SAMPLES, &parameters));
+    let read = samples.each(&mut |s| {
         let series = report.series.get(s.series as usize);
         let mut row = identity(s, series.map_or("", |r| &r.program.label));
         row.extend(times(s));
         row.extend(surroundings(s));
         row.extend(account(s));
-        let discards: &[Discard] = series.map_or(&[], |r| &r.discards);
-        row.push(discarded(s, discards, Measure::Pt));
-        row.push(discarded(s, discards, Measure::Et));
-        row.push(discarded(s, discards, Measure::Net));
+        let discards = discards.get(s.series as usize).unwrap_or(&none);
+        row.extend([Measure::Pt, Measure::Et, Measure::Net].map(|m| discarded(s, discards, m)));
         let values = series.map(|r| &r.program.parameters);
         row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| text(v))));
-        rows.push(row);
-    }
-    write(rows)
+        if written.is_ok() {
+            written = w.write_record(row);
+        }
+    });
+    read.map_err(SamplesError::Unread)?;
+    written.map_err(RenderError::from)?;
+    w.flush().map_err(RenderError::from)?;
+    Ok(())
+}
+
+/// Why a series' samples were discarded, by their numbers.
+type SampleDiscards<'a> = HashMap<(u32, Measure), &'a DiscardReason>;
+
+fn by_sample(discards: &[Discard]) -> SampleDiscards<'_> {
+    discards.iter().map(|d| ((d.index, d.measure), &d.reason)).collect()
 }
 
 /// The kinds of entries that the columns `account_…` sum.
@@ -311,13 +342,12 @@ fn account(s: &Sample) -> Vec<String> {
 }
 
 /// `cutoff`, `sigma`, or nothing.
-fn discarded(s: &Sample, discards: &[Discard], measure: Measure) -> String {
+fn discarded(s: &Sample, discards: &SampleDiscards<'_>, measure: Measure) -> String {
     if s.phase != Phase::Counted {
         return String::new();
     }
-    let found = discards.iter().find(|d| d.index == s.index && d.measure == measure);
-    cell(found, |d| {
-        match d.reason {
+    cell(discards.get(&(s.index, measure)), |reason| {
+        match reason {
             DiscardReason::Cutoff { .. } => "cutoff",
             DiscardReason::Sigma { .. } => "sigma",
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::{Cycles, Nanos};
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Host, Standing};
@@ -79,7 +80,9 @@ pub fn program(label: &str) -> Program {
         setup: None,
         cleanup: None,
         output: None,
+        cwd: None,
         reference: false,
+        control: false,
     }
 }
 
@@ -171,6 +174,7 @@ fn plan(programs: Vec<Program>) -> RunPlan {
         seed: 7,
         warmup: 1,
         runs: RunCount::Fixed(10),
+        margin: None,
         max_time: None,
         timeout: None,
         ignore_failure: IgnoreFailure::No,
@@ -236,6 +240,7 @@ pub fn report(series: Vec<SeriesReport>) -> RunReport {
         },
         series,
         comparisons: Vec::new(),
+        control: None,
         protocol: protocol(),
         profile: Err(NoCheckOne::NoProfile),
         remarks: Vec::new(),
@@ -630,6 +635,106 @@ pub fn ten() -> RunReport {
     }
     r.remarks =
         (0..10).map(|i| Remark { series: Some(i), kind: RemarkKind::Steal { time: 20e6, share: 0.02 } }).collect();
+    r
+}
+
+/// Of 12 duets.
+pub fn duet_ratio(ratio: f64, low: f64, high: f64, verdict: Verdict) -> DuetRatio {
+    DuetRatio {
+        ratio,
+        interval: Ok(interval(low, high)),
+        sign_interval: Ok(interval(low - 0.001, high + 0.001)),
+        used: 12,
+        left_out: 0,
+        detectable: Some(0.0038),
+        overlap: Some(0.97),
+        inflation: [Some(0.012), Some(0.008)],
+        gangs: None,
+        verdict,
+    }
+}
+
+/// Two programs that do nearly the same work: executions alone leave open what 12 duets decide.
+pub fn duets() -> RunReport {
+    let at = |label: &str, mean: f64| {
+        series(label, measure(mean, mean * 0.05, 10, 0, 0), measure(mean * 1.03, mean * 0.06, 10, 0, 0))
+    };
+    let mut r = report(vec![at("./inc 60000", 84.2e6), at("./inc 60600", 85.0e6)]);
+    for (s, net) in r.series.iter_mut().zip([84.0e6, 84.8e6]) {
+        alone(s, net + 2.7e6, net);
+    }
+    r.run.plan.order = Order::Auto;
+    r.series[0].program.reference = true;
+    let mut c = comparison(1, 1.01, 0.98, 1.04, Verdict::Undecided);
+    c.ratios.insert(0, ratio(Measure::Et, 1.02, 0.99, 1.05, Verdict::Undecided));
+    c.duets = Some(Ok(duet_ratio(1.0083, 1.0063, 1.0111, Verdict::Slower)));
+    c.choose_duets();
+    r.comparisons = vec![c];
+    r
+}
+
+/// Duets of [`duets`]: 12 whose ratios are 1.0072 to 1.0094, and a last one in which the program failed.
+pub fn raw_duets() -> Vec<Duet> {
+    let side = |series: u32, pt: f64, block: u32| {
+        let like = sample(block, Outcome::Exited { code: 0 });
+        let cpu = CpuTime { user: Nanos(pt as i64), system: Nanos(0), total: Nanos(pt as i64) };
+        DuetSide {
+            series,
+            weight: DuetWeight::Cgroup(100),
+            start: like.start,
+            end: like.end,
+            outcome: if block == 12 && series == 1 { Outcome::Exited { code: 3 } } else { like.outcome },
+            process_times: Reading::Value(ProcessTimes {
+                source: PtSource::Wait4,
+                cgroup: Reading::Absent(Absent::NoPermission("a delegated cgroup".into())),
+                task_clock: Reading::Absent(Absent::NoPermission("perf_event_paranoid 2 or lower".into())),
+                exit_records: Reading::Absent(Absent::NoPermission("CAP_NET_ADMIN".into())),
+                wait4: Reading::Value(cpu),
+            }),
+            together: Reading::Value(Nanos((pt * 0.97) as i64)),
+            usage: like.usage,
+            survivors: Vec::new(),
+        }
+    };
+    let duet = |index: u32| {
+        let like = sample(index, Outcome::Exited { code: 0 });
+        let (reference, ratio) = (84e6 + 1e6 * f64::from(index % 5), 1.0072 + 0.0002 * f64::from(index % 12));
+        Duet {
+            seq: 3 * index + 4,
+            index,
+            cpu: 1,
+            wall_clock: like.wall_clock,
+            sides: [side(1, reference * ratio, index), side(0, reference, index)],
+            own: like.own,
+            steal: Reading::Value(Nanos(0)),
+            clock_shift: like.clock_shift,
+            environment_padding: 100,
+            slices: None,
+            void: None,
+        }
+    };
+    (0..13).map(duet).collect()
+}
+
+/// [`ten`] with duets: of all but one, two with something to point out.
+pub fn ten_with_duets() -> RunReport {
+    let mut r = ten();
+    r.run.plan.order = Order::Auto;
+    for c in &mut r.comparisons {
+        let by = c.ratio;
+        c.duets = Some(Ok(duet_ratio(by, by * 0.997, by * 1.003, Verdict::Slower)));
+        c.choose_duets();
+    }
+    let alone = NoDuet::TooShort { series: 4, pt: Nanos::from_millis(12) };
+    let mut without = comparison(4, 1.01, 0.95, 1.06, Verdict::Undecided);
+    without.duets = Some(Err(alone));
+    r.comparisons[3] = without;
+    if let Some(Ok(d)) = &mut r.comparisons[1].duets {
+        (d.inflation[0], d.overlap, d.left_out, d.detectable) = (Some(0.12), Some(0.62), 2, Some(0.0091));
+    }
+    if let Some(Ok(d)) = &mut r.comparisons[6].duets {
+        d.inflation[0] = Some(-0.4);
+    }
     r
 }
 

@@ -1,10 +1,12 @@
 //! hyperfine's JSON, as its version 1.20 writes it, so that scripts made for it continue to work.
 
-use crate::kit::error::RenderError;
+use crate::kit::error::{RenderError, SamplesError};
 use crate::kit::json;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io;
 use tarebench_core::run::report::data::RunReport;
+use tarebench_core::run::samples::SampleSource;
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
 
 #[derive(Serialize)]
@@ -40,17 +42,56 @@ struct HyperfineResult<'a> {
 /// # Errors
 /// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(report: &RunReport, samples: &[Sample]) -> Result<String, RenderError> {
-    let entry = |(i, s): (usize, &'_ tarebench_core::run::report::data::SeriesReport)| {
-        let mut of: Vec<&Sample> = samples.iter().filter(|x| x.series as usize == i && executed(x)).collect();
-        of.sort_by_key(|x| x.index);
-        (i, s.program.label.clone(), of)
-    };
-    let found: Vec<_> = report.series.iter().enumerate().map(entry).collect();
-    let results =
-        found.iter().filter_map(|(i, label, of)| summary(label, &report.series[*i].program.parameters, of)).collect();
-    let mut text = json::pretty(&HyperfineJson { results })?;
-    text.push('\n');
-    Ok(text)
+    let mut out = Vec::new();
+    write(&mut out, report, samples)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+/// As [`json`], into a writer. Some 100 bytes of each sample are in memory.
+///
+/// # Errors
+/// That of the source; [`RenderError::Json`] if the writer fails or a value cannot be written as JSON.
+pub fn write<S: SampleSource + ?Sized>(
+    mut out: impl io::Write,
+    report: &RunReport,
+    samples: &S,
+) -> Result<(), SamplesError<S::Error>> {
+    let mut all: Vec<Vec<HyperfineSample>> = report.series.iter().map(|_| Vec::new()).collect();
+    samples
+        .each(&mut |s| {
+            if let Some(of) = all.get_mut(s.series as usize).filter(|_| executed(s)) {
+                of.push(HyperfineSample::new(s));
+            }
+        })
+        .map_err(SamplesError::Unread)?;
+    all.iter_mut().for_each(|of| of.sort_by_key(|s| s.index));
+    let programs = report.series.iter().map(|s| &s.program).zip(&all);
+    let results = programs.filter_map(|(p, of)| summary(&p.label, &p.parameters, of)).collect();
+    json::write_pretty(&mut out, &HyperfineJson { results })?;
+    out.write_all(b"\n").map_err(RenderError::from)?;
+    Ok(())
+}
+
+/// What is written of a sample, times in seconds.
+struct HyperfineSample {
+    index: u32,
+    exit_code: Option<i32>,
+    elapsed: f64,
+    /// User and system time.
+    split: Option<(f64, f64)>,
+    peak_memory: Option<u64>,
+}
+
+impl HyperfineSample {
+    fn new(s: &Sample) -> HyperfineSample {
+        HyperfineSample {
+            index: s.index,
+            exit_code: s.outcome.shell_code(),
+            elapsed: s.elapsed().secs(),
+            split: s.process_times.value().and_then(|p| p.split()).map(|cpu| (cpu.user.secs(), cpu.system.secs())),
+            peak_memory: s.peak_memory.value().copied(),
+        }
+    }
 }
 
 fn executed(s: &Sample) -> bool {
@@ -61,9 +102,9 @@ fn executed(s: &Sample) -> bool {
 fn summary<'a>(
     command: &'a str,
     parameters: &'a BTreeMap<String, String>,
-    samples: &[&Sample],
+    samples: &[HyperfineSample],
 ) -> Option<HyperfineResult<'a>> {
-    let times: Vec<f64> = samples.iter().map(|s| s.elapsed().secs()).collect();
+    let times: Vec<f64> = samples.iter().map(|s| s.elapsed).collect();
     let mut sorted = times.clone();
     sorted.sort_by(f64::total_cmp);
     let (min, max) = (*sorted.first()?, *sorted.last()?);
@@ -72,13 +113,7 @@ fn summary<'a>(
     let median = if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) };
     let squares: f64 = times.iter().map(|t| (t - mean).powi(2)).sum();
     let stddev = (times.len() > 1).then(|| (squares / (times.len() - 1) as f64).sqrt());
-    let split: Option<Vec<(f64, f64)>> = samples
-        .iter()
-        .map(|s| {
-            let cpu = s.process_times.value().and_then(|p| p.split())?;
-            Some((cpu.user.secs(), cpu.system.secs()))
-        })
-        .collect();
+    let split: Option<Vec<(f64, f64)>> = samples.iter().map(|s| s.split).collect();
     let part =
         |f: fn(&(f64, f64)) -> f64| split.as_ref().and_then(|s| self::mean(&s.iter().map(f).collect::<Vec<_>>()));
     Some(HyperfineResult {
@@ -91,8 +126,8 @@ fn summary<'a>(
         min,
         max,
         times,
-        memory_usage_byte: samples.iter().map(|s| s.peak_memory.value().copied()).collect(),
-        exit_codes: samples.iter().map(|s| s.outcome.shell_code()).collect(),
+        memory_usage_byte: samples.iter().map(|s| s.peak_memory).collect(),
+        exit_codes: samples.iter().map(|s| s.exit_code).collect(),
         parameters,
     })
 }

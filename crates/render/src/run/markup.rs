@@ -1,16 +1,17 @@
 //! A run's table for documents: Markdown, AsciiDoc, Org mode.
 
-use crate::compare::rows::order as row_order;
+use crate::compare::rows::{order as row_order, ranked};
 use crate::kit::markup::{ABSENT, Markup, MarkupTable};
 use crate::kit::number;
 use crate::kit::number::unit as middle_unit;
 use crate::kit::number::{TimeScale, TimeUnit};
 use crate::kit::style::Sort;
-use tarebench_core::run::report::data::{Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport};
 
 /// A GitHub-flavoured Markdown table with hyperfine's columns, PT and net time: elapsed time, process time, net time, ratio.
 ///
-/// All times in `unit`, or in the one that fits best. Absent values are `–`.
+/// All times in `unit`, or in the one that fits best. Absent values are `–`. The heading of the ratio names its measure, and the duets
+/// if it rests on them; if only some do, their cells name them.
 pub fn markdown(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> String {
     table(report, unit, sort).write(Markup::Markdown)
 }
@@ -45,21 +46,31 @@ fn cells(report: &RunReport, s: &SeriesReport, index: usize, unit: TimeUnit) -> 
 }
 
 fn relative(report: &RunReport, index: usize) -> Option<String> {
-    let Some(c) = report.comparisons.iter().find(|c| c.series as usize == index) else {
+    let Some(c) = report.comparisons.iter().chain(&report.control).find(|c| c.series as usize == index) else {
         let reference = report.comparisons.first().map(|c| c.reference as usize);
-        let itself = reference == Some(index) || report.series.len() == 1;
+        let itself = reference == Some(index) || ranked(report).len() == 1;
         return itself.then(|| "1.00".to_owned());
     };
     let half = c.interval.as_ref().ok().map(|i| (i.high - i.low) / 2.0);
     let decimals = number::ratio_decimals(c.ratio, half);
     let ratio = number::fixed(c.ratio, decimals)?;
-    Some(match &c.interval {
+    let ratio = match &c.interval {
         Ok(i) => match (number::fixed(i.low, decimals), number::fixed(i.high, decimals)) {
             (Some(low), Some(high)) => format!("{ratio} ({low} … {high})"),
             _ => ratio,
         },
         Err(_) => ratio,
-    })
+    };
+    let mixed = by_duets(report).is_none();
+    Some(if mixed && c.basis == RatioBasis::Duets { format!("{ratio}, duets") } else { ratio })
+}
+
+/// Whether the ratios rest on duets; `None` if some do and others do not.
+fn by_duets(report: &RunReport) -> Option<bool> {
+    let by_duets = |c: &Comparison| c.basis == RatioBasis::Duets;
+    let all = || report.comparisons.iter().chain(&report.control);
+    let any = all().any(by_duets);
+    (!any || all().all(by_duets)).then_some(any)
 }
 
 fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable {
@@ -68,6 +79,7 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
     let unit = middle_unit(means, unit);
     let by = match report.comparisons.first().map(|c| c.measure) {
         Some(m) if report.comparisons.iter().all(|c| c.measure == m) => match m {
+            Measure::Pt if by_duets(report) == Some(true) => " (PT, duets)",
             Measure::Pt => " (PT)",
             Measure::Et => " (ET)",
             Measure::Net => " (net)",
@@ -88,4 +100,33 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
         (s.program.label.clone(), cells(report, s, i, unit))
     };
     MarkupTable { heads, rows: row_order(report, sort).into_iter().map(row).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::fixtures;
+
+    fn ratios(report: &RunReport) -> (String, Vec<String>) {
+        let t = table(report, None, Sort::Command);
+        let last = |cells: &[String]| cells.last().cloned().unwrap_or_default();
+        (last(&t.heads), t.rows.iter().map(|(_, cells)| last(cells)).collect())
+    }
+
+    #[test]
+    fn ratios_say_what_they_rest_on() {
+        let (head, cells) = ratios(&fixtures::duets());
+        assert_eq!(head, "Relative (PT, duets)");
+        assert_eq!(cells, ["1.00", "1.0083 (1.0063 … 1.0111)"]);
+        let mut by_elapsed = fixtures::duets();
+        by_elapsed.compare_by(Measure::Et).unwrap();
+        let (head, cells) = ratios(&by_elapsed);
+        assert_eq!((head.as_str(), cells[1].as_str()), ("Relative (ET)", "1.020 (0.990 … 1.050)"));
+        let (head, cells) = ratios(&fixtures::ten_with_duets());
+        assert_eq!(head, "Relative (PT)");
+        let named = cells.iter().filter(|c| c.ends_with(", duets")).count();
+        assert_eq!((named, cells[4].as_str()), (8, "1.010 (0.950 … 1.060)"), "{cells:?}");
+        let (head, cells) = ratios(&fixtures::three());
+        assert!(head == "Relative (PT)" && cells.iter().all(|c| !c.contains("duet")), "{cells:?}");
+    }
 }

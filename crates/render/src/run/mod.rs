@@ -1,5 +1,6 @@
 pub mod commands;
 pub mod csv;
+pub mod duet_csv;
 #[cfg(test)]
 pub(crate) mod fixtures;
 pub mod hyperfine;

@@ -1,5 +1,6 @@
 //! The page of a run: a plot for each program.
 
+use crate::compare::duet_page::duets;
 use crate::compare::overview::{overview, plot_id};
 use crate::compare::page::comparison;
 use crate::kit::hints::Hints;
@@ -20,8 +21,10 @@ use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::profile::clusters::{Clusters, TooFew};
+use tarebench_core::run::blocks::RunBlocks;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_core::run::samples::Kept;
 use tarebench_core::sample::account::Ledger;
 use tarebench_core::sample::data::{Phase, Sample};
 use tarebench_core::sample::families::family;
@@ -30,11 +33,11 @@ fn time(ns: f64) -> String {
     number::time(ns, None, true).unwrap_or_default()
 }
 
-/// The page of a run. `samples` are all of the run, in any order; `found` are the clusters of each series
+/// The page of a run. `kept` has all samples and duets of the run, in any order; `found` are the clusters of each series
 /// ([`tarebench_core::run::report::duals`]).
 pub fn run(
     report: &RunReport,
-    samples: &[Sample],
+    kept: Kept<'_>,
     found: &[Result<Clusters, TooFew>],
     hints: &Hints,
     zone: &TimeZone,
@@ -42,10 +45,12 @@ pub fn run(
 ) -> Page {
     let run = &report.run;
     let mut by_series: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-    for s in samples.iter().filter(|s| s.phase == Phase::Counted) {
+    for s in kept.samples.iter().filter(|s| s.phase == Phase::Counted) {
         by_series.entry(s.series).or_default().push(s);
     }
     by_series.values_mut().for_each(|all| all.sort_by_key(|s| (s.index, s.seq)));
+    let mut blocks = RunBlocks::new(&run.plan);
+    kept.duets.iter().for_each(|duet| blocks.add_duet(&run.plan, duet));
     let empty = Vec::new();
     let plots = report.series.iter().enumerate().map(|(i, s)| {
         let all = u32::try_from(i).ok().and_then(|i| by_series.get(&i)).unwrap_or(&empty);
@@ -71,7 +76,7 @@ pub fn run(
                 text: format!("{}{}", whose(r.series), remarks::text(r, hints)),
             })
             .collect(),
-        overview: overview(report),
+        overview: overview(report, duets(report, &blocks, hints)),
         plots: plots.collect(),
         timeline: None,
         parts: Vec::new(),

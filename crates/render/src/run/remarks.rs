@@ -5,7 +5,7 @@ use crate::kit::number;
 use crate::kit::words;
 use crate::profile::doubts;
 use tarebench_core::base::reading::{Absent, Reading};
-use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::compare::ratio::{RatioBasis, Verdict};
 use tarebench_core::documents::head::Status;
 use tarebench_core::run::notes::{FactorChange, ReadingTime, ShellStart};
 use tarebench_core::run::report::data::Measure;
@@ -54,6 +54,10 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         }
         Kind::NoTime { measure, why } => no_time(*measure, why, hints),
         Kind::NoIntervals { measures, retained, needed } => no_intervals(measures, *retained, *needed, hints),
+        Kind::Detect { asked, reached, basis, blocks, most, looks } => {
+            detect(*asked, *reached, *basis, [*blocks, *most, *looks], remark.warning(), hints)
+        }
+        Kind::ControlDiffers { reference, ratio, interval } => control_differs(*reference, *ratio, interval),
         Kind::Precision { samples, asked, reached } => precision(*samples, *asked, *reached, remark.warning(), hints),
         Kind::DaemonsIncomplete { samples, of, why } => {
             let what = format!("In {samples} of {of} samples the list of daemons may be incomplete ({why}).");
@@ -175,6 +179,7 @@ fn by_elapsed(
     let word = |v: Verdict| match v {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
+        Verdict::Same => "the same within the margin",
         Verdict::Undecided => "undecided",
     };
     let places = number::ratio_decimals(ratio, interval.as_ref().ok().map(Interval::half_width));
@@ -182,8 +187,9 @@ fn by_elapsed(
     let bounds =
         interval.as_ref().map_or_else(|_| String::new(), |i| format!(" [{}, {}]", figure(i.low), figure(i.high)));
     format!(
-        "By elapsed time it is {} than program {}: ratio {}{bounds}. By CPU time: {}.",
+        "By elapsed time it is {} {} program {}: ratio {}{bounds}. By CPU time: {}.",
         word(elapsed),
+        if elapsed == Verdict::Same { "as" } else { "than" },
         u64::from(reference) + 1,
         figure(ratio),
         word(process)
@@ -230,6 +236,46 @@ fn precision(samples: u64, asked: f64, reached: Option<f64>, missed: bool, hints
             )
         }
     }
+}
+
+fn detect(
+    asked: f64,
+    reached: Option<f64>,
+    basis: RatioBasis,
+    [blocks, most, looks]: [u32; 3],
+    missed: bool,
+    hints: &Hints,
+) -> String {
+    let what = match basis {
+        RatioBasis::Duets => words::plural(blocks, "duet"),
+        RatioBasis::Alone => words::plural(blocks, "round"),
+    };
+    let (asked, reached) = (percent(asked), reached.map(percent));
+    let looks = words::plural(looks, "look");
+    match reached {
+        Some(reached) if !missed => format!(
+            "A difference of {asked} would be seen: after {what} the 95% intervals of the ratios are within ± {reached}. \
+             They hold for all {looks} at the results together."
+        ),
+        reached => {
+            let reached = reached.map_or_else(String::new, |r| format!("; reached: ± {r}"));
+            let more = hints.sentence(&Hint::MoreForPrecision);
+            format!("A difference of {asked} may not be seen: {what} of at most {most} were not enough{reached}.{more}")
+        }
+    }
+}
+
+fn control_differs(reference: u32, ratio: f64, interval: &Interval) -> String {
+    let places = number::ratio_decimals(ratio, Some(interval.half_width()));
+    let figure = |r: f64| number::fixed(r, places).unwrap_or_else(|| "unknown".to_owned());
+    format!(
+        "The control differs from program {}, which is the same program: ratio {} [{}, {}]. What causes this may also be \
+         the cause of other differences of this size.",
+        u64::from(reference) + 1,
+        figure(ratio),
+        figure(interval.low),
+        figure(interval.high)
+    )
 }
 
 fn unattributed(ns: f64, share: Option<f64>) -> String {

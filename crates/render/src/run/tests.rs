@@ -1,17 +1,21 @@
 use crate::documents::list;
+use crate::kit::error::{RenderError, SamplesError};
 use crate::kit::style::{Sort, Style};
 use crate::kit::text::columns;
 use crate::run::fixtures;
 use crate::run::terminal::report::run_report;
-use crate::run::{csv, hyperfine, page};
+use crate::run::{csv, hyperfine, json, page};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::documents::head::{DocumentKind, Id, Status};
+use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::last_words::LastWords;
-use tarebench_core::run::report::data::{Measure, RunReport};
+use tarebench_core::run::report::data::{Discard, Measure, RunReport};
+use tarebench_core::run::samples::{Kept, SampleSource};
+use tarebench_core::sample::data::Sample;
 
 fn style(width: usize) -> Style {
     Style { width, more: Some("tare show 12 --full".into()), hints: fixtures::hints(), ..Style::default() }
@@ -24,6 +28,8 @@ fn all() -> Vec<RunReport> {
         fixtures::waits(),
         fixtures::three(),
         fixtures::ten(),
+        fixtures::duets(),
+        fixtures::ten_with_duets(),
         fixtures::scan(),
         fixtures::troubled(),
         fixtures::absent(),
@@ -120,6 +126,22 @@ fn failures_are_one_line_each() {
     let said = failed(&fixtures::troubled(), &[words(1, "of another"), words(0, "no \x1b[2J such file.")], &style(100));
     let expected = "`flaky --server` failed in warm-up 1: exit status 1 (and 3 more failures): no \\x1b[2J such file";
     assert_eq!(said[0].text, expected);
+}
+
+/// A program that fails only where it runs beside another one, which nobody asked for, has not failed.
+#[test]
+fn failures_in_duets_count_where_duets_were_asked_for() {
+    use crate::run::terminal::failed::failed;
+    use tarebench_core::run::plan::Order;
+    use tarebench_core::run::report::data::FailedSample;
+    use tarebench_core::sample::data::Outcome;
+    let mut r = fixtures::duets();
+    let outcome = Outcome::Exited { code: 98 };
+    r.series[1].failures = vec![FailedSample { index: 0, warmup: false, duet: true, outcome, ignored: false }];
+    assert_eq!(failed(&r, &[], &style(100)), []);
+    r.run.plan.order = Order::Duet;
+    let said = failed(&r, &[], &style(100));
+    assert_eq!(said[0].text, "`./inc 60600` failed in duet 1: exit status 98");
 }
 
 #[test]
@@ -219,6 +241,129 @@ fn the_full_document_reads_back() {
         let back: Vec<tarebench_core::sample::data::Sample> = serde_json::from_value(value["samples"].clone()).unwrap();
         assert_eq!(back, samples);
     }
+}
+
+/// Duets stand beside the samples, with all that was read.
+#[test]
+fn the_full_document_has_the_duets() {
+    let (report, samples, duets) = (fixtures::duets(), fixtures::samples(), fixtures::raw_duets());
+    let kept = Kept { samples: &samples, duets: &duets };
+    let mut out = Vec::new();
+    json::write_full(&mut out, &report, &kept, &fixtures::hints()).map_err(RenderError::from).unwrap();
+    let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let back: Vec<tarebench_core::compare::duet::Duet> = serde_json::from_value(value["duets"].clone()).unwrap();
+    assert_eq!(back, duets);
+    assert_eq!(value["samples"].as_array().unwrap().len(), samples.len());
+    let c = &value["report"]["comparisons"][0];
+    assert_eq!((&c["basis"], &c["duets"]["Ok"]["used"]), (&"duets".into(), &12.into()));
+    // Without any the list is empty.
+    let none = json::full(&report, &samples, &fixtures::hints()).unwrap();
+    let none: serde_json::Value = serde_json::from_str(&none).unwrap();
+    assert_eq!(none["duets"], serde_json::json!([]));
+    // hyperfine's readers see executions alone.
+    let theirs = hyperfine::json(&fixtures::one(), &samples).unwrap();
+    assert!(!theirs.contains("duet"));
+}
+
+/// Samples whose source looks after each of them how much was written by then; it fails after the last one, if it has to.
+struct Watched {
+    written: std::rc::Rc<std::cell::Cell<usize>>,
+    fails: bool,
+}
+
+/// Counts what is written, and fails after this number of bytes.
+struct CountingWriter(std::rc::Rc<std::cell::Cell<usize>>, usize);
+
+const WATCHED: u32 = 2_000;
+/// More than what a writer may hold back.
+const HELD_BACK: usize = 64 << 10;
+
+impl SampleSource for Watched {
+    type Error = &'static str;
+
+    fn each(&self, visit: &mut dyn FnMut(&Sample)) -> Result<(), &'static str> {
+        let mut sample = fixtures::samples().swap_remove(0);
+        for seq in 0..WATCHED {
+            (sample.seq, sample.index) = (seq, seq);
+            visit(&sample);
+            // A row or an element has over 100 bytes.
+            assert!(self.written.get() + HELD_BACK > seq as usize * 100, "after sample {seq}: {}", self.written.get());
+        }
+        if self.fails { Err("no disk") } else { Ok(()) }
+    }
+}
+
+impl std::io::Write for CountingWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.get() >= self.1 {
+            return Err(std::io::Error::from_raw_os_error(28));
+        }
+        self.0.set(self.0.get() + bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A million samples are never all in memory, and neither are their texts.
+#[test]
+fn samples_are_written_one_by_one() {
+    let (report, hints) = (fixtures::one(), fixtures::hints());
+    let write = |form: usize, limit: usize, fails: bool| {
+        let source = Watched { written: std::rc::Rc::default(), fails };
+        let out = CountingWriter(source.written.clone(), limit);
+        match form {
+            0 => csv::write_samples(out, &report, &source),
+            _ => json::write_full(out, &report, &source, &hints),
+        }
+        .map(|()| source.written.get())
+    };
+    for form in [0, 1] {
+        assert!(write(form, usize::MAX, false).unwrap() > WATCHED as usize * 100);
+        assert!(matches!(write(form, usize::MAX, true), Err(SamplesError::Unread("no disk"))));
+    }
+    // The writer's own error is the cause. The rest of the samples is read in vain: the source sees nothing of it.
+    let source = fixtures::samples();
+    let full = |form: usize| -> std::io::Error {
+        let out = CountingWriter(std::rc::Rc::default(), 0);
+        let error: RenderError = match form {
+            0 => csv::write_samples(out, &report, source.as_slice()),
+            1 => json::write_full(out, &report, source.as_slice(), &hints),
+            _ => hyperfine::write(out, &report, source.as_slice()),
+        }
+        .unwrap_err()
+        .into();
+        error.into()
+    };
+    assert_eq!([0, 1, 2].map(|form| full(form).raw_os_error()), [Some(28); 3]);
+}
+
+/// Each sample has its own reasons, whatever the order of both.
+#[test]
+fn discards_are_those_of_the_sample() {
+    let mut report = fixtures::one();
+    let mut samples = fixtures::samples();
+    samples.truncate(1);
+    samples[0].phase = tarebench_core::sample::data::Phase::Counted;
+    let first = samples[0].clone();
+    samples.extend((1..4).map(|index| Sample { index, seq: 1_000 + index, ..first.clone() }));
+    samples[0].index = 0;
+    let reason = DiscardReason::Sigma { value: 9.0, low: 1.0, high: 2.0 };
+    let sigma = |index, measure| Discard { index, measure, reason: reason.clone() };
+    report.series[0].discards = vec![sigma(3, Measure::Et), sigma(1, Measure::Pt), sigma(3, Measure::Pt)];
+    let parameters = report.series[0].program.parameters.len();
+    let text = csv::samples(&report, &samples).unwrap();
+    let ends: Vec<String> = text
+        .lines()
+        .skip(1)
+        .map(|row| {
+            let cells: Vec<&str> = row.rsplit(',').skip(parameters).take(3).collect();
+            format!("{} {} {}", cells[2], cells[1], cells[0])
+        })
+        .collect();
+    assert_eq!(ends, ["  ", "sigma  ", "  ", "sigma sigma "]);
 }
 
 #[test]
@@ -350,7 +495,8 @@ fn no_sample_number_is_too_large() {
     r.series[0].discards.iter_mut().for_each(|d| d.index = u32::MAX);
     let mut samples = fixtures::samples();
     samples.iter_mut().for_each(|s| s.index = u32::MAX);
-    let page = page::run(&r, &samples, &[], &fixtures::hints(), &TimeZone::UTC, String::new());
+    let kept = Kept { samples: &samples, duets: &[] };
+    let page = page::run(&r, kept, &[], &fixtures::hints(), &TimeZone::UTC, String::new());
     assert!(serde_json::to_string(&page).unwrap().contains("4294967296"), "numbers are shown from 1");
     assert!(run_report(&r, &Style { full: true, ..style(100) }).contains("4294967296"));
 }

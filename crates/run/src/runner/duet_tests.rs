@@ -3,6 +3,7 @@
 use super::tests::*;
 use super::*;
 use std::collections::BTreeMap;
+use tarebench_core::compare::duet::NoDuet;
 
 /// Programs that take so long that duets of them make sense.
 fn long() -> Script {
@@ -37,14 +38,68 @@ fn short_programs_have_no_duets_unasked() {
 #[test]
 fn a_program_that_fails_together_ends_its_series() {
     let outcomes = BTreeMap::from([("b+a0/0".to_owned(), exits(1))]);
-    let ran = run(&plan(3, 1, 2, Order::Auto), &Script { outcomes, ..long() });
+    let ran = run(&plan(3, 1, 2, Order::Duet), &Script { outcomes, ..long() });
     let after: Vec<&str> = ran.log.iter().map(String::as_str).skip_while(|l| *l != "b+a0").skip(1).collect();
     assert!(!after.iter().any(|l| l.contains(['b', 'B'])), "{}", ran.text());
     assert!(after.contains(&"c+a1"), "{}", ran.text());
     // Without the reference there is nothing to compare with.
     let outcomes = BTreeMap::from([("b+a0/1".to_owned(), exits(1))]);
-    let ran = run(&plan(2, 1, 3, Order::Auto), &Script { outcomes, ..long() });
+    let ran = run(&plan(2, 1, 3, Order::Duet), &Script { outcomes, ..long() });
     assert_eq!(ran.text(), "a0 b0 A0 B0 b+a0 B1 B2");
+}
+
+/// Alone both work: they may need the same port.
+#[test]
+fn a_failure_in_duets_that_nobody_asked_for_ends_the_duets_only() {
+    for side in 0..2 {
+        let outcomes = BTreeMap::from([(format!("b+a0/{side}"), exits(1))]);
+        let ran = run(&plan(2, 1, 3, Order::Auto), &Script { outcomes, ..long() });
+        assert_eq!(ran.text(), "a0 b0 A0 B0 b+a0 A1 B1 B2 A2");
+        assert!(matches!(ran.ending.why, StopReason::Finished));
+        // Also when it is resumed.
+        let rest = run_after(&plan(2, 1, 3, Order::Auto), &long(), (&ran.kept[..4], &ran.duets), usize::MAX);
+        assert_eq!(rest.text(), "a1 b1 A1 B1 B2 A2");
+    }
+    // Other pairs continue.
+    let outcomes = BTreeMap::from([("b+a0/1".to_owned(), exits(1))]);
+    let ran = run(&plan(3, 1, 2, Order::Auto), &Script { outcomes, ..long() });
+    let has = |what: &str| ran.log.iter().any(|l| l == what);
+    assert!(has("c+a1") && has("B1") && has("A1") && !has("b+a1"), "{}", ran.text());
+}
+
+/// On several CPUs they take turns as gangs; where there is one CPU only, nothing uses several.
+#[test]
+fn programs_that_use_several_cpus_are_gangs() {
+    let parallel: fn(Slot) -> Nanos = |s| Nanos::from_millis(if s.series == 1 { 199 } else { 99 });
+    let script = || Script { process_time: Some(parallel), ..long() };
+    assert_eq!(run(&plan(2, 1, 1, Order::Auto), &script()).text(), "a0 b0 A0 B0 b#a0");
+    let three = run(&plan(3, 1, 1, Order::Duet), &script());
+    assert!(three.log.iter().any(|l| l == "b#a0") && three.log.iter().any(|l| l == "c+a0"), "{}", three.text());
+    let one_cpu = RunPlan { cpus: vec![3], ..plan(2, 1, 1, Order::Auto) };
+    assert_eq!(run(&one_cpu, &script()).text(), "a0 b0 A0 B0 b+a0");
+    // Their slices are longer than the scheduler's.
+    let short = || Script { elapsed: Some(|_| 60_000_000), ..script() };
+    assert_eq!(run(&plan(2, 1, 1, Order::Auto), &short()).text(), "a0 b0 A0 B0");
+    assert_eq!(run(&plan(2, 1, 1, Order::Duet), &short()).text(), "a0 b0 A0 B0 b#a0");
+}
+
+/// The machine may find that duets of a pair say nothing: then there are no more of that pair, and all else goes on.
+#[test]
+fn a_duet_that_says_nothing_is_the_last_of_its_pair() {
+    let void_at = BTreeMap::from([("b+a0".to_owned(), NoDuet::Memory { needed: 8, available: 4 })]);
+    let script = Script { memory: Some(4), void_at, ..long() };
+    for order in [Order::Auto, Order::Duet] {
+        let ran = run(&plan(3, 1, 3, order), &script);
+        let count = |what: &str| ran.log.iter().filter(|l| l.starts_with(what)).count();
+        assert_eq!((count("b+a"), count("c+a"), count("A"), count("B")), (1, 3, 3, 3), "{}", ran.text());
+        assert!(matches!(ran.ending.why, StopReason::Finished));
+        // Also when it is resumed.
+        let (first, rest) = ran.duets.split_at(2);
+        assert!(first.iter().any(|d| d.void.is_some()) && !rest.is_empty());
+        let again = run_after(&plan(3, 1, 3, order), &script, (&ran.kept, first), usize::MAX);
+        assert!(again.log.iter().all(|l| !l.starts_with("b+a")), "{}", again.text());
+        assert_eq!(again.duets.len(), rest.len());
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::{Duet, DuetSide, DuetSlot, DuetWeight};
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetSlot, DuetWeight, NoDuet};
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{
     Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
@@ -31,6 +31,12 @@ pub(super) struct Script {
     pub(super) elapsed: Option<fn(Slot) -> i64>,
     /// Its process time.
     pub(super) process_time: Option<fn(Slot) -> Nanos>,
+    /// Peak memory of both programs.
+    pub(super) memory: Option<u64>,
+    /// Duets that say nothing, by their name (`b+a0`).
+    pub(super) void_at: BTreeMap<String, NoDuet>,
+    /// Process times of both programs of a duet; without it those of the executions alone.
+    pub(super) together: Option<fn(DuetSlot) -> [Nanos; 2]>,
 }
 
 /// Takes no sample: notes what it is asked for, and advances its clock.
@@ -72,26 +78,32 @@ impl Sampler for Fake<'_> {
         if let Some(pt) = self.script.process_time {
             sample.process_times = process_times(pt(request.slot));
         }
+        if let Some(memory) = self.script.memory {
+            sample.peak_memory = Reading::Value(memory);
+        }
         let signal = (self.script.signal_at.as_ref() == Some(&slot)).then_some(2);
         self.caught = self.caught.or(signal);
         Ok((sample, signal))
     }
 
     fn take_duet(&mut self, request: &DuetRequest<'_>) -> Result<(Duet, Option<i32>), RunError> {
-        let name = duet_name(request.slot);
+        // Gangs are `b#a0`.
+        let name = duet_name(request.slot).replace('+', if request.gang.is_some() { "#" } else { "+" });
         self.log.push(name.clone());
+        assert_eq!(request.memory, self.script.memory.map(|m| 2 * m));
         let start = stamp(self.now);
         self.now += Nanos(20);
         let programs = request.environments.map(|e| variable(e, "TARE_PROGRAM"));
         assert_eq!(programs, [request.slot.series, request.slot.reference].map(|s| (s + 1).to_string()));
+        let times = self.script.together.map_or(request.alone, |f| f(request.slot));
         let side = |series: u32, n: usize| DuetSide {
             series,
             weight: DuetWeight::Nice(0),
             start,
             end: stamp(self.now),
             outcome: self.script.outcomes.get(&format!("{name}/{n}")).cloned().unwrap_or(exits(0)),
-            process_times: process_times(request.alone[n]),
-            together: Reading::Value(request.alone[n]),
+            process_times: process_times(times[n]),
+            together: Reading::Value(times[n]),
             usage: Reading::Absent(Absent::NotAsked(String::new())),
             survivors: Vec::new(),
         };
@@ -105,6 +117,8 @@ impl Sampler for Fake<'_> {
             steal: Reading::Value(Nanos::ZERO),
             clock_shift: Reading::Absent(Absent::NotAsked(String::new())),
             environment_padding: request.padding,
+            slices: None,
+            void: self.script.void_at.get(&name).copied(),
         };
         let signal = (self.script.signal_at.as_ref() == Some(&name)).then_some(2);
         self.caught = self.caught.or(signal);
@@ -171,7 +185,9 @@ pub(super) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPla
         setup: None,
         cleanup: None,
         output: None,
+        cwd: None,
         reference: false,
+        control: false,
     };
     RunPlan {
         programs: (0..programs).map(program).collect(),
@@ -179,6 +195,7 @@ pub(super) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPla
         seed: 42,
         warmup,
         runs: RunCount::Fixed(runs),
+        margin: None,
         max_time: None,
         timeout: None,
         ignore_failure: IgnoreFailure::No,

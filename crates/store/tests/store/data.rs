@@ -51,7 +51,9 @@ pub fn program(label: &str) -> Program {
         setup: None,
         cleanup: None,
         output: None,
+        cwd: None,
         reference: false,
+        control: false,
     }
 }
 
@@ -68,6 +70,7 @@ pub fn run(n: u128) -> Run {
             seed: u64::MAX,
             warmup: 1,
             runs: RunCount::Adaptive { precision: 0.1 + 0.2, min: 5, max: 50 },
+            margin: None,
             max_time: None,
             timeout: Some(Nanos(5)),
             ignore_failure: IgnoreFailure::Codes(vec![1, 2]),

@@ -404,7 +404,7 @@ fn profiles_are_documents() {
 
 #[test]
 fn profiles_whose_names_cannot_be_used_are_refused() {
-    for name in ["", "none", "a@b", "a\x1b"] {
+    for name in ["", "none", "a@b", "a\x1b", "-rf", "--db=x"] {
         let mut text = Vec::new();
         ProfileArchive::new(profile(name, "m", 1)).write(&mut text).unwrap();
         let mut store = SqliteStore::in_memory().unwrap();
@@ -415,6 +415,38 @@ fn profiles_whose_names_cannot_be_used_are_refused() {
     let run = DocumentHead { kind: DocumentKind::Run, ..head(1) };
     let mut store = SqliteStore::in_memory().unwrap();
     assert!(matches!(store.create_document(&run, &json!(1)), Err(StoreError::Unstorable { .. })));
+}
+
+/// Comparisons and gates are checked when they are imported, and exported as they were.
+#[test]
+fn comparisons_and_gates_go_through_files() {
+    const GATE: &str = include_str!("../../../../fuzz/seeds/compare_json/gate.json");
+    const MEDIANS: &str = include_str!("../../../../fuzz/seeds/compare_json/medians.json");
+    let others = [
+        include_str!("../../../../fuzz/seeds/compare_json/ratios.json"),
+        include_str!("../../../../fuzz/seeds/compare_json/same_run.json"),
+        include_str!("../../../../fuzz/seeds/compare_json/across.json"),
+    ];
+    for (text, id) in [(GATE, "g1"), (MEDIANS, "c1")].into_iter().chain(others.map(|text| (text, "c1"))) {
+        let mut store = SqliteStore::in_memory().unwrap();
+        assert_eq!(import(&mut store, &mut text.as_bytes()).unwrap().to_string(), id);
+        let written: Value = serde_json::from_slice(&archive(store.document(id.parse().unwrap()).unwrap())).unwrap();
+        let given: Value = serde_json::from_str(text).unwrap();
+        assert_eq!((&written["version"], &written["doc"]), (&3.into(), &given["doc"]));
+    }
+    let wrong = |text: &str, from: &str, to: &str, words: &[&str]| {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        refused(changed.as_bytes(), words);
+    };
+    wrong(GATE, "\"max_blocks\":54", "\"max_blocks\":0", &["not an archive of a document", "a cap of blocks"]);
+    wrong(GATE, "\"threshold\":0.02", "\"threshold\":-1", &["benchmark 1 (\"slower\") has a threshold"]);
+    wrong(GATE, "\"logs\":[", "\"logs\":[99,", &["benchmark 1 (\"slower\") has a ratio"]);
+    wrong(GATE, "\"plan\":{", "\"plan\":1,\"x\":{", &["its gate: "]);
+    wrong(MEDIANS, "\"reference\":0", "\"reference\":1", &["pair 1 has the same program twice"]);
+    wrong(MEDIANS, "\"reference\":0", "\"reference\":7", &["pair 1 has an index"]);
+    wrong(MEDIANS, "\"log\":0.001", "\"log\":1e9", &["run of the history 1 has a time or a ratio"]);
+    wrong(MEDIANS, "\"version\":3", "\"version\":4", &["an archive of a document of version 4"]);
 }
 
 /// Checks that it is refused with one sentence that contains these words, and that nothing is stored.

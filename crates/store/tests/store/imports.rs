@@ -135,6 +135,61 @@ fn what_is_too_long_is_refused_and_leaves_nothing() {
     assert!(store.runs(&RunFilter::default()).unwrap().is_empty());
 }
 
+/// Imports documents whose values would take over thirty times as much memory as their text.
+#[test]
+fn child_imports_swollen_documents() {
+    if asked().is_none() {
+        return;
+    }
+    let mut store = SqliteStore::in_memory().unwrap();
+    let head = serde_json::to_string(&DocumentHead { kind: DocumentKind::Study, ..head(1) }).unwrap();
+    let list = |element: &str, n: usize| {
+        let elements = format!("{element},").repeat(n);
+        format!(r#"{{"format":"tare-document","version":2,"head":{head},"doc":[{elements}0]}}"#)
+    };
+    for text in [list(r#"{"":0}"#, 1_000_000), list("0", 10_000_000), list("[[[]]]", 2_000_000)] {
+        let e = import(&mut store, &mut text.as_bytes()).unwrap_err();
+        assert!(matches!(e, StoreError::BadArchive { .. }), "{e:?}");
+        assert_eq!(e.to_string(), "not an archive of a document: it would take more than 512 MiB of memory");
+    }
+    assert!(store.documents(&DocumentFilter::default()).unwrap().is_empty());
+    // As many numbers as the largest real ones have are read.
+    import(&mut store, &mut list("0", 1_000_000).as_bytes()).unwrap();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let (_, peak) = status.split_once("VmHWM:").unwrap();
+    let kib: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(kib < 320 << 10, "peak memory {kib} KiB");
+}
+
+#[test]
+fn a_document_is_imported_in_bounded_memory() {
+    let (_dir, path) = place();
+    let out = child("imports::child_imports_swollen_documents", &path, &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// The limit holds for every part of every file that is read as a whole.
+#[test]
+fn swollen_parts_are_refused() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let head = serde_json::to_string(&DocumentHead { kind: DocumentKind::Study, ..head(1) }).unwrap();
+    let objects = format!("[{}0]", r#"{"":0},"#.repeat(900_000));
+    let document = format!(r#"{{"format":"tare-document","version":2,"head":{head},"doc""#);
+    for text in [
+        format!(r#"{document}:0,"parts":[{{"doc":{objects}}}]}}"#),
+        format!(r#"{{"format":"tare-profile","version":1,"profile":{objects}}}"#),
+        format!(r#"{{"format":"tare-bench","version":1,"rows":{objects}}}"#),
+    ] {
+        let e = import(&mut store, &mut text.as_bytes()).unwrap_err();
+        assert!(e.to_string().ends_with(": it would take more than 512 MiB of memory"), "{e}");
+    }
+    // Binary data counts only as what it is.
+    let blob = "00".repeat(4 << 20);
+    let text = format!(r#"{document}:0,"parts":[{{"doc":0,"blob":"{blob}"}}]}}"#);
+    import(&mut store, &mut text.as_bytes()).unwrap();
+}
+
 /// A fault after a stored sample takes that back, too.
 #[test]
 fn a_fault_in_an_archive_leaves_nothing() {
@@ -148,15 +203,15 @@ fn a_fault_in_an_archive_leaves_nothing() {
         (format!("{before}{first},{}{after}", second.replacen(r#""series":1"#, r#""series":9"#, 1)), "series 9"),
         (good.replacen(r#""samples":["#, r#""samples":[],"samples":["#, 1), "duplicate field `samples`"),
         (good.replacen(r#""run":{"#, r#""samples":[],"run":{"#, 1), "before its run"),
-        (good.replacen(r#""version":4,"#, "", 1), "missing field `version`"),
-        (good.replacen(r#""version":4,"#, r#""version":0,"#, 1), "its version is 0"),
+        (good.replacen(r#""version":5,"#, "", 1), "missing field `version`"),
+        (good.replacen(r#""version":5,"#, r#""version":0,"#, 1), "its version is 0"),
     ] {
         let e = store.import(&mut text.as_bytes()).unwrap_err();
         assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{cause}: {e}");
         assert!(store.runs(&RunFilter::default()).unwrap().is_empty(), "{cause}");
     }
     // The version may stand last, as in a file with sorted names.
-    let last = good.replacen(r#""version":4,"#, "", 1);
+    let last = good.replacen(r#""version":5,"#, "", 1);
     let last = format!("{},\"version\":3}}", last.trim_end().strip_suffix('}').unwrap());
     assert_eq!(store.import(&mut last.as_bytes()).unwrap(), 1);
     assert_eq!((store.samples(1).unwrap().len(), store.run(1).unwrap().notes), (2, run(1).notes));

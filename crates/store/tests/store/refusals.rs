@@ -35,11 +35,11 @@ fn store_with_run(path: &Path) {
 fn a_newer_schema() {
     let (_dir, path) = place();
     store_with_run(&path);
-    for newer in [7, 99] {
+    for newer in [8, 99] {
         Connection::open(&path).unwrap().pragma_update(None, "user_version", newer).unwrap();
         for e in refused(&path) {
-            assert!(matches!(e, StoreError::Newer { found, known: 6, .. } if found == newer), "{e}");
-            assert!(e.to_string().contains(&newer.to_string()) && e.to_string().contains('6'));
+            assert!(matches!(e, StoreError::Newer { found, known: 7, .. } if found == newer), "{e}");
+            assert!(e.to_string().contains(&newer.to_string()) && e.to_string().contains('7'));
         }
     }
 }
@@ -100,7 +100,7 @@ fn an_earlier_schema_that_cannot_be_brought_up_to_date() {
     to_version(&path, 2);
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE run_note (mine TEXT)").unwrap();
     let Err(e) = SqliteStore::open_read_only(&path) else { panic!("it was opened") };
-    assert!(matches!(e, StoreError::Older { found: 2, known: 6, .. }), "{e:?}");
+    assert!(matches!(e, StoreError::Older { found: 2, known: 7, .. }), "{e:?}");
     assert!(e.to_string().contains("run_note already exists"), "{e}");
     let version: i64 = Connection::open(&path).unwrap().query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
     assert_eq!(version, 2);

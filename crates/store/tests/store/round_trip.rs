@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use std::time::Instant;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight};
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet};
+use tarebench_core::compare::gang::{GangMeans, GangSlices, SwitchTimes};
 use tarebench_core::run::data::Run;
 use tarebench_store::{Archive, SqliteStore, Store, StoreError};
 
@@ -105,6 +106,16 @@ fn duet(seq: u32) -> Duet {
         steal: of.steal,
         clock_shift: of.clock_shift,
         environment_padding: 4095,
+        slices: (seq % 2 == 0).then(|| GangSlices {
+            by: GangMeans::Freezer,
+            cpus: vec![0, 3],
+            ran: [Nanos(70_000_000), Nanos(80_000_000)],
+            switches: 21,
+            stopping: Some(SwitchTimes { median: Nanos(60_000), largest: Nanos(900_000) }),
+            continuing: None,
+            late: 1,
+        }),
+        void: (seq % 2 == 0).then_some(NoDuet::Memory { needed: 3 << 30, available: 2 << 30 }),
     }
 }
 

@@ -12,6 +12,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::{RecordedTask, RecordingChunk, Slice};
 use tarebench_core::run::notes::{KeptBefore, Note};
+use tarebench_core::run::plan::RunCount;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_store::{ProfileArchive, RunFilter, SqliteStore, Store, StoreError, default_path};
 
@@ -82,6 +83,7 @@ fn changes_need_their_run() {
     let mut store = SqliteStore::in_memory().unwrap();
     no_such_run(store.add_sample(1, &sample(0, 1)));
     no_such_run(store.set_status(1, Status::Finished));
+    no_such_run(store.set_run_count(1, RunCount::Fixed(3)));
     no_such_run(store.add_note(1, &note("a", "b")));
     no_such_run(store.remove(1));
     no_such_run(store.run(1));
@@ -108,6 +110,23 @@ fn changes_need_their_run() {
         StoreError::Duplicate { run: there, .. } => assert_eq!(there, id),
         e => panic!("{e}"),
     }
+}
+
+#[test]
+fn a_run_is_made_longer() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let (id, other) = (store.begin_run(&run(1)).unwrap(), store.begin_run(&run(2)).unwrap());
+    store.add_sample(id, &sample(0, 1)).unwrap();
+    let before = [id, other].map(|id| store.run(id).unwrap());
+    store.set_run_count(id, RunCount::Fixed(24)).unwrap();
+    // Nothing else changes.
+    let mut expected = before;
+    expected[0].plan.runs = RunCount::Fixed(24);
+    assert_eq!([id, other].map(|id| store.run(id).unwrap()), expected);
+    assert_eq!(store.samples(id).unwrap(), [sample(0, 1)]);
+    let endless = RunCount::Adaptive { precision: f64::NAN, min: 1, max: 2 };
+    assert!(matches!(store.set_run_count(id, endless), Err(StoreError::Unstorable { .. })));
+    assert_eq!(store.run(id).unwrap().plan.runs, RunCount::Fixed(24));
 }
 
 #[test]

@@ -34,6 +34,17 @@ impl<'a> RunSamples<'a> {
         all.extend_from_slice(self.in_memory.samples);
         Ok(all)
     }
+
+    /// All duets in memory, by position in the run.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn duets(&self) -> Result<Vec<Duet>, StoreError> {
+        let mut all = Vec::new();
+        self.each_duet(&mut |duet| all.push(duet.clone()))?;
+        all.sort_unstable_by_key(|duet| duet.seq);
+        Ok(all)
+    }
 }
 
 impl SampleSource for RunSamples<'_> {

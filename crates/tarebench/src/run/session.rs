@@ -285,6 +285,8 @@ pub struct RunOptions {
     pub pt_source: Option<PtSource>,
     /// What is noted of the run before it begins, e.g. that the machine was tuned.
     pub notes: Vec<Note>,
+    /// Identity of the run across stores, 32 hex digits, so that the caller can find it if this process is killed; `None`: a new one.
+    pub uuid: Option<String>,
 }
 
 /// Measures a plan.
@@ -303,6 +305,7 @@ pub fn measure(
     let rate = CounterRate::begin();
     let host = tarebench_host::host::describe_at_once(Path::new("/"));
     let mut run = new_run_on(host, plan, PtSource::Wait4, Vec::new());
+    run.uuid = options.uuid.unwrap_or(run.uuid);
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     check_required(&run.plan, &run.factors, profile.as_ref())?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
@@ -349,6 +352,10 @@ fn check_resumable(run: &Run, now: &Host) -> Result<(), SessionError> {
     if run.status == Status::Finished {
         return Err(SessionError::Finished(run.id));
     }
+    check_machine(run, now)
+}
+
+fn check_machine(run: &Run, now: &Host) -> Result<(), SessionError> {
     if now.machine != run.host.machine {
         let text = format!(
             "run {} was started on another machine ({}); samples of two machines cannot be mixed",
@@ -415,10 +422,61 @@ pub fn resume(
     signals: &Signals,
     watch: Watch<'_>,
 ) -> Result<MeasuredRun, SessionError> {
-    let Some(store) = place.store() else {
-        return Err(SessionError::NotResumable("a run can only be resumed from a store".into()));
-    };
+    let store = place.store().ok_or_else(not_stored)?;
     trust.check(imported_plan(store, id)?.into_iter().collect())?;
+    continue_run(id, place, signals, watch)
+}
+
+/// Makes a stored run longer: from now on its plan asks for `runs` counted samples of each program, and those that are missing are
+/// measured as by [`resume`], whether the run has ended or not. For measurements that decide by what they have found so far.
+///
+/// The session begins with new warm-ups, as the caches are cold. Setup commands run again before the first sample of their
+/// program, and cleanup commands at the end: what a setup makes need not last between sessions.
+///
+/// # Errors
+/// As of [`resume`]; also if the run has more samples already, or was not made for timing programs. Imported runs are refused.
+pub fn extend(
+    id: i64,
+    runs: RunCount,
+    place: &mut StorePlace,
+    signals: &Signals,
+    watch: Watch<'_>,
+) -> Result<MeasuredRun, SessionError> {
+    let store = place.store().ok_or_else(not_stored)?;
+    let run = store.run(id)?;
+    let host = tarebench_host::host::describe(Path::new("/"));
+    check_machine(&run, &host)?;
+    if run.plan.purpose.is_some() {
+        return Err(SessionError::NotResumable(format!("run {id} is a recording of the machine, not of programs")));
+    }
+    if let Some(imported) = store.imported(NamedDocument::Run(id))? {
+        return Err(SessionError::Imported(vec![ImportedPlan { run: id, imported, plan: run.plan }]));
+    }
+    let longer = RunPlan { runs, ..run.plan.clone() };
+    if longer.max_runs() < run.plan.max_runs() {
+        let (have, asked) = (run.plan.max_runs(), longer.max_runs());
+        let text = format!("run {id} has {have} samples of each program: it cannot be shortened to {asked}");
+        return Err(SessionError::NotResumable(text));
+    }
+    // From here on no other process measures it; the session takes over this process's own claim.
+    store.claim(id, &claimant(&host), &is_alive)?;
+    store.set_run_count(id, runs)?;
+    store.set_status(id, Status::Unfinished)?;
+    continue_run(id, place, signals, watch)
+}
+
+fn not_stored() -> SessionError {
+    SessionError::NotResumable("a run can only be resumed from a store".into())
+}
+
+/// What is left of a stored run that may be measured.
+fn continue_run(
+    id: i64,
+    place: &mut StorePlace,
+    signals: &Signals,
+    watch: Watch<'_>,
+) -> Result<MeasuredRun, SessionError> {
+    let store = place.store().ok_or_else(not_stored)?;
     let plan = store.run(id)?.plan;
     let (mut taken, mut so_far) = (0, RunSoFar::new(&plan));
     store.each_sample(id, &mut |sample| {

@@ -189,3 +189,25 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<Studied, StudyError> {
     let parts = parts.map_err(|e| bad(e.to_string()))?;
     Ok(Studied { head: document.head, plan: read_plan(id, document.doc)?, parts })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Resuming an imported study starts as many processes, and as many rounds, as it says.
+    #[test]
+    fn a_stored_study_starts_a_limited_number_of_processes() {
+        let read = |loads: &[u32], rounds: u32| {
+            let doc = serde_json::json!({"study": "kbest", "preset": "minutes", "cpu": 0, "rounds": rounds, "loads": loads,
+                "longest": 1e6});
+            read_plan(Id { kind: DocumentKind::Study, number: 1 }, doc).map(|plan| plan.loads)
+        };
+        assert_eq!(read(&[1, MOST_ACTIVE], MOST_ROUNDS).unwrap(), [1, MOST_ACTIVE]);
+        for (loads, rounds) in
+            [(vec![1, MOST_ACTIVE + 1], 1), (vec![0], 1), (vec![u32::MAX], 1), (vec![1], MOST_ROUNDS + 1)]
+        {
+            let said = read(&loads, rounds).unwrap_err().to_string();
+            assert!(said.contains("expected 1 to 100 active processes and at most 10000 rounds"), "{said}");
+        }
+    }
+}

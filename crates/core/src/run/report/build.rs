@@ -1,6 +1,6 @@
 //! Computes the report of a run from its samples.
 
-use crate::compare::ratio::{compare, verdict};
+use crate::compare::ratio::{compare, verdict_within};
 use crate::profile::data::Profile;
 use crate::run::data::Run;
 use crate::run::plan::{Order, ProfileChoice};
@@ -14,7 +14,10 @@ use crate::run::report::remarks::RemarkContext;
 use crate::run::report::retained::RetainedSeries;
 use crate::run::report::series::{FirstCheck, SeriesStatistics};
 use crate::run::samples::SampleSource;
+use crate::run::stopping::DetectRule;
 use crate::sample::data::Sample;
+use crate::statistics::intervals::{Interval, NoInterval};
+use crate::statistics::signed_rank::location;
 
 /// Everything that is said of a run whose samples are in memory; as [`build_from`].
 pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunReport {
@@ -42,13 +45,16 @@ pub fn build_from<S: SampleSource + ?Sized>(
 ) -> Result<RunReport, S::Error> {
     let mut names = FamilyNames::default();
     let (mut counted, mut duets) = (RunCounts::new(run), RunDuets::new(run));
+    let mut detect = DetectRule::new(&run.plan);
     samples.each(&mut |s| {
         counted.add(s, &mut names);
         duets.add_alone(s);
+        detect.iter_mut().for_each(|rule| rule.add(&run.plan, s));
     })?;
     samples.each_duet(&mut |d| {
         counted.add_duet(d);
         duets.add(d);
+        detect.iter_mut().for_each(|rule| rule.add_duet(&run.plan, d));
     })?;
     counted.sort();
     let used = applicable(run, &counted, profile);
@@ -74,7 +80,10 @@ pub fn build_from<S: SampleSource + ?Sized>(
     let all = counted.series.iter_mut().zip(statistics).zip(retained);
     let (series, kept): (Vec<SeriesReport>, Vec<KeptSamples>) =
         all.map(|((series, statistics), retained)| statistics.report(series, retained)).unzip();
-    let comparisons = comparisons(run, &kept, &duets);
+    let all = comparisons(run, &kept, &duets, detect.as_ref());
+    let is_control = |c: &Comparison| run.plan.programs.get(c.series as usize).is_some_and(|p| p.control);
+    let (controls, comparisons): (Vec<Comparison>, Vec<Comparison>) = all.into_iter().partition(is_control);
+    let control = controls.into_iter().next();
     let sizes: Vec<u32> = counted.series.iter().map(SeriesCounts::size).collect();
     let protocol = assess(&Evidence {
         factors: &run.factors,
@@ -88,11 +97,13 @@ pub fn build_from<S: SampleSource + ?Sized>(
         counted: &counted,
         series: &series,
         comparisons: &comparisons,
+        control: control.as_ref(),
+        detect: detect.as_ref(),
         kept: &kept,
         profile: used.as_ref().ok().copied(),
     });
     let profile = used.map(Profile::label);
-    Ok(RunReport { run: run.clone(), series, comparisons, protocol, profile, remarks })
+    Ok(RunReport { run: run.clone(), series, comparisons, control, protocol, profile, remarks })
 }
 
 /// The profile, or why its cutoffs cannot be applied.
@@ -127,12 +138,16 @@ fn process_time_used(counted: &RunCounts) -> Result<(), NoProcessTime> {
     }
 }
 
-fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>) -> Vec<Comparison> {
+/// Each program against the reference, the control too.
+fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>, detect: Option<&DetectRule>) -> Vec<Comparison> {
     let reference = reference(run);
     let Some(base) = kept.get(reference) else { return Vec::new() };
     let others = kept.iter().enumerate().filter(|(i, _)| *i != reference);
     let comparison = |(i, program): (usize, &KeptSamples)| {
-        let ratios = ratios(program, base);
+        let ratios = match detect {
+            None => ratios(program, base, run.plan.margin),
+            Some(rule) => repeated_ratios(rule, count(i), run.plan.margin),
+        };
         let by = |m| ratios.iter().find(|r: &&MeasureRatio| r.measure == m);
         let found = by(Measure::Pt).or_else(|| by(Measure::Et))?.clone();
         let mut comparison = Comparison {
@@ -146,7 +161,7 @@ fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>) -> Vec<Com
             pairs: found.pairs,
             paired_in_time: run.plan.order != Order::Sequential,
             ratios,
-            duets: duets.ratio(i, [program, base]),
+            duets: duets.ratio(i, [program, base], detect.map(DetectRule::design)),
         };
         comparison.choose_duets();
         Some(comparison)
@@ -154,7 +169,34 @@ fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>) -> Vec<Com
     others.filter_map(comparison).collect()
 }
 
-fn ratios(program: &KeptSamples, base: &KeptSamples) -> Vec<MeasureRatio> {
+/// Ratios of a measurement that was looked at while it grew: by all samples that count, as it was decided by them, with intervals
+/// that hold at all looks together.
+fn repeated_ratios(rule: &DetectRule, series: u32, margin: Option<f64>) -> Vec<MeasureRatio> {
+    let ratio = |measure| {
+        let logs = rule.rounds(series, measure)?.values();
+        let estimate = location(&logs, rule.design().level())?.estimate;
+        let interval = rule.design().interval(&logs).map(|i| i.reaching(estimate)).map(|i| Interval {
+            low: i.low.exp(),
+            high: i.high.exp(),
+            level: i.level,
+        });
+        Some(measure_ratio(measure, estimate.exp(), interval, count(logs.len()), margin))
+    };
+    [Measure::Et, Measure::Pt, Measure::Net].into_iter().filter_map(ratio).collect()
+}
+
+fn measure_ratio(
+    measure: Measure,
+    ratio: f64,
+    interval: Result<Interval, NoInterval>,
+    pairs: u32,
+    margin: Option<f64>,
+) -> MeasureRatio {
+    let verdict = verdict_within(&interval, margin);
+    MeasureRatio { measure, ratio, interval, pairs, verdict }
+}
+
+fn ratios(program: &KeptSamples, base: &KeptSamples, margin: Option<f64>) -> Vec<MeasureRatio> {
     let sides = [
         (Measure::Et, &program.et, &base.et),
         (Measure::Pt, &program.pt, &base.pt),
@@ -162,8 +204,7 @@ fn ratios(program: &KeptSamples, base: &KeptSamples) -> Vec<MeasureRatio> {
     ];
     let ratio = |(measure, times, reference): (Measure, &Vec<_>, &Vec<_>)| {
         let r = compare(times, reference)?;
-        let verdict = verdict(&r.interval);
-        Some(MeasureRatio { measure, ratio: r.ratio, interval: r.interval, pairs: r.pairs, verdict })
+        Some(measure_ratio(measure, r.ratio, r.interval, r.pairs, margin))
     };
     sides.into_iter().filter_map(ratio).collect()
 }

@@ -11,7 +11,7 @@ use crate::run::report::grouping::{
     FamilyNames, FirstFound, Mean, SamplePlace, TimeSum, count, no_sample, place, read,
 };
 use crate::sample::daemons::{Daemon, Daemons, TaskKind};
-use crate::sample::data::{ClockShift, Fate, Phase, Sample, Survivor, Usage};
+use crate::sample::data::{ClockShift, Fate, Outcome, Phase, Sample, Survivor, Usage};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -130,7 +130,9 @@ impl<'a> SeriesCounts<'a> {
 
     fn add_side(&mut self, side: &DuetSide, duet: &Duet, run: &Run) {
         side.survivors.iter().for_each(|s| self.add_survivor(s));
-        if !side.outcome.success() {
+        // Of a duet that did not take place nothing was started.
+        let started = duet.void.is_none() || side.outcome != Outcome::Interrupted;
+        if started && !side.outcome.success() {
             let (index, outcome) = (duet.index, side.outcome.clone());
             let ignored = run.plan.ignore_failure.accepts(&outcome);
             let failure = FailedSample { index, warmup: false, duet: true, outcome, ignored };

@@ -3,6 +3,8 @@
 use crate::base::reading::Reading;
 use crate::base::units::Nanos;
 use crate::compare::duet::NoDuet;
+use crate::compare::gang::GangSummary;
+pub use crate::compare::ratio::RatioBasis;
 use crate::compare::ratio::Verdict;
 use crate::run::data::Run;
 use crate::run::discards::DiscardReason;
@@ -12,9 +14,9 @@ use crate::run::report::account::AccountReport;
 use crate::run::report::account::CountersReport;
 use crate::run::report::account::EstimateReport;
 use crate::run::report::findings::Remark;
-pub use crate::run::report::measure::Measure;
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Outcome;
+pub use crate::sample::measure::Measure;
 use crate::statistics::intervals::{Interval, NoInterval};
 use serde::{Deserialize, Serialize};
 
@@ -211,23 +213,12 @@ pub struct Comparison {
     pub duets: Option<Result<DuetRatio, NoDuet>>,
 }
 
-/// What a comparison rests on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RatioBasis {
-    /// Executions alone, paired by round.
-    #[default]
-    Alone,
-    /// Executions together.
-    Duets,
-}
-
 /// Ratio of two programs' process times when they run together ([`crate::compare::duet`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DuetRatio {
     /// Hodges and Lehmann's estimate, of the logarithms of each duet's ratio; program / reference.
     pub ratio: f64,
-    /// 95% signed-rank interval.
+    /// 95% signed-rank interval; with [`crate::run::plan::RunCount::Detect`] the one that holds at all looks together.
     pub interval: Result<Interval, NoInterval>,
     /// 95% sign-test interval of the median, which assumes no symmetry.
     pub sign_interval: Result<Interval, NoInterval>,
@@ -242,6 +233,9 @@ pub struct DuetRatio {
     /// By which share the process time is longer in duets than alone, medians, of the program and of the reference; `None`
     /// without executions alone.
     pub inflation: [Option<f64>; 2],
+    /// How gangs took turns; absent where the scheduler alternated the programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gangs: Option<GangSummary>,
     pub verdict: Verdict,
 }
 
@@ -249,9 +243,11 @@ pub struct DuetRatio {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureRatio {
     pub measure: Measure,
-    /// Median of the ratios of samples of the same round; over retained ones.
+    /// Median of the ratios of samples of the same round; over retained ones. With [`crate::run::plan::RunCount::Detect`] Hodges and
+    /// Lehmann's estimate, over all that count.
     pub ratio: f64,
-    /// 95% sign-test interval of that ratio.
+    /// 95% sign-test interval of that ratio; with [`crate::run::plan::RunCount::Detect`] the signed-rank one that holds at all looks
+    /// together.
     pub interval: Result<Interval, NoInterval>,
     /// Pairs used.
     pub pairs: u32,
@@ -309,6 +305,9 @@ pub struct RunReport {
     pub series: Vec<SeriesReport>,
     /// Against the reference, if there are several programs.
     pub comparisons: Vec<Comparison>,
+    /// The reference against itself, if the plan has a control; its ratio is 1 in truth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Comparison>,
     /// Which steps held.
     pub protocol: ProtocolReport,
     /// Name of the profile whose cutoffs were used, or why check 1 was not done.
@@ -326,7 +325,7 @@ impl RunReport {
         if let Some(c) = self.comparisons.iter().find(|c| c.by(measure).is_none()) {
             return Err(c.series);
         }
-        for c in &mut self.comparisons {
+        for c in self.comparisons.iter_mut().chain(&mut self.control) {
             c.choose(measure);
         }
         Ok(())

@@ -1,12 +1,16 @@
 //! What a run's duets say of two programs.
 
-use crate::compare::duet::{AloneEvidence, Duet, DuetSide, NoDuet};
-use crate::compare::ratio::verdict;
+use crate::base::units::Nanos;
+use crate::compare::duet::{AloneEvidence, Duet, NoDuet};
+use crate::compare::gang::{GangSlices, GangSummary};
+use crate::compare::ratio::verdict_within;
+use crate::run::blocks::{duet_times, duets_end};
 use crate::run::data::Run;
 use crate::run::report::data::DuetRatio;
 use crate::run::report::grouping::{KeptSamples, count};
 use crate::sample::data::{Phase, Sample};
 use crate::statistics::intervals::{Interval, LEVEL, median_interval};
+use crate::statistics::sequential::SequentialDesign;
 use crate::statistics::series::{Values, median};
 use crate::statistics::signed_rank::{detectable, location};
 
@@ -30,7 +34,13 @@ struct ProgramDuets {
     /// Block, position in the run, and both process times, ns.
     pairs: Vec<(u32, u32, [f64; 2])>,
     left_out: u32,
+    /// Position in the run of the first duet that ended the duets of these programs, and the program that failed in it.
+    failed: Option<(u32, u32)>,
+    /// The same of the first that says nothing of them, and why.
+    void: Option<(u32, NoDuet)>,
     overlaps: Vec<f64>,
+    /// Of those that took turns as gangs: how, and what CPU time of tare that took.
+    gangs: Vec<(GangSlices, Nanos)>,
 }
 
 impl<'a> RunDuets<'a> {
@@ -55,32 +65,51 @@ impl<'a> RunDuets<'a> {
         if reference.series != self.run.plan.reference() {
             return;
         }
-        let time = |side: &DuetSide| {
-            let good = self.run.plan.ignore_failure.accepts(&side.outcome);
-            side.process_time().ok().filter(|pt| good && pt.0 > 0).map(|pt| pt.as_f64())
-        };
-        match (time(program), time(reference)) {
-            (Some(a), Some(b)) => {
-                all.pairs.push((duet.index, duet.seq, [a, b]));
-                all.overlaps.extend(duet.overlap());
+        if let Some(why) = duet.void {
+            if all.void.is_none_or(|first| duet.seq < first.0) {
+                all.void = Some((duet.seq, why));
             }
-            _ => all.left_out = all.left_out.saturating_add(1),
+            return;
+        }
+        match duet_times(&self.run.plan, duet) {
+            Some(times) => {
+                all.pairs.push((duet.index, duet.seq, times));
+                all.overlaps.extend(duet.overlap());
+                all.gangs.extend(duet.slices.iter().map(|slices| (slices.clone(), duet.own.cpu)));
+            }
+            None => all.left_out = all.left_out.saturating_add(1),
+        }
+        if let Some(series) = duets_end(&self.run.plan, duet)
+            && all.failed.is_none_or(|first| duet.seq < first.0)
+        {
+            all.failed = Some((duet.seq, series));
         }
     }
 
-    /// Of one program; `None` in an order without duets.
-    pub fn ratio(&self, series: usize, kept: [&KeptSamples; 2]) -> Option<Result<DuetRatio, NoDuet>> {
+    /// Of one program; `None` in an order without duets. Of a sequential measurement `design` gives the interval.
+    pub fn ratio(
+        &self,
+        series: usize,
+        kept: [&KeptSamples; 2],
+        design: Option<&SequentialDesign>,
+    ) -> Option<Result<DuetRatio, NoDuet>> {
         if !self.run.plan.order.has_duets() {
             return None;
         }
         let all = self.programs.get(series)?;
-        if all.pairs.is_empty() && all.left_out == 0 {
+        if all.pairs.is_empty() && all.left_out == 0 && all.void.is_none() {
             let sides = [count(series), self.run.plan.reference()];
             let times = sides.map(|s| (s, self.alone.get(s as usize).and_then(|a| a.evidence(self.run).times())));
             // Nothing was measured yet, if they suit.
             return self.run.plan.duets(times).err().map(Err);
         }
-        all.ratio(kept).map(Ok)
+        let found = all.ratio(kept, design, self.run.plan.margin);
+        let fails = all.failed.map(|(_, series)| NoDuet::Fails { series });
+        match fails.or(all.void.map(|(_, why)| why)) {
+            // What there was before says less than the rounds, which go on.
+            Some(why) if found.as_ref().is_none_or(|f| f.interval.is_err()) => Some(Err(why)),
+            _ => found.map(Ok),
+        }
     }
 }
 
@@ -111,13 +140,25 @@ impl AloneSamples {
 const MOST_ALONE: usize = 16;
 
 impl ProgramDuets {
-    fn ratio(&self, kept: [&KeptSamples; 2]) -> Option<DuetRatio> {
+    fn ratio(
+        &self,
+        kept: [&KeptSamples; 2],
+        design: Option<&SequentialDesign>,
+        margin: Option<f64>,
+    ) -> Option<DuetRatio> {
         let mut pairs = self.pairs.clone();
         pairs.sort_unstable_by_key(|p| (p.0, p.1));
         let logs = Values::new(pairs.iter().map(|(.., [a, b])| a.ln() - b.ln())).ok()?;
         let found = location(&logs, LEVEL)?;
         let exp = |i: Interval| Interval { low: i.low.exp(), high: i.high.exp(), level: i.level };
-        let interval = found.interval.map(exp);
+        let (interval, level) = match design {
+            None => (found.interval, LEVEL),
+            Some(design) => (
+                design.interval(&logs).map(|i| i.reaching(found.estimate)),
+                design.local_level(logs.len()).map_or(LEVEL, |(_, level)| level),
+            ),
+        };
+        let interval = interval.map(exp);
         let inflation = [0, 1].map(|side: usize| {
             let together = Values::new(pairs.iter().filter_map(|p| p.2.get(side).copied())).ok()?;
             let alone = Values::new(kept.get(side)?.pt.iter().map(|p| p.1)).ok()?;
@@ -125,14 +166,15 @@ impl ProgramDuets {
         });
         Some(DuetRatio {
             ratio: found.estimate.exp(),
-            verdict: verdict(&interval),
+            verdict: verdict_within(&interval, margin),
             interval,
             sign_interval: median_interval(&logs).map(exp),
             used: count(pairs.len()),
             left_out: self.left_out,
-            detectable: detectable(&logs, LEVEL).map(f64::exp_m1),
+            detectable: detectable(&logs, level).map(f64::exp_m1),
             overlap: Values::new(self.overlaps.iter().copied()).ok().and_then(|o| median(&o)),
             inflation,
+            gangs: GangSummary::new(&self.gangs),
         })
     }
 }

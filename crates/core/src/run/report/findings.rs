@@ -1,12 +1,12 @@
 //! What a report points out beside the figures, typed and with its figures; the sentences are made where it is shown.
 
 use crate::base::reading::{Absent, Reading};
-use crate::compare::ratio::Verdict;
+use crate::compare::ratio::{RatioBasis, Verdict};
 use crate::documents::head::Status;
 use crate::profile::data::Doubt;
 use crate::run::notes::{FactorChange, ShellStart};
-use crate::run::report::measure::Measure;
 use crate::sample::data::Outcome;
+use crate::sample::measure::Measure;
 use crate::sample::process_time::PtSource;
 use crate::statistics::intervals::{Interval, NoInterval};
 use serde::{Deserialize, Serialize};
@@ -149,6 +149,30 @@ pub enum RemarkKind {
         /// The one that was reached, if there is an interval.
         reached: Option<f64>,
     },
+    /// The number of blocks was to be chosen by the difference that they would show.
+    Detect {
+        /// The difference, e.g. 0.01.
+        asked: f64,
+        /// Half width of the widest interval of a log-ratio, which holds at all looks together; `None` if one has none.
+        reached: Option<f64>,
+        /// What the ratios rest on: duets, unless rounds decide about a program.
+        basis: RatioBasis,
+        /// Blocks taken, of the program with the fewest.
+        blocks: u32,
+        /// Most blocks.
+        most: u32,
+        /// How often the results were looked at so far.
+        looks: u32,
+    },
+    /// The control differs from the reference, which is the same program.
+    ControlDiffers {
+        /// Index of the reference.
+        reference: u32,
+        /// Control / reference.
+        ratio: f64,
+        /// Its interval, which does not hold 1.
+        interval: Interval,
+    },
     /// Lists of daemons may lack some.
     DaemonsIncomplete {
         /// Samples concerned.
@@ -238,7 +262,9 @@ impl Remark {
             | K::LeftRunning { .. }
             | K::Waiting { .. } => false,
             K::Failures { failed, accepted, .. } => accepted < failed,
-            K::Precision { asked, reached, .. } => reached.is_none_or(|r| r >= *asked),
+            K::Precision { asked, reached, .. } | K::Detect { asked, reached, .. } => {
+                reached.is_none_or(|r| r >= *asked)
+            }
             K::Strays { .. }
             | K::Incomplete { .. }
             | K::Changed { .. }
@@ -246,6 +272,7 @@ impl Remark {
             | K::Sequential
             | K::SequentialForSetups
             | K::NotComparable
+            | K::ControlDiffers { .. }
             | K::NoSamples
             | K::NoProcessTime { .. }
             | K::NotTrustworthy { .. }

@@ -8,7 +8,6 @@ pub mod duals;
 pub(crate) mod duets;
 pub mod findings;
 pub mod grouping;
-pub mod measure;
 pub mod remarks;
 pub mod retained;
 pub mod series;

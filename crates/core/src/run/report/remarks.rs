@@ -2,7 +2,7 @@
 
 use crate::base::reading::Reading;
 use crate::base::units::Nanos;
-use crate::compare::ratio::Verdict;
+use crate::compare::ratio::{RatioBasis, Verdict};
 use crate::documents::head::Status;
 use crate::profile::data::Profile;
 use crate::run::data::Run;
@@ -11,12 +11,12 @@ use crate::run::notes::Note;
 use crate::run::plan::{Order, RunCount};
 use crate::run::report::account::EntryKind;
 use crate::run::report::counted::{RunCounts, SeriesCounts};
-use crate::run::report::data::{Comparison, Measure, SeriesReport, SurvivorSummary};
+use crate::run::report::data::{Comparison, FailedSample, Measure, SeriesReport, SurvivorSummary};
 use crate::run::report::findings::{NameCount, Remark, RemarkKind};
 use crate::run::report::grouping::{KeptSamples, count, reference};
-use crate::run::stopping::relative_half_width;
+use crate::run::stopping::{DetectInterval, DetectRule, relative_half_width};
 use crate::sample::data::Outcome;
-use crate::statistics::intervals::FEWEST;
+use crate::statistics::intervals::{FEWEST, Interval};
 use crate::statistics::series::Values;
 
 /// Elapsed time above this many times the process time gives a remark.
@@ -32,6 +32,9 @@ pub(crate) struct RemarkContext<'a> {
     pub counted: &'a RunCounts<'a>,
     pub series: &'a [SeriesReport],
     pub comparisons: &'a [Comparison],
+    pub control: Option<&'a Comparison>,
+    /// The rule that ended the run, if differences were to be detected.
+    pub detect: Option<&'a DetectRule>,
     pub kept: &'a [KeptSamples],
     pub profile: Option<&'a Profile>,
 }
@@ -56,6 +59,8 @@ pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
     noted(c.run, &mut builder);
     profile(c, &mut builder);
     comparison(c, &mut builder);
+    control(c, &mut builder);
+    detect(c, &mut builder);
     for (group, report) in c.counted.series.iter().zip(c.series) {
         builder.series = Some(count(group.index));
         outcomes(group, report, &mut builder);
@@ -129,7 +134,7 @@ fn comparison(c: &RemarkContext, builder: &mut RemarkBuilder) {
     }
     let base = reference(c.run);
     for (i, kept) in c.kept.iter().enumerate() {
-        let done = c.comparisons.iter().any(|x| x.series as usize == i);
+        let done = c.comparisons.iter().chain(c.control).any(|x| x.series as usize == i);
         if i != base && !done && !kept.et.is_empty() {
             builder.series = Some(count(i));
             builder.add(RemarkKind::NotComparable);
@@ -140,6 +145,39 @@ fn comparison(c: &RemarkContext, builder: &mut RemarkBuilder) {
         by_elapsed(comparison, builder);
     }
     builder.series = None;
+}
+
+/// The reference must not differ from itself: what makes it do so, may make the others differ, too.
+fn control(c: &RemarkContext, builder: &mut RemarkBuilder) {
+    let Some(control) = c.control else { return };
+    if let Ok(interval) = control.interval.as_ref()
+        && !interval.contains(1.0)
+    {
+        let (reference, ratio, interval) = (control.reference, control.ratio, interval.clone());
+        builder.add(RemarkKind::ControlDiffers { reference, ratio, interval });
+    }
+}
+
+/// By the same intervals that ended the measurement; programs that failed did not prolong it.
+fn detect(c: &RemarkContext, builder: &mut RemarkBuilder) {
+    let (Some(rule), RunCount::Detect { difference, max }) = (c.detect, c.run.plan.runs) else { return };
+    let unasked = c.run.plan.order == Order::Auto;
+    let ends = |f: &FailedSample| !f.ignored && f.outcome != Outcome::Interrupted && !(f.duet && unasked);
+    let base = reference(c.run);
+    let programs = c.series.iter().enumerate().filter(|(i, s)| *i != base && !s.failures.iter().any(ends));
+    let found: Vec<DetectInterval> = programs.filter_map(|(i, _)| rule.interval(count(i))).collect();
+    let Some(blocks) = found.iter().map(|f| f.blocks.logs.len()).min() else { return };
+    let most = found.iter().map(|f| f.blocks.logs.len()).max().unwrap_or(blocks);
+    let widths: Option<Vec<f64>> = found.iter().map(|f| f.interval.as_ref().ok().map(Interval::half_width)).collect();
+    let by_duets = found.iter().all(|f| f.blocks.basis == RatioBasis::Duets);
+    builder.add(RemarkKind::Detect {
+        asked: difference,
+        reached: widths.map(|all| all.into_iter().fold(0.0, f64::max)),
+        basis: if by_duets { RatioBasis::Duets } else { RatioBasis::Alone },
+        blocks: count(blocks),
+        most: max,
+        looks: count(rule.design().looks_with(most)),
+    });
 }
 
 /// Programs that wait may differ in elapsed time alone, and parallel ones in the other direction.

@@ -70,18 +70,20 @@ pub(crate) struct Axis {
     pub title: String,
 }
 
-/// What an axis shows: its step is at least one nanosecond, or one whole number.
+/// What an axis shows: its step is at least one nanosecond, one whole number, or a millionth of a per cent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AxisQuantity {
     Time(TimeUnit),
     Count,
+    /// Hundredths.
+    Percent,
 }
 
 impl AxisQuantity {
     fn size(self) -> f64 {
         match self {
             AxisQuantity::Time(unit) => unit.nanos(),
-            AxisQuantity::Count => 1.0,
+            AxisQuantity::Count | AxisQuantity::Percent => 1.0,
         }
     }
 
@@ -89,6 +91,7 @@ impl AxisQuantity {
         match self {
             AxisQuantity::Time(unit) => unit.finest() as i32,
             AxisQuantity::Count => 0,
+            AxisQuantity::Percent => 6,
         }
     }
 
@@ -97,6 +100,7 @@ impl AxisQuantity {
         match self {
             AxisQuantity::Time(unit) => format!("{what} [{}]", unit.sign(true)),
             AxisQuantity::Count => what.to_owned(),
+            AxisQuantity::Percent => format!("{what} [%]"),
         }
     }
 }

@@ -188,7 +188,7 @@ fn corners(curve: &PageCurve, frame: &Frame, x: &Spread<'_>, y: &Spread<'_>) -> 
     for (a, b) in places.filter(|(a, b)| a.is_finite() && b.is_finite()) {
         if let Some((before, at)) = all.last().copied() {
             match curve.join {
-                Join::Straight => {}
+                Join::Straight | Join::Points => {}
                 Join::Before => all.push((a, at)),
                 Join::After => all.push((before, b)),
             }
@@ -255,14 +255,21 @@ fn stroke(curve: &PageCurve) -> String {
     format!("stroke=\"{colour}\" stroke-width=\"{width}\" stroke-dasharray=\"{dash}\"")
 }
 
+/// Whether its points have symbols.
+fn is_marked(curve: &PageCurve) -> bool {
+    curve.join == Join::Points || !curve.thin && curve.x.len() <= MARKED
+}
+
 fn draw(d: &mut Drawing, frame: &Frame, curve: &PageCurve, x: &Spread<'_>, y: &Spread<'_>) {
-    let line = path(frame, &corners(curve, frame, x, y));
     let title = escaped(&curve.title);
-    d.put(&format!(
-        "<path class=\"curve\" d=\"{line}\" fill=\"none\" {}><title>{title}</title></path>\n",
-        stroke(curve)
-    ));
-    if curve.thin || curve.x.len() > MARKED {
+    if curve.join != Join::Points {
+        let line = path(frame, &corners(curve, frame, x, y));
+        d.put(&format!(
+            "<path class=\"curve\" d=\"{line}\" fill=\"none\" {}><title>{title}</title></path>\n",
+            stroke(curve)
+        ));
+    }
+    if !is_marked(curve) {
         return;
     }
     let mut symbols = String::new();
@@ -284,8 +291,10 @@ fn legend(d: &mut Drawing, frame: &Frame, curves: &[PageCurve], top: f64) -> f64
             x = frame.left;
             y += ROW;
         }
-        d.put(&format!("<path d=\"M{} {}h28\" fill=\"none\" {}/>\n", px(x), px(y), stroke(curve)));
-        if curve.x.len() <= MARKED {
+        if curve.join != Join::Points {
+            d.put(&format!("<path d=\"M{} {}h28\" fill=\"none\" {}/>\n", px(x), px(y), stroke(curve)));
+        }
+        if is_marked(curve) {
             let (at_x, at_y, colour) = (px(x + 14.0), px(y), look(curve.look).0);
             d.put(&format!("<path d=\"M{at_x} {at_y}{}\" fill=\"#ffffff\" stroke=\"{colour}\"/>\n", glyph(curve.look)));
         }
@@ -346,5 +355,37 @@ mod tests {
         };
         assert_eq!(labels(1.0, 20.0), ["1", "2", "5", "10", "20"]);
         assert_eq!(labels(1.0, 1e5), ["1", "10", "100", "1000", "10000", "100000"]);
+    }
+
+    /// However many there are, and with no line between them.
+    #[test]
+    fn points_have_symbols_and_no_line() {
+        let axis = |quantity| page::PageAxis {
+            title: "t".to_owned(),
+            quantity,
+            scales: vec![PageScale::Linear],
+            floor: None,
+            shown: None,
+        };
+        let figure_of = |join, count: u32| {
+            let curve = PageCurve {
+                title: "<a duet>".to_owned(),
+                look: 0,
+                thin: false,
+                join,
+                x: (1..=count).map(f64::from).collect(),
+                y: (1..=count).map(|i| 1.0 + 0.001 * f64::from(i % 7)).collect(),
+                band: None,
+            };
+            let (x, y) = (axis(PageQuantity::Count), axis(PageQuantity::Ratio));
+            let (title, note) = ("<t>".to_owned(), String::new());
+            figure(&PageFigure { id: "f".to_owned(), title, note, x, y, curves: vec![curve] }, "", 0).unwrap()
+        };
+        let points = figure_of(Join::Points, 50);
+        assert!(points.contains("class=\"points\"") && !points.contains("class=\"curve\""), "{points}");
+        assert_eq!(points.matches(glyph(0)).count(), 50 + 1, "one in the legend");
+        assert!(!points.contains("<a duet>"));
+        let line = figure_of(Join::Straight, 50);
+        assert!(line.contains("class=\"curve\"") && !line.contains("class=\"points\""));
     }
 }

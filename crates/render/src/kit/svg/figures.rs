@@ -7,14 +7,17 @@ use crate::kit::svg::about::About;
 use crate::kit::svg::account;
 use crate::kit::svg::curves;
 use crate::kit::svg::histogram;
+use crate::kit::svg::intervals;
 use crate::kit::svg::scatter;
 use crate::kit::svg::sequence;
 
 use crate::kit::error::RenderError;
-use crate::kit::web::page::{DualOrWhy, Page, PageFigure, PageScale};
+use crate::kit::web::page::{DualOrWhy, Page, PageFigure, PageKind, PageScale};
 use std::collections::BTreeSet;
 
 /// Figures of a page: file name and text of each.
+///
+/// Of a gate first `intervals.svg`: the ratios with their intervals and thresholds.
 ///
 /// For each plot that has values, in this order, where ID is the plot's id made safe for a file name:
 ///
@@ -24,7 +27,7 @@ use std::collections::BTreeSet;
 /// - `ID-histogram.svg`: the same measure's histogram, stacked by class.
 /// - `ID-account.svg`, if there is an account: means of its entries as one bar.
 ///
-/// And for each figure of each part, where ID is the figure's:
+/// And for each figure of duets and of each part, where ID is the figure's:
 ///
 /// - `ID.svg`, and `ID-log.svg` if its vertical axis may be logarithmic, too. The horizontal axis shows the range that the page shows first.
 ///
@@ -36,6 +39,10 @@ use std::collections::BTreeSet;
 pub fn figures(page: &Page) -> Result<Vec<(String, String)>, RenderError> {
     let mut stems = BTreeSet::new();
     let mut out = Vec::new();
+    let overview = page.overview.as_ref().filter(|_| page.kind == PageKind::Gate);
+    if let Some(svg) = overview.and_then(|o| intervals::figure(&page.title, o)) {
+        out.push((format!("{}.svg", stem("intervals", &mut stems)), svg));
+    }
     for plot in &page.plots {
         let stem = stem(&plot.id, &mut stems);
         let Some(measure) = plot.measures.iter().find(|m| m.values.iter().any(Option::is_some)) else { continue };
@@ -53,7 +60,8 @@ pub fn figures(page: &Page) -> Result<Vec<(String, String)>, RenderError> {
         ];
         out.extend(others.into_iter().filter_map(|(what, svg)| Some((format!("{stem}-{what}.svg"), svg?))));
     }
-    for figure in page.parts.iter().flat_map(|p| &p.figures) {
+    let duets = page.overview.iter().filter_map(|o| o.duets.as_ref()).flat_map(|d| &d.figures);
+    for figure in duets.chain(page.parts.iter().flat_map(|p| &p.figures)) {
         let stem = stem(&figure.id, &mut stems);
         let scales = figure.y.scales.iter().enumerate().filter_map(|(i, scale)| match (i, scale) {
             (0, _) => Some((i, format!("{stem}.svg"))),

@@ -6,6 +6,7 @@ pub mod drawing;
 pub mod figures;
 pub mod frame;
 pub mod histogram;
+pub mod intervals;
 pub mod marks;
 pub mod scatter;
 pub mod sequence;

@@ -24,7 +24,7 @@ pub struct Page {
     /// Of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<PageTimeline>,
-    /// Of noise one for each grain, of a study for each way to measure, of benchmarks for each.
+    /// Of noise one for each grain, of a study for each way to measure, of benchmarks, comparisons and gates for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PagePart>,
     /// Tables of the whole page.
@@ -46,6 +46,10 @@ pub enum PageKind {
     Study,
     /// Results of benchmarks.
     Bench,
+    /// Programs of stored runs against each other.
+    Comparison,
+    /// Two builds against each other.
+    Gate,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -72,6 +76,20 @@ pub struct Overview {
     pub rows: Vec<OverviewRow>,
     /// Gross = net + tare, in the order of `rows`, of the programs that have an account.
     pub accounts: Vec<AccountBar>,
+    /// Of programs that ran together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duets: Option<PageDuets>,
+}
+
+/// What duets say of each pair of programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageDuets {
+    /// How to read it.
+    pub note: String,
+    /// A row for each pair.
+    pub table: Table,
+    /// Of each pair that has duets, its ratios in the order of the blocks.
+    pub figures: Vec<PageFigure>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -84,6 +102,14 @@ pub struct OverviewRow {
     pub mean: Option<PageEstimate>,
     /// Time of the program divided by that of the reference, with its 95% interval.
     pub ratio: Option<PageEstimate>,
+    /// The same of executions alone, where `ratio` is that of duets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alone: Option<PageEstimate>,
+    /// What `ratio` rests on, e.g. `12 duets`; empty without one.
+    pub basis: String,
+    /// Largest ratio that is accepted; a line of the plot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
     /// Against the reference.
     pub verdict: Option<OverviewVerdict>,
     /// Samples retained and discarded, or why there is no time.
@@ -112,10 +138,24 @@ pub enum OverviewVerdict {
     Faster,
     /// The whole interval lies above 1.
     Slower,
-    /// Neither.
+    /// The whole interval lies within the margin of practical equality.
+    Same,
+    /// None of these.
     Undecided,
     /// The others are compared with it.
     Reference,
+    /// The reference once more.
+    Control,
+    /// Of a gate: slower by less than the threshold.
+    Pass,
+    /// Of a gate: slower.
+    Regression,
+    /// Of a gate: faster.
+    Improvement,
+    /// Of a gate: none of these could be shown.
+    Inconclusive,
+    /// Of a gate: not measured.
+    Failed,
 }
 
 /// Where a program's elapsed time went, on average.
@@ -486,6 +526,8 @@ pub enum Join {
     Before,
     /// The value of the point after.
     After,
+    /// Nothing.
+    Points,
 }
 
 /// Intervals by point.

@@ -1,7 +1,7 @@
 //! The default output: the programs, the answer, what matters, and where the rest is.
 
 use crate::compare::names::names;
-use crate::compare::{answer, several};
+use crate::compare::{answer, design, rows, several};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
@@ -16,13 +16,16 @@ const SECTIONS: usize = 2;
 /// Draws the default output.
 pub(crate) fn draw(page: &mut ScreenText<'_>, report: &RunReport) {
     let names = names(page, report);
-    let count = report.series.len();
+    // The control is the reference once more: it has a line, and no section of its own.
+    let count = rows::ranked(report).len();
     if count > SECTIONS {
         several::section(page, report, &names);
     } else {
         lines::sections(page, report, &names);
         answer::section(page, report, &names);
     }
+    design::detected(page, report);
+    design::control(page, report, &names);
     accounts(page, report, &names);
     // The lines of a program say why it has no sample; a row of the table does not.
     warnings::section(page, report, &names, count <= SECTIONS);

@@ -41,6 +41,10 @@ fn run(page: &mut ScreenText<'_>, report: &RunReport) {
             let p = number::percent(precision).unwrap_or_default();
             format!("{min} to {max} samples, until the precision is {p}, after {warmups}")
         }
+        RunCount::Detect { difference, max } => {
+            let d = number::percent(difference).unwrap_or_default();
+            format!("{} at most, until a difference of {d} would be seen, after {warmups}", plural(max, "block"))
+        }
     });
     if report.series.len() > 1 {
         items.push(

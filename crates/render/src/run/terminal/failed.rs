@@ -4,6 +4,7 @@ use crate::kit::style::Style;
 use crate::kit::text;
 use crate::kit::words::plural;
 use tarebench_core::run::last_words::LastWords;
+use tarebench_core::run::plan::Order;
 use tarebench_core::run::report::data::{FailedSample, RunReport, SeriesReport};
 use tarebench_core::sample::data::Outcome;
 
@@ -33,10 +34,13 @@ pub(crate) fn execution(f: &FailedSample) -> &'static str {
 }
 
 /// The programs with failures that were not accepted, with what is known of their `last_words`; what the user interrupted did not
-/// fail.
+/// fail. Nor does a failure count in a duet that nobody asked for: the program works alone, and the comparison says why there are
+/// no duets.
 pub fn failed(report: &RunReport, last_words: &[LastWords], style: &Style) -> Vec<Failed> {
     let failure = |(series, s): (usize, &SeriesReport)| {
-        let mut all = s.failures.iter().filter(|f| !f.ignored && f.outcome != Outcome::Interrupted);
+        let unasked = |f: &FailedSample| f.duet && report.run.plan.order == Order::Auto;
+        let counts = |f: &&FailedSample| !f.ignored && f.outcome != Outcome::Interrupted && !unasked(f);
+        let mut all = s.failures.iter().filter(counts);
         let first = all.next()?;
         let label = style.show(&s.program.label);
         let name = text::cut_middle(&label, NAME, style.glyphs().dots);

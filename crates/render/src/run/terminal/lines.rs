@@ -1,7 +1,7 @@
 //! One program in four lines: what it is, elapsed time, CPU time, net time.
 
 use crate::compare::names::{command as command_of, is_named};
-use crate::compare::rows::main;
+use crate::compare::rows::{main, ranked};
 use crate::kit::screen::{ScreenText, StyledSpan};
 use crate::kit::style::Paint;
 use crate::kit::text;
@@ -41,13 +41,14 @@ struct MeasuredLine {
 pub(crate) fn sections(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let room = fitting(page, report);
     let gap = if page.width() < 80 { 2 } else { GAP };
-    let all: Vec<&SeriesReport> = report.series.iter().collect();
-    let whole = digits(page, &all);
-    let lines: Vec<Vec<MeasuredLine>> = all.iter().map(|s| measured(page, s, room, whole)).collect();
+    let all: Vec<(usize, &SeriesReport)> = shown(report);
+    let series: Vec<&SeriesReport> = all.iter().map(|(_, s)| *s).collect();
+    let whole = digits(page, &series);
+    let lines: Vec<Vec<MeasuredLine>> = series.iter().map(|s| measured(page, s, room, whole)).collect();
     let width =
         |cell: fn(&MeasuredLine) -> &String| lines.iter().flatten().map(|l| text::columns(cell(l))).max().unwrap_or(0);
     let widths = (width(|l| &l.mean), width(|l| &l.interval));
-    for (i, (s, lines)) in all.iter().zip(&lines).enumerate() {
+    for ((i, s), lines) in all.into_iter().zip(&lines) {
         header(page, report, i, names);
         if s.counted == 0 {
             let why = failed(page, s).unwrap_or_else(|| "no samples".to_owned());
@@ -107,9 +108,14 @@ fn draw(page: &mut ScreenText<'_>, s: &SeriesReport, line: &MeasuredLine, widths
     page.line(&spans);
 }
 
+/// The programs but the control, with their indices.
+fn shown(report: &RunReport) -> Vec<(usize, &SeriesReport)> {
+    ranked(report).into_iter().filter_map(|i| Some((i, report.series.get(i)?))).collect()
+}
+
 /// The most that fits for every program.
 fn fitting(page: &ScreenText<'_>, report: &RunReport) -> Room {
-    let all: Vec<&SeriesReport> = report.series.iter().collect();
+    let all: Vec<&SeriesReport> = shown(report).into_iter().map(|(_, s)| s).collect();
     let whole = digits(page, &all);
     let gap = if page.width() < 80 { 2 } else { GAP };
     let fits = |room: &Room| {
@@ -169,9 +175,11 @@ fn measured(page: &ScreenText<'_>, s: &SeriesReport, room: Room, whole: usize) -
 fn header(page: &mut ScreenText<'_>, report: &RunReport, index: usize, names: &[String]) {
     let Some(s) = report.series.get(index) else { return };
     let command = command_of(page, s);
-    let named = report.series.len() > 1 || is_named(page, s);
+    let named = ranked(report).len() > 1 || is_named(page, s);
     let name = names.get(index).filter(|n| named && !text_is_same(n, &command));
-    let wide = names.iter().map(|n| text::columns(n)).max().unwrap_or(0).max(GUTTER - 2);
+    let shown = shown(report);
+    let wide = shown.iter().filter_map(|(i, _)| names.get(*i)).map(|n| text::columns(n)).max();
+    let wide = wide.unwrap_or(0).max(GUTTER - 2);
     let wide = wide.min(page.width() / 3);
     let lead = name.map_or_else(String::new, |n| {
         let n = text::cut_middle(n, wide, page.g.dots);
@@ -183,7 +191,7 @@ fn header(page: &mut ScreenText<'_>, report: &RunReport, index: usize, names: &[
     let note = notes.iter().find(|n| left(n) >= enough).or(notes.last()).cloned().unwrap_or_default();
     let command = text::cut_middle(&command, left(&note).max(6), page.g.dots).into_owned();
     // The notes of several programs stand below each other where there is room.
-    let longest = report.series.iter().map(|s| text::columns(&command_of(page, s))).max().unwrap_or(0);
+    let longest = shown.iter().map(|(_, s)| text::columns(&command_of(page, s))).max().unwrap_or(0);
     let column = longest.min(left(&note)).max(text::columns(&command));
     let pad = " ".repeat(column - text::columns(&command) + 2);
     let paint = match main(s) {

@@ -63,6 +63,9 @@ fn heading(page: &mut ScreenText<'_>, report: &RunReport, s: &SeriesReport, inde
     if !s.program.parameters.is_empty() {
         page.field("parameters", &parameters(page, s));
     }
+    if let Some(folder) = &s.program.cwd {
+        page.field("folder", &page.style.show_name(folder));
+    }
 }
 
 /// The figures of one measure as cells, in the order of [`HEADS`] without its first.

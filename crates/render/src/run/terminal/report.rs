@@ -1,6 +1,7 @@
 //! The report on a terminal: each program, how they compare, under which conditions, and what must be said.
 
-use crate::compare::table;
+use crate::compare::rows::ranked;
+use crate::compare::{design, table};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::run::remarks;
@@ -24,9 +25,11 @@ fn full(page: &mut ScreenText<'_>, report: &RunReport) {
     for i in 0..count {
         program::section(page, report, i);
     }
-    if count > 1 {
+    if ranked(report).len() > 1 {
         table::section(page, report);
     }
+    let names: Vec<String> = report.series.iter().map(|s| page.style.show(&s.program.label)).collect();
+    design::control(page, report, &names);
     conditions::section(page, report);
     remarks(page, report);
 }

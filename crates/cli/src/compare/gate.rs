@@ -1,0 +1,443 @@
+//! `tare gate`: whether a change makes programs slower, for continuous integration.
+
+use crate::args::store::StoreArgs;
+use crate::args::style::{PlainStyleArgs, Show};
+use crate::args::values::{cpu_list, duration, pair, share};
+use crate::compare::builds::{GateBase, GateBuilds, check_again, make};
+use crate::compare::gate_outputs::GateOutputs;
+use crate::compare::suite::{self, GateMeasure, Suite, SuiteBenchmark, SuiteConditions};
+use crate::exit::{Exit, Failure};
+use crate::output::short;
+use crate::progress::Display;
+use crate::run::command::say_shell;
+use crate::run::programs::command_of;
+use crate::run::startable;
+use clap::{Args, ValueEnum};
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use tarebench::compare::gate::{GateError, GateRequest, MeasuredGate, load, measure, resume as resume_gate};
+use tarebench::core::base::name::Name;
+use tarebench::core::base::units::Nanos;
+use tarebench::core::compare::gate::{GateBenchmark, GatePlan, GateReport, GateVerdict};
+use tarebench::core::documents::head::{Id, Status};
+use tarebench::core::run::plan::{
+    Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
+};
+use tarebench::core::statistics::intervals::FEWEST;
+use tarebench::core::statistics::sequential::MOST_BLOCKS;
+use tarebench::documents::{DocumentError, MeasureOptions, Stopped};
+use tarebench::render::kit::text::escape;
+use tarebench::run::session::StorePlace;
+use tarebench::store::{SqliteStore, Store};
+use tarebench::sys::cpu;
+use tarebench::sys::signals::Signals;
+
+/// Largest slowdown that passes.
+const THRESHOLD: f64 = 0.02;
+const BLOCKS: u32 = 100;
+/// Probability of calling any benchmark of an unchanged suite slower.
+const FAMILY_ERROR: f64 = 0.01;
+
+/// What is compared, and how it is built.
+#[derive(Args)]
+#[command(next_help_heading = "Builds")]
+struct GateBuildArgs {
+    /// Compare with the commit at which this revision and HEAD have gone different ways (their merge base), in a work
+    /// tree of its own
+    #[arg(long, value_name = "REV", conflicts_with = "base_dir")]
+    base: Option<String>,
+    /// Compare with what is in this folder
+    #[arg(long, value_name = "DIR")]
+    base_dir: Option<PathBuf>,
+    /// Shell command that builds, run in the folders of the head and of the base before anything is measured
+    #[arg(long, value_name = "CMD")]
+    build: Option<String>,
+}
+
+/// How it is decided.
+#[derive(Args)]
+#[command(next_help_heading = "Decision")]
+struct GateRuleArgs {
+    /// Largest slowdown that passes, e.g. 2% or 0.02 [default: 2%]
+    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true)]
+    threshold: Option<f64>,
+    /// Time for measuring all benchmarks, without the builds: 90s, 10min; most goes to the undecided ones [default: until
+    /// all are decided or have --max-blocks]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    budget: Option<Nanos>,
+    /// Most blocks of a benchmark [default: 100]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(i64::from(FEWEST)..=i64::from(MOST_BLOCKS)))]
+    max_blocks: Option<u32>,
+    /// What a gate is that could not decide: pass, with a warning, or fail, with exit code 6
+    #[arg(long, value_enum, default_value_t = Inconclusive::Pass, value_name = "WHAT")]
+    inconclusive: Inconclusive,
+    /// Do not compare the base with itself in every block
+    #[arg(long)]
+    no_control: bool,
+    /// Compare by this measure [default: CPU time in duets and of programs that use one CPU, else elapsed time]
+    #[arg(long, value_enum)]
+    measure: Option<GateMeasure>,
+}
+
+/// What an undecided gate counts as.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Inconclusive {
+    Pass,
+    Fail,
+}
+
+/// The programs; for benchmarks of which the suite file says nothing else.
+#[derive(Args)]
+#[command(next_help_heading = "Programs (a suite file may say more of each benchmark)")]
+struct GateProgramArgs {
+    /// Name of a benchmark; give it once per command [default: the command]
+    #[arg(short = 'n', long, value_name = "NAME")]
+    name: Vec<String>,
+    /// Command to run before the first execution of each build
+    #[arg(short, long, value_name = "CMD")]
+    setup: Option<String>,
+    /// Command to run before each execution
+    #[arg(short, long, value_name = "CMD")]
+    prepare: Option<String>,
+    /// Command to run after each execution
+    #[arg(short = 'C', long, value_name = "CMD")]
+    conclude: Option<String>,
+    /// Command to run after the last execution of each build
+    #[arg(short, long, value_name = "CMD")]
+    cleanup: Option<String>,
+    /// CPUs that the programs may use, e.g. 1,3-5; tare itself moves to the others
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// Set a variable for the programs and hooks; only these variables are stored
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    env: Vec<(String, String)>,
+    /// Kill an execution after TIME; its benchmark has failed
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    timeout: Option<Nanos>,
+    /// Label the gate and its runs, for `tare list --tag`
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    tag: Vec<(String, String)>,
+}
+
+/// Decide whether a change makes programs slower, in continuous integration
+///
+/// The head is what is in the current folder, the base an earlier commit or another folder. Both are built, then measured
+/// together, block by block, until it is decided whether the head is slower. The commands are started in the current
+/// folder and in the corresponding folder of the base: name programs by their paths from there.
+#[derive(Args)]
+#[command(after_help = AFTER)]
+pub struct GateArgs {
+    /// A suite file, NAME.toml; or commands, each in one string
+    #[arg(value_name = "SUITE.toml|COMMAND", required = true)]
+    what: Vec<String>,
+    #[command(flatten)]
+    builds: GateBuildArgs,
+    #[command(flatten)]
+    rule: GateRuleArgs,
+    #[command(flatten)]
+    programs: GateProgramArgs,
+    #[command(flatten)]
+    outputs: GateOutputs,
+    #[command(flatten)]
+    style: PlainStyleArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+const AFTER: &str = "Examples:
+  tare gate --base origin/main --build 'make' './prog input'
+  tare gate --base-dir ../old './prog input'
+  tare gate tare.toml --base origin/main --budget 10min --inconclusive fail
+  tare resume g1
+
+A suite file:
+  build = \"make\"
+  threshold = \"2%\"
+  [[benchmark]]
+  name = \"sort\"
+  command = \"./sort input.txt\"
+
+In GitHub Actions the summary is also added to that of the job (GITHUB_STEP_SUMMARY).
+
+Exit codes: 0 pass; 1 a program or a build failed; 2 usage error; 4 the store or the system failed; 5 a benchmark is slower; \
+6 undecided, with --inconclusive fail; 130 interrupted.";
+
+pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
+    let suite = suite_of(args)?;
+    let base = base_of(args, &suite)?;
+    let mut by_shell = Vec::new();
+    let commands: Vec<Command> =
+        suite.benchmarks.iter().map(|b| command_of(&b.command, &mut by_shell)).collect::<Result<_, _>>()?;
+    check_cpus(&suite)?;
+    args.outputs.check()?;
+    let show = args.style.show()?.with_store(args.store.named());
+    if !show.is_quiet() {
+        say_shell(&by_shell);
+    }
+    let mut place = args.store.place()?;
+    let signals = Signals::install().map_err(Failure::system)?;
+    let build = args.builds.build.as_deref().or(suite.build.as_deref());
+    let builds = make(&base, build, &signals)?;
+    let request = request(&suite, &commands, &builds, args);
+    check_heads(&request)?;
+    let options = MeasureOptions { tags: args.programs.tag.iter().cloned().collect() };
+    let mut display = Display::new(&show);
+    let done = measure(&request, &mut place, &options, &signals, &mut |e| display.on(e));
+    finish(done, display, &args.outputs, args.rule.inconclusive, &show)
+}
+
+/// Resumes a stored gate. What could not be decided passes with a warning, as by default.
+pub fn resume(store: SqliteStore, id: Id, json: bool, show: &Show) -> Result<Exit, Failure> {
+    let (head, stored) = load(&store, id)?;
+    if head.status == Status::Finished {
+        return Err(DocumentError::Finished(id).into());
+    }
+    if store.imported(tarebench::store::NamedDocument::Document(id))?.is_some() {
+        return Err(GateError::Imported(id).into());
+    }
+    let signals = Signals::install().map_err(Failure::system)?;
+    let _held = check_again(&stored, &signals)?;
+    let mut place = StorePlace::Store(Box::new(store));
+    let mut display = Display::new(show);
+    let done = resume_gate(id, &mut place, &signals, &mut |e| display.on(e));
+    finish(done, display, &GateOutputs::only_json(json), Inconclusive::Pass, show)
+}
+
+/// The suite, from its file or from the commands, with the options for what its benchmarks do not say.
+fn suite_of(args: &GateArgs) -> Result<Suite, Failure> {
+    let of_file = match args.what.as_slice() {
+        [only] if only.ends_with(".toml") && !only.contains(char::is_whitespace) => {
+            if !args.programs.name.is_empty() {
+                return Err(Failure::usage("--name with a suite file, which names its benchmarks itself"));
+            }
+            Some(suite::read(Path::new(only))?)
+        }
+        _ => None,
+    };
+    let mut suite = match of_file {
+        Some(suite) => suite,
+        None => Suite { benchmarks: of_commands(&args.what, &args.programs.name)?, ..Suite::default() },
+    };
+    let (rule, programs) = (&args.rule, &args.programs);
+    let asked = SuiteConditions {
+        threshold: rule.threshold,
+        measure: rule.measure,
+        timeout: programs.timeout,
+        cpus: programs.cpus.as_deref().map(cpu_list).transpose()?,
+        env: programs.env.iter().cloned().collect(),
+    };
+    let usual = asked.or(&suite.usual);
+    for benchmark in &mut suite.benchmarks {
+        benchmark.own = benchmark.own.or(&usual);
+        let or = |own: &mut Option<String>, option: &Option<String>| *own = own.take().or_else(|| option.clone());
+        or(&mut benchmark.setup, &programs.setup);
+        or(&mut benchmark.prepare, &programs.prepare);
+        or(&mut benchmark.conclude, &programs.conclude);
+        or(&mut benchmark.cleanup, &programs.cleanup);
+    }
+    Ok(suite)
+}
+
+fn of_commands(commands: &[String], names: &[String]) -> Result<Vec<SuiteBenchmark>, Failure> {
+    if names.len() > commands.len() {
+        let text = format!("{} names (-n) for {} commands: expected at most one for each", names.len(), commands.len());
+        return Err(Failure::usage(text));
+    }
+    let mut seen = BTreeSet::new();
+    let benchmark = |(i, command): (usize, &String)| {
+        let name = names.get(i).unwrap_or(command);
+        if !seen.insert(name.clone()) {
+            let text = format!("two benchmarks have the name `{}`", short(name));
+            return Err(Failure::usage(text).hint("give each its own name with -n"));
+        }
+        Ok(SuiteBenchmark { name: name.clone(), command: command.clone(), weight: 1.0, ..SuiteBenchmark::default() })
+    };
+    commands.iter().enumerate().map(benchmark).collect()
+}
+
+fn base_of(args: &GateArgs, suite: &Suite) -> Result<GateBase, Failure> {
+    if let Some(folder) = &args.builds.base_dir {
+        return Ok(GateBase::Folder(folder.clone()));
+    }
+    let none = || {
+        Failure::usage("there is no base to compare with")
+            .hint("name a revision with --base, e.g. --base origin/main, or a folder with --base-dir")
+    };
+    let revision = args.builds.base.as_ref().or(suite.base.as_ref());
+    revision.cloned().map(GateBase::Revision).ok_or_else(none)
+}
+
+/// Before the builds, which may take long.
+fn check_cpus(suite: &Suite) -> Result<(), Failure> {
+    let allowed = cpu::allowed().map_err(Failure::system)?;
+    let mut asked = suite.benchmarks.iter().filter_map(|b| b.own.cpus.as_ref()).flatten();
+    match asked.find(|cpu| !allowed.contains(cpu)) {
+        None => Ok(()),
+        Some(bad) => {
+            let text = format!("CPU {bad} is not among the CPUs that may be used here: {allowed:?}");
+            Err(Failure::usage(text))
+        }
+    }
+}
+
+fn request(suite: &Suite, commands: &[Command], builds: &GateBuilds, args: &GateArgs) -> GateRequest {
+    let control = !args.rule.no_control && suite.control.unwrap_or(true);
+    let benchmark = |b: &SuiteBenchmark| GateBenchmark {
+        name: b.name.clone(),
+        command: b.command.clone(),
+        threshold: b.own.threshold.unwrap_or(THRESHOLD),
+        weight: b.weight,
+        measure: b.own.measure.map(GateMeasure::measure),
+        budget: b.budget,
+    };
+    let plan = GatePlan {
+        suite: suite.name.clone(),
+        base: builds.base.side.clone(),
+        head: builds.head.side.clone(),
+        benchmarks: suite.benchmarks.iter().map(benchmark).collect(),
+        budget: args.rule.budget.or(suite.budget),
+        max_blocks: args.rule.max_blocks.or(suite.max_blocks).unwrap_or(BLOCKS),
+        control,
+        family_error: FAMILY_ERROR,
+    };
+    let run = |(b, command): (&SuiteBenchmark, &Command)| run_plan(b, command, builds, control, &args.programs.tag);
+    GateRequest { plan, runs: suite.benchmarks.iter().zip(commands).map(run).collect() }
+}
+
+/// How a benchmark is run: the base, the head, and the base again.
+fn run_plan(
+    benchmark: &SuiteBenchmark,
+    command: &Command,
+    builds: &GateBuilds,
+    control: bool,
+    tags: &[(String, String)],
+) -> RunPlan {
+    let name = |folder: &Path| Name::new(folder.as_os_str().as_bytes());
+    let program = |side: &str, folder: &Path| Program {
+        label: format!("{} ({side})", benchmark.name),
+        command: command.clone(),
+        parameters: Default::default(),
+        prepare: benchmark.prepare.clone(),
+        conclude: benchmark.conclude.clone(),
+        setup: benchmark.setup.clone(),
+        cleanup: benchmark.cleanup.clone(),
+        output: None,
+        cwd: Some(name(folder)),
+        reference: side == "base",
+        control: side == "base again",
+    };
+    let (base, head) = (builds.base.folder.as_path(), builds.head.folder.as_path());
+    let mut programs = vec![program("base", base), program("head", head)];
+    programs.extend(control.then(|| program("base again", base)));
+    let variable = |(key, value): (&String, &String)| (Name::new(key.as_bytes()), Name::new(value.as_bytes()));
+    RunPlan {
+        programs,
+        // Chosen by what the programs do.
+        order: Order::Random,
+        seed: 1,
+        warmup: 1,
+        runs: RunCount::Fixed(1),
+        margin: None,
+        max_time: None,
+        timeout: benchmark.own.timeout,
+        ignore_failure: IgnoreFailure::No,
+        sigma: 2.0,
+        profile: ProfileChoice::No,
+        output: Output::Null,
+        input: Input::Null,
+        cpus: benchmark.own.cpus.clone().unwrap_or_default(),
+        sched: None,
+        cwd: name(head),
+        env: benchmark.own.env.iter().map(variable).collect(),
+        user: None,
+        leave_running: false,
+        // The ratios of blocks rest on process times alone; the account takes time to begin.
+        images: false,
+        account: false,
+        tags: tags.iter().cloned().collect(),
+        require: vec![],
+        hook_shell: vec![],
+        independent_setups: false,
+        purpose: None,
+    }
+}
+
+/// Refuses a head that cannot be started, as a misspelled program. A base that cannot may not have that benchmark yet.
+fn check_heads(request: &GateRequest) -> Result<(), Failure> {
+    request.runs.iter().try_for_each(|run| {
+        let heads = run.programs.iter().skip(1).take(1).cloned().collect();
+        startable::check(&RunPlan { programs: heads, ..run.clone() })
+    })
+}
+
+/// Prints and writes the result, and says how the gate ended.
+fn finish(
+    done: Result<MeasuredGate, GateError>,
+    mut display: Display<'_>,
+    outputs: &GateOutputs,
+    inconclusive: Inconclusive,
+    show: &Show,
+) -> Result<Exit, Failure> {
+    display.clear();
+    let command = |id: Id| format!("resume with: `tare resume {id}{}`", show.db_option());
+    let measured = done.map_err(|e| {
+        let failure = Failure::from(e);
+        match display.id().filter(|_| failure.hint.is_none()) {
+            Some(id) => failure.hint(command(id)),
+            None => failure,
+        }
+    })?;
+    let report = measured.report();
+    outputs.write(&measured, &report, show)?;
+    if let Stopped::Interrupted(signal) = measured.stopped {
+        let message = format!("interrupted by signal {signal}");
+        let failure = Failure { exit: Exit::Interrupted, message, hint: None };
+        return Err(match measured.head.number {
+            0 => failure.hint("nothing was stored"),
+            _ => failure.hint(command(measured.head.id())),
+        });
+    }
+    say_failed(&measured);
+    Ok(match report.verdict {
+        GateVerdict::Pass | GateVerdict::Improvement => Exit::Done,
+        GateVerdict::Regression => Exit::Regression,
+        GateVerdict::Failed => Exit::ProgramFailed,
+        GateVerdict::Inconclusive => {
+            say_undecided(&measured, &report, inconclusive);
+            if inconclusive == Inconclusive::Fail { Exit::Inconclusive } else { Exit::Done }
+        }
+    })
+}
+
+/// The benchmarks that could not be measured, each on one line.
+fn say_failed(measured: &MeasuredGate) {
+    let gate = &measured.gate;
+    let all = gate.plan.benchmarks.iter().zip(&gate.measured);
+    for (benchmark, text) in all.filter_map(|(b, m)| Some((b, m.failed.as_ref()?))) {
+        eprintln!("tare: {} could not be measured: {}", escape(&short(&benchmark.name)), escape(text));
+    }
+}
+
+/// An undecided gate is never silently a pass.
+fn say_undecided(measured: &MeasuredGate, report: &GateReport, inconclusive: Inconclusive) {
+    let undecided = report.benchmarks.iter().filter(|b| b.verdict == GateVerdict::Inconclusive);
+    let (undecided, of) = (undecided.count(), report.benchmarks.len());
+    let gate = &measured.gate;
+    let unmeasured = gate.measured.iter().filter(|m| m.logs.is_empty() && m.failed.is_none()).count();
+    let (kind, counts) = match inconclusive {
+        Inconclusive::Pass => ("warning: ", "; this gate counts as passed, see --inconclusive"),
+        Inconclusive::Fail => ("", ""),
+    };
+    eprintln!("tare: {kind}{undecided} of {of} benchmarks could not be decided{counts}");
+    let differs = report.benchmarks.iter().any(|b| b.control.as_ref().is_some_and(|c| c.differs));
+    match gate.plan.budget {
+        Some(_) if unmeasured > 0 => {
+            eprintln!("      the budget left no time for {unmeasured} of them: raise --budget")
+        }
+        _ if differs => eprintln!("      a base differs from itself: quiet the machine (`tare doctor`)"),
+        Some(_) => eprintln!("      raise --budget or --threshold, or quiet the machine (`tare doctor`)"),
+        None => eprintln!("      raise --max-blocks or --threshold, or quiet the machine (`tare doctor`)"),
+    }
+}

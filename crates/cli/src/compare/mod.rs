@@ -1,0 +1,11 @@
+//! Comparing: stored results, two builds in continuous integration, commits over time.
+
+pub mod builds;
+pub mod compare_command;
+pub mod gate;
+pub mod gate_outputs;
+pub mod git;
+pub mod history;
+pub mod leftovers;
+pub mod suite;
+pub mod worktree;

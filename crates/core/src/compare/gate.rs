@@ -1,0 +1,164 @@
+//! A gate: whether a change makes programs slower, decided for continuous integration.
+//!
+//! Each benchmark is one program in two builds, the base and the head. Its blocks give logarithms of the ratio head / base, and those
+//! decide ([`crate::compare::gate_rule`]).
+
+use crate::base::units::Nanos;
+use crate::compare::duet::NoDuet;
+use crate::run::report::data::{Measure, RatioBasis};
+use crate::statistics::intervals::{Interval, NoInterval};
+use serde::{Deserialize, Serialize};
+
+/// A gate as it is stored: what was asked for, and what was measured so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    pub plan: GatePlan,
+    /// One for each benchmark of the plan, in its order.
+    pub measured: Vec<MeasuredBenchmark>,
+}
+
+/// What a gate was asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GatePlan {
+    /// Name of the suite; empty for a single command.
+    pub suite: String,
+    pub base: GateSide,
+    pub head: GateSide,
+    pub benchmarks: Vec<GateBenchmark>,
+    /// Time for measuring the whole suite; `None`: until every benchmark is decided or has [`GatePlan::max_blocks`].
+    pub budget: Option<Nanos>,
+    /// Most blocks of a benchmark; part of the sequential design.
+    pub max_blocks: u32,
+    /// Each block holds a second comparison, of the base with itself.
+    pub control: bool,
+    /// Probability of calling any benchmark of the suite a regression if none is, e.g. 0.01; the same for improvements.
+    pub family_error: f64,
+}
+
+/// One of the two builds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateSide {
+    /// The folder in which its programs are started.
+    pub folder: String,
+    /// Full commit id, if the folder is a git work tree.
+    pub commit: Option<String>,
+    /// What the user called it (`origin/main`), or the branch or tag of the commit.
+    pub name: Option<String>,
+    /// When it was committed, since 1970.
+    pub committed: Option<Nanos>,
+    /// First line of the commit's message.
+    pub subject: Option<String>,
+    /// The work tree had uncommitted changes.
+    pub modified: bool,
+}
+
+/// A benchmark of a suite.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateBenchmark {
+    /// Unique in its suite.
+    pub name: String,
+    /// The command as written.
+    pub command: String,
+    /// Largest slowdown that passes, e.g. 0.02.
+    pub threshold: f64,
+    /// Weight in the suite's mean, 1 unless the suite says otherwise.
+    pub weight: f64,
+    /// The measure that was asked for; `None`: by what suits the program.
+    pub measure: Option<Measure>,
+    /// Most time for this benchmark.
+    pub budget: Option<Nanos>,
+}
+
+/// What was measured of a benchmark; everything that its verdict needs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredBenchmark {
+    /// Number of its run in the store where it was measured; `None` before that, and where nothing is stored.
+    pub run: Option<i64>,
+    /// Identity of that run across stores.
+    pub run_uuid: Option<String>,
+    /// What the ratios rest on.
+    pub basis: RatioBasis,
+    pub measure: Option<Measure>,
+    /// Why there were no duets.
+    pub no_duets: Option<NoDuet>,
+    /// Logarithms of head / base, one for each block, in the order of the blocks.
+    pub logs: Vec<f64>,
+    /// Logarithms of base / base, likewise; empty without a control.
+    pub control_logs: Vec<f64>,
+    /// Times of the executions alone.
+    pub times: Vec<SideTimes>,
+    /// Why it could not be measured, as a sentence without its final stop; `None` if it could.
+    pub failed: Option<String>,
+    /// Time that measuring it took.
+    pub took: Nanos,
+}
+
+/// Median time of both builds by one measure, from executions alone, ns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SideTimes {
+    pub measure: Measure,
+    pub base: f64,
+    pub base_interval: Result<Interval, NoInterval>,
+    pub head: f64,
+    pub head_interval: Result<Interval, NoInterval>,
+    /// Executions of each.
+    pub samples: u32,
+}
+
+/// What a gate says of a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateVerdict {
+    /// The slowdown is smaller than the threshold, with 95% confidence.
+    Pass,
+    /// It is slower by more than half of the threshold, with the suite's error.
+    Regression,
+    /// It is faster by more than half of the threshold, likewise.
+    Improvement,
+    /// None of these could be shown.
+    Inconclusive,
+    /// It could not be measured.
+    Failed,
+}
+
+/// The result of a gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateReport {
+    /// The worst of its benchmarks: failed, regression, inconclusive, else pass.
+    pub verdict: GateVerdict,
+    pub benchmarks: Vec<BenchmarkReport>,
+    /// Geometric mean of the ratios head / base by the benchmarks' weights; `None` without any.
+    pub mean_ratio: Option<f64>,
+}
+
+/// The result of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchmarkReport {
+    pub name: String,
+    pub verdict: GateVerdict,
+    /// Hodges and Lehmann's estimate of head / base; `None` without blocks.
+    pub ratio: Option<f64>,
+    /// 95% interval of the ratio that holds at all looks together.
+    pub interval: Result<Interval, NoInterval>,
+    pub blocks: u32,
+    /// The smallest slowdown that so many blocks show with 95% power, e.g. 0.004; `None` where there is no interval.
+    pub detectable: Option<f64>,
+    /// p value of "at most 1 + threshold / 2", adjusted for the looks.
+    pub p_slower: f64,
+    /// p value of "at least 1 / (1 + threshold / 2)", likewise.
+    pub p_faster: f64,
+    /// p value of "at least 1 + threshold", likewise.
+    pub p_beyond: f64,
+    pub control: Option<ControlReport>,
+}
+
+/// The base against itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControlReport {
+    pub ratio: f64,
+    pub interval: Result<Interval, NoInterval>,
+    /// Two-sided p value of "no difference", adjusted for the looks.
+    pub p: f64,
+    /// The base differs from itself by this: the benchmark's own verdict is inconclusive.
+    pub differs: bool,
+}

@@ -1,0 +1,179 @@
+//! What is said of the design of a comparison: when it stopped, and what its control shows.
+
+use crate::compare::sentence::figures;
+use crate::kit::number;
+use crate::kit::screen::ScreenText;
+use crate::kit::style::Paint;
+use crate::kit::words::plural;
+use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport};
+use tarebench_core::run::report::findings::RemarkKind;
+use tarebench_core::statistics::intervals::{Interval, NoInterval};
+
+/// Draws why a measurement stopped that was to detect a difference. That it did not reach it is a warning.
+pub(crate) fn detected(page: &mut ScreenText<'_>, report: &RunReport) {
+    for remark in report.remarks.iter().filter(|r| !r.warning()) {
+        if let RemarkKind::Detect { asked, basis, blocks, looks, .. } = &remark.kind {
+            let what = if *basis == RatioBasis::Duets { "duet" } else { "round" };
+            let interval = if report.comparisons.len() > 1 { "intervals allow" } else { "interval allows" };
+            let text = format!(
+                "stopped after {}, when a difference of {} would be seen; the {interval} for {} at the results",
+                plural(*blocks, what),
+                percent(*asked),
+                plural(*looks, "look")
+            );
+            page.hang(&[], Paint::Dim, &text);
+        }
+    }
+}
+
+/// Draws the control.
+pub(crate) fn control(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
+    let Some(c) = &report.control else { return };
+    let text = sentence(c, names, page.g.absent);
+    page.hang(&[], Paint::Dim, &text);
+}
+
+/// `control: gzip against itself: 1.0003 [0.9981, 1.0024], so differences below 0.24 % may be the machine's`.
+pub(crate) fn sentence(c: &Comparison, names: &[String], absent: &str) -> String {
+    let name = names.get(c.reference as usize).map_or("", String::as_str);
+    let all = MeasureRatio {
+        measure: c.measure,
+        ratio: c.ratio,
+        interval: c.interval.clone(),
+        pairs: c.pairs,
+        verdict: c.verdict,
+    };
+    let (ratio, interval) = figures(&all, true, absent);
+    let interval = interval.map_or_else(String::new, |i| format!(" {i}"));
+    let meaning = match &c.interval {
+        Ok(i) if i.contains(1.0) => {
+            format!(", so differences below {} may be the machine's", percent(furthest(i)))
+        }
+        Ok(_) => ", though it should be 1".to_owned(),
+        Err(NoInterval::TooFew { need, .. }) => {
+            let kind = if c.basis == RatioBasis::Duets { "duet" } else { "pair" };
+            format!(", by {} of {need} needed", plural(c.pairs, kind))
+        }
+    };
+    let by = if c.measure == Measure::Et { " by elapsed time" } else { "" };
+    format!("control: {name} against itself{by}: {ratio}{interval}{meaning}")
+}
+
+/// The larger distance from 1 of both bounds.
+fn furthest(interval: &Interval) -> f64 {
+    (1.0 - interval.low).max(interval.high - 1.0)
+}
+
+fn percent(share: f64) -> String {
+    number::percent(share).unwrap_or_else(|| "an unknown share".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::style::Style;
+    use crate::run::fixtures;
+    use crate::run::terminal::report::run_report;
+    use tarebench_core::compare::ratio::Verdict;
+    use tarebench_core::run::report::findings::Remark;
+
+    fn names() -> Vec<String> {
+        vec!["gzip".to_owned(), "xz".to_owned(), "gzip (control)".to_owned()]
+    }
+
+    /// Two programs and the reference once more.
+    fn controlled(low: f64, high: f64) -> RunReport {
+        let mut r = fixtures::two();
+        let mut again = r.series[0].clone();
+        again.program.label.push_str(" (control)");
+        (again.program.control, again.program.reference) = (true, false);
+        r.series.push(again);
+        r.control = Some(fixtures::comparison(2, 1.0003, low, high, Verdict::Undecided));
+        r
+    }
+
+    fn said(r: &RunReport, full: bool) -> String {
+        run_report(r, &Style { width: 140, full, ..Style::default() })
+    }
+
+    #[test]
+    fn the_control_is_one_line() {
+        let text = |c: &Comparison| sentence(c, &names(), "–");
+        let c = fixtures::comparison(2, 1.0003, 0.9981, 1.0024, Verdict::Undecided);
+        assert_eq!(
+            text(&c),
+            "control: gzip against itself: 1.0003 [0.9981, 1.0024], so differences below 0.24 % may be the machine's"
+        );
+        let c = fixtures::comparison(2, 1.01, 1.004, 1.016, Verdict::Slower);
+        assert_eq!(text(&c), "control: gzip against itself: 1.0100 [1.0040, 1.0160], though it should be 1");
+        let mut c = fixtures::comparison(2, 1.01, 1.0, 1.0, Verdict::Undecided);
+        (c.interval, c.pairs) = (Err(NoInterval::TooFew { have: 3, need: 6 }), 3);
+        assert!(text(&c).ends_with(", by 3 pairs of 6 needed"), "{}", text(&c));
+    }
+
+    #[test]
+    fn the_control_is_no_program_among_the_others() {
+        let r = controlled(0.9981, 1.0024);
+        let (with, without) = (said(&r, false), said(&fixtures::two(), false));
+        let others: Vec<&str> = with.lines().filter(|l| !l.starts_with("control:")).collect();
+        assert_eq!(others, without.lines().collect::<Vec<_>>());
+        assert_eq!(with.lines().filter(|l| l.starts_with("control:")).count(), 1);
+        // In a table it is the last row, though the reference, which takes as long, is slower than the other program.
+        let table = crate::run::markup::markdown(&r, None, crate::kit::style::Sort::MeanTime);
+        let rows: Vec<&str> = table.trim_end().lines().collect();
+        assert!(rows.last().is_some_and(|row| row.contains("(control)")), "{table}");
+        assert!(rows[rows.len() - 2].contains("gzip"), "{table}");
+        // Its own figures are in the full output.
+        let full = said(&r, true);
+        assert!(full.contains("(control)") && full.contains("control: "), "{full}");
+    }
+
+    #[test]
+    fn a_control_alone_needs_no_other_program() {
+        let mut r = controlled(0.9981, 1.0024);
+        r.series.remove(1);
+        r.comparisons.clear();
+        let c = r.control.as_mut().unwrap();
+        c.series = 1;
+        for full in [false, true] {
+            let text = said(&r, full);
+            assert!(text.contains("control: ") && !text.contains("undecided"), "{text}");
+        }
+    }
+
+    #[test]
+    fn that_the_control_differs_is_a_warning() {
+        let mut r = controlled(1.004, 1.016);
+        let interval = r.control.as_ref().unwrap().interval.clone().unwrap();
+        let kind = RemarkKind::ControlDiffers { reference: 0, ratio: 1.01, interval };
+        r.remarks.push(Remark { series: None, kind });
+        let text = said(&r, false);
+        assert!(text.contains("! ") && text.contains("The control differs from program 1"), "{text}");
+    }
+
+    #[test]
+    fn why_it_stopped_is_said_once() {
+        let detect = |reached| RemarkKind::Detect {
+            asked: 0.01,
+            reached,
+            basis: RatioBasis::Duets,
+            blocks: 36,
+            most: 200,
+            looks: 5,
+        };
+        let with = |reached, full| {
+            let mut r = fixtures::two();
+            r.remarks.push(Remark { series: None, kind: detect(reached) });
+            said(&r, full)
+        };
+        let line = "stopped after 36 duets, when a difference of 1.0 % would be seen; the interval allows for 5 looks at the \
+                    results";
+        assert!(with(Some(0.0093), false).lines().any(|l| l == line), "{}", with(Some(0.0093), false));
+        assert!(!with(Some(0.0093), true).contains("stopped after"));
+        assert!(with(Some(0.0093), true).contains("within ± 0.93 %"));
+        for missed in [Some(0.014), None] {
+            let text = with(missed, false);
+            assert!(text.contains("! A difference of 1.0 % may not be seen") && !text.contains("stopped"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! A history in words and figures that all its forms share.
+
+use crate::compare::gate::said::change;
+use crate::kit::hints::{Hint, Hints};
+use crate::kit::number;
+use crate::kit::style::Glyphs;
+use crate::kit::words::plural;
+use tarebench_core::base::date::{TimeZone, date};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::change_points::SHORTEST;
+use tarebench_core::compare::history::{BenchmarkHistory, HistoryBuild, HistoryChange, MOST_POINTS, NotUsed};
+use tarebench_core::statistics::intervals::Interval;
+
+/// Digits of a commit's id that are shown.
+const COMMIT: usize = 7;
+/// Most columns of another name.
+const NAME: usize = 24;
+
+/// Makes text that tare did not write ready to be shown.
+pub(crate) type ShowForeign<'a> = &'a dyn Fn(&str) -> String;
+
+/// What a build is called, in few columns; foreign text.
+pub(crate) fn build_name(b: &HistoryBuild) -> String {
+    let changed = if b.modified { "+changes" } else { "" };
+    match (&b.commit, &b.name, b.gate) {
+        (Some(commit), _, _) => commit.chars().take(COMMIT).collect::<String>() + changed,
+        (None, Some(name), _) => name.chars().take(NAME).collect(),
+        (None, None, Some(gate)) => format!("head of g{gate}"),
+        (None, None, None) => b.folder.clone(),
+    }
+}
+
+/// Suite and name; foreign text.
+pub(crate) fn title(h: &BenchmarkHistory) -> String {
+    if h.suite.is_empty() { h.name.clone() } else { format!("{}/{}", h.suite, h.name) }
+}
+
+/// `2026-10-01`.
+pub(crate) fn day(at: Nanos, zone: &TimeZone) -> String {
+    date(at, zone).chars().take(10).collect()
+}
+
+/// A build with its date.
+pub(crate) fn dated(b: &HistoryBuild, zone: &TimeZone, show: ShowForeign<'_>) -> String {
+    format!("{} ({})", show(&build_name(b)), day(b.time, zone))
+}
+
+/// A ratio as a change with its interval: `+2.1 % [+1.9, +2.3]`.
+pub(crate) fn with_interval(ratio: f64, interval: Option<&Interval>, g: &Glyphs) -> String {
+    let none = tarebench_core::statistics::intervals::NoInterval::TooFew { have: 0, need: 0 };
+    let (change, interval) = change(ratio, &interval.cloned().ok_or(none), g);
+    interval.map_or(change.clone(), |i| format!("{change} {i}"))
+}
+
+/// `42 commits`; `42 builds` if some of them are none.
+pub(crate) fn counted(h: &BenchmarkHistory) -> String {
+    let commits = h.points.iter().all(|p| p.build.commit.is_some() && !p.build.modified);
+    plural(h.points.len() as u64, if commits { "commit" } else { "build" })
+}
+
+/// A sentence of the answer, without its period.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HistoryAnswer {
+    /// Of a change, by how much.
+    pub ratio: Option<f64>,
+    pub text: String,
+}
+
+/// The changes, the newest first; else that there is none, or why nothing can be said.
+pub(crate) fn answers(h: &BenchmarkHistory, zone: &TimeZone, g: &Glyphs, show: ShowForeign<'_>) -> Vec<HistoryAnswer> {
+    let plain = |text: String| vec![HistoryAnswer { ratio: None, text }];
+    let n = counted(h);
+    match (h.anchor.is_some(), h.points.len()) {
+        (false, _) => plain("no gate has a result of it that can be used".to_owned()),
+        (true, 0) => plain("no build in this time".to_owned()),
+        (true, few) if few < 2 * SHORTEST => {
+            plain(format!("{n}; a change is looked for from {} builds on", 2 * SHORTEST))
+        }
+        _ if h.changes.is_empty() => {
+            let step = h.detectable.filter(|d| *d < 1e3).and_then(number::percent);
+            let step = step.map(|p| format!("; the smallest step that would show is about {p}")).unwrap_or_default();
+            plain(format!("no change in {n}{step}"))
+        }
+        _ => {
+            let sentence =
+                |c: &HistoryChange| HistoryAnswer { ratio: Some(c.ratio), text: changed(h, c, zone, g, show) };
+            h.changes.iter().rev().map(sentence).collect()
+        }
+    }
+}
+
+/// `+2.1 % [+1.9, +2.3] between 1a2b3c4 and 5d6e7f8 (2026-10-01)`.
+fn changed(h: &BenchmarkHistory, c: &HistoryChange, zone: &TimeZone, g: &Glyphs, show: ShowForeign<'_>) -> String {
+    let by = with_interval(c.ratio, Some(&c.interval), g);
+    let before = h.points.get(c.before).map(|p| show(&build_name(&p.build))).unwrap_or_default();
+    let after = h.points.get(c.after).map(|p| dated(&p.build, zone, show)).unwrap_or_default();
+    let machine = if c.machine_changed { "; the machine is another one from there on, too" } else { "" };
+    format!("{by} between {before} and {after}{machine}")
+}
+
+/// The newest level relative to the anchor, without a period.
+pub(crate) fn newest(h: &BenchmarkHistory, zone: &TimeZone, g: &Glyphs, show: ShowForeign<'_>) -> Option<String> {
+    let (level, anchor) = h.levels.last().zip(h.anchor.as_ref())?;
+    let now = with_interval(level.ratio, Some(&level.interval), g);
+    let since = h.points.get(level.first).filter(|_| level.first > 0).map(|p| dated(&p.build, zone, show));
+    let since = since.map(|s| format!(" since {s}")).unwrap_or_default();
+    Some(format!("{now}{since}, relative to {}", dated(anchor, zone, show)))
+}
+
+/// What limits the history, in sentences.
+pub(crate) fn remarks(h: &BenchmarkHistory, zone: &TimeZone, hints: &Hints, show: ShowForeign<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some(anchor) = h.anchor.as_ref().filter(|_| h.anchor_replaced) {
+        all.push(format!(
+            "No gate of it measured the asked anchor: relative to {} instead.",
+            dated(anchor, zone, show)
+        ));
+    }
+    let apart: usize = h.apart.iter().map(|a| a.builds).sum();
+    if let Some(first) = h.apart.first() {
+        let groups = plural(h.apart.len() as u64, "group");
+        let newest = dated(&first.newest, zone, show);
+        let hint = hints.sentence(&Hint::ConnectBuilds);
+        all.push(format!(
+            "{} in {groups} cannot be compared with these, as no gate measured one against the other; the newest is \
+             {newest}.{hint}",
+            plural(apart as u64, "more build")
+        ));
+    }
+    let elsewhere = h.points.iter().filter(|p| p.other_machine).count();
+    if elsewhere > 0 {
+        let are = if elsewhere == 1 { "was" } else { "were" };
+        all.push(format!(
+            "{} of {} {are} measured on machines that differ from the newest gate's; they are marked. A ratio of two \
+             builds may differ by machine.",
+            elsewhere,
+            h.points.len()
+        ));
+    }
+    if h.commands > 1 {
+        all.push(format!("{} different commands have this name.", h.commands));
+    }
+    all.extend(not_used(&h.not_used));
+    if h.points.len() >= MOST_POINTS {
+        all.push(format!("Only the newest {MOST_POINTS} builds are shown."));
+    }
+    all
+}
+
+fn not_used(n: &NotUsed) -> Option<String> {
+    let reasons = [
+        (n.failed, "could not be measured"),
+        (n.few_blocks, "with too few blocks"),
+        (n.same_build, "of one build against itself"),
+        (n.other_measure, "by another clock (CPU or elapsed time)"),
+    ];
+    let counted = reasons.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let counted: Vec<String> = counted.collect();
+    (!counted.is_empty()).then(|| format!("Gates whose result was not used: {}.", counted.join(", ")))
+}
+
+/// What a figure shows, as shares above or below the anchor: all levels, of many points the middle four fifths, and
+/// room for their intervals. A single point far away would hide all others.
+pub(crate) fn shown_range(h: &BenchmarkHistory) -> Option<(f64, f64)> {
+    let finite = |ratio: f64| Some(ratio - 1.0).filter(|share| share.abs() < 1e12);
+    let mut points: Vec<f64> = h.points.iter().filter_map(|p| finite(p.ratio)).collect();
+    points.sort_by(f64::total_cmp);
+    let mut halves: Vec<f64> = h.points.iter().filter_map(|p| p.interval.as_ref()).map(Interval::half_width).collect();
+    halves.retain(|half| half.is_finite());
+    halves.sort_by(f64::total_cmp);
+    let cut = points.len() / 10;
+    let most = points.get(cut).copied().zip(points.get(points.len().checked_sub(cut + 1)?).copied())?;
+    let levels = h.levels.iter().filter_map(|l| finite(l.ratio));
+    let (low, high) = levels.fold(most, |(low, high), v| (low.min(v), high.max(v)));
+    let half = halves.get(halves.len() / 2).copied().unwrap_or(0.0);
+    // An interval and a half of one beyond it, and no less than can be told apart.
+    let margin = (1.5 * half).max(0.08 * (high - low)).max(0.0005);
+    Some((low - margin, high + margin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::history::fixtures;
+    use crate::kit::style::Style;
+
+    fn said(h: &BenchmarkHistory) -> Vec<String> {
+        let style = Style::default();
+        let show = |text: &str| style.show(text);
+        answers(h, &TimeZone::UTC, &style.glyphs(), &show).into_iter().map(|a| a.text).collect()
+    }
+
+    #[test]
+    fn the_answer_is_a_sentence_for_each_change() {
+        let all = fixtures::report().benchmarks;
+        assert_eq!(
+            said(&all[0]),
+            [
+                "−1.0 % [−1.3, −0.7] between 00000f0 and 0000100 (2026-10-17)",
+                "+2.0 % [+1.8, +2.2] between 0000070 and 0000080 (2026-10-09); \
+                 the machine is another one from there on, too",
+            ]
+        );
+        assert_eq!(said(&all[1]), ["no change in 20 commits; the smallest step that would show is about 0.61 %"]);
+        let mut few = all[1].clone();
+        few.points.truncate(5);
+        few.points[4].build.modified = true;
+        assert_eq!(said(&few), ["5 builds; a change is looked for from 6 builds on"]);
+        few.points.clear();
+        assert_eq!(said(&few), ["no build in this time"]);
+        few.anchor = None;
+        assert_eq!(said(&few), ["no gate has a result of it that can be used"]);
+    }
+
+    #[test]
+    fn builds_have_names() {
+        let none = HistoryBuild {
+            commit: None,
+            modified: true,
+            name: None,
+            folder: "/kept".to_owned(),
+            subject: None,
+            gate: None,
+            time: Nanos(0),
+            committed: false,
+        };
+        let with = |commit: Option<&str>, name: Option<&str>, gate| HistoryBuild {
+            commit: commit.map(str::to_owned),
+            name: name.map(str::to_owned),
+            gate,
+            ..none.clone()
+        };
+        assert_eq!(build_name(&none), "/kept");
+        assert_eq!(build_name(&with(None, None, Some(3))), "head of g3");
+        assert_eq!(build_name(&with(None, Some("v1"), Some(3))), "v1");
+        assert_eq!(build_name(&with(Some("0123456789"), Some("v1"), None)), "0123456+changes");
+        assert_eq!(build_name(&with(Some("é数\u{1b}"), None, None)), "é数\u{1b}+changes");
+    }
+
+    #[test]
+    fn limits_are_named_with_what_to_do() {
+        let hints = Hints::new(|hint| match hint {
+            Hint::ConnectBuilds => "do it".to_owned(),
+            _ => String::new(),
+        });
+        let h = &fixtures::report().benchmarks[0];
+        let show = |text: &str| text.to_owned();
+        let found = remarks(h, &TimeZone::UTC, &hints, &show);
+        assert_eq!(
+            found,
+            [
+                "3 more builds in 1 group cannot be compared with these, as no gate measured one against the other; the \
+                 newest is 0000990 (2026-09-30). Do it.",
+                "8 of 20 were measured on machines that differ from the newest gate's; they are marked. A ratio of two \
+                 builds may differ by machine.",
+                "Gates whose result was not used: 1 could not be measured, 2 with too few blocks.",
+            ]
+        );
+        assert_eq!(
+            newest(h, &TimeZone::UTC, &Style::default().glyphs(), &show).unwrap(),
+            "+1.0 % [+0.8, +1.2] since 0000100 (2026-10-17), relative to 0000000 (2026-10-01)"
+        );
+    }
+
+    #[test]
+    fn far_points_do_not_hide_the_others() {
+        let mut h = fixtures::report().benchmarks.remove(0);
+        let before = shown_range(&h).unwrap();
+        assert!(before.0 < -0.002 && before.1 > 0.022 && before.1 < 0.03, "{before:?}");
+        h.points[5].ratio = 50.0;
+        h.points[9].ratio = f64::INFINITY;
+        let after = shown_range(&h).unwrap();
+        assert!((after.1 - before.1).abs() < 0.005, "{before:?} {after:?}");
+        h.points.clear();
+        assert_eq!(shown_range(&h), None);
+    }
+}

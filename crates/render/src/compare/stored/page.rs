@@ -1,0 +1,337 @@
+//! The page of a comparison of stored runs: the answers with the intervals, and a part for each pair.
+
+use crate::compare::sentence::spelled;
+use crate::compare::stored::said::{StoredWords, cell, every_remark};
+use crate::compare::stored::tables::{by_measure, ratios, runs, times};
+use crate::kit::number;
+use crate::kit::number::TimeScale;
+use crate::kit::style::Style;
+use crate::kit::text::escape;
+use crate::kit::web::page::{
+    Join, Overview, OverviewRow, OverviewVerdict, Page, PageAxis, PageCurve, PageEstimate, PageFigure, PageKind,
+    PagePart, PageQuantity, PageRemark, PageScale,
+};
+use std::collections::BTreeSet;
+use tarebench_core::base::date::{TimeZone, date};
+use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::compare::stored::{PastRun, SeriesTimes, StoredComparison};
+use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
+use tarebench_core::documents::head::DocumentHead;
+use tarebench_core::sample::measure::Measure;
+use tarebench_core::statistics::intervals::Interval;
+
+/// The page of a comparison.
+pub fn comparison(
+    head: &DocumentHead,
+    comparison: &StoredComparison,
+    report: &StoredReport,
+    zone: &TimeZone,
+    foot: String,
+) -> Page {
+    let show = |text: &str| escape(text).into_owned();
+    let words = StoredWords { comparison, show: &show, g: Style::default().glyphs(), unicode: true };
+    let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
+    let remarks = every_remark(&words, report).into_iter();
+    Page {
+        format: "tare-page",
+        version: 1,
+        kind: PageKind::Comparison,
+        title: format!("Comparison{id}: {}", escape(&head.title)),
+        subtitle: "Programs of stored runs against each other".to_owned(),
+        facts: vec![
+            ("Made".to_owned(), date(head.created, zone)),
+            ("Runs".to_owned(), comparison.runs.len().to_string()),
+            ("Other runs looked at".to_owned(), comparison.history.len().to_string()),
+        ],
+        remarks: remarks.map(|r| PageRemark { warning: r.warning, text: format!("{}.", r.text) }).collect(),
+        overview: Some(overview(&words, report)),
+        plots: Vec::new(),
+        timeline: None,
+        parts: report.pairs.iter().enumerate().map(|(place, pair)| part(&words, pair, place)).collect(),
+        tables: vec![ratios(&words, report), runs(&words, zone)],
+        foot,
+    }
+}
+
+fn part_id(place: usize) -> String {
+    format!("pair-{}", place + 1)
+}
+
+fn overview(words: &StoredWords<'_>, report: &StoredReport) -> Overview {
+    let floors = report.pairs.iter().filter_map(|pair| {
+        let floor = words.floor(pair, pair.chosen()?)?;
+        let mut letters = floor.chars();
+        let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+        Some(format!("{first}{}.", letters.as_str()))
+    });
+    let mut seen = BTreeSet::new();
+    let floors: Vec<String> = floors.filter(|floor| seen.insert(floor.clone())).collect();
+    let mut measures: Vec<Measure> = report.pairs.iter().filter_map(|pair| pair.measure).collect();
+    measures.dedup();
+    Overview {
+        answers: report.pairs.iter().filter_map(|pair| words.answer(pair)).map(|text| format!("{text}.")).collect(),
+        note: format!(
+            "Times: medians of the retained samples. Ratio: time of the program divided by that of what it is compared with; its \
+             95% interval holds the range by which two runs differ although the program does not. {}",
+            floors.join(" ")
+        ),
+        what: "program",
+        measure: match measures.as_slice() {
+            [Measure::Pt] => "CPU time",
+            [Measure::Et] => "elapsed time",
+            [Measure::Net] => "net time",
+            _ => "time",
+        },
+        compared: true,
+        rows: rows(words, report),
+        accounts: Vec::new(),
+        duets: None,
+    }
+}
+
+/// The references, each before the programs that are compared with it.
+fn rows(words: &StoredWords<'_>, report: &StoredReport) -> Vec<OverviewRow> {
+    let mut seen = BTreeSet::new();
+    let mut rows = Vec::new();
+    for (place, pair) in report.pairs.iter().enumerate() {
+        if seen.insert(pair.reference) {
+            rows.push(OverviewRow {
+                verdict: Some(OverviewVerdict::Reference),
+                ..row(words, pair, pair.reference, place)
+            });
+        }
+        let chosen = pair.chosen();
+        rows.push(OverviewRow {
+            ratio: chosen.map(ratio_estimate),
+            basis: chosen.map_or_else(String::new, |c| words.basis(pair, c)),
+            verdict: chosen.and_then(|c| c.verdict.ok()).map(verdict),
+            ..row(words, pair, pair.program, place)
+        });
+    }
+    rows
+}
+
+/// A side without its ratio.
+fn row(words: &StoredWords<'_>, pair: &StoredPairReport, side: u32, place: usize) -> OverviewRow {
+    let times = words.comparison.sides.get(side as usize).and_then(|s| of_measure(&s.times, pair.measure));
+    OverviewRow {
+        title: words.name(side),
+        plot: part_id(place),
+        mean: times.map(median_estimate),
+        ratio: None,
+        alone: None,
+        basis: String::new(),
+        limit: None,
+        verdict: None,
+        samples: times.map_or_else(|| "no time".to_owned(), |t| format!("{} samples", t.samples)),
+    }
+}
+
+fn of_measure(times: &[SeriesTimes], measure: Option<Measure>) -> Option<&SeriesTimes> {
+    times.iter().find(|t| Some(t.measure) == measure)
+}
+
+fn verdict(verdict: Verdict) -> OverviewVerdict {
+    match verdict {
+        Verdict::Faster => OverviewVerdict::Faster,
+        Verdict::Slower => OverviewVerdict::Slower,
+        Verdict::Same => OverviewVerdict::Same,
+        Verdict::Undecided => OverviewVerdict::Undecided,
+    }
+}
+
+fn median_estimate(times: &SeriesTimes) -> PageEstimate {
+    let interval = times.interval.as_ref().ok();
+    let scale = TimeScale::of(times.median, interval.map(Interval::half_width), None);
+    let value = |ns: f64| scale.value(ns).unwrap_or_default();
+    PageEstimate {
+        value: times.median,
+        low: interval.map(|i| i.low),
+        high: interval.map(|i| i.high),
+        text: format!("{} {}", value(times.median), scale.unit.sign(true)),
+        interval: match &times.interval {
+            Ok(i) => format!("[{}, {}]", value(i.low), value(i.high)),
+            Err(why) => why.to_string(),
+        },
+    }
+}
+
+fn ratio_estimate(ratio: &StoredRatio) -> PageEstimate {
+    let (text, interval) = cell(ratio);
+    let bounds = ratio.interval.as_ref().ok();
+    PageEstimate {
+        value: ratio.ratio,
+        low: bounds.map(|i| i.low),
+        high: bounds.map(|i| i.high),
+        text: text.unwrap_or_default(),
+        interval: match (&ratio.interval, interval) {
+            (Ok(_), interval) => interval.unwrap_or_default(),
+            (Err(why), _) => why.to_string(),
+        },
+    }
+}
+
+fn part(words: &StoredWords<'_>, pair: &StoredPairReport, place: usize) -> PagePart {
+    let id = part_id(place);
+    let title = format!("{} / {}", words.name(pair.program), words.name(pair.reference));
+    let floor = pair.chosen().and_then(|chosen| words.floor(pair, chosen));
+    PagePart {
+        note: floor.map_or_else(String::new, |floor| format!("{floor}.")),
+        figures: [intervals(pair, &id, &title), history(words, pair, &id, &title)].into_iter().flatten().collect(),
+        tables: vec![by_measure(words, pair), times(words, &[pair.reference, pair.program], None)],
+        id,
+        title,
+    }
+}
+
+fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
+    PageAxis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
+}
+
+/// The ratio by each measure with its interval, one below the other; `None` without any.
+fn intervals(pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigure> {
+    let curve = |(row, ratio): (u32, &StoredRatio)| {
+        let bounds = ratio.interval.as_ref().ok();
+        let x: Vec<f64> = match bounds {
+            Some(i) => vec![i.low, ratio.ratio, i.high],
+            None => vec![ratio.ratio],
+        };
+        PageCurve {
+            title: spelled(ratio.measure).to_owned(),
+            look: row as usize - 1,
+            thin: false,
+            join: Join::Straight,
+            y: vec![f64::from(row); x.len()],
+            x,
+            band: None,
+        }
+    };
+    let mut curves: Vec<PageCurve> = (1..).zip(&pair.ratios).map(curve).collect();
+    let last = curves.len() as f64;
+    if curves.is_empty() {
+        return None;
+    }
+    curves.push(PageCurve {
+        title: "no difference".to_owned(),
+        look: 4,
+        thin: true,
+        join: Join::Straight,
+        x: vec![1.0, 1.0],
+        y: vec![0.5, last + 0.5],
+        band: None,
+    });
+    Some(PageFigure {
+        id: format!("{id}-intervals"),
+        title: format!("{title}: ratios with their 95% intervals"),
+        note: "A point with the bounds of its interval for each measure; the dotted line is a ratio of 1.".to_owned(),
+        x: axis("Time of the program over that of what it is compared with", PageQuantity::Ratio, &[PageScale::Linear]),
+        y: axis("Measure", PageQuantity::Count, &[PageScale::Linear]),
+        curves,
+    })
+}
+
+/// Medians of the programs in all runs that were looked at, in the order of time; `None` without other runs.
+fn history(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigure> {
+    let measure = pair.measure?;
+    let comparison = words.comparison;
+    let side = |index: u32| {
+        let side = comparison.sides.get(index as usize)?;
+        let created = comparison.runs.get(side.run as usize)?.created;
+        Some((created, side.program.as_str(), of_measure(&side.times, Some(measure))?.median))
+    };
+    let (reference, program) = (side(pair.reference)?, side(pair.program)?);
+    let past = |run: &PastRun| {
+        let same = run.series.iter().find(|s| s.program == reference.1 || s.program == program.1)?;
+        let median = same.medians.iter().find(|m| m.measure == measure)?.median;
+        Some((run.created, 0, median))
+    };
+    let mut all: Vec<_> = comparison.history.iter().filter_map(past).collect();
+    if all.is_empty() {
+        return None;
+    }
+    all.extend([(reference.0, 1, reference.2), (program.0, 2, program.2)]);
+    all.sort_by_key(|(created, ..)| *created);
+    let titles = ["other runs".to_owned(), words.name(pair.reference), words.name(pair.program)];
+    let curves = titles.into_iter().enumerate().map(|(look, title)| {
+        let own = (1..).zip(&all).filter(|(_, (_, kind, _))| *kind == look);
+        let (x, y) = own.map(|(n, (.., median)): (u32, _)| (f64::from(n), *median)).unzip();
+        PageCurve { title, look, thin: false, join: Join::Points, x, y, band: None }
+    });
+    Some(PageFigure {
+        id: format!("{id}-history"),
+        title: format!("{title}: the same programs in other runs"),
+        note: format!(
+            "Medians of the {} in each run, in the order of time; {} other runs.",
+            spelled(measure),
+            number::fixed(all.len() as f64 - 2.0, 0).unwrap_or_default()
+        ),
+        x: axis("Run", PageQuantity::Count, &[PageScale::Linear]),
+        y: axis(spelled(measure), PageQuantity::Time, &[PageScale::Linear, PageScale::Log]),
+        curves: curves.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::stored::fixtures;
+    use crate::kit::svg::figures::figures;
+    use crate::kit::text::hidden;
+    use crate::kit::web::html::data;
+    use tarebench_core::compare::stored_report::report;
+
+    fn page(stored: &StoredComparison) -> Page {
+        comparison(&fixtures::head(), stored, &report(stored), &TimeZone::UTC, "foot".to_owned())
+    }
+
+    #[test]
+    fn it_opens_with_the_answer_and_the_intervals() {
+        let p = page(&fixtures::slower());
+        assert_eq!(p.kind, PageKind::Comparison);
+        let o = p.overview.unwrap();
+        assert_eq!(
+            o.answers,
+            [
+                "gzip of run 15 is 1.300 times as slow as in run 12 [1.211, 1.395]: CPU time, medians of 10 samples each."
+            ]
+        );
+        assert!(
+            o.note.ends_with("Between runs of this machine, the same program differs by ± 7.2 % (28 pairs of 8 runs).")
+        );
+        let [reference, program] = o.rows.as_slice() else { panic!("two rows") };
+        assert_eq!((reference.verdict, reference.ratio.as_ref()), (Some(OverviewVerdict::Reference), None));
+        assert_eq!((program.verdict, program.plot.as_str()), (Some(OverviewVerdict::Slower), "pair-1"));
+        let ratio = program.ratio.as_ref().unwrap();
+        assert_eq!((ratio.text.as_str(), ratio.interval.as_str()), ("1.300", "[1.211, 1.395]"));
+        assert_eq!(program.mean.as_ref().unwrap().text, "390.0 ms");
+    }
+
+    #[test]
+    fn every_pair_has_its_figures() {
+        let p = page(&fixtures::slower());
+        let [part] = p.parts.as_slice() else { panic!("one pair") };
+        let ids: Vec<&str> = part.figures.iter().map(|f| f.id.as_str()).collect();
+        assert_eq!(ids, ["pair-1-intervals", "pair-1-history"]);
+        let points: Vec<usize> = part.figures[1].curves.iter().map(|c| c.x.len()).collect();
+        assert_eq!(points, [8, 1, 1]);
+        // Two measures and the line.
+        assert_eq!(part.figures[0].curves.len(), 3);
+        let names: Vec<String> = figures(&p).unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["pair-1-intervals.svg", "pair-1-history.svg", "pair-1-history-log.svg"]);
+        assert!(page(&fixtures::several()).parts.iter().all(|part| part.figures.len() == 1), "no history, no figure");
+    }
+
+    #[test]
+    fn whatever_a_name_holds_the_page_is_whole() {
+        for stored in fixtures::all() {
+            let p = page(&stored);
+            let text = data(&p).unwrap();
+            assert!(!text.contains('<') && !text.contains("NaN"), "{text}");
+            let shown = |text: &str| assert!(!text.chars().any(hidden), "{text:?}");
+            shown(&p.title);
+            p.parts.iter().for_each(|part| shown(&part.title));
+            p.remarks.iter().for_each(|remark| shown(&remark.text));
+            assert!(figures(&p).unwrap().iter().all(|(_, svg)| !svg.contains("<script>")));
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The tables of a comparison of stored runs, for the terminal and the page.
+
+use crate::compare::sentence::spelled;
+use crate::compare::stored::said::{StoredWords, cell, verdict_word};
+use crate::kit::number;
+use crate::kit::number::{TimeScale, TimeUnit};
+use crate::kit::table::Table;
+use tarebench_core::base::date::{TimeZone, date};
+use tarebench_core::compare::stored::{SeriesTimes, StoredSide};
+use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
+use tarebench_core::statistics::intervals::Interval;
+
+/// A row for each pair, by the measure of its verdict.
+pub(crate) fn ratios(words: &StoredWords<'_>, report: &StoredReport) -> Table {
+    let mut table = Table::new(
+        "Comparison",
+        "Ratio: time of the program divided by that of what it is compared with.",
+        &["program", "against", "measure", ">ratio", ">95% interval", "verdict", ">between runs"],
+    );
+    for pair in &report.pairs {
+        if let Some(ratio) = pair.chosen() {
+            row(&mut table, words, pair, ratio);
+        }
+    }
+    table
+}
+
+/// A row for each measure of a pair.
+pub(crate) fn by_measure(words: &StoredWords<'_>, pair: &StoredPairReport) -> Table {
+    let mut table = Table::new(
+        "Ratios",
+        "With the range by which two runs differ although the program does not, and without it.",
+        &["measure", ">ratio", ">95% interval", ">without it", "verdict", ">between runs", "by"],
+    );
+    for ratio in &pair.ratios {
+        let (value, interval) = cell(ratio);
+        let without = cell(&StoredRatio { interval: ratio.sampling.clone(), ..ratio.clone() }).1;
+        let absent = || words.g.absent.to_owned();
+        let cells = vec![
+            spelled(ratio.measure).to_owned(),
+            value.unwrap_or_else(absent),
+            interval.unwrap_or_else(absent),
+            without.unwrap_or_else(absent),
+            verdict_word(ratio.verdict).to_owned(),
+            floor(words, ratio),
+            words.basis(pair, ratio),
+        ];
+        table.row(cells, Vec::new());
+        let share = ratio.floor.map(|f| f.share);
+        table.values(vec![None, Some(ratio.ratio), low(ratio), None, None, share, None]);
+    }
+    table
+}
+
+fn low(ratio: &StoredRatio) -> Option<f64> {
+    ratio.interval.as_ref().ok().map(|i| i.low)
+}
+
+fn floor(words: &StoredWords<'_>, ratio: &StoredRatio) -> String {
+    let percent = ratio.floor.and_then(|f| number::percent(f.share));
+    percent.map_or_else(String::new, |p| format!("{} {p}", words.g.plus_minus))
+}
+
+fn row(table: &mut Table, words: &StoredWords<'_>, pair: &StoredPairReport, ratio: &StoredRatio) {
+    let (value, interval) = cell(ratio);
+    let absent = || words.g.absent.to_owned();
+    let cells = vec![
+        words.name(pair.program),
+        words.name(pair.reference),
+        spelled(ratio.measure).to_owned(),
+        value.unwrap_or_else(absent),
+        interval.unwrap_or_else(absent),
+        verdict_word(ratio.verdict).to_owned(),
+        floor(words, ratio),
+    ];
+    table.row(cells, Vec::new());
+    let share = ratio.floor.map(|f| f.share);
+    table.values(vec![None, None, None, Some(ratio.ratio), low(ratio), None, share]);
+}
+
+/// The times of these sides, a row for each measure; the sides without a time are omitted.
+pub(crate) fn times(words: &StoredWords<'_>, sides: &[u32], unit: Option<TimeUnit>) -> Table {
+    let mut table = Table::new(
+        "Times",
+        "Medians of the retained samples.",
+        &["program", "measure", ">median", ">95% interval", ">samples"],
+    );
+    let all = sides.iter().filter_map(|i| Some((*i, words.comparison.sides.get(*i as usize)?)));
+    for (index, side) in all {
+        for (name, times) in named(words, index, side) {
+            let (median, interval) = median(times, unit, words.unicode);
+            let cells = vec![name, spelled(times.measure).to_owned(), median, interval, times.samples.to_string()];
+            table.row(cells, Vec::new());
+            let low = times.interval.as_ref().ok().map(|i| i.low);
+            table.values(vec![None, None, Some(times.median), low, Some(f64::from(times.samples))]);
+        }
+    }
+    table
+}
+
+/// A side's own times, and those of the reference of its run.
+fn named<'a>(words: &StoredWords<'_>, index: u32, side: &'a StoredSide) -> Vec<(String, &'a SeriesTimes)> {
+    let own = side.times.iter().map(|t| (words.name(index), t));
+    let reference = side.against.iter().flat_map(|r| {
+        let name = format!("{}, its reference", (words.show)(&r.label));
+        r.times.iter().map(move |t| (name.clone(), t))
+    });
+    own.chain(reference).collect()
+}
+
+fn median(times: &SeriesTimes, unit: Option<TimeUnit>, unicode: bool) -> (String, String) {
+    let interval = times.interval.as_ref().ok();
+    let scale = TimeScale::of(times.median, interval.map(Interval::half_width), unit);
+    let value = |ns: f64| scale.value(ns).unwrap_or_default();
+    let median = format!("{} {}", value(times.median), scale.unit.sign(unicode));
+    (median, interval.map_or_else(String::new, |i| format!("[{}, {}]", value(i.low), value(i.high))))
+}
+
+/// The runs with their machines.
+pub(crate) fn runs(words: &StoredWords<'_>, zone: &TimeZone) -> Table {
+    let mut table = Table::new("Runs", "", &[">run", "began", "machine", "CPU", "kernel", "fingerprint"]);
+    for run in &words.comparison.runs {
+        let host = run.conditions.host();
+        let cpu = host.cpu.value().map_or_else(String::new, |cpu| (words.show)(cpu));
+        let cells = vec![
+            run.run.to_string(),
+            date(run.created, zone),
+            (words.show)(&host.name),
+            format!("{} x {cpu}", host.cpus),
+            (words.show)(&host.kernel),
+            run.conditions.fingerprint().to_owned(),
+        ];
+        table.row(cells, Vec::new());
+    }
+    table
+}

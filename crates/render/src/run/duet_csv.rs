@@ -1,0 +1,319 @@
+//! CSV tables of comparisons: what the table of programs has of them, and one row per duet. An empty cell is an absent value.
+
+use crate::compare::page::word;
+use crate::kit::csv::{cell, number, text};
+use crate::kit::error::{RenderError, SamplesError};
+use crate::kit::text::escape;
+use std::collections::BTreeSet;
+use std::io;
+use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight};
+use tarebench_core::run::blocks::duet_times;
+use tarebench_core::run::plan::RunPlan;
+use tarebench_core::run::report::data::{Comparison, Measure, RatioBasis, RunReport};
+use tarebench_core::run::samples::SampleSource;
+use tarebench_core::statistics::intervals::{Interval, NoInterval};
+
+/// Of a program that is compared.
+pub(crate) const COMPARED: [&str; 26] = [
+    "reference",
+    // That of the answer: `et`, `pt`, `net`; by `duets` or executions `alone`; program / reference.
+    "ratio_measure",
+    "ratio_basis",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "ratio_blocks",
+    "verdict",
+    // Of executions alone.
+    "et_ratio",
+    "et_ratio_low",
+    "et_ratio_high",
+    "pt_ratio",
+    "pt_ratio_low",
+    "pt_ratio_high",
+    "net_ratio",
+    "net_ratio_low",
+    "net_ratio_high",
+    // Of duets.
+    "duet_ratio",
+    "duet_ratio_low",
+    "duet_ratio_high",
+    "duets",
+    "duets_left_out",
+    "duet_overlap",
+    "duet_inflation",
+    "duet_reference_inflation",
+    "duet_detectable",
+];
+
+/// The cells of [`COMPARED`] for the program of this index; empty ones if it is compared with nothing.
+pub(crate) fn compared(report: &RunReport, series: usize) -> Vec<String> {
+    let mut all = report.comparisons.iter().chain(&report.control);
+    let Some(c) = all.find(|c| c.series as usize == series) else {
+        return vec![String::new(); COMPARED.len()];
+    };
+    let reference = report.series.get(c.reference as usize).map_or("", |s| &s.program.label);
+    let basis = match c.basis {
+        RatioBasis::Alone => "alone",
+        RatioBasis::Duets => "duets",
+    };
+    let mut row = vec![text(reference), measure(c.measure).to_owned(), basis.to_owned()];
+    row.extend(estimate(c.ratio, &c.interval));
+    row.extend([c.pairs.to_string(), word(c.verdict).to_owned()]);
+    row.extend([Measure::Et, Measure::Pt, Measure::Net].iter().flat_map(|m| by(c, *m)));
+    row.extend(by_duets(c));
+    row
+}
+
+fn measure(m: Measure) -> &'static str {
+    match m {
+        Measure::Et => "et",
+        Measure::Pt => "pt",
+        Measure::Net => "net",
+    }
+}
+
+fn estimate(ratio: f64, interval: &Result<Interval, NoInterval>) -> [String; 3] {
+    let bounds = interval.as_ref().ok();
+    [number(ratio), cell(bounds, |i| number(i.low)), cell(bounds, |i| number(i.high))]
+}
+
+fn by(c: &Comparison, m: Measure) -> [String; 3] {
+    c.by(m).map(|r| estimate(r.ratio, &r.interval)).unwrap_or_default()
+}
+
+fn by_duets(c: &Comparison) -> Vec<String> {
+    let Some(Ok(d)) = &c.duets else { return vec![String::new(); 9] };
+    let [program, reference] = d.inflation;
+    let mut row = estimate(d.ratio, &d.interval).to_vec();
+    row.extend([d.used, d.left_out].map(|n| n.to_string()));
+    row.extend([d.overlap, program, reference, d.detectable].map(|share| cell(share, number)));
+    row
+}
+
+/// Of a duet.
+const DUETS: [&str; 19] = [
+    "series",
+    "command",
+    "reference",
+    "reference_command",
+    "index",
+    "seq",
+    "wall_clock_ns",
+    // Of the process times, program / reference; only where it counts.
+    "ratio",
+    "left_out",
+    "overlap",
+    "cpu",
+    "gang_cpus",
+    "gang_switches",
+    "gang_late",
+    "tare_ns",
+    "steal_ns",
+    // 0 where the readings cannot tell it from none.
+    "suspended_ns",
+    "clock_set_ns",
+    "environment_padding",
+];
+
+/// Of each of its programs; those of the reference begin with `reference_`.
+const SIDE: [&str; 16] = [
+    "outcome",
+    "exit_code",
+    "start_monotonic_ns",
+    "end_monotonic_ns",
+    // With the time in which the partner held it up.
+    "elapsed_ns",
+    "pt_ns",
+    "user_ns",
+    "system_ns",
+    // Of `pt_ns`, what was used before the partner had ended.
+    "together_ns",
+    "gang_ran_ns",
+    "weight_kind",
+    "weight",
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+];
+
+/// One row per duet, whatever its outcome, into a writer: raw readings in nanoseconds, `index` (the block), `series` and `reference`
+/// (the programs) from 0. After the figures of the duet stand those of the program, then those of the reference, then the program's
+/// parameters.
+///
+/// `ratio` is empty in a duet that does not count, and `left_out` says why: `failed`, `no_time` (a process time is not known), `void`
+/// (the programs did not alternate).
+///
+/// # Errors
+/// That of the source; [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
+pub fn write_duets<S: SampleSource + ?Sized>(
+    out: impl io::Write,
+    report: &RunReport,
+    samples: &S,
+) -> Result<(), SamplesError<S::Error>> {
+    let parameters: BTreeSet<&str> =
+        report.series.iter().flat_map(|s| s.program.parameters.keys().map(String::as_str)).collect();
+    let heads = DUETS.iter().chain(&SIDE).map(|name| (*name).to_owned());
+    let heads = heads.chain(SIDE.iter().map(|name| format!("reference_{name}")));
+    let heads = heads.chain(parameters.iter().map(|p| format!("parameter_{}", escape(p))));
+    let mut w = ::csv::WriterBuilder::new().from_writer(out);
+    let mut written = w.write_record(heads.collect::<Vec<_>>());
+    let read = samples.each_duet(&mut |duet| {
+        let [program, reference] = &duet.sides;
+        let mut row = about(report, duet);
+        row.extend(side(program, duet, 0));
+        row.extend(side(reference, duet, 1));
+        let values = report.series.get(program.series as usize).map(|s| &s.program.parameters);
+        row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| text(v))));
+        if written.is_ok() {
+            written = w.write_record(row);
+        }
+    });
+    read.map_err(SamplesError::Unread)?;
+    written.map_err(RenderError::from)?;
+    w.flush().map_err(RenderError::from)?;
+    Ok(())
+}
+
+/// Why a duet does not count, if so.
+fn left_out(plan: &RunPlan, duet: &Duet) -> &'static str {
+    if duet.void.is_some() {
+        return "void";
+    }
+    let failed = duet.sides.iter().any(|side| !plan.ignore_failure.accepts(&side.outcome));
+    match duet_times(plan, duet) {
+        Some(_) => "",
+        None if failed => "failed",
+        None => "no_time",
+    }
+}
+
+fn about(report: &RunReport, duet: &Duet) -> Vec<String> {
+    let plan = &report.run.plan;
+    let label = |series: u32| report.series.get(series as usize).map_or("", |s| &s.program.label);
+    let slot = duet.slot();
+    let slices = duet.slices.as_ref();
+    let shift = duet.clock_shift.value();
+    vec![
+        slot.series.to_string(),
+        text(label(slot.series)),
+        slot.reference.to_string(),
+        text(label(slot.reference)),
+        duet.index.to_string(),
+        duet.seq.to_string(),
+        duet.wall_clock.0.to_string(),
+        cell(duet_times(plan, duet), |[program, reference]| number(program / reference)),
+        left_out(plan, duet).to_owned(),
+        cell(duet.overlap(), number),
+        duet.cpu.to_string(),
+        cell(slices, |s| s.cpus.len().to_string()),
+        cell(slices, |s| s.switches.to_string()),
+        cell(slices, |s| s.late.to_string()),
+        duet.own.cpu.0.to_string(),
+        cell(duet.steal.value(), |t| t.0.to_string()),
+        cell(shift, |c| c.suspend().unwrap_or_default().0.to_string()),
+        cell(shift, |c| c.step().unwrap_or_default().0.to_string()),
+        duet.environment_padding.to_string(),
+    ]
+}
+
+fn side(side: &DuetSide, duet: &Duet, place: usize) -> Vec<String> {
+    let split = side.process_times.value().and_then(|p| p.split());
+    let usage = side.usage.value();
+    let ran = duet.slices.as_ref().and_then(|s| s.ran.get(place));
+    let (kind, weight) = match side.weight {
+        DuetWeight::Nice(level) => ("nice", level.to_string()),
+        DuetWeight::Cgroup(weight) => ("cgroup", weight.to_string()),
+    };
+    vec![
+        text(&side.outcome.to_string()),
+        cell(side.outcome.shell_code(), |c| c.to_string()),
+        side.start.monotonic.0.to_string(),
+        side.end.monotonic.0.to_string(),
+        (side.end.monotonic - side.start.monotonic).0.to_string(),
+        cell(side.process_time().ok(), |t| t.0.to_string()),
+        cell(split, |c| c.user.0.to_string()),
+        cell(split, |c| c.system.0.to_string()),
+        cell(side.together.value(), |t| t.0.to_string()),
+        cell(ran, |t| t.0.to_string()),
+        kind.to_owned(),
+        weight,
+        cell(usage, |u| u.minor_faults.to_string()),
+        cell(usage, |u| u.major_faults.to_string()),
+        cell(usage, |u| u.voluntary_switches.to_string()),
+        cell(usage, |u| u.involuntary_switches.to_string()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::fixtures;
+    use tarebench_core::run::samples::Kept;
+
+    fn rows(report: &RunReport, duets: &[Duet]) -> Vec<Vec<String>> {
+        let mut out = Vec::new();
+        write_duets(&mut out, report, &Kept { samples: &[], duets }).map_err(RenderError::from).unwrap();
+        let mut read = ::csv::ReaderBuilder::new().has_headers(false).from_reader(out.as_slice());
+        read.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect()
+    }
+
+    fn column(rows: &[Vec<String>], name: &str) -> Vec<String> {
+        let at = rows[0].iter().position(|n| n == name).unwrap_or_else(|| panic!("no column {name}"));
+        rows[1..].iter().map(|r| r[at].clone()).collect()
+    }
+
+    #[test]
+    fn each_duet_is_a_row_with_both_programs() {
+        let rows = rows(&fixtures::duets(), &fixtures::raw_duets());
+        assert_eq!((rows.len(), rows[0].len()), (14, DUETS.len() + 2 * SIDE.len()));
+        assert_eq!(column(&rows, "command")[0], "./inc 60600");
+        assert_eq!(column(&rows, "reference_command")[0], "./inc 60000");
+        let numbers = |name: &str| -> Vec<f64> { column(&rows, name).iter().filter_map(|t| t.parse().ok()).collect() };
+        assert_eq!(numbers("index"), (0..13).map(f64::from).collect::<Vec<_>>());
+        let (pt, reference, ratio) = (numbers("pt_ns"), numbers("reference_pt_ns"), numbers("ratio"));
+        assert_eq!((pt.len(), reference.len(), ratio.len()), (13, 13, 12));
+        assert!(pt.iter().zip(&reference).zip(&ratio).all(|((a, b), r)| a / b == *r));
+        let why = column(&rows, "left_out");
+        assert!(why[..12].iter().all(String::is_empty) && why[12] == "failed", "{why:?}");
+        assert_eq!(
+            (column(&rows, "exit_code")[12].as_str(), column(&rows, "reference_exit_code")[12].as_str()),
+            ("3", "0")
+        );
+        assert_eq!((column(&rows, "weight_kind")[0].as_str(), column(&rows, "weight")[0].as_str()), ("cgroup", "100"));
+        assert_eq!(column(&rows, "gang_ran_ns")[0], "");
+    }
+
+    #[test]
+    fn hostile_names_stay_in_their_cell() {
+        let mut report = fixtures::duets();
+        report.series[1].program.label = "=1\n\"a,b\u{1b}".to_owned();
+        report.series[1].program.parameters.insert("p\u{1b}".to_owned(), "@x,\n".to_owned());
+        let rows = rows(&report, &fixtures::raw_duets());
+        assert!(rows.iter().all(|r| r.len() == rows[0].len()));
+        assert!(rows.iter().flatten().all(|cell| !cell.chars().any(crate::kit::text::hidden)));
+        assert!(column(&rows, "command")[0].starts_with("'=1"));
+        assert!(rows[0].last().is_some_and(|n| n.starts_with("parameter_p")));
+        assert!(rows[1].last().is_some_and(|v| v.starts_with("'@x")), "{:?}", rows[1].last());
+    }
+
+    #[test]
+    fn a_program_has_its_ratios_and_the_reference_none() {
+        let report = fixtures::duets();
+        let row = compared(&report, 1);
+        let found = |name: &str| row[COMPARED.iter().position(|n| *n == name).unwrap()].as_str();
+        assert_eq!(["reference", "ratio_basis", "verdict"].map(found), ["./inc 60000", "duets", "slower"]);
+        assert_eq!(
+            ["ratio", "ratio_low", "ratio_high", "ratio_blocks"].map(found),
+            ["1.0083", "1.0063", "1.0111", "12"]
+        );
+        assert_eq!(["et_ratio", "pt_ratio", "net_ratio"].map(found), ["1.02", "1.01", ""]);
+        assert_eq!(["duet_ratio", "duets_left_out", "duet_overlap"].map(found), ["1.0083", "0", "0.97"]);
+        assert_eq!(found("duet_detectable"), "0.0038");
+        let none = compared(&report, 0);
+        assert!(none.len() == COMPARED.len() && none.iter().all(String::is_empty));
+        let alone = compared(&fixtures::three(), 1);
+        assert_eq!((alone.len(), alone[2].as_str(), alone[17].as_str()), (COMPARED.len(), "alone", ""));
+    }
+}

@@ -1,0 +1,12 @@
+//! Gates: two builds of programs against each other. And programs of stored runs.
+
+pub mod build;
+mod document;
+pub mod error;
+pub mod gate;
+pub mod history;
+mod named;
+mod probe;
+mod session;
+pub mod stored;
+mod stored_error;
