@@ -18,7 +18,7 @@ fi
 export TARE_CALIBRATION="$demo"
 [ -n "$(find "$demo" -maxdepth 1 -name 'inc-*.json' -print -quit)" ] || "$TARE" inc --calibrate
 
-echo "Measuring five programs, ten times each, in rounds:"
+echo "Measuring five programs, ten times each, in rounds, and each with the first one at the same time:"
 "$TARE" run --db "$demo/tare.db" -n INC -n sort -n matc -n gzip -n xz \
     "$TARE inc 0.5 --quiet" "$TARE work sort 40000" "$TARE work matc 400" "gzip -6 -k -c $file" "xz -1 -k -c $file"
 

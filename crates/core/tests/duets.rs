@@ -202,6 +202,27 @@ fn gangs_are_summed_up_and_overlap_on_all_their_cpus() {
     assert!((found.overlap.unwrap() - 0.975).abs() < 1e-9 && found.gangs.is_none(), "{found:?}");
 }
 
+/// Alone, both work: the rounds answer.
+#[test]
+fn a_failure_in_duets_that_nobody_asked_for_leaves_the_rounds() {
+    let failing = |count: u32| {
+        let mut duets: Vec<Duet> = (0..count).map(|i| duet(i, 120 * MS, 100 * MS)).collect();
+        duets.last_mut().unwrap().sides[1].outcome = Outcome::Exited { code: 9 };
+        duets
+    };
+    let c = comparison(&failing(4));
+    assert_eq!(c.duets, Some(Err(NoDuet::Fails { series: 0 })));
+    assert_eq!((c.basis, c.pairs), (RatioBasis::Alone, 10));
+    // Enough of them before it are a result.
+    let c = comparison(&failing(7));
+    assert_eq!((c.basis, c.pairs), (RatioBasis::Duets, 6));
+    // Who asks for duets gets what there is.
+    let mut run = duet_run();
+    run.plan.order = Order::Duet;
+    let c = report(&run, &alone(), &failing(4)).comparisons.remove(0);
+    assert_eq!((c.basis, c.pairs), (RatioBasis::Duets, 3));
+}
+
 proptest! {
     /// An imported document may have any numbers.
     #[test]

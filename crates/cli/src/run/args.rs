@@ -76,7 +76,7 @@ pub struct CountArgs {
     /// Start no new round after TIME: 500ms, 90s, 10min, 2h; a bare number is seconds
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Nanos>,
-    /// Order of several programs [default: rounds; sequential if their setup commands differ]
+    /// Order of several programs [default: auto; rounds with --prepare or --conclude; sequential if their setup commands differ]
     #[arg(long, value_enum)]
     pub order: Option<OrderArg>,
     /// Seed of the random order and of the environment padding
@@ -252,15 +252,15 @@ fn step_or_factor(text: &str) -> Result<String, String> {
 /// Order on the command line.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum OrderArg {
+    /// Random rounds, and after each round a duet of each program with the reference: both at once on the same CPUs, for an exact
+    /// ratio. Programs that don't suit duets, such as those shorter than 40 ms, are compared by the rounds
+    Auto,
+    /// Duets only, but for three rounds
+    Duet,
     /// A B C A B C: a drift of the machine affects all programs alike
     Rounds,
     /// Rounds, each in random order
     Random,
     /// A A A B B B
     Sequential,
-    /// Random rounds, and after each round a duet of each program with the reference: both at once on one CPU, for an exact ratio.
-    /// Programs that don't suit duets are compared by the rounds
-    Auto,
-    /// Duets only, but for three rounds
-    Duet,
 }

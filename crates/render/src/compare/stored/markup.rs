@@ -1,7 +1,7 @@
 //! A comparison of stored runs as a table for documents: Markdown, AsciiDoc, Org mode.
 
 use crate::compare::sentence::spelled;
-use crate::compare::stored::said::{StoredWords, cell, verdict_word};
+use crate::compare::stored::said::{StoredWords, cell, marked_verdict};
 use crate::kit::markup::{ABSENT, Markup, MarkupTable};
 use crate::kit::number;
 use crate::kit::style::Style;
@@ -22,7 +22,7 @@ pub fn table(comparison: &StoredComparison, report: &StoredReport, markup: Marku
             ratio.unwrap_or_else(absent),
             interval.unwrap_or_else(absent),
             floor.unwrap_or_else(absent),
-            verdict_word(chosen.verdict).to_owned(),
+            marked_verdict(pair, chosen),
         ];
         // The label is the only cell that is written as code, which keeps any text of the user's in its cell.
         Some((format!("{} / {}", words.name(pair.program), words.name(pair.reference)), cells))

@@ -75,19 +75,20 @@ impl StoredWords<'_> {
             (false, false) => reference,
         };
         let (factor, interval) = figures(ratio.ratio, &ratio.interval, self.g.absent);
+        let mark = if pair.other_machine { "across machines: " } else { "" };
         let how = if ratio.ratio < 1.0 { "fast" } else { "slow" };
         let text = match (&ratio.interval, ratio.verdict) {
             (_, Err(NoVerdict::OtherMachine)) => {
                 format!("no verdict, as the machines differ: {program} was {factor} times as {how} as {other}")
             }
             (Err(NoInterval::TooFew { .. }), _) => {
-                format!("undecided, too few samples: {program} was {factor} times as {how} as {other}")
+                format!("{mark}undecided, too few samples: {program} was {factor} times as {how} as {other}")
             }
             (Ok(_), Ok(Verdict::Undecided | Verdict::Same)) => {
-                format!("undecided: {program} was {factor} times as {how} as {other}")
+                format!("{mark}undecided: {program} was {factor} times as {how} as {other}")
             }
             (Ok(_), Ok(Verdict::Faster | Verdict::Slower)) => {
-                format!("{program} is {factor} times as {how} as {other}")
+                format!("{mark}{program} is {factor} times as {how} as {other}")
             }
         };
         StoredSentence { text, interval }
@@ -261,7 +262,13 @@ fn condition(what: &ConditionKind) -> String {
     words.to_owned()
 }
 
-/// The verdict in one word, for tables.
+/// The verdict in a table, with its mark.
+pub(crate) fn marked_verdict(pair: &StoredPairReport, ratio: &StoredRatio) -> String {
+    let mark = if pair.other_machine && ratio.verdict.is_ok() { ", across machines" } else { "" };
+    format!("{}{mark}", verdict_word(ratio.verdict))
+}
+
+/// The verdict in one word.
 pub(crate) fn verdict_word(verdict: Result<Verdict, NoVerdict>) -> &'static str {
     match verdict {
         Ok(Verdict::Faster) => "faster",

@@ -1,7 +1,7 @@
 //! The tables of a comparison of stored runs, for the terminal and the page.
 
 use crate::compare::sentence::spelled;
-use crate::compare::stored::said::{StoredWords, cell, verdict_word};
+use crate::compare::stored::said::{StoredWords, cell, marked_verdict};
 use crate::kit::number;
 use crate::kit::number::{TimeScale, TimeUnit};
 use crate::kit::table::Table;
@@ -41,7 +41,7 @@ pub(crate) fn by_measure(words: &StoredWords<'_>, pair: &StoredPairReport) -> Ta
             value.unwrap_or_else(absent),
             interval.unwrap_or_else(absent),
             without.unwrap_or_else(absent),
-            verdict_word(ratio.verdict).to_owned(),
+            marked_verdict(pair, ratio),
             floor(words, ratio),
             words.basis(pair, ratio),
         ];
@@ -70,7 +70,7 @@ fn row(table: &mut Table, words: &StoredWords<'_>, pair: &StoredPairReport, rati
         spelled(ratio.measure).to_owned(),
         value.unwrap_or_else(absent),
         interval.unwrap_or_else(absent),
-        verdict_word(ratio.verdict).to_owned(),
+        marked_verdict(pair, ratio),
         floor(words, ratio),
     ];
     table.row(cells, Vec::new());

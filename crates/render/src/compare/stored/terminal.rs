@@ -178,7 +178,7 @@ mod tests {
         assert!(refused.contains("! kernel: 6.1.0 in run 12, 6.2.0 in run 15"), "{refused}");
         assert!(refused.contains("  ntp: on in run 12, off in run 15"), "{refused}");
         let marked = usual(&fixtures::other_machine(true));
-        assert!(marked.starts_with("gzip of run 15 is 1.3"), "{marked}");
+        assert!(marked.starts_with("across machines: gzip of run 15 is 1.3"), "{marked}");
         assert!(marked.contains("! across machines: the ratio is that of the machines, too"), "{marked}");
     }
 
