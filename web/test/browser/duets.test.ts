@@ -129,6 +129,8 @@ it("with missing values are refused in one sentence", async () => {
   const broken = overviewWith(["a"]);
   broken.duets!.figures[0]!.curves[0]!.y.pop();
   const opened = await open(browser, { ...run(6), overview: broken });
-  expect(await opened.page.locator("[role=alert]").textContent()).toContain("its duets have a curve with missing values");
+  expect(await opened.page.locator("[role=alert]").textContent()).toContain(
+    "its duets have a curve with missing values",
+  );
   await opened.close();
 });

@@ -7,7 +7,7 @@ use crate::output::print;
 use crate::replace::replace;
 use clap::Args;
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tarebench::core::base::units::Nanos;

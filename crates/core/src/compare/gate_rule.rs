@@ -308,7 +308,8 @@ mod tests {
 
     /// So many blocks around this ratio, half of them above it and half below by as much.
     fn around(ratio: f64, blocks: u32, spread: f64) -> Vec<f64> {
-        let place = |i: u32| f64::from(i / 2 + 1) / f64::from(blocks) * 2.0 * if i % 2 == 0 { 1.0 } else { -1.0 };
+        let place =
+            |i: u32| f64::from(i / 2 + 1) / f64::from(blocks) * 2.0 * if i.is_multiple_of(2) { 1.0 } else { -1.0 };
         (0..blocks).map(|i| ratio.ln() + spread * place(i)).collect()
     }
 
@@ -563,7 +564,9 @@ mod tests {
     }
 
     /// Logarithms, threshold, whether there is a control.
-    fn any_benchmark() -> impl Strategy<Value = (Vec<f64>, f64, bool)> {
+    type AnyBenchmark = (Vec<f64>, f64, bool);
+
+    fn any_benchmark() -> impl Strategy<Value = AnyBenchmark> {
         (proptest::collection::vec(-0.05..0.07_f64, 0..16), 0.001..0.1_f64, any::<bool>())
     }
 
@@ -575,7 +578,7 @@ mod tests {
                 .prop_map(|all| all.into_iter().enumerate().collect::<Vec<_>>())
                 .prop_flat_map(|a| (Just(a.clone()), Just(a).prop_shuffle()))
         ) {
-            let judged = |all: &[(usize, (Vec<f64>, f64, bool))]| {
+            let judged = |all: &[(usize, AnyBenchmark)]| {
                 let mut g = gate(all.iter().map(|(_, (logs, ..))| measured(logs)).collect());
                 let empty = g.plan.benchmarks.iter_mut().zip(&mut g.measured);
                 for ((i, (logs, threshold, control)), (b, m)) in all.iter().zip(empty) {

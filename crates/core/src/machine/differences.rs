@@ -119,7 +119,8 @@ mod tests {
         let usual = Conditions::new(host(), vec![factor("governor", "performance"), factor("swap-use", "none")]);
         assert_eq!(differences(&usual, &usual), []);
         let known = |t: &str| Reading::Value(t.to_owned());
-        let changes: [(fn(&mut Host), ConditionKind); 10] = [
+        type Change = fn(&mut Host);
+        let changes: [(Change, ConditionKind); 10] = [
             (|h| h.machine = "2".repeat(16), ConditionKind::Machine),
             (|h| h.cpu = Reading::Absent(Absent::NotAsked(String::new())), ConditionKind::CpuModel),
             (|h| h.microcode = Reading::Value("0x2".to_owned()), ConditionKind::Microcode),

@@ -289,7 +289,7 @@ mod tests {
             Answer::Agreed(s, _) => s.text,
             Answer::Disagreed(s) => panic!("{s:?}"),
         };
-        assert_eq!(said(Some(0.01)), "no difference beyond 1%: gzip was 1.002 times as fast as xz");
+        assert_eq!(said(Some(0.01)), "no difference beyond 1%: gzip was 1.0020 times as fast as xz");
         assert!(said(Some(0.07)).starts_with("no difference beyond 7%:"));
         assert!(said(Some(f64::NAN)).starts_with("no difference that matters:"));
     }

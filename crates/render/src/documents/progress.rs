@@ -85,7 +85,7 @@ mod tests {
         let line = at(&step);
         assert_eq!(line, format!("g3  {bar} 24/36  90 s left  benchmark 2 of 5: sort, 24 blocks, +0.3 % ± 0.4"));
         let probe = GateStep { blocks: 0, planned: 0, ratio: None, left: None, ..step };
-        assert_eq!(at(&probe), "g3  benchmark 2 of 5: sort, probe");
+        assert_eq!(at(&probe), "g3    benchmark 2 of 5: sort, probe");
         let faster = GateStep { ratio: Some((0.95, None)), left: None, ..step };
         assert!(at(&faster).ends_with("sort, 24 blocks, −5.0 %"), "{}", at(&faster));
         // Names are anybody's.

@@ -106,7 +106,7 @@ fn duet(seq: u32) -> Duet {
         steal: of.steal,
         clock_shift: of.clock_shift,
         environment_padding: 4095,
-        slices: (seq % 2 == 0).then(|| GangSlices {
+        slices: seq.is_multiple_of(2).then(|| GangSlices {
             by: GangMeans::Freezer,
             cpus: vec![0, 3],
             ran: [Nanos(70_000_000), Nanos(80_000_000)],
@@ -115,7 +115,7 @@ fn duet(seq: u32) -> Duet {
             continuing: None,
             late: 1,
         }),
-        void: (seq % 2 == 0).then_some(NoDuet::Memory { needed: 3 << 30, available: 2 << 30 }),
+        void: seq.is_multiple_of(2).then_some(NoDuet::Memory { needed: 3 << 30, available: 2 << 30 }),
     }
 }
 

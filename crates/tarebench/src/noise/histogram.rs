@@ -56,12 +56,26 @@ fn check_header(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
+/// Refuses the one number that the library negates with an overflow: -2^63, which is nine bytes of ones. Numbers have 7 bits a byte, lowest
+/// first, with the highest bit set in all bytes but the last; the ninth byte is always the last.
+fn check_counts(mut counts: &[u8]) -> Result<(), String> {
+    while let Some(last) = counts.iter().take(8).position(|b| *b < 0x80).or(counts.len().checked_sub(1)) {
+        let (number, rest) = counts.split_at(last.min(8) + 1);
+        if number == [0xff; 9] {
+            return Err("a damaged histogram: it has 2^63 empty places".to_owned());
+        }
+        counts = rest;
+    }
+    Ok(())
+}
+
 /// Reads a histogram as it is stored with a measurement.
 ///
 /// # Errors
 /// What is wrong with it. Its header is checked first: no more memory is taken than the bytes need.
 pub fn read(bytes: &[u8]) -> Result<Histogram<u64>, String> {
     check_header(bytes)?;
+    check_counts(bytes.get(HEADER..).unwrap_or_default())?;
     let bad = |e: hdrhistogram::serialization::DeserializeError| format!("a damaged histogram: {e:?}");
     Deserializer::new().deserialize(&mut std::io::Cursor::new(bytes)).map_err(bad)
 }
@@ -103,6 +117,25 @@ mod tests {
         // Ten of ten thousand.
         let slow = text.lines().filter(|l| l.trim_start().starts_with("616")).count();
         assert!(slow >= 1, "{text}");
+    }
+
+    /// Found by fuzzing: the library panics where sums are checked.
+    #[test]
+    fn a_number_that_cannot_be_negated_is_refused() {
+        let mut damaged = bytes(&of(&[1, 2, 3], 0));
+        damaged.truncate(HEADER);
+        // The numbers 8 and 8, the lowest number, and 1.
+        damaged.extend([&[0x10, 0x10][..], &[0xff; 9], &[2]].concat());
+        let length = u32::try_from(damaged.len() - HEADER).unwrap();
+        damaged[4..8].copy_from_slice(&length.to_be_bytes());
+        assert_eq!(read(&damaged).unwrap_err(), "a damaged histogram: it has 2^63 empty places");
+        // One less is only too many.
+        damaged[HEADER + 2] = 0xfd;
+        assert!(read(&damaged).unwrap_err().contains("a damaged histogram"));
+        for cut in [&[0xff; 9][..8], &[0xff; 3], &[0x80; 8], &[]] {
+            assert!(check_counts(cut).is_ok());
+        }
+        assert!(check_counts(&[0xff; 9]).is_err());
     }
 
     /// Set for the process that [`no_header_takes_much_memory`] starts.
