@@ -549,12 +549,12 @@ mod tests {
             without_covariances += usize::from(levels(&series.points, None).changes.len() > 1);
             // With few builds behind it, a jump may be taken for outliers.
             let expected = round >= 50 && at <= 95;
-            hits += usize::from(expected && found.changes.iter().any(|c| c.at == at));
-            invented += usize::from(found.changes.iter().any(|c| round < 50 || c.at != at));
+            hits += usize::from(expected && found.changes.iter().any(|c| c.at.abs_diff(at) <= 3));
+            invented += usize::from(found.changes.iter().any(|c| round < 50 || c.at.abs_diff(at) > 3));
         }
         assert!(without_covariances > 90, "{without_covariances}: the test is too easy");
-        // Ten standard errors of a pair; its square is four times the penalty.
-        assert!(invented <= 1 && hits >= 25, "{invented} invented, {hits} of 26 found");
+        // Ten standard errors of one pair, its square four times the penalty. All evidence is that pair, so some are taken for an outlier.
+        assert!(invented <= 1 && hits >= 23, "{invented} invented, {hits} of 26 found");
     }
 
     /// All builds after a change of the base share the error of the base's own measurement, here three standard errors.

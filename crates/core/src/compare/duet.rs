@@ -177,7 +177,9 @@ fn asleep(sample: &Sample) -> Option<f64> {
         return None;
     }
     if let Some(account) = sample.account.value() {
-        let asleep: Nanos = account.main.blocked.values().map(|share| share.time).sum();
+        // Waiting for a child that is at work, as a shell does, is no sleep of the program's.
+        let others = account.others.on_cpu.time + account.others.waited();
+        let asleep = (account.main.asleep() - others).max(Nanos::ZERO);
         return Some(asleep.as_f64() / elapsed);
     }
     let waited = sample.estimate.value().and_then(|e| e.waited.value().copied()).unwrap_or(Nanos::ZERO);

@@ -146,11 +146,11 @@ fn archives_that_are_wrong() {
         assert_ne!(changed, good, "{from}");
         import(changed.as_bytes()).unwrap_err()
     };
-    assert!(matches!(wrong("\"version\":4", "\"version\":5"), StoreError::NewerArchive { found: 5, known: 4, .. }));
+    assert!(matches!(wrong("\"version\":5", "\"version\":6"), StoreError::NewerArchive { found: 6, known: 5, .. }));
     for (from, to) in [
         ("tare-run", "tare-walk"),
-        ("\"version\":4", "\"version\":0"),
-        ("\"version\":4", "\"version\":-1"),
+        ("\"version\":5", "\"version\":0"),
+        ("\"version\":5", "\"version\":-1"),
         (uuid.as_str(), "no uuid"),
         ("\"seq\":1", "\"seq\":0"),
         ("\"series\":1", "\"series\":2"),
