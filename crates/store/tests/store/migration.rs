@@ -169,10 +169,10 @@ fn an_archive_of_a_released_version_gets_typed_notes() {
     let written: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!((&written["version"], written["run"]["notes"].is_array()), (&5.into(), true));
     // Without a store between, too: found by fuzzing.
-    let read = Archive::read(&mut with_notes.as_bytes()).unwrap();
+    let read = tarebench_store::Archive::read(&mut with_notes.as_bytes()).unwrap();
     let mut again = Vec::new();
     read.write(&mut again).unwrap();
-    assert_eq!(Archive::read(&mut again.as_slice()).unwrap().run.notes, notes);
+    assert_eq!(tarebench_store::Archive::read(&mut again.as_slice()).unwrap().run.notes, notes);
     let mut other = SqliteStore::in_memory().unwrap();
     let there = other.import(&mut text.as_slice()).unwrap();
     assert_eq!(other.run(there).unwrap().notes, notes);
