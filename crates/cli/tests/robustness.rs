@@ -342,7 +342,7 @@ fn what_cannot_be_started_is_told_and_the_others_are_measured() {
     for (program, why) in cases {
         let mut c = tare(&dir);
         // With a setup command, which might make it, it is only found when it is started.
-        c.args(ONCE).args(["-s", "true", &program, "true"]);
+        c.args(ONCE).args(["--order", "rounds", "-s", "true", &program, "true"]);
         let document = json(&mut c, 2);
         let samples = document["samples"].as_array().expect("samples");
         assert_eq!(samples.len(), 2, "{program}");
