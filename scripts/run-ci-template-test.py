@@ -45,14 +45,14 @@ class Templates(unittest.TestCase):
         run = subprocess.run(["git", *identity, *words], cwd=self.repository, check=True, capture_output=True, text=True)
         return run.stdout.strip()
 
-    def run_template(self, runner, code=0, options=(), **inputs):
+    def run_template(self, runner, code=0, driver_options=(), **inputs):
         """Exit code, result and the words that tare was given."""
         (self.work / "code").write_text(str(code), encoding="utf-8")
         (self.work / "arguments").unlink(missing_ok=True)
         given = [word for name, value in inputs.items() for word in ("--input", f"{name}={value}")]
         command = [sys.executable, str(DRIVER), runner, "--repository", str(self.repository), "--tare", str(self.tare)]
         command += ["--result", str(self.work / "result"), "--artifacts", str(self.work / "kept")]
-        command += ["--summary", str(self.work / "summary"), *options, *given]
+        command += ["--summary", str(self.work / "summary"), *driver_options, *given]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         arguments = self.work / "arguments"
         words = arguments.read_text(encoding="utf-8").split("\0")[:-1] if arguments.exists() else None
@@ -100,7 +100,7 @@ class Templates(unittest.TestCase):
             ([f"event.before={'0' * 40}", f"event.pull_request.base.sha={first}"], first),
         ):
             options = [word for c in context for word in ("--context", c)]
-            _, _, words = self.run_template("github", options=options, commands="./prog")
+            _, _, words = self.run_template("github", driver_options=options, commands="./prog")
             self.assertEqual(self.value(words, "--base"), base)
         _, _, words = self.run_template("github", base="main", commands="./prog")
         self.assertEqual(self.value(words, "--base"), "main")
@@ -124,7 +124,7 @@ class Templates(unittest.TestCase):
         first = self.git("rev-parse", "HEAD~1")
         code, result, words = self.run_template(
             "gitlab",
-            options=["--env", f"CI_MERGE_REQUEST_DIFF_BASE_SHA={first}"],
+            driver_options=["--env", f"CI_MERGE_REQUEST_DIFF_BASE_SHA={first}"],
             TARE_GATE_COMMANDS="./prog 1\n./prog  2 x",
             TARE_GATE_BUILD="make all",
             TARE_GATE_OPTIONS="--measure\ncpu",
@@ -160,7 +160,7 @@ class Templates(unittest.TestCase):
         step = {"name": "a", "shell": "sh", "run": "echo ${{ inputs.commands }}"}
         action = {"inputs": {"tare": {}}, "runs": {"using": "composite", "steps": [step]}}
         template.write_text(json.dumps(action), encoding="utf-8")
-        code, error, _ = self.run_template("github", options=["--template", str(template)])
+        code, error, _ = self.run_template("github", driver_options=["--template", str(template)])
         self.assertEqual(code, 70)
         self.assertIn("could be run as code", error)
 

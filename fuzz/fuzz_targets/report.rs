@@ -38,7 +38,8 @@ fuzz_target!(|data: &[u8]| {
     }
     // These may refuse figures that a format cannot hold; they must not panic.
     let _ = json::full(&report, samples, &style.hints);
-    let _ = page::run(&report, samples, &duals(run, samples), &style.hints, &style.zone, String::new());
+    let kept = Kept { samples, duets: &archive.duets };
+    let _ = page::run(&report, kept, &duals(run, samples), &style.hints, &style.zone, String::new());
     let _ = csv::series(&report);
     let _ = csv::samples(&report, samples);
     let _ = hyperfine::json(&report, samples);
