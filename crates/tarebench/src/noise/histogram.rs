@@ -56,17 +56,28 @@ fn check_header(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Refuses the one number that the library negates with an overflow: -2^63, which is nine bytes of ones. Numbers have 7 bits a byte, lowest
-/// first, with the highest bit set in all bytes but the last; the ninth byte is always the last.
+/// Refuses counts with which the library's sums overflow: -2^63 as a number of empty places, which it negates, and counts of more than
+/// 2^63 in all. Numbers have 7 bits a byte, lowest first, with the highest bit set in all bytes but the last; the ninth byte is always
+/// the last, and has 8. Even ones are twice a count, odd ones stand for empty places.
 fn check_counts(mut counts: &[u8]) -> Result<(), String> {
+    let mut total: u64 = 0;
     while let Some(last) = counts.iter().take(8).position(|b| *b < 0x80).or(counts.len().checked_sub(1)) {
         let (number, rest) = counts.split_at(last.min(8) + 1);
-        if number == [0xff; 9] {
+        let bits = |(i, b): (usize, &u8)| u64::from(if i < 8 { b & 0x7f } else { *b }) << (7 * i);
+        let value: u64 = number.iter().enumerate().map(bits).fold(0, |all, b| all | b);
+        if value == u64::MAX {
             return Err("a damaged histogram: it has 2^63 empty places".to_owned());
+        }
+        if value.is_multiple_of(2) {
+            total = total.saturating_add(value / 2);
         }
         counts = rest;
     }
-    Ok(())
+    if total > i64::MAX as u64 {
+        Err("a damaged histogram: it counts more than 2^63 phases".to_owned())
+    } else {
+        Ok(())
+    }
 }
 
 /// Reads a histogram as it is stored with a measurement.
@@ -136,6 +147,10 @@ mod tests {
             assert!(check_counts(cut).is_ok());
         }
         assert!(check_counts(&[0xff; 9]).is_err());
+        // Two counts of 2^62 are one more than what fits.
+        let half = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80];
+        assert!(check_counts(&half).is_ok());
+        assert!(check_counts(&[half, half].concat()).unwrap_err().contains("more than 2^63"));
     }
 
     /// Set for the process that [`no_header_takes_much_memory`] starts.
