@@ -52,6 +52,8 @@ lint: rust ## Check format, lints, generated files and licences
 bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown
 	@scripts/setup.sh bench
 	@TARE='$(TARE)' python3 bench/run.py
+	@TARE='$(TARE)' python3 bench/ratio.py
+	@TARE='$(TARE)' python3 bench/power.py
 
 fuzz: rust ## Fuzz every target for TIME seconds (300)
 	@scripts/setup.sh build

@@ -56,6 +56,9 @@ for purpose in "$@"; do
         need python3 python3
         # Of the script that runs the CI templates.
         python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
+        # Google Benchmark's own comparison reads what a gate exports.
+        [ -e /usr/share/benchmark/compare.py ] || missing="$missing libbenchmark-tools"
+        /usr/bin/python3 -c 'import scipy' 2>/dev/null || missing="$missing python3-scipy"
         need c++ g++
         need pkg-config pkg-config
         need oslat rt-tests

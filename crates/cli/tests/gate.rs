@@ -80,6 +80,25 @@ fn logs(document: &Value, number: usize) -> usize {
 /// The program reads its amount of work from a file of its build, in a folder of the repository, so that it must be built and
 /// started where it belongs. Work that differs by 10% is five times beyond the bound of 2%, and a block's ratio varies by a per cent
 /// or so: the verdicts hold by tens of standard errors. Unchanged work has a bound of 20% for the same reason.
+/// Google Benchmark's own `compare.py` reads both files, and finds the change of CPU time.
+fn compared_by_google_benchmark(folder: &Path) {
+    let script = "/usr/share/benchmark/compare.py";
+    if !Path::new(script).exists() {
+        return skip("needs compare.py of libbenchmark-tools");
+    }
+    let mut c = Command::new("/usr/bin/python3");
+    let said = text(
+        &run(c.args([script, "--no-color", "benchmarks", "base.json", "head.json"]).current_dir(folder), 0).stdout,
+    );
+    let row =
+        |name: &str| said.lines().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("{name}: {said}")).to_owned();
+    for (name, change) in [("slower", 0.1), ("same", 0.0), ("faster", -0.1)] {
+        let row = row(name);
+        let cpu: f64 = row.split_whitespace().nth(2).expect("a column").parse().expect("a change");
+        assert!((cpu - change).abs() < 0.03, "{row}");
+    }
+}
+
 #[test]
 fn each_benchmark_of_a_suite_has_its_verdict() {
     let _lock = shared();
@@ -144,6 +163,7 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
         let text = fs::read_to_string(sub.join(file)).unwrap();
         assert!(serde_json::from_str::<Value>(&text).is_ok() && text.contains("slower"), "{file}: {text}");
     }
+    compared_by_google_benchmark(&sub.join("google"));
     // What is stored.
     let (trees, files) = cached(&dir);
     assert_eq!((trees.len(), half_made(&dir).len()), (1, 0), "{trees:?} {files:?}");
