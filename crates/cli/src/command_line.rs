@@ -9,7 +9,8 @@ use crate::noise::command as noise;
 use crate::profile::command as profile;
 use crate::run::shell::shell_syntax;
 use crate::run::{args::RunArgs, command as run};
-use crate::{completions, kbest as clocks, man, study, trace};
+use crate::study::command as study;
+use crate::{completions, fit, kbest as clocks, man, trace};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
@@ -37,6 +38,7 @@ enum TareCommand {
     Run(Box<RunArgs>),
     Gate(Box<gate::GateArgs>),
     Compare(Box<compare_command::CompareArgs>),
+    Fit(Box<fit::FitArgs>),
     Inc(inc::IncArgs),
     Work(work::WorkArgs),
     List(list::ListArgs),
@@ -129,6 +131,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         TareCommand::Run(a) => run::run(*a),
         TareCommand::Gate(a) => gate::gate(&a),
         TareCommand::Compare(a) => compare_command::compare(&a),
+        TareCommand::Fit(a) => fit::fit(*a),
         TareCommand::Inc(a) => inc::inc(&a),
         TareCommand::Work(a) => work::work(&a),
         TareCommand::List(a) => list::list(&a),

@@ -15,7 +15,7 @@ pub enum Exit {
     System = 4,
     /// A benchmark of a gate is slower.
     Regression = 5,
-    /// A gate could not decide, and was asked to count that as a failure.
+    /// A gate could not decide, and was asked to count that as a failure; or the times of `tare fit` cannot tell.
     Inconclusive = 6,
     /// Interrupted; the samples so far were stored and printed.
     Interrupted = 130,

@@ -15,6 +15,7 @@ mod compare;
 mod completions;
 mod documents;
 mod exit;
+mod fit;
 mod inc;
 mod kbest;
 mod machine;

@@ -273,6 +273,34 @@ fn vital_units_are_refused_even_if_asked_for() {
     assert!(!m.journal().exists());
 }
 
+/// As the study of the NTP daemon's effect does (EMP figure 10): off, and back; and as `--only ntp` does: on, and back.
+#[test]
+fn the_ntp_daemon_is_switched_by_its_own_factor_and_restored() {
+    let Some(bus) = Bus::start() else { return skip("needs dbus-daemon") };
+    let m = Machine::fake(arm_server).with_bus(&bus.address);
+    let off = serde_json::json!([{"factor": "ntp", "target": {"kind": "unit", "name": "chronyd.service"},
+        "wanted": "inactive", "survives_reboot": false}]);
+    let file = m.dir.path().join("ntp.json");
+    std::fs::write(&file, off.to_string()).expect("write");
+    m.tare(&["tune", "--settings", &file.to_string_lossy()], 0);
+    assert_eq!(bus.states()["chronyd.service"], "inactive");
+    assert!(m.journal().exists());
+    m.tare(&["restore"], 0);
+    assert_eq!(bus.calls(), ["stop chronyd.service", "start chronyd.service"]);
+    // Where it is installed and does not run, it is started if it is named.
+    bus.set("chronyd.service", "inactive");
+    std::fs::create_dir_all(m.root().join("usr/lib/systemd/system")).expect("a folder");
+    m.put("usr/lib/systemd/system/chronyd.service", "[Unit]");
+    m.tare(&["tune", "--only", "ntp"], 0);
+    assert_eq!(bus.states()["chronyd.service"], "active");
+    m.tare(&["restore"], 0);
+    assert_eq!(bus.states()["chronyd.service"], "inactive");
+    assert_eq!(bus.calls(), ["start chronyd.service", "stop chronyd.service"]);
+    m.tare(&["tune", "--only", "timers"], 0);
+    m.tare(&["restore"], 0);
+    assert!(bus.calls().iter().all(|c| !c.contains("chronyd")));
+}
+
 #[test]
 fn nothing_of_the_bus_is_left_while_a_run_measures() {
     let Some(bus) = Bus::start() else { return skip("needs dbus-daemon") };

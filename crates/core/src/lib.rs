@@ -9,6 +9,7 @@
 pub mod base;
 pub mod compare;
 pub mod documents;
+pub mod fit;
 pub mod kbest;
 pub mod machine;
 pub mod noise;

@@ -3,54 +3,39 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "common/emp.rs"]
+mod emp;
 #[path = "common/machine.rs"]
 mod machine;
 
 use common::{daemon, sample};
+use emp::{infrequent_daemons, l_samples, number, rows, text};
 use machine::Random;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::profile::data::Cutoff;
+use tarebench_core::profile::data::{Cutoff, Profile, ProfilePart};
 use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::long_running::{Infrequent, LongExecution};
-use tarebench_core::profile::profiling::{DaemonRule, Learned, learn};
+use tarebench_core::profile::profiling::{DaemonRule, Learned};
 use tarebench_core::run::discards::Cutoffs;
 use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::statistics::periods::{NoPeriod, Periodicity};
 
-const TABLE_VIII: &str = include_str!("data/emp_table_viii.tsv");
-const TABLE_IX: &str = include_str!("data/emp_table_ix.tsv");
-const TABLE_XII: &str = include_str!("data/emp_table_xii.tsv");
-const TABLE_XIII: &str = include_str!("data/emp_table_xiii.tsv");
-const CUTOFFS: &str = include_str!("data/emp_cutoffs.tsv");
-
-fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    table.lines().filter(|l| !l.starts_with('#')).map(|l| l.split('\t').collect())
-}
-
-fn ms(text: &str) -> f64 {
-    text.parse().unwrap()
-}
-
-/// Sample number and daemons of an L-sample table.
-fn l_samples(table: &'static str) -> Vec<(u32, Vec<Daemon>)> {
-    let parse_daemon = |text: &str| {
-        let (name, time) = text.rsplit_once('=').unwrap();
-        daemon(name, Nanos::from_millis(time.parse().unwrap()))
-    };
-    rows(table).map(|r| (r[0].parse().unwrap(), r[1].split(' ').map(parse_daemon).collect())).collect()
-}
+const TABLE_VIII: &str = "emp-table-8";
+const TABLE_IX: &str = "emp-table-9";
+const TABLE_XII: &str = "emp-table-12";
+const TABLE_XIII: &str = "emp-table-13";
 
 /// Two executions of each daemon that have the maximum and the standard deviation of a central cluster table.
-fn central(table: &'static str) -> [Vec<Daemon>; 2] {
+fn central(table: &str) -> [Vec<Daemon>; 2] {
     [0.0, std::f64::consts::SQRT_2].map(|below| {
-        let daemon_of = |r: Vec<&str>| daemon(r[0], Nanos(((ms(r[1]) - below * ms(r[2])) * 1e6).round() as i64));
-        rows(table).map(daemon_of).collect()
+        let time = |max: f64, sd: f64| Nanos(((max - below * sd) * 1e6).round() as i64);
+        rows(table).iter().map(|r| daemon(text(&r[0]), time(number(&r[1]), number(&r[2])))).collect()
     })
 }
 
 /// A run with the paper's daemons. The times are made up: the cluster has the paper's mean and spread, a daemon of an L-sample adds
 /// its process time, and samples follow each other at the paper's mean elapsed time.
-fn run(n: u32, mean: i64, apart: f64, spread: f64, arms: &'static str, cluster: &'static str) -> Vec<Observation> {
+fn run(n: u32, mean: i64, apart: f64, spread: f64, arms: &str, cluster: &str) -> Vec<Observation> {
     let (arms, cluster) = (l_samples(arms), central(cluster));
     let frequent = ["java", "proc_monitor"];
     let mut random = Random::new(1);
@@ -67,10 +52,17 @@ fn run(n: u32, mean: i64, apart: f64, spread: f64, arms: &'static str, cluster: 
     (0..n).map(&mut next_sample).collect()
 }
 
+/// What `tare profile learn --rule papers` makes of these samples.
 fn learned() -> Learned {
-    let short = learn(&run(800, 128_250, 128.343, 2.5, TABLE_IX, TABLE_VIII), DaemonRule::Papers).unwrap();
-    let long = learn(&run(40, 16_416_637, 16_416.637, 138.6, TABLE_XIII, TABLE_XII), DaemonRule::Papers).unwrap();
-    Learned::new(short, Some(long))
+    let part = |seconds: f64, observations| ProfilePart {
+        length: Nanos::from_secs_f64(seconds),
+        runs: Vec::new(),
+        observations,
+    };
+    let short = part(128.0, run(800, 128_250, 128.343, 2.5, TABLE_IX, TABLE_VIII));
+    let long = part(16_384.0, run(40, 16_416_637, 16_416.637, 138.6, TABLE_XIII, TABLE_XII));
+    let empty = Profile::of_cutoffs("emp", "m", "k", Vec::new());
+    Profile { short, long: Some(long), rule: DaemonRule::Papers, ..empty }.learned().unwrap()
 }
 
 fn millis(n: Nanos) -> f64 {
@@ -97,10 +89,10 @@ fn the_sixteen_and_the_two_l_samples() {
 fn tables_viii_and_xii() {
     let learned = learned();
     for (normal, table) in [(&learned.short.normal, TABLE_VIII), (&learned.long.as_ref().unwrap().normal, TABLE_XII)] {
-        assert_eq!(normal.len(), rows(table).count());
+        assert_eq!(normal.len(), rows(table).len());
         for (n, r) in normal.iter().zip(rows(table)) {
-            assert_eq!((n.daemon.as_str(), millis(n.max)), (r[0], ms(r[1])));
-            assert!((n.std_dev.unwrap() / 1e6 - ms(r[2])).abs() < 1e-6, "{}", n.daemon);
+            assert_eq!((n.daemon.as_str(), millis(n.max)), (text(&r[0]), number(&r[1])));
+            assert!((n.std_dev.unwrap() / 1e6 - number(&r[2])).abs() < 1e-6, "{}", n.daemon);
         }
     }
 }
@@ -109,27 +101,11 @@ fn tables_viii_and_xii() {
 fn tables_x_and_xiv() {
     let learned = learned();
     let all = |e: &[LongExecution]| e.iter().map(|e| (e.daemon.clone(), e.number, millis(e.cpu))).collect::<Vec<_>>();
-    let want = |list: &[(&str, u32, f64)]| list.iter().map(|(d, n, c)| ((*d).to_owned(), *n, *c)).collect::<Vec<_>>();
-    let x = [
-        ("flush-9:0", 75, 126.0),
-        ("flush-9:0", 634, 127.0),
-        ("jbd2/md0-8", 75, 31.0),
-        ("jbd2/md0-8", 634, 6.0),
-        ("md0_raid1", 75, 78.0),
-        ("md0_raid1", 634, 65.0),
-    ];
-    assert_eq!(all(&learned.short.long_running), want(&x));
-    let xiv = [
-        ("flush-9:0", 10, 89.0),
-        ("flush-9:0", 16, 91.0),
-        ("jbd2/md0-8", 10, 14.0),
-        ("jbd2/md0-8", 16, 21.0),
-        ("md0_raid1", 10, 76.0),
-        ("md0_raid1", 16, 78.0),
-        ("rhn_check", 10, 24_942.0),
-        ("rhn_check", 16, 26_667.0),
-    ];
-    assert_eq!(all(&learned.long.unwrap().long_running), want(&xiv));
+    let want = |id: &str| -> Vec<(String, u32, f64)> {
+        rows(id).iter().map(|r| (text(&r[0]).to_owned(), number(&r[1]) as u32, number(&r[2]))).collect()
+    };
+    assert_eq!(all(&learned.short.long_running), want("emp-table-10"));
+    assert_eq!(all(&learned.long.unwrap().long_running), want("emp-table-14"));
 }
 
 /// Daemon, maximum in the cluster, minimum in the L-samples.
@@ -207,6 +183,7 @@ fn table_xvi() {
         ("sshd", 1.5, Some(23.4)),
     ];
     assert_eq!(learned.cutoffs.len(), unrounded.len());
+    assert_eq!(learned.profile_cutoffs().len(), unrounded.len(), "the profile has all of them");
     for (row, (daemon, short, long)) in learned.cutoffs.iter().zip(unrounded) {
         let near = |a: f64, b: f64| (a / 1e6 - b).abs() < 1e-5;
         assert_eq!(row.daemon, daemon);
@@ -214,12 +191,12 @@ fn table_xvi() {
         assert_eq!(row.long.is_some(), long.is_some(), "{row:?}");
         assert!(row.long.zip(long).is_none_or(|(l, want)| near(l.cutoff(), want)), "{row:?}");
     }
-    for (row, r) in learned.cutoffs.iter().zip(rows(CUTOFFS)) {
+    for (row, d) in learned.cutoffs.iter().zip(infrequent_daemons()) {
         let c = &row.cutoff;
-        assert_eq!(c.daemon, r[0]);
-        assert_eq!((printed(c.short), printed(c.long.unwrap_or(c.short))), (ms(r[7]), ms(r[8])), "{}", c.daemon);
+        assert_eq!(c.daemon, d.name);
+        assert_eq!((printed(c.short), printed(c.long.unwrap_or(c.short))), d.printed, "{}", c.daemon);
         let minutes = c.task_time_limit.map(|l| (l.secs() / 60.0).round());
-        assert_eq!(minutes, r[6].parse::<f64>().ok().map(|hours| hours * 3.0), "{}", c.daemon);
+        assert_eq!(minutes, d.period.map(|hours| hours * 3.0), "{}", c.daemon);
     }
 }
 

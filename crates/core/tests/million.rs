@@ -78,7 +78,8 @@ fn a_million_samples_fit_in_300_mb() {
         lost: 0,
         open: 0,
     });
-    let cutoffs = vec![Cutoff { daemon: "daemon3".into(), short: 2_000.0, task_time_limit: None, long: None }];
+    let cutoffs =
+        vec![Cutoff { daemon: "daemon3".into(), short: 2_000.0, task_time_limit: None, long: None, effect: None }];
     let Ok(report) = build_from(&run(1), &Repeated(first), Some(&profile(cutoffs)));
     let series = &report.series[0];
     let (et, account) = (series.et.value().unwrap(), series.account.value().unwrap());

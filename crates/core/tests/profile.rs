@@ -20,6 +20,7 @@ fn observation(number: u32, daemon: &str, cpu: i64) -> Observation {
         process_time: None,
         executions: Reading::Value(FamilyExecutions::from([(daemon.to_owned(), vec![Nanos(cpu)])])),
         incomplete: false,
+        waits: None,
     }
 }
 

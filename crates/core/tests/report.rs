@@ -45,7 +45,7 @@ macro_rules! remarked {
 }
 
 fn cutoff(name: &str, ns: f64) -> Cutoff {
-    Cutoff { daemon: name.into(), short: ns, task_time_limit: None, long: None }
+    Cutoff { daemon: name.into(), short: ns, task_time_limit: None, long: None, effect: None }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Reading and writing what can be set: files below a root folder, and systemd's units.
 
-use crate::factors::is_stopped_by_a_factor;
+use crate::factors::{is_ntp_unit, is_stopped_by_a_factor};
 use crate::protect;
 use crate::setting::Target;
 use crate::setting::ValueError;
@@ -186,13 +186,17 @@ impl Access {
         Ok(())
     }
 
-    /// Refuses the units that are never touched, and those that no factor stops.
+    /// Refuses the units that are never touched, and those that no factor stops or starts.
     ///
     /// # Errors
     /// [`ValueError::Protected`], with the reason.
     pub fn allowed(&self, target: &Target) -> Result<(), ValueError> {
         let Target::Unit(name) = target else { return Ok(()) };
-        match protect::unit(name, &protect::own_units(&self.root)) {
+        let own = protect::own_units(&self.root);
+        if is_ntp_unit(name) && !own.contains(name) {
+            return Ok(());
+        }
+        match protect::unit(name, &own) {
             Some(why) => Err(ValueError::Protected { what: name.clone(), why: why.to_owned() }),
             None if !is_stopped_by_a_factor(name) => {
                 Err(ValueError::Protected { what: name.clone(), why: "no factor stops it".to_owned() })

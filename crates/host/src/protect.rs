@@ -7,6 +7,7 @@ const TIME: &str = "it synchronises the clock";
 const BUS: &str = "other services communicate through it";
 const DEVICES: &str = "it manages devices";
 const NETWORK: &str = "it keeps the network up";
+const FILTER: &str = "it filters the network; stopping it opens the machine";
 const LOGIN: &str = "it provides logins";
 const DISPLAY: &str = "it runs the display";
 const STORAGE: &str = "file systems or RAID depend on it";
@@ -37,8 +38,13 @@ const NAMES: &[(&str, &str)] = &[
     ("dhc", NETWORK),
     ("ifup", NETWORK),
     ("wicked", NETWORK),
-    ("nftables", NETWORK),
-    ("firewalld", NETWORK),
+    ("nftables", FILTER),
+    ("firewalld", FILTER),
+    ("iptables", FILTER),
+    ("ip6tables", FILTER),
+    ("ebtables", FILTER),
+    ("arptables", FILTER),
+    ("netfilter-persis", FILTER),
     ("dnsmasq", NETWORK),
     ("unbound$", NETWORK),
     ("resolvconf", NETWORK),
@@ -201,6 +207,10 @@ mod tests {
             "zfs-zed.service",
             "nfs-server.service",
             "systemd-journald.service",
+            "auditd.service",
+            "iptables.service",
+            "ip6tables.service",
+            "netfilter-persistent.service",
             "nonsense",
         ] {
             assert!(unit(name, &[]).is_some(), "{name}");

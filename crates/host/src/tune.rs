@@ -2,12 +2,13 @@
 
 use crate::access::{Access, command, label, same};
 use crate::coupled::companions;
+use crate::factors::is_ntp_unit;
 use crate::freeze;
 use crate::freeze::FreezePlan;
 use crate::journal;
 use crate::journal::{Change, Journal, JournalRecord, ValueChange, line_of};
 use crate::restore::{Restored, restore_locked};
-use crate::setting::{Setting, Target};
+use crate::setting::{Setting, Target, ValueError};
 use crate::state::{Lock, Pending, State, TuneError};
 use serde::Serialize;
 use std::io;
@@ -138,7 +139,7 @@ pub fn plan(access: &Access, settings: &[Setting]) -> Vec<TuneItem> {
         if items.iter().any(|i| i.target == s.target) {
             continue;
         }
-        let read = access.allowed(&s.target).and_then(|()| access.read(&s.target));
+        let read = access.allowed(&s.target).and_then(|()| named(s)).and_then(|()| access.read(&s.target));
         let (old, stand) = match read {
             Ok(v) if same(&s.target, &v, &s.wanted) => (Some(v), Stand::AsWanted),
             Ok(v) => (Some(v), Stand::Planned),
@@ -150,6 +151,16 @@ pub fn plan(access: &Access, settings: &[Setting]) -> Vec<TuneItem> {
         items.push(TuneItem { factor, target, old, wanted, command, stand, survives_reboot: s.survives_reboot });
     }
     items
+}
+
+/// An NTP daemon is switched by its own factor only, whatever a file of settings says.
+fn named(setting: &Setting) -> Result<(), ValueError> {
+    match &setting.target {
+        Target::Unit(name) if is_ntp_unit(name) && setting.factor != "ntp" => {
+            Err(ValueError::Protected { what: name.clone(), why: "only the factor ntp switches it".to_owned() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What would be done; nothing is changed.

@@ -172,6 +172,50 @@ fn units_are_stopped_sockets_first_and_never_the_clocks() {
     assert!(stopped.iter().all(|s| s.wanted == "inactive" && !s.survives_reboot));
 }
 
+/// EMP table XXVII stops auditd and the packet filters; the machine needs them.
+#[test]
+fn what_the_paper_stopped_and_the_machine_needs_is_kept() {
+    let (_dir, mut m) = laid_out(machines::hybrid_desktop);
+    let units = ["auditd.service", "iptables.service", "ip6tables.service", "atd.service", "nftables.service"];
+    m.units = Reading::Value(units.map(|n| (n.to_owned(), "active".to_owned())).to_vec());
+    assert_eq!(listed(&factors::settings(&m, &["daemons".to_owned()]).unwrap()), "unit atd.service = inactive\n");
+    let found = factors::find("daemons").unwrap().read(&m);
+    assert_eq!((found.standing, found.value.as_deref()), (Standing::NotHeld, Some("atd.service")));
+    for kept in ["auditd.service (it writes the logs", "iptables.service (it filters", "ip6tables.service (it filters"]
+    {
+        assert!(found.finding.contains(kept), "{}", found.finding);
+    }
+    // Alone they do not make the machine wrong.
+    m.units = Reading::Value(vec![("iptables.service".to_owned(), "active".to_owned())]);
+    assert_eq!(factors::find("daemons").unwrap().read(&m).standing, Standing::Held);
+}
+
+/// EMP figure 10 needs the daemon off and on; nothing else may touch it.
+#[test]
+fn the_ntp_daemon_is_switched_by_its_own_factor_when_it_is_named() {
+    let (dir, mut m) = laid_out(machines::intel_laptop);
+    let ntp = |m: &FactorMachine| listed(&factors::settings(m, &["ntp".to_owned()]).unwrap());
+    // Not known to systemd, or no systemd.
+    assert_eq!(ntp(&m), "");
+    let state = |s: &str| Reading::Value(vec![("systemd-timesyncd.service".to_owned(), s.to_owned())]);
+    m.units = state("active");
+    assert_eq!(ntp(&m), "unit systemd-timesyncd.service = active\n");
+    m.units = state("inactive");
+    assert_eq!(ntp(&m), "");
+    // Installed, though not running; what is masked cannot be started.
+    let r = Root(dir.path());
+    r.put("usr/lib/systemd/system/chrony.service", "[Unit]\n");
+    r.put("usr/lib/systemd/system/ntp.service", "[Unit]\n");
+    assert_eq!(ntp(&m), "unit chrony.service = active\n");
+    std::fs::create_dir_all(dir.path().join("etc/systemd/system")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", dir.path().join("etc/systemd/system/chrony.service")).unwrap();
+    assert_eq!(ntp(&m), "unit ntp.service = active\n");
+    // Without being named it stays as it is.
+    m.units = state("active");
+    assert!(factors::settings(&m, &[]).unwrap().iter().all(|s| s.factor != "ntp"));
+    assert!(!factors::find("ntp").unwrap().settable());
+}
+
 #[test]
 fn a_hybrid_machine_is_content_with_cpus_of_one_kind() {
     let (_dir, mut m) = laid_out(machines::hybrid_desktop);

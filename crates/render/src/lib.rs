@@ -10,6 +10,7 @@
 
 pub mod compare;
 pub mod documents;
+pub mod fit;
 pub mod kbest;
 pub mod kit;
 pub mod machine;

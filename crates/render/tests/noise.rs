@@ -9,20 +9,27 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind};
+use tarebench_core::machine::conditions::Conditions;
+use tarebench_core::machine::data::Host;
 use tarebench_core::noise::data::Heuristic;
 use tarebench_core::noise::data::PhaseCalibration;
 use tarebench_core::noise::data::{
-    Calibrated, Kernel, KernelRecord, Noise, NoisePlan, PhaseScheduling, PhaseSource, Phases, PhasesEnd, Series,
+    Calibrated, Kernel, KernelRecord, KernelTick, Noise, NoisePlan, PhaseScheduling, PhaseSource, Phases, PhasesEnd,
+    Series,
 };
 use tarebench_core::noise::prediction::{Bounds, Expected};
-use tarebench_core::noise::report::{DELAYS, Grain, report};
+use tarebench_core::noise::report::{DELAYS, Grain, report, report_over};
+use tarebench_core::noise::undisturbed::UndisturbedRule;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::trace::timeline::ClockPair;
 use tarebench_core::trace::timeline::{CpuEvent, CpuOccupant, Stolen, TraceTask};
+use tarebench_render::kit::style::Style;
 use tarebench_render::kit::svg::figures::figures;
 use tarebench_render::kit::web::html as web;
 use tarebench_render::kit::web::page::{Page, PageFigure};
 use tarebench_render::noise::figures::figure;
+use tarebench_render::noise::platform::ShownNoise;
+use tarebench_render::noise::several;
 
 const HOSTILE: &str = "<script>alert(1)</script>";
 
@@ -257,5 +264,89 @@ fn no_phase_is_no_figure() {
         assert!(page.parts[0].figures.iter().all(|f| !f.id.ends_with("survival")));
         assert!(files(&page).values().all(|svg| !svg.contains("NaN")));
         assert_eq!(figure(&head(), &grains), None);
+    }
+}
+
+/// A machine with this kernel.
+fn host(kernel: &str) -> Host {
+    let known = |t: &str| Reading::Value(t.to_owned());
+    Host {
+        name: "box".to_owned(),
+        machine: "1".repeat(16),
+        boot: known("b"),
+        kernel: kernel.to_owned(),
+        kernel_version: "#1".to_owned(),
+        architecture: "x86_64".to_owned(),
+        distribution: known("Debian"),
+        cpu: known("a CPU"),
+        microcode: known("0x1"),
+        cpus: 2,
+        memory: Reading::Value(1 << 30),
+        hypervisor: known("none"),
+        clock_source: known("tsc"),
+        cycle_counter_hz: Reading::Value(1e9),
+    }
+}
+
+/// Two kernels with two tick rates: figures 4 and 7 of the paper.
+#[test]
+fn several_measurements_have_a_curve_each() {
+    let with = |number: i64, kernel: &str, hz: f64, grains: &[Nanos]| {
+        let conditions = Some(Box::new(Conditions::new(host(kernel), Vec::new())));
+        let head = DocumentHead { number, conditions, title: format!("{hz} Hz"), ..head() };
+        let mut noise = noise(&[1], grains);
+        let tick = KernelTick { hz: Reading::Value(hz), idle: Reading::Value(true), full: Reading::Value(Vec::new()) };
+        noise.plan.tick = Some(tick);
+        let grains = report(&noise, &DELAYS, 1);
+        (head, noise, grains)
+    };
+    let all = [with(1, "6.1.0", 250.0, &[GRAIN]), with(2, "6.12.0", 1_000.0, &[GRAIN, Nanos(20_000)])];
+    let shown: Vec<ShownNoise<'_>> =
+        all.iter().map(|(head, noise, grains)| ShownNoise { head, noise, grains }).collect();
+    let page = several::page(&shown, &[], String::new());
+    let ids: Vec<&str> = page.parts.iter().map(|p| p.id.as_str()).collect();
+    assert_eq!(ids, ["grain-10us", "grain-20us"]);
+    let distribution = find(&page, "grain-10us-distribution");
+    let titles: Vec<&str> = distribution.curves.iter().map(|c| c.title.as_str()).collect();
+    assert_eq!(titles, ["n1: host, Linux 6.1.0, HZ 250", "n2: host, Linux 6.12.0, HZ 1000"]);
+    // Only the second has the second grain; a measurement has the same look in each figure.
+    let second = find(&page, "grain-20us-survival");
+    assert_eq!(second.curves.iter().map(|c| c.look).collect::<Vec<_>>(), [1]);
+    for svg in figures(&page).unwrap() {
+        roxmltree::Document::parse(&svg.1).unwrap();
+    }
+    let text = several::terminal(&shown, &Style { full: true, ..Style::default() });
+    assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
+    assert_snapshot!("several", text);
+    let d: serde_json::Value = serde_json::from_str(&several::json(&shown).unwrap()).unwrap();
+    assert_eq!(d["measurements"][1]["head"]["number"], 2);
+}
+
+/// Figure 5: 50 µs on a grain of 10 µs are 500 %, on one of 20 µs 250 % were it as long; grains are on one scale.
+#[test]
+fn delays_of_grains_are_in_per_cent_of_the_shortest_phase() {
+    let (page, grains) = made(&[1], &[GRAIN, Nanos(20_000)]);
+    let figure = find(&page, "survival");
+    let longest = |i: usize| figure.curves[i].x.last().copied().unwrap();
+    let row = &grains[0].rows[0];
+    assert!((longest(0) - (row.max - row.min) / row.min).abs() < 1e-12 && longest(0) > 4.9);
+    assert!(figure.x.title.contains("per cent"), "{}", figure.x.title);
+}
+
+/// Whatever shows a slowdown says what it is divided by.
+#[test]
+fn slowdowns_say_their_grain() {
+    let noise = noise(&[1], &[GRAIN]);
+    for (rule, says) in [
+        (UndisturbedRule::Minimum, "divided by the shortest phase"),
+        (UndisturbedRule::Mode, "divided by the most frequent duration, 10.0 µs"),
+        (UndisturbedRule::Calibration, "divided by the calibrated length, 9.82 µs"),
+    ] {
+        let grains = report_over(&noise, &DELAYS, rule, 1);
+        let page = tarebench_render::noise::page::noise(&head(), &noise, &grains, &TimeZone::UTC, String::new());
+        assert!(find(&page, "grain-10us-slowdown").note.contains(says), "{says}");
+        assert!(page.parts[0].tables[1].note.contains(says), "{}", page.parts[0].tables[1].note);
+        let first = says.split(',').next().unwrap().replace("the shortest phase", "shortest");
+        assert!(page.tables[0].note.contains(&first), "{}", page.tables[0].note);
     }
 }

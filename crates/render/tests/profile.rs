@@ -36,6 +36,7 @@ fn part(name: &str, length_ms: i64) -> ProfilePart {
             process_time: Some(Nanos(length_ms * MS + noise - 100_000 - n * 131 % 9_000)),
             executions: Reading::Value(executions),
             incomplete: i == 3,
+            waits: None,
         }
     };
     ProfilePart {

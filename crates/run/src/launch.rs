@@ -1,6 +1,7 @@
 //! Starting the programs of a plan, one sample at a time.
 
-use crate::last_words::Listener;
+use crate::last_words::{KEPT, Listener, last_lines};
+use crate::metrics::{MetricPatterns, OutputCapture};
 use crate::{RunError, identity};
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::process::{Child as StdChild, Command as StdCommand, Stdio};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::plan::{Input, Output, Program, RunPlan, Sched};
-use tarebench_core::sample::data::{ClockShift, Outcome, OwnUse, Phase, Stamp, Usage};
+use tarebench_core::sample::data::{ClockShift, MetricReading, Outcome, OwnUse, Phase, Stamp, Usage};
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cpu::CpuSet;
 use tarebench_sys::opened_as::{OpenPurpose, open_as};
@@ -63,6 +64,10 @@ pub struct ProcessLauncher {
     /// Reads the standard error of the next execution.
     listener: Option<Listener>,
     last_words: Option<String>,
+    patterns: MetricPatterns,
+    /// Keeps the output of the next execution, if there is something to search in it.
+    capture: Option<OutputCapture>,
+    metrics: Vec<MetricReading>,
 }
 
 /// How long a tree may take to end by itself after SIGTERM.
@@ -76,6 +81,7 @@ impl ProcessLauncher {
     /// # Errors
     /// A sentence that says what is wrong.
     pub fn new(plan: &RunPlan) -> Result<ProcessLauncher, RunError> {
+        let patterns = MetricPatterns::new(plan).map_err(|e| RunError::Plan(e.to_string()))?;
         let identity = plan.user.as_deref().map(identity::of_plan).transpose()?;
         let base_environment = identity::environment(plan, identity.as_ref());
         let path =
@@ -106,6 +112,9 @@ impl ProcessLauncher {
             drain_pipe,
             listener: None,
             last_words: None,
+            patterns,
+            capture: None,
+            metrics: Vec::new(),
         })
     }
 
@@ -168,28 +177,25 @@ impl ProcessLauncher {
         Ok(launch)
     }
 
-    fn streams(&self, program: &Program, launch: &mut Launch) -> Result<(), SysError> {
-        let open = |options: &mut std::fs::OpenOptions, name: &[u8]| {
-            let name = OsString::from_vec(name.to_vec());
-            // Relative names are relative to where tare was started, as in a shell's redirection.
-            let opened = options.open(&name).map(OwnedFd::from);
-            opened.map_err(|e| SysError::io(format!("open `{}`", name.to_string_lossy()), e))
-        };
-        let open_named = |name: &[u8], purpose: OpenPurpose| match (&self.identity, purpose) {
+    fn open_named(&self, name: &[u8], purpose: OpenPurpose) -> Result<OwnedFd, SysError> {
+        match (&self.identity, purpose) {
             // Its program may have put a link or a FIFO there since the last sample.
             (Some(user), _) => open_as(user, Path::new(std::ffi::OsStr::from_bytes(name)), purpose),
             (None, OpenPurpose::Read) => open(File::options().read(true), name),
             (None, OpenPurpose::Append) => open(File::options().append(true).create(true), name),
-        };
+        }
+    }
+
+    fn streams(&self, program: &Program, launch: &mut Launch) -> Result<(), SysError> {
         match &self.plan.input {
             Input::Null => launch.stdio(0, open(File::options().read(true), b"/dev/null")?),
-            Input::File(name) => launch.stdio(0, open_named(name.as_bytes(), OpenPurpose::Read)?),
+            Input::File(name) => launch.stdio(0, self.open_named(name.as_bytes(), OpenPurpose::Read)?),
             Input::Inherit => {}
         }
         match (self.plan.output_of(program), &self.drain_pipe) {
             (Output::Inherit, _) => {}
             (Output::File(name), _) => {
-                launch.stdio(1, open_named(name.as_bytes(), OpenPurpose::Append)?);
+                launch.stdio(1, self.open_named(name.as_bytes(), OpenPurpose::Append)?);
                 launch.stdio(2, open(File::options().write(true), b"/dev/null")?);
             }
             (Output::Pipe, Some(pipe)) => {
@@ -203,6 +209,11 @@ impl ProcessLauncher {
                 }
             }
         }
+        for stream in [1, 2] {
+            if let Some(kept) = self.capture.as_ref().and_then(|c| c.descriptor(stream)) {
+                launch.stdio(stream, kept?);
+            }
+        }
         if let Some(listener) = &self.listener {
             launch.stdio(2, listener.pipe().map_err(|e| SysError::io("copy the pipe", e))?);
         }
@@ -211,9 +222,15 @@ impl ProcessLauncher {
 
     /// Makes the next execution's standard error a pipe whose end is kept, where that costs no sample anything: in warm-ups, and
     /// where the output goes to a pipe anyway. What outlives the program must not be left with a pipe that nobody reads. Without
-    /// tail(1) the last words stay unknown.
+    /// tail(1) the last words stay unknown. Where the output is searched for metrics, all of it is kept.
     pub fn listen(&mut self, series: usize, phase: Phase) {
         self.last_words = None;
+        self.metrics.clear();
+        if !self.patterns.is_empty() {
+            let program = self.plan.programs.get(series);
+            self.capture = program.map(|p| OutputCapture::new(self.plan.output_of(p)));
+            return;
+        }
         let listens = self.plan.programs.get(series).is_some_and(|program| match self.plan.output_of(program) {
             Output::Inherit => false,
             Output::Pipe => true,
@@ -222,8 +239,19 @@ impl ProcessLauncher {
         self.listener = if listens && !self.plan.leave_running { Listener::start().ok() } else { None };
     }
 
-    /// Stops listening; what a failed execution wrote last is kept for [`Self::last_words`].
+    /// Stops listening; what a failed execution wrote last is kept for [`Self::last_words`], what its output says of itself for
+    /// [`Self::metrics`].
     pub fn heard(&mut self, failed: bool) {
+        if let Some(capture) = self.capture.take() {
+            let texts = capture.finish(&|name| self.open_named(name, OpenPurpose::Read));
+            self.metrics = self.patterns.search(&texts);
+            let [_, stderr] = texts;
+            let end = |text: &[u8]| {
+                let kept = usize::try_from(KEPT).unwrap_or(usize::MAX);
+                last_lines(text.get(text.len().saturating_sub(kept)..).unwrap_or_default())
+            };
+            self.last_words = stderr.ok().filter(|_| failed).and_then(|t| end(&t.bytes));
+        }
         let Some(listener) = self.listener.take() else { return };
         if failed {
             self.last_words = listener.finish();
@@ -232,10 +260,22 @@ impl ProcessLauncher {
         }
     }
 
+    /// What the last execution printed of the plan's metrics.
+    pub fn metrics(&mut self) -> Vec<MetricReading> {
+        std::mem::take(&mut self.metrics)
+    }
+
     /// The last words of the last execution, if it failed and they are known.
     pub fn last_words(&mut self) -> Option<String> {
         self.last_words.take()
     }
+}
+
+/// Relative names are relative to where tare was started, as in a shell's redirection.
+fn open(options: &mut std::fs::OpenOptions, name: &[u8]) -> Result<OwnedFd, SysError> {
+    let name = OsString::from_vec(name.to_vec());
+    let opened = options.open(&name).map(OwnedFd::from);
+    opened.map_err(|e| SysError::io(format!("open `{}`", name.to_string_lossy()), e))
 }
 
 /// Keeps tare off the program's CPUs, if it has others; returns the program's set, and what tare had.

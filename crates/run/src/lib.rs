@@ -12,6 +12,7 @@ pub mod identity;
 mod last_words;
 pub mod launch;
 pub mod machine;
+pub mod metrics;
 pub mod process_time;
 pub mod runner;
 pub mod sample;

@@ -45,9 +45,12 @@ impl Sampler for MachineSampler<'_> {
         self.launcher.listen(request.slot.series as usize, request.slot.phase);
         // Frozen processes may stay frozen as long as the sample lasts.
         let sample = guard::SampleMark::begin();
-        let taken = take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals);
+        let mut taken = take(self.launcher, self.collectors, request, self.plan.leave_running, self.signals);
         drop(sample);
         self.launcher.heard(matches!(&taken, Ok((sample, None)) if !sample.outcome.success()));
+        if let Ok((sample, _)) = &mut taken {
+            sample.metrics = self.launcher.metrics();
+        }
         taken
     }
 

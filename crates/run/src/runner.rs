@@ -516,4 +516,4 @@ mod detect_tests;
 #[cfg(test)]
 mod duet_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -103,6 +103,7 @@ pub fn take(
         estimate: accounts.1,
         counters: accounts.2,
         environment_padding: request.padding,
+        metrics: Vec::new(),
     };
     Ok((sample, execution.interrupted))
 }
@@ -154,6 +155,7 @@ pub fn not_taken(request: &SampleRequest<'_>, error: String) -> Sample {
         estimate: Reading::Absent(absent()),
         counters: Reading::Absent(absent()),
         environment_padding: request.padding,
+        metrics: Vec::new(),
     }
 }
 

@@ -278,6 +278,7 @@ fn without_list(sample: &Sample) -> Sample {
         estimate,
         counters,
         environment_padding,
+        metrics,
     } = sample;
     let daemons = match daemons {
         Reading::Absent(a) => Reading::Absent(a.clone()),
@@ -312,6 +313,7 @@ fn without_list(sample: &Sample) -> Sample {
         estimate: estimate.clone(),
         counters: counters.clone(),
         environment_padding: *environment_padding,
+        metrics: metrics.clone(),
     }
 }
 

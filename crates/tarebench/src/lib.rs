@@ -12,7 +12,7 @@
 //! - [`profile`]: learn which daemons disturb the machine, and their cutoffs.
 //! - [`kbest`]: the machine's timing mechanisms, and which to use.
 //! - [`run::self_check`]: what tracing costs the measured programs.
-//! - [`study`]: the experiments of CS:APP chapter 9.
+//! - [`study`]: the papers' experiments, measured here or computed from stored runs.
 //! - [`trace`]: when a process had its CPU.
 //! - [`inc::workload`]: INC and the papers' other reference programs.
 

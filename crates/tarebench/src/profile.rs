@@ -16,7 +16,7 @@ use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::documents::progress::MeasuringStep;
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::clusters::{FEWEST, TooFew};
-use tarebench_core::profile::data::{Profile, ProfileMethod, ProfilePart};
+use tarebench_core::profile::data::{DaemonRule, Profile, ProfileMethod, ProfilePart};
 use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::profiling::Learned;
 use tarebench_core::profile::recording::{RecordingChunk, covered, virtual_samples};
@@ -194,7 +194,8 @@ impl Begun {
         let finished = |p: &MeasuredProfile| matches!(p.why, StopReason::Finished);
         match done {
             Ok(progressed) if finished(&progressed) => {
-                let completed = from_runs(store, name, None).and_then(|p| completed(store, p, Some(self.id)));
+                let completed = from_runs(store, name, None, DaemonRule::default())
+                    .and_then(|p| completed(store, p, Some(self.id)));
                 match completed {
                     Ok(profile) => {
                         store.release_document(self.id, &self.claim)?;
@@ -236,6 +237,7 @@ fn blank(name: &str) -> RunPlan {
         ignore_failure: IgnoreFailure::No,
         sigma: 2.0,
         profile: ProfileChoice::No,
+        discard: None,
         output: Output::Null,
         input: Input::Null,
         cpus: Vec::new(),
@@ -245,13 +247,14 @@ fn blank(name: &str) -> RunPlan {
         user: None,
         leave_running: false,
         images: true,
-        // Snapshots show the daemons; the program's own account is not used here, and would only disturb.
+        // A recording has no program.
         account: false,
         tags: BTreeMap::from([(TAG.to_owned(), name.to_owned())]),
         require: Vec::new(),
         hook_shell: vec![],
         independent_setups: false,
         purpose: None,
+        metrics: Vec::new(),
     }
 }
 
@@ -291,6 +294,9 @@ fn plan(request: &ActivePlan, shape: TaskSeries, stage: Stage, attempt: &str) ->
         runs: RunCount::Fixed(shape.samples),
         cpus: request.cpus.clone(),
         purpose: Some(RunPurpose::Learn(learning)),
+        // What INC waited for each daemon; snapshots alone show what CPU time they used.
+        account: true,
+        metrics: Vec::new(),
         ..blank(&request.name)
     }
 }
@@ -644,7 +650,7 @@ fn record(
 }
 
 /// The profile of the latest attempt of this name, from the samples so far; it is not stored.
-/// `lengths`: other task lengths to cut a recording into.
+/// `lengths`: other task lengths to cut a recording into. `rule`: by which daemons are found.
 ///
 /// # Errors
 /// If there is no attempt under this name, or it has too few samples.
@@ -652,6 +658,7 @@ pub fn from_runs(
     store: &SqliteStore,
     name: &str,
     lengths: Option<(Nanos, Option<Nanos>)>,
+    rule: DaemonRule,
 ) -> Result<Profile, ProfilingError> {
     let attempt = latest(store, name)?;
     if let Some((run, watching)) = attempt.recording {
@@ -662,7 +669,7 @@ pub fn from_runs(
             runs: vec![run.uuid.clone()],
             observations: virtual_samples(&chunks, length),
         };
-        return profile(&run, name, ProfileMethod::Watched, part(short), long.map(part));
+        return profile(&run, (name, rule), ProfileMethod::Watched, part(short), long.map(part));
     }
     if lengths.is_some() {
         return Err(ProfilingError::NoRecording(name.to_owned()));
@@ -678,12 +685,12 @@ pub fn from_runs(
     };
     let short = attempt.short.as_ref().ok_or_else(|| ProfilingError::Nothing(name.to_owned()))?;
     let long = attempt.long.as_ref().map(part).transpose()?;
-    profile(&short.0, name, ProfileMethod::Active, part(short)?, long)
+    profile(&short.0, (name, rule), ProfileMethod::Active, part(short)?, long)
 }
 
 fn profile(
     run: &Run,
-    name: &str,
+    (name, rule): (&str, DaemonRule),
     method: ProfileMethod,
     short: ProfilePart,
     long: Option<ProfilePart>,
@@ -701,6 +708,7 @@ fn profile(
         short,
         long,
         cutoffs: Vec::new(),
+        rule,
     };
     computed(profile)
 }
@@ -729,6 +737,9 @@ pub fn merge(name: &str, profiles: &[Profile]) -> Result<Profile, ProfilingError
         }
         if other.method != first.method {
             return Err(differ("one was measured with INC, the other recorded"));
+        }
+        if other.rule != first.rule {
+            return Err(differ("their daemons were found by different rules"));
         }
         if other.short.length != first.short.length {
             return Err(differ("their short task lengths differ"));

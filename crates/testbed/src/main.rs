@@ -12,6 +12,7 @@
     reason = "a program for tests: a panic is the right answer to a failed call"
 )]
 
+mod algorithms;
 mod slow_ticks;
 
 use std::io::{BufRead, Write};
@@ -484,6 +485,17 @@ const ROLES: &[(&str, ProgramRole)] = &[
     ("calibrate", |w| println!("{}", calibrate(w.n(1)))),
     ("loop", |w| {
         work(w.n(1));
+    }),
+    // What it takes does not depend on its size.
+    ("constant", |_| {
+        work(10_000_000);
+    }),
+    ("insertion-sort", |w| algorithms::insertion_sort(w.n(1))),
+    ("heap-sort", |w| algorithms::heap_sort(w.n(1))),
+    ("matrix-product", |w| algorithms::matrix_product(w.n(1))),
+    ("binary-search", |w| algorithms::binary_search(w.n(1))),
+    ("fibonacci", |w| {
+        algorithms::fibonacci(w.n(1));
     }),
     ("loop-threads", |w| loop_threads(w.n(1), w.n(2))),
     ("loop-forks", |w| loop_forks(w.n(1), w.n(2))),

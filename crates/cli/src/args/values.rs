@@ -38,6 +38,15 @@ pub fn share(text: &str) -> Result<f64, String> {
     found.ok().filter(|s| *s > 0.0 && *s < 1.0).ok_or_else(|| "expected a share such as 1% or 0.01".to_owned())
 }
 
+/// Standard deviations of check 2: a positive number, or `none`, which is 0.
+pub fn sigma(text: &str) -> Result<f64, String> {
+    if text == "none" {
+        return Ok(0.0);
+    }
+    let number = text.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0);
+    number.ok_or_else(|| "expected a positive number, e.g. 2 (strict) or 5 (relaxed), or none".to_owned())
+}
+
 /// A list of CPUs, such as `1` or `0-3,8`.
 pub fn cpu_list(list: &str) -> Result<Vec<u32>, Failure> {
     let cpus = tarebench::sys::procfs::parse_cpu_list(list).filter(|c| !c.is_empty());

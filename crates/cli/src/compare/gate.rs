@@ -345,6 +345,7 @@ fn run_plan(
         ignore_failure: IgnoreFailure::No,
         sigma: 2.0,
         profile: ProfileChoice::No,
+        discard: None,
         output: Output::Null,
         input: Input::Null,
         cpus: benchmark.own.cpus.clone().unwrap_or_default(),
@@ -361,6 +362,7 @@ fn run_plan(
         hook_shell: vec![],
         independent_setups: false,
         purpose: None,
+        metrics: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::args::style::db_option;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::replace::write_text;
+use crate::study::stored as study;
 use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
@@ -132,11 +133,7 @@ fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Fai
 }
 
 fn of_study(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
-    let found = tarebench::study::run::load(store, id).map_err(crate::study::failure)?;
-    let report = found.report();
-    let page = tarebench::render::study::page::study(&found.head, &found.plan, &report, &clock::zone(), output::foot());
-    // The same files as those of `tare study --svg`.
-    let figures = tarebench::render::study::terminal::figures(&report);
+    let (page, figures) = study::page(&study::load(store, id)?)?;
     Ok(Report { page, figures, stem: format!("study-{id}") })
 }
 

@@ -6,10 +6,13 @@ use crate::args::style::{Show, StyleArgs};
 use crate::compare::gate;
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
+use crate::profile;
 use crate::progress::Display;
 use crate::run::command::finish;
 use crate::run::imported;
-use crate::{profile, study};
+use crate::study::resume::resume_stored;
+use crate::study::samples::StudyResume;
+use crate::study::stored::StudyFiles;
 use clap::Args;
 use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::documents::DocumentError;
@@ -26,7 +29,7 @@ use tarebench::sys::signals::Signals;
 pub struct ResumeArgs {
     #[command(flatten)]
     what: StoredId,
-    /// Resume a run or profile that was imported: run the commands of its archive
+    /// Resume a run, profile or study that was imported: run the commands of its archive
     ///
     /// Without it, `tare resume` prints these commands and runs none of them.
     #[arg(long)]
@@ -71,7 +74,11 @@ fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Resul
             }
             profile::learn::resume_named(head.title, store, args.trust(), &args.tuning, show)
         }
-        DocumentKind::Study => study::resume_stored(store, id, args.exports.json_only(id.kind)?, None, show),
+        DocumentKind::Study => {
+            let files = StudyFiles::only_json(args.exports.json_only(id.kind)?);
+            let how = StudyResume { trust: args.trust(), machine: args.tuning.machine(), files: &files, show };
+            resume_stored(store, id, &how)
+        }
         DocumentKind::Gate => gate::resume(store, id, args.exports.json_only(id.kind)?, show),
         DocumentKind::Noise | DocumentKind::Bench | DocumentKind::Run | DocumentKind::Comparison => {
             Err(not_resumable(id))

@@ -6,6 +6,8 @@ use crate::args::style::{Show, StyleArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::stored::say_imported;
+use crate::study::stored as study;
+use crate::study::stored::StudyFiles;
 use clap::Args;
 use tarebench::core::compare::gate_rule;
 use tarebench::core::documents::head::{DocumentKind, Id};
@@ -22,8 +24,8 @@ use tarebench::store::{NamedDocument, SqliteStore};
 pub struct ShowArgs {
     #[command(flatten)]
     what: StoredId,
-    /// Discard at S standard deviations instead of the run's value; the stored run does not change
-    #[arg(long, value_name = "S")]
+    /// Discard at S standard deviations instead of the run's value, or none; the stored run does not change
+    #[arg(long, value_name = "S", value_parser = crate::args::values::sigma)]
     sigma: Option<f64>,
     #[command(flatten)]
     style: StyleArgs,
@@ -47,7 +49,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     };
     let mut stored = load(&store, id)?;
     if let Some(sigma) = args.sigma {
-        stored.run.plan.sigma = crate::run::plan::check_sigma(sigma)?;
+        stored.run.plan.sigma = sigma;
     }
     let mut report = stored.report()?;
     show.compare(&mut report);
@@ -69,7 +71,8 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
             return Ok(Exit::Done);
         }
         DocumentKind::Study => {
-            crate::study::print_study(store, id, args.exports.json_only(id.kind)?, &show.style)?;
+            let files = StudyFiles::only_json(args.exports.json_only(id.kind)?);
+            study::present(&study::load(store, id)?, &files, show)?;
             return Ok(Exit::Done);
         }
         DocumentKind::Noise => {

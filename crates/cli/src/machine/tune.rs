@@ -264,6 +264,11 @@ pub struct TuneAround {
 }
 
 impl TuneAround {
+    /// The machine, for measurements that set factors by themselves.
+    pub fn machine(&self) -> &MachineArgs {
+        &self.machine
+    }
+
     /// Tunes, if requested, and reports it.
     pub fn begin(&self, signals: &Signals) -> Result<Option<Tuned>, Failure> {
         if !self.tune {

@@ -4,8 +4,10 @@ use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
 use crate::args::values::{cpu_list, duration, pair};
 use crate::exit::{Exit, Failure};
-use crate::noise::result::{failure, print_noise, write};
-use crate::noise::{bsp, files};
+use crate::noise::result::{failure, print_noise, published, write};
+use crate::noise::undisturbed::UndisturbedArg;
+use crate::noise::{bsp, files, model, show};
+use crate::output::print;
 use crate::progress::Display;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -16,6 +18,7 @@ use tarebench::documents::{MeasureOptions, Stopped};
 use tarebench::noise::measure::{MeasuredNoise, choose_cpus, failed, measure, rate, tick};
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::figures::figure;
+use tarebench::render::study::sheet_terminal::published_text;
 use tarebench::sys::noise::HIGHEST;
 use tarebench::sys::signals::Signals;
 
@@ -32,7 +35,8 @@ use tarebench::sys::signals::Signals;
   tare noise --sweep --for 10s --sched fifo:10
   tare noise --grain 1ms --cpus all --for 5min
   tare noise bsp --launch 'mpirun -n 2'
-  tare show n1
+  tare noise --model p=1e-5,d=50us,grain=1ms --nodes 1000,100000
+  tare noise show n1 n2 --html ticks.html
   tare noise export n1 --as detours -o detours.txt
   tare noise import detours.txt --as detours --grain 1ms --machine node7"
 )]
@@ -41,6 +45,8 @@ pub struct NoiseArgs {
     command: Option<NoiseCommand>,
     #[command(flatten)]
     measure: MeasureArgs,
+    #[command(flatten)]
+    model: model::ModelArgs,
 }
 
 #[derive(Subcommand)]
@@ -48,6 +54,7 @@ enum NoiseCommand {
     Bsp(bsp::BspArgs),
     Export(files::NoiseExportArgs),
     Import(files::NoiseImportArgs),
+    Show(show::NoiseShowArgs),
 }
 
 #[derive(Args)]
@@ -79,6 +86,12 @@ struct MeasureArgs {
     /// Delay thresholds to report probabilities for [default: 1us,10us,100us,1ms,10ms]
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
     delays: Vec<Nanos>,
+    /// What slowdowns are divided by
+    #[arg(long, value_enum, value_name = "GRAIN", default_value_t = UndisturbedArg::Minimum)]
+    undisturbed: UndisturbedArg,
+    /// Show the paper's tables, too
+    #[arg(long, conflicts_with = "json")]
+    published: bool,
     /// Do not record kernel events; recording makes each interrupt about 1 us longer
     #[arg(long)]
     no_explain: bool,
@@ -180,11 +193,25 @@ fn plan(args: &MeasureArgs) -> Result<NoisePlan, Failure> {
 
 pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
     match &args.command {
-        None => measured(&args.measure),
+        None => match &args.model.model {
+            None => measured(&args.measure),
+            Some(text) => answered(text, args),
+        },
         Some(NoiseCommand::Bsp(a)) => bsp::bsp(a),
         Some(NoiseCommand::Export(a)) => files::export(a),
         Some(NoiseCommand::Import(a)) => files::import(a),
+        Some(NoiseCommand::Show(a)) => show::show(a),
     }
+}
+
+/// By the model, without a measurement.
+fn answered(text: &str, args: &NoiseArgs) -> Result<Exit, Failure> {
+    let show = args.measure.style.show()?;
+    model::print_model(text, &args.model, args.measure.json, show.is_quiet(), &show.style)?;
+    if args.measure.published && !show.is_quiet() {
+        print(&published_text(&published(true), &show.style));
+    }
+    Ok(Exit::Done)
 }
 
 fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
@@ -201,22 +228,21 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let done = measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
     drop(display);
     let measured = done.map_err(failure)?;
-    let grains = measured.report(&args.delays);
+    let grains = measured.report_over(&args.delays, args.undisturbed.rule());
     let MeasuredNoise { head, noise: found, stopped } = measured;
     if args.json || !show.is_quiet() {
         print_noise(&head, &found, &grains, args.json, &show.style)?;
+        if args.published {
+            print(&published_text(&published(true), &show.style));
+        }
     }
     if let Some((file, picture)) = args.svg.as_ref().zip(figure(&head, &grains)) {
         write(file, &picture)?;
     }
     if let Some(file) = &args.html {
-        let page = tarebench::render::noise::page::noise(
-            &head,
-            &found,
-            &grains,
-            &tarebench::sys::clock::zone(),
-            crate::output::foot(),
-        );
+        let zone = tarebench::sys::clock::zone();
+        let mut page = tarebench::render::noise::page::noise(&head, &found, &grains, &zone, crate::output::foot());
+        page.tables.extend(published(args.published));
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     if let Stopped::Interrupted(_) = stopped {

@@ -9,7 +9,9 @@ use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::error::NoiseError;
 use tarebench::render::kit::style::Style;
+use tarebench::render::kit::table::Table;
 use tarebench::render::noise::terminal::{json, terminal};
+use tarebench::render::study::published::published_tables;
 
 pub fn failure(e: NoiseError) -> Failure {
     match e {
@@ -44,6 +46,11 @@ pub fn print_noise(
         print(&terminal(head, noise, grains, style));
     }
     Ok(())
+}
+
+/// The paper's tables, if they are asked for.
+pub fn published(asked: bool) -> Vec<Table> {
+    if asked { published_tables("noise") } else { Vec::new() }
 }
 
 /// An existing file is overwritten.

@@ -14,6 +14,7 @@ use clap::{Args, ValueEnum};
 use std::path::Path;
 use tarebench::core::base::name::Name;
 use tarebench::core::base::units::Nanos;
+use tarebench::core::profile::data::DaemonRule;
 use tarebench::core::profile::profiling::reach;
 use tarebench::documents::MeasureOptions;
 use tarebench::profile as profiling;
@@ -103,6 +104,24 @@ pub struct ProfileResumeArgs {
     style: TableStyleArgs,
 }
 
+/// How daemons are found in samples.
+#[derive(Clone, Copy, ValueEnum)]
+enum RuleArg {
+    /// By what the program waited for them, where an account tells it; by the scatter plots for the rest
+    Account,
+    /// By the scatter plots, with the cutoffs exactly as in the papers
+    Papers,
+}
+
+impl RuleArg {
+    fn rule(self) -> DaemonRule {
+        match self {
+            RuleArg::Account => DaemonRule::Explained,
+            RuleArg::Papers => DaemonRule::Papers,
+        }
+    }
+}
+
 /// Makes a profile from the samples so far.
 #[derive(Args)]
 pub struct SoFarArgs {
@@ -115,6 +134,9 @@ pub struct SoFarArgs {
     /// Long task length, for a recording
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "short")]
     long: Option<Nanos>,
+    /// How daemons are found
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = RuleArg::Account)]
+    rule: RuleArg,
     #[command(flatten)]
     style: TableStyleArgs,
 }
@@ -299,7 +321,7 @@ pub fn so_far(args: &SoFarArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let name = name_of(args.name.as_deref())?;
     let mut store = store.writable()?;
     let lengths = args.short.map(|short| (short, args.long));
-    let profile = profiling::from_runs(&store, &name, lengths)?;
+    let profile = profiling::from_runs(&store, &name, lengths, args.rule.rule())?;
     let profile = profiling::keep(&mut store, profile)?;
     if !show.is_quiet() {
         print_profile(&profile, &show)?;

@@ -3,11 +3,12 @@
 use crate::args::exports::Exports;
 use crate::args::store::StoreArgs;
 use crate::args::style::StyleArgs;
-use crate::args::values::{duration, pair, share};
+use crate::args::values::{duration, pair, share, sigma};
 use crate::machine::tune::TuneAround;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use tarebench::core::base::units::Nanos;
+use tarebench::core::run::discards::DiscardRule;
 use tarebench::core::sample::process_time::PtSource;
 
 /// The programs.
@@ -150,18 +151,45 @@ pub struct ConditionArgs {
     /// Do not trace the kernel; there is then no account of where the time went and no net time
     #[arg(long)]
     pub no_account: bool,
+    /// Record a number that the programs print: the first group of the regular expression, or the whole of it, in its last
+    /// match on standard output, else on standard error; may be repeated
+    #[arg(long, value_name = "NAME=REGEX", value_parser = metric)]
+    pub metric: Vec<(String, String)>,
     /// Label the run, for `tare list --tag`
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub tag: Vec<(String, String)>,
+}
+
+/// What check 1 goes by.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DiscardArg {
+    /// A daemon used more CPU time than its cutoff: the sample is discarded, for every time
+    Papers,
+    /// A daemon kept the program waiting: its elapsed time is discarded; a daemon that lengthens CPU time ran long: all its times
+    Effect,
+}
+
+impl DiscardArg {
+    /// As a plan has it.
+    pub fn rule(self) -> DiscardRule {
+        match self {
+            DiscardArg::Papers => DiscardRule::Papers,
+            DiscardArg::Effect => DiscardRule::Effect,
+        }
+    }
 }
 
 /// Statistics of the samples.
 #[derive(Args)]
 #[command(next_help_heading = "Statistics")]
 pub struct StatisticsArgs {
-    /// Discard samples more than S standard deviations from the mean: 2 is strict, 5 relaxed
-    #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
+    /// Discard samples more than S standard deviations from the mean: 2 is strict, 5 relaxed; none discards none (SEDONA)
+    #[arg(long, value_name = "S", default_value = "2", value_parser = sigma, allow_negative_numbers = true)]
     pub sigma: f64,
+    /// What the profile's cutoffs discard: by CPU time of a daemon (papers), or by what it did to the sample (effect)
+    /// [default: effect for samples with an account, else papers]
+    #[arg(long, value_name = "RULE", value_enum)]
+    pub discard: Option<DiscardArg>,
     /// Call programs the same if their ratio is within 1 ± REL with 95% confidence, e.g. 1% or 0.01 [default: never]
     #[arg(long, value_name = "REL", value_parser = share, allow_negative_numbers = true)]
     pub margin: Option<f64>,
@@ -238,6 +266,11 @@ impl From<CpuTimeSource> for PtSource {
             CpuTimeSource::Wait4 => PtSource::Wait4,
         }
     }
+}
+
+fn metric(text: &str) -> Result<(String, String), String> {
+    let wrong = |_| "expected NAME=REGEX, e.g. rate='rate: ([0-9.]+)'".to_owned();
+    pair(text).map_err(wrong)
 }
 
 /// `v1` to `v6`, or a factor that `tare doctor` lists.

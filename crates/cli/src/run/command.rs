@@ -24,7 +24,23 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     if let Some(rounds) = args.self_check {
         return self_check::run(rounds, &args.style.show()?);
     }
-    let Built { plan, by_shell } = plan::build(&args)?;
+    let Timed { measured, place, show, restored } = timed(&args)?;
+    let exit = finish(&measured, &place, &show, &args.exports)?;
+    restored.map(|()| exit)
+}
+
+/// A run that was measured, and where it is.
+pub struct Timed {
+    pub measured: MeasuredRun,
+    pub place: StorePlace,
+    pub show: Show,
+    /// Whether the machine is as it was before.
+    pub restored: Result<(), Failure>,
+}
+
+/// Measures the programs of the arguments.
+pub fn timed(args: &RunArgs) -> Result<Timed, Failure> {
+    let Built { plan, by_shell } = plan::build(args)?;
     startable::check(&plan)?;
     if plan.sequential_for_setups() && args.count.order.is_none() {
         eprintln!(
@@ -47,8 +63,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let measured = measure(plan, &mut place, options, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
-    let exit = finish(&measured?, &place, &show, &args.exports)?;
-    restored.map(|()| exit)
+    Ok(Timed { measured: measured?, place, show, restored })
 }
 
 /// Names the programs that the shell runs without an option that requests it.
@@ -82,6 +97,11 @@ pub fn finish(measured: &MeasuredRun, place: &StorePlace, show: &Show, exports: 
     show.compare(&mut report);
     show.report(&report, &samples, exports)?;
     exports.write(&report, &samples, &show.style)?;
+    conclude(measured, &report, show)
+}
+
+/// Reports how the run ended.
+pub fn conclude(measured: &MeasuredRun, report: &RunReport, show: &Show) -> Result<Exit, Failure> {
     let resume = match measured.run.id {
         0 => None,
         id => Some(format!("resume with: `{}`", show.resume_command(id))),
@@ -91,7 +111,7 @@ pub fn finish(measured: &MeasuredRun, place: &StorePlace, show: &Show, exports: 
         None => f,
     };
     match &measured.why {
-        StopReason::Finished => match ended(&report, &measured.last_words, show) {
+        StopReason::Finished => match ended(report, &measured.last_words, show) {
             Exit::Done if !measured.failed_cleanups.is_empty() => Ok(Exit::ProgramFailed),
             exit => Ok(exit),
         },

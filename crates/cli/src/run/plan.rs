@@ -3,6 +3,7 @@
 use crate::args::values::cpu_list;
 use crate::exit::Failure;
 use crate::run::args::CountArgs;
+use crate::run::args::DiscardArg;
 use crate::run::args::OrderArg;
 use crate::run::args::RunArgs;
 use crate::run::detect;
@@ -12,17 +13,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use tarebench::core::base::name::Name;
 use tarebench::core::run::plan::{
-    IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan, Sched, choose_order,
+    IgnoreFailure, Input, MetricPlan, Order, Output, ProfileChoice, Program, RunCount, RunPlan, Sched, choose_order,
 };
+use tarebench::run::metrics::{MetricPatterns, MetricRefused};
 use tarebench::sys::opened_as::check_readable;
-
-/// Refuses an invalid number of standard deviations.
-pub fn check_sigma(sigma: f64) -> Result<f64, Failure> {
-    if sigma.is_finite() && sigma > 0.0 {
-        return Ok(sigma);
-    }
-    Err(Failure::usage(format!("--sigma {sigma}: expected a positive number, e.g. 2 (strict) or 5 (relaxed)")))
-}
 
 /// A plan, and those of its programs that the shell runs without an option that requests it.
 pub struct Built {
@@ -74,7 +68,8 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
     if args.what.control {
         programs.extend(detect::control(&programs));
     }
-    Ok(RunPlan {
+    let metric = |(name, pattern): &(String, String)| MetricPlan { name: name.clone(), pattern: pattern.clone() };
+    let plan = RunPlan {
         order: order(args, &programs, sched)?,
         programs,
         seed: args.count.seed,
@@ -84,7 +79,8 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         max_time: args.count.max_time,
         timeout: args.count.timeout,
         ignore_failure: ignore_failure(args.count.ignore_failure.as_deref())?,
-        sigma: check_sigma(args.statistics.sigma)?,
+        sigma: args.statistics.sigma,
+        discard: args.statistics.discard.map(DiscardArg::rule),
         profile: match args.statistics.profile.as_deref() {
             None => ProfileChoice::Newest,
             Some("none") => ProfileChoice::No,
@@ -105,7 +101,20 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         hook_shell: explicit_shell(&args.what)?,
         independent_setups: args.hooks.independent_setup,
         purpose: None,
-    })
+        metrics: c.metric.iter().map(metric).collect(),
+    };
+    check_metrics(&plan)?;
+    Ok(plan)
+}
+
+fn check_metrics(plan: &RunPlan) -> Result<(), Failure> {
+    match MetricPatterns::new(plan) {
+        Ok(_) => Ok(()),
+        Err(e @ MetricRefused::OutputNotKept) => {
+            Err(Failure::usage(format!("--metric: {e}")).hint("give --output null or --output FILE"))
+        }
+        Err(e) => Err(Failure::usage(format!("--metric: {e}"))),
+    }
 }
 
 fn order(args: &RunArgs, programs: &[Program], sched: Option<Sched>) -> Result<Order, Failure> {

@@ -14,11 +14,11 @@ pub enum MeasuringStep {
         /// How long they should take.
         expected: Nanos,
     },
-    /// A cell of a study.
+    /// A cell of a study, or an execution of one of its programs.
     Cells {
-        /// Cells that are measured.
+        /// Those that are measured.
         done: usize,
-        /// All cells.
+        /// All of them.
         of: usize,
         /// Time left, as those of the round before took it; `None` in the first round.
         left: Option<Nanos>,

@@ -50,6 +50,29 @@ pub fn sleep_bounds(ticks: u64) -> (u64, u64) {
     (ticks.saturating_sub(1), ticks)
 }
 
+/// Rate of the clock behind times(2), whose return value counts its ticks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockTickRate {
+    /// Ticks a second.
+    pub estimate: f64,
+    /// More than this: both readings are whole numbers of ticks.
+    pub low: f64,
+    /// Less than this.
+    pub high: f64,
+}
+
+/// By the ticks that passed during a sleep of `slept` seconds (homework problem 9.10); the longer the sleep, the narrower the bounds. `None`
+/// if it did not sleep.
+pub fn clock_tick_rate(ticks: u64, slept: f64) -> Option<ClockTickRate> {
+    let (low, high) = bounds(ticks);
+    let rate = |ticks: u64| ticks as f64 / slept;
+    (slept > 0.0 && slept.is_finite()).then(|| ClockTickRate {
+        estimate: rate(ticks),
+        low: rate(low),
+        high: rate(high),
+    })
+}
+
 /// Share of a CPU that interrupts take: `per_second` of them, of `cycles` cycles each, on a CPU of `hz` (practice
 /// problem 9.1).
 pub fn share(per_second: f64, cycles: f64, hz: f64) -> f64 {
@@ -115,6 +138,19 @@ mod tests {
         let [slowest, fastest] = [most, least].map(|ticks| cycles / (ticks as f64 * 0.01));
         assert_eq!(slowest, 1000.0);
         assert!((fastest - 1005.025).abs() < 0.001);
+    }
+
+    /// Homework problem 9.10: two systems whose clocks differ by more than a factor of two, 100 and 1024 ticks a second (Linux, Alpha).
+    #[test]
+    fn a_clock_is_counted_over_a_sleep() {
+        let linux = clock_tick_rate(200, 2.0).unwrap();
+        assert_eq!((linux.estimate, linux.low, linux.high), (100.0, 99.5, 100.5));
+        let alpha = clock_tick_rate(2_048, 2.0).unwrap();
+        assert!(alpha.low / linux.high > 2.0 && alpha.estimate == 1_024.0);
+        // A longer sleep narrows the bounds.
+        let longer = clock_tick_rate(2_000, 20.0).unwrap();
+        assert!(longer.high - longer.low < (linux.high - linux.low) / 9.0);
+        assert_eq!((clock_tick_rate(1, 0.0), clock_tick_rate(1, f64::NAN)), (None, None));
     }
 
     proptest! {

@@ -16,6 +16,8 @@ pub mod node;
 pub mod phase;
 pub mod prediction;
 pub mod proportion;
+pub mod question;
 pub mod report;
 pub mod subtraction;
 pub mod tail;
+pub mod undisturbed;

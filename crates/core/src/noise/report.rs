@@ -11,8 +11,9 @@ use crate::noise::empirical::{Distribution, node_counts};
 use crate::noise::model::{Probability, delayed, linear};
 use crate::noise::node::node_phases;
 use crate::noise::phase::WorkPhase;
-use crate::noise::prediction::{Expected, predict};
+use crate::noise::prediction::{Expected, PredictionPoint, predict};
 use crate::noise::tail::{NoTail, Tail};
+use crate::noise::undisturbed::{UndisturbedGrain, UndisturbedRule, chosen, undisturbed};
 use crate::statistics::intervals::Interval;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -56,7 +57,7 @@ pub struct NoiseRow {
     pub min: f64,
     /// Longest.
     pub max: f64,
-    /// Mean over shortest; `None` if that is 0.
+    /// Mean over the undisturbed phase by [`Grain::over`]; `None` if there is none.
     pub slowdown: Option<f64>,
     /// Their distribution with head and tail (figure 3), in a few hundred points at most.
     pub cdf: Vec<CdfPoint>,
@@ -114,7 +115,7 @@ pub struct JobDelay {
     pub interval: Interval,
 }
 
-/// A job's slowdown: what a phase takes on average, over the shortest phase.
+/// A job's slowdown: what a phase takes on average, over the undisturbed phase, E(Y)/G (section 2.4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSlowdown {
     pub nodes: NonZeroU64,
@@ -151,7 +152,13 @@ pub struct Grain {
     pub tail: Result<Tail, NoTail>,
     /// Unit of the tail's threshold and scale, ns.
     pub unit: f64,
-    /// Jobs on 1 to a million nodes.
+    /// What slowdowns are divided by, G.
+    pub over: UndisturbedRule,
+    /// The same of the CPU's phases, or of the node's, ns; `None` if there is none of this kind.
+    pub undisturbed: Option<f64>,
+    /// All that could be G.
+    pub candidates: Vec<UndisturbedGrain>,
+    /// Jobs on 1 to a million nodes; none without G.
     pub jobs: Vec<JobSlowdown>,
     /// By CPU.
     pub attribution: Vec<Attributed>,
@@ -160,18 +167,32 @@ pub struct Grain {
 /// The results of a measurement, grain by grain; grains without a phase are omitted. The same `seed` gives the same
 /// intervals.
 pub fn report(noise: &Noise, delays: &[Nanos], seed: u64) -> Vec<Grain> {
+    report_over(noise, delays, UndisturbedRule::default(), seed)
+}
+
+/// As [`report`], with slowdowns relative to this G instead of the shortest phase. Delays are relative to the shortest phase in any
+/// case.
+pub fn report_over(noise: &Noise, delays: &[Nanos], over: UndisturbedRule, seed: u64) -> Vec<Grain> {
     let grain_report = |grain: &Nanos| {
         let all = noise.phases.iter().filter(|p| p.series.grain == *grain && !p.durations.is_empty());
-        results(noise, *grain, &all.collect::<Vec<_>>(), delays, seed)
+        results(noise, *grain, &all.collect::<Vec<_>>(), delays, (over, seed))
     };
     // A grain is reported once, however often an imported plan names it.
     let mut seen = HashSet::new();
     noise.plan.grains.iter().filter(|g| seen.insert(**g)).filter_map(grain_report).collect()
 }
 
-fn results(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed: u64) -> Option<Grain> {
+fn results(
+    noise: &Noise,
+    grain: Nanos,
+    all: &[&Phases],
+    delays: &[Nanos],
+    (over, seed): (UndisturbedRule, u64),
+) -> Option<Grain> {
     let (hz, first) = (noise.plan.hz, all.first()?);
     let unit = 1e9 / hz;
+    let calibrated = noise.calibration.as_ref().map(|(c, _)| c.time(first.series.iterations) * 1e9 / hz);
+    let row = |place, distribution: &Distribution, unit| row(place, distribution, unit, (over, calibrated));
     let cpu_row = |p: &&Phases| {
         let distribution = Distribution::new(p.durations.iter().copied())?;
         Some(row(PhasePlace::Cpu { cpu: p.series.cpu }, &distribution, unit))
@@ -185,19 +206,25 @@ fn results(noise: &Noise, grain: Nanos, all: &[&Phases], delays: &[Nanos], seed:
     if let Some((_, skipped)) = node {
         rows.push(row(PhasePlace::Node { skipped }, distribution, unit));
     }
-    let shortest = distribution.min() as f64;
-    let jobs = prediction.points.iter().filter(|_| shortest > 0.0);
+    let candidates = undisturbed(distribution, unit, calibrated);
+    let base = chosen(&candidates, over);
+    let slowdown =
+        |p: &PredictionPoint| Some(JobSlowdown { nodes: p.nodes, slowdown: p.expected.slowdown(base? / unit) });
+    let jobs = prediction.points.iter().filter_map(slowdown).collect();
     let attribution = all.iter().map(|p| Attributed { cpu: p.series.cpu, by: attribute(p, hz) });
     Some(Grain {
         grain,
         iterations: first.series.iterations,
-        calibrated: noise.calibration.as_ref().map(|(c, _)| c.time(first.series.iterations) * 1e9 / hz),
+        calibrated,
         survival: survival(distribution, unit),
         chances: delays.iter().map(|d| chance(distribution, *d, unit, &nodes)).collect(),
         supported: prediction.supported,
         tail: prediction.tail,
         unit,
-        jobs: jobs.map(|p| JobSlowdown { nodes: p.nodes, slowdown: p.expected.slowdown(shortest) }).collect(),
+        over,
+        undisturbed: base,
+        candidates,
+        jobs,
         attribution: attribution.collect(),
         rows,
     })
@@ -210,8 +237,14 @@ fn node(all: &[&Phases], grain: Nanos, hz: f64) -> Option<(Vec<u64>, usize)> {
     Some((node.durations().collect(), node.skipped.iter().sum()))
 }
 
-fn row(place: PhasePlace, distribution: &Distribution, unit: f64) -> NoiseRow {
+fn row(
+    place: PhasePlace,
+    distribution: &Distribution,
+    unit: f64,
+    (over, calibrated): (UndisturbedRule, Option<f64>),
+) -> NoiseRow {
     let s = distribution.summary();
+    let base = chosen(&undisturbed(distribution, unit, calibrated), over);
     NoiseRow {
         place,
         phases: distribution.total().get(),
@@ -220,7 +253,7 @@ fn row(place: PhasePlace, distribution: &Distribution, unit: f64) -> NoiseRow {
         std_dev: s.std_dev.map(|d| d * unit),
         min: s.min * unit,
         max: s.max * unit,
-        slowdown: (s.min > 0.0).then(|| s.mean / s.min),
+        slowdown: base.map(|base| s.mean * unit / base),
         cdf: cdf::points(distribution, unit),
     }
 }
@@ -308,6 +341,28 @@ mod tests {
         // Only two durations: nothing to extrapolate.
         assert!(matches!(g.jobs[6].slowdown, Expected::Unknown { .. }));
         assert!(matches!(&g.attribution[0].by, Reading::Absent(_)));
+    }
+
+    /// By another G, only slowdowns change.
+    #[test]
+    fn slowdowns_are_over_the_grain_that_is_asked_for() {
+        // A tenth of the phases ran at a higher speed.
+        let faster: Vec<(usize, u64)> = (0..100).map(|i| (i * 10, 1_000)).collect();
+        let mut phases = phases(0, 1_000, &faster);
+        phases.durations.iter_mut().for_each(|d| *d = 5_000 - *d);
+        let noise = Noise { plan: plan(&[0]), calibration: None, phases: vec![phases] };
+        let by = |rule| report_over(&noise, &[Nanos(500)], rule, 1).remove(0);
+        let (minimum, mode) = (by(UndisturbedRule::Minimum), by(UndisturbedRule::Mode));
+        assert_eq!((minimum.undisturbed, mode.undisturbed), (Some(1_000.0), Some(1_500.0)));
+        assert!((minimum.rows[0].slowdown.unwrap() - 1.45).abs() < 1e-9);
+        assert!((mode.rows[0].slowdown.unwrap() - 1_450.0 / 1_500.0).abs() < 1e-9);
+        let first = |g: &Grain| g.jobs[0].slowdown.value().unwrap();
+        assert!((first(&minimum) - 1.45).abs() < 1e-9 && (first(&mode) - 1_450.0 / 1_500.0).abs() < 1e-9);
+        assert_eq!((&minimum.chances, &minimum.survival), (&mode.chances, &mode.survival));
+        assert_eq!(report(&noise, &[Nanos(500)], 1), [minimum]);
+        // Nothing was calibrated.
+        let none = by(UndisturbedRule::Calibration);
+        assert_eq!((none.undisturbed, none.rows[0].slowdown, none.jobs.len()), (None, None, 0));
     }
 
     #[test]

@@ -9,7 +9,8 @@
 //! often during a program of that length to discard every sample with it.
 
 use crate::base::units::Nanos;
-use crate::profile::data::Cutoff;
+use crate::profile::by_account::{AccountLesson, DaemonEffect};
+use crate::profile::data::{Cutoff, GuardedEffect, WaitingCutoff};
 use crate::profile::long_running::{BYSTANDER, Infrequent, Normal};
 use crate::statistics::periods::Periodicity;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,26 @@ pub struct Tables<'a> {
     pub normal: &'a [Normal],
     /// The infrequent ones (EMP tables XI, XV).
     pub infrequent: &'a [Infrequent],
+    /// What the account says of them, where there is one.
+    pub account: Option<&'a AccountLesson>,
+}
+
+impl Tables<'_> {
+    fn effect(&self, daemon: &str) -> Option<&DaemonEffect> {
+        self.account?.effects.iter().find(|e| e.daemon == daemon)
+    }
+
+    /// The middle between the longest normal and the shortest disturbing wait for a daemon, ns.
+    fn waiting(&self, daemon: &str) -> Option<f64> {
+        let direct = self.effect(daemon)?.direct?;
+        Some(Basis::Midpoint { max: Some(direct.max), min: direct.min }.cutoff())
+    }
+
+    /// The longest wait and two standard deviations, where the daemon disturbs nothing, ns.
+    fn normal_waiting(&self, daemon: &str) -> Option<f64> {
+        let of = self.account?.normal.iter().find(|n| n.daemon == daemon)?;
+        Some(Basis::Normal { max: of.max, std_dev: of.std_dev }.cutoff())
+    }
 }
 
 /// Where a cutoff comes from.
@@ -104,6 +125,7 @@ fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<Cu
     let periodicity = *known.or(both.iter().flatten().next())?;
     let limit = periodicity.period().map(|p| Nanos(p.0 / PART));
     let tables = [Some(short), long].into_iter().flatten();
+    let effect = guarded(daemon, short, long, limit);
     let found = tables.flat_map(|t| t.infrequent).filter(|i| i.daemon == daemon);
     let bystander = found.clone().all(|i| i.explains.is_some_and(|e| e < BYSTANDER));
     let cutoff = match (in_short.map(|b| b.cutoff()), in_long.map(|b| b.cutoff()), limit) {
@@ -117,13 +139,41 @@ fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<Cu
         long: in_long,
         periodicity,
         bystander,
-        cutoff: Cutoff { daemon: daemon.to_owned(), short: cutoff.0, task_time_limit: cutoff.1, long: cutoff.2 },
+        cutoff: Cutoff {
+            daemon: daemon.to_owned(),
+            short: cutoff.0,
+            task_time_limit: cutoff.1,
+            long: cutoff.2,
+            effect,
+        },
     })
+}
+
+/// What the daemon's cutoffs guard: by the account of the parts that know it as infrequent. `None` where neither does, as the
+/// scatter plots alone found it.
+fn guarded(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>, limit: Option<Nanos>) -> Option<GuardedEffect> {
+    let known = [short.effect(daemon), long.and_then(|l| l.effect(daemon))];
+    if known.iter().all(Option::is_none) {
+        return None;
+    }
+    let in_short = short.waiting(daemon);
+    let in_long = long.and_then(|l| l.waiting(daemon).or_else(|| in_short.and_then(|_| l.normal_waiting(daemon))));
+    let waiting = match (in_short, in_long, limit) {
+        (None, None, _) => None,
+        (short, long, Some(_)) => Some(WaitingCutoff { short, long }),
+        (Some(short), Some(long), None) => Some(WaitingCutoff { short: Some(short.max(long)), long: None }),
+        (short, long, None) => Some(WaitingCutoff { short: short.or(long), long: None }),
+    };
+    let measured = || known.iter().flatten().filter_map(|e| e.process_time);
+    let process_time = measured().find(|p| p.lengthens).or_else(|| measured().next());
+    Some(GuardedEffect { waiting, process_time })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::by_account::{DirectEffect, NormalWait};
+    use crate::profile::effects::RobustSpread;
     use crate::statistics::periods::NoPeriod;
 
     fn rare(daemon: &str, max: Option<i64>, min: i64, period: Option<i64>) -> Infrequent {
@@ -144,8 +194,8 @@ mod tests {
     }
 
     fn one(short: &[Infrequent], long: Option<(&[Normal], &[Infrequent])>) -> (f64, Option<Nanos>, Option<f64>) {
-        let short = Tables { normal: &[], infrequent: short };
-        let long = long.map(|(normal, infrequent)| Tables { normal, infrequent });
+        let short = Tables { normal: &[], infrequent: short, account: None };
+        let long = long.map(|(normal, infrequent)| Tables { normal, infrequent, account: None });
         let rows = cutoffs(&short, long.as_ref());
         assert_eq!(rows.len(), 1);
         (rows[0].cutoff.short, rows[0].cutoff.task_time_limit, rows[0].cutoff.long)
@@ -175,7 +225,7 @@ mod tests {
         let is_bystander = |explains: [Option<f64>; 2]| {
             let with = |explains| [Infrequent { explains, ..rare("a", None, 10, None) }];
             let (short, long) = (with(explains[0]), with(explains[1]));
-            let tables = |infrequent| Tables { normal: &[], infrequent };
+            let tables = |infrequent| Tables { normal: &[], infrequent, account: None };
             cutoffs(&tables(&short), Some(&tables(&long)))[0].bystander
         };
         assert!(is_bystander([Some(0.04), Some(0.0)]));
@@ -184,9 +234,48 @@ mod tests {
         );
     }
 
+    fn lesson(waits: Option<(i64, i64)>) -> AccountLesson {
+        let direct =
+            |(min, max): (i64, i64)| DirectEffect { waited: 1.0, min: Nanos(min), max: Nanos(max), limit: 1.0 };
+        let effect = |direct| DaemonEffect {
+            daemon: "a".to_owned(),
+            samples: vec![1],
+            direct: Some(direct),
+            process_time: None,
+        };
+        AccountLesson {
+            samples: 20,
+            gap: RobustSpread::default(),
+            waiting: RobustSpread::default(),
+            limit: 1.0,
+            effects: waits.map(direct).map(effect).into_iter().collect(),
+            normal: vec![NormalWait { daemon: "a".to_owned(), max: Nanos(80), std_dev: Some(2.0) }],
+        }
+    }
+
+    /// Waits have cutoffs as CPU times have: between the longest normal and the shortest disturbing one.
+    #[test]
+    fn waiting_cutoffs() {
+        let cutoff = |short: Option<(i64, i64)>, long: Option<Option<(i64, i64)>>, period| {
+            let infrequent = [rare("a", None, 10, period)];
+            let (short, long) = (lesson(short), long.map(lesson));
+            let tables = |account| Tables { normal: &[], infrequent: &infrequent, account: Some(account) };
+            let long = long.as_ref().map(tables);
+            cutoffs(&tables(&short), long.as_ref())[0].cutoff.effect.map(|e| e.waiting.map(|w| (w.short, w.long)))
+        };
+        assert_eq!(cutoff(Some((30, 10)), None, None), Some(Some((Some(20.0), None))));
+        assert_eq!(cutoff(Some((30, 10)), None, Some(200)), Some(Some((Some(20.0), None))));
+        assert_eq!(cutoff(Some((30, 10)), Some(Some((60, 20))), Some(200)), Some(Some((Some(20.0), Some(40.0)))));
+        assert_eq!(cutoff(Some((30, 10)), Some(Some((60, 20))), None), Some(Some((Some(40.0), None))));
+        // Normal in the long part: the longest there and two standard deviations.
+        assert_eq!(cutoff(Some((30, 10)), Some(None), Some(200)), Some(Some((Some(20.0), Some(84.0)))));
+        assert_eq!(cutoff(None, Some(Some((60, 20))), None), Some(Some((Some(40.0), None))));
+        assert_eq!(cutoff(None, Some(None), None), None, "by the plots alone");
+    }
+
     #[test]
     fn nothing_known_nothing_cut_off() {
-        let none = Tables { normal: &[common("a", 1, None)], infrequent: &[] };
+        let none = Tables { normal: &[common("a", 1, None)], infrequent: &[], account: None };
         assert!(cutoffs(&none, Some(&none)).is_empty());
     }
 }

@@ -17,6 +17,45 @@ pub struct Cutoff {
     /// CPU time over which a sample counts as disturbed, from `task_time_limit` on; `None` where no run was long enough
     /// to show it, so there is no cutoff from there on.
     pub long: Option<f64>,
+    /// What the daemon does to samples, where the account tells; without it, the cutoff guards every time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<GuardedEffect>,
+}
+
+/// What a daemon does to samples: what its cutoffs guard.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuardedEffect {
+    /// The direct effect, that the program waits for it, guards elapsed time alone; `None` if it keeps no program waiting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingCutoff>,
+    /// The indirect effect, on the program's own work, concerns process time and net time too; `None` where it came too rarely to
+    /// tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_time: Option<ProcessTimeEffect>,
+}
+
+/// Waiting for a daemon over which a sample's elapsed time is disturbed, ns, as [`Cutoff`] has CPU times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WaitingCutoff {
+    /// For task times below [`Cutoff::task_time_limit`] or, without a limit, for all; `None`: no cutoff.
+    pub short: Option<f64>,
+    /// From the limit on; `None`: no cutoff.
+    pub long: Option<f64>,
+}
+
+/// By how much process time differs in samples that held a daemon from that of their neighbours in time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessTimeEffect {
+    /// Part of the process time: 0.004 is 0.4% longer.
+    pub change: f64,
+    /// 95% interval of it; `None` with too few visits.
+    pub low: Option<f64>,
+    /// Its upper bound.
+    pub high: Option<f64>,
+    /// Visits of the daemon that were compared.
+    pub visits: u32,
+    /// Process time is longer, by a test with a small probability of a false alarm.
+    pub lengthens: bool,
 }
 
 impl Cutoff {
@@ -26,6 +65,39 @@ impl Cutoff {
             (Some(limit), long) if task_time >= limit => long.unwrap_or(f64::INFINITY),
             _ => self.short,
         }
+    }
+
+    /// The waiting over which elapsed time is disturbed, for a program of this task time, ns; infinite if there is none.
+    pub fn waiting_for_task_time(&self, task_time: Nanos) -> f64 {
+        let Some(waiting) = self.effect.and_then(|e| e.waiting) else { return f64::INFINITY };
+        let long = self.task_time_limit.is_some_and(|limit| task_time >= limit);
+        let cutoff = if long { waiting.long } else { waiting.short };
+        cutoff.unwrap_or(f64::INFINITY)
+    }
+
+    /// Whether some sample of a program of this task time can be discarded by it.
+    pub fn applies_to(&self, task_time: Nanos) -> bool {
+        self.for_task_time(task_time).is_finite() || self.waiting_for_task_time(task_time).is_finite()
+    }
+}
+
+/// Which executions say something of their daemon, when a profile is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DaemonRule {
+    /// All in L-samples, as in the papers.
+    Papers,
+    /// Those that kept the program waiting, where the account tells it. Of what it does not tell, those that took a noticeable part of
+    /// what an L-sample took too long: such a sample is longer than the others, so that every daemon runs a little longer in it; and
+    /// one of some microseconds that happened to run in a single L-sample would, by the papers' rule, discard every sample that it
+    /// ever runs in.
+    #[default]
+    Explained,
+}
+
+impl DaemonRule {
+    fn is_default(&self) -> bool {
+        *self == DaemonRule::default()
     }
 }
 
@@ -118,6 +190,9 @@ pub struct Profile {
     pub long: Option<ProfilePart>,
     /// The cutoffs that `tool` computed from them, and that runs are held against.
     pub cutoffs: Vec<Cutoff>,
+    /// By which rule.
+    #[serde(default, skip_serializing_if = "DaemonRule::is_default")]
+    pub rule: DaemonRule,
 }
 
 impl Profile {
@@ -136,6 +211,7 @@ impl Profile {
             short: ProfilePart { length: Nanos::ZERO, runs: Vec::new(), observations: Vec::new() },
             long: None,
             cutoffs,
+            rule: DaemonRule::default(),
         }
     }
 
@@ -156,6 +232,17 @@ impl Profile {
             found.push(Doubt::Old { days: age.0 / DAY });
         }
         found
+    }
+
+    /// Elapsed time of the longest samples that it was learned from, the median of their part; `None` without samples.
+    pub fn longest_samples(&self) -> Option<Nanos> {
+        let parts = [Some(&self.short), self.long.as_ref()].into_iter().flatten();
+        let median = |p: &ProfilePart| {
+            let mut times: Vec<Nanos> = p.observations.iter().map(|o| o.elapsed).collect();
+            times.sort();
+            times.get(times.len() / 2).copied()
+        };
+        parts.filter_map(median).max()
     }
 
     /// Name and version: `build7@2`.

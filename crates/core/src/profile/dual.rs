@@ -5,8 +5,10 @@
 
 use crate::base::reading::Reading;
 use crate::base::units::Nanos;
+use crate::profile::waits::{FamilyWaits, family_waits};
 use crate::sample::data::Sample;
 use crate::sample::families::family;
+use crate::statistics::series::median_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,6 +32,9 @@ pub struct Observation {
     pub executions: Reading<FamilyExecutions>,
     /// Whether `executions` may lack some.
     pub incomplete: bool,
+    /// What the program waited for each daemon; `None` without a complete account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<FamilyWaits>,
 }
 
 impl Observation {
@@ -46,7 +51,8 @@ impl Observation {
         });
         let (number, start) = (sample.index.saturating_add(1), sample.wall_clock);
         let process_time = sample.process_time().ok();
-        Observation { number, start, elapsed: sample.elapsed(), process_time, executions, incomplete }
+        let waits = sample.account.value().and_then(family_waits);
+        Observation { number, start, elapsed: sample.elapsed(), process_time, executions, incomplete, waits }
     }
 
     /// When it ended, in real time.
@@ -102,15 +108,32 @@ impl Duals<'_> {
     }
 }
 
-/// Pairs sample 1 with 2, 3 with 4 and so on, by number, whatever the order of `observations`. Of several samples with one
-/// number, at most one is paired.
+/// Intervals between samples up to which the end of one and the start of the next belong together.
+const TOGETHER: f64 = 3.0;
+/// Pause that is no gap, however short the samples are, ns.
+const PAUSE: f64 = 5e8;
+
+/// Longest time from the end of a sample to the start of the next at which the two are neighbours in time, ns. A resume or a
+/// reboot in between takes longer.
+fn longest_pause(samples: &[&Observation]) -> f64 {
+    let next = samples.iter().zip(samples.iter().skip(1));
+    let intervals = next.map(|(a, b)| (b.start - a.start).as_f64().abs()).collect();
+    TOGETHER * median_of(intervals).unwrap_or(0.0) + PAUSE
+}
+
+/// Pairs sample 1 with 2, 3 with 4 and so on, by number, whatever the order of `observations`, if they are also neighbours in
+/// time. Of several samples with one number, at most one is paired.
 pub fn pair(observations: &[Observation]) -> Duals<'_> {
     let mut samples: Vec<&Observation> = observations.iter().collect();
     samples.sort_by_key(|o| (o.number, o.start, o.elapsed));
+    let longest = longest_pause(&samples);
     let (mut at, mut unpaired, mut i) = (Vec::new(), Vec::new(), 0);
     while let Some(first) = samples.get(i) {
-        let partner =
-            samples.get(i + 1).filter(|s| first.number % 2 == 1 && s.number.checked_sub(1) == Some(first.number));
+        let follows = |s: &&&Observation| {
+            let pause = s.start - first.end().max(first.start);
+            first.number % 2 == 1 && s.number.checked_sub(1) == Some(first.number) && pause.as_f64() <= longest
+        };
+        let partner = samples.get(i + 1).filter(follows);
         if partner.is_some() {
             at.push(i)
         } else {
@@ -134,6 +157,7 @@ mod tests {
             process_time: None,
             executions: Reading::Value(FamilyExecutions::new()),
             incomplete: false,
+            waits: None,
         };
         numbers.iter().map(observation).collect()
     }
@@ -150,6 +174,20 @@ mod tests {
         assert_eq!(pairs(&[]), []);
         assert_eq!(pairs(&[u32::MAX, 0]), []);
         assert_eq!(pair(&numbered(&[2, 3, 5, 6, 7])).unpaired, [0, 1, 4]);
+    }
+
+    /// Of samples a second apart, those around a pause of a minute are no pair; a long sample is no pause.
+    #[test]
+    fn no_pair_over_a_gap() {
+        let secs = |s: f64| Nanos::from_secs_f64(s);
+        let mut all = numbered(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        for (o, start) in all.iter_mut().zip([0.0, 1.0, 2.0, 62.0, 63.0, 64.0, 65.0, 95.0]) {
+            (o.start, o.elapsed) = (secs(start), secs(0.9));
+        }
+        all[6].elapsed = secs(29.9);
+        let numbers: Vec<u32> = pair(&all).pairs().map(|d| d.odd.number).collect();
+        assert_eq!(numbers, [1, 5, 7]);
+        assert_eq!(pair(&all).unpaired, [2, 3]);
     }
 
     proptest! {

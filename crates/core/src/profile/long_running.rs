@@ -184,6 +184,7 @@ mod tests {
             process_time: None,
             executions: Reading::Value(executions),
             incomplete: false,
+            waits: None,
         }
     }
 

@@ -2,15 +2,18 @@
 //! between; and what a planned run can detect at all.
 
 use crate::base::units::Nanos;
+use crate::profile::by_account::{AccountLesson, account_lesson, infrequent_by_account, without_waits};
 use crate::profile::clusters::{ClusterPlace, Clusters, FEWEST, FREQUENT, TooFew, clusters};
 use crate::profile::cutoffs::{CutoffRow, Tables, cutoffs};
+pub use crate::profile::data::DaemonRule;
 use crate::profile::data::{Cutoff, Profile};
 use crate::profile::dual::{FamilyExecutions, Observation, at_equal_process_time};
-use crate::profile::long_running::{Infrequent, LongExecution, Normal, infrequent, long_running, normal};
+use crate::profile::long_running::{BYSTANDER, Infrequent, LongExecution, Normal, infrequent, long_running, normal};
 use crate::profile::named::{Named, named};
 use crate::statistics::periods::WatchedTime;
+use crate::statistics::series::median_of;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An L-sample (a row of EMP tables IX, XIII).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +36,8 @@ pub struct Lesson {
     /// The same at equal process times ([`at_equal_process_time`]), where these are known. A sample in the arms of either is an
     /// L-sample: the first sees what a daemon does to the program's own work, too, the second is not blinded by the clock.
     pub waiting: Option<Clusters>,
-    /// Daemons that lengthened their samples, taken together ([`named`]): these are L-samples, too. Empty by the papers' rule.
+    /// Daemons that lengthened their samples, taken together ([`named`]): these are L-samples, too. Empty by the papers' rule and
+    /// with an account.
     pub named: Vec<Named>,
     /// The central cluster's daemons (EMP tables VIII, XII).
     pub normal: Vec<Normal>,
@@ -45,23 +49,16 @@ pub struct Lesson {
     pub infrequent: Vec<Infrequent>,
     /// Samples whose daemons are not known, or not all.
     pub incomplete: u32,
+    /// What the account says; absent where there is none, and by the papers' rule. Its samples are L-samples too, and its daemons
+    /// are the infrequent ones, with those that the plots find without what was waited for daemons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<AccountLesson>,
 }
 
 impl Lesson {
     fn tables(&self) -> Tables<'_> {
-        Tables { normal: &self.normal, infrequent: &self.infrequent }
+        Tables { normal: &self.normal, infrequent: &self.infrequent, account: self.account.as_ref() }
     }
-}
-
-/// Which executions in L-samples say something of their daemon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DaemonRule {
-    /// All, as in the papers.
-    Papers,
-    /// Those that took a noticeable part of what the sample took too long. An L-sample is longer than the others, so that every
-    /// daemon runs a little longer in it; and one of some microseconds that happened to run in a single L-sample would, by the
-    /// papers' rule, discard every sample that it ever runs in.
-    Explained,
 }
 
 /// Steps 2 to 6, for the samples of one task length in any order.
@@ -69,16 +66,54 @@ pub enum DaemonRule {
 /// # Errors
 /// [`TooFew`] below 6 dual samples.
 pub fn learn(observations: &[Observation], rule: DaemonRule) -> Result<Lesson, TooFew> {
+    let account = (rule == DaemonRule::Explained).then(|| account_lesson(observations)).flatten();
+    let lesson = learn_by_plots(observations, rule, account.as_ref())?;
+    let Some(account) = account else { return Ok(lesson) };
+    let mut infrequent = infrequent_by_account(&account, observations);
+    // What the program did not wait for: interrupts that a daemon makes, a core that it shares.
+    let rest = without_waits(observations).and_then(|o| learn_by_plots(&o, rule, None).ok());
+    let unknown = |i: &Infrequent| account.effects.iter().all(|e| e.daemon != i.daemon);
+    if let Some(lesson) = &rest {
+        let noticeable = |i: &Infrequent| {
+            let explains = i.explains.is_some_and(|e| e >= BYSTANDER);
+            explains && i.samples.len() >= AGAIN && excess(lesson, &i.samples) > account.limit
+        };
+        infrequent.extend(lesson.infrequent.iter().filter(|i| unknown(i) && noticeable(i)).cloned());
+    }
+    infrequent.sort_by(|a, b| a.daemon.cmp(&b.daemon));
+    Ok(Lesson { infrequent, account: Some(account), ..lesson })
+}
+
+/// Samples of a daemon that the account does not know as infrequent: one may be a coincidence.
+const AGAIN: usize = 2;
+
+/// Median excess of samples, in the plot that shows more of it, ns.
+fn excess(lesson: &Lesson, numbers: &[u32]) -> f64 {
+    let in_plot = |plot: &Clusters| {
+        let of = plot.halves().filter(|h| numbers.contains(&h.number)).map(|h| h.excess);
+        median_of(of.collect()).unwrap_or(0.0)
+    };
+    let plots = [Some(&lesson.clusters), lesson.waiting.as_ref()].into_iter().flatten();
+    plots.map(in_plot).fold(0.0, f64::max)
+}
+
+/// By the scatter plots. With an account, its disturbed samples are L-samples whatever the plots say.
+fn learn_by_plots(
+    observations: &[Observation],
+    rule: DaemonRule,
+    account: Option<&AccountLesson>,
+) -> Result<Lesson, TooFew> {
     let by_elapsed = clusters(observations)?;
     let waiting = at_equal_process_time(observations).and_then(|o| clusters(&o).ok());
-    let named = match rule {
-        DaemonRule::Papers => Vec::new(),
-        DaemonRule::Explained => {
+    let named = match (rule, account) {
+        (DaemonRule::Papers, _) | (_, Some(_)) => Vec::new(),
+        (DaemonRule::Explained, None) => {
             let plots: Vec<&Clusters> = [Some(&by_elapsed), waiting.as_ref()].into_iter().flatten().collect();
             named(observations, &plots)
         }
     };
-    let places = Places::of(&by_elapsed, waiting.as_ref(), &named);
+    let disturbed = account.map(AccountLesson::disturbed).unwrap_or_default();
+    let places = Places::of(&by_elapsed, waiting.as_ref(), &named, &disturbed);
     let central = places.at(ClusterPlace::Central, observations);
     let arms = places.at(ClusterPlace::Arm, observations);
     let mut watched: Vec<WatchedTime> = observations.iter().map(|o| (o.start, o.end())).collect();
@@ -108,6 +143,7 @@ pub fn learn(observations: &[Observation], rule: DaemonRule) -> Result<Lesson, T
         named,
         normal,
         incomplete: u32::try_from(incomplete).unwrap_or(u32::MAX),
+        account: None,
     })
 }
 
@@ -115,8 +151,8 @@ pub fn learn(observations: &[Observation], rule: DaemonRule) -> Result<Lesson, T
 struct Places(BTreeMap<u32, (ClusterPlace, f64)>);
 
 impl Places {
-    /// Of both plots: an arm of either or a named daemon's sample, else a stretch of either, else the cluster.
-    fn of(by_elapsed: &Clusters, waiting: Option<&Clusters>, named: &[Named]) -> Places {
+    /// Of both plots: an arm of either, a named daemon's sample or a disturbed one, else a stretch of either, else the cluster.
+    fn of(by_elapsed: &Clusters, waiting: Option<&Clusters>, named: &[Named], disturbed: &BTreeSet<u32>) -> Places {
         let rank = |p: ClusterPlace| match p {
             ClusterPlace::Central => 0,
             ClusterPlace::Stretch => 1,
@@ -135,6 +171,11 @@ impl Places {
                 *entry = (ClusterPlace::Arm, entry.1.max(daemon.lengthened));
             }
         }
+        for number in disturbed {
+            if let Some(entry) = places.get_mut(number) {
+                entry.0 = ClusterPlace::Arm;
+            }
+        }
         Places(places)
     }
 
@@ -150,7 +191,8 @@ impl Places {
 impl Lesson {
     /// Where every paired sample lies, by its number, both plots taken together.
     pub fn places(&self) -> BTreeMap<u32, ClusterPlace> {
-        let both = Places::of(&self.clusters, self.waiting.as_ref(), &self.named);
+        let disturbed = self.account.as_ref().map(AccountLesson::disturbed).unwrap_or_default();
+        let both = Places::of(&self.clusters, self.waiting.as_ref(), &self.named, &disturbed);
         both.0.into_iter().map(|(number, (place, _))| (number, place)).collect()
     }
 }
@@ -224,8 +266,8 @@ impl Profile {
     /// # Errors
     /// [`TooFew`] samples in the short part.
     pub fn learned(&self) -> Result<Learned, TooFew> {
-        let long = self.long.as_ref().and_then(|part| learn(&part.observations, DaemonRule::Explained).ok());
-        Ok(Learned::new(learn(&self.short.observations, DaemonRule::Explained)?, long))
+        let long = self.long.as_ref().and_then(|part| learn(&part.observations, self.rule).ok());
+        Ok(Learned::new(learn(&self.short.observations, self.rule)?, long))
     }
 }
 

@@ -126,6 +126,7 @@ impl<'a> Window<'a> {
             process_time: None,
             executions: Reading::Value(executions),
             incomplete: self.incomplete.is_some(),
+            waits: None,
         }
     }
 }

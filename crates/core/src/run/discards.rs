@@ -2,9 +2,14 @@
 //!
 //! Check 1 discards a sample in which some execution of a daemon took longer than that daemon's cutoff. Check 2 discards, of the
 //! rest, those outside mean ± s standard deviations (n - 1) of the rest; in one pass, for process and elapsed time separately.
+//!
+//! Beyond the papers: where the account of a sample tells what the program waited for a daemon, and the profile what the daemon does to
+//! process time, check 1 goes by the effect. Waiting is not in process time, so that a daemon that only keeps the program waiting
+//! spoils elapsed time alone.
 
 use crate::base::units::Nanos;
-use crate::profile::data::Cutoff;
+use crate::profile::data::{Cutoff, ProcessTimeEffect};
+use crate::profile::waits::FamilyWaits;
 use crate::sample::daemons::Daemon;
 use crate::sample::families::family;
 use crate::statistics::limits::Limits;
@@ -17,30 +22,112 @@ pub const STRICT: f64 = 2.0;
 /// s of check 2, relaxed.
 pub const RELAXED: f64 = 5.0;
 
-/// The task time of a program: the median of its counted samples' process times (rounded to the nanosecond).
-/// `None` without any.
-pub fn task_time(process_times: &Values) -> Option<Nanos> {
-    summary(process_times).map(|s| Nanos(s.median.round() as i64))
+/// The task time of a program: the median of its counted samples' elapsed times (rounded to the nanosecond), as a program meets
+/// a daemon that comes by the clock the more often the longer it takes. `None` without any.
+pub fn task_time(elapsed: &Values) -> Option<Nanos> {
+    summary(elapsed).map(|s| Nanos(s.median.round() as i64))
+}
+
+/// What check 1 goes by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscardRule {
+    /// The papers: a daemon's CPU time, whatever it did to the sample.
+    #[default]
+    Papers,
+    /// What the daemon did: elapsed time is spoiled by waiting for it, process and net time only by a daemon that lengthens them.
+    /// Samples without an account, and cutoffs of which the effect is not known, go by the papers' rule.
+    Effect,
+}
+
+/// The cutoff of one daemon for one task time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct TaskCutoff {
+    /// CPU time, ns.
+    cpu: f64,
+    effect: Option<TaskEffect>,
+}
+
+/// What it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct TaskEffect {
+    /// Waiting over which elapsed time is spoiled, ns.
+    waiting: f64,
+    process_time: Option<ProcessTimeEffect>,
 }
 
 /// Cutoffs that hold for one task time, by daemon family.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cutoffs(HashMap<String, f64>);
+pub struct Cutoffs(HashMap<String, TaskCutoff>);
+
+/// What check 1 says of a sample by its effect.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EffectCheck {
+    /// Why its elapsed time is discarded.
+    pub elapsed: Option<DiscardReason>,
+    /// Why its process and net time are.
+    pub process_time: Option<DiscardReason>,
+}
 
 impl Cutoffs {
     /// Chooses each daemon's cutoff (ns) for this task time. If a daemon is listed twice, its smaller cutoff holds.
     pub fn new(cutoffs: &[Cutoff], task_time: Nanos) -> Cutoffs {
-        let mut chosen = HashMap::with_capacity(cutoffs.len());
+        let mut chosen: HashMap<String, TaskCutoff> = HashMap::with_capacity(cutoffs.len());
         for c in cutoffs {
-            let at = c.for_task_time(task_time);
-            chosen.entry(c.daemon.clone()).and_modify(|old: &mut f64| *old = old.min(at)).or_insert(at);
+            let waiting = c.waiting_for_task_time(task_time);
+            let effect = c.effect.map(|e| TaskEffect { waiting, process_time: e.process_time });
+            let at = TaskCutoff { cpu: c.for_task_time(task_time), effect };
+            match chosen.get_mut(&c.daemon) {
+                Some(old) if old.cpu <= at.cpu => {}
+                Some(old) => *old = at,
+                None => {
+                    chosen.insert(c.daemon.clone(), at);
+                }
+            }
         }
         Cutoffs(chosen)
     }
 
     /// The cutoff of a family, ns.
     pub fn of(&self, family: &str) -> Option<f64> {
-        self.0.get(family).copied()
+        self.0.get(family).map(|c| c.cpu)
+    }
+
+    /// Whether the effect of some daemon is known.
+    pub fn know_effects(&self) -> bool {
+        self.0.values().any(|c| c.effect.is_some())
+    }
+
+    /// Check 1 of one sample by the effect of its daemons: what was waited for each, and the longest execution of each. The reason
+    /// is the daemon furthest over its cutoff, in parts of it.
+    pub fn by_effect(&self, waits: &FamilyWaits, longest: &HashMap<String, Nanos>) -> EffectCheck {
+        let mut found = (0.0, 0.0, EffectCheck::default());
+        let mut names: Vec<&String> = self.0.keys().collect();
+        names.sort();
+        for (name, cutoff) in names.into_iter().filter_map(|n| Some((n, self.0.get(n)?))) {
+            let cpu = longest.get(name).copied().unwrap_or_default();
+            let waited = waits.get(name).copied().unwrap_or_default();
+            let over =
+                |value: Nanos, limit: f64| if value.as_f64() > limit { value.as_f64() / limit.max(1.0) } else { 0.0 };
+            let by_cpu = over(cpu, cutoff.cpu);
+            let (elapsed, process_time, reason) = match cutoff.effect {
+                None => (by_cpu, by_cpu, DiscardReason::Cutoff { daemon: name.clone(), cpu, cutoff: cutoff.cpu }),
+                Some(effect) => {
+                    let lengthens = effect.process_time.is_some_and(|p| p.lengthens);
+                    let indirect = if lengthens { by_cpu } else { 0.0 };
+                    let reason =
+                        DiscardReason::Effect { daemon: name.clone(), waited, cpu, process_time: effect.process_time };
+                    (over(waited, effect.waiting).max(indirect), indirect, reason)
+                }
+            };
+            if elapsed > found.0 {
+                (found.0, found.2.elapsed) = (elapsed, Some(reason.clone()));
+            }
+            if process_time > found.1 {
+                (found.1, found.2.process_time) = (process_time, Some(reason));
+            }
+        }
+        found.2
     }
 
     /// Check 1 of one sample: the execution that is furthest *over* (not at) its cutoff, if any is. Each execution is held
@@ -111,6 +198,18 @@ pub enum DiscardReason {
         /// The cutoff, ns.
         cutoff: f64,
     },
+    /// Check 1 by the effect: the program waited for a daemon longer than the daemon's cutoff, or a daemon that lengthens process
+    /// time ran longer than that.
+    Effect {
+        /// The daemon's family.
+        daemon: String,
+        /// What the program waited for it in the sample.
+        waited: Nanos,
+        /// CPU time of its longest execution there; 0 if none is known.
+        cpu: Nanos,
+        /// What it does to process time; `None` where that is not known.
+        process_time: Option<ProcessTimeEffect>,
+    },
     /// Check 2: outside mean ± s standard deviations.
     Sigma {
         /// The sample's value, ns.
@@ -125,6 +224,7 @@ pub enum DiscardReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::data::{GuardedEffect, WaitingCutoff};
     use proptest::prelude::*;
 
     fn v(numbers: &[f64]) -> Values {
@@ -133,6 +233,37 @@ mod tests {
 
     fn retained(c: &[Check]) -> usize {
         c.iter().filter(|c| **c == Check::Retained).count()
+    }
+
+    #[test]
+    fn by_effect() {
+        let effect = |waiting: f64, lengthens: bool| {
+            let process_time =
+                ProcessTimeEffect { change: 0.01, low: Some(0.005), high: Some(0.02), visits: 12, lengthens };
+            let waiting = Some(WaitingCutoff { short: Some(waiting), long: None });
+            Some(GuardedEffect { waiting, process_time: Some(process_time) })
+        };
+        let cutoff = |daemon: &str, effect| Cutoff {
+            daemon: daemon.to_owned(),
+            short: 1000.0,
+            task_time_limit: None,
+            long: None,
+            effect,
+        };
+        let all = [cutoff("waits", effect(50.0, false)), cutoff("heats", effect(50.0, true)), cutoff("old", None)];
+        let cutoffs = Cutoffs::new(&all, Nanos(1));
+        assert!(cutoffs.know_effects());
+        let spoiled = |name: &str, waited: i64, cpu: i64| {
+            let waits = FamilyWaits::from([(name.to_owned(), Nanos(waited))]);
+            let found = cutoffs.by_effect(&waits, &HashMap::from([(name.to_owned(), Nanos(cpu))]));
+            (found.elapsed.is_some(), found.process_time.is_some())
+        };
+        assert_eq!(spoiled("waits", 51, 9000), (true, false), "waiting is not in process time");
+        assert_eq!(spoiled("waits", 50, 9000), (false, false), "on another CPU it disturbed nothing");
+        assert_eq!(spoiled("heats", 0, 1001), (true, true));
+        assert_eq!(spoiled("heats", 51, 1000), (true, false));
+        assert_eq!(spoiled("old", 0, 1001), (true, true), "what it does is not known");
+        assert_eq!(spoiled("other", 1_000_000, 1_000_000), (false, false));
     }
 
     #[test]

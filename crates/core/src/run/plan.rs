@@ -3,6 +3,7 @@
 use crate::base::name::Name;
 use crate::base::units::Nanos;
 use crate::compare::duet::{AloneTimes, DuetForm, NoDuet, duet_form, suit};
+use crate::run::discards::DiscardRule;
 use crate::sample::data::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -242,6 +243,15 @@ pub enum RunPurpose {
     Watch(Watching),
 }
 
+/// A value that the programs print, to be recorded with each sample.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricPlan {
+    /// What tables call it.
+    pub name: String,
+    /// Regular expression in the syntax of the crate regex, searched in what the program printed.
+    pub pattern: String,
+}
+
 /// Everything that a run was asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
@@ -264,10 +274,13 @@ pub struct RunPlan {
     pub timeout: Option<Nanos>,
     /// Which failures are accepted.
     pub ignore_failure: IgnoreFailure,
-    /// s of the second check: strict 2, relaxed 5.
+    /// s of the second check: strict 2, relaxed 5; 0: none (SEDONA).
     pub sigma: f64,
     /// Profile of the first check.
     pub profile: ProfileChoice,
+    /// What the first check goes by; `None`: the effect of the daemons where the account tells it, else the papers' rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discard: Option<DiscardRule>,
     /// Standard output and error of the programs that name nothing else.
     pub output: Output,
     /// Standard input.
@@ -301,6 +314,9 @@ pub struct RunPlan {
     /// What it is for, if not for timing the user's programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<RunPurpose>,
+    /// Values that the programs print.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricPlan>,
 }
 
 /// An order was asked for in which every setup runs before the first counted sample, but the programs' setups differ: the last

@@ -1,7 +1,9 @@
 //! The EMP versions, and which of them a measurement reaches (EMP table I, section 4.7).
 
 use crate::base::reading::Absent;
+use crate::base::units::Nanos;
 use crate::machine::data::{Factor, Standing};
+use crate::run::discards::DiscardRule;
 use serde::{Deserialize, Serialize};
 
 /// One step of the protocol and how it stands.
@@ -111,8 +113,69 @@ pub enum CheckOne {
         profile: String,
         /// Counted samples whose list of daemons may miss some.
         incomplete: u32,
+        /// What else is known of it.
+        #[serde(default)]
+        detail: CheckOneDetail,
     },
     NotDone(NoCheckOne),
+}
+
+/// How check 1 was done, and whether it could find something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckOneDetail {
+    /// What it went by.
+    #[serde(default)]
+    pub rule: DiscardRule,
+    /// What either rule discards; `None` where no sample's account tells the effect of a daemon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<RuleCounts>,
+    /// Daemons that have no cutoff at the task time of some program, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_cutoff: Vec<String>,
+    /// The profile has cutoffs, but none at the task time of some program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub finds_nothing: bool,
+    /// A program takes longer than the longest samples that the profile was learned from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub too_short: Option<ShortProfile>,
+}
+
+impl CheckOneDetail {
+    /// Whether check 1 could find every daemon that disturbs the samples.
+    pub fn able(&self) -> bool {
+        !self.finds_nothing && self.too_short.is_none()
+    }
+}
+
+/// Samples discarded by check 1, of all programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleCounts {
+    /// By the papers' rule, for every time.
+    pub papers: u32,
+    /// By the effect: for elapsed time.
+    pub effect_elapsed: u32,
+    /// By the effect: for process time and net time.
+    pub effect_process_time: u32,
+}
+
+impl std::ops::Add for RuleCounts {
+    type Output = RuleCounts;
+    fn add(self, other: RuleCounts) -> RuleCounts {
+        RuleCounts {
+            papers: self.papers.saturating_add(other.papers),
+            effect_elapsed: self.effect_elapsed.saturating_add(other.effect_elapsed),
+            effect_process_time: self.effect_process_time.saturating_add(other.effect_process_time),
+        }
+    }
+}
+
+/// A profile of samples that are shorter than a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShortProfile {
+    /// Its longest samples.
+    pub samples: Nanos,
+    /// Median elapsed time of the longest program.
+    pub task_time: Nanos,
 }
 
 /// What the protocol is assessed from.
@@ -199,7 +262,9 @@ fn outliers(evidence: &Evidence) -> ProtocolStep {
     let sigma = Some(evidence.sigma).filter(|s| *s > 0.0);
     let standing = match &evidence.check_one {
         CheckOne::NotDone(_) => Standing::NotHeld,
+        // SEDONA does no check 2; EMPv5 does both.
         CheckOne::Done { .. } if sigma.is_none() => Standing::NotHeld,
+        CheckOne::Done { detail, .. } if !detail.able() => Standing::NotHeld,
         CheckOne::Done { incomplete, .. } if *incomplete > 0 => Standing::Unknown,
         CheckOne::Done { .. } => Standing::Held,
     };
@@ -226,7 +291,7 @@ mod tests {
     }
 
     fn evidence<'a>(factors: &'a [Factor], sizes: &'a [u32]) -> Evidence<'a> {
-        let check_one = CheckOne::Done { profile: "p".to_owned(), incomplete: 0 };
+        let check_one = CheckOne::Done { profile: "p".to_owned(), incomplete: 0, detail: CheckOneDetail::default() };
         Evidence { factors, process_time: Ok(()), check_one, sigma: 2.0, sizes }
     }
 
@@ -288,8 +353,17 @@ mod tests {
         assert_eq!(report.reached, 4);
         let finding = StepFinding::Outliers { check_one: CheckOne::NotDone(NoCheckOne::NoProfile), sigma: Some(2.0) };
         assert_eq!(report.steps[4].finding, finding);
-        e.check_one = CheckOne::Done { profile: "p".to_owned(), incomplete: 3 };
+        let done = |incomplete, detail| CheckOne::Done { profile: "p".to_owned(), incomplete, detail };
+        e.check_one = done(3, CheckOneDetail::default());
         assert_eq!(standings(&e)[4], Standing::Unknown);
+        let short = ShortProfile { samples: Nanos(1), task_time: Nanos(2) };
+        e.check_one = done(0, CheckOneDetail { too_short: Some(short), ..CheckOneDetail::default() });
+        assert_eq!(standings(&e)[4], Standing::NotHeld);
+        e.check_one = done(0, CheckOneDetail { finds_nothing: true, ..CheckOneDetail::default() });
+        assert_eq!(standings(&e)[4], Standing::NotHeld);
+        e.check_one = done(0, CheckOneDetail { without_cutoff: vec!["a".to_owned()], ..CheckOneDetail::default() });
+        assert_eq!(standings(&e)[4], Standing::Held, "others have one, and it is named");
+        e.check_one = done(3, CheckOneDetail::default());
         e.sigma = f64::NAN;
         assert_eq!(standings(&e)[4], Standing::NotHeld);
     }

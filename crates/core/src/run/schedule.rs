@@ -182,6 +182,7 @@ pub(crate) mod tests {
             ignore_failure: IgnoreFailure::No,
             sigma: 2.0,
             profile: ProfileChoice::No,
+            discard: None,
             output: Output::Null,
             input: Input::Null,
             cpus: vec![],
@@ -197,6 +198,7 @@ pub(crate) mod tests {
             hook_shell: vec![],
             independent_setups: false,
             purpose: None,
+            metrics: Vec::new(),
         }
     }
 

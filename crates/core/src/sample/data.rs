@@ -223,6 +223,25 @@ pub struct Sample {
     pub counters: Reading<Counters>,
     /// Length of the random environment variable that shifts the stack, in bytes.
     pub environment_padding: u32,
+    /// What the program printed of itself (`--metric`), in the order in which the plan names it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricReading>,
+}
+
+/// A value that a program printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricReading {
+    /// Name, as the user gave it.
+    pub name: String,
+    /// The number, as it was printed; it reads as a finite `f64`.
+    pub text: Reading<String>,
+}
+
+impl MetricReading {
+    /// Its value.
+    pub fn number(&self) -> Option<f64> {
+        self.text.value().and_then(|t| t.parse().ok()).filter(|n: &f64| n.is_finite())
+    }
 }
 
 impl Sample {

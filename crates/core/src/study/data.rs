@@ -22,6 +22,8 @@ pub enum Study {
 pub enum StudyPreset {
     /// Some minutes: shorter lengths, few repetitions.
     Minutes,
+    /// About an hour.
+    Hour,
     /// The paper's lengths and loads, thirty repetitions: an hour and more.
     Paper,
 }
@@ -130,6 +132,9 @@ pub const PATIENT: u32 = 200;
 pub const MOST_K: u32 = 5;
 
 impl Study {
+    /// All of them, in the order of the book.
+    pub const ALL: [Study; 3] = [Study::IntervalCounting, Study::Caching, Study::Kbest];
+
     /// As in commands.
     pub fn name(self) -> &'static str {
         match self {
@@ -141,10 +146,14 @@ impl Study {
 }
 
 impl StudyPreset {
+    /// All of them, the shortest first.
+    pub const ALL: [StudyPreset; 3] = [StudyPreset::Minutes, StudyPreset::Hour, StudyPreset::Paper];
+
     /// As in commands.
     pub fn name(self) -> &'static str {
         match self {
             StudyPreset::Minutes => "minutes",
+            StudyPreset::Hour => "hour",
             StudyPreset::Paper => "paper",
         }
     }
@@ -157,8 +166,10 @@ impl StudyPlan {
             (StudyPreset::Minutes, Study::Kbest) => (5, 10e6),
             (StudyPreset::Minutes, Study::IntervalCounting) => (3, 200e6),
             (StudyPreset::Minutes, Study::Caching) => (2, f64::MAX),
-            (StudyPreset::Paper, Study::Caching) => (10, f64::MAX),
-            (StudyPreset::Paper, _) => (30, f64::MAX),
+            (StudyPreset::Hour, Study::Kbest) => (15, f64::MAX),
+            // The book's lengths end before an hour is over.
+            (StudyPreset::Hour | StudyPreset::Paper, Study::Caching) => (10, f64::MAX),
+            (StudyPreset::Hour | StudyPreset::Paper, _) => (30, f64::MAX),
         };
         let loads = match study {
             Study::Kbest => LOADS.to_vec(),
@@ -224,7 +235,7 @@ mod tests {
     #[test]
     fn every_cell_in_every_round() {
         for study in [Study::IntervalCounting, Study::Kbest, Study::Caching] {
-            for preset in [StudyPreset::Minutes, StudyPreset::Paper] {
+            for preset in StudyPreset::ALL {
                 let plan = StudyPlan::new(study, preset, 0);
                 let all: Vec<_> = (0..).map_while(|n| plan.part(n)).collect();
                 assert_eq!(all.len(), plan.parts());

@@ -6,6 +6,7 @@ use crate::kbest::scheme::{KBest, Parameters};
 use crate::kbest::timing::{Timing, TimingStanding};
 use crate::statistics::series::{median_of, median_of_sorted};
 use crate::study::data::{M, MOST_K, PATIENT, Seen, Study, StudyCell, StudyPart, StudyPlan};
+use crate::study::interval_points::{IntervalPoint, interval_points};
 use serde::{Deserialize, Serialize};
 
 /// Errors of measurements that ought to give the same, as shares of what the fit says.
@@ -152,6 +153,17 @@ impl CpuTimeCounting {
     /// All of them, from the coarsest.
     pub const ALL: [CpuTimeCounting; 4] =
         [CpuTimeCounting::Ticks, CpuTimeCounting::Times, CpuTimeCounting::Rusage, CpuTimeCounting::Cpu];
+
+    /// CPU time counted in this way, ns; `None` if it was not.
+    fn ns(self, seen: &Seen) -> Option<u64> {
+        let Seen::Interval { ticks, times, rusage, cpu, .. } = seen else { return None };
+        match self {
+            CpuTimeCounting::Ticks => *ticks,
+            CpuTimeCounting::Times => Some(*times),
+            CpuTimeCounting::Rusage => Some(*rusage),
+            CpuTimeCounting::Cpu => Some(*cpu),
+        }
+    }
 }
 
 /// What CPU time is held against.
@@ -167,18 +179,12 @@ pub enum Against {
 pub fn interval_errors(parts: &[StudyPart], counted: CpuTimeCounting, against: Against) -> Vec<Errors> {
     let mut all: Vec<(Errors, Vec<One>)> = Vec::new();
     for part in parts {
-        let (StudyCell::Interval { load, length }, Seen::Interval { line, repetitions, ticks, times, rusage, cpu }) =
+        let (StudyCell::Interval { load, length }, Seen::Interval { line, repetitions, cpu, .. }) =
             (part.cell, &part.seen)
         else {
             continue;
         };
-        let ns = match counted {
-            CpuTimeCounting::Ticks => *ticks,
-            CpuTimeCounting::Times => Some(*times),
-            CpuTimeCounting::Rusage => Some(*rusage),
-            CpuTimeCounting::Cpu => Some(*cpu),
-        };
-        let Some(ns) = ns else { continue };
+        let Some(ns) = counted.ns(&part.seen) else { continue };
         let error = match against {
             Against::Expected => line.error(*repetitions as f64, ns as f64),
             Against::Exact => ns as f64 / *cpu as f64 - 1.0,
@@ -358,6 +364,8 @@ pub struct IntervalResult {
     pub expected: Vec<Errors>,
     /// Against exact CPU time.
     pub exact: Vec<Errors>,
+    /// Each measurement against the time that the computation should take (figure 9.8).
+    pub points: Vec<IntervalPoint>,
 }
 
 /// Computes all that is shown of a study.
@@ -366,6 +374,7 @@ pub fn build(plan: &StudyPlan, parts: &[StudyPart]) -> StudyReport {
         counted,
         expected: interval_errors(parts, counted, Against::Expected),
         exact: interval_errors(parts, counted, Against::Exact),
+        points: interval_points(parts, |seen| counted.ns(seen)),
     };
     StudyReport {
         measured: parts.len(),

@@ -2,4 +2,5 @@
 
 pub mod activity;
 pub mod explained;
+pub mod ticks;
 pub mod timeline;

@@ -195,6 +195,7 @@ impl Machine {
                 process_time: None,
                 executions: Reading::Value(executions),
                 incomplete: false,
+                waits: None,
             });
             // Tare's own work between samples.
             clock += elapsed + 0.1;

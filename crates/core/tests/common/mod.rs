@@ -53,6 +53,7 @@ pub fn plan(programs: usize) -> RunPlan {
         ignore_failure: IgnoreFailure::No,
         sigma: 2.0,
         profile: ProfileChoice::Newest,
+        discard: None,
         output: Output::Null,
         input: Input::Null,
         cpus: vec![],
@@ -68,6 +69,7 @@ pub fn plan(programs: usize) -> RunPlan {
         hook_shell: vec![],
         independent_setups: false,
         purpose: None,
+        metrics: Vec::new(),
     }
 }
 
@@ -160,6 +162,7 @@ pub fn sample(series: u32, index: u32, pt: Nanos, daemons: Vec<Daemon>) -> Sampl
         estimate: Reading::Absent(Absent::NotAsked("a test".into())),
         counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
         environment_padding: 0,
+        metrics: Vec::new(),
     }
 }
 

@@ -2,11 +2,13 @@
 
 use crate::factors::machine::FactorMachine;
 use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
+use crate::protect;
 use crate::setting::{Setting, Target};
 use tarebench_core::base::reading::{Absent, Reading};
 
 /// Non-critical daemons by process name (15 bytes): EMP table XXVII, then those of today's distributions that do the
-/// same kind of work. (The table's iptables and ip6tables are no processes; `postfix` shows as `master`.)
+/// same kind of work. (The table's iptables and ip6tables are no processes; `postfix` shows as `master`.) Some of them are never
+/// stopped ([`protect`]): auditd is reported, and left to the user.
 pub const NON_CRITICAL: &[&str] = &[
     // EMP table XXVII.
     "abrtd",
@@ -111,6 +113,10 @@ pub const NON_CRITICAL_UNITS: &[&str] = &[
     "smartmontools.service",
 ];
 
+/// Units of EMP table XXVII that the machine needs: the paper stopped them, tare names them and lets them run. Processes that write
+/// to the audit log wait for auditd; without its packet filter a machine is open, and the filter takes time only of packets.
+const KEPT_UNITS: &[&str] = &["auditd.service", "ip6tables.service", "iptables.service"];
+
 /// Whether a timer may be paused: all but those of filesystems and RAID.
 fn is_pausable_timer(unit: &str) -> bool {
     unit.ends_with(".timer") && !["mdcheck", "mdmonitor", "zfs", "btrfs"].iter().any(|k| unit.starts_with(k))
@@ -169,8 +175,9 @@ fn daemons(m: &FactorMachine) -> FoundFactor {
     // By systemd where it runs, and by processes in any case: not all are units.
     let mut found = m.running_of(NON_CRITICAL)?;
     found.extend(m.active_units(NON_CRITICAL_UNITS).unwrap_or_default());
+    let kept = kept(m, &found);
     if found.is_empty() {
-        return Ok(FactorValue::held("none of the known non-critical ones runs").value(""));
+        return Ok(FactorValue::held(format!("none of the known non-critical ones runs{kept}")).value(""));
     }
     let list = found.join(", ");
     let fix = if m.has("run/systemd/system") {
@@ -178,7 +185,16 @@ fn daemons(m: &FactorMachine) -> FoundFactor {
     } else {
         "stop them while measuring (service NAME stop), then start them again"
     };
-    Ok(FactorValue::wrong(format!("running: {list}")).value(&list).fix(fix))
+    Ok(FactorValue::wrong(format!("running: {list}{kept}")).value(&list).fix(fix))
+}
+
+/// What of table XXVII runs and is never stopped, with the reasons.
+fn kept(m: &FactorMachine, found: &[String]) -> String {
+    let units = m.active_units(KEPT_UNITS).unwrap_or_default();
+    let process = |name: &String| Some(format!("{name} ({})", protect::process(name)?));
+    let unit = |name: &String| Some(format!("{name} ({})", protect::unit(name, &[])?));
+    let reasons: Vec<String> = found.iter().filter_map(process).chain(units.iter().filter_map(unit)).collect();
+    if reasons.is_empty() { String::new() } else { format!("; never stopped by tare: {}", reasons.join(", ")) }
 }
 
 /// Each running container has one of these as its keeper.
@@ -205,6 +221,8 @@ fn unit(factor: &str, name: &str) -> Setting {
 
 fn stop_units(m: &FactorMachine) -> Vec<Setting> {
     let mut units = m.active_units(NON_CRITICAL_UNITS).unwrap_or_default();
+    // What the machine needs wins over the paper's list.
+    units.retain(|u| protect::unit(u, &[]).is_none());
     // A socket or a path would start its service again: it is stopped first.
     units.sort_by_key(|u| u.ends_with(".service"));
     units.iter().map(|u| unit("daemons", u)).collect()

@@ -181,9 +181,15 @@ impl FactorSpec {
         }
     }
 
-    /// Whether there is a setter for it.
+    /// Whether `tune` sets it with the others of its kind.
     pub fn settable(&self) -> bool {
-        self.setter.is_some()
+        self.setter.is_some() && !self.only_when_named()
+    }
+
+    /// Whether `tune` sets it only if it is named, though it isn't advice: an NTP daemon that somebody stopped may step the clock
+    /// when it starts, in the middle of a series.
+    pub(crate) fn only_when_named(&self) -> bool {
+        self.name == "ntp"
     }
 
     pub fn read(&self, machine: &FactorMachine) -> Factor {

@@ -46,12 +46,13 @@ pub fn select(names: &[String]) -> Result<Vec<&'static FactorSpec>, UnknownFacto
 }
 
 /// What to set so that the machine is as wanted, in an order that works (and can be undone in reverse): of these
-/// factors, or, without names, of all that are not optional. What already is as wanted may be among it.
+/// factors, or, without names, of all that are neither optional nor to be named. What already is as wanted may be among it.
 ///
 /// # Errors
 /// The first name that is not in the table.
 pub fn settings(machine: &FactorMachine, only: &[String]) -> Result<Vec<Setting>, UnknownFactor> {
-    let rows = select(only)?.into_iter().filter(|f| !only.is_empty() || !f.optional);
+    let usual = |f: &FactorSpec| !f.optional && !f.only_when_named();
+    let rows = select(only)?.into_iter().filter(|f| !only.is_empty() || usual(f));
     Ok(rows.flat_map(|f| f.settings(machine)).collect())
 }
 

@@ -2,6 +2,8 @@
 
 use crate::factors::machine::FactorMachine;
 use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
+use crate::setting::{Setting, Target};
+use std::path::Path;
 use tarebench_core::base::reading::Absent;
 
 /// NTP daemons by process name.
@@ -15,6 +17,27 @@ const NTP_DAEMONS: &[(&str, &str)] = &[
     ("ptp4l", "ptp4l"),
     ("phc2sys", "phc2sys"),
 ];
+
+/// Units of NTP daemons, as distributions call them.
+const NTP_UNITS: &[&str] = &[
+    "chrony.service",
+    "chronyd.service",
+    "ntp.service",
+    "ntpd.service",
+    "ntpd-rs.service",
+    "ntpsec.service",
+    "openntpd.service",
+    "systemd-timesyncd.service",
+];
+/// Where systemd looks for units, the first that has one wins.
+const UNIT_FOLDERS: [&str; 4] =
+    ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
+
+/// Whether a unit is an NTP daemon's. [`ntp_daemon`] starts it, and a study of the daemon's effect (EMP figure 10) stops it
+/// meanwhile; it is protected from everything else.
+pub(crate) fn is_ntp_unit(unit: &str) -> bool {
+    NTP_UNITS.contains(&unit)
+}
 
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
 
@@ -33,7 +56,7 @@ pub(crate) const ROWS: &[FactorSpec] = &[
         source: "EMP 4.2, appendix D; adjtimex(2)",
         privilege: Privilege::Root,
         reader: ntp,
-        setter: None,
+        setter: Some(ntp_daemon),
         compare: Compare::Exact,
     },
     FactorSpec {
@@ -137,6 +160,27 @@ fn ntp(m: &FactorMachine) -> FoundFactor {
     };
     let state = if d.synchronised { "synchronised" } else { "not synchronised" };
     Ok(finding.value(if who.is_empty() { state.to_owned() } else { format!("{state} by {who}") }))
+}
+
+/// Whether a unit is installed, and not masked by a link to nothing.
+fn is_installed(m: &FactorMachine, unit: &str) -> bool {
+    let path = UNIT_FOLDERS.iter().map(|folder| m.root.join(folder).join(unit)).find(|p| p.symlink_metadata().is_ok());
+    path.is_some_and(|p| !std::fs::read_link(&p).is_ok_and(|to| to == Path::new("/dev/null")))
+}
+
+/// The NTP daemon that runs, or else the first that is installed, is to run.
+fn ntp_daemon(m: &FactorMachine) -> Vec<Setting> {
+    let Ok(mut units) = m.active_units(NTP_UNITS) else { return Vec::new() };
+    if units.is_empty() {
+        units.extend(NTP_UNITS.iter().find(|u| is_installed(m, u)).map(|u| (*u).to_owned()));
+    }
+    let setting = |unit: String| Setting {
+        factor: "ntp".to_owned(),
+        target: Target::Unit(unit),
+        wanted: "active".to_owned(),
+        survives_reboot: false,
+    };
+    units.into_iter().map(setting).collect()
 }
 
 fn clock_step(m: &FactorMachine) -> FoundFactor {

@@ -3,7 +3,7 @@
 use crate::kit::number::{chance, exact};
 use crate::kit::text::escape;
 use crate::kit::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PagePart, PageQuantity, PageScale};
-use crate::noise::tables::{chances, interruptions, jobs, on, place, time};
+use crate::noise::tables::{chances, divided_by, interruptions, jobs, on, place, time};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::noise::attribution::Attribution;
@@ -44,19 +44,40 @@ fn part(noise: &Noise, g: &Grain) -> PagePart {
     PagePart { title: format!("Grain {}", exact(g.grain, true)), id, note, figures, tables }
 }
 
-/// The survival functions of all grains (figure 5).
+/// The survival functions of all grains (figure 5), in per cent of the shortest phase, so that grains compare.
 pub fn all_grains(grains: &[Grain]) -> Option<PageFigure> {
     let curve = |(look, g): (usize, &Grain)| {
         let row = g.rows.last()?;
-        Some((format!("grain {}", exact(g.grain, true)), look, tail(&row.cdf, row.min)))
+        Some((format!("grain {}", exact(g.grain, true)), look, relative_tail(row)))
     };
     let curves = grains.iter().enumerate().filter_map(curve);
-    let note = "Share of phases delayed by at least this much, relative to the shortest phase of their grain; with \
-                several CPUs, of the node's.";
-    survivals("survival", "Delays by grain (ICS'05, figure 5)", note, curves)
+    let note = "Share of phases delayed by at least this much, in per cent of the shortest phase of their grain; with several \
+                CPUs, of the node's. The paper's figure ends at 100 %.";
+    relative_survivals("survival", "Delays by grain (ICS'05, figure 5)", note, curves)
 }
 
-fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
+/// Each delay as a multiple of the shortest phase, and the share of phases with at least this delay.
+pub(crate) fn relative_tail(row: &NoiseRow) -> Vec<(f64, f64)> {
+    if row.min <= 0.0 {
+        return Vec::new();
+    }
+    tail(&row.cdf, row.min).into_iter().map(|(delay, share)| (delay / row.min, share)).collect()
+}
+
+/// As [`survivals`], of relative delays.
+pub(crate) fn relative_survivals(
+    id: &str,
+    title: &str,
+    note: &str,
+    all: impl Iterator<Item = (String, usize, Vec<(f64, f64)>)>,
+) -> Option<PageFigure> {
+    let mut figure = survivals(id, title, note, all)?;
+    figure.x =
+        axis("Delay in per cent of the shortest phase", PageQuantity::Share, &[PageScale::Log, PageScale::Linear]);
+    Some(figure)
+}
+
+pub(crate) fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
     PageAxis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
 }
 
@@ -78,7 +99,7 @@ fn left_out(rows: &[NoiseRow]) -> String {
     }
 }
 
-fn curve(title: String, look: usize, join: Join, points: impl Iterator<Item = (f64, f64)>) -> PageCurve {
+pub(crate) fn curve(title: String, look: usize, join: Join, points: impl Iterator<Item = (f64, f64)>) -> PageCurve {
     let (x, y) = points.unzip();
     PageCurve { title, look, thin: false, join, x, y, band: None }
 }
@@ -200,8 +221,9 @@ fn slowdown(g: &Grain) -> Option<PageFigure> {
         id: "slowdown".to_owned(),
         title: "Slowdown of a job".to_owned(),
         note: format!(
-            "Mean time of a phase until the slowest node is ready, divided by the shortest phase, with its 95 % interval by \
-             block bootstrap. These phases support n up to {}.",
+            "Mean time of a phase until the slowest node is ready, divided by {}, with its 95 % interval by block bootstrap. \
+             These phases support n up to {}.",
+            divided_by(g, true),
             g.supported
         ),
         x: axis("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),

@@ -5,6 +5,7 @@ use crate::kit::number;
 use crate::kit::text::escape;
 use crate::kit::web::page::{Page, PageKind, PagePart, PageRemark};
 use crate::noise::figures::{all_grains, parts};
+use crate::noise::platform::{ShownNoise, platforms};
 use crate::noise::tables::{calibrated, configured, cpus, durations, remarks, scheduled};
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::documents::head::DocumentHead;
@@ -53,7 +54,7 @@ pub fn noise(head: &DocumentHead, noise: &Noise, grains: &[Grain], zone: &TimeZo
         plots: Vec::new(),
         timeline: None,
         parts,
-        tables: vec![durations(grains, true)],
+        tables: vec![durations(grains, true), platforms(&[ShownNoise { head, noise, grains }])],
         foot,
     }
 }

@@ -12,6 +12,7 @@ use tarebench_core::noise::data::{Calibrated, KernelTick, Noise, NoisePlan, Phas
 use tarebench_core::noise::prediction::{Bounds, Expected};
 use tarebench_core::noise::report::{Attributed, Grain, NoiseRow, PhasePlace};
 use tarebench_core::noise::subtraction::InterruptionKind;
+use tarebench_core::noise::undisturbed::{UndisturbedRule, chosen};
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_core::trace::explained::ExplainedCause;
 
@@ -37,10 +38,50 @@ pub(crate) fn place(row: &NoiseRow) -> String {
     }
 }
 
+/// What slowdowns are divided by, in words.
+pub(crate) fn undisturbed(rule: UndisturbedRule) -> &'static str {
+    match rule {
+        UndisturbedRule::Minimum => "the shortest phase",
+        UndisturbedRule::Mode => "the most frequent duration",
+        UndisturbedRule::Calibration => "the calibrated length",
+    }
+}
+
+/// The same with its value: `the most frequent duration, 1.02 ms`.
+pub(crate) fn divided_by(g: &Grain, u: bool) -> String {
+    match g.undisturbed.filter(|_| g.over != UndisturbedRule::Minimum) {
+        Some(ns) => format!("{}, {}", undisturbed(g.over), time(ns, u)),
+        // Its value is in the table of durations.
+        None => undisturbed(g.over).to_owned(),
+    }
+}
+
+/// How much longer the most frequent phase may be than the shortest one before slowdowns depend on which of them is the grain.
+const WANDERS: f64 = 0.05;
+
+/// Where the shortest phase is an exception, slowdowns that are divided by it say more of the clock speed than of noise.
+fn overstated(g: &Grain, u: bool) -> Option<String> {
+    let by = |rule| chosen(&g.candidates, rule);
+    let (shortest, mode) = (by(UndisturbedRule::Minimum)?, by(UndisturbedRule::Mode)?);
+    (g.over == UndisturbedRule::Minimum && mode > shortest * (1.0 + WANDERS)).then(|| {
+        format!(
+            "The most frequent phase of {} took {} more than the shortest one: if the clock speed changed, slowdowns divided by \
+             the shortest phase are too high.",
+            exact(g.grain, u),
+            number::percent(mode / shortest - 1.0).unwrap_or_default()
+        )
+    })
+}
+
 /// Table 2.
 pub(crate) fn durations(grains: &[Grain], u: bool) -> Table {
-    let note =
-        "Slowdown: mean divided by shortest. Node: of the phases that ran at the same time on all CPUs, the longest.";
+    let over = match grains.first().map_or(UndisturbedRule::default(), |g| g.over) {
+        UndisturbedRule::Minimum => "shortest",
+        rule => undisturbed(rule),
+    };
+    let note = format!(
+        "Slowdown: mean divided by {over}. Node: of the phases that ran at the same time on all CPUs, the longest."
+    );
     let columns = [">grain", "where", ">phases", ">mean", ">median", ">std dev", ">min", ">max", ">slowdown"];
     let mut table = Table::new("Durations of phases (ICS'05, table 2)", note, &columns);
     for (grain, row) in grains.iter().flat_map(|g| g.rows.iter().map(move |r| (g.grain, r))) {
@@ -102,8 +143,9 @@ pub(crate) fn short(n: u64) -> String {
 pub(crate) fn jobs(g: &Grain, several: bool, u: bool) -> Table {
     let title = format!("Slowdown of a job on n nodes{}", of(g, several, u));
     let note = format!(
-        "Mean time of a phase until the slowest node is ready, divided by the shortest phase. The measurement supports n up to {}; \
-         larger n are extrapolated with a fitted tail.",
+        "Mean time of a phase until the slowest node is ready, divided by {}. The measurement supports n up to {}; larger n are \
+         extrapolated with a fitted tail.",
+        divided_by(g, u),
         g.supported
     );
     let mut table = Table::new(title, note, &[">n", ">slowdown", "95% interval", "source"]);
@@ -334,6 +376,7 @@ pub(crate) fn remarks(noise: &Noise, grains: &[Grain], u: bool) -> Vec<String> {
     if noise.phases.iter().any(|p| !p.series.locked) {
         all.push("The memory for durations could not be locked: some phases may include page faults.".to_owned());
     }
+    all.extend(grains.iter().filter_map(|g| overstated(g, u)));
     let by = || grains.iter().flat_map(|g| &g.attribution).filter_map(|a| a.by.value());
     let lost: u64 = by().fold(0, |sum, a| sum.saturating_add(a.lost));
     if lost > 0 {

@@ -5,6 +5,7 @@ use crate::kit::error::RenderError;
 use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::draw;
+use crate::noise::platform::{ShownNoise, platforms};
 use crate::noise::tables::calibrated;
 use crate::noise::tables::configured;
 use crate::noise::tables::cpus;
@@ -46,6 +47,10 @@ pub fn terminal(head: &DocumentHead, noise: &Noise, grains: &[Grain], style: &St
     }
     for table in tables(noise, grains, u) {
         draw(&mut page, &table);
+    }
+    // What the lines above do not say of it is known only of conditions that were recorded.
+    if style.full && head.conditions.is_some() {
+        draw(&mut page, &platforms(&[ShownNoise { head, noise, grains }]));
     }
     let remarks = remarks(noise, grains, u);
     if !remarks.is_empty() {

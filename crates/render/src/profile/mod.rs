@@ -1,3 +1,5 @@
+pub mod account;
 pub mod doubts;
+pub(crate) mod effect;
 pub mod page;
 pub mod terminal;

@@ -6,6 +6,7 @@ use crate::kit::web::html::measure;
 use crate::kit::web::page::{
     Class, DualOrWhy, Page, PageDual, PageKind, PageLevel, PageRemark, PageRole, Plot, Samples, Symbol,
 };
+use crate::profile::account;
 use crate::profile::doubts::sentence;
 use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, part, shape};
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ pub fn profile(
     ];
     facts.extend(profile.long.as_ref().map(|l| ("Long part".to_owned(), part(l, profile.method, true))));
     let table = cutoffs(&learned.cutoffs, true);
+    let guarded = Some(account::effects(&learned.cutoffs, true)).filter(|t| !t.rows.is_empty());
     let none = table.rows.is_empty().then(|| PageRemark { warning: false, text: NO_CUTOFFS.to_owned() });
     Page {
         format: "tare-page",
@@ -60,7 +62,7 @@ pub fn profile(
         plots: plots.collect(),
         timeline: None,
         parts: Vec::new(),
-        tables: vec![table],
+        tables: std::iter::once(table).chain(guarded).collect(),
         foot,
     }
 }

@@ -6,6 +6,7 @@ use crate::kit::number::long_time;
 use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{Table, draw};
+use crate::profile::account;
 use crate::profile::doubts::sentence;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -165,7 +166,8 @@ pub fn lesson(l: &Lesson, part: &str, zone: &TimeZone, unicode: bool) -> Vec<Tab
         let (max, min) = (i.max.map(|m| m.as_f64()), Some(i.min.as_f64()));
         rare.values(vec![None, max, min, Some(i.samples.len() as f64), None, None, i.chance, i.explains]);
     }
-    vec![samples, long, rare, normal]
+    let waits = l.account.as_ref().map(|a| account::waits(a, part, &at, unicode));
+    waits.into_iter().chain([samples, long, rare, normal]).collect()
 }
 
 fn infrequent(i: &Infrequent, unicode: bool) -> Vec<String> {
@@ -216,6 +218,7 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
             spread(w)
         ),
     };
+    let by_account = l.account.as_ref().map(|a| account::sentence(a, unicode));
     let (more, names) = by_name_only(l);
     let mut said = vec![format!(
         "{} of {} samples are in the central cluster (s.d. {}), {} are L-samples{which}.",
@@ -224,6 +227,7 @@ pub fn shape(l: &Lesson, unicode: bool) -> Vec<String> {
         spread(c),
         count(ClusterPlace::Arm),
     )];
+    said.extend(by_account);
     if !names.is_empty() {
         said.push(format!(
             "{more} of the L-samples do not stand out alone; they were found by comparing all samples with the daemon ({}) \
@@ -367,6 +371,10 @@ pub fn terminal(profile: &Profile, learned: &Learned, doubts: &[Doubt], more: &s
     if table.rows.is_empty() {
         page.gap();
         page.hang(&[], Paint::Plain, NO_CUTOFFS);
+    }
+    let guarded = account::effects(&learned.cutoffs, u);
+    if !guarded.rows.is_empty() {
+        complete &= draw(&mut page, &guarded);
     }
     for (name, _, lesson_of) in parts {
         let Some(l) = lesson_of else { continue };

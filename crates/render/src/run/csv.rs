@@ -6,6 +6,7 @@ use crate::kit::csv::{number, text, write};
 use crate::kit::error::{RenderError, SamplesError};
 use crate::kit::text::escape;
 use crate::run::duet_csv::{COMPARED, compared};
+use crate::run::metrics;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use tarebench_core::base::reading::Reading;
@@ -123,12 +124,13 @@ fn parameter_names(report: &RunReport) -> BTreeSet<&str> {
     report.series.iter().flat_map(|s| s.program.parameters.keys().map(String::as_str)).collect()
 }
 
-fn header(fixed: &[&str], parameters: &BTreeSet<&str>) -> Vec<String> {
-    let fixed = fixed.iter().map(|s| (*s).to_owned());
+fn header(fixed: &[&str], metrics: Vec<String>, parameters: &BTreeSet<&str>) -> Vec<String> {
+    let fixed = fixed.iter().map(|s| (*s).to_owned()).chain(metrics);
     fixed.chain(parameters.iter().map(|p| format!("parameter_{}", escape(p)))).collect()
 }
 
-/// One row per program: hyperfine's columns first, then PT's and the discards, then the ratios to the reference, then the parameters.
+/// One row per program: hyperfine's columns first, then PT's and the discards, then the ratios to the reference, then
+/// what the programs printed, then the parameters.
 ///
 /// Times are in seconds. hyperfine's columns are of elapsed time, over the samples retained for ET.
 ///
@@ -136,7 +138,8 @@ fn header(fixed: &[&str], parameters: &BTreeSet<&str>) -> Vec<String> {
 /// [`RenderError::Csv`] or [`RenderError::Io`] if the table cannot be written.
 pub fn series(report: &RunReport) -> Result<String, RenderError> {
     let parameters = parameter_names(report);
-    let mut rows = vec![header(&[&SERIES[..], &COMPARED].concat(), &parameters)];
+    let printed = metrics::names(report);
+    let mut rows = vec![header(&[&SERIES[..], &COMPARED].concat(), metrics::series_columns(&printed), &parameters)];
     for (i, s) in report.series.iter().enumerate() {
         let (et, pt, net) = (s.et.value(), s.pt.value(), s.net.value());
         let time = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> f64| cell(m, |m| secs(f(m)));
@@ -174,6 +177,7 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
             count(pt, |m| m.discarded_by_sigma),
         ]);
         row.extend(compared(report, i));
+        row.extend(metrics::series_cells(report, i, &printed));
         row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| text(v))));
         rows.push(row);
     }
@@ -202,8 +206,10 @@ pub fn write_samples<S: SampleSource + ?Sized>(
     let parameters = parameter_names(report);
     let discards: Vec<SampleDiscards> = report.series.iter().map(|s| by_sample(&s.discards)).collect();
     let none = SampleDiscards::new();
+    let printed = metrics::names(report);
     let mut w = ::csv::WriterBuilder::new().from_writer(out);
-    let mut written = w.write_record(header(&SAMPLES, &parameters));
+    let heads = printed.iter().map(|name| format!("metric_{}", escape(name))).collect();
+    let mut written = w.write_record(header(&SAMPLES, heads, &parameters));
     let read = samples.each(&mut |s| {
         let series = report.series.get(s.series as usize);
         let mut row = identity(s, series.map_or("", |r| &r.program.label));
@@ -212,6 +218,7 @@ pub fn write_samples<S: SampleSource + ?Sized>(
         row.extend(account(s));
         let discards = discards.get(s.series as usize).unwrap_or(&none);
         row.extend([Measure::Pt, Measure::Et, Measure::Net].map(|m| discarded(s, discards, m)));
+        row.extend(metrics::sample_cells(s, &printed));
         let values = series.map(|r| &r.program.parameters);
         row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| text(v))));
         if written.is_ok() {
@@ -341,7 +348,7 @@ fn account(s: &Sample) -> Vec<String> {
     ]
 }
 
-/// `cutoff`, `sigma`, or nothing.
+/// `cutoff`, `effect`, `sigma`, or nothing.
 fn discarded(s: &Sample, discards: &SampleDiscards<'_>, measure: Measure) -> String {
     if s.phase != Phase::Counted {
         return String::new();
@@ -349,6 +356,7 @@ fn discarded(s: &Sample, discards: &SampleDiscards<'_>, measure: Measure) -> Str
     cell(discards.get(&(s.index, measure)), |reason| {
         match reason {
             DiscardReason::Cutoff { .. } => "cutoff",
+            DiscardReason::Effect { .. } => "effect",
             DiscardReason::Sigma { .. } => "sigma",
         }
         .to_owned()

@@ -145,6 +145,7 @@ pub fn series(label: &str, pt: MeasureReport, et: MeasureReport) -> SeriesReport
             tare: 212.0e3,
             steal: Reading::Value(0.0),
         },
+        metrics: Vec::new(),
     }
 }
 
@@ -180,6 +181,7 @@ fn plan(programs: Vec<Program>) -> RunPlan {
         ignore_failure: IgnoreFailure::No,
         sigma: 2.0,
         profile: ProfileChoice::Newest,
+        discard: None,
         output: Output::Null,
         input: Input::Null,
         cpus: Vec::new(),
@@ -195,6 +197,7 @@ fn plan(programs: Vec<Program>) -> RunPlan {
         hook_shell: vec![],
         independent_setups: false,
         purpose: None,
+        metrics: Vec::new(),
     }
 }
 
@@ -319,6 +322,7 @@ pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict
             verdict,
         }],
         duets: None,
+        metrics: Vec::new(),
     }
 }
 
@@ -541,6 +545,7 @@ fn sample(i: u32, outcome: Outcome) -> Sample {
         estimate: Reading::Absent(Absent::NotAsked("a test".into())),
         counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
         environment_padding: 100,
+        metrics: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::kit::number;
 use crate::kit::number::unit as middle_unit;
 use crate::kit::number::{TimeScale, TimeUnit};
 use crate::kit::style::Sort;
+use crate::run::metrics;
 use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport};
 
 /// A GitHub-flavoured Markdown table with hyperfine's columns, PT and net time: elapsed time, process time, net time, ratio.
@@ -86,7 +87,7 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
         },
         _ => "",
     };
-    let heads = vec![
+    let mut heads = vec![
         "Command".to_owned(),
         format!("Mean [{unit}]"),
         format!("Min [{unit}]"),
@@ -95,9 +96,13 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
         format!("Net [{unit}]"),
         format!("Relative{by}"),
     ];
+    let printed = metrics::names(report);
+    heads.extend(printed.iter().map(|name| metrics::plain(name)));
     let row = |i: usize| {
         let s = &report.series[i];
-        (s.program.label.clone(), cells(report, s, i, unit))
+        let mut cells = cells(report, s, i, unit);
+        cells.extend(printed.iter().map(|name| metrics::mean(s, name, "±").unwrap_or_else(|| ABSENT.to_owned())));
+        (s.program.label.clone(), cells)
     };
     MarkupTable { heads, rows: row_order(report, sort).into_iter().map(row).collect() }
 }

@@ -6,6 +6,7 @@ pub(crate) mod fixtures;
 pub mod hyperfine;
 pub mod json;
 pub mod markup;
+pub(crate) mod metrics;
 pub mod page;
 pub mod protocol;
 pub mod remarks;

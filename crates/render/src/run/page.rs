@@ -12,10 +12,11 @@ use crate::kit::web::page::{
     Class, DualOrWhy, Page, PageAccount, PageDual, PageEntry, PageKind, PageLine, PageRemark, PageRole, Plot, Samples,
     Symbol,
 };
+use crate::profile::effect::process_time;
 use crate::profile::page::{PageNames, dual};
 use crate::run::protocol::{asks, finding, no_check_one};
-use crate::run::remarks;
 use crate::run::terminal::account::label;
+use crate::run::{metrics, remarks};
 use std::collections::BTreeMap;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
@@ -80,7 +81,10 @@ pub fn run(
         plots: plots.collect(),
         timeline: None,
         parts: Vec::new(),
-        tables: [comparison(report), Some(protocol(report, hints))].into_iter().flatten().collect(),
+        tables: [comparison(report), metrics::ratios(report), Some(protocol(report, hints))]
+            .into_iter()
+            .flatten()
+            .collect(),
         foot,
     }
 }
@@ -90,11 +94,15 @@ fn facts(report: &RunReport, hints: &Hints, zone: &TimeZone) -> Vec<(String, Str
     let h = &run.host;
     let cpu = h.cpu.value().map_or(String::new(), |c| format!(" × {c}"));
     let virt = h.hypervisor.value().filter(|v| *v != "none").map_or(String::new(), |v| format!(", virtual ({v})"));
+    let deviations = match run.plan.sigma {
+        s if s > 0.0 => format!("{s} standard deviations"),
+        _ => "check 2 not done".to_owned(),
+    };
     let checks = match &report.profile {
-        Ok(name) => format!("cutoffs of profile {name}; {} standard deviations", run.plan.sigma),
+        Ok(name) => format!("cutoffs of profile {name}; {deviations}"),
         Err(why) => {
             let why = no_check_one(why, hints);
-            format!("daemons: not done, {why}; {} standard deviations", run.plan.sigma)
+            format!("daemons: not done, {why}; {deviations}")
         }
     };
     let fact = |name: &str, text: String| (name.to_owned(), text);
@@ -120,7 +128,7 @@ fn fate(s: &Sample, report: &RunReport, discards: &BTreeMap<u32, Vec<&Discard>>)
     let reasons = discards.get(&s.index).unwrap_or(&none);
     let Some(first) = reasons.first() else { return (0, None) };
     let class = |d: &Discard| match (&d.reason, d.measure) {
-        (DiscardReason::Cutoff { .. }, _) => 1,
+        (DiscardReason::Cutoff { .. } | DiscardReason::Effect { .. }, _) => 1,
         (DiscardReason::Sigma { .. }, Measure::Pt) => 2,
         (DiscardReason::Sigma { .. }, _) => 3,
     };
@@ -130,6 +138,9 @@ fn fate(s: &Sample, report: &RunReport, discards: &BTreeMap<u32, Vec<&Discard>>)
         let text = match &d.reason {
             DiscardReason::Cutoff { daemon, cpu, cutoff } => {
                 format!("{daemon} used {} of CPU time, more than its cutoff of {}", time(cpu.as_f64()), time(*cutoff))
+            }
+            DiscardReason::Effect { daemon, waited, process_time: effect, .. } => {
+                format!("waited {} for {daemon}; {}", time(waited.as_f64()), process_time(effect.as_ref(), true))
             }
             DiscardReason::Sigma { value, low, high } => {
                 let which = match d.measure {
@@ -251,7 +262,10 @@ fn plot(
         measures,
         samples: samples_of(all, s, report),
         dual: duals(all, report, found),
-        tables: [figures(s), discards(s, all), Some(daemons(s)), account_table(s)].into_iter().flatten().collect(),
+        tables: [figures(s), metrics::table(s), discards(s, all), Some(daemons(s)), account_table(s)]
+            .into_iter()
+            .flatten()
+            .collect(),
     }
 }
 
@@ -335,6 +349,10 @@ fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
         let (reason, value, limit, number) = match &d.reason {
             DiscardReason::Cutoff { daemon, cpu, cutoff } => {
                 (daemon.clone(), time(cpu.as_f64()), time(*cutoff), cpu.as_f64())
+            }
+            DiscardReason::Effect { daemon, waited, process_time: effect, .. } => {
+                let did = process_time(effect.as_ref(), true);
+                (format!("waited for {daemon}"), time(waited.as_f64()), did, waited.as_f64())
             }
             DiscardReason::Sigma { value, low, high } => {
                 let limits = format!("{} to {}", time(*low), time(*high));

@@ -1,7 +1,11 @@
 //! The protocol's steps in words: what each requires, and why it holds or not.
 
 use crate::kit::hints::{Hint, Hints};
-use tarebench_core::run::protocol::{CheckOne, FactorFinding, NoCheckOne, NoProcessTime, ProtocolStep, StepFinding};
+use crate::kit::number::long_time;
+use tarebench_core::run::discards::DiscardRule;
+use tarebench_core::run::protocol::{
+    CheckOne, CheckOneDetail, FactorFinding, NoCheckOne, NoProcessTime, ProtocolStep, StepFinding,
+};
 
 /// What a step requires, in a few words.
 pub fn asks(step: &ProtocolStep) -> &'static str {
@@ -55,18 +59,52 @@ fn list(factors: &[FactorFinding], hints: &Hints) -> String {
 fn first(check: &CheckOne, hints: &Hints) -> String {
     match check {
         CheckOne::NotDone(why) => format!("check 1 not done: {}", no_check_one(why, hints)),
-        CheckOne::Done { profile, incomplete: 0 } => format!("check 1 done (profile {profile})"),
-        CheckOne::Done { profile, incomplete } => format!(
-            "check 1 done (profile {profile}), but in {incomplete} samples short-lived daemons may be missing; run as root \
-             to record all"
-        ),
+        CheckOne::Done { profile, incomplete, detail } => {
+            let mut said = format!("check 1 done{} (profile {profile})", rule(detail));
+            if *incomplete > 0 {
+                said.push_str(&format!(
+                    ", but in {incomplete} samples short-lived daemons may be missing; run as root to record all"
+                ));
+            }
+            said.push_str(&limits(detail, hints));
+            said
+        }
     }
+}
+
+fn rule(detail: &CheckOneDetail) -> &'static str {
+    match (detail.rule, detail.counts) {
+        (DiscardRule::Effect, _) => " by the daemons' effect",
+        (DiscardRule::Papers, Some(_)) => " by the papers' rule",
+        (DiscardRule::Papers, None) => "",
+    }
+}
+
+/// What check 1 could not find.
+fn limits(detail: &CheckOneDetail, hints: &Hints) -> String {
+    let mut said = String::new();
+    if let Some(short) = detail.too_short {
+        let time = |t| long_time(t, true);
+        said.push_str(&format!(
+            ", but its samples of {} are shorter than the program's {}: a daemon may be infrequent to them and frequent to \
+             it{}",
+            time(short.samples),
+            time(short.task_time),
+            hints.aside(&Hint::LearnProfile)
+        ));
+    }
+    if detail.finds_nothing {
+        said.push_str(", but at this elapsed time no daemon has a cutoff");
+    } else if !detail.without_cutoff.is_empty() {
+        said.push_str(&format!("; no cutoff at this elapsed time: {}", detail.without_cutoff.join(", ")));
+    }
+    said
 }
 
 fn second(sigma: Option<f64>, hints: &Hints) -> String {
     match sigma {
         Some(s) => format!("check 2 done (s = {s})"),
-        None => format!("check 2 not done: s is not greater than 0{}", hints.aside(&Hint::Sigma)),
+        None => format!("check 2 not done: `none` was given{}", hints.aside(&Hint::Sigma)),
     }
 }
 
@@ -86,7 +124,9 @@ pub fn no_check_one(why: &NoCheckOne, hints: &Hints) -> String {
 mod tests {
     use super::*;
     use tarebench_core::base::reading::Absent;
+    use tarebench_core::base::units::Nanos;
     use tarebench_core::machine::data::Standing;
+    use tarebench_core::run::protocol::{RuleCounts, ShortProfile};
 
     fn said(finding: StepFinding) -> String {
         let hints = Hints::new(|h| format!("{h:?}"));
@@ -120,11 +160,25 @@ mod tests {
         let none = CheckOne::NotDone(NoCheckOne::NoProfile);
         let text = said(StepFinding::Outliers { check_one: none, sigma: Some(2.0) });
         assert_eq!(text, "check 1 not done: no profile (LearnProfile); check 2 done (s = 2)");
-        let done = |incomplete| CheckOne::Done { profile: "p@1".to_owned(), incomplete };
+        let with = |incomplete, detail| CheckOne::Done { profile: "p@1".to_owned(), incomplete, detail };
+        let done = |incomplete| with(incomplete, CheckOneDetail::default());
         let text = said(StepFinding::Outliers { check_one: done(0), sigma: None });
-        assert_eq!(text, "check 1 done (profile p@1); check 2 not done: s is not greater than 0 (Sigma)");
+        assert_eq!(text, "check 1 done (profile p@1); check 2 not done: `none` was given (Sigma)");
         let text = said(StepFinding::Outliers { check_one: done(3), sigma: Some(5.0) });
         assert!(text.contains("in 3 samples short-lived daemons may be missing"), "{text}");
+        let detail = CheckOneDetail {
+            rule: DiscardRule::Effect,
+            counts: Some(RuleCounts { papers: 3, effect_elapsed: 2, effect_process_time: 0 }),
+            without_cutoff: vec!["cron".to_owned()],
+            finds_nothing: false,
+            too_short: Some(ShortProfile { samples: Nanos(250_000_000), task_time: Nanos(2_000_000_000) }),
+        };
+        let text = said(StepFinding::Outliers { check_one: with(0, detail), sigma: Some(2.0) });
+        let start = "check 1 done by the daemons' effect (profile p@1), but its samples of 250 ms are shorter than";
+        assert!(text.starts_with(start) && text.contains("; no cutoff at this elapsed time: cron; check 2"), "{text}");
+        let detail = CheckOneDetail { finds_nothing: true, ..CheckOneDetail::default() };
+        let text = said(StepFinding::Outliers { check_one: with(0, detail), sigma: Some(2.0) });
+        assert!(text.contains("no daemon has a cutoff"), "{text}");
         let size = |least| said(StepFinding::Size { least, needed: 10 });
         assert_eq!(size(Some(12)), "12 or more in every series");
         assert_eq!(size(Some(9)), "a series has 9 successful samples, 10 are needed (Samples(10))");

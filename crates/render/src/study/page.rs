@@ -6,6 +6,7 @@ use crate::kit::text::escape;
 use crate::kit::web::page::{
     Band, Join, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale,
 };
+use crate::study::interval_figure::figure_9_8;
 use crate::study::terminal::{FLOOR, caching_tables, counted, expected, interval_tables, kbest_tables, loads_of, time};
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::documents::head::{DocumentHead, Status};
@@ -162,7 +163,9 @@ fn intervals(found: &[IntervalResult]) -> Vec<PagePart> {
         };
         let y = axis("Error as a multiple of the CPU time", PageQuantity::Ratio, &[PageScale::Linear]);
         let figure = figure(id, &title, &format!("{note} With the range of all rounds."), y, by_load(errors, true));
-        part(id, counted(result.counted), figure, Some(table))
+        let mut part = part(id, counted(result.counted), figure, Some(table))?;
+        part.figures.extend(figure_9_8(&format!("{id}-book"), counted(result.counted), &result.points));
+        Some(part)
     });
     parts.collect()
 }

@@ -9,6 +9,7 @@ use crate::kit::svg::curves;
 use crate::kit::table::{Table, draw};
 use crate::kit::web::page;
 use crate::kit::web::page::{Join, PageCurve, PageQuantity, PageScale};
+use crate::study::interval_figure::figure_9_8;
 use serde::Serialize;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::study::data::{StudyPart, StudyPlan};
@@ -244,7 +245,8 @@ fn misses(e: &EqualCalls, u: bool) -> Table {
     t
 }
 
-fn tables(report: &StudyReport, unicode: bool) -> Vec<Table> {
+/// Every table of a study, in its order.
+pub fn tables(report: &StudyReport, unicode: bool) -> Vec<Table> {
     match &report.results {
         Results::Kbest(found) => kbest_tables(found, unicode),
         Results::IntervalCounting(found) => interval_tables(found, unicode),
@@ -410,6 +412,12 @@ fn interval_figures(found: &[IntervalResult]) -> Vec<StudyFigure> {
             ),
         ),
         (
+            "interval-counting-book.svg",
+            result(CpuTimeCounting::Ticks)
+                .and_then(|r| figure_9_8("interval-counting-book", counted(r.counted), &r.points))
+                .and_then(|f| curves::figure(&f, "Each measurement, with the book's axes.", 0)),
+        ),
+        (
             "interval-times.svg",
             plot("CPU time by times(2)", "Median error compared with exact CPU time.", exact(CpuTimeCounting::Times)),
         ),
@@ -552,7 +560,7 @@ mod tests {
         let parts = [interval(1, Some(10_000_000)), interval(11, Some(30_000_000)), interval(11, None)];
         let report = build(&plan(Study::IntervalCounting), &parts);
         let first = terminal(&head, &plan(Study::IntervalCounting), &report, &style());
-        assert_eq!(figures(&report).len(), 3);
+        assert_eq!(figures(&report).len(), 4);
         let procedure = |load, elapsed: &[f64]| StudyPart {
             cell: StudyCell::Procedure { load, length: 36e6 },
             round: 0,

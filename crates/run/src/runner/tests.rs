@@ -175,7 +175,7 @@ fn process_times(pt: Nanos) -> Reading<ProcessTimes> {
 }
 
 /// Programs `a`, `b`, …, without hooks.
-pub(super) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
+pub(crate) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
     let program = |i: u8| Program {
         label: char::from(b'a' + i).to_string(),
         command: Command::Argv(vec![]),
@@ -201,6 +201,7 @@ pub(super) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPla
         ignore_failure: IgnoreFailure::No,
         sigma: 2.0,
         profile: ProfileChoice::No,
+        discard: None,
         output: Output::Null,
         input: Input::Null,
         cpus: vec![],
@@ -216,6 +217,7 @@ pub(super) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPla
         hook_shell: vec![],
         independent_setups: false,
         purpose: None,
+        metrics: Vec::new(),
     }
 }
 

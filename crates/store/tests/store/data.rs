@@ -76,6 +76,7 @@ pub fn run(n: u128) -> Run {
             ignore_failure: IgnoreFailure::Codes(vec![1, 2]),
             sigma: 2.0,
             profile: ProfileChoice::Newest,
+            discard: None,
             output: Output::File("out".into()),
             input: Input::Null,
             cpus: vec![1],
@@ -91,6 +92,7 @@ pub fn run(n: u128) -> Run {
             hook_shell: vec![],
             independent_setups: false,
             purpose: None,
+            metrics: Vec::new(),
         },
         host: Host {
             name: "box".to_owned(),
@@ -218,6 +220,7 @@ pub fn sample(seq: u32, daemons: usize) -> Sample {
         estimate: Reading::Absent(Absent::NotAsked("a test".into())),
         counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
         environment_padding: 77,
+        metrics: Vec::new(),
     }
 }
 
@@ -227,6 +230,7 @@ pub fn profile(name: &str, machine: &str, created: i64) -> Profile {
         short: 1.0 / 3.0 * 1e9,
         task_time_limit: Some(Nanos(7)),
         long: Some(f64::MIN_POSITIVE),
+        effect: None,
     };
     Profile { created: Nanos(created), ..Profile::of_cutoffs(name, machine, "6.1.0", vec![cutoff]) }
 }
@@ -409,6 +413,7 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
     let phase = prop_oneof![Just(Phase::Warmup), Just(Phase::Counted)];
     let own = (nanos(), any::<i64>(), any::<i64>());
     let clock_shift = reading((nanos(), nanos()).prop_map(|(suspended, stepped)| ClockShift { suspended, stepped }));
+    let metrics = vec((text(), reading(text())).prop_map(|(name, text)| MetricReading { name, text }), 0..3);
     let first = (0..2_u32, any::<u32>(), any::<u32>(), phase, nanos(), any_stamp(), any_stamp(), outcome());
     let second = (
         reading(process_times()),
@@ -418,7 +423,14 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
         vec(survivor(), 0..3),
         own,
         reading(nanos()),
-        (any::<u32>(), reading(account()).boxed(), reading(estimate()).boxed(), reading(counters()), clock_shift)
+        (
+            any::<u32>(),
+            reading(account()).boxed(),
+            reading(estimate()).boxed(),
+            reading(counters()),
+            clock_shift,
+            metrics,
+        )
             .boxed(),
     );
     (first.boxed(), second.boxed()).prop_map(
@@ -446,6 +458,7 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
             counters: last.3,
             environment_padding: last.0,
             clock_shift: last.4,
+            metrics: last.5,
         },
     )
 }

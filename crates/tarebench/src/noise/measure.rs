@@ -22,7 +22,8 @@ use tarebench_core::noise::data::{
     Calibrated, Kernel, KernelRecord, KernelTick, Noise, NoisePart, NoisePlan, PhaseScheduling, Phases, PhasesEnd,
     Series,
 };
-use tarebench_core::noise::report::{DELAYS, Grain, report};
+use tarebench_core::noise::report::{DELAYS, Grain, report_over};
+use tarebench_core::noise::undisturbed::UndisturbedRule;
 use tarebench_core::statistics::series::Values;
 use tarebench_core::trace::timeline::CpuEvent as KernelEvent;
 use tarebench_store::{SqliteStore, Store, content};
@@ -97,6 +98,11 @@ impl MeasuredNoise {
     pub fn report(&self, delays: &[Nanos]) -> Vec<Grain> {
         reported(&self.noise, delays)
     }
+
+    /// The same with slowdowns relative to this undisturbed grain.
+    pub fn report_over(&self, delays: &[Nanos], over: UndisturbedRule) -> Vec<Grain> {
+        reported_over(&self.noise, delays, over)
+    }
 }
 
 /// Seed of the intervals.
@@ -104,7 +110,12 @@ const SEED: u64 = 1;
 
 /// The report of a measurement, with the probabilities of these delays, or of the default ones if empty.
 pub fn reported(noise: &Noise, delays: &[Nanos]) -> Vec<Grain> {
-    report(noise, if delays.is_empty() { &DELAYS } else { delays }, SEED)
+    reported_over(noise, delays, UndisturbedRule::default())
+}
+
+/// As [`reported`], with slowdowns relative to this undisturbed grain instead of the shortest phase.
+pub fn reported_over(noise: &Noise, delays: &[Nanos], over: UndisturbedRule) -> Vec<Grain> {
+    report_over(noise, if delays.is_empty() { &DELAYS } else { delays }, over, SEED)
 }
 
 /// Measures what the plan says; `watch` is called before each step. The process must have one

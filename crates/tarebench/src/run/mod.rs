@@ -4,3 +4,5 @@ pub mod samples;
 pub mod self_check;
 pub mod session;
 pub mod shell_start;
+
+pub use tarebench_run::metrics;

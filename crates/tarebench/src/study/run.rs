@@ -109,11 +109,22 @@ fn finished(
     claim: &tarebench_store::Claimant,
     done: Result<Stopped, StudyError>,
 ) -> Result<MeasuredStudy, StudyError> {
+    let stopped = finish_document(store, id, claim, done)?;
+    Ok(MeasuredStudy { study: load(store, id)?, stopped })
+}
+
+/// Sets the status of a study after a session, and releases it.
+pub(crate) fn finish_document(
+    store: &mut SqliteStore,
+    id: Id,
+    claim: &tarebench_store::Claimant,
+    done: Result<Stopped, StudyError>,
+) -> Result<Stopped, StudyError> {
     let status = done.as_ref().map_or(Status::Interrupted, |stopped| stopped.status());
     let marked = documents::end(store, id, status, claim);
     let stopped = done?;
     marked?;
-    Ok(MeasuredStudy { study: load(store, id)?, stopped })
+    Ok(stopped)
 }
 
 fn session(

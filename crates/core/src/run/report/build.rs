@@ -1,14 +1,17 @@
 //! Computes the report of a run from its samples.
 
+use crate::base::units::Nanos;
 use crate::compare::ratio::{compare, verdict_within};
 use crate::profile::data::Profile;
 use crate::run::data::Run;
+use crate::run::discards::DiscardRule;
 use crate::run::plan::{Order, ProfileChoice};
-use crate::run::protocol::{CheckOne, Evidence, NoCheckOne, NoProcessTime, assess};
+use crate::run::protocol::{CheckOne, CheckOneDetail, Evidence, NoCheckOne, NoProcessTime, ShortProfile, assess};
 use crate::run::report::counted::{RunCounts, SeriesCounts};
 use crate::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport};
 use crate::run::report::duets::RunDuets;
 use crate::run::report::grouping::{FamilyNames, KeptSamples, count, reference};
+use crate::run::report::metrics::metric_ratios;
 use crate::run::report::remarks;
 use crate::run::report::remarks::RemarkContext;
 use crate::run::report::retained::RetainedSeries;
@@ -59,7 +62,8 @@ pub fn build_from<S: SampleSource + ?Sized>(
     counted.sort();
     let used = applicable(run, &counted, profile);
     let cutoffs = used.as_ref().map_or(&[][..], |p| p.cutoffs.as_slice());
-    let mut checks: Vec<Option<FirstCheck>> = counted.series.iter().map(|s| FirstCheck::new(s, cutoffs)).collect();
+    let mut checks: Vec<Option<FirstCheck>> =
+        counted.series.iter().map(|s| FirstCheck::new(s, cutoffs, run.plan.discard)).collect();
     if checks.iter().any(Option::is_some) {
         samples.each(&mut |s| {
             if let Some(Some(check)) = checks.get_mut(s.series as usize) {
@@ -88,7 +92,7 @@ pub fn build_from<S: SampleSource + ?Sized>(
     let protocol = assess(&Evidence {
         factors: &run.factors,
         process_time: process_time_used(&counted),
-        check_one: check_one(&used, &series),
+        check_one: check_one(&used, &series, &counted, &checks, run.plan.discard),
         sigma: run.plan.sigma,
         sizes: &sizes,
     });
@@ -120,14 +124,43 @@ fn applicable<'a>(run: &Run, counted: &RunCounts, profile: Option<&'a Profile>) 
     }
 }
 
-fn check_one(used: &Result<&Profile, NoCheckOne>, series: &[SeriesReport]) -> CheckOne {
-    match used {
-        Err(why) => CheckOne::NotDone(why.clone()),
-        Ok(p) => CheckOne::Done {
-            profile: p.label(),
-            incomplete: series.iter().filter_map(|s| s.daemons_incomplete.as_ref()).map(|(n, _)| n).sum(),
+fn check_one(
+    used: &Result<&Profile, NoCheckOne>,
+    series: &[SeriesReport],
+    counted: &RunCounts,
+    checks: &[Option<FirstCheck>],
+    asked: Option<DiscardRule>,
+) -> CheckOne {
+    let profile = match used {
+        Err(why) => return CheckOne::NotDone(why.clone()),
+        Ok(profile) => *profile,
+    };
+    let counts = checks.iter().flatten().filter_map(FirstCheck::counts).reduce(|a, b| a + b);
+    let by_effect = counts.is_some() && asked != Some(DiscardRule::Papers);
+    let times: Vec<Nanos> = counted.series.iter().filter_map(SeriesCounts::task_time).collect();
+    let without = profile.cutoffs.iter().filter(|c| times.iter().any(|t| !c.applies_to(*t)));
+    let nothing = |t: &Nanos| !profile.cutoffs.is_empty() && !profile.cutoffs.iter().any(|c| c.applies_to(*t));
+    CheckOne::Done {
+        profile: profile.label(),
+        incomplete: series.iter().filter_map(|s| s.daemons_incomplete.as_ref()).map(|(n, _)| n).sum(),
+        detail: CheckOneDetail {
+            rule: if by_effect { DiscardRule::Effect } else { DiscardRule::Papers },
+            counts,
+            without_cutoff: without.map(|c| c.daemon.clone()).collect(),
+            finds_nothing: times.iter().any(nothing),
+            too_short: too_short(profile, &times),
         },
     }
+}
+
+/// Time by which a program may exceed the profile's samples: INC's time varies as well.
+const LONGER: f64 = 1.1;
+
+fn too_short(profile: &Profile, times: &[Nanos]) -> Option<ShortProfile> {
+    let samples = profile.longest_samples()?;
+    let task_time = times.iter().copied().max()?;
+    let longer = task_time.as_f64() > LONGER * samples.as_f64();
+    longer.then_some(ShortProfile { samples, task_time })
 }
 
 fn process_time_used(counted: &RunCounts) -> Result<(), NoProcessTime> {
@@ -162,6 +195,7 @@ fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>, detect: Op
             paired_in_time: run.plan.order != Order::Sequential,
             ratios,
             duets: duets.ratio(i, [program, base], detect.map(DetectRule::design)),
+            metrics: metric_ratios(&program.metrics, &base.metrics),
         };
         comparison.choose_duets();
         Some(comparison)

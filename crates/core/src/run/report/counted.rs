@@ -5,6 +5,7 @@ use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use crate::compare::duet::{Duet, DuetSide};
 use crate::run::data::Run;
+use crate::run::discards::task_time;
 use crate::run::plan::Program;
 use crate::run::report::data::{DaemonSummary, FailedSample, Resources, SurvivorSummary};
 use crate::run::report::grouping::{
@@ -12,6 +13,7 @@ use crate::run::report::grouping::{
 };
 use crate::sample::daemons::{Daemon, Daemons, TaskKind};
 use crate::sample::data::{ClockShift, Fate, Outcome, Phase, Sample, Survivor, Usage};
+use crate::statistics::series::Values;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -323,6 +325,11 @@ impl ResourceTally {
 }
 
 impl SeriesCounts<'_> {
+    /// Task time: the median ET.
+    pub fn task_time(&self) -> Option<Nanos> {
+        task_time(&Values::from_nanos(self.good.iter().map(|s| s.elapsed)))
+    }
+
     /// Number of the samples that are good.
     pub fn size(&self) -> u32 {
         count(self.good.len())

@@ -14,6 +14,7 @@ use crate::run::report::account::AccountReport;
 use crate::run::report::account::CountersReport;
 use crate::run::report::account::EstimateReport;
 use crate::run::report::findings::Remark;
+use crate::run::report::metrics::{MetricRatio, MetricSummary};
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Outcome;
 pub use crate::sample::measure::Measure;
@@ -183,6 +184,9 @@ pub struct SeriesReport {
     pub counters: Reading<CountersReport>,
     /// Memory, switches, faults.
     pub resources: Resources,
+    /// What the program printed of itself, in the order of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricSummary>,
 }
 
 /// A program against the reference: ratio of times, program / reference.
@@ -211,6 +215,9 @@ pub struct Comparison {
     /// The ratio by duets, or why there are none; absent in an order without duets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duets: Option<Result<DuetRatio, NoDuet>>,
+    /// The ratios of what both programs printed of themselves, when each ran alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricRatio>,
 }
 
 /// Ratio of two programs' process times when they run together ([`crate::compare::duet`]).

@@ -117,6 +117,8 @@ pub(crate) struct KeptSamples {
     pub pt: Vec<(u32, f64)>,
     pub et: Vec<(u32, f64)>,
     pub net: Vec<(u32, f64)>,
+    /// Printed values, by name, of the samples retained by elapsed time.
+    pub metrics: Vec<(String, Vec<(u32, f64)>)>,
 }
 
 /// Families of names met before: a run has few names and many daemons.

@@ -8,6 +8,7 @@ pub mod duals;
 pub(crate) mod duets;
 pub mod findings;
 pub mod grouping;
+pub mod metrics;
 pub mod remarks;
 pub mod retained;
 pub mod series;

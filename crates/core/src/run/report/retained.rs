@@ -4,6 +4,7 @@ use crate::base::reading::Absent;
 use crate::run::report::account::{AccountTally, CountersTally, EstimateTally};
 use crate::run::report::data::GrossDifference;
 use crate::run::report::grouping::{FamilyNames, Mean, place, read};
+use crate::run::report::metrics::MetricsTally;
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::{Phase, Sample};
 
@@ -15,6 +16,7 @@ pub(crate) struct RetainedSeries {
     pub account: AccountTally,
     pub estimate: EstimateTally,
     pub counters: CountersTally,
+    pub metrics: MetricsTally,
 }
 
 impl RetainedSeries {
@@ -26,6 +28,7 @@ impl RetainedSeries {
             account: AccountTally::default(),
             estimate: EstimateTally::default(),
             counters: CountersTally::default(),
+            metrics: MetricsTally::default(),
         }
     }
 
@@ -37,6 +40,7 @@ impl RetainedSeries {
         self.account.add(sample, names);
         self.estimate.add(sample);
         self.counters.add(sample);
+        self.metrics.add(sample);
     }
 
     pub fn difference(&mut self) -> GrossDifference {

@@ -1,9 +1,12 @@
 //! The report of one series: its statistics by measure, over the samples that both checks leave.
 
 use crate::base::reading::{Absent, Reading};
+use crate::base::units::Nanos;
 use crate::profile::data::Cutoff;
+use crate::profile::waits::family_waits;
 use crate::run::data::Run;
-use crate::run::discards::{Check, Cutoffs, DiscardReason, check, task_time};
+use crate::run::discards::{Check, Cutoffs, DiscardReason, DiscardRule, EffectCheck, check};
+use crate::run::protocol::RuleCounts;
 use crate::run::report::counted::{GoodSample, SeriesCounts};
 use crate::run::report::data::{Discard, Measure, MeasureReport, SeriesReport};
 use crate::run::report::grouping::{FamilyNames, KeptSamples, SamplePlace, count, place};
@@ -12,34 +15,77 @@ use crate::sample::data::{Phase, Sample};
 use crate::statistics::intervals::{mean_interval, median_interval};
 use crate::statistics::limits::Limits;
 use crate::statistics::series::{Values, summary};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-/// Check 1 of a series: the samples in which a daemon ran longer than its cutoff.
+/// Check 1 of a series: the samples in which a daemon ran or kept the program waiting longer than its cutoff.
 pub(crate) struct FirstCheck {
     cutoffs: Cutoffs,
-    spoiled: BTreeMap<SamplePlace, DiscardReason>,
+    /// The papers' rule, asked for or not.
+    papers_asked: bool,
+    spoiled: BTreeMap<SamplePlace, SpoiledSample>,
+    /// Samples whose account told the effect of the daemons.
+    by_effect: u32,
+}
+
+/// What check 1 says of a sample, by both rules.
+struct SpoiledSample {
+    papers: Option<DiscardReason>,
+    /// `None` if its effect is not known.
+    effect: Option<EffectCheck>,
 }
 
 impl FirstCheck {
-    /// Task time is the median PT; without any PT, the median ET, which is never far too small. `None` if nothing is to be
-    /// checked.
-    pub fn new(series: &SeriesCounts, cutoffs: &[Cutoff]) -> Option<FirstCheck> {
-        let times = Values::from_nanos(series.good.iter().filter_map(|s| s.pt));
-        let elapsed = || Values::from_nanos(series.good.iter().map(|s| s.elapsed));
-        let task = task_time(&times).or_else(|| task_time(&elapsed()))?;
+    /// Task time is the median ET. `None` if nothing is to be checked.
+    pub fn new(series: &SeriesCounts, cutoffs: &[Cutoff], rule: Option<DiscardRule>) -> Option<FirstCheck> {
+        let task = series.task_time()?;
         let cutoffs = Cutoffs::new(Some(cutoffs).filter(|c| !c.is_empty())?, task);
-        Some(FirstCheck { cutoffs, spoiled: BTreeMap::new() })
+        let papers_asked = rule == Some(DiscardRule::Papers);
+        Some(FirstCheck { cutoffs, papers_asked, spoiled: BTreeMap::new(), by_effect: 0 })
     }
 
     pub fn add(&mut self, sample: &Sample, run: &Run, names: &mut FamilyNames) {
         if sample.phase != Phase::Counted || !run.plan.ignore_failure.accepts(&sample.outcome) {
             return;
         }
-        let Reading::Value(daemons) = &sample.daemons else { return };
-        let executions = daemons.list.iter().map(|d| (names.family(&d.name, d.kind), d.cpu));
-        if let Some(reason) = self.cutoffs.furthest(executions) {
-            self.spoiled.insert(place(sample), reason);
+        let list = sample.daemons.value().map_or(&[][..], |d| d.list.as_slice());
+        let papers = self.cutoffs.furthest(list.iter().map(|d| (names.family(&d.name, d.kind), d.cpu)));
+        let waits = sample.account.value().filter(|_| self.cutoffs.know_effects()).and_then(family_waits);
+        let effect = waits.map(|waits| {
+            let mut longest: HashMap<String, Nanos> = HashMap::new();
+            for d in list {
+                let entry = longest.entry(names.family(&d.name, d.kind).to_string()).or_default();
+                *entry = d.cpu.max(*entry);
+            }
+            self.cutoffs.by_effect(&waits, &longest)
+        });
+        self.by_effect += u32::from(effect.is_some());
+        if papers.is_some() || effect.as_ref().is_some_and(|e| e.elapsed.is_some() || e.process_time.is_some()) {
+            self.spoiled.insert(place(sample), SpoiledSample { papers, effect });
         }
+    }
+
+    /// Why a sample is discarded for a measure, if it is.
+    fn reason(&self, at: SamplePlace, measure: Measure) -> Option<&DiscardReason> {
+        let spoiled = self.spoiled.get(&at)?;
+        match &spoiled.effect {
+            Some(effect) if !self.papers_asked && measure == Measure::Et => effect.elapsed.as_ref(),
+            Some(effect) if !self.papers_asked => effect.process_time.as_ref(),
+            _ => spoiled.papers.as_ref(),
+        }
+    }
+
+    /// What both rules discard; nothing where no sample's effect is known.
+    pub fn counts(&self) -> Option<RuleCounts> {
+        let all = || self.spoiled.values();
+        let effect = |f: fn(&EffectCheck) -> bool| {
+            let by_papers = |s: &&SpoiledSample| s.effect.as_ref().map_or(s.papers.is_some(), f);
+            count(all().filter(by_papers).count())
+        };
+        (self.by_effect > 0).then(|| RuleCounts {
+            papers: count(all().filter(|s| s.papers.is_some()).count()),
+            effect_elapsed: effect(|e| e.elapsed.is_some()),
+            effect_process_time: effect(|e| e.process_time.is_some()),
+        })
     }
 }
 
@@ -66,6 +112,7 @@ impl SeriesStatistics {
     /// The report, when the retained samples have been summed.
     pub fn report(self, series: &mut SeriesCounts, mut retained: RetainedSeries) -> (SeriesReport, KeptSamples) {
         let SeriesStatistics { pt, et, net } = self;
+        let (metrics, printed) = std::mem::take(&mut retained.metrics).report();
         let report = SeriesReport {
             program: series.program.clone(),
             counted: series.counted,
@@ -83,8 +130,9 @@ impl SeriesStatistics {
             estimate: retained.estimate.report(),
             counters: retained.counters.report(),
             resources: series.resources(),
+            metrics,
         };
-        (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept })
+        (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept, metrics: printed })
     }
 }
 
@@ -103,7 +151,7 @@ fn measure_series(run: &Run, series: &SeriesCounts, measure: Measure, first: Opt
         Measure::Net => s.net,
     };
     let timed = || series.good.iter().filter_map(|s| Some((s, time(s)?)));
-    let spoiled = |s: &GoodSample| first.and_then(|c| c.spoiled.get(&(s.index, s.seq)));
+    let spoiled = |s: &GoodSample| first.and_then(|c| c.reason((s.index, s.seq), measure));
     let passed = Values::from_nanos(timed().filter(|(s, _)| spoiled(s).is_none()).map(|(_, t)| t));
     let limits = Limits::new(&passed, run.plan.sigma);
     let (mut discards, mut kept, mut positions) = (Vec::new(), Vec::new(), Vec::new());

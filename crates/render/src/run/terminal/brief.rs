@@ -5,6 +5,7 @@ use crate::compare::{answer, design, rows, several};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
+use crate::run::metrics;
 use crate::run::terminal::{account, lines, warnings};
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
@@ -26,6 +27,7 @@ pub(crate) fn draw(page: &mut ScreenText<'_>, report: &RunReport) {
     }
     design::detected(page, report);
     design::control(page, report, &names);
+    metrics::section(page, report, &names);
     accounts(page, report, &names);
     // The lines of a program say why it has no sample; a row of the table does not.
     warnings::section(page, report, &names, count <= SECTIONS);

@@ -11,7 +11,9 @@ use tarebench_core::base::date::date;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
+use tarebench_core::run::discards::DiscardRule;
 use tarebench_core::run::plan::{Order, RunCount};
+use tarebench_core::run::protocol::{CheckOne, CheckOneDetail, StepFinding};
 use tarebench_core::run::report::data::RunReport;
 
 /// Draws machine, clock, sources, checks and protocol steps.
@@ -118,7 +120,8 @@ fn checks(page: &mut ScreenText<'_>, report: &RunReport) {
     match &report.profile {
         Ok(name) => {
             let name = page.style.show(name);
-            page.field("check 1", &format!("daemons above their cutoffs in profile {name}"));
+            let rule = check_one_detail(report).map(|d| counted(d, page.style.full)).unwrap_or_default();
+            page.field("check 1", &format!("daemons above their cutoffs in profile {name}{rule}"));
         }
         Err(why) => {
             let why = page.style.prose(&no_check_one(why, &page.style.hints));
@@ -127,7 +130,37 @@ fn checks(page: &mut ScreenText<'_>, report: &RunReport) {
     }
     let sigma = report.run.plan.sigma;
     let pm = page.g.plus_minus;
-    page.field("check 2", &format!("outside mean {pm} {sigma} s.d. of the samples that check 1 retained"));
+    if sigma > 0.0 {
+        page.field("check 2", &format!("outside mean {pm} {sigma} s.d. of the samples that check 1 retained"));
+    } else {
+        page.painted_field("check 2", Paint::Warn, "not done (`none` was given)");
+    }
+}
+
+/// How check 1 was done, if it was.
+fn check_one_detail(report: &RunReport) -> Option<&CheckOneDetail> {
+    report.protocol.steps.iter().find_map(|step| match &step.finding {
+        StepFinding::Outliers { check_one: CheckOne::Done { detail, .. }, .. } => Some(detail),
+        _ => None,
+    })
+}
+
+/// What check 1 went by, and what either rule discards, where they may differ.
+fn counted(detail: &CheckOneDetail, full: bool) -> String {
+    let Some(c) = detail.counts else { return String::new() };
+    let rule = match detail.rule {
+        DiscardRule::Effect => "by what the daemons did",
+        DiscardRule::Papers => "by their CPU time",
+    };
+    if !full {
+        return format!(", {rule}");
+    }
+    format!(
+        ", {rule}; discards {} for ET and {} for PT by what they did, {} by their CPU time",
+        plural(u64::from(c.effect_elapsed), "sample"),
+        plural(u64::from(c.effect_process_time), "sample"),
+        plural(u64::from(c.papers), "sample"),
+    )
 }
 
 fn protocol(page: &mut ScreenText<'_>, report: &RunReport) {

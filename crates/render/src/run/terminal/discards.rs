@@ -3,6 +3,9 @@
 use crate::kit::number::TimeScale;
 use crate::kit::screen::ScreenText;
 use crate::kit::words::{measure, time, value};
+use crate::profile::effect::process_time;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::profile::data::ProcessTimeEffect;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::data::{Discard, Measure, SeriesReport};
 
@@ -12,11 +15,46 @@ struct DiscardCutoff<'a> {
     samples: Vec<(u32, f64, Vec<Measure>)>,
 }
 
+struct DiscardEffect<'a> {
+    daemon: &'a str,
+    process_time: Option<ProcessTimeEffect>,
+    samples: Vec<(u32, Nanos, Vec<Measure>)>,
+}
+
 struct Sigma {
     measure: Measure,
     low: f64,
     high: f64,
     samples: Vec<(u32, f64)>,
+}
+
+/// The samples that check 1 discarded by the effect of each daemon.
+fn by_effect(discards: &[Discard]) -> Vec<DiscardEffect<'_>> {
+    let mut all: Vec<DiscardEffect<'_>> = Vec::new();
+    for d in discards {
+        let DiscardReason::Effect { daemon, waited, process_time, .. } = &d.reason else { continue };
+        if !all.iter().any(|e| e.daemon == daemon) {
+            all.push(DiscardEffect { daemon, process_time: *process_time, samples: Vec::new() });
+        }
+        let Some(effect) = all.iter_mut().find(|e| e.daemon == daemon) else { continue };
+        match effect.samples.iter_mut().find(|s| s.0 == d.index) {
+            Some(sample) => sample.2.push(d.measure),
+            None => effect.samples.push((d.index, *waited, vec![d.measure])),
+        }
+    }
+    all
+}
+
+/// `ET, check 1: waited for zz (PT +0.4 ± 2%): samples 3 (250 ms), 17 (251 ms)`.
+fn effect_line(page: &ScreenText<'_>, e: &DiscardEffect<'_>) -> String {
+    let mut samples: Vec<&(u32, Nanos, Vec<Measure>)> = e.samples.iter().collect();
+    samples.sort_by_key(|s| s.0);
+    let listing: Vec<(u32, String)> = samples.iter().map(|s| (s.0, time(page, s.1.as_f64()))).collect();
+    let only_elapsed = samples.iter().all(|s| s.2 == [Measure::Et]);
+    let which = if only_elapsed { format!("{}, ", measure(Measure::Et)) } else { String::new() };
+    let daemon = page.style.show(e.daemon);
+    let effect = process_time(e.process_time.as_ref(), page.style.unicode);
+    format!("{which}check 1: waited for {daemon} ({effect}): {}", listed(&listing))
 }
 
 fn group(discards: &[Discard]) -> (Vec<DiscardCutoff<'_>>, Vec<Sigma>) {
@@ -35,6 +73,7 @@ fn group(discards: &[Discard]) -> (Vec<DiscardCutoff<'_>>, Vec<Sigma>) {
                     }
                 }
             }
+            DiscardReason::Effect { .. } => {}
             DiscardReason::Sigma { value, low, high } => {
                 let at = sigmas.iter().position(|s| s.measure == d.measure && s.low == *low && s.high == *high);
                 let sample = (d.index, *value);
@@ -91,6 +130,7 @@ fn sigma_line(page: &ScreenText<'_>, s: &Sigma) -> String {
 pub(crate) fn field(page: &mut ScreenText<'_>, s: &SeriesReport) {
     let (cutoffs, sigmas) = group(&s.discards);
     let mut lines: Vec<String> = cutoffs.iter().map(|c| cutoff_line(page, c)).collect();
+    lines.extend(by_effect(&s.discards).iter().map(|e| effect_line(page, e)));
     lines.extend(sigmas.iter().map(|s| sigma_line(page, s)));
     page.field_lines("discarded", &lines);
 }

@@ -4,8 +4,8 @@ use crate::compare::rows::ranked;
 use crate::compare::{design, table};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
-use crate::run::remarks;
 use crate::run::terminal::{brief, conditions, program};
+use crate::run::{metrics, remarks};
 use tarebench_core::run::report::data::RunReport;
 
 /// Draws a run for a terminal. Ends with a newline; no line is wider than `style.width` (at least 40).
@@ -30,6 +30,7 @@ fn full(page: &mut ScreenText<'_>, report: &RunReport) {
     }
     let names: Vec<String> = report.series.iter().map(|s| page.style.show(&s.program.label)).collect();
     design::control(page, report, &names);
+    metrics::section(page, report, &names);
     conditions::section(page, report);
     remarks(page, report);
 }

@@ -1,0 +1,149 @@
+//! `tare noise show`: stored measurements, several of them beside each other.
+
+use crate::args::store::StoreArgs;
+use crate::args::style::TableStyleArgs;
+use crate::args::values::duration;
+use crate::exit::{Exit, Failure};
+use crate::noise::result::{print_noise, published, write};
+use crate::noise::undisturbed::UndisturbedArg;
+use crate::output::{foot, print};
+use crate::replace::write_text;
+use crate::stored::say_imported;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tarebench::core::base::units::Nanos;
+use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
+use tarebench::core::noise::data::Noise;
+use tarebench::core::noise::report::Grain;
+use tarebench::noise::measure::{load, reported_over};
+use tarebench::render::kit::svg::figures::figures;
+use tarebench::render::kit::web::html as web;
+use tarebench::render::kit::web::page::Page;
+use tarebench::render::noise::platform::ShownNoise;
+use tarebench::render::noise::{page, several};
+use tarebench::render::study::sheet_terminal::published_text;
+use tarebench::store::{NamedDocument, SqliteStore, Store};
+
+/// Show stored measurements; several of them with a curve each in one figure
+///
+/// Curves are labelled by machine, kernel and HZ: for comparing tick rates, kernels and machines (ICS'05, figures 4, 5 and 7).
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tare noise show n1 n2 --html ticks.html
+  tare noise show n1 n2 n3 --svg figures
+  tare noise show n1 --undisturbed mode --published")]
+pub struct NoiseShowArgs {
+    /// Numbers of measurements, e.g. n1 n2
+    #[arg(value_name = "NOISE", required = true)]
+    what: Vec<String>,
+    /// What slowdowns are divided by
+    #[arg(long, value_enum, value_name = "GRAIN", default_value_t = UndisturbedArg::Minimum)]
+    undisturbed: UndisturbedArg,
+    /// Delay thresholds to report probabilities for [default: 1us,10us,100us,1ms,10ms]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
+    delays: Vec<Nanos>,
+    /// Show the paper's tables, too
+    #[arg(long, conflicts_with = "json")]
+    published: bool,
+    /// Write the figures as SVG into this folder
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
+    /// Write a self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    style: TableStyleArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// A measurement with its results.
+type LoadedNoise = (DocumentHead, Noise, Vec<Grain>);
+
+pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
+    let show = args.style.show()?;
+    let store = args.store.readable()?;
+    let ids = ids(&store, &args.what)?;
+    let mut all: Vec<LoadedNoise> = Vec::new();
+    for id in &ids {
+        if !args.json {
+            say_imported(&store, NamedDocument::Document(*id), &show)?;
+        }
+        all.push(results(&store, *id, args)?);
+    }
+    let shown: Vec<ShownNoise<'_>> =
+        all.iter().map(|(head, noise, grains)| ShownNoise { head, noise, grains }).collect();
+    let published = published(args.published);
+    match all.as_slice() {
+        [(head, noise, grains)] if args.json || !show.is_quiet() => {
+            print_noise(head, noise, grains, args.json, &show.style)?;
+        }
+        _ if args.json => print(&several::json(&shown).map_err(Failure::system)?),
+        _ if show.is_quiet() => {}
+        _ => print(&several::terminal(&shown, &show.style)),
+    }
+    if args.published && !show.is_quiet() {
+        print(&published_text(&published, &show.style));
+    }
+    if args.svg.is_none() && args.html.is_none() {
+        return Ok(Exit::Done);
+    }
+    let page = match all.as_slice() {
+        [(head, noise, grains)] => {
+            let mut page = page::noise(head, noise, grains, &tarebench::sys::clock::zone(), foot());
+            page.tables.extend(published);
+            page
+        }
+        _ => several::page(&shown, &published, foot()),
+    };
+    if let Some(folder) = &args.svg {
+        write_figures(folder, &page)?;
+    }
+    if let Some(file) = &args.html {
+        write(file, &web::html(&page).map_err(Failure::system)?)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The measurements that are meant, in the order given.
+fn ids(store: &SqliteStore, what: &[String]) -> Result<Vec<Id>, Failure> {
+    let mut ids: Vec<Id> = Vec::new();
+    for text in what {
+        let id = match store.find(text)? {
+            NamedDocument::Document(id) if id.kind == DocumentKind::Noise => id,
+            _ => {
+                let text = format!("{text} is not a noise measurement");
+                return Err(Failure::usage(text).hint("list them with: `tare list`"));
+            }
+        };
+        if ids.contains(&id) {
+            return Err(Failure::usage(format!("{id} is named twice")));
+        }
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+fn results(store: &SqliteStore, id: Id, args: &NoiseShowArgs) -> Result<LoadedNoise, Failure> {
+    let (head, noise) = load(store, id)?;
+    if args.undisturbed == UndisturbedArg::Calibration && noise.calibration.is_none() {
+        let text = format!("--undisturbed calibration: {id} has no calibration, expected minimum or mode");
+        return Err(Failure::usage(text));
+    }
+    let grains = reported_over(&noise, &args.delays, args.undisturbed.rule());
+    Ok((head, noise, grains))
+}
+
+fn write_figures(folder: &Path, page: &Page) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let all = figures(page).map_err(Failure::system)?;
+    for (name, text) in &all {
+        write_text(&folder.join(name), text)?;
+    }
+    eprintln!("wrote {} figures to {}", all.len(), folder.display());
+    Ok(())
+}

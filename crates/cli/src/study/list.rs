@@ -1,0 +1,39 @@
+//! The list of all studies.
+
+use crate::args::style::PlainStyleArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::print;
+use tarebench::core::study::data::{Study, StudyPreset};
+use tarebench::core::study::samples::{plan, planned_time};
+use tarebench::core::study::series::{SampleStudy, StudyProgram};
+use tarebench::render::study::about::{ListedStudy, about, about_cells, list, list_json};
+use tarebench::study::suite_file;
+
+/// Prints paper, question and time of each study.
+pub fn print_list(json: bool, style: &PlainStyleArgs) -> Result<Exit, Failure> {
+    let show = style.show()?;
+    // Installed or not.
+    let suite = suite_file::open_suite().map_err(Failure::system)?;
+    let suite: Vec<StudyProgram> = suite.programs.into_iter().map(|p| p.program).collect();
+    let of_samples = SampleStudy::ALL.into_iter().map(|study| ListedStudy {
+        name: study.name(),
+        about: about(study),
+        times: StudyPreset::ALL
+            .into_iter()
+            .map(|preset| (preset, Some(planned_time(&plan(study, preset, &suite)))))
+            .collect(),
+    });
+    let of_cells = Study::ALL.into_iter().map(|study| ListedStudy {
+        name: study.name(),
+        about: about_cells(study),
+        times: StudyPreset::ALL.into_iter().map(|preset| (preset, None)).collect(),
+    });
+    let all: Vec<ListedStudy> = of_samples.chain(of_cells).collect();
+    if json {
+        print(&list_json(&all).map_err(Failure::system)?);
+    } else if !show.is_quiet() {
+        print(&list(&all, &show.style));
+        print("\nmeasure one with: tare study NAME; compute one from stored runs with: tare study NAME --from RUN\n");
+    }
+    Ok(Exit::Done)
+}

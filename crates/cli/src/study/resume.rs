@@ -1,0 +1,55 @@
+//! Resuming a stored study of either kind.
+
+use crate::exit::{Exit, Failure};
+use crate::machine::tune::MachineArgs;
+use crate::run::imported;
+use crate::study::cells;
+use crate::study::samples;
+use crate::study::samples::StudyResume;
+use crate::study::stored::{StudyChoice, StudyOutput, failure};
+use clap::Args;
+use tarebench::core::documents::head::{DocumentKind, Id};
+use tarebench::documents::DocumentError;
+use tarebench::store::SqliteStore;
+use tarebench::study::stored::has_samples;
+
+/// Selects a study to resume.
+#[derive(Args)]
+pub struct StudyResumeArgs {
+    #[command(flatten)]
+    what: StudyChoice,
+    /// Resume a study that was imported: run the commands of its archive
+    ///
+    /// Without it, `tare study resume` prints these commands and runs none of them.
+    #[arg(long)]
+    trust_imported: bool,
+    #[command(flatten)]
+    machine: MachineArgs,
+    #[command(flatten)]
+    output: StudyOutput,
+}
+
+pub fn resume(args: &StudyResumeArgs) -> Result<Exit, Failure> {
+    let show = args.output.show()?;
+    let store = args.output.store.writable()?;
+    let id = args.what.resolve(&store)?;
+    let how = StudyResume {
+        trust: imported::trust(args.trust_imported),
+        machine: &args.machine,
+        files: &args.output.files,
+        show: &show,
+    };
+    resume_stored(store, id, &how)
+}
+
+/// Resumes a stored study.
+pub fn resume_stored(store: SqliteStore, id: Id, how: &StudyResume<'_>) -> Result<Exit, Failure> {
+    if id.kind != DocumentKind::Study {
+        let cause = format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun());
+        return Err(DocumentError::Content { id, cause }.into());
+    }
+    match has_samples(&store, id).map_err(failure)? {
+        true => samples::resume(store, id, how),
+        false => cells::resume(store, id, how.files, how.show),
+    }
+}

@@ -1,0 +1,243 @@
+//! Stored studies of either kind: printed, and written as figures, tables and a page.
+
+use crate::args::store::StoreArgs;
+use crate::args::style::{PlainStyleArgs, Show};
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::output::print;
+use crate::replace::write_text;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tarebench::core::documents::head::{DocumentKind, Id};
+use tarebench::core::study::series::StudyGap;
+use tarebench::render::kit::svg::figures::figures;
+use tarebench::render::kit::web::html;
+use tarebench::render::kit::web::page::Page;
+use tarebench::render::study::published::{published_section, published_tables};
+use tarebench::render::study::sheet_csv::{csv_files, sections_of};
+use tarebench::render::study::sheet_page::study_page;
+use tarebench::render::study::sheet_terminal::{published_text, study_text};
+use tarebench::render::study::terminal;
+use tarebench::render::study::view::{StudyView, study_json};
+use tarebench::store::{DocumentFilter, SqliteStore, Store};
+use tarebench::study::error::StudyError;
+use tarebench::study::run::Studied;
+use tarebench::study::samples::SampleStudied;
+use tarebench::study::stored;
+use tarebench::study::stored::StoredStudy;
+use tarebench::sys::clock;
+
+/// How a study is shown, and where it is stored.
+#[derive(Args)]
+pub struct StudyOutput {
+    #[command(flatten)]
+    pub files: StudyFiles,
+    #[command(flatten)]
+    pub style: PlainStyleArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Forms of the result.
+#[derive(Args, Default)]
+pub struct StudyFiles {
+    /// Print the observations and the tables as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the figures as SVG into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub svg: Option<PathBuf>,
+    /// Write the tables as CSV into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub csv: Option<PathBuf>,
+    /// Also print the papers' values, with their source
+    #[arg(long)]
+    published: bool,
+}
+
+impl StudyFiles {
+    /// Standard output only.
+    pub fn only_json(json: bool) -> StudyFiles {
+        StudyFiles { json, ..StudyFiles::default() }
+    }
+}
+
+impl StudyOutput {
+    /// As the options say.
+    pub fn show(&self) -> Result<Show, Failure> {
+        Ok(self.style.show()?.with_store(self.store.named()))
+    }
+}
+
+/// Selects a stored study.
+#[derive(Args)]
+pub struct StudyChoice {
+    /// Number of a study, e.g. s3 [default: the newest]
+    #[arg(value_name = "STUDY")]
+    id: Option<String>,
+}
+
+impl StudyChoice {
+    /// The given study, or the newest.
+    pub fn resolve(&self, store: &SqliteStore) -> Result<Id, Failure> {
+        if let Some(text) = &self.id {
+            return text
+                .parse()
+                .map_err(|e| Failure::usage(format!("{e}")).hint("`tare list` shows the stored studies"));
+        }
+        let filter = DocumentFilter { kind: Some(DocumentKind::Study), limit: Some(1), ..DocumentFilter::default() };
+        let newest = store.documents(&filter)?;
+        let none = || Failure::usage("no study is stored").hint("create one with: `tare study kbest`");
+        newest.first().map(|d| d.head.id()).ok_or_else(none)
+    }
+}
+
+/// Writes the page of a study.
+#[derive(Args)]
+pub struct StudyPageArgs {
+    #[command(flatten)]
+    what: StudyChoice,
+    /// File to write; `-` is standard output [default: tare-study-STUDY.html]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// The failure of a study.
+pub fn failure(e: StudyError) -> Failure {
+    match e {
+        StudyError::Cpu { .. } => Failure::usage(e.to_string()),
+        StudyError::Document(e) => e.into(),
+        StudyError::Session(e) => e.into(),
+        StudyError::Tune(e) => e.into(),
+        StudyError::Gap { ref gap, .. } => Failure::usage(e.to_string()).hint(cure(gap)),
+        StudyError::Imported(_) => {
+            Failure::usage(e.to_string()).hint("nothing was run; if you trust the commands above, add --trust-imported")
+        }
+        StudyError::NotRestored(_) => Failure::system(e).hint("show each value with: `tare restore`"),
+        other => Failure::system(other),
+    }
+}
+
+/// What to do about samples that do not answer a study's question.
+fn cure(gap: &StudyGap) -> &'static str {
+    match gap {
+        StudyGap::NoSamples => "name runs that have successful samples; `tare list` shows them",
+        StudyGap::TooFewSamples { .. } => "take more samples with `tare run --runs N`, or leave out the program's run",
+        StudyGap::OneCondition { .. } => "name runs under different conditions: --from RUN=CONDITION,RUN=CONDITION",
+        StudyGap::NoProcessTime { .. } => {
+            "use runs whose samples have process times; `tare show RUN --full` shows why one has none"
+        }
+        StudyGap::Lacking { .. } => "measure the study without --from, or use runs that recorded this",
+    }
+}
+
+/// A stored study.
+pub fn load(store: &SqliteStore, id: Id) -> Result<StoredStudy, Failure> {
+    stored::load(store, id).map_err(failure)
+}
+
+fn view(found: &SampleStudied) -> StudyView<'_> {
+    StudyView {
+        head: &found.head,
+        plan: &found.plan,
+        parts: &found.parts,
+        left_out: &found.left_out,
+        report: found.report(),
+    }
+}
+
+/// Prints a study and writes the requested files.
+pub fn present(found: &StoredStudy, files: &StudyFiles, show: &Show) -> Result<(), Failure> {
+    match found {
+        StoredStudy::Samples(found) => present_samples(&view(found), files, show),
+        StoredStudy::Cells(found) => present_cells(found, files, show),
+    }
+}
+
+fn present_samples(view: &StudyView<'_>, files: &StudyFiles, show: &Show) -> Result<(), Failure> {
+    let published = if files.published { published_tables(&view.command()) } else { Vec::new() };
+    if files.json {
+        print(&study_json(view, published).map_err(Failure::system)?);
+    } else if !show.is_quiet() {
+        print(&study_text(view, &published, &show.style));
+    }
+    if let Some(folder) = &files.svg {
+        let page = study_page(view, &clock::zone(), output::foot());
+        write_folder(folder, &figures(&page).map_err(Failure::system)?, "figures")?;
+    }
+    if let Some(folder) = &files.csv {
+        let mut sections = view.sheet().sections;
+        sections.extend(published_section(&view.command()).filter(|_| files.published));
+        write_folder(folder, &csv_files(&sections).map_err(Failure::system)?, "tables")?;
+    }
+    Ok(())
+}
+
+fn present_cells(found: &Studied, files: &StudyFiles, show: &Show) -> Result<(), Failure> {
+    let report = found.report();
+    let command = format!("study {}", found.plan.study.name());
+    if files.json {
+        print(&terminal::json(&found.head, &found.plan, &report, &found.parts).map_err(Failure::system)?);
+    } else if !show.is_quiet() {
+        print(&terminal::terminal(&found.head, &found.plan, &report, &show.style));
+        if files.published {
+            print(&published_text(&published_tables(&command), &show.style));
+        }
+    }
+    if let Some(folder) = &files.svg {
+        write_folder(folder, &terminal::figures(&report), "figures")?;
+    }
+    if let Some(folder) = &files.csv {
+        let mut sections = sections_of(terminal::tables(&report, true), found.plan.study.name());
+        sections.extend(published_section(&command).filter(|_| files.published));
+        write_folder(folder, &csv_files(&sections).map_err(Failure::system)?, "tables")?;
+    }
+    Ok(())
+}
+
+/// The page of a study, and its figures as SVG.
+pub fn page(found: &StoredStudy) -> Result<(Page, Vec<(String, String)>), Failure> {
+    let (zone, foot) = (clock::zone(), output::foot());
+    match found {
+        StoredStudy::Samples(found) => {
+            let page = study_page(&view(found), &zone, foot);
+            let figures = figures(&page).map_err(Failure::system)?;
+            Ok((page, figures))
+        }
+        StoredStudy::Cells(found) => {
+            let report = found.report();
+            let page = tarebench::render::study::page::study(&found.head, &found.plan, &report, &zone, foot);
+            // The same files as those of `tare study --svg`.
+            Ok((page, terminal::figures(&report)))
+        }
+    }
+}
+
+/// `tare study report`.
+pub fn write_page(args: &StudyPageArgs) -> Result<Exit, Failure> {
+    let store = args.store.readable()?;
+    let id = args.what.resolve(&store)?;
+    let (page, _) = page(&load(&store, id)?)?;
+    let text = html::html(&page).map_err(Failure::system)?;
+    let file = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("tare-study-{id}.html")));
+    if file.as_os_str() == "-" {
+        print(&text);
+        return Ok(Exit::Done);
+    }
+    write_text(&file, &text)?;
+    eprintln!("wrote {}", file.display());
+    Ok(Exit::Done)
+}
+
+/// Writes files into a folder, which is created.
+pub fn write_folder(folder: &Path, files: &[(String, String)], what: &str) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for (name, text) in files {
+        write_text(&folder.join(name), text)?;
+    }
+    eprintln!("wrote {} {what} to {}", files.len(), folder.display());
+    Ok(())
+}

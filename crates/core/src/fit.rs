@@ -1,0 +1,128 @@
+//! How the time of a program grows with a parameter, from a run of it with several values of that parameter.
+
+use crate::run::report::data::{MeasureReport, RunReport, SeriesReport};
+use crate::sample::measure::Measure;
+use crate::statistics::complexity::{Complexity, NoComplexity, SizePoint, analyse};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Growth of a program's time with its size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeFit {
+    /// Number of the run, 0 if it is not stored.
+    pub run: i64,
+    /// The program with the largest size, as tables name it.
+    pub program: String,
+    /// The parameter that is the size.
+    pub parameter: String,
+    /// The time that grows.
+    pub measure: Measure,
+    /// Sizes of which no execution counts.
+    pub missing: Vec<f64>,
+    pub complexity: Complexity,
+}
+
+/// Why a run says nothing of growth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum NoSizeFit {
+    #[error("its programs have no parameter with several values")]
+    NoParameter,
+    #[error("several parameters have several values: {}", .0.join(", "))]
+    SeveralParameters(Vec<String>),
+    #[error("`{value}`, a value of the parameter {parameter}, is not a number")]
+    NotANumber { parameter: String, value: String },
+    #[error("it has several programs with the value {0} of the parameter")]
+    SeveralPrograms(String),
+    #[error(transparent)]
+    TooLittle(#[from] NoComplexity),
+}
+
+/// The growth of a measure of a run of one program with several sizes; the control and a reference without the parameter are not
+/// looked at.
+///
+/// # Errors
+/// [`NoSizeFit`].
+pub fn size_fit(report: &RunReport, measure: Measure) -> Result<SizeFit, NoSizeFit> {
+    let parameter = parameter(report)?;
+    let mut points = Vec::new();
+    let mut missing = Vec::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut largest: Option<(f64, &SeriesReport)> = None;
+    for series in report.series.iter().filter(|s| !s.program.control) {
+        let Some(value) = series.program.parameters.get(&parameter) else { continue };
+        let wrong = || NoSizeFit::NotANumber { parameter: parameter.clone(), value: value.clone() };
+        let size: f64 = value.trim().parse().map_err(|_| wrong())?;
+        if !size.is_finite() {
+            return Err(wrong());
+        }
+        if !seen.insert(value) {
+            return Err(NoSizeFit::SeveralPrograms(value.clone()));
+        }
+        if largest.is_none_or(|(most, _)| size > most) {
+            largest = Some((size, series));
+        }
+        match measured(series, measure) {
+            Some(m) => points.push(SizePoint { size, runs: m.retained, mean: m.mean, std_dev: m.std_dev }),
+            None => missing.push(size),
+        }
+    }
+    missing.sort_by(f64::total_cmp);
+    let program = largest.map_or_else(String::new, |(_, s)| s.program.label.clone());
+    let complexity = analyse(&points)?;
+    Ok(SizeFit { run: report.run.id, program, parameter, measure, missing, complexity })
+}
+
+fn measured(series: &SeriesReport, measure: Measure) -> Option<&MeasureReport> {
+    match measure {
+        Measure::Pt => series.pt.value(),
+        Measure::Et => series.et.value(),
+        Measure::Net => series.net.value(),
+    }
+}
+
+/// The one parameter that has several values.
+fn parameter(report: &RunReport) -> Result<String, NoSizeFit> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in report.series.iter().flat_map(|s| &s.program.parameters) {
+        values.entry(name).or_default().insert(value);
+    }
+    let mut several = values.iter().filter(|(_, v)| v.len() > 1).map(|(name, _)| (*name).to_owned());
+    match (several.next(), several.next()) {
+        (None, _) => Err(NoSizeFit::NoParameter),
+        (Some(only), None) => Ok(only),
+        (Some(first), Some(second)) => {
+            Err(NoSizeFit::SeveralParameters([first, second].into_iter().chain(several).collect()))
+        }
+    }
+}
+
+/// Geometric sizes from `low` to `high`, whole numbers, each once, both ends among them; `None` unless 1 ≤ low < high < 2^53 and
+/// `count` is at least 2.
+pub fn geometric_sizes(low: u64, high: u64, count: u32) -> Option<Vec<u64>> {
+    if low < 1 || high <= low || high >= 1 << 53 || count < 2 {
+        return None;
+    }
+    let (a, b) = ((low as f64).ln(), (high as f64).ln());
+    let size = |i: u32| (a + (b - a) * f64::from(i) / f64::from(count - 1)).exp().round() as u64;
+    let mut sizes: Vec<u64> = (0..count).map(size).map(|n| n.clamp(low, high)).collect();
+    sizes.extend([low, high]);
+    sizes.sort_unstable();
+    sizes.dedup();
+    Some(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_geometric_and_whole() {
+        assert_eq!(geometric_sizes(1, 1000, 4), Some(vec![1, 10, 100, 1000]));
+        assert_eq!(geometric_sizes(1, 4, 10), Some(vec![1, 2, 3, 4]));
+        assert_eq!(geometric_sizes(1000, 1_000_000, 7).map(|s| (s.len(), s[3])), Some((7, 31_623)));
+        for (low, high, count) in [(0, 10, 5), (5, 5, 5), (9, 3, 5), (1, 10, 1), (1, 1 << 53, 5)] {
+            assert_eq!(geometric_sizes(low, high, count), None);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Growth from the report of a run.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::sample;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::fit::{NoSizeFit, size_fit};
+use tarebench_core::run::data::Run;
+use tarebench_core::run::report::build::build;
+use tarebench_core::sample::data::Sample;
+use tarebench_core::sample::measure::Measure;
+use tarebench_core::statistics::growth::Growth;
+
+/// A run of one program with these values of `n`, and three samples of each, of 1 ms + 2 ns n².
+fn measured(values: &[&str]) -> (Run, Vec<Sample>) {
+    let mut run = common::run(values.len());
+    for (program, value) in run.plan.programs.iter_mut().zip(values) {
+        program.label = format!("prog {value}");
+        program.parameters.insert("n".to_owned(), (*value).to_owned());
+    }
+    let mut samples = Vec::new();
+    for (series, value) in (0..).zip(values) {
+        let n: f64 = value.parse().unwrap_or(1.0);
+        let time = Nanos((1e6 + 2.0 * n * n) as i64);
+        samples.extend((0..3).map(|index| sample(series, index, time, Vec::new())));
+    }
+    (run, samples)
+}
+
+#[test]
+fn the_growth_of_a_run() {
+    let (run, samples) = measured(&["10", "1000", "100", "3000", "10000", "300", "30"]);
+    let fit = size_fit(&build(&run, &samples, None), Measure::Pt).unwrap();
+    assert_eq!((fit.program.as_str(), fit.parameter.as_str()), ("prog 10000", "n"));
+    assert_eq!(fit.complexity.agreeing, [Growth::Quadratic]);
+    assert_eq!(fit.complexity.points.iter().map(|p| p.runs).collect::<Vec<_>>(), [3; 7]);
+    assert!(fit.missing.is_empty());
+}
+
+#[test]
+fn a_size_without_a_time_is_said_to_be_missing() {
+    let (run, samples) = measured(&["10", "1000", "100", "3000", "10000", "300", "30"]);
+    let without: Vec<Sample> = samples.into_iter().filter(|s| s.series != 4).collect();
+    let fit = size_fit(&build(&run, &without, None), Measure::Pt).unwrap();
+    assert_eq!((fit.missing.as_slice(), fit.complexity.points.len()), (&[10_000.0][..], 6));
+}
+
+#[test]
+fn what_has_no_sizes_is_refused() {
+    let refused = |values: &[&str]| {
+        let (run, samples) = measured(values);
+        size_fit(&build(&run, &samples, None), Measure::Pt).unwrap_err()
+    };
+    assert_eq!(refused(&["7"]), NoSizeFit::NoParameter);
+    let wrong = NoSizeFit::NotANumber { parameter: "n".to_owned(), value: "x".to_owned() };
+    assert_eq!(refused(&["1", "x"]), wrong);
+    assert_eq!(refused(&["1", "2", "1"]), NoSizeFit::SeveralPrograms("1".to_owned()));
+    assert!(matches!(refused(&["1", "2", "3", "4"]), NoSizeFit::TooLittle(_)));
+    let (mut run, samples) = measured(&["1", "2", "3", "4", "5"]);
+    for (i, program) in run.plan.programs.iter_mut().enumerate() {
+        program.parameters.insert("m".to_owned(), i.to_string());
+    }
+    let several = size_fit(&build(&run, &samples, None), Measure::Pt).unwrap_err();
+    assert_eq!(several, NoSizeFit::SeveralParameters(vec!["m".to_owned(), "n".to_owned()]));
+}

@@ -1,0 +1,36 @@
+//! Growth as one JSON document.
+
+use crate::kit::error::RenderError;
+use serde::Serialize;
+use tarebench_core::fit::SizeFit;
+use tarebench_core::statistics::complexity::Expectation;
+use tarebench_core::statistics::growth::Growth;
+
+#[derive(Serialize)]
+struct FitJson<'a> {
+    format: &'static str,
+    version: u32,
+    fit: &'a SizeFit,
+    /// The named class.
+    simplest: Growth,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<Growth>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Expectation>,
+}
+
+/// `{"format":"tare-fit","version":1,"fit":…,"simplest":…,"expected":…,"verdict":…}`, one line; times in ns.
+///
+/// # Errors
+/// [`RenderError::Json`] if a value cannot be written as JSON.
+pub fn json(fit: &SizeFit, expected: Option<Growth>) -> Result<String, RenderError> {
+    let document = FitJson {
+        format: "tare-fit",
+        version: 1,
+        fit,
+        simplest: fit.complexity.simplest(),
+        expected,
+        verdict: expected.map(|e| fit.complexity.expects(e)),
+    };
+    Ok(crate::kit::json::compact(&document)? + "\n")
+}
