@@ -9,7 +9,6 @@ use crate::run::args::{OrderArg, RunArgs};
 use crate::run::command::{Timed, conclude, timed};
 use crate::stored::say_imported;
 use clap::{Args, ValueEnum};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tarebench::core::fit::{NoSizeFit, SizeFit, geometric_sizes, size_fit};
 use tarebench::core::run::report::data::{Measure, RunReport};
@@ -160,7 +159,11 @@ fn set_sizes(args: &mut FitArgs) -> Result<(), Failure> {
     if let Some(wrong) = sizes.split(',').find(|text| number(text).is_none()) {
         return Err(Failure::usage(format!("`{wrong}` is not a size: expected a positive number")));
     }
-    let different: BTreeSet<&str> = sizes.split(',').collect();
+    let mut different: Vec<f64> = sizes.split(',').filter_map(number).collect();
+    different.sort_by(f64::total_cmp);
+    if let Some(twice) = different.windows(2).find_map(|w| w.first().filter(|a| w.last() == Some(*a))) {
+        return Err(Failure::usage(format!("the size {twice} is given twice")));
+    }
     if different.len() < FEWEST_SIZES {
         let n = different.len();
         return Err(Failure::usage(format!(

@@ -123,6 +123,9 @@ struct BenchmarkTable {
     cpus: Option<Spanned<String>>,
     #[serde(default)]
     env: BTreeMap<String, String>,
+    /// Of `tare study suite`, which reads the same files.
+    #[serde(default, rename = "packages")]
+    _packages: BTreeMap<String, String>,
 }
 
 /// `"2%"` or 0.02.
@@ -276,6 +279,7 @@ fn one_benchmark(table: BenchmarkTable) -> Result<SuiteBenchmark, BadSuite> {
         timeout,
         cpus,
         env,
+        _packages: _,
     } = table;
     let (at, command) = (command.span().start, command.into_inner());
     if command.trim().is_empty() {

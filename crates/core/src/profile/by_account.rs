@@ -155,6 +155,9 @@ impl<'a> Accounted<'a> {
 
     /// The limit beyond which values of a daemon are not normal for it, if few are beyond; `whole`: the least limit.
     fn limit(&self, values: &[f64], daemons: usize, whole: f64) -> Option<f64> {
+        if values.iter().all(|v| *v <= whole) {
+            return None;
+        }
         let over = |limit: f64| values.iter().filter(|v| **v > limit).count();
         let bound = |spread: RobustSpread, n: usize| spread.above(deviations(n, daemons, FALSE_ALARM));
         let all = whole.max(bound(RobustSpread::new(values), values.len()));
@@ -314,12 +317,13 @@ fn row(effect: &DaemonEffect, observations: &[Observation], watched: &[WatchedTi
     })
 }
 
-/// The samples as they would be without any wait for a daemon: what is left for the scatter plots to judge. `None` where a
-/// sample has no account.
+/// The samples as they would be without any wait for a daemon: what is left for the scatter plots to judge. Samples without an
+/// account are left out; `None` if there is none with one.
 pub fn without_waits(observations: &[Observation]) -> Option<Vec<Observation>> {
     let without = |o: &Observation| {
         let waited: Nanos = o.waits.as_ref()?.values().copied().sum();
         Some(Observation { elapsed: o.elapsed - waited, ..o.clone() })
     };
-    observations.iter().map(without).collect()
+    let all: Vec<Observation> = observations.iter().filter_map(without).collect();
+    (!all.is_empty()).then_some(all)
 }

@@ -125,7 +125,6 @@ fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<Cu
     let periodicity = *known.or(both.iter().flatten().next())?;
     let limit = periodicity.period().map(|p| Nanos(p.0 / PART));
     let tables = [Some(short), long].into_iter().flatten();
-    let effect = guarded(daemon, short, long, limit);
     let found = tables.flat_map(|t| t.infrequent).filter(|i| i.daemon == daemon);
     let bystander = found.clone().all(|i| i.explains.is_some_and(|e| e < BYSTANDER));
     let cutoff = match (in_short.map(|b| b.cutoff()), in_long.map(|b| b.cutoff()), limit) {
@@ -133,6 +132,7 @@ fn row(daemon: &str, short: &Tables<'_>, long: Option<&Tables<'_>>) -> Option<Cu
         (Some(short), long, None) => (long.map_or(short, |l| l.max(short)), None, None),
         (None, long, _) => (long?, None, None),
     };
+    let effect = guarded(daemon, short, long, cutoff.1);
     Some(CutoffRow {
         daemon: daemon.to_owned(),
         short: in_short,

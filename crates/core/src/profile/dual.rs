@@ -108,7 +108,7 @@ impl Duals<'_> {
     }
 }
 
-/// Intervals between samples up to which the end of one and the start of the next belong together.
+/// Usual pauses up to which the end of one sample and the start of the next belong together.
 const TOGETHER: f64 = 3.0;
 /// Pause that is no gap, however short the samples are, ns.
 const PAUSE: f64 = 5e8;
@@ -117,8 +117,8 @@ const PAUSE: f64 = 5e8;
 /// reboot in between takes longer.
 fn longest_pause(samples: &[&Observation]) -> f64 {
     let next = samples.iter().zip(samples.iter().skip(1));
-    let intervals = next.map(|(a, b)| (b.start - a.start).as_f64().abs()).collect();
-    TOGETHER * median_of(intervals).unwrap_or(0.0) + PAUSE
+    let pauses = next.map(|(a, b)| (b.start - a.end().max(a.start)).as_f64().max(0.0)).collect();
+    TOGETHER * median_of(pauses).unwrap_or(0.0) + PAUSE
 }
 
 /// Pairs sample 1 with 2, 3 with 4 and so on, by number, whatever the order of `observations`, if they are also neighbours in

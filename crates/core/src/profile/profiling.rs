@@ -89,6 +89,7 @@ const AGAIN: usize = 2;
 
 /// Median excess of samples, in the plot that shows more of it, ns.
 fn excess(lesson: &Lesson, numbers: &[u32]) -> f64 {
+    let numbers: BTreeSet<u32> = numbers.iter().copied().collect();
     let in_plot = |plot: &Clusters| {
         let of = plot.halves().filter(|h| numbers.contains(&h.number)).map(|h| h.excess);
         median_of(of.collect()).unwrap_or(0.0)

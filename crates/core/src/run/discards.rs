@@ -51,8 +51,8 @@ struct TaskCutoff {
 /// What it does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct TaskEffect {
-    /// Waiting over which elapsed time is spoiled, ns.
-    waiting: f64,
+    /// Waiting over which elapsed time is spoiled, ns; `None` if it is not known for this task time, so that CPU time decides.
+    waiting: Option<f64>,
     process_time: Option<ProcessTimeEffect>,
 }
 
@@ -74,8 +74,11 @@ impl Cutoffs {
     pub fn new(cutoffs: &[Cutoff], task_time: Nanos) -> Cutoffs {
         let mut chosen: HashMap<String, TaskCutoff> = HashMap::with_capacity(cutoffs.len());
         for c in cutoffs {
-            let waiting = c.waiting_for_task_time(task_time);
-            let effect = c.effect.map(|e| TaskEffect { waiting, process_time: e.process_time });
+            let limit = c.waiting_for_task_time(task_time);
+            let effect = c.effect.map(|e| TaskEffect {
+                waiting: (e.waiting.is_none() || limit.is_finite()).then_some(limit),
+                process_time: e.process_time,
+            });
             let at = TaskCutoff { cpu: c.for_task_time(task_time), effect };
             match chosen.get_mut(&c.daemon) {
                 Some(old) if old.cpu <= at.cpu => {}
@@ -113,11 +116,13 @@ impl Cutoffs {
             let (elapsed, process_time, reason) = match cutoff.effect {
                 None => (by_cpu, by_cpu, DiscardReason::Cutoff { daemon: name.clone(), cpu, cutoff: cutoff.cpu }),
                 Some(effect) => {
-                    let lengthens = effect.process_time.is_some_and(|p| p.lengthens);
+                    // What is not known goes by the papers' rule.
+                    let lengthens = effect.process_time.is_none_or(|p| p.lengthens);
                     let indirect = if lengthens { by_cpu } else { 0.0 };
                     let reason =
                         DiscardReason::Effect { daemon: name.clone(), waited, cpu, process_time: effect.process_time };
-                    (over(waited, effect.waiting).max(indirect), indirect, reason)
+                    let direct = effect.waiting.map_or(by_cpu, |limit| over(waited, limit));
+                    (direct.max(indirect), indirect, reason)
                 }
             };
             if elapsed > found.0 {

@@ -163,9 +163,10 @@ impl Complexity {
         self.classes.iter().find(|c| c.growth == growth)
     }
 
-    /// Where no growth is seen, every class agrees with a small coefficient: an expected constant then holds.
+    /// Where no growth is seen, every class agrees with a small coefficient: an expected constant then holds if none is better.
     pub fn expects(&self, growth: Growth) -> Expectation {
-        let alone = self.agreeing.len() == 1 || growth == Growth::Constant;
+        let best = self.classes.first().is_some_and(|c| c.growth == growth);
+        let alone = self.agreeing.len() == 1 || (growth == Growth::Constant && best);
         match self.agreeing.contains(&growth) {
             false => Expectation::Rejected,
             true if alone && !self.warnings.contains(&ComplexityWarning::NoClass) => Expectation::Holds,

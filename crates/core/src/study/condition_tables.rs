@@ -70,10 +70,11 @@ pub struct ProgramContrast {
 }
 
 impl ConditionComparison {
-    /// Whether factors are known and read the same under all conditions: then what differs is not what the study is about.
+    /// Whether factors are known and read the same under the first condition and another one: then what differs is not what the
+    /// study is about.
     pub fn same_state(&self) -> bool {
-        let differ = self.conditions.windows(2).any(|pair| matches!(pair, [a, b] if a.state != b.state));
-        self.conditions.len() > 1 && !differ && self.conditions.iter().all(|c| !c.state.is_empty())
+        let Some((reference, others)) = self.conditions.split_first() else { return false };
+        !reference.state.is_empty() && others.iter().any(|c| c.state == reference.state)
     }
 }
 

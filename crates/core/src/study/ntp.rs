@@ -57,11 +57,17 @@ mod tests {
     #[test]
     fn the_papers_finding_in_simulated_samples() {
         let (p, h) = (program("INC8", Some(8.0)), head("a"));
-        let (off, on) = (noisy(1, 300, 8.367e9, 15.4e6, 0), noisy(2, 300, 8.309e9, 10.7e6, 0));
-        let r = report(&[series("NTP off", &p, &h, &off), series("NTP on", &p, &h, &on)]).unwrap();
-        let pooled = r.comparison.contrasts[0].pooled.clone().unwrap();
-        assert!(pooled.interval.contains(10.7 / 15.4) && pooled.verdict() == SpreadVerdict::Less, "{pooled:?}");
-        let mean = r.comparison.contrasts[0].programs[0].mean_ratio;
-        assert!((mean - 8.309 / 8.367).abs() < 1e-3);
+        let (mut held, mut less) = (0, 0);
+        for seed in 0..20 {
+            let (off, on) = (noisy(2 * seed, 300, 8.367e9, 15.4e6, 0), noisy(2 * seed + 1, 300, 8.309e9, 10.7e6, 0));
+            let r = report(&[series("NTP off", &p, &h, &off), series("NTP on", &p, &h, &on)]).unwrap();
+            let pooled = r.comparison.contrasts[0].pooled.clone().unwrap();
+            held += u32::from(pooled.interval.contains(10.7 / 15.4));
+            less += u32::from(pooled.verdict() == SpreadVerdict::Less);
+            let mean = r.comparison.contrasts[0].programs[0].mean_ratio;
+            assert!((mean - 8.309 / 8.367).abs() < 1e-3);
+        }
+        // Of 100 such pairs of series, 91 and 96.
+        assert!(held >= 16 && less >= 17, "{held}, {less}");
     }
 }

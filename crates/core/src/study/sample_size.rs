@@ -9,7 +9,7 @@ use crate::study::checked::{FirstCheckResult, checked, passed};
 use crate::study::data::StudyPreset;
 use crate::study::inc::inc_run;
 use crate::study::series::{StudyGap, StudyRunPlan, StudySeries};
-use crate::study::timing_row::{SEED, elapsed_values, long_enough, process_values};
+use crate::study::timing_row::{SEED, condition_labels, elapsed_values, long_enough, process_values};
 use serde::Serialize;
 
 /// Condition of the series whose prefixes are compared.
@@ -155,8 +155,13 @@ pub fn report_with(series: &[StudySeries<'_>], cutoffs: &[Cutoff]) -> Result<Sam
     if first.is_empty() {
         first = used;
     }
-    let sized = |(item, s): (u64, &&StudySeries<'_>)| {
-        let other = second.iter().find(|o| o.program == s.program && o.condition != s.condition);
+    let labels = condition_labels(&first);
+    let sized = |(item, (s, condition)): (u64, (&&StudySeries<'_>, String))| {
+        let same = |o: &&&StudySeries<'_>| {
+            o.program == s.program && o.condition != s.condition && o.head.machine == s.head.machine
+        };
+        let other = second.iter().find(same);
+        let condition = condition.strip_prefix(WHOLE_SERIES).unwrap_or(&condition).trim_start_matches(", ");
         let first_check = FirstCheckResult::new(s, cutoffs);
         let confirming = other.map(|o| (*o, FirstCheckResult::new(o, cutoffs)));
         let process = confirming
@@ -169,14 +174,17 @@ pub fn report_with(series: &[StudySeries<'_>], cutoffs: &[Cutoff]) -> Result<Sam
             size_table(&CheckedSeries { values, spoiled: &first_check.spoiled, item }, other.as_ref())
         };
         Ok(SizedProgram {
-            label: s.program.label.clone(),
+            label: match condition {
+                "" => s.program.label.clone(),
+                other => format!("{} ({other})", s.program.label),
+            },
             size: s.size(),
             process: table(&process_values(s)?, process.as_ref(), 4 * item),
             elapsed: table(&elapsed_values(s), elapsed.as_ref(), 4 * item + 2),
             first_check,
         })
     };
-    let programs = (0..).zip(first.iter()).map(sized).collect::<Result<_, StudyGap>>()?;
+    let programs = (0..).zip(first.iter().zip(labels)).map(sized).collect::<Result<_, StudyGap>>()?;
     Ok(SampleSizeReport { programs })
 }
 

@@ -79,8 +79,10 @@ pub fn report(study: SampleStudy, parts: &[StudyRunPart]) -> Result<SampleStudyR
         return Err(StudyGap::NoSamples);
     }
     let series = all.as_slice();
-    // All of one machine have the same, or were copied before it had a profile.
-    let cutoffs = parts.iter().rev().map(|p| p.cutoffs.as_slice()).find(|c| !c.is_empty()).unwrap_or_default();
+    // All of one machine have the same, or were copied before it had a profile. Those of another machine do not apply.
+    let same = |pair: &[StudyRunPart]| matches!(pair, [a, b] if a.head.machine == b.head.machine && a.head.identity() == b.head.identity());
+    let known = parts.iter().rev().map(|p| p.cutoffs.as_slice()).find(|c| !c.is_empty());
+    let cutoffs = known.filter(|_| parts.windows(2).all(same)).unwrap_or_default();
     Ok(match study {
         SampleStudy::EtPt => SampleStudyReport::EtPt(et_pt::report(series)?),
         SampleStudy::Ntp => SampleStudyReport::Ntp(ntp::report(series)?),

@@ -4,6 +4,7 @@
 use crate::base::units::Nanos;
 use crate::documents::head::DocumentHead;
 use crate::profile::data::Cutoff;
+use crate::run::plan::IgnoreFailure;
 use crate::sample::data::{Phase, Sample};
 use crate::study::data::StudyPreset;
 use serde::{Deserialize, Serialize};
@@ -163,6 +164,9 @@ pub struct StudyRunPart {
     /// Of the profile of its machine when it was copied; empty if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cutoffs: Vec<Cutoff>,
+    /// Failing exit statuses that the run accepted.
+    #[serde(default)]
+    pub ignore_failure: IgnoreFailure,
 }
 
 /// A run of a study that was not measured, stored in the place of its part.
@@ -187,14 +191,16 @@ pub struct StudySeries<'a> {
 impl StudyRunPart {
     /// Its series, in the order of the programs; one without any usable sample has none.
     pub fn series(&self) -> Vec<StudySeries<'_>> {
-        let usable = |s: &&Sample| s.phase == Phase::Counted && s.outcome.success();
-        let series = |(i, program)| StudySeries {
-            condition: &self.condition,
-            program,
-            head: &self.head,
-            samples: self.samples.iter().filter(usable).filter(|s| s.series as usize == i).collect(),
-        };
-        self.programs.iter().enumerate().map(series).collect()
+        let usable = |s: &&Sample| s.phase == Phase::Counted && self.ignore_failure.accepts(&s.outcome);
+        let empty =
+            |program| StudySeries { condition: &self.condition, program, head: &self.head, samples: Vec::new() };
+        let mut all: Vec<StudySeries<'_>> = self.programs.iter().map(empty).collect();
+        for sample in self.samples.iter().filter(usable) {
+            if let Some(series) = all.get_mut(sample.series as usize) {
+                series.samples.push(sample);
+            }
+        }
+        all
     }
 }
 
@@ -211,10 +217,12 @@ impl StudySeries<'_> {
 
     /// Seconds or size by which the study orders its programs: the stated one, else the median process time, s.
     pub fn size(&self) -> Option<f64> {
+        if self.program.size.is_some() {
+            return self.program.size;
+        }
         let mut times: Vec<Nanos> = self.process_times()?;
         times.sort_unstable();
-        let middle = times.get(times.len() / 2).map(|t| t.as_f64() / 1e9);
-        self.program.size.or(middle)
+        times.get(times.len() / 2).map(|t| t.as_f64() / 1e9)
     }
 }
 

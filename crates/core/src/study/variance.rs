@@ -198,7 +198,7 @@ pub fn report(series: &[StudySeries<'_>]) -> Result<VarianceReport, StudyGap> {
 fn row(series: &StudySeries<'_>, condition: String, item: u64) -> Option<VarianceRow> {
     let timed: Vec<&Sample> = series.samples.iter().copied().filter(|s| s.process_time().is_ok()).collect();
     let complete: Vec<&Sample> = timed.iter().copied().filter(|s| s.net_time().is_ok()).collect();
-    let accounted = complete.len() as f64 >= MOST * timed.len() as f64;
+    let accounted = complete.len() >= FEWEST && complete.len() as f64 >= MOST * timed.len() as f64;
     let used = if accounted { complete } else { timed };
     let times: Vec<f64> = used.iter().filter_map(|s| s.process_time().ok()).map(|t| t.as_f64()).collect();
     let keep = within(&times, RELAXED);

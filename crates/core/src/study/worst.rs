@@ -5,6 +5,7 @@
 //! the other samples beside it. If the worst sample were a sample like any other, the chance that a given family used more in it
 //! than in each of n others would be 1 / (n + 1); as there are several families, Holm's method decides which are said to be unusual.
 
+use crate::base::reading::Absent;
 use crate::base::units::Nanos;
 use crate::sample::daemons::{Daemon, TaskKind};
 use crate::sample::data::Sample;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 /// So many of the worst samples of each program are shown.
 pub const WORST: usize = 3;
 /// Probability of calling any family unusual where none is.
-const ERROR: f64 = 0.05;
+pub const ERROR: f64 = 0.05;
 
 /// The worst samples of all programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -93,7 +94,7 @@ pub struct WorstFamily {
 /// Three minutes; an hour; the lengths of the report's tables, PUT2 with as many samples as its table 5 is of.
 pub fn plan(preset: StudyPreset) -> Vec<StudyRunPlan> {
     match preset {
-        StudyPreset::Minutes => vec![inc_run("", &[0.5, 1.0], 120)],
+        StudyPreset::Minutes => vec![inc_run("", &[0.125, 0.25], 480)],
         StudyPreset::Hour => vec![inc_run("", &[1.0, 2.0, 4.0], 450)],
         StudyPreset::Paper => [alone(&[2.0], 20_000), alone(&[256.0, 512.0, 4096.0, 8192.0], 300)].concat(),
     }
@@ -126,8 +127,9 @@ impl<'a> KnownSample<'a> {
         self.families.get(family).map_or(0.0, |f| f.0)
     }
 
-    fn incomplete(&self) -> bool {
-        self.sample.daemons.value().is_none_or(|d| d.incomplete.is_some())
+    /// Why its list of daemons may lack some.
+    fn incomplete(&self) -> Option<&'a Absent> {
+        self.sample.daemons.value().and_then(|d| d.incomplete.as_ref())
     }
 }
 
@@ -163,8 +165,14 @@ fn worst_of(series: &StudySeries<'_>, condition: &str) -> Vec<WorstSample> {
     let usual = median_of(known.iter().map(|k| k.process_time).collect()).unwrap_or_default();
     let worst = known.iter().zip(1_u32..).take(WORST.min(known.len() / 2));
     let build = |(worst, rank): (&KnownSample<'_>, u32)| {
-        let different = |k: &&KnownSample<'_>| k.sample.index != worst.sample.index && !k.incomplete();
-        let rest: Vec<&KnownSample<'_>> = known.iter().filter(different).collect();
+        let other = |k: &&KnownSample<'_>| k.sample.index != worst.sample.index;
+        // Lists that lack some for the same reason can be compared with each other: without root, all of them do.
+        let alike =
+            |k: &&KnownSample<'_>| other(k) && (k.incomplete().is_none() || k.incomplete() == worst.incomplete());
+        let mut rest: Vec<&KnownSample<'_>> = known.iter().filter(alike).collect();
+        if rest.is_empty() {
+            rest = known.iter().filter(other).collect();
+        }
         let mut processes: Vec<WorstProcess> = worst.daemons.iter().map(|d| process(d)).collect();
         processes.sort_by(|a, b| b.time.total_cmp(&a.time).then_with(|| a.name.cmp(&b.name)));
         WorstSample {
@@ -180,7 +188,7 @@ fn worst_of(series: &StudySeries<'_>, condition: &str) -> Vec<WorstSample> {
             total: worst.total,
             usual_total: median_of(rest.iter().map(|k| k.total).collect()).unwrap_or_default(),
             others: u32::try_from(rest.len()).unwrap_or(u32::MAX),
-            incomplete: worst.incomplete(),
+            incomplete: worst.incomplete().is_some() || rest.iter().any(|k| k.incomplete().is_some()),
         }
     };
     worst.map(build).collect()

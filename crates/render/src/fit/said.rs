@@ -73,6 +73,13 @@ pub fn answer(fit: &SizeFit, unicode: bool) -> String {
     let with = if n == "n" { String::new() } else { format!(", with n = {n}") };
     let what = measure_name(fit.measure);
     let simplest = c.simplest();
+    let best = c.classes.first().is_some_and(|class| class.growth == simplest);
+    if simplest == Growth::Constant && !best {
+        return format!(
+            "The data do not tell whether the {what} grows with {n}: these classes agree: {}.",
+            list(&c.agreeing, unicode)
+        );
+    }
     if simplest == Growth::Constant {
         return format!("The {what} does not grow with {n}, as far as these sizes tell.");
     }

@@ -139,8 +139,12 @@ fn fate(s: &Sample, report: &RunReport, discards: &BTreeMap<u32, Vec<&Discard>>)
             DiscardReason::Cutoff { daemon, cpu, cutoff } => {
                 format!("{daemon} used {} of CPU time, more than its cutoff of {}", time(cpu.as_f64()), time(*cutoff))
             }
-            DiscardReason::Effect { daemon, waited, process_time: effect, .. } => {
-                format!("waited {} for {daemon}; {}", time(waited.as_f64()), process_time(effect.as_ref(), true))
+            DiscardReason::Effect { daemon, waited, cpu, process_time: effect } => {
+                let did = match waited.0 > 0 {
+                    true => format!("waited {} for {daemon}", time(waited.as_f64())),
+                    false => format!("{daemon} used {} of CPU time", time(cpu.as_f64())),
+                };
+                format!("{did}; {}", process_time(effect.as_ref(), true))
             }
             DiscardReason::Sigma { value, low, high } => {
                 let which = match d.measure {
@@ -350,9 +354,13 @@ fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
             DiscardReason::Cutoff { daemon, cpu, cutoff } => {
                 (daemon.clone(), time(cpu.as_f64()), time(*cutoff), cpu.as_f64())
             }
-            DiscardReason::Effect { daemon, waited, process_time: effect, .. } => {
+            DiscardReason::Effect { daemon, waited, cpu, process_time: effect } => {
                 let did = process_time(effect.as_ref(), true);
-                (format!("waited for {daemon}"), time(waited.as_f64()), did, waited.as_f64())
+                let (what, took) = match waited.0 > 0 {
+                    true => (format!("waited for {daemon}"), *waited),
+                    false => (format!("CPU time of {daemon}"), *cpu),
+                };
+                (what, time(took.as_f64()), did, took.as_f64())
             }
             DiscardReason::Sigma { value, low, high } => {
                 let limits = format!("{} to {}", time(*low), time(*high));

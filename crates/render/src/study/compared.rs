@@ -94,9 +94,11 @@ fn figure(errors: &ComparedErrors, labels: &[String]) -> Option<PageFigure> {
 
 /// Up to which length each machine can be trusted.
 fn answer(errors: &ComparedErrors, labels: &[String]) -> String {
-    let each = labels.iter().zip(&errors.accurate).map(|(label, accurate)| match accurate {
+    let measured = |i: usize| errors.rows.iter().any(|r| r.medians.get(i).copied().flatten().is_some());
+    let each = labels.iter().zip(&errors.accurate).enumerate().map(|(i, (label, accurate))| match accurate {
         Some(length) => format!("{label} up to {}", time(*length, true)),
-        None => format!("{label} at no length"),
+        None if measured(i) => format!("{label} at no length"),
+        None => format!("{label} not measured"),
     });
     let each: Vec<String> = each.collect();
     let within = number::percent(ACCURATE).unwrap_or_default();

@@ -53,7 +53,8 @@ fn remarks(comparison: &ConditionComparison, places: &ConditionPlaces) -> Vec<St
     ];
     if comparison.same_state() {
         remarks.push(
-            "The factors read the same under all conditions (see the last table), so a difference may have another cause."
+            "The factors read the same under the first condition and another one (see the last table), so a difference \
+             between these may have another cause."
                 .to_owned(),
         );
     }
@@ -239,6 +240,10 @@ pub(crate) mod tests {
         let mut same = comparison();
         same.conditions[1].state = same.conditions[0].state.clone();
         let sheet = comparison_sheet(&same, &PLACES);
-        assert!(sheet.remarks[1].starts_with("The factors read the same under all conditions"), "{:?}", sheet.remarks);
+        assert!(
+            sheet.remarks[1].starts_with("The factors read the same under the first condition"),
+            "{:?}",
+            sheet.remarks
+        );
     }
 }

@@ -150,14 +150,22 @@ fn by_size(programs: &[ProgramQuality], family: &str) -> SheetSection {
         ("error", "Relative error", PageQuantity::Ratio, errors),
     ];
     let figures = shown.into_iter().filter_map(|(what, title, quantity, spread)| {
-        let names = ["ORG", "ET", "PT", "SEDONA"].into_iter().enumerate();
-        let curve = |(look, name): (usize, &str)| {
+        let mut conditions: Vec<&str> = Vec::new();
+        for p in &members {
+            if !conditions.contains(&p.condition.as_str()) {
+                conditions.push(&p.condition);
+            }
+        }
+        let ways = ["ORG", "ET", "PT", "SEDONA"].into_iter().enumerate();
+        let names = conditions.iter().flat_map(|c| ways.clone().map(move |(way, name)| (*c, way, name))).enumerate();
+        let curve = |(look, (condition, way, name)): (usize, (&str, usize, &str))| {
             let point = |p: &&ProgramQuality| {
-                let y = spread(p).into_iter().nth(look).flatten().filter(|y| *y > 0.0)?;
+                let y = spread(p).into_iter().nth(way).flatten().filter(|y| *y > 0.0)?;
                 Some((p.size.filter(|x| *x > 0.0)?, y))
             };
-            let (x, y): (Vec<f64>, Vec<f64>) = members.iter().filter_map(point).unzip();
-            let title = name.to_owned();
+            let of_condition = members.iter().copied().filter(|p| p.condition == condition);
+            let (x, y): (Vec<f64>, Vec<f64>) = of_condition.filter_map(|p| point(&p)).unzip();
+            let title = named(name, condition);
             (!x.is_empty()).then_some(PageCurve { title, look, thin: false, join: Join::Straight, x, y, band: None })
         };
         let curves: Vec<PageCurve> = names.filter_map(curve).collect();

@@ -59,7 +59,8 @@ impl StudyView<'_> {
 
     fn measured(&self) -> String {
         let counted = self.parts.iter().flat_map(|p| &p.samples).filter(|s| s.phase == Phase::Counted).count();
-        let programs: usize = self.parts.iter().map(|p| p.programs.len()).sum();
+        let labels = self.parts.iter().flat_map(|p| &p.programs).map(|p| p.label.as_str());
+        let programs = labels.collect::<std::collections::BTreeSet<&str>>().len();
         let samples = format!("{} of {}", plural(counted as u64, "sample"), plural(programs as u64, "program"));
         match self.plan.runs.len() {
             0 => format!("{samples}, from {}", plural(self.parts.len() as u64, "stored run")),
@@ -110,9 +111,14 @@ impl StudyView<'_> {
                 }
             }
         }
-        let named = |(text, conditions): (String, Vec<&str>)| match conditions.len() == self.parts.len() {
-            true => text,
-            false => format!("{text} (under: {})", conditions.join(", ")),
+        let named = |(text, mut conditions): (String, Vec<&str>)| {
+            let everywhere = conditions.len() == self.parts.len();
+            conditions.retain(|c| !c.is_empty());
+            conditions.dedup();
+            match everywhere || conditions.is_empty() {
+                true => text,
+                false => format!("{text} (under: {})", conditions.join(", ")),
+            }
         };
         all.into_iter().map(named).collect()
     }
@@ -127,6 +133,9 @@ impl StudyView<'_> {
                 plural(self.plan.runs.len() as u64, "run")
             ));
         }
+        for part in self.parts.iter().filter(|p| p.head.status != Status::Finished) {
+            all.push(format!("Run {} was not finished when its samples were copied.", part.head.number));
+        }
         if let Err(gap) = &self.report {
             all.push(format!("There is no result: {gap}."));
         }
@@ -136,7 +145,8 @@ impl StudyView<'_> {
             all.push(format!("{condition} was left out: {}.", left.left_out));
         }
         let samples = || self.parts.iter().flat_map(|p| &p.samples);
-        let failed = samples().filter(|s| !s.outcome.success()).count();
+        let failed: usize =
+            self.parts.iter().map(|p| p.samples.iter().filter(|s| !p.ignore_failure.accepts(&s.outcome)).count()).sum();
         if failed > 0 {
             all.push(format!("{failed} of {} failed and are not used.", plural(samples().count() as u64, "execution")));
         }

@@ -6,7 +6,7 @@ use crate::kit::web::page::{Join, PageCurve, PageFigure, PageQuantity};
 use crate::study::sheet::{SheetSection, StudySheet};
 use crate::study::timing_parts::{linear, ms, named};
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_core::study::worst::{WorstFamily, WorstReport, WorstSample};
+use tarebench_core::study::worst::{ERROR, WorstFamily, WorstReport, WorstSample};
 
 /// Tables 5 and 9 to 12 of the report on program execution time.
 pub fn sheet(report: &WorstReport) -> StudySheet {
@@ -28,6 +28,14 @@ fn answer(s: &WorstSample) -> String {
     let unusual: Vec<&WorstFamily> = s.families.iter().filter(|f| f.unusual).collect();
     let over = time(s.process_time - s.usual_process_time);
     let begin = format!("{}: the worst sample, number {}, took {over} more than the median", name(s), s.number);
+    // The smallest chance that n others can show is 1 / (n + 1).
+    if unusual.is_empty() && ERROR * (f64::from(s.others) + 1.0) < s.families.len() as f64 {
+        let families = s.families.len();
+        return format!(
+            "{begin}; {} other samples are too few to call one of {families} families of daemons unusual.",
+            s.others
+        );
+    }
     if unusual.is_empty() {
         return format!("{begin}; no daemon used unusually much CPU time in it.");
     }

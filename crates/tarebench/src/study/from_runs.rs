@@ -90,6 +90,7 @@ fn part_of_run(store: &SqliteStore, id: i64, study: SampleStudy) -> Result<Study
         head: run.head(),
         samples: store.samples(id)?,
         cutoffs: cutoffs(store, id)?,
+        ignore_failure: run.plan.ignore_failure.clone(),
     })
 }
 
@@ -104,9 +105,10 @@ fn condition(run: &Run, study: SampleStudy) -> String {
     };
     match study {
         SampleStudy::Ntp => match value("ntp") {
-            Some(v) if v.starts_with("synchronised") => "NTP on".to_owned(),
-            Some(_) => "NTP off".to_owned(),
-            None => String::new(),
+            Some(v) if v.starts_with("synchronised by ") => "NTP on".to_owned(),
+            Some(v) if v == "not synchronised" => "NTP off".to_owned(),
+            // Without a visible daemon the clock stays synchronised for hours; with one it may be about to be.
+            _ => String::new(),
         },
         SampleStudy::ClockSpeed => {
             let known = ["turbo", "governor"].into_iter().filter_map(|name| Some(format!("{name} {}", value(name)?)));

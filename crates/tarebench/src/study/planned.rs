@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::run::plan::{
-    Command, IgnoreFailure, Input, MetricPlan, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
+    Command, IgnoreFailure, Input, MetricPlan, Order, Output, ProfileChoice, Program, RunCount, RunPlan, setups_differ,
 };
 use tarebench_core::study::series::{SampleStudy, SampleStudyPlan, StudyProgram, StudyRunPlan, StudyWork};
 
@@ -42,9 +42,12 @@ pub fn run_plan(
 ) -> RunPlan {
     let halves = planned.programs.iter().any(|p| matches!(p.work, StudyWork::Halves { .. }));
     let metric = |(name, pattern): (&str, &str)| MetricPlan { name: name.to_owned(), pattern: pattern.to_owned() };
+    let programs: Vec<Program> = planned.programs.iter().map(|p| program(p, tools)).collect();
+    // A setup may undo that of another program.
+    let order = if setups_differ(&programs) { Order::Sequential } else { Order::Random };
     RunPlan {
-        programs: planned.programs.iter().map(|p| program(p, tools)).collect(),
-        order: Order::Random,
+        programs,
+        order,
         seed: study.seed.wrapping_add(index as u64),
         warmup: planned.warmup,
         runs: RunCount::Fixed(planned.samples),
@@ -69,8 +72,7 @@ pub fn run_plan(
         tags: tags(uuid, index),
         require: Vec::new(),
         hook_shell: Vec::new(),
-        // The inputs of a suite are files of its programs' own.
-        independent_setups: true,
+        independent_setups: false,
         purpose: None,
         metrics: if halves { HALVES.into_iter().map(metric).collect() } else { Vec::new() },
     }

@@ -52,7 +52,7 @@ impl SampleStudied {
 
     /// Whether an execution failed.
     pub fn has_failures(&self) -> bool {
-        self.parts.iter().flat_map(|p| &p.samples).any(|s| !s.outcome.success())
+        self.parts.iter().any(|p| p.samples.iter().any(|s| !p.ignore_failure.accepts(&s.outcome)))
     }
 }
 
@@ -138,6 +138,10 @@ pub fn resume(
     let (document, claim) = documents::claim_for_resume(store, id)?;
     let uuid = document.head.uuid.clone();
     let stopped = match read(id, document) {
+        Ok(study) if study.plan.runs.is_empty() => {
+            let cause = "copying the stored runs was interrupted; compute it again with --from".to_owned();
+            Err(DocumentError::Content { id, cause }.into())
+        }
         Ok(study) => {
             let there = StoredParts { parts: study.parts, left_out: study.left_out };
             let session = StudySession { id, shown: id, uuid: &uuid, plan: &study.plan, options, signals };
@@ -225,13 +229,23 @@ impl StudySession<'_> {
         time: &mut StudyTimeLeft,
         watch: Watch<'_>,
     ) -> Result<Stopped, StudyError> {
-        let condition = match setting::bring_about(&self.options.machine, planned, self.signals) {
+        let begun = self.begun(need_store(place, self.id)?, index, planned)?;
+        // Nothing of a complete run is measured again.
+        let brought = match begun.as_ref().is_some_and(|run| run.status == Status::Finished) {
+            true => Ok(Condition::AsItIs),
+            false => setting::bring_about(&self.options.machine, planned, self.signals),
+        };
+        let condition = match brought {
             Err(StudyError::Tune(TuneError::Interrupted { .. })) => {
                 return Ok(Stopped::Interrupted(self.signals.caught().unwrap_or_default()));
             }
             other => other?,
         };
         if let Condition::Impossible(why) = condition {
+            // Its samples are not given up: a session with the rights can resume it.
+            if begun.is_some() {
+                return Err(StudyError::Stopped(why));
+            }
             time.skipped(index);
             let left = StudyLeftOut { condition: planned.condition.clone(), left_out: why };
             let part = DocumentPart { doc: content(&left)?, blob: None };
@@ -241,8 +255,11 @@ impl StudySession<'_> {
         let notes = condition.notes();
         let measured = self.run(index, planned, notes, place, time, watch);
         let restored = setting::restore(condition);
-        let (run, why) = measured?;
-        restored?;
+        let (run, why) = match (measured, restored) {
+            (Ok(done), Ok(())) => done,
+            // That the machine stays changed comes first.
+            (_, Err(e)) | (Err(e), Ok(())) => return Err(e),
+        };
         match why {
             StopReason::Interrupted(signal) => return Ok(Stopped::Interrupted(signal)),
             StopReason::NotKept(e) => return Err(StudyError::Stopped(format!("a sample could not be stored: {e}"))),
@@ -256,8 +273,11 @@ impl StudySession<'_> {
             head: run.head(),
             samples: store.samples(run.id)?,
             cutoffs: cutoffs(store, run.id)?,
+            ignore_failure: run.plan.ignore_failure.clone(),
         };
         store.append_part(self.id, &DocumentPart { doc: content(&part)?, blob: None })?;
+        // A program that failed has no further executions.
+        time.skipped(index);
         Ok(Stopped::Finished)
     }
 

@@ -9,7 +9,7 @@ use tarebench_host::access::Access;
 use tarebench_host::factors;
 use tarebench_host::factors::FactorMachine;
 use tarebench_host::setting::Setting;
-use tarebench_host::state::{State, TuneError};
+use tarebench_host::state::{Pending, State, TuneError};
 use tarebench_host::tune;
 use tarebench_host::tune::{Stand, TuneItem, TuneRequest, Tuned};
 use tarebench_sys::signals::Signals;
@@ -51,10 +51,11 @@ fn wanted(machine: &FactorMachine, planned: &StudyRunPlan) -> Result<Vec<Setting
     let refused = |why: &str| format!("{factor} cannot be set to {value}: {why}");
     let spec = factors::find(factor).ok_or_else(|| refused("there is no such factor"))?;
     let found = spec.read(machine);
-    if is_so(&found, value) {
+    let settings = spec.settings(machine);
+    // The clock stays synchronised for hours after its daemon was stopped: the unit decides, where there is one.
+    if is_so(&found, value) && (factor != "ntp" || settings.is_empty()) {
         return Ok(Vec::new());
     }
-    let settings = spec.settings(machine);
     if settings.is_empty() {
         return Err(refused(&format!("this machine shows no control of it ({})", found.finding)));
     }
@@ -127,6 +128,10 @@ pub(crate) fn bring_about(
 ) -> Result<Condition, StudyError> {
     if planned.setting.is_none() {
         return Ok(Condition::AsItIs);
+    }
+    // A killed session's settings would be taken for the machine as it is.
+    if let Some(pending) = machine.journal.as_deref().and_then(|folder| Pending::check(&State::at(folder))) {
+        return Err(TuneError::Pending { pending: Box::new(pending) }.into());
     }
     let access = (machine.access)();
     let settings = match wanted(&seen(&access), planned) {

@@ -17,6 +17,8 @@ struct DiscardCutoff<'a> {
 
 struct DiscardEffect<'a> {
     daemon: &'a str,
+    /// The program waited for it; else it ran elsewhere.
+    waited_for: bool,
     process_time: Option<ProcessTimeEffect>,
     samples: Vec<(u32, Nanos, Vec<Measure>)>,
 }
@@ -32,14 +34,16 @@ struct Sigma {
 fn by_effect(discards: &[Discard]) -> Vec<DiscardEffect<'_>> {
     let mut all: Vec<DiscardEffect<'_>> = Vec::new();
     for d in discards {
-        let DiscardReason::Effect { daemon, waited, process_time, .. } = &d.reason else { continue };
-        if !all.iter().any(|e| e.daemon == daemon) {
-            all.push(DiscardEffect { daemon, process_time: *process_time, samples: Vec::new() });
+        let DiscardReason::Effect { daemon, waited, cpu, process_time } = &d.reason else { continue };
+        let waited_for = waited.0 > 0;
+        let took = if waited_for { waited } else { cpu };
+        if !all.iter().any(|e| e.daemon == daemon && e.waited_for == waited_for) {
+            all.push(DiscardEffect { daemon, waited_for, process_time: *process_time, samples: Vec::new() });
         }
-        let Some(effect) = all.iter_mut().find(|e| e.daemon == daemon) else { continue };
+        let Some(effect) = all.iter_mut().find(|e| e.daemon == daemon && e.waited_for == waited_for) else { continue };
         match effect.samples.iter_mut().find(|s| s.0 == d.index) {
             Some(sample) => sample.2.push(d.measure),
-            None => effect.samples.push((d.index, *waited, vec![d.measure])),
+            None => effect.samples.push((d.index, *took, vec![d.measure])),
         }
     }
     all
@@ -54,7 +58,8 @@ fn effect_line(page: &ScreenText<'_>, e: &DiscardEffect<'_>) -> String {
     let which = if only_elapsed { format!("{}, ", measure(Measure::Et)) } else { String::new() };
     let daemon = page.style.show(e.daemon);
     let effect = process_time(e.process_time.as_ref(), page.style.unicode);
-    format!("{which}check 1: waited for {daemon} ({effect}): {}", listed(&listing))
+    let did = if e.waited_for { "waited for" } else { "CPU time of" };
+    format!("{which}check 1: {did} {daemon} ({effect}): {}", listed(&listing))
 }
 
 fn group(discards: &[Discard]) -> (Vec<DiscardCutoff<'_>>, Vec<Sigma>) {
