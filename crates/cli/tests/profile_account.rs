@@ -25,7 +25,8 @@ impl Drop for Injected {
     }
 }
 
-/// Seconds between two executions of the injected process, and milliseconds of CPU time that each takes.
+/// Seconds between two executions of the injected process, and milliseconds of CPU time that each takes. The samples take less than 5%
+/// of the period, up to which the cutoff for short programs applies.
 const EVERY: f64 = 1.7;
 const TAKES: f64 = 60.0;
 
@@ -76,7 +77,7 @@ fn a_short_lived_process_is_found_by_what_the_program_waited() {
     let mut limit = 0.0;
     // A neighbour on the host may drown it for a minute, not every minute.
     for attempt in 1.. {
-        run(&mut profile(&dir, &["--name", "acc", "--short", "0.1sx120", "--cpus", "1"]), 0);
+        run(&mut profile(&dir, &["--name", "acc", "--short", "0.05sx240", "--cpus", "1"]), 0);
         let found = shown(&dir, "acc");
         if found["learned"]["short"].get("account").is_none() {
             return skip("needs the kernel's tracing");
@@ -93,8 +94,8 @@ fn a_short_lived_process_is_found_by_what_the_program_waited() {
     let said = printed(&mut profile(&dir, &["show", "acc", "--full"]));
     assert!(said.contains("What the cutoffs guard") && said.contains("By the account of"), "{said}");
     // A run discards the elapsed times that it spoiled, and says what it did.
-    let program = format!("{} inc 0.1 --quiet", common::TARE);
-    let measured = json(tare(&dir).args(["run", "-r", "50", "--cpus", "1", "--json"]).arg(&program), 0);
+    let program = format!("{} inc 0.05 --quiet", common::TARE);
+    let measured = json(tare(&dir).args(["run", "-r", "100", "--cpus", "1", "--json"]).arg(&program), 0);
     drop(injected);
     let counted = measured["samples"].as_array().unwrap().iter().filter(|s| s["phase"] == "counted");
     let truth: Vec<&Value> = counted.filter(|s| waited(s) > limit).map(|s| &s["index"]).collect();

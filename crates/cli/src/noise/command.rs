@@ -194,7 +194,7 @@ fn plan(args: &MeasureArgs) -> Result<NoisePlan, Failure> {
 pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
     match &args.command {
         None => match &args.model.model {
-            None => measured(&args.measure),
+            None => args.model.check().and_then(|()| measured(&args.measure)),
             Some(text) => answered(text, args),
         },
         Some(NoiseCommand::Bsp(a)) => bsp::bsp(a),

@@ -22,11 +22,21 @@ pub struct ModelArgs {
           "calibrate", "calibrations", "delays", "no_explain", "undisturbed", "tag", "svg", "html"])]
     pub model: Option<String>,
     /// Numbers of nodes for --model [default: 1,10,100,… 1000000]
-    #[arg(long, value_name = "N", value_delimiter = ',', requires = "model")]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
     nodes: Vec<String>,
     /// Share of delayed phases that a job can bear, for --model [default: 1%]
-    #[arg(long, value_name = "SHARE", requires = "model")]
+    #[arg(long, value_name = "SHARE")]
     alpha: Option<String>,
+}
+
+impl ModelArgs {
+    /// clap asks for what an option requires only where no other option conflicts with that.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.model.is_none() && (!self.nodes.is_empty() || self.alpha.is_some()) {
+            true => Err(Failure::usage("--nodes and --alpha are of a question to the model; give it with --model p=P")),
+            false => Ok(()),
+        }
+    }
 }
 
 const GRAIN: Nanos = Nanos::from_millis(1);
