@@ -16,7 +16,7 @@ cargo fuzz build
 failed=
 for target in "$@"; do
     case $target in
-    archive_json | bench_json | bsp | compare_json | report | profile_json) max=32768 ;; # a document of some samples
+    archive_json | bench_json | bsp | compare_json | report | profile_json | study_json) max=32768 ;; # a document of some samples
     *) max=4096 ;;
     esac
     mkdir -p "fuzz/corpus/$target"

@@ -1,0 +1,48 @@
+//! The runs of an imported study: every study of samples is computed from them, and shown in every form within the width and without
+//! control characters.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tarebench_core::base::date::TimeZone;
+use tarebench_core::study::data::StudyPreset;
+use tarebench_core::study::samples::report;
+use tarebench_core::study::series::{SampleStudy, SampleStudyPlan, StudyRunPart};
+use tarebench_render::kit::style::Style;
+use tarebench_render::kit::web::html;
+use tarebench_render::study::sheet_csv::csv_files;
+use tarebench_render::study::sheet_page::{sheet_figures, study_page};
+use tarebench_render::study::sheet_terminal::study_text;
+use tarebench_render::study::view::{StudyView, study_json};
+use unicode_width::UnicodeWidthStr;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(parts) = serde_json::from_slice::<Vec<StudyRunPart>>(data) else { return };
+    let Some(first) = parts.first() else { return };
+    for study in SampleStudy::ALL {
+        let plan = SampleStudyPlan {
+            sample_study: study,
+            preset: StudyPreset::Minutes,
+            cpus: Vec::new(),
+            seed: 1,
+            runs: Vec::new(),
+        };
+        let view =
+            StudyView { head: &first.head, plan: &plan, parts: &parts, left_out: &[], report: report(study, &parts) };
+        for (width, unicode, full) in [(40, true, false), (84, false, true), (113, true, true)] {
+            let text = study_text(&view, &[], &Style { width, unicode, full, ..Style::default() });
+            for line in text.lines() {
+                let columns = line.width();
+                assert!(columns <= width, "{columns} columns, {width} wanted: {line:?}");
+                assert!(!line.chars().any(char::is_control), "control character in {line:?}");
+                assert!(unicode || line.is_ascii(), "not ASCII: {line:?}");
+            }
+        }
+        study_json(&view, Vec::new()).expect("figures that are not finite are absent");
+        let sheet = view.sheet();
+        csv_files(&sheet.sections).expect("memory takes it");
+        sheet_figures("a study", &sheet).expect("memory takes it");
+        if let Ok(data) = html::data(&study_page(&view, &TimeZone::UTC, String::new())) {
+            assert!(!data.contains('<'));
+        }
+    }
+});

@@ -1,0 +1,13 @@
+//! Suite files of studies: read, or refused in one sentence.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tarebench::study::suite_file::parse;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match parse(text, "suite.toml") {
+        Ok(suite) => drop(suite.installed()),
+        Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+    }
+});
