@@ -51,6 +51,12 @@ fuzz_target!(|data: &[u8]| {
 
 /// With cutoffs that some samples of the seeds are over.
 fn profile(machine: String) -> Profile {
-    let cutoff = |daemon: &str, short| Cutoff { daemon: daemon.to_owned(), short, task_time_limit: None, long: None };
+    let cutoff = |daemon: &str, short| Cutoff {
+        daemon: daemon.to_owned(),
+        short,
+        task_time_limit: None,
+        long: None,
+        effect: None,
+    };
     Profile::of_cutoffs("fuzz", &machine, "", vec![cutoff("kworker", 20_000.0), cutoff("rustc", 1_000_000.0)])
 }
