@@ -105,7 +105,8 @@ fn neither(arguments: Vec<OsString>) -> Failure {
     let first = arguments.get(1).map(|a| a.to_string_lossy().into_owned()).unwrap_or_default();
     let similar = Cli::try_parse_from(arguments).err().and_then(|e| match e.get(ContextKind::SuggestedSubcommand) {
         Some(ContextValue::String(s)) => Some(s.clone()),
-        Some(ContextValue::Strings(list)) => list.first().cloned(),
+        // The most similar one comes last.
+        Some(ContextValue::Strings(list)) => list.last().cloned(),
         _ => None,
     });
     let hint = match similar {
