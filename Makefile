@@ -54,6 +54,7 @@ bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown
 	@TARE='$(TARE)' python3 bench/run.py
 	@TARE='$(TARE)' python3 bench/ratio.py
 	@TARE='$(TARE)' python3 bench/power.py
+	@TARE='$(TARE)' python3 bench/quiet.py
 
 fuzz: rust ## Fuzz every target for TIME seconds (300)
 	@scripts/setup.sh build

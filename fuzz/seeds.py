@@ -97,6 +97,47 @@ def without_machine(document):
     return document
 
 
+def probed(document):
+    """The document of one program with ten samples of which probes say that the clock was slower in every second one."""
+    document = copy.deepcopy(document)
+    document.update(version=6, duets=[])
+    document["run"]["notes"] = []
+    gate = {"busy": 1.12, "stop_after": 2, "continue_after": 3, "limit": 1_500_000_000}
+    document["run"]["plan"]["probes"] = {"period": 2_000_000, "gate": gate, "correct": True}
+    counted = next(s for s in document["samples"] if s["phase"] == "counted")
+
+    def sample(number):
+        slower = 1.0 + 0.01 * (1 + number) if number % 2 else 1.0
+        pt = int(2e7 * slower) + 1_000 * (number % 3)
+        start = {**counted["start"], "monotonic": counted["start"]["monotonic"] + number * 10**9}
+        wakes = [{"at": 2_000_000 * i, "ticks": [int(4_000 * slower) * (1 + kind) + i for kind in range(11)]} for i in range(8)]
+        paused = [{"at": -1_000_000, "latency": 4_000, "issue": 12_000}, {"at": 7_000_000, "latency": 4_000, "issue": 8_000}]
+        cpus = [{"cpu": 1, "wakes": wakes, "kept_every": 1, "paused": paused}]
+        record = {"waited": 1_000_000, "stops": number % 4, "paused": 500_000, "limit_reached": number == 3}
+        probes = {"revision": 1, "cpus": cpus, "gate": record, "cost": {"cpu": 90_000, "wakes": 10, "late": 1}}
+        total = {"value": {"user": pt, "system": 0, "total": pt}}
+        absent = {"absent": {"reason": "not_asked", "detail": "x"}}
+        times = {"source": "wait4", "cgroup": absent, "task_clock": absent, "exit_records": absent, "wait4": total}
+        return {**counted, "seq": number, "index": number, "start": start, "steal": {"value": 0},
+                "end": {**start, "monotonic": start["monotonic"] + pt + 500_000}, "process_times": {"value": times},
+                "outcome": {"kind": "exited", "code": 0}, "probes": {"value": probes}}
+
+    document["samples"] = [sample(number) for number in range(10)]
+    hostile = copy.deepcopy(document)
+    cost = {"cpu": -1, "wakes": 2**64 - 1, "late": 2**64 - 1}
+    for changed, change in zip(hostile["samples"], [{"revision": 7}, {"cpus": []}, {"cost": cost}]):
+        changed["probes"]["value"].update(change)
+    cpu = hostile["samples"][3]["probes"]["value"]["cpus"][0]
+    cpu.update(cpu=2**32 - 1, kept_every=0)
+    for place, value in enumerate([0, 2**32 - 1, 1]):
+        cpu["wakes"][place]["ticks"] = [value] * 11
+        cpu["wakes"][place]["at"] = (-2**63, 2**63 - 1, 0)[place]
+    hostile["samples"][4]["probes"]["value"]["gate"].update(stops=2**32 - 1, paused=2**63 - 1, waited=-2**63)
+    hostile["samples"][5]["probes"] = {"absent": {"reason": "failed", "detail": "a\x1b[31m\u202e"}}
+    hostile["run"]["plan"]["probes"].update(period=-2**63, gate={**gate, "busy": -1e308, "limit": 2**63 - 1})
+    return document, hostile
+
+
 def documents(tare):
     runs = [
         ["-r", "3", "--tag", "a=b", "--", "true"],
@@ -128,11 +169,12 @@ def documents(tare):
         side["start"], side["end"] = side["end"], side["start"]
     named = {f"run{i}": d for i, d in enumerate(made, 1)} | {"hostile": hostile, "empty": {**made[0], "samples": []}}
     named["hostile_duets"] = duets
+    named["probed"], named["hostile_probes"] = probed(made[0])
     for number, (name, document) in enumerate(named.items()):
         text = json.dumps(document, separators=(",", ":")).encode()
         put("archive_json", f"{name}.json", text)
         # The first byte chooses how to draw.
-        put("report", f"{name}.json", bytes([number * 13 % 64]) + text)
+        put("report", f"{name}.json", bytes([number * 13 % 128]) + text)
 
 
 def profiles():
@@ -277,6 +319,9 @@ def comparisons():
 
     suite = {"slower": measured(0.05), "same": measured(0.0), "faster": measured(-0.05), "between\n": measured(0.015),
              "failed": measured(0.0, "it exited with code 1")}
+    quiet = {"value": 1e8, "interval": interval(1e8)["Ok"], "uncorrected": 1.1e8}
+    sides = {"base": quiet, "head": {**quiet, "value": 1.005e8}}
+    suite["rounds"] = {**measured(0.02), "basis": "alone", "corrected": sides}
     plan = {"suite": "s", "base": build("base"), "head": build("head"), "benchmarks": [benchmark(n) for n in suite],
             "budget": 10**11, "max_blocks": 54, "control": True, "family_error": 0.01}
     found = {name: archive("comparison", name, doc) for name, doc in named.items()}

@@ -2,7 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarebench_store::{Archive, SqliteStore, Store};
+use tarebench_core::quiet::levels::LevelHistory;
+use tarebench_core::sample::data::Sample;
+use tarebench_core::sample::probes::PROBE_REVISION;
+use tarebench_store::{Archive, MachineKey, SqliteStore, Store};
 
 fuzz_target!(|data: &[u8]| {
     let archive = match Archive::read(&mut &data[..]) {
@@ -27,4 +30,21 @@ fuzz_target!(|data: &[u8]| {
     expected.run.id = 0;
     exported.run.id = 0;
     assert_eq!(exported, expected);
+    learns(&mut store, MachineKey::of(&expected.run), &expected.samples);
 });
+
+/// Whatever probes say, what is learned from them can be stored and merged.
+fn learns(store: &mut SqliteStore, key: MachineKey, samples: &[Sample]) {
+    let mut all = LevelHistory::new(PROBE_REVISION);
+    for sample in samples {
+        let mut own = LevelHistory::new(PROBE_REVISION);
+        // Of another revision.
+        if own.add_sample(sample).is_err() {
+            continue;
+        }
+        all.add_sample(sample).expect("it has the revision");
+        store.merge_level_history(&key, &own).expect("a history can be stored");
+        assert_eq!(store.level_history(&key, PROBE_REVISION).expect("it can be read"), Some(all.clone()));
+    }
+    let _ = (all.levels(), all.states());
+}

@@ -4,9 +4,18 @@
 
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::profile::data::{Cutoff, Profile};
-use tarebench_core::run::report::build::build_from;
+use tarebench_core::quiet::correction::{QuietSample, fit_coefficients};
+use tarebench_core::quiet::knowledge::QuietKnowledge;
+use tarebench_core::quiet::levels::LevelHistory;
+use tarebench_core::quiet::prior::KnownCoefficients;
+use tarebench_core::run::compared::program_identity;
+use tarebench_core::run::data::Run;
+use tarebench_core::run::plan::Program;
+use tarebench_core::run::report::build::build_with;
 use tarebench_core::run::report::duals::duals;
 use tarebench_core::run::samples::Kept;
+use tarebench_core::sample::data::Sample;
+use tarebench_core::sample::probes::PROBE_REVISION;
 use tarebench_render::kit::hints::{Hint, Hints};
 use tarebench_render::kit::style::{Sort, Style};
 use tarebench_render::run::terminal::report as terminal;
@@ -20,7 +29,8 @@ fuzz_target!(|data: &[u8]| {
     let Ok(archive) = Archive::read(&mut &data[..]) else { return };
     let (run, samples) = (&archive.run, &archive.samples);
     let profile = (choice & 1 != 0).then(|| profile(run.host.machine.clone()));
-    let Ok(report) = build_from(run, &Kept { samples, duets: &archive.duets }, profile.as_ref());
+    let known = if choice & 64 != 0 { knowledge(run, samples) } else { QuietKnowledge::default() };
+    let Ok(report) = build_with(run, &Kept { samples, duets: &archive.duets }, profile.as_ref(), &known);
     let style = Style {
         width: [0, 40, 72, 100][usize::from(choice >> 1 & 3)],
         unicode: choice & 8 != 0,
@@ -59,4 +69,21 @@ fn profile(machine: String) -> Profile {
         effect: None,
     };
     Profile::of_cutoffs("fuzz", &machine, "", vec![cutoff("kworker", 20_000.0), cutoff("rustc", 1_000_000.0)])
+}
+
+/// What these samples would teach a store of their machine.
+fn knowledge(run: &Run, samples: &[Sample]) -> QuietKnowledge {
+    let mut history = LevelHistory::new(PROBE_REVISION);
+    for sample in samples {
+        // Of another revision.
+        let _ = history.add_sample(sample);
+    }
+    let levels = history.levels();
+    let fit = |program: &Program| {
+        let quiet: Vec<QuietSample<'_>> = samples.iter().filter_map(QuietSample::of).collect();
+        let identity = program_identity(&run.plan, program);
+        fit_coefficients(&quiet, levels.as_ref()?, &KnownCoefficients::default(), &identity, run.created)
+    };
+    let coefficients = run.plan.programs.iter().filter_map(fit).collect();
+    QuietKnowledge { levels, history: Some(history), coefficients }
 }

@@ -51,7 +51,9 @@ export function api(page: PageView): TareApi {
       return { range, focus, drawn, place: (ns: number) => shown.place(ns) };
     },
     get curves() {
-      return [...(page.duets?.views ?? []), ...(page.part?.views ?? [])].map((v) => ({
+      const shown = [page.duets, page.current?.quiet, page.part];
+      const views = shown.flatMap((of) => of?.views ?? []);
+      return views.map((v) => ({
         id: v.id,
         view: v.values,
         focus: v.focused,

@@ -119,6 +119,22 @@ export interface Plot {
   /** The dual-execution scatter plot, or why there is none. */
   dual: Dual | string;
   tables: Table[];
+  /** Of programs beside which probes ran. */
+  quiet?: Quiet;
+}
+
+/** The time of a program on the quiet machine: what probes beside it say that the machine added is taken off. */
+export interface Quiet {
+  /** The corrected time, or why there is none. */
+  answer: string;
+  note: string;
+  /** By cause, what the correction takes from the time: a share of it, negative if it became shorter. */
+  parts: { title: string; share: number; text: string }[];
+  /** Sentences. */
+  doubts: string[];
+  /** The samples before and after, and what the probes saw; at most some 4,000 points each. */
+  figures: Figure[];
+  tables: Table[];
 }
 
 export interface Measure {

@@ -1,6 +1,6 @@
 // Takes the data out of the page, and says in one sentence what is wrong with it.
 
-import type { Figure, Page, Part, Plot, Timeline } from "./data";
+import type { Figure, Page, Part, Plot, Quiet, Timeline } from "./data";
 
 export class Unreadable extends Error {}
 
@@ -57,10 +57,17 @@ function checkPlot(plot: Plot, index: number): void {
   if (plot.measures.length === 0) wrong("no measure");
   if (plot.measures.some((m) => m.values?.length !== n)) wrong(`${n} samples, but not as many times`);
   if (samples.account?.values.some((v) => v.length !== n)) wrong(`${n} samples, but not as many accounts`);
+  if (plot.quiet) checkQuiet(plot.quiet, `plot ${index + 1} has`);
   const dual = plot.dual;
   if (typeof dual === "string") return;
   if (!dual || dual.odd?.length !== dual.even?.length) return wrong("incomplete pairs");
   if ([dual.odd, dual.even].some((half) => half.some((i) => !(i >= 0 && i < n)))) wrong("pairs of unknown samples");
+}
+
+function checkQuiet(quiet: Quiet, has: string): void {
+  if (![quiet.parts, quiet.doubts, quiet.tables].every(Array.isArray))
+    throw new Unreadable(`The data of this page is inconsistent: ${has} an incomplete quiet time.`);
+  checkFigures(quiet, has);
 }
 
 function checkTimeline(t: Timeline): void {

@@ -8,6 +8,7 @@ import "./style/duets.css";
 import "./style/head.css";
 import "./style/overview.css";
 import "./style/plots.css";
+import "./style/quiet.css";
 import "./style/tables.css";
 import "./style/timeline.css";
 import "./style/tooltip.css";

@@ -52,6 +52,7 @@ export class PageView {
       if (event.key !== "Escape" || event.defaultPrevented) return;
       this.current?.context.selection.clear();
       this.current?.context.tooltip.show(null, { x: 0, y: 0 });
+      this.current?.quiet?.leave();
       this.part?.leave();
       this.duets?.leave();
     });

@@ -14,6 +14,7 @@ import { legend } from "./legend";
 import { levels } from "./levels";
 import { CloudLook } from "./look";
 import { PlotModel } from "./model";
+import { QuietView } from "./quiet";
 import { samplesTable } from "./samples-table";
 import { Scatter } from "./scatter";
 import { Selection } from "./selection";
@@ -33,6 +34,8 @@ export interface PlotView {
   context: Context;
   charts: Chart[];
   scatter: Scatter | null;
+  /** Of programs beside which probes ran. */
+  quiet: QuietView | null;
   /** Once it is in the document. */
   mount: () => void;
   printing: (on: boolean) => void;
@@ -106,11 +109,14 @@ export function plotView(plot: Plot): PlotView {
   const below = h("div", { class: "below" }, table.element, details(context));
   const given = h("div", { class: "tables" }, ...tables.map((t) => t.element));
   const hint = h("p", { class: "hint usage" }, HINT);
-  const element = h("section", { class: "plot" }, head, toolbar, views, hint, told.element, below, given, live);
+  const quiet = plot.quiet ? new QuietView(plot.quiet) : null;
+  const samples = [toolbar, views, hint, told.element, below];
+  const element = h("section", { class: "plot" }, head, ...samples, quiet?.element, given, live);
   element.append(context.tooltip.element);
   const unlisten = connect(context, charts, () => bars.recount(), table.now);
   const stops = [unlisten, marks.stop, search.stop, told.stop, table.stop];
-  return { plot, element, context, charts, scatter: dual, ...lifetime(element, charts, tables, stops) };
+  const life = lifetime(element, charts, tables, quiet, stops);
+  return { plot, element, context, charts, scatter: dual, quiet, ...life };
 }
 
 /** Changes in one view are drawn in the others. */
@@ -211,20 +217,24 @@ function lifetime(
   element: HTMLElement,
   charts: Chart[],
   tables: StaticTable[],
+  quiet: QuietView | null,
   stops: (() => void)[],
 ): Pick<PlotView, "mount" | "printing" | "dispose"> {
   const watch = new ResizeObserver(() => charts.forEach((chart) => chart.resize()));
   return {
     mount: () => {
       charts.forEach((chart) => chart.mount());
+      quiet?.mount();
       watch.observe(element);
     },
     printing: (on) => {
       tables.forEach((t) => t.printing(on));
       charts.forEach((chart) => chart.printing(on));
+      quiet?.printing(on);
     },
     dispose: () => {
       watch.disconnect();
+      quiet?.dispose();
       stops.forEach((stop) => stop());
       charts.forEach((chart) => chart.dispose());
       element.remove();

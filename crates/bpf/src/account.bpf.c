@@ -3,7 +3,8 @@
 // Where the time of a program's tasks goes: on a CPU, interrupted, stolen, preempted by whom, waiting, blocked in which
 // call. Summed in the kernel; user space reads the sums after a sample and is never woken.
 //
-// The program is the first task that tare starts while a sample is armed, and all its descendants. Every moment of a
+// The program is the first task that tare starts while a sample is armed, and all its descendants. Of two programs that
+// run together, the second is the second task that tare starts; each has its own sums. Every moment of a
 // task's life is in one of the states RUNNING, PREEMPTED, WOKEN (both: runnable) and BLOCKED, and each change closes
 // the last interval and opens the next with the same clock reading. While it runs, interrupts and softirqs are timed
 // net of what is nested in them, and belong to its class.
@@ -32,7 +33,9 @@
 struct cpu { __u64 words[CPU_WORDS]; };
 struct control { __u64 words[CONTROL_WORDS]; };
 struct task { __u64 words[TASK_WORDS]; };
+struct second { __u64 words[SECOND_WORDS]; };
 struct waits { __u64 words[8]; };
+struct side { __u64 words[SIDE_WORDS]; };
 struct preemptor { __u64 kind; char name[NAME_BYTES]; };
 struct cost { __u64 words[PREEMPTOR_WORDS]; };
 
@@ -50,6 +53,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct cpu);
 } cpus SEC(".maps");
+
+// Likewise: the sums of the second program, apart from the others so that a single program costs nothing more.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct second);
+} seconds SEC(".maps");
 
 // Likewise; a word for each class. Written from all CPUs.
 struct {
@@ -100,9 +111,31 @@ static __always_inline struct waits *waits_of(__u32 cpu)
 	return bpf_map_lookup_elem(&waits, &cpu);
 }
 
+// To a sum of the second program.
+__noinline int add_second(__u32 class, __u32 slot, __u64 ns, __u64 count)
+{
+	__u32 n = bpf_get_smp_processor_id();
+	struct second *second = bpf_map_lookup_elem(&seconds, &n);
+	class -= SIDE_CLASS;
+	if (!second || class >= CLASSES || slot >= SLOTS)
+		return 0;
+	__u64 at = 2 * (class * SLOTS + slot);
+	asm volatile("" : "+r"(at));
+	if (at > SECOND_WORDS - 2)
+		return 0;
+	second->words[at] += ns;
+	second->words[at + 1] += count;
+	return 0;
+}
+
 static __always_inline void add(struct cpu *c, __u32 class, __u32 slot, __u64 ns, __u64 count)
 {
-	if (class >= CLASSES || slot >= SLOTS)
+	if (class >= CLASSES) {
+		if (class >= SIDE_CLASS)
+			add_second(class, slot, ns, count);
+		return;
+	}
+	if (slot >= SLOTS)
 		return;
 	__u64 at = WORD_SUMS + 2 * (class * SLOTS + slot);
 	// So that the verifier sees a bound of the sum itself.
@@ -111,6 +144,50 @@ static __always_inline void add(struct cpu *c, __u32 class, __u32 slot, __u64 ns
 		return;
 	c->words[at] += ns;
 	c->words[at + 1] += count;
+}
+
+// Whether a class is the second program's. (By bits, so that the verifier follows one path for both.)
+static __always_inline __u64 side_of(__u64 class)
+{
+	return class / SIDE_CLASS % SIDES;
+}
+
+static __always_inline __u64 part_of(__u64 class)
+{
+	return class % SIDE_CLASS;
+}
+
+// That of a task which one of this class has started.
+static __always_inline __u64 of_descendant(__u64 class)
+{
+	return class == CLASS_WARMING ? CLASS_WARMING : SIDE_CLASS * side_of(class) + CLASS_OTHERS;
+}
+
+static __always_inline struct side *side_at(struct control *ctl, __u64 class)
+{
+	return (struct side *)&ctl->words[CONTROL_SIDES + SIDE_WORDS * side_of(class)];
+}
+
+static __always_inline __u64 first_word(struct control *ctl, __u32 word)
+{
+	return ctl->words[CONTROL_SIDES + word];
+}
+
+static __always_inline __u64 second_word(struct control *ctl, __u32 word)
+{
+	return ctl->words[CONTROL_SIDES + SIDE_WORDS + word];
+}
+
+// Whether this is the process of one of the programs.
+static __always_inline bool is_main(struct control *ctl, int tgid)
+{
+	return tgid == first_word(ctl, SIDE_MAIN) || tgid == second_word(ctl, SIDE_MAIN);
+}
+
+// The first class of the program whose process this is.
+static __always_inline __u64 outside_of(struct control *ctl, int tgid)
+{
+	return tgid == first_word(ctl, SIDE_MAIN) ? CLASS_OUTSIDE : SIDE_CLASS + CLASS_OUTSIDE;
 }
 
 static __always_inline void lost(struct cpu *c)
@@ -196,7 +273,7 @@ static __always_inline void begin_wait(struct control *ctl, struct task *t, __u3
 	t->words[TASK_CPU] = cpu;
 	struct waits *w = waits_of(cpu);
 	__u64 class = t->words[TASK_CLASS];
-	if (w && class < CLASSES)
+	if (w && class < SIDES * SIDE_CLASS)
 		__sync_fetch_and_add(&w->words[class], (1ULL << WAITERS_SHIFT) + (beginning(ctl, now) & SUM_MASK));
 }
 
@@ -213,11 +290,15 @@ static __always_inline struct cost *cost_of(struct cpu *c, struct preemptor *who
 	return found;
 }
 
-static __always_inline void identify(struct control *ctl, struct preemptor *who, struct task_struct *t, bool own)
+// `class`: that of the task if it is a program's, else NO_CLASS.
+#define NO_CLASS (~0ULL)
+
+static __always_inline void identify(struct control *ctl, struct preemptor *who, struct task_struct *t, __u64 class)
 {
 	__builtin_memset(who, 0, sizeof(*who));
-	if (own) {
-		who->kind = PREEMPTOR_SELF;
+	if (class != NO_CLASS) {
+		// Without a branch, as the verifier follows each for itself.
+		who->kind = PREEMPTOR_SELF + (PREEMPTOR_PARTNER - PREEMPTOR_SELF) * side_of(class);
 		return;
 	}
 	if (!t->pid) {
@@ -233,24 +314,38 @@ static __always_inline void identify(struct control *ctl, struct preemptor *who,
 	bpf_probe_read_kernel(who->name, NAME_BYTES, &leader->comm);
 }
 
-// What those who wait on this CPU have lost to the task that had it, since the last switch or their own beginning.
+static __always_inline bool first_waits(struct waits *w)
+{
+	return w->words[CLASS_OUTSIDE] | w->words[CLASS_MAIN] | w->words[CLASS_OTHERS];
+}
+
+static __always_inline bool second_waits(struct waits *w)
+{
+	return w->words[SIDE_CLASS + CLASS_OUTSIDE] | w->words[SIDE_CLASS + CLASS_MAIN] |
+	       w->words[SIDE_CLASS + CLASS_OTHERS];
+}
+
+// What those of a program who wait on this CPU have lost to the task that had it, since the last switch or their own
+// beginning.
 //
 // Like other functions that are not static, it is verified once for a program rather than on each path that calls it
 // (Linux 5.6); so it looks its records up itself.
-__noinline int charge(struct preemptor *who, __u64 now)
+__noinline int charge(struct preemptor *who, __u64 now, __u32 side)
 {
 	struct control *ctl = armed();
 	struct cpu *c = this_cpu();
 	struct waits *w = waits_of(bpf_get_smp_processor_id());
 	if (!who || !ctl || !c || !w)
 		return 0;
+	side %= SIDES;
+	__u64 *words = &w->words[SIDE_CLASS * side];
 	__u64 t = moment(ctl, now);
 	__u64 ns[CLASSES] = {};
 #pragma unroll
 	for (int class = 0; class < CLASSES; class ++) {
 #pragma unroll
 		for (int attempt = 0; attempt < 3; attempt++) {
-			__u64 old = w->words[class];
+			__u64 old = words[class];
 			__u64 n = old >> WAITERS_SHIFT;
 			if (!n)
 				break;
@@ -259,7 +354,7 @@ __noinline int charge(struct preemptor *who, __u64 now)
 			// A switch that is told of late lies before the beginnings of some.
 			if (until <= sum)
 				break;
-			if (__sync_val_compare_and_swap(&w->words[class], old, (n << WAITERS_SHIFT) | until) != old)
+			if (__sync_val_compare_and_swap(&words[class], old, (n << WAITERS_SHIFT) | until) != old)
 				continue;
 			ns[class] = (until - sum) << 6;
 			break;
@@ -271,10 +366,11 @@ __noinline int charge(struct preemptor *who, __u64 now)
 	struct cost *cost = cost_of(c, who);
 	if (!cost)
 		return 0;
+	__u64 *sums = &cost->words[COST_WORDS * side];
 	if (ns[CLASS_MAIN])
-		__sync_fetch_and_add(&cost->words[0], ns[CLASS_MAIN]);
+		__sync_fetch_and_add(&sums[0], ns[CLASS_MAIN]);
 	if (ns[CLASS_OTHERS])
-		__sync_fetch_and_add(&cost->words[2], ns[CLASS_OTHERS]);
+		__sync_fetch_and_add(&sums[2], ns[CLASS_OTHERS]);
 	return 0;
 }
 
@@ -290,7 +386,7 @@ static __always_inline void end_wait(struct control *ctl, struct cpu *c, struct 
 	__u64 from = beginning(ctl, began);
 	if (there && there->words[WORD_CHARGED] > began)
 		from = moment(ctl, there->words[WORD_CHARGED]);
-	if (w && class < CLASSES)
+	if (w && class < SIDES * SIDE_CLASS)
 		__sync_fetch_and_sub(&w->words[class], (1ULL << WAITERS_SHIFT) + (from & SUM_MASK));
 	add(c, class, t->words[TASK_STATE] == STATE_PREEMPTED ? SLOT_PREEMPTED : SLOT_WOKEN, between(t->words[TASK_SINCE], now),
 	    1);
@@ -367,11 +463,13 @@ __noinline int enter_late(void)
 	if (began > now)
 		began = now;
 	struct waits *w = waits_of(bpf_get_smp_processor_id());
-	if (w && (w->words[CLASS_MAIN] | w->words[CLASS_OTHERS] | w->words[CLASS_OUTSIDE])) {
+	if (w && began > c->words[WORD_CHARGED]) {
 		struct preemptor who;
 		__builtin_memcpy(&who, &c->words[WORD_NEXT], sizeof(who));
-		if (began > c->words[WORD_CHARGED])
-			charge(&who, began);
+		if (first_waits(w))
+			charge(&who, began, 0);
+		if (second_waits(w))
+			charge(&who, began, 1);
 	}
 	end_state(ctl, c, t, began);
 	__u64 steal = t->words[TASK_STEAL];
@@ -435,18 +533,20 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 	}
 	t->words[TASK_RUNTIME] = prev->se.sum_exec_runtime;
 	t->words[TASK_OFFSET] = queue->clock ? now - queue->clock : 0;
-	if (state & TASK_DEAD && key != ctl->words[CONTROL_LEADER]) {
+	if (state & TASK_DEAD && key != first_word(ctl, SIDE_LEADER) && key != second_word(ctl, SIDE_LEADER)) {
 		bpf_map_delete_elem(&tasks, &key);
 		return;
 	}
 	if (!(state & TASK_DEAD) && (preempt || !state)) {
 		begin_wait(ctl, t, bpf_get_smp_processor_id(), STATE_PREEMPTED, now);
 		t->words[TASK_STEAL] = queue->steal;
-		if (t->words[TASK_CLASS] != CLASS_MAIN && t->words[TASK_CLASS] != CLASS_OTHERS)
+		__u64 class = t->words[TASK_CLASS], part = part_of(class);
+		if (part != CLASS_MAIN && part != CLASS_OTHERS)
 			return;
 		struct cost *cost = next->kind == PREEMPTOR_NOBODY ? NULL : cost_of(c, next);
 		if (cost)
-			__sync_fetch_and_add(&cost->words[t->words[TASK_CLASS] == CLASS_MAIN ? 1 : 3], 1);
+			__sync_fetch_and_add(
+				&cost->words[side_of(class) * COST_WORDS + (part == CLASS_MAIN ? 1 : 3)], 1);
 		return;
 	}
 	t->words[TASK_STEAL] = STEAL_NOT_KNOWN;
@@ -455,7 +555,7 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 	if (state & TASK_DEAD) {
 		// Its process may have other threads, and ends with the last of them.
 		t->words[TASK_CALL] = CALL_ENDED;
-		ctl->words[CONTROL_LEFT] = now;
+		side_at(ctl, t->words[TASK_CLASS])->words[SIDE_LEFT] = now;
 	} else {
 		t->words[TASK_CALL] = call_of(prev, state);
 	}
@@ -475,9 +575,9 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 		return 0;
 	}
 	bool ours = attend(ctl, c, prev);
-	bool waited = w->words[CLASS_OUTSIDE] | w->words[CLASS_MAIN] | w->words[CLASS_OTHERS];
+	bool first = first_waits(w), second = second_waits(w);
 	struct task *new = next->pid ? task_of(ctl, next) : NULL;
-	if (!waited && !ours && !new) {
+	if (!first && !second && !ours && !new) {
 		c->words[WORD_NEXT] = PREEMPTOR_NOBODY;
 		return 0;
 	}
@@ -487,11 +587,14 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 	struct queue queue = {};
 	look_at_queue(&queue);
 	struct preemptor who;
-	if (waited) {
-		identify(ctl, &who, prev, ours);
-		charge(&who, now);
+	if (first || second) {
+		identify(ctl, &who, prev, ours ? class_on(c) : NO_CLASS);
+		if (first)
+			charge(&who, now, 0);
+		if (second)
+			charge(&who, now, 1);
 	}
-	identify(ctl, &who, next, new != NULL);
+	identify(ctl, &who, next, new ? new->words[TASK_CLASS] : NO_CLASS);
 	if (ours)
 		depart(ctl, c, prev, &queue, &who, preempt, now);
 	if (new) {
@@ -538,9 +641,10 @@ int BPF_PROG(account_wakeup_new, struct task_struct *p)
 	if (!t) {
 		// The kernel's helpers of a process (io_uring) are made without a word.
 		__u64 leader = (__u64)BPF_CORE_READ(p, group_leader);
-		if (!task_by(ctl, leader) || p->flags & PF_KTHREAD)
+		struct task *first = task_by(ctl, leader);
+		if (!first || p->flags & PF_KTHREAD)
 			return 0;
-		remember(ctl, c, p, ctl->words[CONTROL_WARMING] ? CLASS_WARMING : CLASS_OTHERS, bpf_ktime_get_ns());
+		remember(ctl, c, p, of_descendant(first->words[TASK_CLASS]), bpf_ktime_get_ns());
 		t = task_of(ctl, p);
 	}
 	return t ? woken(ctl, c, t, p) : 0;
@@ -588,17 +692,20 @@ int BPF_PROG(account_fork, struct task_struct *parent, struct task_struct *child
 		return 0;
 	__u64 class;
 	bool warming = ctl->words[CONTROL_WARMING];
-	if ((!ctl->words[CONTROL_MAIN] || warming) && parent->tgid == ctl->words[CONTROL_TARE]) {
-		ctl->words[CONTROL_MAIN] = child->pid;
-		ctl->words[CONTROL_LEADER] = key_of(child);
-		class = CLASS_OUTSIDE;
+	__u64 started = ctl->words[CONTROL_STARTED];
+	if (parent->tgid == ctl->words[CONTROL_TARE] && (warming || started < ctl->words[CONTROL_WANTED])) {
+		class = warming ? CLASS_WARMING : SIDE_CLASS * started;
+		struct side *side = side_at(ctl, class);
+		side->words[SIDE_MAIN] = child->pid;
+		side->words[SIDE_LEADER] = key_of(child);
+		ctl->words[CONTROL_STARTED] = warming ? 0 : started + 1;
 		describe(ctl, parent);
 	} else if (attend(ctl, c, parent)) {
-		class = CLASS_OTHERS;
+		class = of_descendant(class_on(c));
 	} else {
 		return 0;
 	}
-	remember(ctl, c, child, warming ? CLASS_WARMING : class, bpf_ktime_get_ns());
+	remember(ctl, c, child, class, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -609,14 +716,16 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 	struct cpu *c = this_cpu();
 	if (!ctl || !c)
 		return 0;
-	if (p->tgid != ctl->words[CONTROL_MAIN] || ctl->words[CONTROL_WARMING])
+	if (!is_main(ctl, p->tgid) || ctl->words[CONTROL_WARMING])
 		return 0;
 	struct task *t = task_of(ctl, p);
 	if (!t || !attend(ctl, c, p))
 		return 0;
 	__u64 steal = steal_copied(run_queue_copied(p));
 	__u64 now = bpf_ktime_get_ns();
-	__u64 leader = ctl->words[CONTROL_LEADER];
+	__u64 class = SIDE_CLASS * side_of(t->words[TASK_CLASS]) + CLASS_MAIN;
+	struct side *side = side_at(ctl, class);
+	__u64 leader = side->words[SIDE_LEADER];
 	if (key_of(p) != leader) {
 		// Another thread than the first has called exec. The first one has ended for that, and this one is it now.
 		struct task *first = task_by(ctl, leader);
@@ -624,16 +733,16 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 			add(c, first->words[TASK_CLASS], SLOT_BLOCKED + first->words[TASK_CALL],
 			    between(first->words[TASK_SINCE], now), 1);
 		bpf_map_delete_elem(&tasks, &leader);
-		ctl->words[CONTROL_LEADER] = key_of(p);
-	} else if (ctl->words[CONTROL_EXEC]) {
+		side->words[SIDE_LEADER] = key_of(p);
+	} else if (side->words[SIDE_EXEC]) {
 		return 0;
 	}
-	if (!ctl->words[CONTROL_EXEC])
-		ctl->words[CONTROL_EXEC] = now;
+	if (!side->words[SIDE_EXEC])
+		side->words[SIDE_EXEC] = now;
 	leave(c, p, steal, now);
-	t->words[TASK_CLASS] = CLASS_MAIN;
+	t->words[TASK_CLASS] = class;
 	t->words[TASK_RUNTIME] = p->se.sum_exec_runtime;
-	enter(ctl, c, p, steal, CLASS_MAIN, now);
+	enter(ctl, c, p, steal, class, now);
 	return 0;
 }
 
@@ -641,8 +750,9 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(account_exit, struct task_struct *p)
 {
 	struct control *ctl = armed();
-	if (ctl && p->tgid == ctl->words[CONTROL_MAIN] && BPF_CORE_READ(p, signal, live.counter) == 0)
-		ctl->words[CONTROL_EXITED] = 1;
+	if (!ctl || !is_main(ctl, p->tgid) || BPF_CORE_READ(p, signal, live.counter))
+		return 0;
+	side_at(ctl, outside_of(ctl, p->tgid))->words[SIDE_EXITED] = 1;
 	return 0;
 }
 
@@ -651,30 +761,32 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(account_waking, struct task_struct *p)
 {
 	struct control *ctl = armed();
-	if (!ctl || p->tgid != ctl->words[CONTROL_TARE])
-		return 0;
-	if (!ctl->words[CONTROL_EXITED] || ctl->words[CONTROL_END] || ctl->words[CONTROL_WARMING])
+	if (!ctl || p->tgid != ctl->words[CONTROL_TARE] || ctl->words[CONTROL_WARMING])
 		return 0;
 	struct task_struct *current = (void *)bpf_get_current_task_btf();
-	if (current->tgid != ctl->words[CONTROL_MAIN])
+	if (!is_main(ctl, current->tgid))
+		return 0;
+	__u64 class = outside_of(ctl, current->tgid);
+	struct side *side = side_at(ctl, class);
+	if (!side->words[SIDE_EXITED] || side->words[SIDE_END])
 		return 0;
 	struct cpu *c = this_cpu();
-	struct task *t = task_by(ctl, ctl->words[CONTROL_LEADER]);
+	struct task *t = task_by(ctl, side->words[SIDE_LEADER]);
 	if (!c || !t)
 		return 0;
-	bool running = attend(ctl, c, current) && key_of(current) == ctl->words[CONTROL_LEADER];
+	bool running = attend(ctl, c, current) && key_of(current) == side->words[SIDE_LEADER];
 	__u64 steal = steal_copied(run_queue_copied(current));
 	__u64 now = bpf_ktime_get_ns();
 	__u64 state = t->words[TASK_STATE];
-	ctl->words[CONTROL_END] = now;
+	side->words[SIDE_END] = now;
 	if (running)
 		leave(c, current, steal, now);
 	else
 		end_state(ctl, c, t, now);
-	t->words[TASK_CLASS] = CLASS_OUTSIDE;
+	t->words[TASK_CLASS] = class;
 	t->words[TASK_SINCE] = now;
 	if (running)
-		enter(ctl, c, current, steal, CLASS_OUTSIDE, now);
+		enter(ctl, c, current, steal, class, now);
 	else if (state == STATE_PREEMPTED || state == STATE_WOKEN)
 		begin_wait(ctl, t, t->words[TASK_CPU], state, now);
 	else

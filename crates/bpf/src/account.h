@@ -3,13 +3,17 @@
  * The records of account.bpf.c that user space reads, as numbers only: build.sh makes account_layout.rs of it, so that
  * both sides have one definition. All records are arrays of 64-bit words. */
 
-/* Whose time: before the program's exec and after its end; its main thread; its other tasks. */
+/* Whose time: before the program's exec and after its end; its main thread; its other tasks. Those of the second of two
+ * programs are as much higher as SIDE_CLASS. */
 #define CLASS_OUTSIDE 0
 #define CLASS_MAIN 1
 #define CLASS_OTHERS 2
 #define CLASSES 3
 /* What is run before a sample to warm the kernel's paths up: followed like a program, and summed nowhere. */
 #define CLASS_WARMING 3
+/* Two programs at most are followed at once, the first and the second that tare starts. */
+#define SIDES 2
+#define SIDE_CLASS 4
 
 /* Sums of a class: each has nanoseconds and a count. */
 #define SLOT_ON_CPU 0
@@ -54,24 +58,31 @@
 #define WORD_CHARGED 23
 #define WORD_SUMS 24
 #define CPU_WORDS 6168
+/* Words of a CPU's record for the second program: its sums only. */
+#define SECOND_WORDS 6144
 
 /* Words of the control record. */
 #define CONTROL_STATE 0
 #define CONTROL_TARE 1
 #define CONTROL_BASE 2
 #define CONTROL_GENERATION 3
-#define CONTROL_MAIN 4
-#define CONTROL_EXEC 5
-#define CONTROL_EXITED 6
-#define CONTROL_END 7
-#define CONTROL_STEAL_KNOWN 8
-#define CONTROL_STEAL_LEFT_OUT 9
-#define CONTROL_IRQ_LEFT_OUT 10
-#define CONTROL_LEFT 11
-#define CONTROL_WARMING 12
-/* The main thread's record. */
-#define CONTROL_LEADER 13
-#define CONTROL_WORDS 16
+#define CONTROL_WARMING 4
+#define CONTROL_STEAL_KNOWN 5
+#define CONTROL_STEAL_LEFT_OUT 6
+#define CONTROL_IRQ_LEFT_OUT 7
+/* How many programs are to be followed, and were started. */
+#define CONTROL_WANTED 8
+#define CONTROL_STARTED 9
+/* Of each program: its process, its main thread's record, and moments. */
+#define CONTROL_SIDES 16
+#define SIDE_MAIN 0
+#define SIDE_LEADER 1
+#define SIDE_EXEC 2
+#define SIDE_EXITED 3
+#define SIDE_END 4
+#define SIDE_LEFT 5
+#define SIDE_WORDS 8
+#define CONTROL_WORDS 32
 
 /* Words of a task's record, which is kept by its address: exec by another thread than the first one swaps ids. */
 #define TASK_SINCE 0
@@ -95,11 +106,14 @@
 /* A bit for each hash of a thread id that may be known. */
 #define FILTER_WORDS 1024
 
-/* A preemptor's key: kind, then the name; its value: ns and count of MAIN, then of OTHERS. */
+/* A preemptor's key: kind, then the name; its value: ns and count of MAIN, then of OTHERS, then the same of the second
+ * program. The kinds without a name are the programs: the first (SELF) and the second (PARTNER). */
 #define PREEMPTOR_USER 0
 #define PREEMPTOR_KERNEL 1
 #define PREEMPTOR_SELF 2
 #define PREEMPTOR_TARE 3
 #define PREEMPTOR_NOBODY 4
+#define PREEMPTOR_PARTNER 5
 #define NAME_BYTES 16
-#define PREEMPTOR_WORDS 4
+#define COST_WORDS 4
+#define PREEMPTOR_WORDS 8

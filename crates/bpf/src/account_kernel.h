@@ -5,6 +5,7 @@
 #define TASK_DEAD 0x80
 #define TASK_STOPPED_OR_TRACED 0xc
 #define PF_KTHREAD 0x00200000
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
 
 #include "run_queue.h"
 
@@ -21,6 +22,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct sched_entity se;
+	unsigned long jobctl;
 	struct thread_info thread_info;
 	unsigned int in_iowait : 1;
 	char comm[16];
@@ -95,6 +97,9 @@ static __always_inline __u64 steal_copied(struct rq *rq)
 static __always_inline __u64 call_of(struct task_struct *t, unsigned int state)
 {
 	if (state & TASK_STOPPED_OR_TRACED)
+		return CALL_STOPPED;
+	// The freezer of cgroups has it (do_freezer_trap, kernel/signal.c). Its `frozen` holds for those that wait for a vfork, too.
+	if (bpf_core_field_exists(t->jobctl) && BPF_CORE_READ(t, jobctl) & JOBCTL_TRAP_FREEZE)
 		return CALL_STOPPED;
 	void *regs = (void *)bpf_task_pt_regs((void *)t);
 	long call = -1;

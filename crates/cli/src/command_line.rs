@@ -4,7 +4,7 @@ use crate::compare::{compare_command, gate, history};
 use crate::documents::{export, list, report, resume, rm, show};
 use crate::exit::{Exit, Failure};
 use crate::inc::{command as inc, work};
-use crate::machine::{doctor, restore, tune};
+use crate::machine::{doctor, restore, states, tune};
 use crate::noise::command as noise;
 use crate::profile::command as profile;
 use crate::run::shell::shell_syntax;
@@ -55,6 +55,7 @@ enum TareCommand {
     Noise(Box<noise::NoiseArgs>),
     History(history::HistoryArgs),
     Doctor(doctor::DoctorArgs),
+    Machine(states::MachineStatesArgs),
     Tune(tune::TuneArgs),
     Restore(restore::RestoreArgs),
     Completions(completions::CompletionsArgs),
@@ -149,6 +150,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         TareCommand::Noise(a) => noise::noise(&a),
         TareCommand::History(a) => history::history(&a),
         TareCommand::Doctor(a) => doctor::doctor(&a),
+        TareCommand::Machine(a) => states::states(&a),
         TareCommand::Tune(a) => tune::tune(&a),
         TareCommand::Restore(a) => restore::restore(&a),
         TareCommand::Completions(a) => completions::completions(&a, Cli::command()),

@@ -10,13 +10,14 @@ use crate::run::command::{Timed, conclude, timed};
 use crate::stored::say_imported;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tarebench::core::fit::{NoSizeFit, SizeFit, geometric_sizes, size_fit};
-use tarebench::core::run::report::data::{Measure, RunReport};
+use tarebench::core::fit::{GrowthMeasure, NoSizeFit, SizeFit, geometric_sizes, size_fit};
+use tarebench::core::run::report::data::RunReport;
 use tarebench::core::statistics::complexity::{Expectation, FEWEST_SIZES};
 use tarebench::core::statistics::growth::Growth;
-use tarebench::render::fit::{figure, json, terminal};
+use tarebench::render::fit::{figure, json, said, terminal};
 use tarebench::run::session::load;
 use tarebench::store::NamedDocument;
+use tarebench::sys::perf::{PerfCounters, no_counter};
 
 /// Find how the time of a program grows with the size of its input
 ///
@@ -34,7 +35,7 @@ pub struct FitArgs {
     /// Number of sizes of -P
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=1_000), help_heading = "Growth")]
     points: u32,
-    /// The time that grows
+    /// What grows: a time, or the number of instructions
     #[arg(long, value_enum, value_name = "MEASURE", default_value_t = FitMeasure::Cpu, help_heading = "Growth")]
     by: FitMeasure,
     /// Test this class, e.g. 'n log n' or n^2: exit code 1 if the times reject it, 6 if they cannot tell it from others
@@ -54,10 +55,12 @@ const AFTER: &str = "Examples:
   tare fit './sort {n}' -P n 1000 1000000
   tare fit './sort {n}' -P n 1000 1000000 --points 12 --expect 'n log n'
   tare fit -L n 5,10,15,20,25,30 --by elapsed -- ./solve --size '{n}'
+  tare fit './sort {n}' -P n 1000 1000000 --by instructions
   tare fit --from 12 --svg growth.svg
 
 Exit codes: 0 success; 1 a program failed, or the times reject the class of --expect; 2 usage error; 4 the store or the \
-system failed; 6 the times cannot tell; 130 interrupted.";
+system failed; 6 the times cannot tell, or too few sizes have what --by asks for, as where no hardware counts instructions; \
+130 interrupted.";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum FitMeasure {
@@ -67,14 +70,17 @@ enum FitMeasure {
     Elapsed,
     /// CPU time minus interrupt, softirq and steal time charged to the program
     Net,
+    /// Instructions of all processes of the program, in user mode and in the kernel; needs a PMU (performance monitoring unit)
+    Instructions,
 }
 
 impl FitMeasure {
-    fn measure(self) -> Measure {
+    fn measure(self) -> GrowthMeasure {
         match self {
-            FitMeasure::Cpu => Measure::Pt,
-            FitMeasure::Elapsed => Measure::Et,
-            FitMeasure::Net => Measure::Net,
+            FitMeasure::Cpu => GrowthMeasure::Pt,
+            FitMeasure::Elapsed => GrowthMeasure::Et,
+            FitMeasure::Net => GrowthMeasure::Net,
+            FitMeasure::Instructions => GrowthMeasure::Instructions,
         }
     }
 }
@@ -90,6 +96,7 @@ pub fn fit(mut args: FitArgs) -> Result<Exit, Failure> {
     }
     check(&args.run)?;
     set_sizes(&mut args)?;
+    check_counted(&args)?;
     let run = &mut args.run;
     run.count.order = run.count.order.or(Some(OrderArg::Random));
     let c = &mut run.count;
@@ -142,6 +149,22 @@ fn check(run: &RunArgs) -> Result<(), Failure> {
         0 => Err(Failure::usage("no program to time").hint("tare fit 'PROG {n}' -P n 1000 1000000")),
         n => Err(Failure::usage(format!("{n} programs: expected one, with several sizes"))),
     }
+}
+
+/// Refuses instructions where they are not counted, before anything runs.
+fn check_counted(args: &FitArgs) -> Result<(), Failure> {
+    if args.by.measure() != GrowthMeasure::Instructions {
+        return Ok(());
+    }
+    if args.run.conditions.no_account {
+        return Err(Failure::usage("--by instructions: with --no-account, instructions are not counted"));
+    }
+    let opened = PerfCounters::open().map(drop).map_err(|e| no_counter(&e));
+    opened.map_err(|why| Failure {
+        exit: Exit::Inconclusive,
+        message: format!("--by instructions: {why}"),
+        hint: Some("--by cpu and --by net use times".to_owned()),
+    })
 }
 
 /// Makes a list of the one parameter that is the size.
@@ -197,7 +220,8 @@ fn uses(run: &RunArgs, parameter: &str) -> bool {
 
 /// Prints the growth and writes the figure; the exit code is that of the expectation.
 fn present(args: &FitArgs, report: &RunReport, show: &Show) -> Result<Exit, Failure> {
-    let fit = size_fit(report, args.by.measure()).map_err(|e| refused(&e, report.run.id))?;
+    let measure = args.by.measure();
+    let fit = size_fit(report, measure).map_err(|e| refused(&e, measure, report.run.id))?;
     let exports = &args.run.exports;
     if exports.json {
         print(&json::json(&fit, args.expect).map_err(Failure::system)?);
@@ -221,13 +245,16 @@ fn write_figure(args: &FitArgs, fit: &SizeFit) -> Result<(), Failure> {
     }
 }
 
-fn refused(e: &NoSizeFit, run: i64) -> Failure {
+fn refused(e: &NoSizeFit, measure: GrowthMeasure, run: i64) -> Failure {
+    let why = said::refusal(e, measure);
     let message = match run {
-        0 => format!("no growth is found: {e}"),
-        id => format!("no growth is found in run {id}: {e}"),
+        0 => format!("no growth is found: {why}"),
+        id => format!("no growth is found in run {id}: {why}"),
     };
     match e {
-        NoSizeFit::TooLittle(_) => Failure { exit: Exit::Inconclusive, message, hint: None },
+        NoSizeFit::TooLittle(_) | NoSizeFit::Missing { .. } => {
+            Failure { exit: Exit::Inconclusive, message, hint: None }
+        }
         _ => Failure::usage(message),
     }
 }

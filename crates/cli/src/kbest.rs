@@ -5,11 +5,15 @@ use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use clap::Args;
+use std::time::Duration;
 use tarebench::core::base::units::Nanos;
-use tarebench::kbest::{advise, clocks};
+use tarebench::kbest::{advise, clocks, times_rate};
 use tarebench::render::kbest::clocks::{ClocksRequest, json, terminal};
 
-/// Show the resolution and cost of every timing mechanism; takes a second
+/// How long the ticks of times(2) are counted: its rate is then known to 4%.
+const COUNTED: Duration = Duration::from_millis(500);
+
+/// Show the resolution and cost of every timing mechanism; takes two seconds
 #[derive(Args)]
 pub struct ClocksArgs {
     /// Recommend a clock for code that takes about TIME, e.g. 5ms
@@ -31,10 +35,11 @@ pub fn show(args: &ClocksArgs) -> Result<Exit, Failure> {
     let asked = args.duration.map(|duration| ClocksRequest { duration, load: args.load });
     let choice = asked.map(|a| advise(&found, a.duration, a.load));
     let advice = asked.as_ref().zip(choice.as_ref());
+    let ticks = times_rate(COUNTED);
     if args.json {
-        print(&json(&found, advice).map_err(Failure::system)?);
+        print(&json(&found, ticks.as_ref(), advice).map_err(Failure::system)?);
     } else {
-        print(&terminal(&found, advice, &show.style));
+        print(&terminal(&found, ticks.as_ref(), advice, &show.style));
     }
     Ok(Exit::Done)
 }

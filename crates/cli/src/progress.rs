@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::compare::duet::{AloneEvidence, AloneTimes};
 use tarebench::core::documents::head::Id;
+use tarebench::core::run::block_size::BlockEvidence;
 use tarebench::core::run::data::Run;
 use tarebench::core::run::plan::{RunCount, RunPlan, RunPurpose};
 use tarebench::core::run::schedule::executions;
@@ -71,6 +72,8 @@ struct RunProgress {
     plan: RunPlan,
     /// By program: what decides whether it has duets.
     alone: Vec<AloneEvidence>,
+    /// What decides how many executions of each program a block holds.
+    block_size: BlockEvidence,
     done: u64,
     failures: u64,
     /// Elapsed times of the samples so far, by program: count, mean, sum of squared differences (Welford).
@@ -94,6 +97,7 @@ impl RunProgress {
             adaptive: matches!(plan.runs, RunCount::Adaptive { .. } | RunCount::Detect { .. }),
             plan: plan.clone(),
             alone: vec![AloneEvidence::default(); plan.programs.len()],
+            block_size: BlockEvidence::new(plan),
             done: 0,
             failures: 0,
             seen: vec![(0.0, 0.0, 0.0); plan.programs.len()],
@@ -108,6 +112,7 @@ impl RunProgress {
             RunEvent::Done { sample } => {
                 self.done += 1;
                 self.failures += u64::from(!sample.outcome.success());
+                self.block_size.add(&self.plan, sample);
                 if let Some(alone) = self.alone.get_mut(sample.series as usize) {
                     alone.add(sample, self.plan.ignore_failure.accepts(&sample.outcome));
                 }
@@ -153,7 +158,7 @@ impl RunProgress {
         let known: Vec<f64> = self.seen.iter().filter(|s| s.0 > 0.0).map(|s| s.1).collect();
         let per_sample = known.iter().sum::<f64>() / known.len().max(1) as f64;
         let alone: Vec<Option<AloneTimes>> = self.alone.iter().map(AloneEvidence::times).collect();
-        let total = executions(&self.plan, &alone);
+        let total = executions(&self.plan, &alone, self.block_size.executions());
         let left = (!known.is_empty()).then(|| per_sample * total.saturating_sub(self.done) as f64 + self.after);
         let progress = ProgressParts {
             id: None,

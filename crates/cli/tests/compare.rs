@@ -103,6 +103,46 @@ fn a_program_does_not_differ_from_itself_and_twice_the_work_does() {
     assert_eq!(json(tare(&dir).args(["list", "--json", "--kind", "comparison"]), 0), serde_json::json!([]));
 }
 
+/// A run of one program that prints a number.
+fn printing(dir: &TempDir, value: &str) {
+    let mut c = tare(dir);
+    c.args(["run", "--style", "none", "-w0", "-r10", "--sigma", "100", "--no-account", "--no-images"]);
+    c.args(["--metric", "v=v=(.*)", "-n", "prints"]).arg(format!("sh -c 'echo v={value}'"));
+    run(&mut c, 0);
+}
+
+#[test]
+fn runs_are_compared_by_what_they_print() {
+    let _lock = shared();
+    let dir = folder();
+    ["2", "3", "0"].iter().for_each(|value| printing(&dir, value));
+    let by = ["--compare-by", "metric:v"];
+    let d = compared(&dir, &[&["1", "2"][..], &by].concat());
+    let found = chosen(&d, 0);
+    assert_eq!(found["measure"], serde_json::json!({"metric": "v"}));
+    assert_eq!((&found["way"]["kind"], &found["floor"]), (&"ratio_of_medians".into(), &Value::Null));
+    assert!((ratio(&d) - 1.5).abs() < 1e-9, "{found:#}");
+    assert_eq!(found["verdict"]["Ok"], "slower");
+    let compare = ["compare", "1", "2", "--no-store"];
+    let answer = "prints of run 2 has 1.50 times the v of prints of run 1";
+    says(&dir, &[&compare[..], &by].concat(), 0, &[answer, "how far v differs from run to run is not known"]);
+    // Nobody asked for it: it stands beside.
+    let d = compared(&dir, &["1", "2"]);
+    assert!(chosen(&d, 0)["measure"].is_string(), "{d:#}");
+    let said = says(&dir, &compare, 0, &["Printed values"]);
+    assert!(!said.contains("times the v"), "{said}");
+    let zero = ["compare", "1", "3", "--no-store"];
+    says(&dir, &[&zero[..], &by].concat(), 0, &["cannot be compared by v: one of its values is zero or negative"]);
+    says(&dir, &["compare", "1", "2", "--no-store", "--compare-by", "metric:w"], 0, &["by w: not both print it"]);
+    // A stored comparison holds what was printed, and is shown by any measure.
+    run(tare(&dir).args(["compare", "1", "2"]), 0);
+    let shown = json(tare(&dir).args(["show", "c1", "--json", "--compare-by", "metric:v"]), 0);
+    assert!((ratio(&shown) - 1.5).abs() < 1e-9, "{shown:#}");
+    let table = dir.path().join("table.csv");
+    run(tare(&dir).args(["show", "c1", "--export-csv"]).arg(&table), 0);
+    assert!(std::fs::read_to_string(table).unwrap().contains(",metric:v,false,"));
+}
+
 #[test]
 fn other_runs_of_the_program_show_how_far_runs_differ() {
     let _lock = shared();

@@ -175,6 +175,55 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
     assert!(text(&refused.stderr).contains("g1 is finished"), "{}", text(&refused.stderr));
 }
 
+/// The steps of both templates, as their runners execute them, with this command: a regression fails the job, after the results were
+/// kept; unchanged work passes.
+#[test]
+fn both_templates_run_a_gate() {
+    let _lock = shared();
+    let (dir, rounds) = (folder(), rounds(60));
+    let repo = repository(&dir);
+    script(&repo.join("prog"), &format!("read count < built\nexec {} loop $count", burner()));
+    let work = |share: f64| fs::write(repo.join("count"), format!("{}\n", (rounds as f64 * share) as u64)).unwrap();
+    work(1.0);
+    let first = commit(&repo, "first");
+    work(1.2);
+    let slower = commit(&repo, "slower");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let result = dir.path().join("result");
+    let template = |runner: &str, inputs: &[(&str, &str)], context: [&str; 2], code: i32| {
+        let mut c = Command::new("/usr/bin/python3");
+        c.arg(root.join("scripts/run-ci-template.py")).arg(runner).arg("--repository").arg(&repo);
+        c.args(["--tare", TARE]).args(context).arg("--result").arg(&result);
+        c.arg("--artifacts").arg(dir.path().join("kept")).arg("--summary").arg(dir.path().join("summary"));
+        for (name, value) in inputs {
+            c.arg("--input").arg(format!("{name}={value}"));
+        }
+        for name in ["XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME"] {
+            c.env(name, dir.path());
+        }
+        run(c.env("TARE_DB", dir.path().join("tare.db")).env_remove("CARGO_TARGET_DIR"), code);
+        let read = |path: &Path| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
+        (read(&result), read(&dir.path().join("kept/tare-gate/gate.json"))["report"]["verdict"].clone())
+    };
+    let build = "cp count built";
+    let github = [("commands", "./prog"), ("build", build), ("options", "--max-blocks\n10")];
+    let before = format!("event.before={first}");
+    let (kept, verdict) = template("github", &github, ["--context", &before], 5);
+    assert_eq!((&verdict, &kept["outputs"]["exit-code"]), (&"regression".into(), &"5".into()), "{kept:#}");
+    let summary = fs::read_to_string(dir.path().join("summary")).unwrap();
+    assert!(summary.contains("./prog") && summary.contains("regression"), "{summary}");
+    let gitlab =
+        [("TARE_GATE_COMMANDS", "./prog"), ("TARE_GATE_BUILD", build), ("TARE_GATE_OPTIONS", "--max-blocks\n10")];
+    let since = format!("CI_MERGE_REQUEST_DIFF_BASE_SHA={first}");
+    let (kept, verdict) = template("gitlab", &gitlab, ["--env", &since], 5);
+    assert_eq!((&verdict, &kept["steps"][0]["conclusion"]), (&"regression".into(), &"failure".into()), "{kept:#}");
+    commit(&repo, "the same work");
+    let unchanged = [github[0], github[1], ("options", "--max-blocks\n10\n--threshold\n20%")];
+    let before = format!("event.before={slower}");
+    let (kept, verdict) = template("github", &unchanged, ["--context", &before], 0);
+    assert_eq!(verdict, "pass", "{kept:#}");
+}
+
 /// Without git, and with as many builds as folders.
 #[test]
 fn unchanged_folders_pass() {

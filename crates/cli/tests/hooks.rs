@@ -112,7 +112,8 @@ fn each_program_has_its_own_output() {
     let _lock = shared();
     let dir = branches();
     let mut command = tare(&dir);
-    options(&mut command, dir.path(), &["--output", "first", "--output", "null", "--output", "third"]);
+    let rounds = &["--order", "rounds", "--output", "first", "--output", "null", "--output", "third"];
+    options(&mut command, dir.path(), rounds);
     run(command.args(["echo 1", "echo 2", "echo 3"]), 0);
     assert_eq!((lines(&dir, "first"), lines(&dir, "third")), (vec!["1".to_owned(); 3], vec!["3".to_owned(); 3]));
     let mut command = tare(&dir);

@@ -177,11 +177,11 @@ fn by_default_programs_are_interleaved_after_a_warm_up() {
     let _beside = shared();
     let dir = folder();
     assert_eq!(executed(&dir, &["--order=rounds", "--runs=2", "@a", "@b"]), "a b a b a b");
-    // Each round has its own order.
+    // Each round has its own order; of short programs a round holds several executions.
     let log = executed(&dir, &["--runs=6", "@a", "@b"]);
     let words: Vec<&str> = log.split_whitespace().collect();
-    assert_eq!((words.len(), &words[..2]), (14, &["a", "b"][..]), "{log}");
-    assert!(words.chunks(2).all(|round| round == ["a", "b"] || round == ["b", "a"]), "{log}");
+    assert_eq!(((words.len() - 2) % 12, &words[..2]), (0, &["a", "b"][..]), "{log}");
+    assert!(words.len() >= 14 && words.chunks(2).all(|round| round == ["a", "b"] || round == ["b", "a"]), "{log}");
 }
 
 /// One case on a whole call.

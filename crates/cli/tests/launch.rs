@@ -44,9 +44,10 @@ fn a_start_beside_a_busy_process_is_no_later_than_under_hyperfine() {
     let (ours, theirs) = (dir.path().join("tare.json"), dir.path().join("hyperfine.json"));
     let _busy = Busy::start();
     let mut ratios = Vec::new();
-    // Other load may hit either of them: one attempt in which tare is as fast suffices, as waits of some 3 ms in most samples
-    // (a ratio of 1.25) would be in every attempt.
-    for _ in 0..4 {
+    // Other load may hit either of them, but not in most attempts; waits of some 3 ms in most samples (a ratio of 1.25) would be in
+    // every attempt. Three of five decide.
+    let (mut as_fast, mut slower) = (0, 0);
+    while as_fast < 3 && slower < 3 {
         let (mut by_tare, mut by_hyperfine) = (Vec::new(), Vec::new());
         for _ in 0..6 {
             let mut command = tare(&dir);
@@ -61,9 +62,11 @@ fn a_start_beside_a_busy_process_is_no_later_than_under_hyperfine() {
         assert_eq!((by_tare.len(), by_hyperfine.len()), (24, 24));
         let ratio = median(by_tare) / median(by_hyperfine);
         if ratio < 1.05 {
-            return;
+            as_fast += 1;
+        } else {
+            slower += 1;
         }
         ratios.push(ratio);
     }
-    panic!("medians of tare's elapsed times divided by hyperfine's: {ratios:?}");
+    assert!(as_fast > slower, "medians of tare's elapsed times divided by hyperfine's: {ratios:?}");
 }

@@ -6,6 +6,7 @@ mod common;
 
 use common::{folder, json, run, shared, tare, text};
 use serde_json::Value;
+use std::process::Command;
 use tempfile::TempDir;
 
 /// A shell script that is measured three times; its document.
@@ -168,6 +169,57 @@ fn programs_are_compared_by_what_they_print() {
     assert!((ratio["ratio"].as_f64().unwrap() - 1.5).abs() < 1e-9, "{ratio:#}");
     assert_eq!(ratio["pairs"], 8);
     assert!(ratio["interval"]["Ok"]["low"].as_f64().is_some_and(|l| (l - 1.5).abs() < 1e-9), "{ratio:#}");
+}
+
+/// Two programs that print a number, eight rounds, compared by it.
+fn compared_by_it(dir: &TempDir, name: &str, values: [&str; 2]) -> Command {
+    let mut c = tare(dir);
+    c.args(["run", "-r", "8", "--order", "rounds", "--no-account", "--no-images", "--sigma", "100"]);
+    c.arg("--metric").arg(format!("{name}=v=(.*)")).arg("--compare-by").arg(format!("metric:{name}"));
+    c.args(["-n", "first", "-n", "second"]).args(values.map(|v| format!("sh -c 'echo v={v}'")));
+    c
+}
+
+#[test]
+fn the_verdict_can_be_by_what_programs_print() {
+    let _lock = shared();
+    let dir = folder();
+    let file = dir.path().join("table.md");
+    let mut c = compared_by_it(&dir, "a|b rate", ["2", "3"]);
+    let said = text(&run(c.arg("--export-markdown").arg(&file), 0).stdout);
+    assert!(said.contains("second has 1.50 times the a|b rate of first"), "{said}");
+    assert!(said.contains("printed value"), "{said}");
+    let table = std::fs::read_to_string(file).unwrap();
+    assert!(table.contains("| Relative (a_b rate) |") && table.contains("1.50 (1.50 … 1.50)"), "{table}");
+    // A stored run is shown by any measure, and by what it printed.
+    let shown = json(tare(&dir).args(["show", "1", "--json", "--compare-by", "metric:a|b rate"]), 0);
+    let comparison = &shown["report"]["comparisons"][0];
+    assert_eq!((&comparison["by_metric"], &comparison["verdict"]), (&"a|b rate".into(), &"slower".into()));
+    let shown = json(tare(&dir).args(["show", "1", "--json"]), 0);
+    assert!(shown["report"]["comparisons"][0].get("by_metric").is_none(), "{shown:#}");
+    let out = run(tare(&dir).args(["show", "1", "--compare-by", "metric:other"]), 0);
+    let said = text(&out.stderr);
+    assert!(said.contains("cannot be compared by other: no sample of it has the value"), "{said}");
+}
+
+#[test]
+fn what_has_no_ratio_is_not_compared_by_it() {
+    let _lock = shared();
+    let dir = folder();
+    for value in ["0", "-2"] {
+        let out = run(&mut compared_by_it(&dir, "v", ["2", value]), 0);
+        let said = text(&out.stderr);
+        assert!(said.contains("`second` cannot be compared by v: one of its values is zero or negative"), "{said}");
+        assert!(!text(&out.stdout).contains("times the v of"), "{}", text(&out.stdout));
+    }
+    let mark = dir.path().join("ran");
+    for by in ["metric:w", "metric:", "speed"] {
+        let mut c = tare(&dir);
+        c.args(["run", "--metric", "v=v=(.*)", "--compare-by", by, "--", "touch"]);
+        let said = text(&run(c.arg(&mark), 2).stderr);
+        assert!(said.contains("--compare-by") && said.contains(by), "{said}");
+    }
+    assert!(!mark.exists());
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn waited(sample: &Value) -> f64 {
 }
 
 #[test]
-#[ignore = "slow: half a minute of learning, three times on a busy machine (make slow)"]
+#[ignore = "slow: half a minute of learning, two or three times (make slow)"]
 fn a_short_lived_process_is_found_by_what_the_program_waited() {
     if !is_root() {
         return skip("needs root, to trace the kernel");
@@ -76,8 +76,9 @@ fn a_short_lived_process_is_found_by_what_the_program_waited() {
     let every = format!("{:.0}", 1000.0 * EVERY);
     let injected = Injected::start(&["born", "zz", "1", &every, &format!("{TAKES:.0}")]);
     let mut limit = 0.0;
-    // A neighbour on the host may drown it for a minute, not every minute.
-    for attempt in 1.. {
+    // A neighbour on the host may drown it for a minute, not most of the time: two of three attempts decide.
+    let (mut hits, mut misses) = (0, 0);
+    while hits < 2 {
         run(&mut profile(&dir, &["--name", "acc", "--short", "0.03sx400", "--cpus", "1"]), 0);
         let found = shown(&dir, "acc");
         if found["learned"]["short"].get("account").is_none() {
@@ -86,10 +87,13 @@ fn a_short_lived_process_is_found_by_what_the_program_waited() {
         match waiting_cutoff(&found) {
             Ok(cutoff) => {
                 limit = cutoff;
-                break;
+                hits += 1;
             }
-            Err(e) if attempt == 3 => panic!("{e}: {:#}", found["learned"]["short"]["account"]),
-            Err(e) => eprintln!("attempt {attempt}: {e}"),
+            Err(e) => {
+                misses += 1;
+                eprintln!("{misses} of {} attempts: {e}", hits + misses);
+                assert!(misses < 2, "{e}: {:#}", found["learned"]["short"]["account"]);
+            }
         }
     }
     let said = printed(&mut profile(&dir, &["show", "acc", "--full"]));

@@ -72,6 +72,10 @@ fn studies_are_listed_with_paper_question_and_time() {
         assert!(study["question"].as_str().unwrap().ends_with('?') && !study["paper"].as_str().unwrap().is_empty());
         let presets: Vec<&str> = study["times"].as_array().unwrap().iter().map(|t| t[0].as_str().unwrap()).collect();
         assert_eq!(presets, ["minutes", "hour", "paper"]);
+        for time in study["times"].as_array().unwrap() {
+            assert!(time[1]["executions"].as_u64().unwrap() > 0, "{name}: {time}");
+            assert!(time[1]["seconds"].as_f64().unwrap() > 0.0 || name == "suite", "{name}: {time}");
+        }
     }
     assert!(list.contains("minutes ") && list.contains("EMP: figures 2 and 9, tables II and III"), "{list}");
     run(tare(&dir).args(["study", "--json", "et-pt"]), 2);

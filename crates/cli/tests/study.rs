@@ -69,6 +69,11 @@ fn a_killed_study_goes_on_and_a_finished_one_is_shown() {
         assert!(text(&out.stdout).contains(says), "{}", text(&out.stdout));
     }
     assert_eq!(std::fs::read_dir(&figures).unwrap().count(), 2);
+    assert!(document["published"].is_null());
+    let beside = json(tare(&dir).args(["study", "show", "s1", "--published", "--json"]), 0);
+    let titles: Vec<&str> =
+        beside["published"].as_array().unwrap().iter().map(|t| t["title"].as_str().unwrap()).collect();
+    assert!(titles.iter().any(|t| t.starts_with("CS:APP figure 9.13")), "{titles:?}");
     assert!(text(&run(tare(&dir).arg("list"), 0).stdout).contains("caching (minutes)"));
     run(tare(&dir).args(["study", "resume", "s1"]), 2);
     run(tare(&dir).args(["study", "show", "s9"]), 2);

@@ -1,10 +1,32 @@
-//! How the time of a program grows with a parameter, from a run of it with several values of that parameter.
+//! How the time of a program, or its number of instructions, grows with a parameter, from a run of it with several values of that
+//! parameter.
 
+use crate::base::reading::{Absent, Reading};
 use crate::run::report::data::{MeasureReport, RunReport, SeriesReport};
-use crate::sample::measure::Measure;
 use crate::statistics::complexity::{Complexity, NoComplexity, SizePoint, analyse};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrowthMeasure {
+    /// Process time, ns.
+    Pt,
+    /// Elapsed time, ns.
+    Et,
+    /// Net time, ns.
+    Net,
+    /// Instructions in user mode and in the kernel, as the PMU counts them.
+    Instructions,
+}
+
+/// A size without a value, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MissingSize {
+    pub size: f64,
+    pub why: Absent,
+}
 
 /// Growth of a program's time with its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,10 +37,10 @@ pub struct SizeFit {
     pub program: String,
     /// The parameter that is the size.
     pub parameter: String,
-    /// The time that grows.
-    pub measure: Measure,
-    /// Sizes of which no execution counts.
-    pub missing: Vec<f64>,
+    /// What grows; in `complexity`, of instructions every time is their number.
+    pub measure: GrowthMeasure,
+    /// Sizes of which no execution has a value.
+    pub missing: Vec<MissingSize>,
     pub complexity: Complexity,
 }
 
@@ -34,16 +56,19 @@ pub enum NoSizeFit {
     NotANumber { parameter: String, value: String },
     #[error("it has several programs with the value {0} of the parameter")]
     SeveralPrograms(String),
+    /// Other sizes have no value.
+    #[error("{have} sizes have a value; at least {need} are needed")]
+    Missing { parameter: String, have: usize, need: usize, missing: Vec<MissingSize> },
     #[error(transparent)]
     TooLittle(#[from] NoComplexity),
 }
 
-/// The growth of a measure of a run of one program with several sizes; the control and a reference without the parameter are not
+/// The growth of what is measured in a run of one program with several sizes; the control and a reference without the parameter are not
 /// looked at.
 ///
 /// # Errors
 /// [`NoSizeFit`].
-pub fn size_fit(report: &RunReport, measure: Measure) -> Result<SizeFit, NoSizeFit> {
+pub fn size_fit(report: &RunReport, measure: GrowthMeasure) -> Result<SizeFit, NoSizeFit> {
     let parameter = parameter(report)?;
     let mut points = Vec::new();
     let mut missing = Vec::new();
@@ -63,21 +88,36 @@ pub fn size_fit(report: &RunReport, measure: Measure) -> Result<SizeFit, NoSizeF
             largest = Some((size, series));
         }
         match measured(series, measure) {
-            Some(m) => points.push(SizePoint { size, runs: m.retained, mean: m.mean, std_dev: m.std_dev }),
-            None => missing.push(size),
+            Ok(point) => points.push(SizePoint { size, ..point }),
+            Err(why) => missing.push(MissingSize { size, why }),
         }
     }
-    missing.sort_by(f64::total_cmp);
+    missing.sort_by(|a, b| a.size.total_cmp(&b.size));
     let program = largest.map_or_else(String::new, |(_, s)| s.program.label.clone());
-    let complexity = analyse(&points)?;
-    Ok(SizeFit { run: report.run.id, program, parameter, measure, missing, complexity })
+    match analyse(&points) {
+        Ok(complexity) => Ok(SizeFit { run: report.run.id, program, parameter, measure, missing, complexity }),
+        Err(NoComplexity::TooFew { have, need }) if !missing.is_empty() => {
+            Err(NoSizeFit::Missing { parameter, have, need, missing })
+        }
+        Err(e) => Err(e.into()),
+    }
 }
 
-fn measured(series: &SeriesReport, measure: Measure) -> Option<&MeasureReport> {
+/// The value of a series; its size is not set.
+fn measured(series: &SeriesReport, measure: GrowthMeasure) -> Result<SizePoint, Absent> {
+    let point = |runs, mean, std_dev| SizePoint { size: 0.0, runs, mean, std_dev };
+    let time = |found: &Reading<MeasureReport>| -> Result<SizePoint, Absent> {
+        let m = found.as_result().map_err(Clone::clone)?;
+        Ok(point(m.retained, m.mean, m.std_dev))
+    };
     match measure {
-        Measure::Pt => series.pt.value(),
-        Measure::Et => series.et.value(),
-        Measure::Net => series.net.value(),
+        GrowthMeasure::Pt => time(&series.pt),
+        GrowthMeasure::Et => time(&series.et),
+        GrowthMeasure::Net => time(&series.net),
+        GrowthMeasure::Instructions => {
+            let c = series.counters.as_result().map_err(Clone::clone)?;
+            Ok(point(c.samples, c.instructions, c.instructions_std_dev))
+        }
     }
 }
 

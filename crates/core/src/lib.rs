@@ -14,6 +14,7 @@ pub mod kbest;
 pub mod machine;
 pub mod noise;
 pub mod profile;
+pub mod quiet;
 pub mod run;
 pub mod sample;
 pub mod statistics;

@@ -5,15 +5,16 @@ mod common;
 
 use common::*;
 use tarebench_core::base::name::Name;
+use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::ratio::RatioBasis;
 use tarebench_core::machine::conditions::fingerprint;
-use tarebench_core::run::compared::{block_ratios, compared_run, past_run, program_identity, side};
+use tarebench_core::run::compared::{block_metrics, block_ratios, compared_run, past_run, program_identity, side};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::plan::{Command, Input, Order, RunPlan};
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::samples::Kept;
-use tarebench_core::sample::data::{Outcome, Sample};
+use tarebench_core::sample::data::{MetricReading, Outcome, Sample};
 use tarebench_core::sample::measure::Measure;
 
 const MS: i64 = 1_000_000;
@@ -52,6 +53,23 @@ fn a_program_is_the_same_if_all_that_it_is_started_with_is() {
     for (i, one) in others.iter().enumerate() {
         assert!(others.iter().skip(i + 1).all(|other| other != one), "{i}");
     }
+}
+
+#[test]
+fn a_side_has_what_its_program_printed() {
+    let mut all = samples();
+    for s in &mut all {
+        let value = i64::from(s.index) - i64::from(s.series);
+        s.metrics = vec![MetricReading { name: "left".to_owned(), text: Reading::Value(value.to_string()) }];
+    }
+    let report = build(&run(2), &all, None);
+    let found = side(0, &report, 1).unwrap().metrics;
+    let [metric] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((metric.name.as_str(), metric.samples, metric.median, metric.smallest), ("left", 9, 3.0, -1.0));
+    assert!(metric.interval.as_ref().unwrap().contains(3.0));
+    // Rounds in which a value is zero or negative have no ratio.
+    let within = block_metrics(&report.comparisons[0]);
+    assert_eq!((within.len(), within[0].name.as_str(), within[0].pairs), (1, "left", 7));
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn side(series: u32, pt: f64) -> DuetSide {
         outcome: Outcome::Exited { code: 0 },
         process_times: like.process_times,
         together: absent(),
+        account: absent(),
         usage: like.usage,
         survivors: vec![],
     }

@@ -5,17 +5,23 @@ mod common;
 
 use common::*;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
+use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet};
+use tarebench_core::compare::duet::{AloneEvidence, Duet, DuetSide, DuetWeight, NoDuet};
 use tarebench_core::compare::gang::{GangMeans, GangSlices, SwitchTimes};
 use tarebench_core::compare::ratio::Verdict;
+use tarebench_core::run::blocks::RunBlocks;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::plan::Order;
 use tarebench_core::run::report::build::build_from;
 use tarebench_core::run::report::data::{Comparison, Measure, RatioBasis, RunReport};
 use tarebench_core::run::samples::Kept;
+use tarebench_core::sample::account::{Account, Ledger, Preemptor, Share};
+use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::data::{Outcome, Sample, Stamp};
+use tarebench_core::sample::probes::{GateRecord, PROBE_REVISION, ProbeCost, SampleProbes};
 
 const MS: i64 = 1_000_000;
 
@@ -34,6 +40,7 @@ fn side(series: u32, pt: Nanos, end: i64) -> DuetSide {
         outcome: Outcome::Exited { code: 0 },
         process_times: like.process_times,
         together: Reading::Absent(Absent::NoPermission("a cgroup".to_owned())),
+        account: like.account,
         usage: like.usage,
         survivors: vec![],
     }
@@ -125,6 +132,88 @@ fn duets_with_a_failure_are_left_out_and_named() {
     assert!(matches!(failures.as_slice(), [f] if f.duet && f.index == 3 && !f.is_counted()), "{failures:?}");
     assert_eq!(r.series[0].failures, []);
     assert_eq!(r.series[1].counted, 10, "duets are no samples");
+}
+
+/// On the CPU for its process time, with so many interrupts charged to it, and so long held up by its partner.
+fn with_account(mut d: Duet, interrupts: [i64; 2], lost: u64) -> Duet {
+    for (side, interrupted) in d.sides.iter_mut().zip(interrupts) {
+        let share = |ns: i64| Share { time: Nanos(ns), count: 1 };
+        let ledger = |on_cpu: i64| Ledger {
+            tasks: 1,
+            on_cpu: share(on_cpu),
+            stolen: Reading::Absent(Absent::NotAsked("a test".to_owned())),
+            interrupts: BTreeMap::new(),
+            softirqs: BTreeMap::new(),
+            runtime: Nanos(on_cpu),
+            preempted: share(0),
+            woken: share(0),
+            preemptors: vec![],
+            blocked: BTreeMap::new(),
+        };
+        let mut main = ledger(side.process_time().unwrap().0);
+        main.interrupts.insert("local timer".to_owned(), share(interrupted));
+        main.preemptors = vec![
+            Preemptor { name: Name::from("sh"), kind: Some(TaskKind::User), share: share(3 * MS) },
+            Preemptor { name: Name::from(""), kind: Some(TaskKind::Partner), share: share(48 * MS) },
+        ];
+        main.blocked.insert("stopped".to_owned(), share(9 * MS));
+        side.account = Reading::Value(Account {
+            exec: Nanos(1),
+            end: Nanos(2),
+            outside: ledger(0),
+            main,
+            others: ledger(0),
+            interrupts_charged: true,
+            stolen_charged: false,
+            lost,
+            open: 0,
+        });
+    }
+    d
+}
+
+#[test]
+fn the_ratio_is_of_net_time_where_all_duets_have_it() {
+    // The interrupts of both came to one of them.
+    let net = |i: u32| with_account(duet(i, 126 * MS, 100 * MS), [6 * MS, 0], 0);
+    let mut duets: Vec<Duet> = (0..7).map(net).collect();
+    let found = comparison(&duets).duets.unwrap().unwrap();
+    assert_eq!((found.measure, found.used), (Measure::Net, 7));
+    assert!((found.ratio - 1.2).abs() < 1e-9, "{}", found.ratio);
+    let process = found.process.unwrap();
+    assert!(process.measure == Measure::Pt && (process.ratio - 1.26).abs() < 1e-9, "{process:?}");
+    let account = found.accounts[0].unwrap();
+    assert_eq!((account.net, account.partner, account.interrupts), (120e6, 48e6, 6e6));
+    assert_eq!(account.stolen, None);
+    // Of gangs, being stopped is waiting for the partner.
+    assert_eq!(duets[0].sides[1].waited_for_partner(true), Some(Nanos(57 * MS)));
+    let blocks = |duets: &[Duet]| {
+        let mut all = RunBlocks::new(&duet_run().plan);
+        duets.iter().for_each(|d| all.add_duet(&duet_run().plan, d));
+        all.blocks(1, Measure::Pt).unwrap()
+    };
+    assert_eq!(blocks(&duets).measure, Measure::Net);
+    // One without: all are by process time, as one estimate must not mix the two.
+    duets[3] = with_account(duet(3, 126 * MS, 100 * MS), [6 * MS, 0], 1);
+    let c = comparison(&duets);
+    let found = c.duets.unwrap().unwrap();
+    assert_eq!((found.measure, found.used, found.process), (Measure::Pt, 7, None));
+    assert!((found.ratio - 1.26).abs() < 1e-9, "{}", found.ratio);
+    let blocks = blocks(&duets);
+    assert_eq!((blocks.measure, blocks.logs.len()), (Measure::Pt, 7));
+    assert!(blocks.logs.iter().all(|log| (log.exp() - 1.26).abs() < 1e-9), "{:?}", blocks.logs);
+}
+
+#[test]
+fn a_duet_of_an_earlier_version_has_no_account() {
+    let d = duet(0, MS, MS);
+    let mut stored = serde_json::to_value(&d).unwrap();
+    for side in stored["sides"].as_array_mut().unwrap() {
+        side.as_object_mut().unwrap().remove("account");
+    }
+    let read: Duet = serde_json::from_value(stored.clone()).unwrap();
+    assert!(read.sides.iter().all(|s| s.account.value().is_none() && s.net_time().is_err()));
+    assert_eq!(serde_json::to_value(&read).unwrap(), stored, "it is written as it was");
 }
 
 #[test]
@@ -262,4 +351,23 @@ proptest! {
         turned.rotate_left(turn % duets.len());
         prop_assert_eq!(report(&duet_run(), &alone(), &duets), report(&duet_run(), &alone(), &turned));
     }
+}
+
+/// What a gate paused for half of its time used its CPU for all of the rest.
+#[test]
+fn pauses_are_no_sleep() {
+    let mut paused = sample(0, 0, Nanos(100 * MS), vec![]);
+    paused.end = stamp(201 * MS);
+    let times = |sample: &Sample| {
+        let mut evidence = AloneEvidence::default();
+        evidence.add(sample, true);
+        evidence.times().unwrap()
+    };
+    assert!(times(&paused).asleep.unwrap() > 0.5);
+    let gate = GateRecord { waited: Nanos(5 * MS), stops: 9, paused: Nanos(100 * MS), limit_reached: false };
+    let cost = ProbeCost { cpu: Nanos(1), wakes: 1, late: 0 };
+    paused.probes = Reading::Value(SampleProbes { revision: PROBE_REVISION, cpus: vec![], gate: Some(gate), cost });
+    let found = times(&paused);
+    assert_eq!(found.elapsed, Nanos(101 * MS));
+    assert!(found.asleep.unwrap() < 0.02, "{found:?}");
 }

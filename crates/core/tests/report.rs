@@ -22,9 +22,10 @@ use tarebench_core::run::plan::{IgnoreFailure, Order, ProfileChoice, RunCount};
 use tarebench_core::run::protocol::{NoCheckOne, ProtocolReport};
 use tarebench_core::run::report::account::EntryKind;
 use tarebench_core::run::report::build::build;
-use tarebench_core::run::report::data::{Measure, RunReport};
+use tarebench_core::run::report::data::{Measure, RatioBasis, RunReport};
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
-use tarebench_core::run::schedule::{Acts, Slot, remaining};
+use tarebench_core::run::report::metrics::NoMetricRatio;
+use tarebench_core::run::schedule::{Acts, Slot, after_warmups, first_warmups};
 use tarebench_core::sample::account::*;
 use tarebench_core::sample::data::*;
 
@@ -352,6 +353,59 @@ fn the_measure_of_the_verdict_can_be_chosen() {
     assert_eq!(report, automatic);
 }
 
+/// Two equal programs, the second of which prints `factor` times the number of the first.
+fn printing(factor: f64) -> Vec<Sample> {
+    let mut samples = series(0, 10, 100);
+    samples.extend(series(1, 10, 100));
+    for s in &mut samples {
+        let value = f64::from(s.index + 1) * if s.series == 1 { factor } else { 1.0 };
+        s.metrics = vec![MetricReading { name: "rate".to_owned(), text: Reading::Value(value.to_string()) }];
+    }
+    samples
+}
+
+#[test]
+fn the_verdict_can_be_that_of_what_programs_print() {
+    let automatic = build(&run(2), &printing(2.0), None);
+    assert_eq!(automatic.comparisons[0].verdict, Verdict::Undecided);
+    let mut report = automatic.clone();
+    assert_eq!(report.compare_by_metric("speed"), Err(NoMetricRatio::Absent { series: 0 }));
+    assert_eq!(report, automatic);
+    assert_eq!(report.compare_by_metric("rate"), Ok(()));
+    let c = &report.comparisons[0];
+    assert_eq!((c.by_metric.as_deref(), c.basis, c.verdict), (Some("rate"), RatioBasis::Alone, Verdict::Slower));
+    assert!((c.ratio - 2.0).abs() < 1e-12 && c.interval.is_ok(), "{c:?}");
+    assert_eq!((c.disagreeing(), &c.ratios), (None, &automatic.comparisons[0].ratios));
+    assert_eq!(report.compare_by(Measure::Pt), Ok(()));
+    assert_eq!(report, automatic);
+    // A margin of practical equality is that of the run.
+    let mut run = run(2);
+    run.plan.margin = Some(0.5);
+    let mut near = build(&run, &printing(1.1), None);
+    assert_eq!(near.compare_by_metric("rate"), Ok(()));
+    assert_eq!(near.comparisons[0].verdict, Verdict::Same);
+}
+
+#[test]
+fn what_is_zero_or_negative_is_not_compared_by_its_ratio() {
+    for factor in [0.0, -1.0] {
+        let automatic = build(&run(2), &printing(factor), None);
+        let mut report = automatic.clone();
+        assert_eq!(report.compare_by_metric("rate"), Err(NoMetricRatio::NotPositive { series: 1 }), "{factor}");
+        assert_eq!(report, automatic);
+    }
+    // One value is enough: the ratio of the others would be that of some executions.
+    let mut samples = printing(2.0);
+    samples[3].metrics[0].text = Reading::Value("0".to_owned());
+    let refused = build(&run(2), &samples, None).compare_by_metric("rate");
+    assert_eq!(refused, Err(NoMetricRatio::NotPositive { series: 0 }));
+    // Values of different rounds have no ratio either.
+    let mut samples = printing(2.0);
+    samples.iter_mut().filter(|s| (s.index < 5) == (s.series == 0)).for_each(|s| s.metrics.clear());
+    let refused = build(&run(2), &samples, None).compare_by_metric("rate");
+    assert_eq!(refused, Err(NoMetricRatio::NoPairs { series: 1 }));
+}
+
 #[test]
 fn programs_are_compared() {
     let mut run = run(3);
@@ -503,7 +557,7 @@ fn a_resumed_run_may_have_any_numbers() {
     let alone = vec![Slot { series: 0, phase: Phase::Warmup, index: u32::MAX }];
     let done = Acts { alone, duets: vec![] };
     let plan = common::plan(1);
-    let slots = remaining(&plan, &done);
+    let slots = first_warmups(&plan, &done).chain(after_warmups(&plan, &done, 1));
     assert_eq!(slots.count(), 11, "a warm-up, and all counted samples");
 }
 

@@ -6,6 +6,7 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::kbest::clock_choice::choose;
 use tarebench_core::kbest::clocks::{ClockKind, Clocks, MeasuredClock, Mechanism, ReadingMethod};
+use tarebench_core::kbest::interval_counting::clock_tick_rate;
 use tarebench_render::kbest::clocks::{ClocksRequest, json, sentences, terminal};
 use tarebench_render::kit::style::Style;
 
@@ -41,7 +42,7 @@ fn the_table() {
     ] {
         let asked = ClocksRequest { duration: Nanos::from_millis(5), load: 3 };
         let choice = choose(5e6, 3, None, &clocks());
-        assert_snapshot!(name, terminal(&clocks(), Some((&asked, &choice)), &style));
+        assert_snapshot!(name, terminal(&clocks(), None, Some((&asked, &choice)), &style));
     }
 }
 
@@ -59,9 +60,19 @@ fn every_advice_in_words() {
 
 #[test]
 fn as_json() {
-    let text = json(&clocks(), None).unwrap();
+    let ticks = clock_tick_rate(50, 0.5);
+    let text = json(&clocks(), ticks.as_ref(), None).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["format"], "tare-clocks");
     assert_eq!(document["clocks"]["mechanisms"][0]["kind"], "counter");
     assert!(document["choice"].is_null());
+    assert_eq!((document["times"]["ticks"].as_u64(), document["times"]["estimate"].as_f64()), (Some(50), Some(100.0)));
+}
+
+/// CS:APP homework problem 9.10.
+#[test]
+fn the_rate_of_times_has_bounds() {
+    let shown = terminal(&clocks(), clock_tick_rate(50, 0.5).as_ref(), None, &Style::default());
+    let line = "times       100 ticks a second (98.0 to 102): 50 during a sleep of 500 ms";
+    assert!(shown.lines().any(|l| l.trim() == line), "{shown}");
 }

@@ -76,6 +76,15 @@ impl AccountCollector {
         self.running = self.counters.as_ref().ok().and_then(|()| perf::PerfCounters::open().ok());
     }
 
+    /// The next two processes that tare starts are programs that run together.
+    pub fn start_two(&mut self) {
+        if let Ok(tracer) = &mut self.tracer
+            && let Err(e) = tracer.start_two(process::own_pid())
+        {
+            self.tracer = Err(e.absent());
+        }
+    }
+
     /// Interrupts so far, where nothing is traced.
     fn counted(&self) -> Result<Vec<InterruptLine>, Absent> {
         match &self.tracer {
@@ -93,23 +102,31 @@ impl AccountCollector {
 
     /// When the program's tree has ended; `main` is its process, as it was started.
     pub fn stop(&mut self, main: Option<i32>) -> Reading<Account> {
-        let tracer = match &mut self.tracer {
-            Ok(tracer) => tracer,
-            Err(absent) => return Reading::Absent(absent.clone()),
-        };
-        let record = match tracer.stop() {
-            Ok(record) => record,
-            Err(e) => {
-                let absent = e.absent();
-                self.tracer = Err(absent.clone());
-                return Reading::Absent(absent);
-            }
-        };
-        if record.main.is_some() && record.main != main {
-            return Reading::Absent(Absent::Lost("a process other than the program was traced".into()));
-        }
+        let record = self.read(AccountTracer::stop);
         let names = InterruptNames::read().unwrap_or_default();
-        account(&record, &self.architecture, &names).into()
+        record.and_then(|r| account_of(&r, main, &self.architecture, &names)).into()
+    }
+
+    /// The same of two programs that ran together, in the order in which they were started.
+    pub fn stop_two(&mut self, mains: [Option<i32>; 2]) -> [Reading<Account>; 2] {
+        let [first, second] = match self.read(AccountTracer::stop_two) {
+            Ok(records) => records,
+            Err(absent) => return [Reading::Absent(absent.clone()), Reading::Absent(absent)],
+        };
+        let names = InterruptNames::read().unwrap_or_default();
+        let [first_main, second_main] = mains;
+        [(first, first_main), (second, second_main)]
+            .map(|(record, main)| account_of(&record, main, &self.architecture, &names).into())
+    }
+
+    /// What the tracer has recorded; one that cannot be read is used no more.
+    fn read<T>(&mut self, stop: impl FnOnce(&mut AccountTracer) -> Result<T, BpfError>) -> Result<T, Absent> {
+        let tracer = self.tracer.as_mut().map_err(|absent| absent.clone())?;
+        stop(tracer).map_err(|e| {
+            let absent = e.absent();
+            self.tracer = Err(absent.clone());
+            absent
+        })
     }
 
     /// The estimate without tracing; `schedstat` is the main thread's, when it had ended.
@@ -162,6 +179,19 @@ fn since(before: &[InterruptLine], now: Vec<InterruptLine>) -> Vec<InterruptLine
 
 fn interrupt_name(i: &InterruptLine) -> String {
     if i.what.is_empty() { format!("IRQ {}", i.label) } else { i.what.clone() }
+}
+
+/// The account of the program whose process this was.
+fn account_of(
+    record: &AccountRecord,
+    main: Option<i32>,
+    architecture: &str,
+    names: &InterruptNames,
+) -> Result<Account, Absent> {
+    match record.main {
+        Some(traced) if Some(traced) != main => Err(Absent::Lost("a process other than the program was traced".into())),
+        _ => account(record, architecture, names),
+    }
 }
 
 /// The tracer's record as an account.
@@ -219,6 +249,7 @@ fn ledger(r: &AccountRecord, class: usize, architecture: &str, names: &Interrupt
                 PREEMPTOR_KERNEL => Some(TaskKind::Kernel),
                 PREEMPTOR_SELF => None,
                 PREEMPTOR_TARE => Some(TaskKind::Tare),
+                PREEMPTOR_PARTNER => Some(TaskKind::Partner),
                 _ => Some(TaskKind::User),
             };
             Preemptor { name: Name::new(name.to_vec()), kind, share }

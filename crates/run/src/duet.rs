@@ -4,6 +4,7 @@ mod gang;
 
 use self::gang::{Gang, GangEnd, can_be_stopped};
 use crate::RunError;
+use crate::account::AccountCollector;
 use crate::daemons::own_pid;
 use crate::launch::{Early, ProcessLauncher, own_use};
 use crate::process_time::PtCollector;
@@ -14,6 +15,7 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet, cgroup_weights, nice_levels};
 use tarebench_core::run::plan::{RunPlan, Sched};
+use tarebench_core::sample::account::Account;
 use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Stamp, Survivor};
 use tarebench_core::sample::process_time::{CpuTime, PtSource};
 use tarebench_sys::signals::Signals;
@@ -99,6 +101,8 @@ fn base_nice(plan: &RunPlan) -> i8 {
 /// One of the two programs while they run.
 struct RunningSide {
     start: Stamp,
+    /// Its process, also when it has ended.
+    pid: Option<i32>,
     child: Option<Child>,
     ended: Option<EndedSide>,
 }
@@ -123,6 +127,7 @@ pub fn take(
     plan: &RunPlan,
     launcher: &ProcessLauncher,
     collectors: &mut DuetCollectors,
+    account: &mut Reading<AccountCollector>,
     request: &DuetRequest<'_>,
     signals: &Signals,
 ) -> Result<(Duet, Option<i32>), RunError> {
@@ -143,11 +148,17 @@ pub fn take(
     let on_one_cpu = |i: usize| gang.is_none().then(|| (cpu, shares[i].1));
     let launch = |i: usize| launcher.together(series[i], request.environments[i], on_one_cpu(i));
     let launches = [launch(0), launch(1)];
+    if let Reading::Value(account) = account {
+        account.prepare();
+    }
     let steal_before = steal();
     for side in &mut collectors.sides {
         side.arm()?;
     }
     settle(signals);
+    if let Reading::Value(account) = account {
+        account.start_two();
+    }
     let (wall_clock, offsets) = (clock::realtime(), clock::offsets());
     let (own_cpu, switches) = (clock::own_cpu(), own_switches());
     let mut orphans: Vec<CpuTime> = Vec::new();
@@ -161,7 +172,8 @@ pub fn take(
         gang,
         interrupted: signals.caught(),
     };
-    duet.start(launches, usize::from(request.slot.index % 2 == 1));
+    let first = usize::from(request.slot.index % 2 == 1);
+    duet.start(launches, first);
     duet.run(&mut |r| orphans.push(r.cpu));
     let own = own_use(own_cpu, switches);
     let (slices, void) = match duet.gang.take().map(Gang::end) {
@@ -170,7 +182,8 @@ pub fn take(
         Some(GangEnd { slices, void, .. }) => (Some(slices), void),
     };
     duet.end_escaped(&mut orphans);
-    let (interrupted, sides) = (duet.interrupted, duet.harvest(series, shares.map(|s| s.0)));
+    let accounts = accounts(account, [0, 1].map(|i: usize| duet.sides[i].pid), first);
+    let (interrupted, sides) = (duet.interrupted, duet.harvest(series, shares.map(|s| s.0), accounts));
     let duet = Duet {
         seq: request.seq,
         index: request.slot.index,
@@ -185,6 +198,18 @@ pub fn take(
         void,
     };
     Ok((duet, interrupted))
+}
+
+/// The accounts of the program and of the reference, whose trees have ended; `first` was started first.
+fn accounts(collector: &mut Reading<AccountCollector>, mains: [Option<i32>; 2], first: usize) -> [Reading<Account>; 2] {
+    let turned = |[a, b]: [Option<i32>; 2]| if first == 0 { [a, b] } else { [b, a] };
+    match collector {
+        Reading::Value(collector) => {
+            let [a, b] = collector.stop_two(turned(mains));
+            if first == 0 { [a, b] } else { [b, a] }
+        }
+        Reading::Absent(why) => [Reading::Absent(why.clone()), Reading::Absent(why.clone())],
+    }
 }
 
 /// The program that uses more CPUs.
@@ -220,6 +245,7 @@ fn nothing(request: &DuetRequest<'_>, outcomes: [Outcome; 2], void: Option<NoDue
         outcome,
         process_times: Reading::Absent(absent()),
         together: Reading::Absent(absent()),
+        account: Reading::Absent(absent()),
         usage: Reading::Absent(absent()),
         survivors: Vec::new(),
     };
@@ -253,7 +279,7 @@ struct RunningDuet<'a> {
 
 impl RunningSide {
     fn new() -> RunningSide {
-        RunningSide { start: clock::stamp_before(), child: None, ended: None }
+        RunningSide { start: clock::stamp_before(), pid: None, child: None, ended: None }
     }
 
     fn without(&mut self, outcome: Outcome) {
@@ -282,6 +308,7 @@ impl RunningDuet<'_> {
                         Some(gang) => gang.second_started(i, &child),
                         None => {}
                     }
+                    self.sides[i].pid = Some(child.pid);
                     self.sides[i].child = Some(child);
                 }
                 Err(error) => {
@@ -413,17 +440,17 @@ impl RunningDuet<'_> {
         }
     }
 
-    fn harvest(self, series: [u32; 2], weights: [DuetWeight; 2]) -> [DuetSide; 2] {
+    fn harvest(self, series: [u32; 2], weights: [DuetWeight; 2], accounts: [Reading<Account>; 2]) -> [DuetSide; 2] {
         let RunningDuet { collectors, sides, together, .. } = self;
         let [program, reference] = sides;
         let [with_program, with_reference] = together;
         let [at_program, at_reference] = collectors;
         let [series_program, series_reference] = series;
         let [weight_program, weight_reference] = weights;
-        [
-            program.side(series_program, weight_program, with_program, at_program),
-            reference.side(series_reference, weight_reference, with_reference, at_reference),
-        ]
+        let [account_program, account_reference] = accounts;
+        let program = program.side(series_program, weight_program, with_program, at_program);
+        let reference = reference.side(series_reference, weight_reference, with_reference, at_reference);
+        [DuetSide { account: account_program, ..program }, DuetSide { account: account_reference, ..reference }]
     }
 }
 
@@ -464,6 +491,7 @@ impl RunningSide {
             start: self.start,
             end: ended.end,
             together: together.unwrap_or_else(all),
+            account: Reading::Absent(absent()),
             outcome: ended.outcome,
             usage: ended.reaped.map(|r| r.usage).ok_or_else(absent).into(),
             survivors: ended.survivors,

@@ -13,6 +13,7 @@ mod last_words;
 pub mod launch;
 pub mod machine;
 pub mod metrics;
+pub mod probes;
 pub mod process_time;
 pub mod runner;
 pub mod sample;

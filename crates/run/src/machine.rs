@@ -66,7 +66,8 @@ impl Sampler for MachineSampler<'_> {
             none => none.insert(DuetCollectors::new(self.plan)?),
         };
         let duet = guard::SampleMark::begin();
-        let taken = crate::duet::take(self.plan, self.launcher, collectors, request, self.signals);
+        let account = &mut self.collectors.account;
+        let taken = crate::duet::take(self.plan, self.launcher, collectors, account, request, self.signals);
         drop(duet);
         taken
     }

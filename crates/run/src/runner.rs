@@ -7,11 +7,12 @@ use crate::sample::not_taken;
 use crate::sampler::{DuetRequest, Hook, HookKind, SampleRequest, Sampler};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{AloneEvidence, AloneTimes, Duet, DuetForm, DuetSide, DuetSlot};
+use tarebench_core::run::block_size::BlockEvidence;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{ALONE_BLOCKS, Order, RunCount, RunPlan};
-use tarebench_core::run::schedule::{Act, Acts, Slot, environment_padding, remaining};
-use tarebench_core::run::stopping::{Decision, DetectRule, decide, next_decision};
-use tarebench_core::sample::data::{Outcome, Phase, Sample};
+use tarebench_core::run::schedule::{Act, Acts, Slot, after_warmups, environment_padding, first_warmups};
+use tarebench_core::run::stopping::{Decision, DetectRule, decide, in_samples, next_decision};
+use tarebench_core::sample::data::{Outcome, Phase, Sample, SampleBlock};
 use tarebench_core::statistics::series::Values;
 
 /// What is reported to the caller during a run; never inside a sample.
@@ -89,8 +90,10 @@ pub struct Runner<'a> {
 #[derive(Clone, Debug)]
 pub struct RunSoFar {
     acts: Acts,
-    last_counted: Option<Slot>,
+    /// What the last counted sample or duet was part of.
+    last_round: Option<Round>,
     next_seq: u32,
+    block_size: BlockEvidence,
     progress: Vec<SeriesProgress>,
     detect: Option<DetectRule>,
 }
@@ -100,7 +103,8 @@ impl RunSoFar {
     pub fn new(plan: &RunPlan) -> RunSoFar {
         let progress = vec![SeriesProgress::default(); plan.programs.len()];
         let detect = DetectRule::new(plan);
-        RunSoFar { acts: Acts::default(), last_counted: None, next_seq: 0, progress, detect }
+        let block_size = BlockEvidence::new(plan);
+        RunSoFar { acts: Acts::default(), last_round: None, next_seq: 0, block_size, progress, detect }
     }
 
     /// Adds the next sample, by position in the run.
@@ -108,9 +112,10 @@ impl RunSoFar {
         let slot = slot_of(sample);
         self.acts.alone.push(slot);
         if slot.phase == Phase::Counted {
-            self.last_counted = Some(slot);
+            self.last_round = Some(Round::of(plan, slot.series, sample.block_number()));
         }
         self.next_seq = self.next_seq.max(sample.seq.saturating_add(1));
+        self.block_size.add(plan, sample);
         if let Some(p) = self.progress.get_mut(sample.series as usize) {
             p.note(plan, sample);
         }
@@ -122,12 +127,25 @@ impl RunSoFar {
         let DuetSlot { series, index, .. } = duet.slot();
         self.acts.duets.push(duet.slot());
         // A block of duets is a round, too, which is completed before anything is decided by it.
-        if self.last_counted.is_none_or(|last| last.index < index) {
-            self.last_counted = Some(Slot { series, phase: Phase::Counted, index });
+        if self.last_round.is_none_or(|last| last.block < index) {
+            self.last_round = Some(Round::of(plan, series, index));
         }
         self.next_seq = self.next_seq.max(duet.seq.saturating_add(1));
         note_duet(&mut self.progress, plan, duet);
         self.detect.iter_mut().for_each(|rule| rule.add_duet(plan, duet));
+    }
+}
+
+/// What is completed before it is decided whether to go on: a block; in sequential order, one of this series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Round {
+    series: Option<u32>,
+    block: u32,
+}
+
+impl Round {
+    fn of(plan: &RunPlan, series: u32, block: u32) -> Round {
+        Round { series: Some(series).filter(|_| plan.order == Order::Sequential), block }
     }
 }
 
@@ -204,10 +222,12 @@ enum Flow {
 impl Runner<'_> {
     /// Runs the rest of the plan, given what there is already.
     pub fn run(&mut self, so_far: RunSoFar, sink: &mut SampleSink<'_>, watch: &mut dyn FnMut(RunEvent<'_>)) -> Ending {
-        let RunSoFar { acts, last_counted, next_seq, progress, detect } = so_far;
+        let RunSoFar { acts, last_round, next_seq, block_size, progress, detect } = so_far;
         let mut session = Session {
             plan: self.plan,
             sampler: self.sampler,
+            block_size,
+            executions: 1,
             progress,
             detect,
             failed_cleanups: Vec::new(),
@@ -215,9 +235,7 @@ impl Runner<'_> {
             sink,
             watch,
         };
-        let left = remaining(self.plan, &acts);
-        drop(acts);
-        let why = session.all_slots(left, last_counted, next_seq);
+        let why = session.all_acts(acts, last_round, next_seq);
         for series in 0..self.plan.programs.len() as u32 {
             session.clean_up(series);
         }
@@ -229,6 +247,10 @@ impl Runner<'_> {
 struct Session<'r, 'k> {
     plan: &'r RunPlan,
     sampler: &'r mut dyn Sampler,
+    /// Decides how many executions of each program a block holds.
+    block_size: BlockEvidence,
+    /// That number; 1 until the first warm-ups are done.
+    executions: u32,
     progress: Vec<SeriesProgress>,
     /// Decides about all programs together, if differences are to be detected.
     detect: Option<DetectRule>,
@@ -238,45 +260,66 @@ struct Session<'r, 'k> {
     watch: &'r mut dyn FnMut(RunEvent<'_>),
 }
 
+/// Where a session is.
+struct SessionPlace {
+    /// Position in the run of what comes next.
+    seq: u32,
+    began: Nanos,
+    /// The program of the last execution alone, and when the first of its executions in a row began.
+    series_began: (Option<u32>, Nanos),
+    round: Option<Round>,
+}
+
 impl Session<'_, '_> {
-    fn all_slots(&mut self, left: impl Iterator<Item = Act>, last: Option<Slot>, mut seq: u32) -> StopReason {
+    fn all_acts(&mut self, done: Acts, last: Option<Round>, seq: u32) -> StopReason {
         let began = self.sampler.now();
-        let mut series_began = (None, began);
         // A round that an earlier session started is completed, so that every program has as many samples.
-        let mut round = last.map(|s| self.round(s));
-        for act in left {
+        let mut place = SessionPlace { seq, began, series_began: (None, began), round: last };
+        if let Some(why) = self.acts(first_warmups(self.plan, &done), &mut place) {
+            return why;
+        }
+        self.executions = self.block_size.executions();
+        let left = after_warmups(self.plan, &done, self.executions);
+        drop(done);
+        self.acts(left, &mut place).unwrap_or(StopReason::Finished)
+    }
+
+    /// Makes them one after the other; the result is why there is nothing more to be done.
+    fn acts(&mut self, acts: impl Iterator<Item = Act>, place: &mut SessionPlace) -> Option<StopReason> {
+        for act in acts {
             if let Some(signal) = self.sampler.interrupted() {
-                return StopReason::Interrupted(signal);
+                return Some(StopReason::Interrupted(signal));
             }
             let slot = match act {
                 Act::Alone(slot) => slot,
-                Act::Duet(slot) => match self.duet(slot, seq, &mut round, self.sampler.now() - began) {
+                Act::Duet(slot) => match self.duet(slot, place) {
                     None => continue,
                     Some(Flow::Next) => {
-                        seq = seq.saturating_add(1);
+                        place.seq = place.seq.saturating_add(1);
                         continue;
                     }
-                    Some(Flow::Stop(why)) => return why,
+                    Some(Flow::Stop(why)) => return Some(why),
                 },
             };
             // Before the round is checked: remaining slots of a failed program belong to earlier rounds.
             if self.progress.get(slot.series as usize).is_none_or(|p| p.failed) {
                 continue;
             }
-            if series_began.0 != Some(slot.series) {
+            if place.series_began.0 != Some(slot.series) {
                 // In sequential order a program is cleaned up before the next one is set up.
-                if let (Order::Sequential, Some(before)) = (self.plan.order, series_began.0) {
+                if let (Order::Sequential, Some(before)) = (self.plan.order, place.series_began.0) {
                     self.clean_up(before);
                 }
-                series_began = (Some(slot.series), self.sampler.now());
+                place.series_began = (Some(slot.series), self.sampler.now());
             }
-            let this_round = (slot.phase == Phase::Counted).then(|| self.round(slot));
-            if this_round.is_some() && this_round != round {
-                round = this_round;
-                let since = if self.plan.order == Order::Sequential { series_began.1 } else { began };
-                if self.enough(slot, self.sampler.now() - since) {
+            let block = self.block(slot).map_or(slot.index, |b| b.number);
+            let this_round = (slot.phase == Phase::Counted).then(|| Round::of(self.plan, slot.series, block));
+            if this_round.is_some() && this_round != place.round {
+                place.round = this_round;
+                let since = if self.plan.order == Order::Sequential { place.series_began.1 } else { place.began };
+                if self.enough(slot.series, block, self.sampler.now() - since) {
                     if self.plan.order != Order::Sequential {
-                        return StopReason::Finished;
+                        return Some(StopReason::Finished);
                     }
                     // The rest of this series is skipped; the next one has its own measure.
                     if let Some(p) = self.progress.get_mut(slot.series as usize) {
@@ -288,16 +331,16 @@ impl Session<'_, '_> {
                 continue;
             }
             (self.watch)(RunEvent::Starting { slot });
-            match self.one(slot, seq) {
-                Flow::Next => seq = seq.saturating_add(1),
-                Flow::Stop(why) => return why,
+            match self.one(slot, place.seq) {
+                Flow::Next => place.seq = place.seq.saturating_add(1),
+                Flow::Stop(why) => return Some(why),
             }
         }
-        StopReason::Finished
+        None
     }
 
     /// A duet, if it makes sense; a block that consists of duets only begins with its first one.
-    fn duet(&mut self, slot: DuetSlot, seq: u32, round: &mut Option<(u32, u32)>, elapsed: Nanos) -> Option<Flow> {
+    fn duet(&mut self, slot: DuetSlot, place: &mut SessionPlace) -> Option<Flow> {
         let sides = [slot.series, slot.reference];
         if self.progress.get(slot.series as usize).is_some_and(|p| p.fails_together || p.void) {
             return None;
@@ -305,15 +348,15 @@ impl Session<'_, '_> {
         let alone = sides.map(|i| self.progress.get(i as usize).filter(|p| !p.failed).and_then(|p| p.alone.times()));
         let form = self.plan.duets([(slot.series, alone[0]), (slot.reference, alone[1])]).ok()?;
         let [Some(program), Some(reference)] = alone else { return None };
-        let this = self.round(Slot { series: slot.series, phase: Phase::Counted, index: slot.index });
-        if *round != Some(this) {
-            *round = Some(this);
-            if self.enough(Slot { series: slot.series, phase: Phase::Counted, index: slot.index }, elapsed) {
+        let this = Some(Round::of(self.plan, slot.series, slot.index));
+        if place.round != this {
+            place.round = this;
+            if self.enough(slot.series, slot.index, self.sampler.now() - place.began) {
                 return Some(Flow::Stop(StopReason::Finished));
             }
         }
         (self.watch)(RunEvent::StartingDuet { slot });
-        Some(self.one_duet(slot, seq, [program, reference], form))
+        Some(self.one_duet(slot, place.seq, [program, reference], form))
     }
 
     /// One duet: the hooks before of both programs, both together, the hooks after, store.
@@ -367,29 +410,32 @@ impl Session<'_, '_> {
         Flow::Next
     }
 
-    /// What the slot's round is known by: its number, in sequential order with its series.
-    fn round(&self, slot: Slot) -> (u32, u32) {
-        (if self.plan.order == Order::Sequential { slot.series } else { 0 }, slot.index)
+    /// The block of a counted execution, where a block holds several of each program.
+    fn block(&self, slot: Slot) -> Option<SampleBlock> {
+        let executions = self.executions;
+        let several = slot.phase == Phase::Counted && executions > 1;
+        slot.index.checked_div(executions).filter(|_| several).map(|number| SampleBlock { number, executions })
     }
 
-    /// Whether no new round is to be started.
-    fn enough(&mut self, slot: Slot, elapsed: Nanos) -> bool {
+    /// Whether the round of this block, in sequential order of this series, is not to be started.
+    fn enough(&mut self, series: u32, block: u32, elapsed: Nanos) -> bool {
         let sequential = self.plan.order == Order::Sequential;
         let budget = self
             .plan
             .max_time
             .map(|t| if sequential { Nanos(t.0 / self.plan.programs.len().max(1) as i64) } else { t });
-        if slot.index > 0 && budget.is_some_and(|b| elapsed >= b) {
+        if block > 0 && budget.is_some_and(|b| elapsed >= b) {
             return true;
         }
         match self.plan.runs {
             RunCount::Fixed(_) => return false,
-            RunCount::Detect { .. } => return !sequential && slot.index >= ALONE_BLOCKS && self.shows_enough(),
+            RunCount::Detect { .. } => return !sequential && block >= ALONE_BLOCKS && self.shows_enough(),
             RunCount::Adaptive { .. } => {}
         }
         // All continue until all are precise: programs are compared by the same number of rounds.
-        let (runs, most) = (self.plan.runs, self.plan.max_runs());
-        let concerned = |i: usize, p: &SeriesProgress| !p.failed && (!sequential || i == slot.series as usize);
+        let runs = in_samples(self.plan.runs, self.executions);
+        let most = self.plan.max_runs().saturating_mul(self.executions);
+        let concerned = |i: usize, p: &SeriesProgress| !p.failed && (!sequential || i == series as usize);
         let all = self.progress.iter_mut().enumerate();
         let mut concerned = all.filter(|(i, p)| concerned(*i, p)).map(|(_, p)| p).peekable();
         concerned.peek().is_some() && concerned.all(|p| p.is_precise(runs, most))
@@ -409,7 +455,7 @@ impl Session<'_, '_> {
         let padding = environment_padding(self.plan.seed, seq);
         let environment = sample_environment(slot, padding);
         let request = SampleRequest { slot, seq, environment: &environment, padding };
-        let sample = match self.before(slot, &environment) {
+        let mut sample = match self.before(slot, &environment) {
             Err(HookError::Interrupted(signal)) => return Flow::Stop(StopReason::Interrupted(signal)),
             Err(HookError::Failed(error)) => not_taken(&request, error),
             Ok(()) => match self.sampler.take(&request) {
@@ -427,6 +473,7 @@ impl Session<'_, '_> {
                 }
             },
         };
+        sample.block = self.block(slot);
         if let Err(e) = (self.sink)(RunPart::Sample(&sample)) {
             return Flow::Stop(StopReason::NotKept(e));
         }
@@ -483,6 +530,7 @@ impl Session<'_, '_> {
     }
 
     fn note(&mut self, sample: &Sample) {
+        self.block_size.add(self.plan, sample);
         if let Some(p) = self.progress.get_mut(sample.series as usize) {
             p.note(self.plan, sample);
         }
@@ -515,5 +563,7 @@ fn sample_environment(slot: Slot, padding: u32) -> Vec<Vec<u8>> {
 mod detect_tests;
 #[cfg(test)]
 mod duet_tests;
+#[cfg(test)]
+mod short_tests;
 #[cfg(test)]
 pub(crate) mod tests;

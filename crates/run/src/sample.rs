@@ -4,6 +4,7 @@ use crate::RunError;
 use crate::account::AccountCollector;
 use crate::daemons::{DaemonCollector, Roles, own_pid};
 use crate::launch::{LaunchedExecution, ProcessLauncher};
+use crate::probes::ProbeCollector;
 use crate::process_time::PtCollector;
 use crate::sampler::SampleRequest;
 use std::collections::HashSet;
@@ -15,6 +16,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::account::{Account, Counters, Estimate};
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Sample, Survivor, Usage};
+use tarebench_core::sample::probes::SampleProbes;
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cgroup::Leaf;
 use tarebench_sys::procfs::{parse_steal, read_below};
@@ -30,6 +32,8 @@ pub struct Collectors {
     pub daemons: Reading<DaemonCollector>,
     /// Accounts; absent if none are wanted.
     pub account: Reading<AccountCollector>,
+    /// Probes beside the program; absent if none are wanted.
+    pub probes: Reading<ProbeCollector>,
 }
 
 /// Takes one sample; `leave_running` keeps leftover processes. The second value is the signal that asked tare to end
@@ -45,11 +49,16 @@ pub fn take(
     signals: &Signals,
 ) -> Result<(Sample, Option<i32>), RunError> {
     let mut tree = Tree::before(launcher.helpers());
-    let steal_before = arm(collectors, &mut tree, signals)?;
-    let Collectors { pt, daemons, account } = collectors;
-    let mut end_tree = |main: i32, force: bool| match pt.leaf() {
-        Some(leaf) => end_leaf(leaf, force),
-        None => tree.signal(main, force),
+    let steal_before = arm(collectors, &mut tree, leave_running, signals)?;
+    let Collectors { pt, daemons, account, probes } = collectors;
+    let mut end_tree = |main: i32, force: bool| {
+        if let Reading::Value(probes) = &*probes {
+            probes.release();
+        }
+        match pt.leaf() {
+            Some(leaf) => end_leaf(leaf, force),
+            None => tree.signal(main, force),
+        }
     };
     let own_peak = wait::own_peak_memory();
     let execution =
@@ -58,6 +67,7 @@ pub fn take(
     if let Reading::Value(account) = account {
         account.ended();
     }
+    let probes = probed(probes, &execution);
 
     let mut members = pt.leaf().map(Leaf::processes).transpose()?;
     if let Some(members) = &mut members {
@@ -87,6 +97,7 @@ pub fn take(
         seq: request.seq,
         index: request.slot.index,
         phase: request.slot.phase,
+        block: None,
         wall_clock: execution.wall_clock,
         start: execution.start,
         end: execution.end,
@@ -104,14 +115,16 @@ pub fn take(
         counters: accounts.2,
         environment_padding: request.padding,
         metrics: Vec::new(),
+        probes,
     };
     Ok((sample, execution.interrupted))
 }
 
 /// Makes the collectors ready, so that the next process is the program; returns the steal time so far.
 fn arm(
-    Collectors { pt, daemons, account }: &mut Collectors,
+    Collectors { pt, daemons, account, probes }: &mut Collectors,
     tree: &mut Tree,
+    leave_running: bool,
     signals: &Signals,
 ) -> Result<Result<Nanos, Absent>, RunError> {
     if let Reading::Value(daemons) = daemons {
@@ -122,6 +135,12 @@ fn arm(
         account.prepare();
     }
     tree.helpers.extend(warm(pt.folder(), signals));
+    if let Reading::Value(probes) = probes {
+        probes.arm(pt.leaf(), leave_running, signals);
+        // A child of tare, perhaps a new one.
+        tree.outsiders.extend(probes.helper());
+        tree.helpers.extend(probes.helper());
+    }
     let steal_before = steal();
     pt.arm()?;
     if let Reading::Value(account) = account {
@@ -139,6 +158,7 @@ pub fn not_taken(request: &SampleRequest<'_>, error: String) -> Sample {
         seq: request.seq,
         index: request.slot.index,
         phase: request.slot.phase,
+        block: None,
         wall_clock: now.wall_clock,
         start: now.start,
         end: now.end,
@@ -156,6 +176,7 @@ pub fn not_taken(request: &SampleRequest<'_>, error: String) -> Sample {
         counters: Reading::Absent(absent()),
         environment_padding: request.padding,
         metrics: Vec::new(),
+        probes: tarebench_core::sample::data::not_probed(),
     }
 }
 
@@ -202,6 +223,18 @@ fn accounts(
         Reading::Absent(why) => {
             (Reading::Absent(why.clone()), Reading::Absent(why.clone()), Reading::Absent(why.clone()))
         }
+    }
+}
+
+/// What the probes have measured of an execution that has ended.
+fn probed(collector: &mut Reading<ProbeCollector>, execution: &LaunchedExecution) -> Reading<SampleProbes> {
+    let probes = match collector {
+        Reading::Value(probes) => probes.harvest(execution.start.monotonic, execution.end.monotonic),
+        Reading::Absent(why) => Reading::Absent(why.clone()),
+    };
+    match (&execution.pid, &probes) {
+        (None, Reading::Value(_)) => Reading::Absent(Absent::NotAsked("the program was not started".into())),
+        _ => probes,
     }
 }
 

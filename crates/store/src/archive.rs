@@ -4,6 +4,7 @@ use crate::documents::{DocumentPart, StoredDocument};
 use crate::error::StoreError;
 use crate::format::{
     ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH, DOCUMENT, DOCUMENT_FORMAT, PROFILE, PROFILE_FORMAT, PROFILE_VERSION, RUN,
+    WITHOUT_PROBES,
 };
 use crate::rows::{is_uuid, typed_notes};
 use crate::stream::{RunPiece, stream_run};
@@ -31,7 +32,7 @@ pub(crate) const TYPED_NOTES: u32 = 3;
 pub struct Archive {
     /// [`ARCHIVE_FORMAT`].
     pub format: String,
-    /// [`crate::ARCHIVE_VERSION`] when it was written.
+    /// [`crate::ARCHIVE_VERSION`] when it was written, or the earliest one that fits.
     pub version: u32,
     /// The run; its `id` is 0, because a number is valid only in its own store.
     pub run: Run,
@@ -64,8 +65,9 @@ impl Archive {
     /// A run with its samples, or with its recording; without duets.
     pub fn new(run: Run, samples: Vec<Sample>, recording: Vec<RecordingChunk>) -> Archive {
         let run = Run { id: 0, ..run };
-        let (format, version) = (ARCHIVE_FORMAT.to_owned(), ARCHIVE_VERSION);
-        Archive { format, version, run, samples, duets: Vec::new(), recording }
+        // An earlier tare would not show that elapsed times contain pauses.
+        let version = if run.plan.probes.is_some() { ARCHIVE_VERSION } else { WITHOUT_PROBES };
+        Archive { format: ARCHIVE_FORMAT.to_owned(), version, run, samples, duets: Vec::new(), recording }
     }
 
     /// Reads a document and checks it: known version, valid uuid, a unique position for each sample, and a series of

@@ -4,6 +4,7 @@ use crate::archive::{Archive, DocumentArchive};
 use crate::claim::Claimant;
 use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument};
 use crate::error::StoreError;
+use crate::learned::MachineKey;
 use crate::profiles::Saved;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +16,8 @@ use tarebench_core::documents::head::{DocumentHead, Id, Status};
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::RecordingChunk;
+use tarebench_core::quiet::data::QuietCoefficients;
+use tarebench_core::quiet::levels::LevelHistory;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_core::run::plan::RunCount;
@@ -98,7 +101,8 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`].
     fn add_note(&mut self, run: i64, note: &Note) -> Result<()>;
 
-    /// Removes a run with its samples. Its number is not given again.
+    /// Removes a run with its samples. Its number is not given again. What was learned of its machine stays
+    /// ([`Store::forget_machine_states`]).
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`].
@@ -215,6 +219,33 @@ pub trait Store {
 
     /// All profiles, every version, the newest first.
     fn profiles(&self) -> Result<Vec<Profile>>;
+
+    /// The levels that probes of a revision ([`tarebench_core::sample::probes::PROBE_REVISION`]) had on a machine; `None` if none
+    /// ran there yet.
+    fn level_history(&self, of: &MachineKey, revision: u32) -> Result<Option<LevelHistory>>;
+
+    /// Adds to what is stored of a machine's levels, in one transaction: processes that do so at once lose nothing of each other's.
+    /// Only the histories that were added to last are kept, of a number of machines and conditions. What was learned belongs to no
+    /// run: [`Store::remove`] leaves it, and [`Store::import`] adds nothing to it, as a file may claim any machine.
+    ///
+    /// # Errors
+    /// [`StoreError::Unstorable`] if a figure is not finite.
+    fn merge_level_history(&mut self, of: &MachineKey, new: &LevelHistory) -> Result<()>;
+
+    /// The newest coefficients of each program on a machine, by program. Given the uuid of a run, those that were stored before any
+    /// of its own: a run is not corrected by what was fitted to its own samples, or started from that, as it would confirm itself.
+    fn coefficients(&self, of: &MachineKey, revision: u32, before: Option<&str>) -> Result<Vec<QuietCoefficients>>;
+
+    /// Stores what was fitted to the samples of a run, named by its uuid, in place of an earlier fit of the same program and run. The
+    /// newest fits of a program are kept, and of all programs a bounded number.
+    ///
+    /// # Errors
+    /// [`StoreError::Unstorable`] if a figure is not finite, or the uuid is not 32 hex digits in lower case.
+    fn save_coefficients(&mut self, of: &MachineKey, run: &str, fit: &QuietCoefficients) -> Result<()>;
+
+    /// Removes all levels and coefficients of a machine ([`tarebench_core::machine::data::Host::machine`]), in whatever conditions they were
+    /// learned, also what cannot be read; returns how many records there were.
+    fn forget_machine_states(&mut self, machine: &str) -> Result<u64>;
 
     /// Stores a new document; returns its number. `head.number` is ignored; a number is not given twice.
     ///

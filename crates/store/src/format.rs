@@ -10,9 +10,12 @@ use tarebench_core::kbest::bench;
 /// [`crate::Archive::format`] of every archive.
 pub const ARCHIVE_FORMAT: &str = "tare-run";
 
-/// The latest [`crate::Archive::version`] that this version of tare reads, and the one that it writes. Before 3, notes of the run are
-/// texts by a name; before 5, every duet is a result.
-pub const ARCHIVE_VERSION: u32 = 5;
+/// The latest [`crate::Archive::version`] that this version of tare reads. Before 3, notes of the run are texts by a name; before 5,
+/// every duet is a result; before 6, no program was paused while it was measured.
+pub const ARCHIVE_VERSION: u32 = 6;
+
+/// The version of a run without probes, which an earlier tare reads as it is.
+pub(crate) const WITHOUT_PROBES: u32 = 5;
 
 /// [`crate::ProfileArchive::format`].
 pub(crate) const PROFILE_FORMAT: &str = "tare-profile";

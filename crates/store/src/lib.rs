@@ -1,7 +1,8 @@
 //! The store of runs, profiles and other documents: exact observations, durable sample by sample.
 //!
-//! [`Store`] is the interface; [`SqliteStore`] stores everything in one SQLite database. No derived figure is stored:
-//! a [`Sample`] that is read equals the one that was written, and every figure is recomputed from it.
+//! [`Store`] is the interface; [`SqliteStore`] stores everything in one SQLite database. No derived figure of a run is stored:
+//! a [`Sample`] that is read equals the one that was written, and every figure is recomputed from it. What was learned of a machine
+//! over many runs ([`Store::level_history`]) is stored beside them.
 #![forbid(unsafe_code)]
 
 mod archive;
@@ -11,6 +12,7 @@ mod documents;
 mod error;
 mod format;
 mod import;
+mod learned;
 mod open;
 mod profiles;
 mod rows;
@@ -26,6 +28,7 @@ pub use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedD
 pub use crate::error::StoreError;
 pub use crate::format::{ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH_LIMIT, DOCUMENT_LIMIT, PROFILE_LIMIT, RUN_LIMIT};
 pub use crate::import::import;
+pub use crate::learned::MachineKey;
 pub use crate::open::default_path;
 pub use crate::profiles::Saved;
 pub use crate::sqlite::SqliteStore;

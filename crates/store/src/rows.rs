@@ -69,11 +69,12 @@ fn kind_text(kind: TaskKind) -> &'static str {
         TaskKind::User => "user",
         TaskKind::Kernel => "kernel",
         TaskKind::Tare => "tare",
+        TaskKind::Partner => "partner",
     }
 }
 
 fn kind(text: &str) -> Inner<TaskKind> {
-    [TaskKind::User, TaskKind::Kernel, TaskKind::Tare]
+    [TaskKind::User, TaskKind::Kernel, TaskKind::Tare, TaskKind::Partner]
         .into_iter()
         .find(|&k| kind_text(k) == text)
         .ok_or_else(|| bad("a daemon's kind", format!("it is {text:?}")))
@@ -262,6 +263,7 @@ fn without_list(sample: &Sample) -> Sample {
         seq,
         index,
         phase,
+        block,
         wall_clock,
         start,
         end,
@@ -279,6 +281,7 @@ fn without_list(sample: &Sample) -> Sample {
         counters,
         environment_padding,
         metrics,
+        probes,
     } = sample;
     let daemons = match daemons {
         Reading::Absent(a) => Reading::Absent(a.clone()),
@@ -297,6 +300,7 @@ fn without_list(sample: &Sample) -> Sample {
         seq: *seq,
         index: *index,
         phase: *phase,
+        block: *block,
         wall_clock: *wall_clock,
         start: *start,
         end: *end,
@@ -314,6 +318,7 @@ fn without_list(sample: &Sample) -> Sample {
         counters: counters.clone(),
         environment_padding: *environment_padding,
         metrics: metrics.clone(),
+        probes: probes.clone(),
     }
 }
 

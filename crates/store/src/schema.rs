@@ -9,7 +9,7 @@ use rusqlite_migration::{HookError, HookResult, M, Migrations};
 pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
 
 /// The latest schema version: the number of migrations.
-pub(crate) const KNOWN: i64 = 7;
+pub(crate) const KNOWN: i64 = 8;
 
 /// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
@@ -22,7 +22,7 @@ pub(crate) fn migrations() -> Migrations<'static> {
         Ok(tx.execute_batch("DROP TABLE note")?)
     };
     let v4 = M::up_with_hook(V4, typed);
-    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), v4, M::up(V5), M::up(V6), M::up(V7)])
+    Migrations::new(vec![M::up(V1), M::up(V2), M::up(V3), v4, M::up(V5), M::up(V6), M::up(V7), M::up(V8)])
 }
 
 /// Times are nanoseconds. A `doc` is the JSON form of the type that it is named after in tarebench-core; columns beside it
@@ -268,6 +268,31 @@ CREATE TABLE duet (
 /// ([`tarebench_core::compare::duet::Duet::void`]), which it would take for results; no table changes.
 const V7: &str = "";
 
+/// What was learned of machines by probes: not of one run, so that it stays when runs are removed. `fingerprint` is that of the
+/// conditions ([`tarebench_core::machine::conditions::fingerprint`]); `run_uuid` is that of the run whose samples were fitted,
+/// whether it is stored or not. `added` orders the rows of a table by when they were last written: a count, as clocks are set.
+const V8: &str = "
+CREATE TABLE level_history (
+    machine TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    added INTEGER NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (machine, fingerprint, revision)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE quiet_coefficients (
+    machine TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    program TEXT NOT NULL,
+    run_uuid TEXT NOT NULL,
+    added INTEGER NOT NULL,
+    doc TEXT NOT NULL,
+    PRIMARY KEY (machine, fingerprint, revision, program, run_uuid)
+) STRICT, WITHOUT ROWID;
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -338,6 +363,23 @@ mod tests {
         let read = rows::each_duet(&conn, 1, &mut |duet| found.push((duet.seq, duet.slices, duet.void)));
         assert!(read.is_ok());
         assert_eq!(found, [(3, None, None)]);
+    }
+
+    /// Nothing is known of machines then, and what is there stays.
+    #[test]
+    fn a_store_of_version_7_gets_the_tables_of_what_is_learned() {
+        let mut conn = rusqlite::Connection::open_in_memory().unwrap();
+        migrations().to_version(&mut conn, 7).unwrap();
+        conn.execute_batch(
+            "INSERT INTO host VALUES (1, 'box', 'm', '{}');
+             INSERT INTO run (uuid, created_ns, status, tool, host_id, plan, rest)
+             VALUES ('u', 1, 'finished', '0.1.0', 1, '{}', '{}')",
+        )
+        .unwrap();
+        migrations().to_latest(&mut conn).unwrap();
+        let count = |sql: &str| conn.query_row(sql, [], |r| r.get::<_, i64>(0)).unwrap();
+        assert_eq!(count("SELECT count(*) FROM run"), 1);
+        assert_eq!(count("SELECT (SELECT count(*) FROM level_history) + (SELECT count(*) FROM quiet_coefficients)"), 0);
     }
 
     #[test]

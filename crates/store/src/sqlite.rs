@@ -6,6 +6,8 @@ use crate::contract::{Result, RunFilter, RunSummary, Store};
 use crate::documents;
 use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument};
 use crate::error::{ErrorContext, Fault, StoreError};
+use crate::learned;
+use crate::learned::MachineKey;
 use crate::open;
 use crate::profiles;
 use crate::profiles::Saved;
@@ -28,6 +30,8 @@ use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::RecordingChunk;
+use tarebench_core::quiet::data::QuietCoefficients;
+use tarebench_core::quiet::levels::LevelHistory;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_core::run::plan::RunCount;
@@ -475,6 +479,28 @@ impl Store for SqliteStore {
     fn profiles(&self) -> Result<Vec<Profile>> {
         let sql = "SELECT name, doc FROM profile ORDER BY created_ns DESC, name, version DESC";
         self.read("list the profiles", |conn| profiles::select(conn, sql, []))
+    }
+
+    fn level_history(&self, of: &MachineKey, revision: u32) -> Result<Option<LevelHistory>> {
+        self.read("read the machine's levels", |conn| learned::level_history(conn, of, revision))
+    }
+
+    fn merge_level_history(&mut self, of: &MachineKey, new: &LevelHistory) -> Result<()> {
+        self.write("store the machine's levels", |tx| learned::merge_level_history(tx, of, new))
+    }
+
+    fn coefficients(&self, of: &MachineKey, revision: u32, before: Option<&str>) -> Result<Vec<QuietCoefficients>> {
+        self.read("read the programs' coefficients", |conn| learned::coefficients(conn, of, revision, before))
+    }
+
+    fn save_coefficients(&mut self, of: &MachineKey, run: &str, fit: &QuietCoefficients) -> Result<()> {
+        self.write("store a program's coefficients", |tx| learned::save_coefficients(tx, of, run, fit))
+    }
+
+    fn forget_machine_states(&mut self, machine: &str) -> Result<u64> {
+        let removed = self.write("forget the machine's levels", |tx| learned::forget(tx, machine))?;
+        let _ = self.shrink();
+        Ok(removed)
     }
 
     fn create_document(&mut self, head: &DocumentHead, doc: &Value) -> Result<Id> {

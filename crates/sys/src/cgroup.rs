@@ -267,12 +267,24 @@ impl Freezer {
     /// # Errors
     /// If the file cannot be read.
     pub fn is_frozen(&self) -> SysResult<bool> {
+        self.event("frozen")
+    }
+
+    /// Whether there is a process in it; zombies do not count.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn is_populated(&self) -> SysResult<bool> {
+        self.event("populated")
+    }
+
+    fn event(&self, key: &str) -> SysResult<bool> {
         let mut buffer = [0; 256];
         let what = || self.path.join("cgroup.events").display().to_string();
         let n = self.events.read_at(&mut buffer, 0).map_err(|e| SysError::io(what(), e))?;
         let data = buffer.get(..n).unwrap_or_default();
-        let frozen = flat_keyed(data, "frozen");
-        frozen.map(|f| f == 1).ok_or_else(|| SysError::format(what(), "a line `frozen`", data))
+        let expected = "lines `populated` and `frozen`";
+        flat_keyed(data, key).map(|f| f == 1).ok_or_else(|| SysError::format(what(), expected, data))
     }
 }
 
@@ -400,15 +412,15 @@ mod tests {
         std::fs::write(file("cgroup.freeze"), "-").unwrap();
         std::fs::write(file("cgroup.events"), "populated 1\nfrozen 0\n").unwrap();
         let freezer = Freezer::open(dir.path()).unwrap();
-        assert!(!freezer.is_frozen().unwrap());
+        assert!(!freezer.is_frozen().unwrap() && freezer.is_populated().unwrap());
         freezer.freeze().unwrap();
         assert_eq!(std::fs::read_to_string(file("cgroup.freeze")).unwrap(), "1");
         std::fs::write(file("cgroup.events"), "populated 1\nfrozen 1\n").unwrap();
         assert!(freezer.is_frozen().unwrap());
         freezer.thaw().unwrap();
         assert_eq!(std::fs::read_to_string(file("cgroup.freeze")).unwrap(), "0");
-        std::fs::write(file("cgroup.events"), "populated 1\n").unwrap();
-        assert!(freezer.is_frozen().is_err());
+        std::fs::write(file("cgroup.events"), "populated 0\n").unwrap();
+        assert!(freezer.is_frozen().is_err() && !freezer.is_populated().unwrap());
     }
 
     /// A frozen process does not get on, and ends by SIGKILL all the same.

@@ -20,6 +20,7 @@ pub mod noise;
 pub mod opened_as;
 pub mod perf;
 pub mod pidfd;
+pub mod probe;
 pub mod process;
 pub mod procfs;
 pub mod signals;

@@ -226,6 +226,16 @@ pub fn times() -> Option<u64> {
     Some(t.tms_utime as u64 + t.tms_stime as u64)
 }
 
+/// times(2): what it returns, ticks of 1 / [`USER_HZ`](crate::procfs::USER_HZ) s since some time in the past.
+pub fn clock_ticks() -> Option<u64> {
+    // SAFETY: all-zero is a valid tms, and it is valid for writing.
+    let ticks = unsafe {
+        let mut t: libc::tms = std::mem::zeroed();
+        libc::times(&mut t)
+    };
+    u64::try_from(ticks).ok()
+}
+
 fn c_clock() -> libc::clock_t {
     unsafe extern "C" {
         fn clock() -> libc::clock_t;

@@ -108,6 +108,11 @@ impl TreeGuard {
         written.map_err(|e| SysError::io("tell the guard of the programs", e))
     }
 
+    /// The process that guards: a child of this one.
+    pub fn pid(&self) -> i32 {
+        self.child
+    }
+
     /// Ends the guard, which does nothing.
     pub fn dismiss(mut self) {
         let _ = self.tell(DISMISSED, 0);

@@ -1,12 +1,19 @@
-//! The machine's factors: their values and recommendations.
+//! The machine's factors: their values and recommendations; and the states that probes have seen it in.
 
+use crate::run::quiet;
+use crate::run::session::StorePlace;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tarebench_core::base::reading::Reading;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::quiet::data::{MachineStates, QuietLevels};
+use tarebench_core::quiet::levels::LevelHistory;
+use tarebench_core::sample::probes::PROBE_REVISION;
 use tarebench_host::access::Access;
 use tarebench_host::factors;
 use tarebench_host::factors::{FactorMachine, FactorSpec};
 use tarebench_render::machine::terminal::{FactorRow, FactorRule};
+use tarebench_store::{Store, StoreError};
 
 pub use tarebench_host::factors::UnknownFactor;
 
@@ -86,4 +93,46 @@ pub fn machine(request: &MachineRequest) -> String {
 /// Identity of this machine, as in [`tarebench_core::machine::data::Host::machine`].
 pub fn identity() -> String {
     tarebench_host::host::identity(std::path::Path::new("/"))
+}
+
+/// What probes beside programs have learned of this machine in its present conditions: with another kernel, microcode, governor or
+/// SMT setting it is learned again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LearnedMachine {
+    /// The probes' times while nothing else runs; `None` before the first 50 wake-ups.
+    pub levels: Option<QuietLevels>,
+    /// How often it is quiet, and for how long; likewise.
+    pub states: Option<MachineStates>,
+    /// Number of programs of which it is known how their time follows the probes.
+    pub programs: usize,
+    /// When the newest of it was learned, since 1970; `None` if nothing was.
+    pub learned: Option<Nanos>,
+}
+
+/// What is known of this machine; nothing where nothing is stored.
+///
+/// # Errors
+/// The store's.
+pub fn machine_states(place: &StorePlace) -> Result<LearnedMachine, StoreError> {
+    let StorePlace::Store(store) = place else { return Ok(LearnedMachine::default()) };
+    let here = quiet::here();
+    let history = store.level_history(&here, PROBE_REVISION)?;
+    let coefficients = store.coefficients(&here, PROBE_REVISION, None)?;
+    let levels = history.as_ref().and_then(LevelHistory::levels);
+    let fitted = coefficients.iter().map(|c| c.fitted).max();
+    Ok(LearnedMachine {
+        learned: levels.as_ref().map(|l| l.learned).max(fitted),
+        states: history.as_ref().and_then(LevelHistory::states),
+        programs: coefficients.len(),
+        levels,
+    })
+}
+
+/// Forgets all that probes have learned of this machine, in whatever conditions; returns how many records there were. Runs stay as
+/// they are.
+///
+/// # Errors
+/// The store's.
+pub fn forget_machine_states(place: &mut StorePlace) -> Result<u64, StoreError> {
+    place.store().map_or(Ok(0), |store| store.forget_machine_states(&identity()))
 }

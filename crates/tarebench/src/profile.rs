@@ -255,6 +255,7 @@ fn blank(name: &str) -> RunPlan {
         independent_setups: false,
         purpose: None,
         metrics: Vec::new(),
+        probes: None,
     }
 }
 
@@ -297,6 +298,7 @@ fn plan(request: &ActivePlan, shape: TaskSeries, stage: Stage, attempt: &str) ->
         // What INC waited for each daemon; snapshots alone show what CPU time they used.
         account: true,
         metrics: Vec::new(),
+        probes: None,
         ..blank(&request.name)
     }
 }

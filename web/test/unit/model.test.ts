@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Quiet } from "../../src/data";
 import { Unreadable, checked } from "../../src/load";
 import { PlotModel, worse } from "../../src/model";
 import { page, plot, run } from "../fixtures";
+import { quiet } from "../quieted";
 
 describe("classes of pairs", () => {
   const classes = [
@@ -51,6 +53,7 @@ describe("a plot", () => {
 describe("broken data", () => {
   const broken = (change: (p: ReturnType<typeof run>) => unknown): string => {
     const value = run(6);
+    value.plots[1]!.quiet = quiet(6, 20);
     try {
       checked(change(value) ?? value);
     } catch (error) {
@@ -66,6 +69,8 @@ describe("broken data", () => {
     expect(broken((p) => void delete (p as Partial<typeof p>).tables)).toContain("no tables");
     expect(broken(() => [])).toContain("not a report");
     expect(broken(() => 5)).toContain("not a report");
+    expect(broken((p) => void p.plots[1]!.quiet!.figures[0]!.curves[0]!.y.pop())).toContain("plot 2 has a curve");
+    expect(broken((p) => void delete (p.plots[1]!.quiet as Partial<Quiet>).parts)).toContain("incomplete quiet time");
     expect(broken((p) => p)).toBe("");
     expect(broken(() => page("run", []))).toBe("");
   });

@@ -22,6 +22,7 @@ fn words(hint: &Hint, db: &str) -> String {
                                (`--runs`)"
             .to_owned(),
         Hint::Samples(n) => format!("take more samples: `--runs {n}`"),
+        Hint::AtMost(n) => format!("allow more samples: `--max-runs {n}`"),
         Hint::MoreForPrecision => "allow more samples (`-M`), or quiet the machine (`tare doctor`)".to_owned(),
         Hint::LeaveRunning => "keep them running with `--leave-running`".to_owned(),
         Hint::LearnProfile => format!("make one with: `tare profile{db}`"),
@@ -40,12 +41,30 @@ fn words(hint: &Hint, db: &str) -> String {
         Hint::ConnectBuilds => {
             "measure one of them against a build of this history: `tare gate --base COMMIT`".to_owned()
         }
+        Hint::GateRun => {
+            "`tare run --quiet` runs programs while the machine is quiet, and corrects their times".to_owned()
+        }
+        Hint::LearnStates => format!("runs with probes learn them, such as `tare run --correct{db} -- PROGRAM`"),
+        Hint::RunProbes => "run as root, or allow real-time priorities (`ulimit -r`)".to_owned(),
+        Hint::ProbeCpus => "name the CPUs that it uses with `--cpus`".to_owned(),
+        Hint::CompareElapsed => "go by elapsed time (`--compare-by elapsed`)".to_owned(),
+        Hint::OtherTimeOrDuet => "measure again later, or compare programs by duets (`--order duet`)".to_owned(),
+        Hint::MoreSamplesOrDuet => "take more samples, or compare programs by duets (`--order duet`)".to_owned(),
+        Hint::WithoutGate => "compare with `--correct`, which does not pause it".to_owned(),
+        Hint::LongerPauses => "allow longer pauses with `--quiet-limit`".to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `--detect` and `--precision` refuse `--runs`: their cap is the option for it.
+    #[test]
+    fn a_cap_is_another_option_than_a_number() {
+        assert_eq!(words(&Hint::AtMost(800), ""), "allow more samples: `--max-runs 800`");
+        assert!(words(&Hint::Samples(40), "").contains("--runs 40"));
+    }
 
     #[test]
     fn commands_name_the_store() {

@@ -4,13 +4,19 @@ use crate::args::exports::{Exports, write_samples};
 use crate::args::hints::hints;
 use crate::exit::Failure;
 use crate::output::print;
-use clap::{Args, ValueEnum};
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command, ValueEnum};
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::Path;
+use tarebench::core::compare::stored::ComparedBy;
+use tarebench::core::run::plan::RunPlan;
 use tarebench::core::run::report::data::{Measure, RunReport};
+use tarebench::core::run::report::metrics::NoMetricRatio;
 use tarebench::render::kbest::bench;
 use tarebench::render::kit::number::TimeUnit;
 use tarebench::render::kit::style::{Sort, Style};
+use tarebench::render::kit::text::escape;
 use tarebench::render::run::json;
 use tarebench::render::run::terminal::report as terminal;
 use tarebench::run::samples::RunSamples;
@@ -28,9 +34,10 @@ pub struct StyleArgs {
     /// Order of the programs in the comparison
     #[arg(long, value_enum, default_value_t = SortArg::Auto)]
     sort: SortArg,
-    /// Compare programs by this measure [default: CPU time, or elapsed time if a program has no CPU time]
-    #[arg(long, value_enum, value_name = "MEASURE")]
-    compare_by: Option<MeasureArg>,
+    /// Compare programs by this measure, or by what they print: metric:NAME, see --metric [default: CPU time, or elapsed time if
+    /// a program has no CPU time]
+    #[arg(long, value_parser = ComparedByParser, value_name = "MEASURE")]
+    compare_by: Option<ComparedBy>,
     /// Print everything: statistics, daemons, discards and account of each program, and the conditions of the run
     #[arg(long)]
     full: bool,
@@ -70,9 +77,10 @@ pub struct ComparisonStyleArgs {
     /// Unit of times in tables [default: chosen for each]
     #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
     time_unit: Option<UnitArg>,
-    /// Compare programs by this measure [default: CPU time, or elapsed time if a program has no CPU time]
-    #[arg(long, value_enum, value_name = "MEASURE")]
-    compare_by: Option<MeasureArg>,
+    /// Compare programs by this measure, or by what they print: metric:NAME, see `tare run --metric` [default: CPU time, or
+    /// elapsed time if a program has no CPU time]
+    #[arg(long, value_parser = ComparedByParser, value_name = "MEASURE")]
+    compare_by: Option<ComparedBy>,
     /// Print everything: the times of all programs, and the machines
     #[arg(long)]
     full: bool,
@@ -81,8 +89,8 @@ pub struct ComparisonStyleArgs {
 impl ComparisonStyleArgs {
     /// See [`StyleArgs::show`].
     pub fn show(&self) -> Result<Show, Failure> {
-        let ComparisonStyleArgs { style, time_unit, compare_by, full } = *self;
-        StyleArgs { style, time_unit, sort: SortArg::Auto, full, account: false, compare_by }.show()
+        let ComparisonStyleArgs { style, time_unit, ref compare_by, full } = *self;
+        StyleArgs { style, time_unit, sort: SortArg::Auto, full, account: false, compare_by: compare_by.clone() }.show()
     }
 }
 
@@ -122,13 +130,37 @@ impl MeasureArg {
             MeasureArg::Net => Measure::Net,
         }
     }
+}
 
-    fn name(self) -> &'static str {
-        match self {
-            MeasureArg::Elapsed => "elapsed time",
-            MeasureArg::Cpu => "CPU time",
-            MeasureArg::Net => "net time",
+/// What introduces the name of a value that programs print.
+const METRIC: &str = "metric:";
+
+/// Reads a measure, or `metric:NAME`.
+#[derive(Clone)]
+struct ComparedByParser;
+
+impl TypedValueParser for ComparedByParser {
+    type Value = ComparedBy;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ComparedBy, clap::Error> {
+        let printed = value.to_str().and_then(|text| text.strip_prefix(METRIC)).filter(|name| !name.is_empty());
+        if let Some(name) = printed {
+            return Ok(ComparedBy::Printed { metric: name.to_owned() });
         }
+        let measure = EnumValueParser::<MeasureArg>::new().parse_ref(command, arg, value)?;
+        Ok(ComparedBy::Time(measure.measure()))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(MeasureArg::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
+fn time_name(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Et => "elapsed time",
+        Measure::Pt => "CPU time",
+        Measure::Net => "net time",
     }
 }
 
@@ -175,7 +207,7 @@ pub struct Show {
     /// Style of the output on standard error.
     pub progress_style: Style,
     quiet: bool,
-    compare_by: Option<MeasureArg>,
+    compare_by: Option<ComparedBy>,
     /// ` --db FILE` for commands that the user may type next, if the store is not the default one.
     db_option: String,
 }
@@ -240,7 +272,7 @@ impl StyleArgs {
             progress,
             progress_style: style(err, false),
             quiet: self.style == StyleChoice::None,
-            compare_by: self.compare_by,
+            compare_by: self.compare_by.clone(),
             db_option: String::new(),
         })
     }
@@ -249,6 +281,24 @@ impl StyleArgs {
 /// ` --db FILE` for a suggested command, if the user named a store.
 pub fn db_option(db: Option<&Path>) -> String {
     db.map(|d| format!(" --db {}", shell_words::quote(&d.to_string_lossy()))).unwrap_or_default()
+}
+
+fn label(report: &RunReport, series: u32) -> String {
+    escape(report.series.get(series as usize).map_or("", |s| s.program.label.as_str())).into_owned()
+}
+
+/// Compares the programs by what they print; where that cannot be, says so.
+fn compare_printed(report: &mut RunReport, metric: &str) {
+    let Err(why) = report.compare_by_metric(metric) else { return };
+    let (series, why) = match why {
+        NoMetricRatio::Absent { series } => (series, "no sample of it has the value"),
+        NoMetricRatio::NotPositive { series } => {
+            (series, "one of its values is zero or negative, and such values have no meaningful ratio")
+        }
+        NoMetricRatio::NoPairs { series } => (series, "in no round both programs have the value"),
+    };
+    eprintln!("tare: `{}` cannot be compared by {}: {why}", label(report, series), escape(metric));
+    eprintln!("      the comparison below is the default one");
 }
 
 impl Show {
@@ -269,9 +319,20 @@ impl Show {
         self.quiet
     }
 
-    /// The measure that programs are to be compared by, if the user named one.
-    pub fn measure(&self) -> Option<Measure> {
-        self.compare_by.map(MeasureArg::measure)
+    /// What programs are to be compared by, if the user named it.
+    pub fn compared_by(&self) -> Option<ComparedBy> {
+        self.compare_by.clone()
+    }
+
+    /// Refuses a comparison by what no `--metric` of the plan reads.
+    pub fn check_metric(&self, plan: &RunPlan) -> Result<(), Failure> {
+        let Some(ComparedBy::Printed { metric }) = &self.compare_by else { return Ok(()) };
+        if plan.metrics.iter().any(|m| m.name == *metric) {
+            return Ok(());
+        }
+        let name = escape(metric);
+        let message = format!("--compare-by {METRIC}{name}: no --metric has the name `{name}`");
+        Err(Failure::usage(message).hint(format!("add --metric '{name}=REGEX'")))
     }
 
     /// The command that resumes a run.
@@ -282,11 +343,14 @@ impl Show {
     /// Compares the programs by the requested measure. If two programs cannot be compared by it, reports that on
     /// standard error and keeps the automatic measure.
     pub fn compare(&self, report: &mut RunReport) {
-        let Some(by) = self.compare_by else { return };
-        let Err(series) = report.compare_by(by.measure()) else { return };
-        let label = report.series.get(series as usize).map_or("", |s| s.program.label.as_str());
-        let label = tarebench::render::kit::text::escape(label).into_owned();
-        let name = by.name();
+        let measure = match &self.compare_by {
+            None => return,
+            Some(ComparedBy::Time(measure)) => *measure,
+            Some(ComparedBy::Printed { metric }) => return compare_printed(report, metric),
+        };
+        let Err(series) = report.compare_by(measure) else { return };
+        let label = label(report, series);
+        let name = time_name(measure);
         eprintln!("tare: `{label}` cannot be compared by {name}: too few samples of both programs have one");
         eprintln!("      the comparison below is the default one; `tare show --full` reports why {name} is missing");
     }

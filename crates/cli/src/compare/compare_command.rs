@@ -25,6 +25,7 @@ use tarebench::render::compare::stored::terminal::comparison_text;
   tare compare 12 15
   tare compare 12.gzip 15.gzip
   tare compare 12.1 12.2 --compare-by elapsed
+  tare compare 12 15 --compare-by metric:rate
   tare compare tag:branch=main last --across-machines")]
 pub struct CompareArgs {
     /// Runs, each by its number, `last`, four or more first digits of its uuid, or tag:KEY=VALUE (the newest with that tag);
@@ -55,7 +56,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     args.exports.check_kind(DocumentKind::Comparison)?;
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
-    let plan = StoredPlan { measure: show.measure(), across_machines: args.across_machines };
+    let plan = StoredPlan { measure: show.compared_by(), across_machines: args.across_machines };
     let request = StoredRequest { names: args.names.clone(), reference: args.reference.clone(), plan };
     let comparison = compare_stored(&args.store.readable()?, &request).map_err(failure)?;
     let unkept = head(&comparison, &request, args.tag.iter().cloned().collect());

@@ -363,6 +363,7 @@ fn run_plan(
         independent_setups: false,
         purpose: None,
         metrics: Vec::new(),
+        probes: None,
     }
 }
 
@@ -386,8 +387,9 @@ fn finish(
     let command = |id: Id| format!("resume with: `tare resume {id}{}`", show.db_option());
     let measured = done.map_err(|e| {
         let failure = Failure::from(e);
-        match display.id().filter(|_| failure.hint.is_none()) {
-            Some(id) => failure.hint(command(id)),
+        // What to do about a store that is full is less than what to do about this gate.
+        match display.id().filter(|_| failure.hint.is_none() || failure.exit == Exit::System) {
+            Some(id) => failure.hint(format!("what was measured so far is stored; {}", command(id))),
             None => failure,
         }
     })?;

@@ -83,7 +83,7 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
         }
         DocumentKind::Comparison => {
             let (head, mut comparison) = tarebench::compare::stored::load(store, id)?;
-            comparison.plan.measure = show.measure().or(comparison.plan.measure);
+            comparison.plan.measure = show.compared_by().or(comparison.plan.measure);
             crate::compare::compare_command::present(&head, &comparison, &args.exports, show)?;
             return Ok(Exit::Done);
         }

@@ -2,4 +2,5 @@
 
 pub mod doctor;
 pub mod restore;
+pub mod states;
 pub mod tune;

@@ -1,11 +1,9 @@
 //! `tare noise`: measures repeated phases of fixed work, what delays them, and what that costs jobs on many nodes.
 
 use crate::args::store::StoreArgs;
-use crate::args::style::TableStyleArgs;
 use crate::args::values::{cpu_list, duration, pair};
 use crate::exit::{Exit, Failure};
-use crate::noise::result::{failure, print_noise, published, write};
-use crate::noise::undisturbed::UndisturbedArg;
+use crate::noise::result::{NoiseResultArgs, failure, print_noise, published, write};
 use crate::noise::{bsp, files, model, show};
 use crate::output::print;
 use crate::progress::Display;
@@ -18,6 +16,7 @@ use tarebench::documents::{MeasureOptions, Stopped};
 use tarebench::noise::measure::{MeasuredNoise, choose_cpus, failed, measure, rate, tick};
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::figures::figure;
+use tarebench::render::study::published_curves::add_published;
 use tarebench::render::study::sheet_terminal::published_text;
 use tarebench::sys::noise::HIGHEST;
 use tarebench::sys::signals::Signals;
@@ -83,15 +82,6 @@ struct MeasureArgs {
     /// Number of timings for calibration, each of a million iterations
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
     calibrations: u64,
-    /// Delay thresholds to report probabilities for [default: 1us,10us,100us,1ms,10ms]
-    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
-    delays: Vec<Nanos>,
-    /// What slowdowns are divided by
-    #[arg(long, value_enum, value_name = "GRAIN", default_value_t = UndisturbedArg::Minimum)]
-    undisturbed: UndisturbedArg,
-    /// Show the paper's tables, too
-    #[arg(long, conflicts_with = "json")]
-    published: bool,
     /// Do not record kernel events; recording makes each interrupt about 1 us longer
     #[arg(long)]
     no_explain: bool,
@@ -101,14 +91,8 @@ struct MeasureArgs {
     /// Write the share of phases over each delay as an SVG figure
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write a self-contained HTML page
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    style: TableStyleArgs,
+    result: NoiseResultArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -206,18 +190,20 @@ pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
 
 /// By the model, without a measurement.
 fn answered(text: &str, args: &NoiseArgs) -> Result<Exit, Failure> {
-    let show = args.measure.style.show()?;
-    model::print_model(text, &args.model, args.measure.json, show.is_quiet(), &show.style)?;
-    if args.measure.published && !show.is_quiet() {
+    let asked = &args.measure.result;
+    let show = asked.style.show()?;
+    model::print_model(text, &args.model, asked.json, show.is_quiet(), &show.style)?;
+    if asked.published && !show.is_quiet() {
         print(&published_text(&published(true), &show.style));
     }
     Ok(Exit::Done)
 }
 
 fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
-    let show = args.style.show()?;
+    let asked = &args.result;
+    let show = asked.style.show()?;
     let plan = plan(args)?;
-    for file in args.svg.iter().chain(&args.html) {
+    for file in args.svg.iter().chain(&asked.html) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
         opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
     }
@@ -228,21 +214,24 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let done = measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
     drop(display);
     let measured = done.map_err(failure)?;
-    let grains = measured.report_over(&args.delays, args.undisturbed.rule());
+    let grains = measured.report_over(&asked.delays, asked.undisturbed.rule());
     let MeasuredNoise { head, noise: found, stopped } = measured;
-    if args.json || !show.is_quiet() {
-        print_noise(&head, &found, &grains, args.json, &show.style)?;
-        if args.published {
+    if asked.json || !show.is_quiet() {
+        print_noise(&head, &found, &grains, asked.json, &show.style)?;
+        if asked.published {
             print(&published_text(&published(true), &show.style));
         }
     }
     if let Some((file, picture)) = args.svg.as_ref().zip(figure(&head, &grains)) {
         write(file, &picture)?;
     }
-    if let Some(file) = &args.html {
+    if let Some(file) = &asked.html {
         let zone = tarebench::sys::clock::zone();
         let mut page = tarebench::render::noise::page::noise(&head, &found, &grains, &zone, crate::output::foot());
-        page.tables.extend(published(args.published));
+        if asked.published {
+            page.tables.extend(published(true));
+            add_published("noise", &mut page);
+        }
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     if let Stopped::Interrupted(_) = stopped {

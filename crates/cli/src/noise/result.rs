@@ -1,9 +1,14 @@
 //! The result of a measurement of noise, as every subcommand shows it.
 
+use crate::args::style::TableStyleArgs;
+use crate::args::values::duration;
 use crate::exit::Failure;
+use crate::noise::undisturbed::UndisturbedArg;
 use crate::output::print;
 use crate::replace::write_text;
-use std::path::Path;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::DocumentHead;
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
@@ -12,6 +17,28 @@ use tarebench::render::kit::style::Style;
 use tarebench::render::kit::table::Table;
 use tarebench::render::noise::terminal::{json, terminal};
 use tarebench::render::study::published::published_tables;
+
+/// How a measurement is shown, when it was made and later.
+#[derive(Args)]
+pub struct NoiseResultArgs {
+    /// Delay thresholds to report probabilities for [default: 1us,10us,100us,1ms,10ms]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
+    pub delays: Vec<Nanos>,
+    /// What slowdowns are divided by
+    #[arg(long, value_enum, value_name = "GRAIN", default_value_t = UndisturbedArg::Minimum)]
+    pub undisturbed: UndisturbedArg,
+    /// Show the paper's tables, too
+    #[arg(long, conflicts_with = "json")]
+    pub published: bool,
+    /// Write a self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub style: TableStyleArgs,
+}
 
 pub fn failure(e: NoiseError) -> Failure {
     match e {

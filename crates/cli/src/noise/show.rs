@@ -1,17 +1,14 @@
 //! `tare noise show`: stored measurements, several of them beside each other.
 
 use crate::args::store::StoreArgs;
-use crate::args::style::TableStyleArgs;
-use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
-use crate::noise::result::{print_noise, published, write};
+use crate::noise::result::{NoiseResultArgs, print_noise, published, write};
 use crate::noise::undisturbed::UndisturbedArg;
 use crate::output::{foot, print};
 use crate::replace::write_text;
 use crate::stored::say_imported;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
@@ -21,6 +18,7 @@ use tarebench::render::kit::web::html as web;
 use tarebench::render::kit::web::page::Page;
 use tarebench::render::noise::platform::ShownNoise;
 use tarebench::render::noise::{page, several};
+use tarebench::render::study::published_curves::add_published;
 use tarebench::render::study::sheet_terminal::published_text;
 use tarebench::store::{NamedDocument, SqliteStore, Store};
 
@@ -36,26 +34,11 @@ pub struct NoiseShowArgs {
     /// Numbers of measurements, e.g. n1 n2
     #[arg(value_name = "NOISE", required = true)]
     what: Vec<String>,
-    /// What slowdowns are divided by
-    #[arg(long, value_enum, value_name = "GRAIN", default_value_t = UndisturbedArg::Minimum)]
-    undisturbed: UndisturbedArg,
-    /// Delay thresholds to report probabilities for [default: 1us,10us,100us,1ms,10ms]
-    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = duration)]
-    delays: Vec<Nanos>,
-    /// Show the paper's tables, too
-    #[arg(long, conflicts_with = "json")]
-    published: bool,
     /// Write the figures as SVG into this folder
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
-    /// Write a self-contained HTML page
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    style: TableStyleArgs,
+    result: NoiseResultArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -64,34 +47,35 @@ pub struct NoiseShowArgs {
 type LoadedNoise = (DocumentHead, Noise, Vec<Grain>);
 
 pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
-    let show = args.style.show()?;
+    let asked = &args.result;
+    let show = asked.style.show()?;
     let store = args.store.readable()?;
     let ids = ids(&store, &args.what)?;
     let mut all: Vec<LoadedNoise> = Vec::new();
     for id in &ids {
-        if !args.json {
+        if !asked.json {
             say_imported(&store, NamedDocument::Document(*id), &show)?;
         }
-        all.push(results(&store, *id, args)?);
+        all.push(results(&store, *id, asked)?);
     }
     let shown: Vec<ShownNoise<'_>> =
         all.iter().map(|(head, noise, grains)| ShownNoise { head, noise, grains }).collect();
-    let published = published(args.published);
+    let published = published(asked.published);
     match all.as_slice() {
-        [(head, noise, grains)] if args.json || !show.is_quiet() => {
-            print_noise(head, noise, grains, args.json, &show.style)?;
+        [(head, noise, grains)] if asked.json || !show.is_quiet() => {
+            print_noise(head, noise, grains, asked.json, &show.style)?;
         }
-        _ if args.json => print(&several::json(&shown).map_err(Failure::system)?),
+        _ if asked.json => print(&several::json(&shown).map_err(Failure::system)?),
         _ if show.is_quiet() => {}
         _ => print(&several::terminal(&shown, &show.style)),
     }
-    if args.published && !show.is_quiet() {
+    if asked.published && !show.is_quiet() {
         print(&published_text(&published, &show.style));
     }
-    if args.svg.is_none() && args.html.is_none() {
+    if args.svg.is_none() && asked.html.is_none() {
         return Ok(Exit::Done);
     }
-    let page = match all.as_slice() {
+    let mut page = match all.as_slice() {
         [(head, noise, grains)] => {
             let mut page = page::noise(head, noise, grains, &tarebench::sys::clock::zone(), foot());
             page.tables.extend(published);
@@ -99,10 +83,13 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
         }
         _ => several::page(&shown, &published, foot()),
     };
+    if asked.published {
+        add_published("noise", &mut page);
+    }
     if let Some(folder) = &args.svg {
         write_figures(folder, &page)?;
     }
-    if let Some(file) = &args.html {
+    if let Some(file) = &asked.html {
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     Ok(Exit::Done)
@@ -127,7 +114,7 @@ fn ids(store: &SqliteStore, what: &[String]) -> Result<Vec<Id>, Failure> {
     Ok(ids)
 }
 
-fn results(store: &SqliteStore, id: Id, args: &NoiseShowArgs) -> Result<LoadedNoise, Failure> {
+fn results(store: &SqliteStore, id: Id, args: &NoiseResultArgs) -> Result<LoadedNoise, Failure> {
     let (head, noise) = load(store, id)?;
     if args.undisturbed == UndisturbedArg::Calibration && noise.calibration.is_none() {
         let text = format!("--undisturbed calibration: {id} has no calibration, expected minimum or mode");

@@ -160,6 +160,28 @@ pub struct ConditionArgs {
     pub tag: Vec<(String, String)>,
 }
 
+/// Waiting for the quiet machine, and correcting for what is left.
+#[derive(Args)]
+#[command(next_help_heading = "Quiet machine")]
+pub struct QuietArgs {
+    /// Pause the programs while the machine is busy (another program or guest slows their core), and correct their CPU times
+    /// for what is left, by short probes on their CPU; without --cpus, the programs are kept to one CPU
+    #[arg(long, conflicts_with_all = ["correct", "self_check"])]
+    pub quiet: bool,
+    /// As --quiet, without pauses: probe and correct only
+    #[arg(long, conflicts_with_all = ["no_correct", "self_check"])]
+    pub correct: bool,
+    /// With --quiet, only pause: do not correct
+    #[arg(long, requires = "quiet")]
+    pub no_correct: bool,
+    /// Pause an execution for at most TIME in all, the wait before its start included [default: 1.5s]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "quiet", conflicts_with = "correct")]
+    pub quiet_limit: Option<Nanos>,
+    /// Time between two wake-ups of the probes: 1ms to 100ms [default: 2ms]
+    #[arg(long, value_name = "TIME", value_parser = duration, hide = true)]
+    pub probe_period: Option<Nanos>,
+}
+
 /// What check 1 goes by.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum DiscardArg {
@@ -219,6 +241,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub conditions: ConditionArgs,
     #[command(flatten)]
+    pub quiet: QuietArgs,
+    #[command(flatten)]
     pub tuning: TuneAround,
     #[command(flatten)]
     pub statistics: StatisticsArgs,
@@ -245,6 +269,7 @@ const AFTER: &str = "Examples:
   tare run -r 20 'sort a.txt' 'sort -S 1G a.txt'
   tare run -L level 1,6,9 -p 'rm -f out.gz' 'gzip -{level} -k file'
   tare run --precision 0.005 --cpus 1 -- ./prog
+  tare run --quiet -- ./prog
 
 Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or factor does not hold; \
 4 the store or the system failed; 130 interrupted.";

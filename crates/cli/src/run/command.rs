@@ -9,7 +9,7 @@ use crate::progress::Display;
 use crate::run::args::RunArgs;
 use crate::run::plan::{self, Built};
 use crate::run::shell::ShellSyntax;
-use crate::run::{self_check, startable};
+use crate::run::{quiet, self_check, startable};
 use tarebench::core::run::last_words::LastWords;
 use tarebench::core::run::notes::Note;
 use tarebench::core::run::plan::{Command, RunPlan};
@@ -50,8 +50,10 @@ pub fn timed(args: &RunArgs) -> Result<Timed, Failure> {
     }
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
+    show.check_metric(&plan)?;
     if !show.is_quiet() {
         say_shell(&by_shell);
+        quiet::say_cpu(args, &plan);
     }
     let mut place = args.store.place()?;
     let signals = Signals::install().map_err(Failure::system)?;

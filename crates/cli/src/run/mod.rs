@@ -7,6 +7,7 @@ pub mod imported;
 pub mod parameters;
 pub mod plan;
 pub mod programs;
+pub mod quiet;
 pub mod self_check;
 pub mod shell;
 pub mod startable;

@@ -8,6 +8,7 @@ use crate::run::args::OrderArg;
 use crate::run::args::RunArgs;
 use crate::run::detect;
 use crate::run::programs::{Programs, explicit_shell, programs};
+use crate::run::quiet;
 use crate::run::shell::ShellSyntax;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -62,15 +63,20 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
             .into_os_string()
             .into_vec(),
     };
-    let cpus = c.cpus.as_deref().map(cpu_list).transpose()?.unwrap_or_default();
     let sched = c.sched.as_deref().map(sched).transpose()?;
+    let probes = quiet::probes(&args.quiet, sched)?;
+    let cpus = match c.cpus.as_deref() {
+        Some(list) => cpu_list(list)?,
+        None if probes.is_some() => vec![quiet::one_cpu()?],
+        None => Vec::new(),
+    };
     outputs(&c.output, &mut programs)?;
     if args.what.control {
         programs.extend(detect::control(&programs));
     }
     let metric = |(name, pattern): &(String, String)| MetricPlan { name: name.clone(), pattern: pattern.clone() };
     let plan = RunPlan {
-        order: order(args, &programs, sched)?,
+        order: order(args, &programs, sched, probes.is_some())?,
         programs,
         seed: args.count.seed,
         warmup: args.count.warmup,
@@ -102,6 +108,7 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         independent_setups: args.hooks.independent_setup,
         purpose: None,
         metrics: c.metric.iter().map(metric).collect(),
+        probes,
     };
     check_metrics(&plan)?;
     Ok(plan)
@@ -117,7 +124,7 @@ fn check_metrics(plan: &RunPlan) -> Result<(), Failure> {
     }
 }
 
-fn order(args: &RunArgs, programs: &[Program], sched: Option<Sched>) -> Result<Order, Failure> {
+fn order(args: &RunArgs, programs: &[Program], sched: Option<Sched>, probed: bool) -> Result<Order, Failure> {
     let asked = args.count.order.map(|o| match o {
         OrderArg::Rounds => Order::Rounds,
         OrderArg::Random => Order::Random,
@@ -129,11 +136,15 @@ fn order(args: &RunArgs, programs: &[Program], sched: Option<Sched>) -> Result<O
         let why = "--order duet with --sched fifo: programs with a real-time priority do not alternate";
         return Err(Failure::usage(format!("{why}; give one of the two, or --order auto")));
     }
-    let independent_setups = args.hooks.independent_setup;
-    match args.count.detect {
-        Some(_) => detect::order(asked, programs, independent_setups, sched),
-        None => Ok(choose_order(asked, programs, independent_setups)?),
+    if probed && asked == Some(Order::Duet) {
+        return Err(quiet::no_duets());
     }
+    let independent_setups = args.hooks.independent_setup;
+    let chosen = match args.count.detect {
+        Some(_) => detect::order(asked, programs, independent_setups, sched)?,
+        None => choose_order(asked, programs, independent_setups)?,
+    };
+    Ok(if probed { quiet::without_duets(chosen) } else { chosen })
 }
 
 /// The target of a program's output, from one value of `--output`.

@@ -3,8 +3,8 @@
 use crate::args::style::PlainStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use tarebench::core::study::data::{Study, StudyPreset};
-use tarebench::core::study::samples::{plan, planned_time};
+use tarebench::core::study::data::{Study, StudyPlan, StudyPreset};
+use tarebench::core::study::samples::{PlannedTime, plan, planned_time};
 use tarebench::core::study::series::{SampleStudy, StudyProgram};
 use tarebench::render::study::about::{ListedStudy, about, about_cells, list, list_json};
 use tarebench::study::suite_file;
@@ -20,13 +20,13 @@ pub fn print_list(json: bool, style: &PlainStyleArgs) -> Result<Exit, Failure> {
         about: about(study),
         times: StudyPreset::ALL
             .into_iter()
-            .map(|preset| (preset, Some(planned_time(&plan(study, preset, &suite)))))
+            .map(|preset| (preset, planned_time(&plan(study, preset, &suite))))
             .collect(),
     });
     let of_cells = Study::ALL.into_iter().map(|study| ListedStudy {
         name: study.name(),
         about: about_cells(study),
-        times: StudyPreset::ALL.into_iter().map(|preset| (preset, None)).collect(),
+        times: StudyPreset::ALL.into_iter().map(|preset| (preset, cells_time(study, preset))).collect(),
     });
     let all: Vec<ListedStudy> = of_samples.chain(of_cells).collect();
     if json {
@@ -36,4 +36,10 @@ pub fn print_list(json: bool, style: &PlainStyleArgs) -> Result<Exit, Failure> {
         print("\nmeasure one with: tare study NAME; compute one from stored runs with: tare study NAME --from RUN\n");
     }
     Ok(Exit::Done)
+}
+
+/// Time of a study of CS:APP, whichever the CPU is. A cell is measured once a round.
+fn cells_time(study: Study, preset: StudyPreset) -> PlannedTime {
+    let plan = StudyPlan::new(study, preset, 0);
+    PlannedTime { seconds: plan.expected_seconds(), executions: plan.parts() as u64, unknown: 0 }
 }

@@ -256,8 +256,9 @@ fn ended(
     let measured = done.map_err(|e| {
         let failed = failure(e);
         match display.id() {
-            Some(id) if failed.hint.is_none() => {
-                failed.hint(format!("the measurements so far are stored; resume with: `tare resume {id}`"))
+            Some(id) if failed.hint.is_none() || failed.exit == Exit::System => {
+                let db = show.db_option();
+                failed.hint(format!("the measurements so far are stored; resume with: `tare resume {id}{db}`"))
             }
             _ => failed,
         }

@@ -178,13 +178,13 @@ fn present_samples(view: &StudyView<'_>, files: &StudyFiles, show: &Show) -> Res
 fn present_cells(found: &Studied, files: &StudyFiles, show: &Show) -> Result<(), Failure> {
     let report = found.report();
     let command = format!("study {}", found.plan.study.name());
+    let published = if files.published { published_tables(&command) } else { Vec::new() };
     if files.json {
-        print(&terminal::json(&found.head, &found.plan, &report, &found.parts).map_err(Failure::system)?);
+        let text = terminal::json(&found.head, &found.plan, &report, &found.parts, published);
+        print(&text.map_err(Failure::system)?);
     } else if !show.is_quiet() {
         print(&terminal::terminal(&found.head, &found.plan, &report, &show.style));
-        if files.published {
-            print(&published_text(&published_tables(&command), &show.style));
-        }
+        print(&published_text(&published, &show.style));
     }
     if let Some(folder) = &files.svg {
         write_folder(folder, &terminal::figures(&report), "figures")?;

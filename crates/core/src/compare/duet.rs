@@ -8,8 +8,11 @@
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use crate::compare::gang::GangSlices;
+use crate::sample::account::{Account, Ledger};
+use crate::sample::calls::{Asleep, asleep as kind_of_sleep};
+use crate::sample::daemons::TaskKind;
 use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Survivor, Usage};
-use crate::sample::process_time::ProcessTimes;
+use crate::sample::process_time::{ProcessTimes, PtSource};
 use serde::{Deserialize, Serialize};
 
 /// One execution of two programs together.
@@ -58,9 +61,34 @@ pub struct DuetSide {
     pub process_times: Reading<ProcessTimes>,
     /// What the tree had used of its process time when the other program's had ended; all of it, for the one that ended first.
     pub together: Reading<Nanos>,
+    /// Where its time went, traced in the kernel; the other program is a preemptor of its own kind there.
+    #[serde(default = "account_not_recorded", skip_serializing_if = "is_not_recorded")]
+    pub account: Reading<Account>,
     pub usage: Reading<Usage>,
     /// Processes that were alive when it had ended.
     pub survivors: Vec<Survivor>,
+}
+
+/// Duets of earlier versions have no account.
+fn account_not_recorded() -> Reading<Account> {
+    Reading::Absent(Absent::NotAsked("the version of tare that made the duet did not record it".into()))
+}
+
+fn is_not_recorded(account: &Reading<Account>) -> bool {
+    *account == account_not_recorded()
+}
+
+/// Where a program's time in a duet went, in short: ns, summed over its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DuetAccount {
+    /// Process time minus interrupt, softirq and steal time charged to the program.
+    pub net: f64,
+    /// It waited for its partner: ready to run while the partner had its CPU, or stopped for the partner's turn.
+    pub partner: f64,
+    /// Interrupts and softirqs while it was on a CPU.
+    pub interrupts: f64,
+    /// Taken by the hypervisor while it was on a CPU; `None` where that is not known.
+    pub stolen: Option<f64>,
 }
 
 /// How the CPU is shared, so that both programs end at about the same time.
@@ -91,6 +119,43 @@ impl DuetSide {
             Reading::Value(p) => p.total(),
             Reading::Absent(why) => Err(why.clone()),
         }
+    }
+
+    /// Process time minus interrupt, softirq and steal time charged to the program, as [`Sample::net_time`]. In a duet the
+    /// interrupts of both come to the same CPUs, and are charged to the one that happens to run.
+    pub fn net_time(&self) -> Result<Nanos, Absent> {
+        let pt = self.process_time()?;
+        let account = self.account.as_result().map_err(Clone::clone)?;
+        let source = self.process_times.value().map_or(PtSource::Wait4, |p| p.source);
+        match account.incomplete() {
+            Some(why) => Err(why),
+            None => Ok(pt - account.charged(source)),
+        }
+    }
+
+    /// What it waited for the other program, summed over its tasks: runnable while that had its CPU, or, of gangs, stopped.
+    /// `None` without a complete account.
+    pub fn waited_for_partner(&self, gangs: bool) -> Option<Nanos> {
+        let account = self.account.value().filter(|a| a.incomplete().is_none())?;
+        let waited = |ledger: &Ledger| -> Nanos {
+            let partner = ledger.preemptors.iter().filter(|p| p.kind == Some(TaskKind::Partner));
+            let stopped = ledger.blocked.iter().filter(|(call, _)| gangs && kind_of_sleep(call) == Asleep::Stopped);
+            partner.map(|p| p.share.time).chain(stopped.map(|(_, share)| share.time)).sum()
+        };
+        Some(waited(&account.main) + waited(&account.others))
+    }
+
+    /// The account in short, where it is complete.
+    pub fn short_account(&self, gangs: bool) -> Option<DuetAccount> {
+        let account = self.account.value()?;
+        let ledgers = [&account.outside, &account.main, &account.others];
+        let known = ledgers.iter().all(|l| l.stolen.value().is_some());
+        Some(DuetAccount {
+            net: self.net_time().ok()?.as_f64(),
+            partner: self.waited_for_partner(gangs)?.as_f64(),
+            interrupts: ledgers.iter().map(|l| l.interrupted()).sum::<Nanos>().as_f64(),
+            stolen: known.then(|| ledgers.iter().map(|l| l.stolen()).sum::<Nanos>().as_f64()),
+        })
     }
 }
 
@@ -159,7 +224,8 @@ impl AloneEvidence {
             && let Ok(pt) = sample.process_time()
         {
             let memory = sample.peak_memory.value().copied().or(sample.usage.value().map(|u| u.max_rss));
-            self.times = Some(AloneTimes { pt, elapsed: sample.elapsed(), asleep: asleep(sample), memory });
+            let elapsed = sample.elapsed() - sample.paused();
+            self.times = Some(AloneTimes { pt, elapsed, asleep: asleep(sample), memory });
         }
         self.complete = counted && self.times.is_some();
     }
@@ -170,16 +236,17 @@ impl AloneEvidence {
     }
 }
 
-/// By the account; else by what the scheduler says of the main thread, if the program has no other.
+/// By the account; else by what the scheduler says of the main thread, if the program has no other. A program that a gate paused did
+/// not sleep.
 fn asleep(sample: &Sample) -> Option<f64> {
-    let elapsed = sample.elapsed().as_f64();
+    let elapsed = (sample.elapsed() - sample.paused()).as_f64();
     if elapsed <= 0.0 {
         return None;
     }
     if let Some(account) = sample.account.value() {
         // Waiting for a child that is at work, as a shell does, is no sleep of the program's.
         let others = account.others.on_cpu.time + account.others.waited();
-        let asleep = (account.main.asleep() - others).max(Nanos::ZERO);
+        let asleep = (account.main.asleep() - others - sample.paused()).max(Nanos::ZERO);
         return Some(asleep.as_f64() / elapsed);
     }
     let waited = sample.estimate.value().and_then(|e| e.waited.value().copied()).unwrap_or(Nanos::ZERO);

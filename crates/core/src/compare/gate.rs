@@ -5,6 +5,7 @@
 
 use crate::base::units::Nanos;
 use crate::compare::duet::NoDuet;
+use crate::quiet::data::QuietTime;
 use crate::run::report::data::{Measure, RatioBasis};
 use crate::statistics::intervals::{Interval, NoInterval};
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,10 @@ pub struct MeasuredBenchmark {
     pub control_logs: Vec<f64>,
     /// Times of the executions alone.
     pub times: Vec<SideTimes>,
+    /// Process times on the quiet machine; `None` where one of the two could not be corrected, and where there are duets, whose two
+    /// programs met the same state of the machine anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<CorrectedSides>,
     /// Why it could not be measured, as a sentence without its final stop; `None` if it could.
     pub failed: Option<String>,
     /// Time that measuring it took.
@@ -103,6 +108,63 @@ pub struct SideTimes {
     pub head_interval: Result<Interval, NoInterval>,
     /// Executions of each.
     pub samples: u32,
+}
+
+impl MeasuredBenchmark {
+    /// The ratio of the corrected times, if process times were compared alone.
+    pub fn corrected_ratio(&self) -> Option<CorrectedRatio> {
+        let fits = self.basis == RatioBasis::Alone && self.measure == Some(Measure::Pt);
+        self.corrected.as_ref().filter(|_| fits)?.ratio()
+    }
+}
+
+/// Process times of both builds on the quiet machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrectedSides {
+    pub base: CorrectedSide,
+    pub head: CorrectedSide,
+}
+
+/// Process time of a build on the quiet machine ([`QuietTime`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrectedSide {
+    /// ns.
+    pub value: f64,
+    /// 95% interval, ns.
+    pub interval: Interval,
+    /// The same estimate without correction, ns.
+    pub uncorrected: f64,
+}
+
+impl From<&QuietTime> for CorrectedSide {
+    fn from(time: &QuietTime) -> CorrectedSide {
+        CorrectedSide { value: time.value, interval: time.interval.clone(), uncorrected: time.uncorrected }
+    }
+}
+
+impl CorrectedSides {
+    /// `None` if a time is not above 0.
+    pub fn ratio(&self) -> Option<CorrectedRatio> {
+        let CorrectedSides { base, head } = self;
+        let half = |side: &CorrectedSide| (side.interval.high / side.interval.low).ln() / 2.0;
+        // The errors of the two are taken for independent, though both were corrected for the same machine: rather too wide.
+        let half = half(base).hypot(half(head));
+        let (ratio, uncorrected) = (head.value / base.value, head.uncorrected / base.uncorrected);
+        let interval = Interval { low: ratio * (-half).exp(), high: ratio * half.exp(), level: base.interval.level };
+        let possible = |v: f64| v.is_finite() && v > 0.0;
+        let figures = [ratio, uncorrected, interval.low, interval.high];
+        figures.into_iter().all(possible).then_some(CorrectedRatio { ratio, interval, uncorrected })
+    }
+}
+
+/// Head / base on the quiet machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrectedRatio {
+    pub ratio: f64,
+    /// 95% interval.
+    pub interval: Interval,
+    /// By the same samples without correction.
+    pub uncorrected: f64,
 }
 
 /// What a gate says of a benchmark.
@@ -150,6 +212,9 @@ pub struct BenchmarkReport {
     /// p value of "at least 1 + threshold", likewise.
     pub p_beyond: f64,
     pub control: Option<ControlReport>,
+    /// The ratio on the quiet machine, where there were no duets. The verdict rests on the blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<CorrectedRatio>,
 }
 
 /// The base against itself.
@@ -161,4 +226,42 @@ pub struct ControlReport {
     pub p: f64,
     /// The base differs from itself by this: the benchmark's own verdict is inconclusive.
     pub differs: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(value: f64, half: f64) -> CorrectedSide {
+        let interval = Interval { low: value * (1.0 - half), high: value * (1.0 + half), level: 0.95 };
+        CorrectedSide { value, interval, uncorrected: value * 1.1 }
+    }
+
+    #[test]
+    fn corrected_times_of_both_give_a_ratio_with_both_errors() {
+        let sides = CorrectedSides { base: side(1e8, 0.003), head: side(1.02e8, 0.004) };
+        let found = sides.ratio().unwrap();
+        assert!((found.ratio - 1.02).abs() < 1e-12 && (found.uncorrected - 1.02).abs() < 1e-12);
+        let (low, high) = ((found.interval.low / 1.02).ln(), (found.interval.high / 1.02).ln());
+        assert!((low + 0.005).abs() < 1e-6 && (high - 0.005).abs() < 1e-6, "{low} {high}");
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(CorrectedSides { base: side(bad, 0.003), head: side(1e8, 0.003) }.ratio(), None, "{bad}");
+        }
+    }
+
+    /// Duets are not corrected, and neither elapsed nor net time is.
+    #[test]
+    fn they_count_where_process_times_were_compared_alone() {
+        let corrected = Some(CorrectedSides { base: side(1e8, 0.003), head: side(1e8, 0.003) });
+        let measured = |basis, measure| MeasuredBenchmark {
+            basis,
+            measure: Some(measure),
+            corrected: corrected.clone(),
+            ..MeasuredBenchmark::default()
+        };
+        assert!(measured(RatioBasis::Alone, Measure::Pt).corrected_ratio().is_some());
+        assert_eq!(measured(RatioBasis::Duets, Measure::Pt).corrected_ratio(), None);
+        assert_eq!(measured(RatioBasis::Alone, Measure::Et).corrected_ratio(), None);
+        assert_eq!(MeasuredBenchmark::default().corrected_ratio(), None);
+    }
 }

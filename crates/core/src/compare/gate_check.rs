@@ -1,7 +1,7 @@
 //! Whether a gate that was read from a file can be what a gate stores.
 
 use crate::base::units::Nanos;
-use crate::compare::gate::{Gate, GateBenchmark, GatePlan, GateSide, MeasuredBenchmark, SideTimes};
+use crate::compare::gate::{CorrectedSide, Gate, GateBenchmark, GatePlan, GateSide, MeasuredBenchmark, SideTimes};
 use crate::statistics::intervals::{Interval, NoInterval};
 use crate::statistics::sequential::MOST_BLOCKS;
 use std::collections::BTreeSet;
@@ -118,6 +118,9 @@ fn check_measured(measured: &MeasuredBenchmark) -> Result<(), &'static str> {
     if !measured.times.iter().all(are_times) {
         return Err("a time or an interval of it that cannot be");
     }
+    if !measured.corrected.iter().flat_map(|c| [&c.base, &c.head]).all(is_corrected) {
+        return Err("a corrected time or an interval of it that cannot be");
+    }
     if measured.took < Nanos::ZERO {
         return Err("a duration below 0");
     }
@@ -127,6 +130,12 @@ fn check_measured(measured: &MeasuredBenchmark) -> Result<(), &'static str> {
 fn are_times(times: &SideTimes) -> bool {
     let SideTimes { measure: _, base, base_interval, head, head_interval, samples: _ } = times;
     is_estimate(*base, base_interval) && is_estimate(*head, head_interval)
+}
+
+fn is_corrected(side: &CorrectedSide) -> bool {
+    let CorrectedSide { value, interval, uncorrected } = side;
+    let ordered = interval.low <= *value && *value <= interval.high && (0.0..=1.0).contains(&interval.level);
+    ordered && [*value, interval.low, interval.high, *uncorrected].iter().all(|v| *v > 0.0 && *v < 1e20)
 }
 
 /// A time in ns with its interval.
@@ -142,7 +151,13 @@ fn is_estimate(value: f64, interval: &Result<Interval, NoInterval>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::gate::CorrectedSides;
     use crate::run::report::data::{Measure, RatioBasis};
+
+    fn corrected() -> CorrectedSide {
+        let interval = Interval { low: 0.9e8, high: 1.1e8, level: 0.95 };
+        CorrectedSide { value: 1e8, interval, uncorrected: 1.2e8 }
+    }
 
     fn gate() -> Gate {
         let benchmark = |name: &str| GateBenchmark {
@@ -167,6 +182,7 @@ mod tests {
             logs: vec![0.01, -0.01],
             control_logs: vec![0.0],
             times: vec![times],
+            corrected: Some(CorrectedSides { base: corrected(), head: corrected() }),
             took: Nanos(5),
             ..MeasuredBenchmark::default()
         };
@@ -213,6 +229,14 @@ mod tests {
         assert!(refused(&|g| g.measured[0].times[0].head = f64::INFINITY).contains("a time"));
         let crossed = Ok(Interval { low: 2.0, high: 1.0, level: 0.95 });
         assert!(refused(&|g| g.measured[0].times[0].head_interval = crossed.clone()).contains("a time"));
+        for value in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.2e8] {
+            let head = CorrectedSide { value, ..corrected() };
+            let sides = CorrectedSides { base: corrected(), head };
+            assert!(
+                refused(&|g| g.measured[0].corrected = Some(sides.clone())).contains("a corrected time"),
+                "{value}"
+            );
+        }
         assert!(refused(&|g| g.measured[1].took = Nanos(-1)).contains("a duration"));
         assert!(refused(&|g| g.plan.suite = "x".repeat((4 << 20) + 1)).contains("4 MiB"));
         let long = refused(&|g| {

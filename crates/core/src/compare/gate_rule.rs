@@ -52,12 +52,15 @@ pub fn report(gate: &Gate) -> GateReport {
     let (evidence, controls) = (evidence(gate), controls(gate, &design));
     let rejections = rejections(gate, &evidence, &controls);
     let found = evidence.iter().zip(controls).zip(rejections);
-    let benchmarks: Vec<BenchmarkReport> = plan
+    let mut benchmarks: Vec<BenchmarkReport> = plan
         .benchmarks
         .iter()
         .zip(found)
         .map(|(planned, ((e, control), rejected))| e.report(planned, &design, control, rejected))
         .collect();
+    for (report, measured) in benchmarks.iter_mut().zip(&gate.measured) {
+        report.corrected = measured.corrected_ratio();
+    }
     GateReport { verdict: suite_verdict(&benchmarks), mean_ratio: mean_ratio(gate, &benchmarks), benchmarks }
 }
 
@@ -170,6 +173,7 @@ impl BenchmarkEvidence {
             p_faster: self.faster,
             p_beyond,
             control,
+            corrected: None,
         }
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::base::units::Nanos;
 use crate::compare::change_points::{FoundLevels, LevelStep, SeriesLevel, levels};
-use crate::compare::gate::{Gate, GateBenchmark, GateSide, MeasuredBenchmark};
+use crate::compare::gate::{CorrectedRatio, Gate, GateBenchmark, GateSide, MeasuredBenchmark};
 use crate::compare::positions::{BuildPair, connected, positions};
 use crate::sample::measure::Measure;
 use crate::statistics::intervals::{Interval, LEVEL};
@@ -104,6 +104,8 @@ pub struct BenchmarkHistory {
     pub detectable: Option<f64>,
     /// Groups of builds that no gate connects to the anchor.
     pub apart: Vec<ApartBuilds>,
+    /// Gates without duets whose ratio is that of the times on the quiet machine.
+    pub corrected: usize,
     pub not_used: NotUsed,
 }
 
@@ -252,6 +254,8 @@ struct CollectedPair<'a> {
     pair: BuildPair,
     gate: &'a HistoryGate,
     measure: Option<Measure>,
+    /// The ratio is that of the corrected times.
+    corrected: bool,
 }
 
 impl<'a> CollectedBuilds<'a> {
@@ -260,7 +264,8 @@ impl<'a> CollectedBuilds<'a> {
             self.not_used.failed += 1;
             return;
         }
-        let Some((log, error)) = logarithm(measured) else {
+        let corrected = measured.corrected_ratio();
+        let Some((log, error)) = corrected.as_ref().map(corrected_logarithm).or_else(|| logarithm(measured)) else {
             self.not_used.few_blocks += 1;
             return;
         };
@@ -274,7 +279,7 @@ impl<'a> CollectedBuilds<'a> {
         let head = self.build(head, &plan.head, gate.created, Some(gate.number));
         self.commands.insert(benchmark.command.as_str());
         let pair = BuildPair { base, head, log, error };
-        self.pairs.push(CollectedPair { pair, gate, measure: measured.measure });
+        self.pairs.push(CollectedPair { pair, gate, measure: measured.measure, corrected: corrected.is_some() });
     }
 
     /// The number of a build, which is new or gets what is still missing of it.
@@ -342,6 +347,7 @@ impl<'a> CollectedBuilds<'a> {
             between_gates: 0.0,
             detectable: None,
             apart: Vec::new(),
+            corrected: self.pairs.iter().filter(|p| p.corrected).count(),
             not_used: self.not_used,
         };
         let pairs: Vec<BuildPair> = self.pairs.iter().map(|p| p.pair).collect();
@@ -434,6 +440,13 @@ fn logarithm(measured: &MeasuredBenchmark) -> Option<(f64, f64)> {
     let found = location(&values, LEVEL)?;
     let error = found.interval.ok()?.half_width() / Z;
     Some((found.estimate, error.max(LEAST_ERROR)))
+}
+
+/// Of head / base on the quiet machine, with its standard error: where both ran alone, the machine's states in between are in the
+/// ratio of their blocks, and from gate to gate they differ.
+fn corrected_logarithm(corrected: &CorrectedRatio) -> (f64, f64) {
+    let error = (corrected.interval.high / corrected.interval.low).ln() / 2.0 / Z;
+    (corrected.ratio.ln(), error.max(LEAST_ERROR))
 }
 
 fn base_key(gate: &HistoryGate, side: &GateSide) -> BuildKey {

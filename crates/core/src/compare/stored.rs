@@ -26,11 +26,22 @@ pub struct StoredComparison {
     pub history: Vec<PastRun>,
 }
 
+/// What programs are compared by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ComparedBy {
+    Time(Measure),
+    /// A number that the programs print (`--metric`), by its name.
+    Printed {
+        metric: String,
+    },
+}
+
 /// What was asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredPlan {
-    /// The measure of the verdicts; `None`: process time where both programs have it, else elapsed time.
-    pub measure: Option<Measure>,
+    /// What the verdicts rest on; `None`: process time where both programs have it, else elapsed time.
+    pub measure: Option<ComparedBy>,
     /// Give a verdict although the machines differ.
     pub across_machines: bool,
 }
@@ -60,6 +71,9 @@ pub struct StoredSide {
     /// [`crate::run::compared::program_identity`].
     pub program: String,
     pub times: Vec<SeriesTimes>,
+    /// What it printed of itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<SideMetric>,
     /// The program with which its run compares it by blocks; `None` for that program itself, and in sequential runs.
     pub against: Option<SideReference>,
 }
@@ -72,6 +86,29 @@ pub struct SeriesTimes {
     pub median: f64,
     /// 95% interval by order statistics.
     pub interval: Result<Interval, NoInterval>,
+}
+
+/// A number that a program printed, in its own unit, over the retained samples that have it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SideMetric {
+    /// As the user called it.
+    pub name: String,
+    pub samples: u32,
+    pub median: f64,
+    /// 95% interval by order statistics.
+    pub interval: Result<Interval, NoInterval>,
+    /// Only if it is greater than 0, ratios are meaningful.
+    pub smallest: f64,
+}
+
+/// The ratio of what two programs of one run printed, from its rounds: in duets nothing of it is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockMetric {
+    pub name: String,
+    pub ratio: f64,
+    pub interval: Result<Interval, NoInterval>,
+    /// Rounds used.
+    pub pairs: u32,
 }
 
 /// The reference of a program in its run.
@@ -105,6 +142,9 @@ pub struct StoredPair {
     pub reference: u32,
     /// Program / reference, if both are of one run.
     pub blocks: Vec<BlockRatio>,
+    /// The same of what both printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<BlockMetric>,
     /// The samples of a block were neighbours in time.
     pub paired_in_time: bool,
 }

@@ -1,7 +1,8 @@
 //! Whether a comparison that was read from a file can be one that was stored.
 
 use crate::compare::stored::{
-    BlockRatio, ComparedRun, PastRun, PastSeries, SeriesTimes, SideReference, StoredComparison, StoredPair, StoredSide,
+    BlockMetric, BlockRatio, ComparedRun, PastRun, PastSeries, SeriesTimes, SideMetric, SideReference,
+    StoredComparison, StoredPair, StoredSide,
 };
 use crate::statistics::intervals::{Interval, NoInterval};
 
@@ -12,6 +13,8 @@ pub const MOST_PAST_RUNS: usize = 200;
 const MOST_PAST_PROGRAMS: usize = 32;
 /// Measures of a program, each by two kinds of blocks; with room for later ones.
 const MOST_MEASURES: usize = 16;
+/// Numbers that a program prints which are compared.
+pub const MOST_PRINTED: usize = 256;
 /// Factors of a machine, of which there are some sixty.
 const MOST_FACTORS: usize = 1_000;
 /// Programs of all runs that were named as a whole.
@@ -92,10 +95,11 @@ fn check_run(run: &ComparedRun) -> Result<(), &'static str> {
 }
 
 fn check_side(side: &StoredSide, runs: usize) -> Result<(), &'static str> {
-    let StoredSide { run, series: _, label, program, times, against } = side;
+    let StoredSide { run, series: _, label, program, times, metrics, against } = side;
     check_index(*run, runs)?;
     check_texts([label.as_str(), program.as_str()])?;
     check_times(times)?;
+    check_printed(metrics)?;
     against.as_ref().map_or(Ok(()), check_reference)
 }
 
@@ -107,13 +111,35 @@ fn check_reference(reference: &SideReference) -> Result<(), &'static str> {
 }
 
 fn check_pair(pair: &StoredPair, sides: &[StoredSide]) -> Result<(), &'static str> {
-    let StoredPair { program, reference, blocks, paired_in_time: _ } = pair;
+    let StoredPair { program, reference, blocks, metrics, paired_in_time: _ } = pair;
     check_index(*program, sides.len())?;
     check_index(*reference, sides.len())?;
     if program == reference {
         return Err("the same program twice");
     }
-    check_ratios(blocks)
+    check_ratios(blocks)?;
+    check_printed_ratios(metrics)
+}
+
+fn check_printed(metrics: &[SideMetric]) -> Result<(), &'static str> {
+    if metrics.len() > MOST_PRINTED {
+        return Err("more than 256 printed values");
+    }
+    metrics.iter().try_for_each(|m| check_texts([m.name.as_str()]))?;
+    let good = |m: &SideMetric| {
+        m.median.is_finite() && m.smallest.is_finite() && is_interval(&m.interval, |bound| bound.is_finite())
+    };
+    if metrics.iter().all(good) { Ok(()) } else { Err("a printed value or an interval of it that cannot be") }
+}
+
+fn check_printed_ratios(ratios: &[BlockMetric]) -> Result<(), &'static str> {
+    if ratios.len() > MOST_PRINTED {
+        return Err("more than 256 printed values");
+    }
+    ratios.iter().try_for_each(|r| check_texts([r.name.as_str()]))?;
+    let positive = |v: f64| v > 0.0 && v.is_finite();
+    let good = ratios.iter().all(|r| positive(r.ratio) && is_interval(&r.interval, positive));
+    if good { Ok(()) } else { Err("a ratio of printed values or an interval of it that cannot be") }
 }
 
 fn check_times(times: &[SeriesTimes]) -> Result<(), &'static str> {
@@ -191,6 +217,13 @@ mod tests {
             label: "<script>".to_owned(),
             program: "p".to_owned(),
             times: vec![times],
+            metrics: vec![SideMetric {
+                name: "\u{1b}".to_owned(),
+                samples: 3,
+                median: -2.5e40,
+                interval: Ok(Interval { low: -3e40, high: 0.0, level: 0.95 }),
+                smallest: -3e40,
+            }],
             against: Some(against),
         };
         let past = PastSeries {
@@ -207,7 +240,18 @@ mod tests {
             plan: StoredPlan::default(),
             runs: vec![crate::compare::stored_report::tests::compared_run(1, "m", "6.1")],
             sides: vec![side.clone(), side],
-            pairs: vec![StoredPair { program: 0, reference: 1, blocks: vec![ratio], paired_in_time: true }],
+            pairs: vec![StoredPair {
+                program: 0,
+                reference: 1,
+                blocks: vec![ratio],
+                metrics: vec![BlockMetric {
+                    name: "\u{1b}".to_owned(),
+                    ratio: 1e30,
+                    interval: Err(NoInterval::TooFew { have: 3, need: 6 }),
+                    pairs: 3,
+                }],
+                paired_in_time: true,
+            }],
             left_out: vec![LeftOutProgram { run: 0, label: String::new() }],
             history: vec![PastRun {
                 uuid: String::new(),
@@ -249,6 +293,17 @@ mod tests {
             let interval = Ok(Interval { low, high, level });
             assert!(refused(&|c| c.pairs[0].blocks[0].interval = interval.clone()).starts_with("pair 1 has a ratio"));
         }
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(refused(&|c| c.sides[1].metrics[0].median = bad).starts_with("program 2 has a printed value"));
+            assert!(refused(&|c| c.sides[1].metrics[0].smallest = bad).starts_with("program 2 has a printed value"));
+        }
+        for bad in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+            assert!(refused(&|c| c.pairs[0].metrics[0].ratio = bad).starts_with("pair 1 has a ratio of printed"));
+        }
+        let interval = Ok(Interval { low: 2.0, high: 1.0, level: 0.95 });
+        assert!(refused(&|c| c.sides[0].metrics[0].interval = interval.clone()).contains("a printed value"));
+        let many = refused(&|c| c.sides[0].metrics = vec![c.sides[0].metrics[0].clone(); MOST_PRINTED + 1]);
+        assert_eq!(many, "program 1 has more than 256 printed values");
         let long = refused(&|c| c.sides[0].label = "x".repeat((4 << 20) + 1));
         assert_eq!(long, "program 1 has a text of more than 4 MiB");
     }

@@ -16,10 +16,14 @@
 //!
 //! The floor ([`crate::compare::stored_floor`]) is what two runs of one program differ by: without it, an interval of many samples
 //! would be narrow around the wrong value.
+//!
+//! What programs print of themselves (`--metric`) is compared in the same ways, by rounds or by medians, but for the floor: how far
+//! it differs from run to run is not known.
 
 use crate::compare::ratio::{RatioBasis, Verdict, verdict};
 use crate::compare::stored::{
-    BlockRatio, ComparedRun, SeriesTimes, SideReference, StoredComparison, StoredPair, StoredSide,
+    BlockRatio, ComparedBy, ComparedRun, SeriesTimes, SideMetric, SideReference, StoredComparison, StoredPair,
+    StoredSide,
 };
 use crate::compare::stored_floor::{
     ASSUMED_DUETS, ASSUMED_MACHINES, ASSUMED_ROUNDS, ASSUMED_TIMES, FloorOf, FloorQuestion, RunFloor, floor,
@@ -43,10 +47,13 @@ pub struct StoredPairReport {
     pub program: u32,
     /// The same of what it is compared with.
     pub reference: u32,
-    /// The measure of the verdict; `None` if they have no measure in common.
-    pub measure: Option<Measure>,
-    /// By elapsed time, process time, net time, as far as both have them.
+    /// What the verdict rests on; `None` if they have nothing in common.
+    pub measure: Option<ComparedBy>,
+    /// By elapsed time, process time, net time, and by what both print, as far as both have them.
     pub ratios: Vec<StoredRatio>,
+    /// What both print that has no ratio, as a value of it is zero or negative.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_positive: Vec<String>,
     /// What differs between their machines and the states of these; of the reference first.
     pub differences: Vec<ConditionDifference>,
     /// The machines' fingerprints differ: the ratio is that of the machines, too.
@@ -56,14 +63,14 @@ pub struct StoredPairReport {
 /// The ratio program / reference by one measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredRatio {
-    pub measure: Measure,
+    pub measure: ComparedBy,
     pub way: RatioWay,
     pub ratio: f64,
     /// 95% interval of the ratio, for two runs with the floor.
     pub interval: Result<Interval, NoInterval>,
     /// The same without the floor: what the samples alone would give.
     pub sampling: Result<Interval, NoInterval>,
-    /// How far two runs differ although the program does not; `None` for programs of one run.
+    /// How far two runs differ although the program does not; `None` for programs of one run, and of what programs print.
     pub floor: Option<RunFloor>,
     pub verdict: Result<Verdict, NoVerdict>,
 }
@@ -89,22 +96,24 @@ pub enum NoVerdict {
 }
 
 impl StoredPairReport {
-    /// The ratio by this measure.
+    /// The ratio by this time.
     pub fn by(&self, measure: Measure) -> Option<&StoredRatio> {
-        self.ratios.iter().find(|r| r.measure == measure)
+        self.ratios.iter().find(|r| r.measure == ComparedBy::Time(measure))
     }
 
     /// The ratio of the verdict.
     pub fn chosen(&self) -> Option<&StoredRatio> {
-        self.by(self.measure?)
+        let by = self.measure.as_ref()?;
+        self.ratios.iter().find(|r| r.measure == *by)
     }
 
     /// The ratio by elapsed or process time that has another verdict than the chosen one: programs that wait or run in parallel differ
-    /// in one of the two only, or in opposite directions.
+    /// in one of the two only, or in opposite directions. What programs print is another quantity, and disagrees with no time.
     pub fn disagreeing(&self) -> Option<&StoredRatio> {
         let chosen = self.chosen()?;
-        let others = self.ratios.iter().filter(|r| r.measure != chosen.measure && r.measure != Measure::Net);
-        others.into_iter().find(|r| r.verdict != chosen.verdict)
+        let ComparedBy::Time(by) = chosen.measure else { return None };
+        let others = [Measure::Et, Measure::Pt].into_iter().filter(|m| *m != by);
+        others.filter_map(|m| self.by(m)).find(|r| r.verdict != chosen.verdict)
     }
 }
 
@@ -154,25 +163,58 @@ fn pair_report(comparison: &StoredComparison, pair: &StoredPair) -> Option<Store
         true => same_run_ratio(pair, measure),
         false => Apart { comparison, program, reference }.ratio(measure),
     };
-    let ratios: Vec<StoredRatio> =
-        [Measure::Et, Measure::Pt, Measure::Net].into_iter().filter_map(by).map(judged).collect();
-    let has = |measure: &Measure| ratios.iter().any(|r| r.measure == *measure);
-    let measures = comparison.plan.measure.into_iter().chain([Measure::Pt, Measure::Et, Measure::Net]);
+    let (positive, not_positive): (Vec<_>, Vec<_>) =
+        printed_by_both(program.side, reference.side).partition(|both| both.iter().all(|m| m.smallest > 0.0));
+    let printed = positive.into_iter().filter_map(|both| printed_ratio(pair, same_run, both));
+    let times = [Measure::Et, Measure::Pt, Measure::Net].into_iter().filter_map(by);
+    let ratios: Vec<StoredRatio> = times.chain(printed).map(judged).collect();
+    let has = |measure: &ComparedBy| ratios.iter().any(|r| r.measure == *measure);
+    let automatic = [Measure::Pt, Measure::Et, Measure::Net].map(ComparedBy::Time);
     Some(StoredPairReport {
         program: pair.program,
         reference: pair.reference,
-        measure: measures.into_iter().find(has),
+        measure: comparison.plan.measure.iter().cloned().chain(automatic).find(has),
         differences: differences(&reference.run.conditions, &program.run.conditions),
         other_machine,
         ratios,
+        not_positive: not_positive.into_iter().map(|[m, _]| m.name.clone()).collect(),
     })
+}
+
+/// What both print under the same name: of the program first, in its order.
+fn printed_by_both<'a>(
+    program: &'a StoredSide,
+    reference: &'a StoredSide,
+) -> impl Iterator<Item = [&'a SideMetric; 2]> {
+    program.metrics.iter().filter_map(|p| Some([p, reference.metrics.iter().find(|r| r.name == p.name)?]))
+}
+
+/// By the rounds of the run that holds both, else by medians; without a floor.
+fn printed_ratio(pair: &StoredPair, same_run: bool, [program, reference]: [&SideMetric; 2]) -> Option<StoredRatio> {
+    let measure = ComparedBy::Printed { metric: program.name.clone() };
+    if let Some(found) = pair.metrics.iter().find(|m| same_run && m.name == program.name) {
+        return Some(StoredRatio {
+            measure,
+            way: RatioWay::SameRun { basis: RatioBasis::Alone, pairs: found.pairs },
+            ratio: found.ratio,
+            verdict: Ok(verdict(&found.interval)),
+            interval: found.interval.clone(),
+            sampling: found.interval.clone(),
+            floor: None,
+        });
+    }
+    let part = |m: &SideMetric| LogEstimate::new(m.median, &m.interval);
+    let way = RatioWay::RatioOfMedians { samples: [program.samples, reference.samples] };
+    let found = quotient(measure, way, &[part(program)?, part(reference)?], None);
+    // Printed numbers may be so far apart that their ratio is no number.
+    Some(found).filter(|r| r.ratio.is_finite() && r.ratio > 0.0)
 }
 
 fn same_run_ratio(pair: &StoredPair, measure: Measure) -> Option<StoredRatio> {
     let found =
         [RatioBasis::Duets, RatioBasis::Alone].into_iter().find_map(|basis| block(&pair.blocks, measure, basis))?;
     Some(StoredRatio {
-        measure,
+        measure: ComparedBy::Time(measure),
         way: RatioWay::SameRun { basis: found.basis, pairs: found.pairs },
         ratio: found.ratio,
         verdict: Ok(verdict(&found.interval)),
@@ -219,7 +261,8 @@ impl<'a> Apart<'a> {
         ];
         let assumed = if basis == RatioBasis::Duets { ASSUMED_DUETS } else { ASSUMED_ROUNDS };
         let floor = self.floor(FloorOf::Ratios(basis), measure, own, assumed);
-        Some(quotient(measure, RatioWay::RatioOfRatios { basis, pairs: [p.pairs, r.pairs] }, &parts, floor))
+        let way = RatioWay::RatioOfRatios { basis, pairs: [p.pairs, r.pairs] };
+        Some(quotient(ComparedBy::Time(measure), way, &parts, Some(floor)))
     }
 
     fn of_medians(&self, measure: Measure) -> Option<StoredRatio> {
@@ -229,7 +272,8 @@ impl<'a> Apart<'a> {
         let equal = self.program.fingerprint() == self.reference.fingerprint();
         let assumed = if equal && !self.same_machine() { ASSUMED_MACHINES } else { ASSUMED_TIMES };
         let floor = self.floor(FloorOf::Times, measure, own, assumed);
-        Some(quotient(measure, RatioWay::RatioOfMedians { samples: [p.samples, r.samples] }, &parts, floor))
+        let way = RatioWay::RatioOfMedians { samples: [p.samples, r.samples] };
+        Some(quotient(ComparedBy::Time(measure), way, &parts, Some(floor)))
     }
 
     fn same_machine(&self) -> bool {
@@ -269,7 +313,12 @@ impl LogEstimate {
     }
 }
 
-fn quotient(measure: Measure, way: RatioWay, [program, reference]: &[LogEstimate; 2], floor: RunFloor) -> StoredRatio {
+fn quotient(
+    measure: ComparedBy,
+    way: RatioWay,
+    [program, reference]: &[LogEstimate; 2],
+    floor: Option<RunFloor>,
+) -> StoredRatio {
     let log = program.log - reference.log;
     let bounds = |floor: f64| {
         let ([below, above], [reference_below, reference_above]) = match (&program.widths, &reference.widths) {
@@ -281,7 +330,7 @@ fn quotient(measure: Measure, way: RatioWay, [program, reference]: &[LogEstimate
         let (low, high) = (log - root(below, reference_above), log + root(above, reference_below));
         Ok(Interval { low: low.exp(), high: high.exp(), level: LEVEL })
     };
-    let interval = bounds(floor.share.ln_1p());
+    let interval = bounds(floor.map_or(0.0, |f| f.share.ln_1p()));
     StoredRatio {
         measure,
         way,
@@ -289,7 +338,7 @@ fn quotient(measure: Measure, way: RatioWay, [program, reference]: &[LogEstimate
         verdict: Ok(verdict(&interval)),
         interval,
         sampling: bounds(0.0),
-        floor: Some(floor),
+        floor,
     }
 }
 
@@ -304,7 +353,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::base::reading::Reading;
     use crate::base::units::Nanos;
-    use crate::compare::stored::{PastMedian, PastRun, PastSeries, StoredPlan};
+    use crate::compare::stored::{BlockMetric, PastMedian, PastRun, PastSeries, StoredPlan};
     use crate::compare::stored_floor::FloorSource;
     use crate::documents::head::Status;
     use crate::machine::conditions::Conditions;
@@ -359,6 +408,7 @@ pub(crate) mod tests {
             label: "gzip".to_owned(),
             program: "p".to_owned(),
             times: vec![SeriesTimes { measure: Measure::Pt, samples: 10, median, interval }],
+            metrics: Vec::new(),
             against: None,
         }
     }
@@ -369,7 +419,13 @@ pub(crate) mod tests {
             plan: StoredPlan::default(),
             runs: vec![compared_run(1, "m", "6.1"), compared_run(2, "m", "6.1")],
             sides: sides.into(),
-            pairs: vec![StoredPair { program: 1, reference: 0, blocks: Vec::new(), paired_in_time: false }],
+            pairs: vec![StoredPair {
+                program: 1,
+                reference: 0,
+                blocks: Vec::new(),
+                metrics: Vec::new(),
+                paired_in_time: false,
+            }],
             left_out: Vec::new(),
             history: Vec::new(),
         }
@@ -393,7 +449,7 @@ pub(crate) mod tests {
     #[test]
     fn medians_are_compared_with_the_floor() {
         let (pair, found) = only(&by_hand());
-        assert_eq!(pair.measure, Some(Measure::Pt));
+        assert_eq!(pair.measure, Some(ComparedBy::Time(Measure::Pt)));
         assert_eq!(found.way, RatioWay::RatioOfMedians { samples: [10, 10] });
         assert!((found.ratio - 1.2).abs() < 1e-12);
         assert_eq!(found.floor, Some(RunFloor { share: 0.10, source: FloorSource::Assumed }));
@@ -504,12 +560,77 @@ pub(crate) mod tests {
             side.times.push(SeriesTimes { measure: Measure::Et, samples: 10, median: elapsed, interval });
         }
         let (pair, found) = only(&c);
-        assert_eq!((found.measure, found.verdict), (Measure::Pt, Ok(Verdict::Slower)));
-        assert_eq!(pair.disagreeing().map(|r| (r.measure, r.verdict)), Some((Measure::Et, Ok(Verdict::Faster))));
-        c.plan.measure = Some(Measure::Et);
-        assert_eq!(only(&c).1.measure, Measure::Et);
-        c.plan.measure = Some(Measure::Net);
-        assert_eq!(only(&c).1.measure, Measure::Pt, "not known of both");
+        assert_eq!((found.measure, found.verdict), (time(Measure::Pt), Ok(Verdict::Slower)));
+        let other = pair.disagreeing().map(|r| (r.measure.clone(), r.verdict));
+        assert_eq!(other, Some((time(Measure::Et), Ok(Verdict::Faster))));
+        c.plan.measure = Some(time(Measure::Et));
+        assert_eq!(only(&c).1.measure, time(Measure::Et));
+        c.plan.measure = Some(time(Measure::Net));
+        assert_eq!(only(&c).1.measure, time(Measure::Pt), "not known of both");
+    }
+
+    fn time(measure: Measure) -> ComparedBy {
+        ComparedBy::Time(measure)
+    }
+
+    fn rate() -> ComparedBy {
+        ComparedBy::Printed { metric: "rate".to_owned() }
+    }
+
+    fn printed(median: f64, smallest: f64) -> SideMetric {
+        let interval = estimate(median / 1.05, median * 1.05);
+        SideMetric { name: "rate".to_owned(), samples: 10, median, interval, smallest }
+    }
+
+    #[test]
+    fn what_both_print_is_compared_without_a_floor() {
+        let mut c = by_hand();
+        c.sides[0].metrics = vec![printed(100.0, 90.0)];
+        let (pair, found) = only(&c);
+        assert_eq!((found.measure, pair.ratios.len()), (time(Measure::Pt), 1), "only one side prints it");
+        c.sides[1].metrics = vec![SideMetric { name: "other".to_owned(), ..printed(1.0, 1.0) }, printed(200.0, 180.0)];
+        let (pair, found) = only(&c);
+        assert_eq!((found.measure, pair.ratios.len()), (time(Measure::Pt), 2), "nobody asked for it");
+        c.plan.measure = Some(rate());
+        let (pair, found) = only(&c);
+        assert_eq!((found.measure.clone(), found.floor), (rate(), None));
+        assert_eq!(found.way, RatioWay::RatioOfMedians { samples: [10, 10] });
+        assert!((found.ratio - 2.0).abs() < 1e-12);
+        // ln 1.05 = 0.04879, times the root of 2: 0.06900.
+        assert_interval(&found.interval, 1.86665, 2.14288);
+        assert_eq!((found.interval.clone(), found.verdict), (found.sampling.clone(), Ok(Verdict::Slower)));
+        assert_eq!(pair.disagreeing(), None);
+        // Of one run, its rounds are compared.
+        c.sides[1].run = 0;
+        let interval = estimate(1.9, 2.2);
+        c.pairs[0].metrics = vec![BlockMetric { name: "rate".to_owned(), ratio: 2.1, interval, pairs: 9 }];
+        let (_, found) = only(&c);
+        assert_eq!(found.way, RatioWay::SameRun { basis: RatioBasis::Alone, pairs: 9 });
+        assert_eq!((found.ratio, found.interval), (2.1, estimate(1.9, 2.2)));
+    }
+
+    #[test]
+    fn a_value_of_zero_or_below_has_no_ratio() {
+        for smallest in [0.0, -3.0] {
+            let mut c = by_hand();
+            c.plan.measure = Some(rate());
+            c.sides[0].metrics = vec![printed(100.0, 90.0)];
+            c.sides[1].metrics = vec![printed(200.0, smallest)];
+            let (pair, found) = only(&c);
+            assert_eq!((found.measure, pair.not_positive), (time(Measure::Pt), vec!["rate".to_owned()]));
+        }
+    }
+
+    #[test]
+    fn what_is_compared_by_is_stored_as_a_word_or_a_name() {
+        let json = |by: &ComparedBy| serde_json::to_string(by).unwrap();
+        assert_eq!(
+            (json(&time(Measure::Net)), json(&rate())),
+            (r#""net""#.to_owned(), r#"{"metric":"rate"}"#.to_owned())
+        );
+        for by in [time(Measure::Et), rate()] {
+            assert_eq!(serde_json::from_str::<ComparedBy>(&json(&by)).unwrap(), by);
+        }
     }
 
     /// About normal, standard deviation 1.

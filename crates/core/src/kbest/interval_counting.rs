@@ -1,6 +1,8 @@
 //! Interval counting (CS:APP section 9.2): how an operating system that looks only at each timer interrupt who has the CPU charges
 //! time. Linux charges a process exactly since 2.6.23; its CPU-wide counts in `/proc/stat` are still made so.
 
+use serde::Serialize;
+
 /// In which mode a process has the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -51,8 +53,12 @@ pub fn sleep_bounds(ticks: u64) -> (u64, u64) {
 }
 
 /// Rate of the clock behind times(2), whose return value counts its ticks.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ClockTickRate {
+    /// Ticks that were counted.
+    pub ticks: u64,
+    /// How long, s.
+    pub slept: f64,
     /// Ticks a second.
     pub estimate: f64,
     /// More than this: both readings are whole numbers of ticks.
@@ -67,6 +73,8 @@ pub fn clock_tick_rate(ticks: u64, slept: f64) -> Option<ClockTickRate> {
     let (low, high) = bounds(ticks);
     let rate = |ticks: u64| ticks as f64 / slept;
     (slept > 0.0 && slept.is_finite()).then(|| ClockTickRate {
+        ticks,
+        slept,
         estimate: rate(ticks),
         low: rate(low),
         high: rate(high),

@@ -82,12 +82,13 @@ pub fn fingerprint(host: &Host, factors: &[Factor]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::base::reading::Absent;
     use crate::machine::data::Standing;
 
-    fn host() -> Host {
+    /// A machine of which everything is known.
+    pub(crate) fn host() -> Host {
         let known = |t: &str| Reading::Value(t.to_owned());
         Host {
             name: "a".to_owned(),
@@ -107,7 +108,7 @@ mod tests {
         }
     }
 
-    fn factor(name: &str, value: &str) -> Factor {
+    pub(crate) fn factor(name: &str, value: &str) -> Factor {
         Factor { value: Some(value.to_owned()), ..Factor::new(1, name, Standing::Held, "") }
     }
 

@@ -16,6 +16,7 @@
 
 use crate::base::units::Nanos;
 use crate::profile::clusters::{FALSE_ALARM, FEWEST};
+use crate::profile::daemon_values::{DaemonValues, ValuesByDaemon, add};
 use crate::profile::data::ProcessTimeEffect;
 use crate::profile::dual::Observation;
 use crate::profile::effects::{RobustSpread, deviations, indirect};
@@ -40,6 +41,8 @@ const LEAST: f64 = 1e6;
 const LONG: f64 = 3.0;
 /// Disturbed samples in a row that are a stretch.
 const STRETCH: usize = 3;
+/// The most daemons that are judged, those with the longest waits first: no machine has so many, but an imported document may.
+const MOST_JUDGED: usize = 1_000;
 /// Probability that process time is called longer although it is not, for a profile, where waiting already shows the daemon.
 const INDIRECT_ALARM: f64 = 0.01;
 
@@ -95,6 +98,13 @@ pub struct AccountLesson {
     pub effects: Vec<DaemonEffect>,
     /// The waits for each daemon in samples that it did not disturb, by name.
     pub normal: Vec<NormalWait>,
+    /// Daemons that stood out but were not judged, because there were more than a thousand of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unjudged: u32,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 impl AccountLesson {
@@ -109,8 +119,8 @@ struct Accounted<'a> {
     samples: Vec<&'a Observation>,
     gap: RobustSpread,
     process_times: Vec<f64>,
-    waits: BTreeMap<&'a str, Vec<f64>>,
-    longest: BTreeMap<&'a str, Vec<f64>>,
+    waits: ValuesByDaemon<'a>,
+    longest: ValuesByDaemon<'a>,
 }
 
 impl<'a> Accounted<'a> {
@@ -125,7 +135,7 @@ impl<'a> Accounted<'a> {
         let n = samples.len();
         let process_times: Vec<f64> = samples.iter().filter_map(|o| o.process_time).map(Nanos::as_f64).collect();
         let gaps: Vec<f64> = samples.iter().zip(&process_times).map(|(o, pt)| o.elapsed.as_f64() - pt).collect();
-        let (mut waits, mut longest) = (BTreeMap::new(), BTreeMap::new());
+        let (mut waits, mut longest) = (ValuesByDaemon::new(), ValuesByDaemon::new());
         for (i, o) in samples.iter().enumerate() {
             for (daemon, wait) in o.waits.iter().flatten() {
                 add(&mut waits, n, daemon, i, wait.as_f64());
@@ -139,14 +149,17 @@ impl<'a> Accounted<'a> {
 
     /// What was waited for all daemons in each sample.
     fn all_waits(&self) -> Vec<f64> {
-        let sum = |i: usize| self.waits.values().filter_map(|w| w.get(i)).sum::<f64>();
-        (0..self.samples.len()).map(sum).collect()
+        let mut sums = vec![0.0; self.samples.len()];
+        for (at, wait) in self.waits.values().flat_map(DaemonValues::there) {
+            sums.get_mut(*at).into_iter().for_each(|sum| *sum += wait);
+        }
+        sums
     }
 
     /// The least that matters, ns.
     fn least(&self) -> f64 {
         let elapsed: Vec<f64> = self.samples.iter().map(|o| o.elapsed.as_f64()).collect();
-        (PART * RobustSpread::new(&elapsed).median).min(LEAST)
+        (PART * RobustSpread::new(&elapsed).median).clamp(0.0, LEAST)
     }
 
     fn few(&self, over: usize) -> bool {
@@ -154,14 +167,14 @@ impl<'a> Accounted<'a> {
     }
 
     /// The limit beyond which values of a daemon are not normal for it, if few are beyond; `whole`: the least limit.
-    fn limit(&self, values: &[f64], daemons: usize, whole: f64) -> Option<f64> {
-        if values.iter().all(|v| *v <= whole) {
+    fn limit(&self, values: &DaemonValues, daemons: usize, whole: f64) -> Option<f64> {
+        let over = |limit: f64| values.over(limit).count();
+        if over(whole) == 0 {
             return None;
         }
-        let over = |limit: f64| values.iter().filter(|v| **v > limit).count();
         let bound = |spread: RobustSpread, n: usize| spread.above(deviations(n, daemons, FALSE_ALARM));
-        let all = whole.max(bound(RobustSpread::new(values), values.len()));
-        let there: Vec<f64> = values.iter().copied().filter(|v| *v > 0.0).collect();
+        let all = whole.max(bound(values.spread(), self.samples.len()));
+        let there = values.positive();
         // A daemon that is long whenever it comes has no usual time; of any other, what it usually takes is normal.
         let always_long = self.few(over(all)) && 2 * over(all) >= there.len();
         let limit = if always_long {
@@ -170,36 +183,18 @@ impl<'a> Accounted<'a> {
             let usual = RobustSpread::new(&there);
             all.max(bound(usual, there.len())).max(LONG * usual.median)
         };
-        let some = over(limit) > 0 && self.few(over(limit)) && !mostly_stretches(values, limit);
+        let some = over(limit) > 0 && self.few(over(limit)) && !values.mostly_stretches(limit, STRETCH);
         some.then_some(limit)
     }
-}
-
-/// Keeps the larger of the values of a daemon in a sample.
-fn add<'a>(table: &mut BTreeMap<&'a str, Vec<f64>>, n: usize, daemon: &'a str, at: usize, value: f64) {
-    let values = table.entry(daemon).or_insert_with(|| vec![0.0; n]);
-    if let Some(place) = values.get_mut(at) {
-        *place = place.max(value);
-    }
-}
-
-/// Whether more than half of the samples over the limit are in stretches: in a row with others that are near it.
-fn mostly_stretches(values: &[f64], limit: f64) -> bool {
-    let near = |v: &f64| *v > limit / 2.0;
-    let (mut all, mut stretched) = (0, 0);
-    for run in values.chunk_by(|a, b| near(a) == near(b)) {
-        let over = run.iter().filter(|v| **v > limit).count();
-        all += over;
-        stretched += if run.len() >= STRETCH { over } else { 0 };
-    }
-    2 * stretched > all
 }
 
 /// A daemon that may be infrequent.
 struct Suspect<'a> {
     daemon: &'a str,
-    /// By position, the samples that it disturbed.
-    disturbed: Vec<bool>,
+    /// Positions of the samples that it disturbed, ascending.
+    disturbed: Vec<usize>,
+    /// Most in one of them, ns.
+    longest: f64,
     direct: Option<DirectEffect>,
 }
 
@@ -212,18 +207,17 @@ pub fn account_lesson(observations: &[Observation]) -> Option<AccountLesson> {
     let tail = waiting.above(deviations(accounted.samples.len(), 1, FALSE_ALARM));
     let whole = tail.max(noticed).max(accounted.least());
     let mut suspects: Vec<Suspect<'_>> = direct(&accounted, daemons, whole);
-    let shown: BTreeSet<&str> = suspects.iter().map(|s| s.daemon).collect();
-    suspects.extend(long_elsewhere(&accounted, &shown));
-    let normal = accounted.waits.iter().filter_map(|(daemon, waits)| {
-        let suspect = suspects.iter().find(|s| s.daemon == *daemon && s.direct.is_some());
-        normal_wait(daemon, waits, suspect)
-    });
+    let waited: BTreeMap<&str, &Suspect<'_>> = suspects.iter().map(|s| (s.daemon, s)).collect();
+    let normal = accounted.waits.iter().filter_map(|(daemon, waits)| normal_wait(daemon, waits, waited.get(daemon)));
     let normal = normal.collect();
+    let elsewhere = long_elsewhere(&accounted, &waited);
+    suspects.extend(elsewhere);
     Some(AccountLesson {
         samples: u32::try_from(accounted.samples.len()).unwrap_or(u32::MAX),
         gap: accounted.gap,
         waiting,
         limit: whole,
+        unjudged: u32::try_from(suspects.len().saturating_sub(MOST_JUDGED)).unwrap_or(u32::MAX),
         effects: effects(&accounted, suspects),
         normal,
     })
@@ -231,42 +225,52 @@ pub fn account_lesson(observations: &[Observation]) -> Option<AccountLesson> {
 
 /// Daemons that kept the program waiting.
 fn direct<'a>(accounted: &Accounted<'a>, daemons: usize, whole: f64) -> Vec<Suspect<'a>> {
-    let suspect = |(daemon, waits): (&&'a str, &Vec<f64>)| {
+    let suspect = |(daemon, waits): (&&'a str, &DaemonValues)| {
         let limit = accounted.limit(waits, daemons, whole)?;
-        let disturbed: Vec<bool> = waits.iter().map(|w| *w > limit).collect();
-        let (long, others): (Vec<f64>, Vec<f64>) = waits.iter().partition(|w| **w > limit);
+        let (disturbed, long): (Vec<usize>, Vec<f64>) = waits.over(limit).unzip();
+        let others = waits.positive().into_iter().filter(|w| *w <= limit);
         let direct = DirectEffect {
             waited: RobustSpread::new(&long).median,
             min: nanos(long.iter().copied().fold(f64::INFINITY, f64::min)),
-            max: nanos(others.iter().copied().fold(0.0, f64::max)),
+            max: nanos(others.fold(0.0, f64::max)),
             limit,
         };
-        Some(Suspect { daemon, disturbed, direct: Some(direct) })
+        let longest = long.iter().copied().fold(0.0, f64::max);
+        Some(Suspect { daemon, disturbed, longest, direct: Some(direct) })
     };
     accounted.waits.iter().filter_map(suspect).collect()
 }
 
 /// Daemons that kept nothing waiting but ran long at times: on other CPUs, perhaps.
-fn long_elsewhere<'a>(accounted: &Accounted<'a>, shown: &BTreeSet<&str>) -> Vec<Suspect<'a>> {
+fn long_elsewhere<'a>(accounted: &Accounted<'a>, shown: &BTreeMap<&str, &Suspect<'_>>) -> Vec<Suspect<'a>> {
     let least = accounted.least();
     let daemons = accounted.longest.len();
-    let suspect = |(daemon, longest): (&&'a str, &Vec<f64>)| {
-        let limit = accounted.limit(longest, daemons, least)?;
-        let disturbed = longest.iter().map(|c| *c > limit).collect();
-        Some(Suspect { daemon, disturbed, direct: None })
+    let suspect = |(daemon, times): (&&'a str, &DaemonValues)| {
+        let limit = accounted.limit(times, daemons, least)?;
+        let (disturbed, long): (Vec<usize>, Vec<f64>) = times.over(limit).unzip();
+        let longest = long.into_iter().fold(0.0, f64::max);
+        Some(Suspect { daemon, disturbed, longest, direct: None })
     };
-    accounted.longest.iter().filter(|(daemon, _)| !shown.contains(**daemon)).filter_map(suspect).collect()
+    accounted.longest.iter().filter(|(daemon, _)| !shown.contains_key(**daemon)).filter_map(suspect).collect()
 }
 
 /// With the indirect effect of each; without those that have neither.
-fn effects(accounted: &Accounted<'_>, suspects: Vec<Suspect<'_>>) -> Vec<DaemonEffect> {
+fn effects(accounted: &Accounted<'_>, mut suspects: Vec<Suspect<'_>>) -> Vec<DaemonEffect> {
     let tests = suspects.len();
+    if tests > MOST_JUDGED {
+        // Those that the program waited for come first; stable, so that of equal ones the first names are kept.
+        suspects.sort_by(|a, b| b.direct.is_some().cmp(&a.direct.is_some()).then(b.longest.total_cmp(&a.longest)));
+        suspects.truncate(MOST_JUDGED);
+    }
     let effect = |s: Suspect<'_>| {
         let alarm = if s.direct.is_some() { INDIRECT_ALARM } else { FALSE_ALARM };
-        let process_time = indirect(&accounted.process_times, &s.disturbed).map(|i| i.judged(tests, alarm));
+        let mut held = vec![false; accounted.samples.len()];
+        for at in &s.disturbed {
+            held.get_mut(*at).into_iter().for_each(|h| *h = true);
+        }
+        let process_time = indirect(&accounted.process_times, &held).map(|i| i.judged(tests, alarm));
         let shown = s.direct.is_some() || process_time.is_some_and(|p| p.lengthens);
-        let numbers = accounted.samples.iter().zip(&s.disturbed).filter(|(_, d)| **d).map(|(o, _)| o.number);
-        let samples = numbers.collect();
+        let samples = s.disturbed.iter().filter_map(|at| accounted.samples.get(*at)).map(|o| o.number).collect();
         shown.then(|| DaemonEffect { daemon: s.daemon.to_owned(), samples, direct: s.direct, process_time })
     };
     let mut all: Vec<DaemonEffect> = suspects.into_iter().filter_map(effect).collect();
@@ -274,9 +278,9 @@ fn effects(accounted: &Accounted<'_>, suspects: Vec<Suspect<'_>>) -> Vec<DaemonE
     all
 }
 
-fn normal_wait(daemon: &str, waits: &[f64], suspect: Option<&Suspect<'_>>) -> Option<NormalWait> {
-    let disturbed = |i: usize| suspect.and_then(|s| s.disturbed.get(i)).copied().unwrap_or(false);
-    let usual = waits.iter().enumerate().filter(|(i, w)| **w > 0.0 && !disturbed(*i)).map(|(_, w)| *w);
+fn normal_wait(daemon: &str, waits: &DaemonValues, suspect: Option<&&Suspect<'_>>) -> Option<NormalWait> {
+    let disturbed = |i: usize| suspect.is_some_and(|s| s.disturbed.binary_search(&i).is_ok());
+    let usual = waits.there().iter().filter(|(i, _)| !disturbed(*i)).map(|(_, wait)| *wait);
     let all = summary(&Values::new(usual).ok()?)?;
     Some(NormalWait { daemon: daemon.to_owned(), max: nanos(all.max), std_dev: all.std_dev })
 }
@@ -326,4 +330,50 @@ pub fn without_waits(observations: &[Observation]) -> Option<Vec<Observation>> {
     };
     let all: Vec<Observation> = observations.iter().filter_map(without).collect();
     (!all.is_empty()).then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::reading::{Absent, Reading};
+
+    /// A sample of a second; the program waited 10 ms for each of these.
+    fn observation(number: u32, daemons: impl Iterator<Item = String>) -> Observation {
+        let second = Nanos::from_millis(1_000);
+        Observation {
+            number,
+            start: Nanos(i64::from(number) * 2 * second.0),
+            elapsed: second,
+            process_time: Some(second),
+            executions: Reading::Absent(Absent::NotAsked("a test".to_owned())),
+            incomplete: false,
+            waits: Some(daemons.map(|name| (name, Nanos::from_millis(10))).collect()),
+        }
+    }
+
+    /// An imported document may name other daemons in every sample. 60,000 of them in 1,500 samples would be a table of 720 MB.
+    #[test]
+    fn a_document_of_many_daemons_takes_no_more_memory_than_it_has_names() {
+        let names =
+            |sample: u32| (0..2_000).filter(move |_| sample % 50 == 7).map(move |i| format!("d{sample}-{i:04}"));
+        let all: Vec<Observation> = (1..=1_500).map(|number| observation(number, names(number))).collect();
+        let lesson = account_lesson(&all).unwrap();
+        assert_eq!((lesson.effects.len(), lesson.unjudged), (MOST_JUDGED, 59_000));
+        assert!(lesson.normal.is_empty(), "every one of them stood out");
+        // Of equal ones the first by name.
+        assert_eq!(
+            (lesson.effects[0].daemon.as_str(), lesson.effects[0].samples.as_slice()),
+            ("d1007-0000", &[1007][..])
+        );
+    }
+
+    #[test]
+    fn all_are_judged_on_a_machine_of_this_world() {
+        let names = |sample: u32| (0..20).filter(move |_| sample % 50 == 7).map(move |i| format!("d{i}"));
+        let all: Vec<Observation> = (1..=300).map(|number| observation(number, names(number))).collect();
+        let lesson = account_lesson(&all).unwrap();
+        assert_eq!((lesson.effects.len(), lesson.unjudged), (20, 0));
+        assert_eq!(lesson.effects[0].samples, [7, 57, 107, 157, 207, 257]);
+        assert_eq!(lesson.effects[0].direct.map(|d| (d.waited, d.max)), Some((1e7, Nanos::ZERO)));
+    }
 }

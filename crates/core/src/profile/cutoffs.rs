@@ -250,6 +250,7 @@ mod tests {
             limit: 1.0,
             effects: waits.map(direct).map(effect).into_iter().collect(),
             normal: vec![NormalWait { daemon: "a".to_owned(), max: Nanos(80), std_dev: Some(2.0) }],
+            unjudged: 0,
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod by_account;
 pub mod clusters;
 pub mod cutoffs;
+pub(crate) mod daemon_values;
 pub mod data;
 pub mod dual;
 pub mod effects;

@@ -1,9 +1,12 @@
 //! What a run says of two programs, block by block: what a measurement that may stop early decides by.
 //!
-//! A block holds an execution of each program. Every execution that succeeded counts here, or that the plan accepts.
+//! A block holds an execution of each program, of short programs several ([`crate::run::block_size`]), of which the mean of the
+//! logarithms counts. Every execution that succeeded counts here, or that the plan accepts.
 //! What the checks of the report discard (daemons above their cutoffs, standard deviations) is not left out: that
 //! depends on all samples of a run, so that a decision made on the way could not be repeated afterwards.
 
+use crate::base::reading::Absent;
+use crate::base::units::Nanos;
 use crate::compare::duet::{Duet, DuetSide};
 use crate::compare::ratio::RatioBasis;
 use crate::run::data::Run;
@@ -58,11 +61,30 @@ pub struct RunBlocks {
 /// Those of a program, by number.
 #[derive(Clone, Debug, Default)]
 struct ProgramBlocks {
-    /// Times of the execution alone, ns: elapsed, process, net.
-    alone: BTreeMap<u32, [Option<f64>; 3]>,
-    /// Logarithms of the duets with the reference, by their position in the run, too.
-    duets: BTreeMap<(u32, u32), f64>,
+    /// Times of the executions alone, ns: elapsed, process, net; by block and number.
+    alone: BTreeMap<(u32, u32), [Option<f64>; 3]>,
+    /// Times of the duets with the reference, by block and position in the run.
+    duets: BTreeMap<(u32, u32), DuetTimes>,
     ended: bool,
+}
+
+impl ProgramBlocks {
+    /// Means of the logarithms of a block's times alone, by block, over the executions whose time is known.
+    fn mean_logs(&self, measure: Measure) -> BTreeMap<u32, f64> {
+        let place = match measure {
+            Measure::Et => 0,
+            Measure::Pt => 1,
+            Measure::Net => 2,
+        };
+        let mut sums: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
+        for ((block, _), times) in &self.alone {
+            if let Some(time) = times.get(place).copied().flatten() {
+                let (sum, n) = sums.entry(*block).or_default();
+                (*sum, *n) = (*sum + time.ln(), *n + 1);
+            }
+        }
+        sums.into_iter().map(|(block, (sum, n))| (block, sum / f64::from(n))).collect()
+    }
 }
 
 impl RunBlocks {
@@ -76,8 +98,8 @@ impl RunBlocks {
         let Some(program) = self.programs.get_mut(sample.series as usize) else { return };
         if sample.phase == Phase::Counted && plan.ignore_failure.accepts(&sample.outcome) {
             let times = [Ok(sample.elapsed()), sample.process_time(), sample.net_time()];
-            let times = times.map(|t| t.ok().filter(|t| t.0 > 0).map(|t| t.as_f64()));
-            program.alone.entry(sample.index).or_insert(times);
+            let times = times.map(|t| t.ok().map(|t| t.as_f64()));
+            program.alone.entry((sample.block_number(), sample.index)).or_insert(times);
         }
     }
 
@@ -88,8 +110,8 @@ impl RunBlocks {
         if slot.reference != self.reference {
             return;
         }
-        if let Some([time, reference]) = duet_times(plan, duet) {
-            program.duets.insert((slot.index, duet.seq), time.ln() - reference.ln());
+        if let Some(times) = duet_times(plan, duet) {
+            program.duets.insert((slot.index, duet.seq), times);
         }
         program.ended |= duet.void.is_some() || duets_end(plan, duet).is_some();
     }
@@ -100,22 +122,23 @@ impl RunBlocks {
         if duets.is_empty() {
             return self.rounds(series, measure);
         }
-        Some(Blocks { basis: RatioBasis::Duets, measure: Measure::Pt, logs: duets.values().copied().collect() })
+        self.duets(series, duet_measure(duets.values()))
+    }
+
+    /// By the duets, with this measure: process time, or net time if that is known in all of them. `None` without.
+    pub fn duets(&self, series: u32, measure: Measure) -> Option<Blocks> {
+        let duets = &self.programs.get(series as usize)?.duets;
+        let logs: Option<Vec<f64>> = duets.values().map(|times| times.log(measure)).collect();
+        Some(Blocks { basis: RatioBasis::Duets, measure, logs: logs? }).filter(|b| !b.logs.is_empty())
     }
 
     /// By the executions alone, also where there are duets.
     pub fn rounds(&self, series: u32, measure: Measure) -> Option<Blocks> {
-        let all = |series: u32| self.programs.get(series as usize).map(|p| &p.alone);
+        let all = |series: u32| self.programs.get(series as usize).map(|p| p.mean_logs(measure));
         let (program, reference) = (all(series)?, all(self.reference)?);
-        let place = match measure {
-            Measure::Et => 0,
-            Measure::Pt => 1,
-            Measure::Net => 2,
-        };
-        let time = |times: &[Option<f64>; 3]| times.get(place).copied().flatten();
-        let log =
-            |(index, times): (&u32, &[Option<f64>; 3])| Some(time(times)?.ln() - time(reference.get(index)?)?.ln());
-        let logs: Vec<f64> = program.iter().filter_map(log).collect();
+        let log = |(block, log): (&u32, &f64)| Some(log - reference.get(block)?);
+        // Times that are not greater than 0 have no ratio.
+        let logs: Vec<f64> = program.iter().filter_map(log).filter(|log| log.is_finite()).collect();
         Some(Blocks { basis: RatioBasis::Alone, measure, logs }).filter(|b| !b.logs.is_empty())
     }
 
@@ -125,18 +148,66 @@ impl RunBlocks {
     }
 }
 
-/// Process times of the program and of the reference in a duet, ns; `None` where one of them failed or its time is not
-/// known, or where it says nothing of them.
-pub fn duet_times(plan: &RunPlan, duet: &Duet) -> Option<[f64; 2]> {
-    if duet.void.is_some() {
+/// Of times by block the geometric mean of each block, in the order of the blocks: several executions of a program in a block are one
+/// value of it. That of a single time is the time itself.
+pub(crate) fn block_means(times: &[(u32, f64)]) -> Vec<(u32, f64)> {
+    let mut sorted = times.to_vec();
+    // By time, too: the sum does not depend on the order in which they come.
+    sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mean = |of_block: &[(u32, f64)]| match of_block {
+        [] => None,
+        [one] => Some(*one),
+        [(block, _), ..] => {
+            let logs: f64 = of_block.iter().map(|(_, time)| time.ln()).sum();
+            Some((*block, (logs / of_block.len() as f64).exp()))
+        }
+    };
+    sorted.chunk_by(|a, b| a.0 == b.0).filter_map(mean).collect()
+}
+
+/// Times of the program and of the reference in a duet, ns, greater than 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DuetTimes {
+    /// Process time.
+    pub pt: [f64; 2],
+    /// Net time, where that of both is known.
+    pub net: Option<[f64; 2]>,
+}
+
+impl DuetTimes {
+    /// Those of a measure; a duet has no elapsed time of one program.
+    pub fn by(&self, measure: Measure) -> Option<[f64; 2]> {
+        match measure {
+            Measure::Pt => Some(self.pt),
+            Measure::Net => self.net,
+            Measure::Et => None,
+        }
+    }
+
+    /// Logarithm of program / reference.
+    pub(crate) fn log(&self, measure: Measure) -> Option<f64> {
+        self.by(measure).map(|[program, reference]| program.ln() - reference.ln())
+    }
+}
+
+/// What the ratio of duets is of: net time if that is known in all of them, else process time in all, as one estimate must not
+/// mix them. In a duet the interrupts of both programs come to the same CPUs and are charged to whichever runs: net time is free of that.
+pub(crate) fn duet_measure<'a>(mut duets: impl Iterator<Item = &'a DuetTimes>) -> Measure {
+    if duets.all(|times| times.net.is_some()) { Measure::Net } else { Measure::Pt }
+}
+
+/// Times of the programs in a duet; `None` where one of them failed or its process time is not known, or where it says nothing of
+/// them.
+pub fn duet_times(plan: &RunPlan, duet: &Duet) -> Option<DuetTimes> {
+    if duet.void.is_some() || duet.sides.iter().any(|side| !plan.ignore_failure.accepts(&side.outcome)) {
         return None;
     }
-    let time = |side: &DuetSide| {
-        let good = plan.ignore_failure.accepts(&side.outcome);
-        side.process_time().ok().filter(|pt| good && pt.0 > 0).map(|pt| pt.as_f64())
+    let both = |time: fn(&DuetSide) -> Result<Nanos, Absent>| {
+        let known = |side: &DuetSide| time(side).ok().filter(|t| t.0 > 0).map(Nanos::as_f64);
+        let [program, reference] = &duet.sides;
+        Some([known(program)?, known(reference)?])
     };
-    let [program, reference] = &duet.sides;
-    Some([time(program)?, time(reference)?])
+    Some(DuetTimes { pt: both(DuetSide::process_time)?, net: both(DuetSide::net_time) })
 }
 
 /// The program that failed in a duet that nobody asked for, which ends those of both programs.
@@ -144,4 +215,134 @@ pub(crate) fn duets_end(plan: &RunPlan, duet: &Duet) -> Option<u32> {
     let failed = |s: &&DuetSide| s.outcome != Outcome::Interrupted && !plan.ignore_failure.accepts(&s.outcome);
     let found = duet.sides.iter().find(failed).filter(|_| plan.order == Order::Auto);
     found.map(|side| side.series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::ratio::compare;
+    use crate::run::block_size::BlockEvidence;
+    use crate::run::schedule::tests::plan;
+    use crate::run::schedule::{Act, Slot, schedule};
+    use crate::sample::data::SampleBlock;
+    use crate::statistics::intervals::{Interval, NoInterval};
+    use crate::statistics::random::{RandomPurpose, generator, unit};
+    use crate::statistics::signed_rank::location;
+    use crate::study::test_samples::sample;
+    use proptest::prelude::*;
+
+    /// The samples of two programs in blocks of so many executions; `ns` gives the time of a program at a position in the run.
+    fn samples(plan: &RunPlan, executions: u32, mut ns: impl FnMut(u32, u32) -> f64) -> Vec<Sample> {
+        let slots = schedule(plan, executions).filter_map(Act::alone);
+        let sample = |(seq, slot): (u32, Slot)| {
+            let time = ns(slot.series, seq).round() as i64;
+            let mut s = sample(slot.index, 0.0, time, time);
+            (s.series, s.seq) = (slot.series, seq);
+            s.block = (executions > 1).then_some(SampleBlock { number: slot.index / executions, executions });
+            s
+        };
+        (0..).zip(slots).map(sample).collect()
+    }
+
+    fn logs(plan: &RunPlan, samples: &[Sample], measure: Measure) -> Vec<f64> {
+        let mut all = RunBlocks::new(plan);
+        samples.iter().for_each(|s| all.add(plan, s));
+        all.rounds(1, measure).map(|b| b.logs).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_block_has_one_value() {
+        let p = plan(2, 0, 3, Order::Auto, 5);
+        // 1, 2, 4, … times as long: the mean of the logarithms is that of the geometric mean.
+        let all = samples(&p, 4, |series, seq| 1e6 * f64::from(1 << (seq % 4)) * if series == 1 { 3.0 } else { 1.0 });
+        let found = logs(&p, &all, Measure::Pt);
+        assert_eq!(found.len(), 3);
+        assert!(found.iter().all(|log| (log.exp() - 3.0).abs() < 1e-9), "{found:?}");
+        assert_eq!(found.len(), logs(&p, &all, Measure::Et).len());
+        // In any order, to the last bit.
+        let reversed: Vec<Sample> = all.iter().rev().cloned().collect();
+        assert_eq!(logs(&p, &reversed, Measure::Pt), found);
+        // An execution that failed is missing in its block; without one of each program there is none.
+        let mut failed = all.clone();
+        failed[0].outcome = Outcome::Exited { code: 1 };
+        assert_eq!(logs(&p, &failed, Measure::Pt).len(), 3);
+        failed
+            .iter_mut()
+            .filter(|s| s.series == 0 && s.index < 4)
+            .for_each(|s| s.outcome = Outcome::Exited { code: 1 });
+        assert_eq!(logs(&p, &failed, Measure::Pt).len(), 2);
+        // A time of 0 has no logarithm.
+        let mut zero = all;
+        zero[0].end = zero[0].start;
+        assert_eq!(logs(&p, &zero, Measure::Et).len(), 2);
+    }
+
+    #[test]
+    fn means_of_blocks() {
+        assert_eq!(block_means(&[(7, 3.0), (2, 8.0), (2, 2.0), (7, 3.0), (9, 0.1)]).len(), 3);
+        let means = block_means(&[(2, 8.0), (9, 0.1), (2, 2.0)]);
+        assert!((means[0].1 - 4.0).abs() < 1e-12);
+        assert_eq!((means[0].0, means[1]), (2, (9, 0.1)));
+        assert!(block_means(&[]).is_empty());
+        // What has no ratio gives its block none.
+        assert_eq!(compare(&block_means(&[(0, 0.0), (0, 5.0)]), &[(0, 1.0)]), None);
+    }
+
+    /// The evidence that the runner decides by sees the blocks of its own samples.
+    #[test]
+    fn a_run_that_is_resumed_has_blocks_of_the_same_size() {
+        let p = plan(2, 0, 3, Order::Auto, 5);
+        let mut evidence = BlockEvidence::new(&p);
+        samples(&p, 6, |_, _| 1e6).iter().for_each(|s| evidence.add(&p, s));
+        assert_eq!(evidence.executions(), 6);
+    }
+
+    proptest! {
+        /// A machine that slows down evenly, by up to a tenth over the run, changes no ratio.
+        #[test]
+        fn a_drift_within_a_block_cancels(seed: u64, pairs in 1..=16_u32, drift in -0.1..0.1_f64, ratio in 0.5..2.0_f64) {
+            let p = plan(2, 0, 10, Order::Auto, seed);
+            let last = f64::from(2 * 2 * pairs * 10);
+            let all = samples(&p, 2 * pairs, |series, seq| {
+                let slower = (drift * f64::from(seq) / last).exp();
+                1e9 * slower * if series == 1 { ratio } else { 1.0 }
+            });
+            // Times are whole nanoseconds.
+            prop_assert!(logs(&p, &all, Measure::Pt).iter().all(|log| (log - ratio.ln()).abs() < 1e-7));
+            // With one execution each, the drift between the two is in the ratio of every block.
+            let slower = |series: u32, seq: u32| 1e9 * (drift * f64::from(seq) / 20.0).exp() * if series == 1 { ratio } else { 1.0 };
+            let single = logs(&p, &samples(&p, 1, slower), Measure::Pt);
+            let expected = (drift / 20.0).abs();
+            prop_assert!(single.iter().all(|log| ((log - ratio.ln()).abs() - expected).abs() < 1e-7));
+        }
+    }
+
+    /// Ten blocks of 8 executions on a machine that drifts, wanders between blocks, and is interrupted now and then.
+    #[test]
+    fn the_interval_over_blocks_covers() {
+        const RUNS: u32 = 600;
+        let mut rng = generator(11, RandomPurpose::Noise, 0);
+        let mut normal = move || (0..12).map(|_| unit(&mut rng)).sum::<f64>() - 6.0;
+        let (mut sign, mut rank) = (0, 0);
+        let truth = 1.03_f64;
+        for run in 0..RUNS {
+            let p = plan(2, 0, 10, Order::Auto, u64::from(run));
+            let mut wander = 0.0;
+            let all = samples(&p, 8, |series, seq| {
+                if seq.is_multiple_of(16) {
+                    wander += 0.05 * normal();
+                }
+                let interrupted = if normal() > 1.8 { 0.1 * normal().abs() } else { 0.0 };
+                let state = wander + 0.02 * f64::from(seq % 16) / 16.0 + 0.02 * normal() + interrupted;
+                2e6 * state.exp() * if series == 1 { truth } else { 1.0 }
+            });
+            let logs = Values::new(logs(&p, &all, Measure::Pt)).unwrap();
+            let holds = |i: Result<Interval, NoInterval>| u32::from(i.is_ok_and(|i| i.contains(truth.ln())));
+            sign += holds(crate::statistics::intervals::median_interval(&logs));
+            rank += holds(location(&logs, 0.95).unwrap().interval);
+        }
+        // 94%, less two standard errors of so many runs.
+        let least = 0.94 * f64::from(RUNS) - 2.0 * (0.94 * 0.06 * f64::from(RUNS)).sqrt();
+        assert!(f64::from(sign) >= least && f64::from(rank) >= least, "{sign} {rank} of {RUNS}");
+    }
 }

@@ -1,56 +1,30 @@
 //! What of a run is stored with a comparison of programs of stored runs.
 
-use crate::base::hash::fnv64;
 use crate::base::reading::Reading;
 use crate::base::units::Nanos;
 use crate::compare::ratio::RatioBasis;
 use crate::compare::stored::{
-    BlockRatio, ComparedRun, PastMedian, PastRatio, PastRun, PastSeries, SeriesTimes, SideReference, StoredSide,
+    BlockMetric, BlockRatio, ComparedRun, PastMedian, PastRatio, PastRun, PastSeries, SeriesTimes, SideMetric,
+    SideReference, StoredSide,
 };
+use crate::compare::stored_check::MOST_PRINTED;
 use crate::machine::conditions::{Conditions, fingerprint};
 use crate::machine::data::Factor;
 use crate::run::blocks::{Blocks, RunBlocks};
 use crate::run::data::Run;
-use crate::run::plan::{Input, Program, RunPlan};
-use crate::run::report::data::{Comparison, MeasureReport, RunReport, SeriesReport};
+pub use crate::run::identity::program_identity;
+use crate::run::report::data::{Comparison, DuetRatio, MeasureReport, RunReport, SeriesReport};
+use crate::run::report::metrics::{MetricRatio, MetricSummary};
 use crate::run::samples::SampleSource;
 use crate::sample::data::{Phase, Sample};
 use crate::sample::measure::Measure;
+use crate::statistics::intervals::{Interval, NoInterval};
 use crate::statistics::series::{Values, median};
 
 /// Most programs of an earlier run that are looked at.
 pub const MOST_PAST_SERIES: usize = 32;
 
 const MEASURES: [Measure; 3] = [Measure::Et, Measure::Pt, Measure::Net];
-
-/// Equal for programs that do the same work as far as the plan tells: command, working directory, environment, user, input. 16 hex
-/// digits. (What the command's file holds is not known.)
-pub fn program_identity(plan: &RunPlan, program: &Program) -> String {
-    let words = program.command.words();
-    let mut bytes = Vec::new();
-    // The lengths keep "ab", "c" from being "a", "bc".
-    let mut add = |part: &[u8]| {
-        bytes.extend((part.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(part);
-    };
-    add(&(words.len() as u64).to_le_bytes());
-    words.iter().for_each(|word| add(word.as_bytes()));
-    add(plan.cwd_of(program).as_bytes());
-    for (name, value) in &plan.env {
-        add(name.as_bytes());
-        add(value.as_bytes());
-    }
-    add(plan.user.as_deref().unwrap_or_default().as_bytes());
-    match &plan.input {
-        Input::Null => add(b"null"),
-        Input::Inherit => add(b"inherit"),
-        Input::File(name) => {
-            add(b"file");
-            add(name.as_bytes());
-        }
-    }
-    format!("{:016x}", fnv64(&bytes))
-}
 
 /// A run that is compared, with these factors of its machine.
 pub fn compared_run(run: &Run, factors: Vec<Factor>) -> ComparedRun {
@@ -73,6 +47,7 @@ pub fn side(run: u32, report: &RunReport, series: u32) -> Option<StoredSide> {
         label: found.program.label.clone(),
         program: program_identity(&report.run.plan, &found.program),
         times: series_times(found),
+        metrics: side_metrics(found),
         against: compared.and_then(|c| reference(report, c)),
     })
 }
@@ -96,15 +71,49 @@ pub fn block_ratios(comparison: &Comparison) -> Vec<BlockRatio> {
         interval: r.interval.clone(),
         pairs: r.pairs,
     });
-    let duets = comparison.duets.iter().flatten().map(|d| BlockRatio {
-        measure: Measure::Pt,
-        basis: RatioBasis::Duets,
-        ratio: d.ratio,
-        interval: d.interval.clone(),
-        pairs: d.used,
-    });
+    let duets = comparison.duets.iter().flatten().flat_map(duet_ratios);
     // A ratio without a finite logarithm compares nothing.
     alone.chain(duets).filter(|r| r.ratio.is_finite() && r.ratio > 0.0).collect()
+}
+
+/// By the measure of the duets, and by process time if that is another: other runs may have only this.
+fn duet_ratios(duets: &DuetRatio) -> Vec<BlockRatio> {
+    let block = |measure: Measure, ratio: f64, interval: &Result<Interval, NoInterval>, pairs: u32| BlockRatio {
+        measure,
+        basis: RatioBasis::Duets,
+        ratio,
+        interval: interval.clone(),
+        pairs,
+    };
+    let chosen = block(duets.measure, duets.ratio, &duets.interval, duets.used);
+    let process = duets.process.iter().map(|p| block(p.measure, p.ratio, &p.interval, p.pairs));
+    std::iter::once(chosen).chain(process).collect()
+}
+
+/// The ratios of what both programs of a comparison within a run printed.
+pub fn block_metrics(comparison: &Comparison) -> Vec<BlockMetric> {
+    let metric = |r: &MetricRatio| BlockMetric {
+        name: r.name.clone(),
+        ratio: r.ratio,
+        interval: r.interval.clone(),
+        pairs: r.pairs,
+    };
+    let finite = comparison.metrics.iter().filter(|r| r.ratio.is_finite() && r.ratio > 0.0);
+    finite.take(MOST_PRINTED).map(metric).collect()
+}
+
+fn side_metrics(series: &SeriesReport) -> Vec<SideMetric> {
+    let metric = |m: &MetricSummary| {
+        let f = m.figures.value()?;
+        Some(SideMetric {
+            name: m.name.clone(),
+            samples: f.values,
+            median: f.median,
+            interval: f.median_interval.clone(),
+            smallest: f.min,
+        })
+    };
+    series.metrics.iter().filter_map(metric).take(MOST_PRINTED).collect()
 }
 
 fn series_times(series: &SeriesReport) -> Vec<SeriesTimes> {
@@ -160,7 +169,7 @@ fn past_median((measure, times): (Measure, Vec<f64>)) -> Option<PastMedian> {
 
 fn past_ratios(blocks: &RunBlocks, series: u32, reference: &str) -> Vec<PastRatio> {
     let rounds = MEASURES.into_iter().filter_map(|measure| blocks.rounds(series, measure));
-    let duets = blocks.blocks(series, Measure::Pt).filter(|b| b.basis == RatioBasis::Duets);
+    let duets = [Measure::Net, Measure::Pt].into_iter().filter_map(|measure| blocks.duets(series, measure));
     let ratio = |b: Blocks| {
         let log = median(&b.values())?;
         Some(PastRatio { reference: reference.to_owned(), measure: b.measure, basis: b.basis, log })

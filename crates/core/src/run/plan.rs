@@ -3,6 +3,7 @@
 use crate::base::name::Name;
 use crate::base::units::Nanos;
 use crate::compare::duet::{AloneTimes, DuetForm, NoDuet, duet_form, suit};
+use crate::quiet::data::ProbePlan;
 use crate::run::discards::DiscardRule;
 use crate::sample::data::Outcome;
 use serde::{Deserialize, Serialize};
@@ -317,6 +318,9 @@ pub struct RunPlan {
     /// Values that the programs print.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricPlan>,
+    /// Probes beside the programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbePlan>,
 }
 
 /// An order was asked for in which every setup runs before the first counted sample, but the programs' setups differ: the last

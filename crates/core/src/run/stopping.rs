@@ -63,6 +63,19 @@ pub fn decide(runs: RunCount, values: &Values, taken: u32) -> Decision {
     }
 }
 
+/// The same rule in samples, if `runs` is of blocks of so many executions of each program.
+pub fn in_samples(runs: RunCount, executions: u32) -> RunCount {
+    let samples = |blocks: u32| blocks.saturating_mul(executions);
+    match runs {
+        RunCount::Fixed(n) => RunCount::Fixed(samples(n)),
+        // The floor is of blocks, too: the executions of one have the state of the machine in common.
+        RunCount::Adaptive { precision, min, max } => {
+            RunCount::Adaptive { precision, min: samples(min.max(FLOOR).min(max)), max: samples(max) }
+        }
+        RunCount::Detect { difference, max } => RunCount::Detect { difference, max: samples(max) },
+    }
+}
+
 /// The number of values with which the next decision about a series is due, after one with `values`: after each value up to
 /// 1,000, then after about 1% more, because each decision sorts all of them.
 pub fn next_decision(values: usize) -> usize {
@@ -87,6 +100,8 @@ pub struct DetectRule {
 struct ProgramLook {
     series: u32,
     basis: RatioBasis,
+    /// That of duets changes when the first one has no net time.
+    measure: Measure,
     looks: usize,
     ended: bool,
 }
@@ -171,7 +186,7 @@ impl DetectRule {
     fn look(&self, series: u32) -> Option<ProgramLook> {
         let blocks = self.deciding(series)?;
         let (looks, ended) = (self.design.looks_with(blocks.logs.len()), self.blocks.duets_ended(series));
-        Some(ProgramLook { series, basis: blocks.basis, looks, ended })
+        Some(ProgramLook { series, basis: blocks.basis, measure: blocks.measure, looks, ended })
     }
 
     fn would_show(&self, look: &ProgramLook) -> bool {
@@ -214,6 +229,29 @@ mod tests {
         assert_eq!(decide(adaptive(0.01, 1, 4), &same(4), 4), Decision::Capped);
         assert_eq!(decide(adaptive(0.01, 1, 30), &same(0), 30), Decision::Capped);
         assert_eq!(decide(adaptive(0.01, 9, 3), &same(3), 3), Decision::Capped);
+    }
+
+    #[test]
+    fn blocks_of_several_executions() {
+        let same = |n| v(std::iter::repeat_n(5.0, n));
+        let eight = |runs| in_samples(runs, 8);
+        assert_eq!(eight(RunCount::Fixed(10)), RunCount::Fixed(80));
+        assert_eq!(
+            eight(RunCount::Detect { difference: 0.01, max: 200 }),
+            RunCount::Detect { difference: 0.01, max: 1_600 }
+        );
+        // Ten blocks, not ten executions.
+        assert_eq!(decide(eight(adaptive(0.01, 1, 100)), &same(79), 79), Decision::Continue);
+        assert_eq!(decide(eight(adaptive(0.01, 1, 100)), &same(80), 80), Decision::Precise);
+        assert_eq!(decide(eight(adaptive(0.01, 20, 100)), &same(152), 152), Decision::Continue);
+        assert_eq!(decide(eight(adaptive(0.01, 1, 4)), &same(4), 32), Decision::Capped);
+        assert_eq!(in_samples(RunCount::Fixed(u32::MAX), 32), RunCount::Fixed(u32::MAX));
+        for runs in [adaptive(0.01, 20, 100), adaptive(0.01, 1, 4), adaptive(0.01, 9, 3)] {
+            for n in 0..120_u32 {
+                let by = |runs| decide(runs, &same(n as usize), n);
+                assert_eq!(by(in_samples(runs, 1)), by(runs), "{n}");
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub enum TaskKind {
     Kernel,
     /// Tare itself.
     Tare,
+    /// The other program of a duet; only in the account of a program.
+    Partner,
 }
 
 /// A task other than the program that used CPU time inside a sample.

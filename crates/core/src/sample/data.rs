@@ -5,6 +5,7 @@ use crate::base::reading::{Absent, Reading};
 use crate::base::units::{Cycles, Nanos};
 use crate::sample::account::{Account, Counters, Estimate};
 use crate::sample::daemons::Daemons;
+use crate::sample::probes::SampleProbes;
 use crate::sample::process_time::ProcessTimes;
 use crate::sample::process_time::PtSource;
 use serde::{Deserialize, Serialize};
@@ -179,6 +180,15 @@ fn is_not_recorded(shift: &Reading<ClockShift>) -> bool {
     *shift == clock_shift_not_recorded()
 }
 
+/// A block that holds several executions of each program, as these are short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleBlock {
+    /// From 0.
+    pub number: u32,
+    /// Executions of each program that a complete block holds.
+    pub executions: u32,
+}
+
 /// One timed execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
@@ -190,6 +200,9 @@ pub struct Sample {
     pub index: u32,
     /// Warm-up or counted.
     pub phase: Phase,
+    /// Its block, where a block holds several executions of each program; else the block is [`Self::index`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<SampleBlock>,
     /// CLOCK_REALTIME just before the start, since 1970.
     pub wall_clock: Nanos,
     /// Just before the program starts.
@@ -226,6 +239,18 @@ pub struct Sample {
     /// What the program printed of itself (`--metric`), in the order in which the plan names it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricReading>,
+    /// What probes on its CPU measured meanwhile.
+    #[serde(default = "not_probed", skip_serializing_if = "is_not_probed")]
+    pub probes: Reading<SampleProbes>,
+}
+
+/// Nobody asked for probes.
+pub fn not_probed<T>() -> Reading<T> {
+    Reading::Absent(Absent::NotAsked("no probes ran beside the program".into()))
+}
+
+fn is_not_probed(probes: &Reading<SampleProbes>) -> bool {
+    *probes == not_probed()
 }
 
 /// A value that a program printed.
@@ -245,9 +270,21 @@ impl MetricReading {
 }
 
 impl Sample {
-    /// Elapsed time (ET, gross): CLOCK_MONOTONIC, end less start.
+    /// Number of the block of a counted sample, from 0.
+    pub fn block_number(&self) -> u32 {
+        self.block.map_or(self.index, |block| block.number)
+    }
+
+    /// Elapsed time (ET, gross): CLOCK_MONOTONIC, end less start. It contains the pauses of a gate, as nothing is subtracted from
+    /// what a clock showed; process time and net time contain none.
     pub fn elapsed(&self) -> Nanos {
         self.end.monotonic - self.start.monotonic
+    }
+
+    /// How long a gate paused it while the machine was busy; no time without a gate.
+    pub fn paused(&self) -> Nanos {
+        let gate = self.probes.value().and_then(|p| p.gate.as_ref());
+        gate.map_or(Nanos::ZERO, |gate| gate.paused)
     }
 
     /// Process time (PT) by the run's source.

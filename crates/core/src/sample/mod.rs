@@ -6,4 +6,5 @@ pub mod daemons;
 pub mod data;
 pub mod families;
 pub mod measure;
+pub mod probes;
 pub mod process_time;

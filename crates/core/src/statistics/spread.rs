@@ -88,9 +88,8 @@ impl fmt::Display for NoSpreadRatio {
 /// Each of 1,000 resamples draws blocks of ∛n consecutive values from each series (from both at the same places if they are
 /// paired), so that a series in which neighbours resemble each other does not get too narrow an interval; the interval lies
 /// between the percentiles of the resampled ratios. Coverage in simulations of equal spreads, 70 series each, n = 10 and 30: 96
-/// to 100% for normal and exponential values and for neighbours that correlate by 0.6; 91 of 100 for normal values, n = 300, of which one
-/// series has two thirds of the other's spread. The same `seed` and `item` give the same
-/// interval.
+/// to 100% for normal and exponential values and for neighbours that correlate by 0.6; 91 of 100 for normal values, n = 300, of
+/// which one series has two thirds of the other's spread. The same `seed` and `item` give the same interval.
 ///
 /// # Errors
 /// [`NoSpreadRatio`] without pairs, for fewer than 10 values, or where a spread is 0.

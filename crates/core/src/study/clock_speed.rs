@@ -2,7 +2,7 @@
 
 use crate::study::condition_tables::{ConditionComparison, compare_conditions};
 use crate::study::data::StudyPreset;
-use crate::study::inc::{SHORT_LENGTHS, TABLE_LENGTHS, TABLE_SAMPLES, inc_run, with_setting};
+use crate::study::inc::{inc_run, table_lengths, with_setting};
 use crate::study::series::{StudyGap, StudyRunPlan, StudySeries};
 use serde::Serialize;
 
@@ -18,11 +18,7 @@ pub struct ClockSpeedReport {
 /// The machine as it is, then without turbo mode, then without frequency scaling. The paper switched both off at once, in the
 /// firmware; a run sets one factor, so the two are shown one by one.
 pub fn plan(preset: StudyPreset) -> Vec<StudyRunPlan> {
-    let (lengths, samples) = match preset {
-        StudyPreset::Minutes => (SHORT_LENGTHS, 35),
-        StudyPreset::Hour => (TABLE_LENGTHS, 70),
-        StudyPreset::Paper => (TABLE_LENGTHS, TABLE_SAMPLES),
-    };
+    let (lengths, samples) = table_lengths(preset, 35, 70);
     let run = |condition: &str| inc_run(condition, &lengths, samples);
     vec![
         run("clock speed as it is"),

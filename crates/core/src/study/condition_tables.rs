@@ -7,6 +7,7 @@ use crate::statistics::spread::{NoSpreadRatio, SpreadPair, SpreadRatio, spread_r
 use crate::study::series::{StudyGap, StudySeries};
 use crate::study::timing_row::{SEED, TimingRow, condition_labels, long_enough, process_values};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Conditions side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -158,15 +159,7 @@ fn contrast(
     compared: &ConditionGroup<'_, '_>,
     items: &mut impl Iterator<Item = u64>,
 ) -> SpreadContrast {
-    let partner = |label: &str| compared.members.iter().find(|(s, _)| s.program.label == label);
-    let pairs: Vec<(&str, SpreadPair<'_>)> = reference
-        .members
-        .iter()
-        .filter_map(|(s, times)| {
-            let (_, others) = partner(&s.program.label)?;
-            Some((s.program.label.as_str(), SpreadPair { compared: others, reference: times, paired: false }))
-        })
-        .collect();
+    let pairs = pairs(reference, compared);
     let mut spread = |pairs: &[SpreadPair<'_>]| spread_ratio(pairs, SEED, items.next().unwrap_or_default());
     let programs = pairs.iter().filter_map(|(label, pair)| {
         let (a, b) = (moments(pair.compared)?, moments(pair.reference)?);
@@ -185,6 +178,26 @@ fn contrast(
         programs,
         pooled: spread(&all),
     }
+}
+
+/// The programs of both conditions. Where several have the same label, the first is compared with the first, and so on; one more than
+/// the other condition has is not compared.
+fn pairs<'g>(
+    reference: &'g ConditionGroup<'_, '_>,
+    compared: &'g ConditionGroup<'_, '_>,
+) -> Vec<(&'g str, SpreadPair<'g>)> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut all = Vec::new();
+    for (series, times) in &reference.members {
+        let label = series.program.label.as_str();
+        let position = seen.entry(label).or_default();
+        let partner = compared.members.iter().filter(|(s, _)| s.program.label == label).nth(*position);
+        *position += 1;
+        all.extend(
+            partner.map(|(_, others)| (label, SpreadPair { compared: others, reference: times, paired: false })),
+        );
+    }
+    all
 }
 
 /// Mean, which is not 0, and standard deviation.
@@ -272,6 +285,25 @@ pub(crate) mod tests {
         let c =
             compare_conditions(&[series("x", &p, &on, &samples), series("y", &p, &on, &samples)], &["ntp"]).unwrap();
         assert!(c.same_state());
+    }
+
+    /// The first of two programs of one name is compared with the first, the second with the second.
+    #[test]
+    fn programs_of_one_name_are_paired_by_their_position() {
+        let (one, two, h) = (program("sort", Some(1.0)), program("sort", Some(2.0)), head("a"));
+        let (short, long) = (noisy(1, 20, 1e9, 1e6, 0), noisy(2, 20, 2e9, 2e6, 0));
+        let (fast, slow) = (noisy(3, 20, 1.1e9, 1e6, 0), noisy(4, 20, 2.4e9, 2e6, 0));
+        let all = [
+            series("x", &one, &h, &short),
+            series("x", &two, &h, &long),
+            series("x", &two, &h, &long),
+            series("y", &one, &h, &fast),
+            series("y", &two, &h, &slow),
+        ];
+        let c = compare_conditions(&all, &[]).unwrap();
+        let found: Vec<(&str, f64)> =
+            c.contrasts[0].programs.iter().map(|p| (p.label.as_str(), (p.mean_ratio * 100.0).round())).collect();
+        assert_eq!(found, [("sort", 110.0), ("sort", 120.0)]);
     }
 
     #[test]

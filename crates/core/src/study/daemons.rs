@@ -5,13 +5,14 @@ use crate::base::units::Nanos;
 use crate::run::discards::RELAXED;
 use crate::sample::daemons::{Daemon, TaskKind};
 use crate::sample::data::Sample;
-use crate::statistics::correlation::{CorrelationEstimate, CorrelationGrowth, RawAndTrimmed, growth};
+use crate::statistics::correlation::{CorrelationGrowth, RawAndTrimmed};
 use crate::statistics::series::{Summary, Values, summary};
+use crate::study::correlation_rows::{growth_by, rows_by_size};
 use crate::study::data::StudyPreset;
 use crate::study::inc::inc_run;
 use crate::study::series::{StudyGap, StudyRunPlan, StudySeries};
 use crate::study::successive::regular_experiment;
-use crate::study::timing_row::{SEED, condition_labels, long_enough};
+use crate::study::timing_row::SEED;
 use serde::Serialize;
 
 /// Correlations of process time with the daemons' time.
@@ -71,32 +72,12 @@ pub(crate) fn daemon_time(sample: &Sample) -> Option<Nanos> {
 /// # Errors
 /// [`StudyGap`] if none has, or if there are too few samples.
 pub fn report(series: &[StudySeries<'_>]) -> Result<DaemonsReport, StudyGap> {
-    let usable = long_enough(series, 2)?;
-    let labels = condition_labels(&usable);
-    let (mut rows, mut without) = (Vec::new(), Vec::new());
-    for ((s, condition), item) in usable.iter().zip(labels).zip(0_u64..) {
-        match row(s, condition, item * 2) {
-            Some(row) => rows.push(row),
-            None => without.push(s.program.label.clone()),
-        }
-    }
-    if rows.is_empty() {
-        let label = without.into_iter().next().unwrap_or_default();
-        return Err(StudyGap::Lacking { label, what: "process time and snapshots of all processes".to_owned() });
-    }
-    rows.sort_by(|a, b| a.size.unwrap_or(0.0).total_cmp(&b.size.unwrap_or(0.0)));
+    let what = "process time and snapshots of all processes";
+    let (rows, without) = rows_by_size(series, what, row, |r: &DaemonsRow| r.size)?;
     let raw = |r: &DaemonsRow| Some((r.size?, r.times.raw.as_ref().ok()?.clone()));
     let trimmed = |r: &DaemonsRow| Some((r.size?, r.times.trimmed.as_ref().ok()?.clone()));
     let (growth, trimmed_growth) = (growth_by(&rows, raw), growth_by(&rows, trimmed));
     Ok(DaemonsReport { s: RELAXED, rows, growth, trimmed_growth, without })
-}
-
-fn growth_by(
-    rows: &[DaemonsRow],
-    pick: impl Fn(&DaemonsRow) -> Option<(f64, CorrelationEstimate)>,
-) -> Option<CorrelationGrowth> {
-    let known: Vec<(f64, CorrelationEstimate)> = rows.iter().filter_map(pick).collect();
-    growth(&known.iter().map(|(size, e)| (*size, e)).collect::<Vec<_>>())
 }
 
 /// `None` unless two samples have both times.
@@ -124,6 +105,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::base::name::Name;
     use crate::base::reading::{Absent, Reading};
+    use crate::statistics::correlation::CorrelationEstimate;
     use crate::statistics::correlation::tests::normal;
     use crate::statistics::random::{RandomPurpose, generator};
     use crate::study::inc::computing;

@@ -145,6 +145,27 @@ impl Study {
     }
 }
 
+impl StudyCell {
+    /// About how long it takes to measure, s, before anything was measured: with the book's 30 trials by each clock. A machine whose
+    /// speed changes may need three times as many. With other processes on the CPU, everything takes as many times as long.
+    pub fn expected_seconds(self) -> f64 {
+        // One measurement of each of 1 to 10 repetitions of 10 µs, with a repetition before each: the line is fitted to these.
+        const SHORT: f64 = 650e3;
+        // By three clocks, M trials each.
+        const TRIALS: f64 = 3.0 * M as f64;
+        // 18 executions of a procedure, and those that find the size of its array.
+        const EXECUTIONS: f64 = 28.0;
+        let (load, ns) = match self {
+            StudyCell::Kbest { load, length } => (load, TRIALS * (length + SHORT) + 40.0 * SHORT),
+            StudyCell::Interval { load, length } => (load, length + 100.0 * SHORT),
+            StudyCell::Procedure { load, length } => (load, EXECUTIONS * length),
+            // 200 sequences of six calls, with caches emptied.
+            StudyCell::Equal => (1, 10e6),
+        };
+        f64::from(load) * ns / 1e9
+    }
+}
+
 impl StudyPreset {
     /// All of them, the shortest first.
     pub const ALL: [StudyPreset; 3] = [StudyPreset::Minutes, StudyPreset::Hour, StudyPreset::Paper];
@@ -214,6 +235,12 @@ impl StudyPlan {
     pub fn parts(&self) -> usize {
         self.cells().len() * self.rounds as usize
     }
+
+    /// About how long all of them take, s.
+    pub fn expected_seconds(&self) -> f64 {
+        let round: f64 = self.cells().into_iter().map(StudyCell::expected_seconds).sum();
+        round * f64::from(self.rounds)
+    }
 }
 
 #[cfg(test)]
@@ -230,6 +257,21 @@ mod tests {
         assert_eq!(all, [(cell(10e3), 0), (cell(20e3), 0), (cell(10e3), 1), (cell(20e3), 1)]);
         plan.longest = 1.0;
         assert_eq!((plan.parts(), plan.part(0)), (0, None));
+    }
+
+    #[test]
+    fn the_presets_take_as_long_as_they_are_named_after() {
+        let seconds = |study, preset| StudyPlan::new(study, preset, 0).expected_seconds();
+        for study in Study::ALL {
+            assert!((5.0..400.0).contains(&seconds(study, StudyPreset::Minutes)), "{study:?}");
+            assert!((30.0..4_000.0).contains(&seconds(study, StudyPreset::Hour)), "{study:?}");
+            assert!(seconds(study, StudyPreset::Paper) >= seconds(study, StudyPreset::Hour), "{study:?}");
+        }
+        let kbest = [StudyPreset::Minutes, StudyPreset::Hour].map(|preset| seconds(Study::Kbest, preset));
+        assert!(kbest[0] > 120.0 && kbest[1] > 1_800.0, "{kbest:?}");
+        // A computation of 50 ms beside ten others: about a minute.
+        let long = StudyCell::Kbest { load: 11, length: 50e6 }.expected_seconds();
+        assert!((45.0..60.0).contains(&long), "{long}");
     }
 
     #[test]

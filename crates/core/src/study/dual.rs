@@ -8,11 +8,12 @@
 
 use crate::run::discards::RELAXED;
 use crate::sample::data::Sample;
-use crate::statistics::correlation::{CorrelationEstimate, CorrelationGrowth, RawAndTrimmed, growth};
+use crate::statistics::correlation::{CorrelationGrowth, RawAndTrimmed};
 use crate::statistics::series::{Summary, Values, summary};
+use crate::study::correlation_rows::{growth_by, rows_by_size};
 use crate::study::data::StudyPreset;
 use crate::study::series::{StudyGap, StudyProgram, StudyRunPlan, StudySeries, StudyWork};
-use crate::study::timing_row::{SEED, condition_labels, long_enough};
+use crate::study::timing_row::SEED;
 use serde::Serialize;
 
 /// Names of the two values that the program prints, s.
@@ -81,28 +82,9 @@ pub(crate) fn halves(sample: &Sample) -> Option<(f64, f64)> {
 /// # Errors
 /// [`StudyGap`] if none does, or too few executions did.
 pub fn report(series: &[StudySeries<'_>]) -> Result<DualReport, StudyGap> {
-    let usable = long_enough(series, 2)?;
-    let labels = condition_labels(&usable);
-    let (mut rows, mut without) = (Vec::new(), Vec::new());
-    for ((s, condition), item) in usable.iter().zip(labels).zip(0_u64..) {
-        match row(s, condition, item * 2) {
-            Some(row) => rows.push(row),
-            None => without.push(s.program.label.clone()),
-        }
-    }
-    if rows.is_empty() {
-        let label = without.into_iter().next().unwrap_or_default();
-        return Err(StudyGap::Lacking {
-            label,
-            what: "the times of two halves (metrics `first` and `second`)".to_owned(),
-        });
-    }
-    rows.sort_by(|a, b| a.size.unwrap_or(0.0).total_cmp(&b.size.unwrap_or(0.0)));
-    let by_size = |r: &DualRow| -> Option<(f64, CorrelationEstimate)> {
-        Some((r.size?, r.halves.trimmed.as_ref().ok()?.clone()))
-    };
-    let known: Vec<(f64, CorrelationEstimate)> = rows.iter().filter_map(by_size).collect();
-    let growth = growth(&known.iter().map(|(size, e)| (*size, e)).collect::<Vec<_>>());
+    let what = "the times of two halves (metrics `first` and `second`)";
+    let (rows, without) = rows_by_size(series, what, row, |r: &DualRow| r.size)?;
+    let growth = growth_by(&rows, |r| Some((r.size?, r.halves.trimmed.as_ref().ok()?.clone())));
     Ok(DualReport { s: RELAXED, rows, growth, without })
 }
 

@@ -5,7 +5,7 @@ use crate::statistics::log_growth::{LogGrowth, log_growth};
 use crate::statistics::series::Values;
 use crate::statistics::spread::{NoSpreadRatio, SpreadPair, SpreadRatio, spread_ratio};
 use crate::study::data::StudyPreset;
-use crate::study::inc::{SHORT_LENGTHS, TABLE_LENGTHS, TABLE_SAMPLES, inc_run};
+use crate::study::inc::{inc_run, table_lengths};
 use crate::study::series::{StudyGap, StudyRunPlan, StudySeries};
 use crate::study::timing_row::{SEED, TimingRow, condition_labels, elapsed_values, long_enough, process_values};
 use serde::Serialize;
@@ -54,11 +54,8 @@ pub struct EtPtExecutions {
 
 /// INC of 1, 2, 4 and 8 s; shorter ones where there are only minutes.
 pub fn plan(preset: StudyPreset) -> Vec<StudyRunPlan> {
-    vec![match preset {
-        StudyPreset::Minutes => inc_run("", &SHORT_LENGTHS, 100),
-        StudyPreset::Hour => inc_run("", &TABLE_LENGTHS, 200),
-        StudyPreset::Paper => inc_run("", &TABLE_LENGTHS, TABLE_SAMPLES),
-    }]
+    let (lengths, samples) = table_lengths(preset, 100, 200);
+    vec![inc_run("", &lengths, samples)]
 }
 
 /// Times of one series.

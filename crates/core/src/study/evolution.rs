@@ -14,7 +14,7 @@ use crate::statistics::spread::{NoSpreadRatio, SpreadPair, SpreadRatio, spread_r
 use crate::study::checked::{CheckedTimes, FirstCheckResult, checked};
 use crate::study::condition_tables::{ConditionComparison, compare_conditions};
 use crate::study::data::StudyPreset;
-use crate::study::inc::{SHORT_LENGTHS, TABLE_LENGTHS, TABLE_SAMPLES, inc_run, with_setting};
+use crate::study::inc::{inc_run, table_lengths, with_setting};
 use crate::study::scaling;
 use crate::study::series::{StudyGap, StudyRunPlan, StudySeries};
 use crate::study::timing_row::{SEED, condition_labels, elapsed_values, long_enough, process_values};
@@ -109,11 +109,7 @@ pub struct VersionValue {
 
 /// NTP off, the machine as it is, and turbo off, each at INC1 to INC8; and as it is, the lengths of EMP table VI.
 pub fn plan(preset: StudyPreset) -> Vec<StudyRunPlan> {
-    let (lengths, samples) = match preset {
-        StudyPreset::Minutes => (SHORT_LENGTHS, 30),
-        StudyPreset::Hour => (TABLE_LENGTHS, 50),
-        StudyPreset::Paper => (TABLE_LENGTHS, TABLE_SAMPLES),
-    };
+    let (lengths, samples) = table_lengths(preset, 30, 50);
     let run = |condition: &str| inc_run(condition, &lengths, samples);
     let as_it_is = "as it is";
     let mut runs = vec![with_setting(run("NTP off"), "ntp", "off"), run(as_it_is)];

@@ -1,13 +1,23 @@
 //! Runs of INC for the plans of studies.
 
+use crate::study::data::StudyPreset;
 use crate::study::series::{StudyProgram, StudyRunPlan, StudyWork};
 
 /// INC of 1, 2, 4 and 8 seconds, of EMP tables II to V.
-pub(crate) const TABLE_LENGTHS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+const TABLE_LENGTHS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 /// The same, of which a hundred executions each take three minutes.
-pub(crate) const SHORT_LENGTHS: [f64; 4] = [0.125, 0.25, 0.5, 1.0];
+const SHORT_LENGTHS: [f64; 4] = [0.125, 0.25, 0.5, 1.0];
 /// Samples of each length of EMP tables II to V.
-pub(crate) const TABLE_SAMPLES: u32 = 1000;
+const TABLE_SAMPLES: u32 = 1000;
+
+/// Task lengths and samples of EMP tables II to V; at the shorter presets as many samples as these say.
+pub(crate) fn table_lengths(preset: StudyPreset, minutes: u32, hour: u32) -> ([f64; 4], u32) {
+    match preset {
+        StudyPreset::Minutes => (SHORT_LENGTHS, minutes),
+        StudyPreset::Hour => (TABLE_LENGTHS, hour),
+        StudyPreset::Paper => (TABLE_LENGTHS, TABLE_SAMPLES),
+    }
+}
 
 /// INC of this task length; `INC8` takes 8 s.
 pub(crate) fn inc(seconds: f64) -> StudyProgram {

@@ -5,6 +5,7 @@ pub mod clock_speed;
 pub mod clocks;
 pub mod compared;
 pub mod condition_tables;
+pub(crate) mod correlation_rows;
 pub mod daemons;
 pub mod data;
 pub mod dual;

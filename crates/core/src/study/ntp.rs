@@ -2,7 +2,7 @@
 
 use crate::study::condition_tables::{ConditionComparison, compare_conditions};
 use crate::study::data::StudyPreset;
-use crate::study::inc::{SHORT_LENGTHS, TABLE_LENGTHS, TABLE_SAMPLES, inc_run, with_setting};
+use crate::study::inc::{inc_run, table_lengths, with_setting};
 use crate::study::series::{StudyGap, StudyRunPlan, StudySeries};
 use serde::Serialize;
 
@@ -17,11 +17,7 @@ pub struct NtpReport {
 
 /// The daemon off, then on, as the paper.
 pub fn plan(preset: StudyPreset) -> Vec<StudyRunPlan> {
-    let (lengths, samples) = match preset {
-        StudyPreset::Minutes => (SHORT_LENGTHS, 50),
-        StudyPreset::Hour => (TABLE_LENGTHS, 100),
-        StudyPreset::Paper => (TABLE_LENGTHS, TABLE_SAMPLES),
-    };
+    let (lengths, samples) = table_lengths(preset, 50, 100);
     let run = |value: &str| with_setting(inc_run(&format!("NTP {value}"), &lengths, samples), FACTOR, value);
     vec![run("off"), run("on")]
 }

@@ -4,6 +4,7 @@ use crate::base::reading::{Absent, Reading};
 use crate::base::units::{Cycles, Nanos};
 use crate::documents::head::{DocumentHead, DocumentKind, Status};
 use crate::machine::conditions::Conditions;
+use crate::machine::conditions::tests::host;
 use crate::machine::data::Host;
 use crate::sample::daemons::Daemons;
 use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Usage};
@@ -26,6 +27,7 @@ pub(crate) fn sample(index: u32, start_s: f64, elapsed_ns: i64, pt_ns: i64) -> S
         seq: index,
         index,
         phase: Phase::Counted,
+        block: None,
         wall_clock: Nanos(1_763_689_000_000_000_000) + start,
         start: at(start),
         end: at(start + Nanos(elapsed_ns)),
@@ -61,6 +63,7 @@ pub(crate) fn sample(index: u32, start_s: f64, elapsed_ns: i64, pt_ns: i64) -> S
         counters: Reading::Absent(not_asked()),
         environment_padding: 100,
         metrics: Vec::new(),
+        probes: crate::sample::data::not_probed(),
     }
 }
 
@@ -72,23 +75,7 @@ pub(crate) fn program(label: &str, size: Option<f64>) -> StudyProgram {
 
 /// A finished run on the machine of this name, whose conditions are known and which has no factors.
 pub(crate) fn head(name: &str) -> DocumentHead {
-    let known = |t: &str| Reading::Value(t.to_owned());
-    let host = Host {
-        name: name.to_owned(),
-        machine: "1".repeat(16),
-        boot: known("b"),
-        kernel: "6.1.0".to_owned(),
-        kernel_version: "#1 SMP".to_owned(),
-        architecture: "x86_64".to_owned(),
-        distribution: known("Debian"),
-        cpu: known("a CPU"),
-        microcode: known("0x1"),
-        cpus: 2,
-        memory: Reading::Value(4 << 30),
-        hypervisor: known("none"),
-        clock_source: known("tsc"),
-        cycle_counter_hz: Reading::Value(COUNTER_HZ),
-    };
+    let host = Host { name: name.to_owned(), cycle_counter_hz: Reading::Value(COUNTER_HZ), ..host() };
     DocumentHead {
         kind: DocumentKind::Run,
         number: 1,

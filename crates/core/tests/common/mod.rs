@@ -70,6 +70,7 @@ pub fn plan(programs: usize) -> RunPlan {
         independent_setups: false,
         purpose: None,
         metrics: Vec::new(),
+        probes: None,
     }
 }
 
@@ -128,6 +129,7 @@ pub fn sample(series: u32, index: u32, pt: Nanos, daemons: Vec<Daemon>) -> Sampl
         seq: index,
         index,
         phase: Phase::Counted,
+        block: None,
         wall_clock: Nanos(0),
         start: stamp(0),
         end: stamp(pt.0.saturating_add(pt.0 / 100)),
@@ -163,6 +165,7 @@ pub fn sample(series: u32, index: u32, pt: Nanos, daemons: Vec<Daemon>) -> Sampl
         counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
         environment_padding: 0,
         metrics: Vec::new(),
+        probes: tarebench_core::sample::data::not_probed(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The answer on the terminal: which of two programs is faster, and by how much.
 
 use crate::compare::duets;
-use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, short};
+use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, printed, short};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
@@ -10,7 +10,12 @@ use tarebench_core::run::report::data::RunReport;
 /// Draws the answer for a run of two programs.
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let Some(c) = report.comparisons.first() else { return };
-    match answer(c, report.run.plan.margin, names, page.g.absent) {
+    let margin = report.run.plan.margin;
+    let found = match &c.by_metric {
+        Some(name) => printed(c, margin, names, &page.style.show(name), page.g.absent),
+        None => answer(c, margin, names, page.g.absent),
+    };
+    match found {
         Answer::Disagreed(sentences) => disagreement(page, &sentences),
         Answer::Agreed(sentence, beside) => agreement(page, &sentence, &beside),
     }

@@ -1,4 +1,4 @@
-//! What is said of the design of a comparison: when it stopped, and what its control shows.
+//! What is said of the design of a comparison: its blocks of several executions, when it stopped, and what its control shows.
 
 use crate::compare::sentence::figures;
 use crate::kit::number;
@@ -24,6 +24,25 @@ pub(crate) fn detected(page: &mut ScreenText<'_>, report: &RunReport) {
             page.hang(&[], Paint::Dim, &text);
         }
     }
+}
+
+/// Draws how short programs were executed.
+pub(crate) fn short_blocks(page: &mut ScreenText<'_>, report: &RunReport) {
+    for remark in &report.remarks {
+        if let RemarkKind::ShortBlocks { executions, programs } = &remark.kind {
+            page.hang(&[], Paint::Dim, &blocks(*executions, *programs));
+        }
+    }
+}
+
+/// `blocks of 8 executions each, A B B A and B A A B in turn`.
+pub(crate) fn blocks(executions: u32, programs: u32) -> String {
+    let order = match (programs, executions) {
+        (2, 2) => "A B B A or B A A B at random",
+        (2, _) => "A B B A and B A A B in turn",
+        _ => "in random orders, each followed by its reverse",
+    };
+    format!("blocks of {} each, {order}", plural(executions, "execution"))
 }
 
 /// Draws the control.
@@ -55,7 +74,11 @@ pub(crate) fn sentence(c: &Comparison, names: &[String], absent: &str) -> String
             format!(", by {} of {need} needed", plural(c.pairs, kind))
         }
     };
-    let by = if c.measure == Measure::Et { " by elapsed time" } else { "" };
+    let by = match (&c.by_metric, c.measure) {
+        (Some(_), _) => " by what it prints",
+        (None, Measure::Et) => " by elapsed time",
+        (None, Measure::Pt | Measure::Net) => "",
+    };
     format!("control: {name} against itself{by}: {ratio}{interval}{meaning}")
 }
 
@@ -149,6 +172,31 @@ mod tests {
         r.remarks.push(Remark { series: None, kind });
         let text = said(&r, false);
         assert!(text.contains("! ") && text.contains("The control differs from program 1"), "{text}");
+    }
+
+    #[test]
+    fn how_short_programs_were_executed_is_one_line() {
+        let with = |executions, programs, full| {
+            let mut r = fixtures::two();
+            r.remarks.push(Remark { series: None, kind: RemarkKind::ShortBlocks { executions, programs } });
+            said(&r, full)
+        };
+        let has = |text: &str, line: &str| text.lines().any(|l| l == line);
+        for (executions, programs, line) in [
+            (8, 2, "blocks of 8 executions each, A B B A and B A A B in turn"),
+            (2, 2, "blocks of 2 executions each, A B B A or B A A B at random"),
+            (4, 3, "blocks of 4 executions each, in random orders, each followed by its reverse"),
+        ] {
+            let text = with(executions, programs, false);
+            assert!(has(&text, line), "{text}");
+        }
+        let full = with(8, 2, true);
+        assert!(
+            full.contains("they ran in blocks of 8 executions each") && !full.contains("! The programs are short"),
+            "{full}"
+        );
+        assert!(full.contains("10 blocks after 1 warm-up"), "{full}");
+        assert!(!said(&fixtures::two(), false).contains("blocks of"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The duets of a run on its page: a table of the pairs, and a plot of each pair's ratio by block.
 
-use crate::compare::duets::{DuetNote, reason, sentences};
+use crate::compare::duets::{DuetNote, accounts, reason, sentences};
 use crate::compare::page::word;
 use crate::kit::hints::Hints;
 use crate::kit::markup::ABSENT;
@@ -152,12 +152,15 @@ fn figure(report: &RunReport, c: &Comparison, d: &DuetRatio, blocks: &Blocks, mo
         shown: None,
     };
     let against = escape(label(report, c.reference)).into_owned();
+    let what = if blocks.measure == Measure::Net { "Net CPU time" } else { "CPU time" };
+    let names: Vec<String> = report.series.iter().map(|s| escape(&s.program.label).into_owned()).collect();
+    let accounts = accounts(c, &names, true).into_iter().map(|n| format!(" {}.", n.text)).collect::<String>();
     Some(PageFigure {
         id: format!("duets-{}", u64::from(c.series) + 1),
         title: label(report, c.series).to_owned(),
-        note: format!("{}: {ratio}, {interval}.{drawn}", plural(d.used, "duet")),
+        note: format!("{}: {ratio}, {interval}.{drawn}{accounts}", plural(d.used, "duet")),
         x: axis("Duet".to_owned(), PageQuantity::Count),
-        y: axis(format!("CPU time / that of {against}"), PageQuantity::Ratio),
+        y: axis(format!("{what} / that of {against}"), PageQuantity::Ratio),
         curves: [Some(points), Some(estimate), equal].into_iter().flatten().collect(),
     })
 }

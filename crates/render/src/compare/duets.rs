@@ -9,7 +9,7 @@ use crate::kit::style::Paint;
 use crate::kit::words::plural;
 use std::collections::BTreeMap;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::NoDuet;
+use tarebench_core::compare::duet::{DuetAccount, NoDuet};
 use tarebench_core::compare::gang::{GangMeans, SwitchTimes};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, DuetRatio, Measure, MeasureRatio, RunReport};
@@ -50,12 +50,32 @@ pub(crate) fn notes(page: &mut ScreenText<'_>, report: &RunReport) {
     let several = report.comparisons.len() > 1;
     for c in &report.comparisons {
         let found = sentences(c, &names, page.style.unicode, &page.style.hints);
-        for note in found.into_iter().chain(gangs(c, page.style.unicode)).chain(beside(c, page.g.absent)) {
+        let found = found.into_iter().chain(gangs(c, page.style.unicode));
+        let accounts = accounts(c, &names, page.style.unicode);
+        for note in found.chain(accounts).chain(beside(c, page.g.absent)) {
             let lead = if several { format!("{}: ", u64::from(c.series) + 1) } else { String::new() };
             let paint = if note.warning { Paint::Warn } else { Paint::Dim };
             page.hang(&[], paint, &format!("{lead}{}", note.text));
         }
     }
+}
+
+/// Where the time of both programs went while they ran together; the program's, then the reference's.
+pub(crate) fn accounts(c: &Comparison, names: &[String], unicode: bool) -> Vec<DuetNote> {
+    let Some(Ok(duets)) = &c.duets else { return Vec::new() };
+    let sentence = |(series, account): (u32, &Option<DuetAccount>)| {
+        let account = account.as_ref()?;
+        let entry = |what: &str, ns: f64| time(ns, None, unicode).map(|t| format!("{what} {t}"));
+        let all = [
+            entry("net", account.net),
+            entry("waited for its partner", account.partner),
+            entry("interrupts", account.interrupts),
+            account.stolen.and_then(|ns| entry("stolen", ns)),
+        ];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        Some(DuetNote::plain(format!("{} in duets, medians: {}", name(names, series), all.join(", "))))
+    };
+    [c.series, c.reference].into_iter().zip(&duets.accounts).filter_map(sentence).collect()
 }
 
 /// The ratios of executions alone, where the verdict rests on the duets.
@@ -531,6 +551,19 @@ mod tests {
         let full = whole(&said(&r, 140, true));
         assert!(full.contains(expected), "{full}");
         assert!(!said(&r, 140, false).contains("freezer"));
+    }
+
+    #[test]
+    fn the_account_of_each_program_names_its_partner() {
+        let mut r = fixtures::duets();
+        let Some(Ok(d)) = &mut r.comparisons[0].duets else { panic!("duets") };
+        let account = DuetAccount { net: 84.1e6, partner: 48.2e6, interrupts: 0.31e6, stolen: None };
+        d.accounts = [Some(account), Some(DuetAccount { stolen: Some(2e6), ..account })];
+        let full = whole(&said(&r, 140, true));
+        let program = "./inc 60600 in duets, medians: net 84.1 ms, waited for its partner 48.2 ms, interrupts 310 µs";
+        assert!(full.contains(program) && !full.contains(&format!("{program}, stolen")), "{full}");
+        assert!(full.contains("./inc 60000 in duets, medians:") && full.contains("stolen 2.00 ms"), "{full}");
+        assert!(!said(&r, 140, false).contains("partner"));
     }
 
     #[test]

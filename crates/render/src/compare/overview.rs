@@ -1,8 +1,8 @@
 //! The first view of a run's page: who is faster, by how much, and where the time went.
 
 use crate::compare::duets::reason;
-use crate::compare::rows::{by_measure, ranked};
-use crate::compare::sentence::{Answer, Sentence, answer, spelled};
+use crate::compare::rows::{by_measure, by_metric, ordering_mean, ranked};
+use crate::compare::sentence::{Answer, Sentence, answer, printed, spelled, verdict_word};
 use crate::kit::markup::ABSENT;
 use crate::kit::number;
 use crate::kit::number::TimeScale;
@@ -70,13 +70,16 @@ fn order(report: &RunReport, measure: Measure) -> Vec<usize> {
     let mut order = ranked(report);
     let controls: Vec<usize> = (0..report.series.len()).filter(|i| !order.contains(i)).collect();
     if report.series.iter().all(|s| s.program.parameters.is_empty()) {
-        let mean = |i: &usize| {
-            report.series.get(*i).and_then(|s| by_measure(s, measure).value()).map_or(f64::INFINITY, |m| m.mean)
-        };
+        let mean = |i: &usize| ordering(report, *i, measure).unwrap_or(f64::INFINITY);
         order.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     }
     order.extend(controls);
     order
+}
+
+/// What orders the programs.
+fn ordering(report: &RunReport, series: usize, measure: Measure) -> Option<f64> {
+    report.series.get(series).and_then(|s| ordering_mean(report, s, measure))
 }
 
 fn label(report: &RunReport, series: usize) -> String {
@@ -130,12 +133,7 @@ fn program(report: &RunReport, i: usize, s: &SeriesReport, measure: Measure) -> 
     let reference = all().any(|c| c.reference as usize == i);
     let verdict = match compared {
         _ if s.program.control => Some(OverviewVerdict::Control),
-        Some(c) => Some(match c.verdict {
-            Verdict::Faster => OverviewVerdict::Faster,
-            Verdict::Slower => OverviewVerdict::Slower,
-            Verdict::Same => OverviewVerdict::Same,
-            Verdict::Undecided => OverviewVerdict::Undecided,
-        }),
+        Some(c) => verdict(c),
         None => reference.then_some(OverviewVerdict::Reference),
     };
     let m = by_measure(s, measure).value();
@@ -154,9 +152,24 @@ fn program(report: &RunReport, i: usize, s: &SeriesReport, measure: Measure) -> 
     }
 }
 
-/// `12 duets`, `10 pairs`.
+/// `None` where what the program prints is lower or higher, which is neither faster nor slower: its basis says so.
+fn verdict(c: &Comparison) -> Option<OverviewVerdict> {
+    match c.verdict {
+        Verdict::Faster | Verdict::Slower if c.by_metric.is_some() => None,
+        Verdict::Faster => Some(OverviewVerdict::Faster),
+        Verdict::Slower => Some(OverviewVerdict::Slower),
+        Verdict::Same => Some(OverviewVerdict::Same),
+        Verdict::Undecided => Some(OverviewVerdict::Undecided),
+    }
+}
+
+/// `12 duets`, `10 pairs`; `higher, 10 pairs` of what programs print.
 fn basis(c: &Comparison) -> String {
-    plural(c.pairs, if c.basis == RatioBasis::Duets { "duet" } else { "pair" })
+    let pairs = plural(c.pairs, if c.basis == RatioBasis::Duets { "duet" } else { "pair" });
+    match verdict(c) {
+        None => format!("{}, {pairs}", verdict_word(c)),
+        Some(_) => pairs,
+    }
 }
 
 fn missing(s: &SeriesReport) -> String {
@@ -205,7 +218,12 @@ fn alone(s: &SeriesReport) -> String {
 fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
     let names: Vec<String> = (0..report.series.len()).map(|i| label(report, i)).collect();
     let figures = |s: &Sentence| s.interval.as_ref().map_or_else(|| s.text.clone(), |i| format!("{} {i}", s.text));
-    match answer(c, report.run.plan.margin, &names, ABSENT) {
+    let margin = report.run.plan.margin;
+    let found = match &c.by_metric {
+        Some(metric) => printed(c, margin, &names, &escape(metric), ABSENT),
+        None => answer(c, margin, &names, ABSENT),
+    };
+    match found {
         Answer::Agreed(s, beside) => {
             let mut text = format!("{}: {}, {}", figures(&s), s.by, s.pairs);
             for other in beside {
@@ -221,13 +239,14 @@ fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
 }
 
 fn several(report: &RunReport, first: usize, measure: Measure) -> Vec<String> {
-    let mean = |i: &usize| report.series.get(*i).and_then(|s| by_measure(s, measure).value()).map(|m| m.mean);
+    let mean = |i: &usize| ordering(report, *i, measure);
     let fastest = ranked(report)
         .into_iter()
         .filter(|i| mean(i).is_some())
         .min_by(|a, b| mean(a).unwrap_or(f64::INFINITY).total_cmp(&mean(b).unwrap_or(f64::INFINITY)));
     let Some(fastest) = fastest else { return vec![format!("{}: no successful sample.", label(report, first))] };
-    let least = format!("{} has the lowest mean {}.", label(report, fastest), name(measure));
+    let what = by_metric(report).map_or_else(|| name(measure).into(), escape);
+    let least = format!("{} has the lowest mean {what}.", label(report, fastest));
     let compared = report.comparisons.iter().find(|c| c.series as usize == fastest);
     std::iter::once(least).chain(compared.and_then(|c| against(report, c).into_iter().next())).collect()
 }
@@ -236,6 +255,13 @@ fn note(report: &RunReport, measure: Measure) -> String {
     let means = "Means ± standard deviation of the retained samples, with the 95% interval of the mean.";
     let Some(c) = report.comparisons.first().or(report.control.as_ref()) else { return means.to_owned() };
     let reference = label(report, c.reference as usize);
+    if let Some(metric) = by_metric(report) {
+        let metric = escape(metric);
+        return format!(
+            "{means} Ratio: {metric}, which the program prints, divided by that of {reference}, the median of the pairs of \
+             executions alone with its 95% interval."
+        );
+    }
     let what = format!("{means} Ratio: {} divided by that of {reference}", name(measure));
     let all = || report.comparisons.iter().chain(&report.control);
     let by_duets = all().filter(|c| c.basis == RatioBasis::Duets).count();
@@ -412,6 +438,22 @@ mod tests {
         let o = overview(&by_elapsed, None).unwrap();
         let row = o.rows.iter().find(|r| r.plot == plot_id(1)).unwrap();
         assert_eq!((row.basis.as_str(), &row.alone), ("10 pairs", &None));
+    }
+
+    #[test]
+    fn by_what_programs_print_the_ratio_is_that_of_it() {
+        const NAME: &str = "rate \u{1b}[31m";
+        let mut report = fixtures::duets();
+        report.comparisons[0].metrics = vec![fixtures::metric_ratio(NAME, 2.0, 1.9, 2.1)];
+        assert!(report.comparisons[0].choose_metric(NAME, None));
+        let o = overview(&report, None).unwrap();
+        let row = o.rows.iter().find(|r| r.plot == plot_id(1)).unwrap();
+        assert_eq!((row.basis.as_str(), row.verdict, &row.alone), ("higher, 10 pairs", None, &None));
+        assert_eq!(row.ratio.as_ref().map(|r| r.text.as_str()), Some("2.00"));
+        let said = o.answers.concat();
+        assert!(said.starts_with("./inc 60600 has 2.00 times the rate "), "{said}");
+        assert!(said.contains(": printed value, executions alone, 10 pairs; elapsed time: 1.020"), "{said}");
+        assert!(o.note.contains("which the program prints") && !(said + &o.note).contains('\u{1b}'), "{}", o.note);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The page's table of comparisons.
 
-use crate::compare::sentence::chosen;
+use crate::compare::sentence::{chosen, verdict_word};
 use crate::kit::number;
 use crate::kit::table::Table;
+use crate::kit::text::escape;
 use crate::kit::words::{measure, plural};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, MeasureRatio, RatioBasis, RunReport};
@@ -19,15 +20,18 @@ pub(crate) fn comparison(report: &RunReport) -> Option<Table> {
         let by_duets = c.basis == RatioBasis::Duets;
         let first = chosen(c);
         let basis = if by_duets { plural(c.pairs, "duet") } else { plural(c.pairs, "pair") };
-        row(&mut t, report, c, &first, basis);
-        for other in c.ratios.iter().filter(|r| by_duets || r.measure != c.measure) {
-            row(&mut t, report, c, other, plural(other.pairs, "pair"));
+        let by = c.by_metric.as_ref().map_or(measure(c.measure).into(), |name| escape(name));
+        row(&mut t, report, c, &first, [&by, verdict_word(c), &basis]);
+        let all = by_duets || c.by_metric.is_some();
+        for other in c.ratios.iter().filter(|r| all || r.measure != c.measure) {
+            row(&mut t, report, c, other, [measure(other.measure), word(other.verdict), &plural(other.pairs, "pair")]);
         }
     }
     Some(t).filter(|t| !t.rows.is_empty())
 }
 
-fn row(t: &mut Table, report: &RunReport, c: &Comparison, r: &MeasureRatio, basis: String) {
+/// With what it is by, its verdict, and what it rests on.
+fn row(t: &mut Table, report: &RunReport, c: &Comparison, r: &MeasureRatio, [by, verdict, basis]: [&str; 3]) {
     let name = |i: u32| report.series.get(i as usize).map_or("", |s| s.program.label.as_str());
     let places = number::ratio_decimals(r.ratio, r.interval.as_ref().ok().map(|i| i.half_width()));
     let ratio = |r: f64| number::fixed(r, places).unwrap_or_default();
@@ -35,8 +39,7 @@ fn row(t: &mut Table, report: &RunReport, c: &Comparison, r: &MeasureRatio, basi
         Ok(i) => format!("{} to {}", ratio(i.low), ratio(i.high)),
         Err(why) => why.to_string(),
     };
-    let cells =
-        [name(c.series), name(c.reference), measure(r.measure), &ratio(r.ratio), &interval, word(r.verdict), &basis];
+    let cells = [name(c.series), name(c.reference), by, &ratio(r.ratio), &interval, verdict, basis];
     t.row(cells.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
     let low = r.interval.as_ref().ok().map(|i| i.low);
     t.values(vec![None, None, None, Some(r.ratio), low, None, Some(f64::from(r.pairs))]);
@@ -72,5 +75,16 @@ mod tests {
         let rows: Vec<&str> = t.rows.iter().map(|r| r.cells[6].as_str()).collect();
         assert_eq!(rows, ["10 pairs", "10 pairs"]);
         assert_eq!(comparison(&fixtures::one()), None);
+        let mut printed = fixtures::two();
+        printed.comparisons[0].metrics = vec![fixtures::metric_ratio("rate \u{1b}", 2.0, 1.9, 2.1)];
+        assert!(printed.comparisons[0].choose_metric("rate \u{1b}", None));
+        let t = comparison(&printed).unwrap();
+        let rows: Vec<String> = t.rows.iter().map(|r| r.cells[2..].join(" | ")).collect();
+        assert_eq!(rows.len(), 3, "{rows:?}");
+        assert!(
+            rows[0].starts_with("rate ") && rows[0].ends_with("| 2.00 | 1.90 to 2.10 | higher | 10 pairs"),
+            "{rows:?}"
+        );
+        assert!(!rows[0].contains('\u{1b}') && rows[1].starts_with("ET") && rows[2].starts_with("PT"), "{rows:?}");
     }
 }

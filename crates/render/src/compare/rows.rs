@@ -33,6 +33,19 @@ fn ordering(report: &RunReport) -> Measure {
     if measured.all(|s| by_measure(s, chosen).value().is_some()) { chosen } else { Measure::Et }
 }
 
+/// What the programs print that they are compared by, if that was chosen.
+pub(crate) fn by_metric(report: &RunReport) -> Option<&str> {
+    report.comparisons.first()?.by_metric.as_deref()
+}
+
+/// What orders programs: the mean of what they print, if they are compared by it, else that of a measure.
+pub(crate) fn ordering_mean(report: &RunReport, s: &SeriesReport, measure: Measure) -> Option<f64> {
+    match by_metric(report) {
+        Some(name) => s.metrics.iter().find(|m| m.name == name)?.figures.value().map(|f| f.mean),
+        None => by_measure(s, measure).value().map(|m| m.mean),
+    }
+}
+
 /// What is known of a measure.
 pub(crate) fn by_measure(s: &SeriesReport, m: Measure) -> &Reading<MeasureReport> {
     match m {
@@ -54,7 +67,7 @@ pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
     };
     if by_mean {
         let measure = ordering(report);
-        let mean = |i: &usize| by_measure(&report.series[*i], measure).value().map_or(f64::INFINITY, |m| m.mean);
+        let mean = |i: &usize| ordering_mean(report, &report.series[*i], measure).unwrap_or(f64::INFINITY);
         rows.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
     }
     rows.extend(controls);

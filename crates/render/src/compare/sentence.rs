@@ -24,10 +24,22 @@ pub(crate) fn short(m: Measure) -> &'static str {
     }
 }
 
+/// The verdict of a comparison in one word. Whether more or less of what programs print is better, tare cannot know.
+pub(crate) fn verdict_word(c: &Comparison) -> &'static str {
+    match (c.verdict, &c.by_metric) {
+        (Verdict::Faster, None) => "faster",
+        (Verdict::Slower, None) => "slower",
+        (Verdict::Faster, Some(_)) => "lower",
+        (Verdict::Slower, Some(_)) => "higher",
+        (Verdict::Same, _) => "same",
+        (Verdict::Undecided, _) => "undecided",
+    }
+}
+
 /// What one measure says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
-    /// `CPU time`; `CPU time in duets` and `CPU time alone` where these disagree.
+    /// `CPU time`; `CPU time in duets` and `CPU time alone` where these disagree; `printed value`.
     pub by: &'static str,
     /// `xz is 2.58 times as fast as gzip`, without a period.
     pub text: String,
@@ -59,16 +71,17 @@ pub(crate) fn answer(c: &Comparison, margin: Option<f64>, names: &[String], abse
     let words = AnswerWords { c, margin, names, absent };
     let chosen = chosen(c);
     let own = |by| words.sentence(&chosen, by, made_of(c, c.measure));
+    let in_duets = if c.net_duets() { "net CPU time in duets" } else { "CPU time in duets" };
     let other = c.disagreeing().and_then(|other| ratio_by(c, other.measure)).filter(|r| r.verdict != c.verdict);
     let mut all = match alone(c) {
-        Some(alone) => vec![own("CPU time in duets"), words.sentence(alone, "CPU time alone", "pair")],
-        None if other.is_some() => vec![own(spelled(c.measure))],
+        Some(alone) => vec![own(in_duets), words.sentence(alone, "CPU time alone", "pair")],
+        None if other.is_some() => vec![own(spelled_of(c, c.measure))],
         None => Vec::new(),
     };
     if let Some(other) = other {
         let size = |r: &MeasureRatio| r.ratio.ln().abs();
         let at = if size(&other) > size(&chosen) { 0 } else { all.len() };
-        all.insert(at, words.sentence(&other, spelled(other.measure), made_of(c, other.measure)));
+        all.insert(at, words.sentence(&other, spelled_of(c, other.measure), made_of(c, other.measure)));
     }
     if !all.is_empty() {
         return Answer::Disagreed(all);
@@ -78,10 +91,23 @@ pub(crate) fn answer(c: &Comparison, margin: Option<f64>, names: &[String], abse
         let (ratio, interval) = figures(&r, chosen.ratio > 1.0, absent);
         BesideMeasure { measure: r.measure, ratio, interval }
     });
-    Answer::Agreed(own(spelled(c.measure)), beside.collect())
+    Answer::Agreed(own(spelled_of(c, c.measure)), beside.collect())
 }
 
-/// The ratio by the measure of the verdict.
+/// The answer by what the programs print under a name, which is ready to be shown; the times stand beside it, in its direction.
+pub(crate) fn printed(c: &Comparison, margin: Option<f64>, names: &[String], name: &str, absent: &str) -> Answer {
+    let words = AnswerWords { c, margin, names, absent };
+    let chosen = chosen(c);
+    let beside = [Measure::Et, Measure::Pt].into_iter().filter_map(|m| ratio_by(c, m)).map(|r| {
+        let (ratio, interval) = figures(&r, chosen.ratio > 1.0, absent);
+        BesideMeasure { measure: r.measure, ratio, interval }
+    });
+    // What programs print in duets is not read.
+    let by = if matches!(c.duets, Some(Ok(_))) { "printed value, executions alone" } else { "printed value" };
+    Answer::Agreed(words.printed(&chosen, name, by), beside.collect())
+}
+
+/// The ratio of the verdict; by what programs print, its measure says nothing.
 pub(crate) fn chosen(c: &Comparison) -> MeasureRatio {
     MeasureRatio {
         measure: c.measure,
@@ -92,11 +118,12 @@ pub(crate) fn chosen(c: &Comparison) -> MeasureRatio {
     }
 }
 
-/// The ratio by a measure: the comparison's own where that is its measure; by CPU time that of the duets, if there are any.
+/// The ratio by a measure: the comparison's own where that is of this measure; by CPU time that of the duets, if there are any.
 pub(crate) fn ratio_by(c: &Comparison, measure: Measure) -> Option<MeasureRatio> {
     match &c.duets {
-        _ if c.measure == measure => Some(chosen(c)),
-        Some(Ok(d)) if measure == Measure::Pt => Some(MeasureRatio {
+        _ if c.measure == measure && c.by_metric.is_none() => Some(chosen(c)),
+        // Duets that were chosen by another measure say nothing new by this one.
+        Some(Ok(d)) if measure == Measure::Pt && c.basis == RatioBasis::Alone => Some(MeasureRatio {
             measure,
             ratio: d.ratio,
             interval: d.interval.clone(),
@@ -113,6 +140,12 @@ pub(crate) fn alone(c: &Comparison) -> Option<&MeasureRatio> {
     let alone = c.by(c.measure).filter(|_| c.basis == RatioBasis::Duets)?;
     let decided = matches!(alone.verdict, Verdict::Faster | Verdict::Slower);
     Some(alone).filter(|a| decided && a.verdict != c.verdict)
+}
+
+/// The measure of a ratio; of duets, whether their CPU time is net.
+fn spelled_of(c: &Comparison, measure: Measure) -> &'static str {
+    let net = measure == Measure::Pt && made_of(c, measure) == "duet" && c.net_duets();
+    if net { "net CPU time" } else { spelled(measure) }
 }
 
 /// `duet` or `pair`: what the ratio by a measure is made of.
@@ -167,11 +200,34 @@ impl AnswerWords<'_> {
             }
             (Ok(_), Verdict::Faster | Verdict::Slower) => format!("{fast} is {ratio} times as fast as {slow}"),
         };
-        let pairs = match &r.interval {
-            Err(NoInterval::TooFew { need, .. }) => format!("{} of {need} needed", plural(r.pairs, kind)),
-            Ok(_) => plural(r.pairs, kind),
+        Sentence { by, text, interval, pairs: pairs(r, kind) }
+    }
+
+    /// The program that prints more stands first, so that the ratio is at least 1.
+    fn printed(&self, r: &MeasureRatio, name: &str, by: &'static str) -> Sentence {
+        let program = |i: u32| self.names.get(i as usize).map_or("", String::as_str);
+        let program_first = r.ratio > 1.0;
+        let (more, less) = match program_first {
+            true => (program(self.c.series), program(self.c.reference)),
+            false => (program(self.c.reference), program(self.c.series)),
         };
-        Sentence { by, text, interval, pairs }
+        let (ratio, interval) = figures(r, program_first, self.absent);
+        let said = |verb: &str| format!("{more} {verb} {ratio} times the {name} of {less}");
+        let text = match (&r.interval, r.verdict) {
+            (Err(NoInterval::TooFew { .. }), _) => format!("undecided, too few pairs: {}", said("had")),
+            (Ok(_), Verdict::Undecided) => format!("undecided: {}", said("had")),
+            (Ok(_), Verdict::Same) => format!("{}: {}", no_difference(self.margin), said("had")),
+            (Ok(_), Verdict::Faster | Verdict::Slower) => said("has"),
+        };
+        Sentence { by, text, interval, pairs: pairs(r, "pair") }
+    }
+}
+
+/// `10 pairs`, `3 pairs of 6 needed`.
+fn pairs(r: &MeasureRatio, kind: &str) -> String {
+    match &r.interval {
+        Err(NoInterval::TooFew { need, .. }) => format!("{} of {need} needed", plural(r.pairs, kind)),
+        Ok(_) => plural(r.pairs, kind),
     }
 }
 
@@ -279,6 +335,38 @@ mod tests {
             ["elapsed time", "CPU time in duets", "CPU time alone"]
         );
         assert_eq!(said[0].pairs, "10 pairs");
+    }
+
+    #[test]
+    fn the_program_that_prints_more_stands_first() {
+        let said = |c: &Comparison, margin| match printed(c, margin, &names(), "rate", "–") {
+            Answer::Agreed(s, beside) => (s, beside),
+            Answer::Disagreed(s) => panic!("{s:?}"),
+        };
+        let mut c = with_duets((0.95, 0.93, 0.97, Verdict::Faster));
+        c.metrics = vec![fixtures::metric_ratio("rate", 0.5, 0.48, 0.52)];
+        assert!(c.choose_metric("rate", None));
+        let (s, beside) = said(&c, None);
+        assert_eq!(s.text, "gzip has 2.000 times the rate of xz");
+        assert_eq!((s.by, s.pairs.as_str()), ("printed value, executions alone", "10 pairs"));
+        assert_eq!(s.interval.as_deref(), Some("[1.923, 2.083]"));
+        // The times are in the same direction: of gzip, divided by those of xz; CPU time is that of the duets.
+        let beside: Vec<(Measure, &str)> = beside.iter().map(|b| (b.measure, b.ratio.as_str())).collect();
+        assert_eq!(beside, [(Measure::Et, "0.980"), (Measure::Pt, "0.9918")]);
+        assert_eq!(verdict_word(&c), "lower");
+        let mut c = fixtures::comparison(1, 0.9, 0.8, 1.1, Verdict::Undecided);
+        c.metrics = vec![fixtures::metric_ratio("rate", 1.02, 0.99, 1.05)];
+        c.choose_metric("rate", None);
+        let (s, _) = said(&c, None);
+        assert_eq!((s.text.as_str(), s.by), ("undecided: xz had 1.020 times the rate of gzip", "printed value"));
+        c.choose_metric("rate", Some(0.1));
+        assert_eq!(said(&c, Some(0.1)).0.text, "no difference beyond 10%: xz had 1.020 times the rate of gzip");
+        c.metrics[0].interval = Err(NoInterval::TooFew { have: 3, need: 6 });
+        c.metrics[0].pairs = 3;
+        c.choose_metric("rate", None);
+        let (s, _) = said(&c, None);
+        assert_eq!(s.text, "undecided, too few pairs: xz had 1.02 times the rate of gzip");
+        assert_eq!(s.pairs, "3 pairs of 6 needed");
     }
 
     #[test]

@@ -4,10 +4,11 @@ use crate::compare::duets;
 use crate::compare::names::{command, is_named, is_scan};
 use crate::compare::rows;
 use crate::compare::rows::{by_measure, main};
-use crate::compare::sentence::{ratio_by, short, spelled};
+use crate::compare::sentence::{chosen, ratio_by, short, spelled, verdict_word};
 use crate::kit::grid;
 use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::number;
+use crate::kit::printed;
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
@@ -20,6 +21,8 @@ use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, Ratio
 const GAP: usize = 2;
 /// Narrowest column of names.
 const NAME: usize = 10;
+/// Widest heading of what programs print.
+const HEADING: usize = 24;
 
 /// The measure that the table is about, and the one beside it.
 fn measures(report: &RunReport) -> (Measure, Measure) {
@@ -33,21 +36,18 @@ fn measures(report: &RunReport) -> (Measure, Measure) {
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let order = rows::order(report, page.style.sort);
     let (first, second) = measures(report);
-    let disagree = report.comparisons.iter().any(|c| c.disagreeing().is_some());
-    let mut columns = vec![name_column(page, report, &order, names), time_column(page, report, &order, first)];
-    let bar = is_scan(report).then(|| bars(page, report, &order, first));
-    let compared = !report.comparisons.is_empty();
-    if compared {
-        columns.push(ratios(page, report, &order, first));
-        columns.extend(bar);
-        columns.push(verdicts(page, report, &order, first));
+    let metric = rows::by_metric(report);
+    let mut columns = vec![name_column(page, report, &order, names)];
+    if let Some(name) = metric {
+        columns.extend(printed_columns(page, report, &order, name));
+        columns.push(time_column(page, report, &order, first));
     } else {
-        columns.extend(bar);
+        columns.extend(timed_columns(page, report, &order, first));
     }
     if report.series.iter().any(|s| by_measure(s, second).value().is_some()) {
-        if disagree {
+        if report.comparisons.iter().any(|c| c.disagreeing().is_some()) {
             columns.push(ratios(page, report, &order, second));
-            columns.push(verdicts(page, report, &order, second));
+            columns.push(verdicts(page, report, &order, |c| ratio_by(c, second).map(|r| verdict_cell(r.verdict))));
         }
         columns.push(time_column(page, report, &order, second));
     }
@@ -55,10 +55,44 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[St
     fit(page, &mut columns);
     commands(page, report, &order, names, &mut columns);
     grid::draw(page, &columns, 0, GAP);
-    if compared {
-        note(page, report, names, first);
+    if !report.comparisons.is_empty() {
+        match metric {
+            Some(name) => printed_note(page, report, names, name),
+            None => note(page, report, names, first),
+        }
         duets::brief(page, report, names);
     }
+}
+
+/// The times by a measure, with their ratios if the programs are compared, and bars for a scan.
+fn timed_columns(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> Vec<GridColumn> {
+    let mut columns = vec![time_column(page, report, order, m)];
+    let bar = is_scan(report).then(|| bars(page, report, order, m));
+    if report.comparisons.is_empty() {
+        columns.extend(bar);
+    } else {
+        columns.push(ratios(page, report, order, m));
+        columns.extend(bar);
+        columns.push(verdicts(page, report, order, |c| ratio_by(c, m).map(|r| verdict_cell(r.verdict))));
+    }
+    columns
+}
+
+/// What the programs print under a name that they are compared by: its means, their ratios, the verdicts.
+fn printed_columns(page: &ScreenText<'_>, report: &RunReport, order: &[usize], name: &str) -> [GridColumn; 3] {
+    let mean = |&i: &usize| printed::mean(&report.series[i], name, page.g.plus_minus);
+    let means = order.iter().map(|i| GridCell::new(mean(i).unwrap_or_else(|| page.g.absent.to_owned())));
+    let head = text::cut_middle(&page.style.show(name), HEADING, page.g.dots).into_owned();
+    let printed = |c: &Comparison| c.by_metric.is_some().then(|| (chosen(c), ""));
+    let word = |c: &Comparison| {
+        let paint = if matches!(c.verdict, Verdict::Undecided) { Paint::Warn } else { Paint::Strong };
+        c.by_metric.is_some().then(|| GridCell::new(verdict_word(c)).paint(paint))
+    };
+    [
+        GridColumn::new(head, Align::Right, means.collect()),
+        ratio_column(page, report, order, "ratio [95%]".to_owned(), printed),
+        verdicts(page, report, order, word),
+    ]
 }
 
 /// Omits the last columns, then shortens names, until the table fits.
@@ -137,14 +171,25 @@ fn is_mixed(report: &RunReport) -> bool {
 const ALONE: &str = "*";
 
 fn ratios(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> GridColumn {
-    let absent = || page.g.absent.to_owned();
     let mixed = is_mixed(report);
     let mark = |c: &Comparison| match c.basis {
         RatioBasis::Alone if mixed && c.measure == m => ALONE,
         RatioBasis::Alone | RatioBasis::Duets => "",
     };
-    let found: Vec<Option<(MeasureRatio, &str)>> =
-        order.iter().map(|&i| found(report, i).and_then(|c| Some((ratio_by(c, m)?, mark(c))))).collect();
+    let head = format!("{} ratio [95%]", short(m));
+    ratio_column(page, report, order, head, |c| Some((ratio_by(c, m)?, mark(c))))
+}
+
+/// The ratios that are picked from the comparisons, each with its mark.
+fn ratio_column(
+    page: &ScreenText<'_>,
+    report: &RunReport,
+    order: &[usize],
+    head: String,
+    pick: impl Fn(&Comparison) -> Option<(MeasureRatio, &'static str)>,
+) -> GridColumn {
+    let absent = || page.g.absent.to_owned();
+    let found: Vec<Option<(MeasureRatio, &str)>> = order.iter().map(|&i| found(report, i).and_then(&pick)).collect();
     let half = |r: &MeasureRatio| r.interval.as_ref().ok().map(|i| i.half_width());
     let decimals = |r: &MeasureRatio| number::ratio_decimals(r.ratio, half(r)).min(4);
     let text: Vec<Option<String>> = order
@@ -165,16 +210,28 @@ fn ratios(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure
         }
         None => GridCell::new(text),
     };
-    GridColumn::new(format!("{} ratio [95%]", short(m)), Align::Left, set.into_iter().zip(&found).map(cell).collect())
+    GridColumn::new(head, Align::Left, set.into_iter().zip(&found).map(cell).collect())
 }
 
-fn verdicts(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: Measure) -> GridColumn {
-    let cell = |&i: &usize| match found(report, i).and_then(|c| ratio_by(c, m)).map(|r| r.verdict) {
+fn verdict_cell(verdict: Verdict) -> GridCell {
+    match verdict {
+        Verdict::Faster => GridCell::new("faster").paint(Paint::Good),
+        Verdict::Slower => GridCell::new("slower").paint(Paint::Bad),
+        Verdict::Same => GridCell::new("same"),
+        Verdict::Undecided => GridCell::new("undecided").paint(Paint::Warn),
+    }
+}
+
+/// The verdicts that are picked from the comparisons.
+fn verdicts(
+    page: &ScreenText<'_>,
+    report: &RunReport,
+    order: &[usize],
+    pick: impl Fn(&Comparison) -> Option<GridCell>,
+) -> GridColumn {
+    let cell = |&i: &usize| match found(report, i).and_then(&pick) {
         _ if report.series[i].program.control => GridCell::new("control").paint(Paint::Dim),
-        Some(Verdict::Faster) => GridCell::new("faster").paint(Paint::Good),
-        Some(Verdict::Slower) => GridCell::new("slower").paint(Paint::Bad),
-        Some(Verdict::Same) => GridCell::new("same"),
-        Some(Verdict::Undecided) => GridCell::new("undecided").paint(Paint::Warn),
+        Some(cell) => cell,
         None if is_reference(report, i) => GridCell::new("reference").paint(Paint::Dim),
         None => GridCell::new(page.g.absent),
     };
@@ -236,6 +293,19 @@ fn commands(
     }
     grid::shrink(&mut column, room, page.g.dots);
     columns.push(column);
+}
+
+fn printed_note(page: &mut ScreenText<'_>, report: &RunReport, names: &[String], metric: &str) {
+    let Some(c) = report.comparisons.first() else { return };
+    let reference = names.get(c.reference as usize).map_or("", String::as_str);
+    let pairs = || report.comparisons.iter().map(|c| c.pairs);
+    let (least, most) = (pairs().min().unwrap_or(0), pairs().max().unwrap_or(0));
+    let pairs = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    // What programs print in duets is not read.
+    let in_duets = report.comparisons.iter().any(|c| matches!(c.duets, Some(Ok(_))));
+    let alone = if in_duets { " of executions alone" } else { "" };
+    let what = page.style.show(metric);
+    page.hang(&[], Paint::Dim, &format!("ratio: {what} relative to {reference}; medians of {pairs} pairs{alone}"));
 }
 
 fn note(page: &mut ScreenText<'_>, report: &RunReport, names: &[String], m: Measure) {

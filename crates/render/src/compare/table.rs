@@ -2,6 +2,7 @@
 
 use crate::compare::duets;
 use crate::compare::rows::{order, parameters, reference, times};
+use crate::compare::sentence::verdict_word;
 use crate::kit::grid;
 use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::hints::Hint;
@@ -25,13 +26,15 @@ fn ratio(page: &ScreenText<'_>, c: &Comparison) -> String {
     }
 }
 
-fn verdict(v: Verdict) -> GridCell {
-    match v {
-        Verdict::Faster => GridCell::new("faster").paint(Paint::Good),
-        Verdict::Slower => GridCell::new("slower").paint(Paint::Bad),
-        Verdict::Same => GridCell::new("same"),
-        Verdict::Undecided => GridCell::new("undecided").paint(Paint::Warn),
-    }
+fn verdict(c: &Comparison) -> GridCell {
+    GridCell::new(verdict_word(c)).paint(match c.verdict {
+        // Of what programs print, tare cannot know which is better.
+        Verdict::Faster | Verdict::Slower if c.by_metric.is_some() => Paint::Strong,
+        Verdict::Faster => Paint::Good,
+        Verdict::Slower => Paint::Bad,
+        Verdict::Same => Paint::Plain,
+        Verdict::Undecided => Paint::Warn,
+    })
 }
 
 struct Columns {
@@ -61,7 +64,7 @@ fn columns(page: &ScreenText<'_>, report: &RunReport, order: &[usize]) -> Column
     });
     let verdicts = order.iter().map(|&i| match found(i) {
         _ if report.series[i].program.control => GridCell::new("control").paint(Paint::Dim),
-        Some(c) => verdict(c.verdict),
+        Some(c) => verdict(c),
         None if the_reference == Some(i) => GridCell::new("reference").paint(Paint::Dim),
         None => GridCell::new(absent()),
     });
@@ -154,7 +157,11 @@ fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
         return;
     };
     let mixed = report.comparisons.iter().any(|c| c.measure != first.measure);
-    let what = if mixed { "PT (ET where PT is absent)" } else { measure(first.measure) };
+    let what = match &first.by_metric {
+        Some(name) => page.style.show(name),
+        None if mixed => "PT (ET where PT is absent)".to_owned(),
+        None => measure(first.measure).to_owned(),
+    };
     let to = u64::from(first.reference) + 1;
     let pairs = (
         report.comparisons.iter().map(|c| c.pairs).min().unwrap_or(0),
@@ -163,7 +170,12 @@ fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
     let pairs = if pairs.0 == pairs.1 { pairs.0.to_string() } else { format!("{}-{}", pairs.0, pairs.1) };
     let by_duets = report.comparisons.iter().filter(|c| c.basis == RatioBasis::Duets).count();
     let repeated = matches!(report.run.plan.runs, RunCount::Detect { .. });
+    let in_duets = report.comparisons.iter().any(|c| matches!(c.duets, Some(Ok(_))));
     let how = match by_duets {
+        _ if first.by_metric.is_some() => {
+            let alone = if in_duets { " of executions alone" } else { "" };
+            format!("median of {pairs} pairs{alone}, 95% sign-test interval")
+        }
         n if repeated => {
             let what = if n == report.comparisons.len() { "duets" } else { "duets or pairs" };
             format!("of {pairs} {what}, 95% signed-rank interval for all looks together")

@@ -1,9 +1,9 @@
-//! The figure of growth: times over sizes, with the curve of the simplest class that agrees.
+//! The figure of growth: times or counts over sizes, with the curve of the simplest class that agrees.
 
 use crate::fit::said;
 use crate::kit::svg::curves;
 use crate::kit::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
-use tarebench_core::fit::SizeFit;
+use tarebench_core::fit::{GrowthMeasure, SizeFit};
 
 /// Means over sizes and the curve with its 95% band, on logarithmic scales.
 pub(crate) fn page_figure(fit: &SizeFit) -> PageFigure {
@@ -16,7 +16,7 @@ pub(crate) fn page_figure(fit: &SizeFit) -> PageFigure {
         shown: None,
     };
     let curve = PageCurve {
-        title: c.class(c.simplest()).map(|class| said::formula(class, true)).unwrap_or_default(),
+        title: c.class(c.simplest()).map(|class| said::formula(class, fit.measure, true)).unwrap_or_default(),
         look: 0,
         thin: false,
         join: Join::Straight,
@@ -42,8 +42,15 @@ pub(crate) fn page_figure(fit: &SizeFit) -> PageFigure {
         title: fit.program.clone(),
         note: said::answer(fit, true),
         x: axis(fit.parameter.clone(), PageQuantity::Count),
-        y: axis(said::measure_name(fit.measure).to_owned(), PageQuantity::Time),
+        y: axis(said::measure_name(fit.measure).to_owned(), quantity(fit.measure)),
         curves: vec![curve, measured],
+    }
+}
+
+fn quantity(measure: GrowthMeasure) -> PageQuantity {
+    match measure {
+        GrowthMeasure::Pt | GrowthMeasure::Et | GrowthMeasure::Net => PageQuantity::Time,
+        GrowthMeasure::Instructions => PageQuantity::Count,
     }
 }
 

@@ -1,8 +1,8 @@
-//! Times over sizes as lines of text, both on logarithmic scales.
+//! Times or counts over sizes as lines of text, both on logarithmic scales.
 
 use crate::fit::said;
-use crate::kit::number;
 use crate::kit::text;
+use tarebench_core::fit::GrowthMeasure;
 use tarebench_core::statistics::complexity::Complexity;
 
 const ROWS: usize = 12;
@@ -10,7 +10,7 @@ const NARROWEST: usize = 20;
 const WIDEST: usize = 72;
 
 /// The lines of the plot: `o` measured means, the curve of the simplest class between them. Empty where there is nothing to draw.
-pub(crate) fn lines(c: &Complexity, width: usize, unicode: bool) -> Vec<String> {
+pub(crate) fn lines(c: &Complexity, measure: GrowthMeasure, width: usize, unicode: bool) -> Vec<String> {
     let curve = || c.curve.iter().map(|p| (p.size, p.time));
     let measured = || c.points.iter().map(|p| (p.size, p.mean));
     let drawable = |(x, y): &(f64, f64)| *x > 0.0 && *y > 0.0 && x.is_finite() && y.is_finite();
@@ -27,8 +27,8 @@ pub(crate) fn lines(c: &Complexity, width: usize, unicode: bool) -> Vec<String> 
     // What does not grow is a line in the middle, not noise over the whole height.
     let missing = (1.0 - (y.1 - y.0)).max(0.0) / 2.0;
     y = (y.0 - missing, y.1 + missing);
-    let time = |ln: f64| number::time(ln.exp(), None, unicode).unwrap_or_default();
-    let (top, bottom) = (time(y.1), time(y.0));
+    let value = |ln: f64| said::amount(ln.exp(), measure, unicode);
+    let (top, bottom) = (value(y.1), value(y.0));
     let gutter = text::columns(&top).max(text::columns(&bottom)) + 1;
     let columns = width.saturating_sub(gutter + 2).clamp(NARROWEST, WIDEST);
     let mut cells = vec![vec![' '; columns]; ROWS];

@@ -1,8 +1,7 @@
 //! The sentences on growth.
 
 use crate::kit::number;
-use tarebench_core::fit::SizeFit;
-use tarebench_core::sample::measure::Measure;
+use tarebench_core::fit::{GrowthMeasure, MissingSize, NoSizeFit, SizeFit};
 use tarebench_core::statistics::complexity::{ClassFit, ComplexityWarning, Expectation, PowerFit};
 use tarebench_core::statistics::growth::Growth;
 
@@ -19,11 +18,47 @@ pub fn class_name(growth: Growth, unicode: bool) -> &'static str {
     }
 }
 
-pub(crate) fn measure_name(measure: Measure) -> &'static str {
+pub(crate) fn measure_name(measure: GrowthMeasure) -> &'static str {
     match measure {
-        Measure::Pt => "CPU time",
-        Measure::Et => "elapsed time",
-        Measure::Net => "net time",
+        GrowthMeasure::Pt => "CPU time",
+        GrowthMeasure::Et => "elapsed time",
+        GrowthMeasure::Net => "net time",
+        GrowthMeasure::Instructions => "number of instructions",
+    }
+}
+
+/// Why sizes have no value, each reason once, with its sizes: `n = 300, 1000: not known: …`.
+fn reasons(parameter: &str, missing: &[MissingSize]) -> Vec<String> {
+    let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
+    for m in missing {
+        let why = m.why.to_string();
+        match by_reason.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, sizes)) => sizes.push(size(m.size)),
+            None => by_reason.push((why, vec![size(m.size)])),
+        }
+    }
+    by_reason.into_iter().map(|(why, sizes)| format!("{parameter} = {}: {why}", sizes.join(", "))).collect()
+}
+
+/// Which sizes have no value, and why; a sentence for each reason.
+pub(crate) fn missing(fit: &SizeFit) -> Vec<String> {
+    let what = measure_name(fit.measure);
+    let all = reasons(&fit.parameter, &fit.missing).into_iter();
+    all.map(|reason| format!("There is no {what} of {reason}.")).collect()
+}
+
+/// Why nothing is said of the growth, without a period.
+pub fn refusal(e: &NoSizeFit, measure: GrowthMeasure) -> String {
+    let NoSizeFit::Missing { parameter, have, need, missing } = e else { return e.to_string() };
+    let what = measure_name(measure);
+    match (have, missing.as_slice()) {
+        (0, [first, rest @ ..]) if rest.iter().all(|m| m.why == first.why) => {
+            format!("no size has a known {what}: {}", first.why)
+        }
+        _ => {
+            let reasons = reasons(parameter, missing).join("; ");
+            format!("only {have} sizes have a known {what}, at least {need} are needed; {reasons}")
+        }
     }
 }
 
@@ -36,8 +71,30 @@ pub(crate) fn size(value: f64) -> String {
     }
 }
 
-/// A time, also below a nanosecond: factors of steep classes are small.
-pub(crate) fn factor(ns: f64, unicode: bool) -> String {
+/// A time, or a number of instructions.
+pub(crate) fn amount(value: f64, measure: GrowthMeasure, unicode: bool) -> String {
+    match measure {
+        GrowthMeasure::Pt | GrowthMeasure::Et | GrowthMeasure::Net => {
+            number::time(value, None, unicode).unwrap_or_default()
+        }
+        GrowthMeasure::Instructions => count(value),
+    }
+}
+
+/// Three significant digits.
+fn count(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        v if (0.01..1e6).contains(&v) => number::fixed(value, number::decimals_for(v, 3)).unwrap_or_default(),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+/// The same, also below a nanosecond: factors of steep classes are small.
+fn factor(ns: f64, measure: GrowthMeasure, unicode: bool) -> String {
+    if measure == GrowthMeasure::Instructions {
+        return count(ns);
+    }
     match ns {
         0.0 => "0".to_owned(),
         v if v.abs() < 0.01 => format!("{v:.2e} ns"),
@@ -47,13 +104,14 @@ pub(crate) fn factor(ns: f64, unicode: bool) -> String {
 }
 
 /// `1.00 ms + 10.0 ns · n`.
-pub(crate) fn formula(class: &ClassFit, unicode: bool) -> String {
-    let constant = factor(class.constant, unicode);
+pub(crate) fn formula(class: &ClassFit, measure: GrowthMeasure, unicode: bool) -> String {
+    let constant = factor(class.constant, measure, unicode);
     if class.growth == Growth::Constant {
         return constant;
     }
     let times = if unicode { '·' } else { '*' };
-    let grown = format!("{} {times} {}", factor(class.factor, unicode), class_name(class.growth, unicode));
+    let factor = factor(class.factor, measure, unicode);
+    let grown = format!("{factor} {times} {}", class_name(class.growth, unicode));
     if class.constant > 0.0 { format!("{constant} + {grown}") } else { grown }
 }
 
@@ -83,7 +141,7 @@ pub fn answer(fit: &SizeFit, unicode: bool) -> String {
     if simplest == Growth::Constant {
         return format!("The {what} does not grow with {n}, as far as these sizes tell.");
     }
-    let formula = c.class(simplest).map(|class| formula(class, unicode)).unwrap_or_default();
+    let formula = c.class(simplest).map(|class| formula(class, fit.measure, unicode)).unwrap_or_default();
     match c.agreeing.len() {
         1 => format!("The {what} grows as {}: {formula}{with}.", class_name(simplest, unicode)),
         _ => format!(
@@ -131,7 +189,7 @@ pub(crate) fn warning(w: &ComplexityWarning, unicode: bool) -> String {
             size(*enough)
         ),
         ComplexityWarning::NoClass => {
-            "A free power describes the times better than every class: other things than the size change \
+            "A free power describes the data better than every class: other things than the size change \
              with it (caches, memory), or the program is in none of these classes."
                 .to_owned()
         }

@@ -7,7 +7,7 @@ use crate::kit::style::{Paint, Style};
 use crate::kit::table;
 use crate::kit::table::Table;
 use tarebench_core::fit::SizeFit;
-use tarebench_core::statistics::complexity::{Complexity, Expectation};
+use tarebench_core::statistics::complexity::Expectation;
 use tarebench_core::statistics::growth::Growth;
 
 /// Draws it. Ends with a newline.
@@ -28,9 +28,9 @@ pub fn terminal(fit: &SizeFit, expected: Option<Growth>, style: &Style) -> Strin
         };
         page.hang(&[], paint, &said::expectation(fit, expected, unicode));
     }
-    table::draw(&mut page, &classes(c, unicode));
+    table::draw(&mut page, &classes(fit, unicode));
     table::draw(&mut page, &sizes(fit, unicode));
-    let lines = plot::lines(c, page.width(), unicode);
+    let lines = plot::lines(c, fit.measure, page.width(), unicode);
     page.gap();
     for line in lines {
         page.line(&[(Paint::Plain, line)]);
@@ -46,10 +46,7 @@ pub fn terminal(fit: &SizeFit, expected: Option<Growth>, style: &Style) -> Strin
 
 fn warnings(page: &mut ScreenText<'_>, fit: &SizeFit) {
     let mut all: Vec<String> = fit.complexity.warnings.iter().map(|w| said::warning(w, page.style.unicode)).collect();
-    if !fit.missing.is_empty() {
-        let sizes: Vec<String> = fit.missing.iter().map(|n| said::size(*n)).collect();
-        all.push(format!("No execution counts of {} = {}.", fit.parameter, sizes.join(", ")));
-    }
+    all.extend(said::missing(fit));
     if all.is_empty() {
         return;
     }
@@ -67,7 +64,8 @@ fn signed(share: f64) -> String {
     number::percent(share).map_or_else(String::new, |p| format!("{sign}{p}"))
 }
 
-fn classes(c: &Complexity, unicode: bool) -> Table {
+fn classes(fit: &SizeFit, unicode: bool) -> Table {
+    let c = &fit.complexity;
     let heads = ["class", "", ">AICc", ">error", ">left out", ">largest", "fit"];
     let note = "AICc above the best; relative errors of the fit, of sizes predicted from the others, of the largest one so predicted.";
     let mut t = Table::new("Classes", note, &heads);
@@ -79,7 +77,7 @@ fn classes(c: &Complexity, unicode: bool) -> Table {
             number::percent(class.error).unwrap_or_default(),
             number::percent(class.left_out_error).unwrap_or_default(),
             signed(class.largest_error),
-            said::formula(class, unicode),
+            said::formula(class, fit.measure, unicode),
         ];
         t.row(cells, Vec::new());
         let numbers = [class.delta, class.error, class.left_out_error, class.largest_error].map(Some);
@@ -90,7 +88,7 @@ fn classes(c: &Complexity, unicode: bool) -> Table {
 
 fn sizes(fit: &SizeFit, unicode: bool) -> Table {
     let c = &fit.complexity;
-    let time = |ns: f64| number::time(ns, None, unicode).unwrap_or_default();
+    let amount = |value: f64| said::amount(value, fit.measure, unicode);
     let size = format!(">{}", fit.parameter);
     let heads = [size.as_str(), ">mean", ">s.d.", ">executions", ">slope", ">s.e."];
     let title = format!("Sizes, {}", said::measure_name(fit.measure));
@@ -102,8 +100,8 @@ fn sizes(fit: &SizeFit, unicode: bool) -> Table {
         let two = |v: f64| number::fixed(v, 2).unwrap_or_default();
         let cells = vec![
             said::size(p.size),
-            time(p.mean),
-            p.std_dev.map_or_else(String::new, time),
+            amount(p.mean),
+            p.std_dev.map_or_else(String::new, amount),
             p.runs.to_string(),
             slope.map_or_else(String::new, |s| two(s.slope)),
             error.map_or_else(String::new, two),
@@ -119,7 +117,8 @@ fn sizes(fit: &SizeFit, unicode: bool) -> Table {
 pub(crate) mod tests {
     use super::*;
     use crate::fit::{figure, json};
-    use tarebench_core::sample::measure::Measure;
+    use tarebench_core::base::reading::Absent;
+    use tarebench_core::fit::{GrowthMeasure, MissingSize, NoSizeFit};
     use tarebench_core::statistics::complexity::{SizePoint, analyse};
 
     pub(crate) fn fitted(time: impl Fn(f64) -> f64) -> SizeFit {
@@ -132,10 +131,39 @@ pub(crate) mod tests {
             run: 3,
             program: "sort \u{1b}[31m{n}".to_owned(),
             parameter: "n".to_owned(),
-            measure: Measure::Pt,
-            missing: vec![1e6],
+            measure: GrowthMeasure::Pt,
+            missing: vec![missing(1e6, "3 exit \u{1b}[31m records"), missing(2e6, "3 exit \u{1b}[31m records")],
             complexity: analyse(&points).unwrap(),
         }
+    }
+
+    fn missing(size: f64, lost: &str) -> MissingSize {
+        MissingSize { size, why: Absent::Lost(lost.to_owned()) }
+    }
+
+    #[test]
+    fn instructions_are_counts() {
+        let fit = SizeFit { measure: GrowthMeasure::Instructions, ..fitted(|n| 2e6 + 10.0 * n * n) };
+        let text = terminal(&fit, None, &Style::default());
+        assert!(text.contains("The number of instructions grows as n²: 2.00e6 + 10.0 · n²."), "{text}");
+        assert!(!text.contains(" ns") && !text.contains(" ms") && !text.contains(" s\n"), "{text}");
+        let svg = figure::svg(&fit, "tare").unwrap();
+        assert!(svg.contains("number of instructions") && !svg.contains("[ms]"), "{svg}");
+        assert!(json::json(&fit, None).unwrap().contains(r#""measure":"instructions""#));
+    }
+
+    #[test]
+    fn a_refusal_has_every_reason() {
+        let few = |have, missing| NoSizeFit::Missing { parameter: "n".to_owned(), have, need: 5, missing };
+        let none = few(0, vec![missing(10.0, "all"), missing(20.0, "all")]);
+        assert_eq!(said::refusal(&none, GrowthMeasure::Pt), "no size has a known CPU time: lost: all");
+        let some = few(4, vec![missing(10.0, "a"), missing(20.0, "b"), missing(30.0, "a")]);
+        assert_eq!(
+            said::refusal(&some, GrowthMeasure::Net),
+            "only 4 sizes have a known net time, at least 5 are needed; n = 10, 30: lost: a; n = 20: lost: b"
+        );
+        let other = said::refusal(&NoSizeFit::NoParameter, GrowthMeasure::Pt);
+        assert_eq!(other, NoSizeFit::NoParameter.to_string());
     }
 
     #[test]
@@ -145,7 +173,8 @@ pub(crate) mod tests {
         assert!(text.contains("The CPU time grows as n²: 1.00 ms + 10.0 ns · n²."), "{text}");
         assert!(text.contains("expected n²: the data agree with it"), "{text}");
         assert!(text.contains("free power  n^2.00"), "{text}");
-        assert!(text.contains("No execution counts of n = 1000000."), "{text}");
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("There is no CPU time of n = 1000000, 2000000: lost: 3 exit "), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
         assert!(text.lines().filter(|l| l.contains('●')).count() >= 3, "{text}");
         let rejected = terminal(&fit, Some(Growth::Linear), &Style::default());

@@ -10,6 +10,7 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::kbest::clock_choice::{ClockChoice, ClockMethod, ClockReason};
 use tarebench_core::kbest::clocks::{ClockCounts, ClockKind, Clocks, ReadingMethod, Steering};
+use tarebench_core::kbest::interval_counting::ClockTickRate;
 
 /// The name of a mechanism as the reader sees it.
 pub fn name(kind: ClockKind) -> &'static str {
@@ -85,8 +86,26 @@ fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()
 }
 
-/// The properties of the counter, the table, and the advice.
-pub fn terminal(clocks: &Clocks, advice: Option<(&ClocksRequest, &ClockChoice)>, style: &Style) -> String {
+/// `100 ticks a second (98.0 to 102): 50 during a sleep of 500 ms`.
+fn tick_rate(r: &ClockTickRate, unicode: bool) -> String {
+    let rate = |v: f64| number::fixed(v, number::decimals_for(v, 3)).unwrap_or_default();
+    format!(
+        "{} ticks a second ({} to {}): {} during a sleep of {}",
+        rate(r.estimate),
+        rate(r.low),
+        rate(r.high),
+        r.ticks,
+        time(r.slept * 1e9, unicode)
+    )
+}
+
+/// The properties of the counter and of times(2), the table, and the advice.
+pub fn terminal(
+    clocks: &Clocks,
+    ticks: Option<&ClockTickRate>,
+    advice: Option<(&ClocksRequest, &ClockChoice)>,
+    style: &Style,
+) -> String {
     let u = style.unicode;
     let mut page = ScreenText::new(style);
     page.title("Clocks");
@@ -98,6 +117,9 @@ pub fn terminal(clocks: &Clocks, advice: Option<(&ClocksRequest, &ClockChoice)>,
         },
     );
     page.field("counter", &style.prose(&counter(clocks, u)));
+    if let Some(rate) = ticks {
+        page.field("times", &style.prose(&tick_rate(rate, u)));
+    }
     let note = "Resolution: the smallest step between two readings. Latency: the time of one.";
     let columns = ["mechanism", "counts", "read by", "rate", ">resolution", ">latency"];
     let mut t = Table::new("Mechanisms", note, &columns);
@@ -218,6 +240,8 @@ struct ClocksJson<'a> {
     format: &'static str,
     version: u32,
     clocks: &'a Clocks,
+    /// Absent if times(2) cannot be read.
+    times: Option<&'a ClockTickRate>,
     asked: Option<&'a ClocksRequest>,
     choice: Option<&'a ClockChoice>,
 }
@@ -226,7 +250,12 @@ struct ClocksJson<'a> {
 ///
 /// # Errors
 /// [`RenderError`].
-pub fn json(clocks: &Clocks, advice: Option<(&ClocksRequest, &ClockChoice)>) -> Result<String, RenderError> {
+pub fn json(
+    clocks: &Clocks,
+    times: Option<&ClockTickRate>,
+    advice: Option<(&ClocksRequest, &ClockChoice)>,
+) -> Result<String, RenderError> {
     let (asked, choice) = advice.unzip();
-    Ok(crate::kit::json::pretty(&ClocksJson { format: "tare-clocks", version: 1, clocks, asked, choice })? + "\n")
+    let document = ClocksJson { format: "tare-clocks", version: 1, clocks, times, asked, choice };
+    Ok(crate::kit::json::pretty(&document)? + "\n")
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use tarebench_core::run::plan::{Order, RunCount, RunPlan};
 
 /// Something that the reader can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Hint {
     QuietMachine,
     /// Take at least this number of samples.
     Samples(u32),
+    /// Let a measurement that decides itself how many samples it takes have up to this number.
+    AtMost(u32),
     /// Let the number of samples grow further, or quiet the machine.
     MoreForPrecision,
     /// Let leftover processes continue to run.
@@ -44,6 +47,24 @@ pub enum Hint {
     Threshold,
     /// Connect groups of builds by a gate between them.
     ConnectBuilds,
+    /// Let probes pause programs while the machine is busy, and correct their times.
+    GateRun,
+    /// Let probes run, so that the machine's states become known.
+    LearnStates,
+    /// Give tare what probes need.
+    RunProbes,
+    /// Name the CPUs that a program uses, so that all of them are probed.
+    ProbeCpus,
+    /// Compare by elapsed time.
+    CompareElapsed,
+    /// Measure at another time, or compare by duets, which need no quiet machine.
+    OtherTimeOrDuet,
+    /// Take more samples, or compare by duets.
+    MoreSamplesOrDuet,
+    /// Correct without pausing.
+    WithoutGate,
+    /// Allow longer pauses.
+    LongerPauses,
 }
 
 type HintWords = dyn Fn(&Hint) -> String + Send + Sync;
@@ -57,6 +78,25 @@ impl Hints {
     /// Hints in the words of this function.
     pub fn new(words: impl Fn(&Hint) -> String + Send + Sync + 'static) -> Hints {
         Hints(Some(Arc::new(words)))
+    }
+
+    /// Hints for a run of this plan. If it decides itself how many samples it takes, more of them are a matter of its cap; of
+    /// executions alone, duets have few whatever the cap is.
+    pub(crate) fn of_run(&self, plan: &RunPlan) -> Hints {
+        let (most, detects) = match plan.runs {
+            RunCount::Fixed(_) => return self.clone(),
+            RunCount::Adaptive { max, .. } => (max, false),
+            RunCount::Detect { max, .. } => (max, true),
+        };
+        let Some(words) = self.0.clone() else { return self.clone() };
+        let in_duets = detects && matches!(plan.order, Order::Auto | Order::Duet);
+        Hints::new(move |hint| match hint {
+            Hint::Samples(n) if *n > most => words(&Hint::AtMost(*n)),
+            Hint::Samples(_) if in_duets => words(&Hint::CompareAlone),
+            Hint::Samples(_) => words(&Hint::AtMost(most.saturating_mul(4))),
+            Hint::QuietMachine => words(&Hint::MoreForPrecision),
+            other => words(other),
+        })
     }
 
     /// The phrase, if there are words.
@@ -98,6 +138,26 @@ impl PartialEq for Hints {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_samples_are_the_cap_where_the_number_is_not_fixed() {
+        let mut plan = crate::run::fixtures::two().run.plan;
+        let hints = Hints::new(|hint| format!("{hint:?}"));
+        let said = |plan: &RunPlan, hint| hints.of_run(plan).phrase(&hint).unwrap_or_default();
+        assert_eq!(said(&plan, Hint::Samples(40)), "Samples(40)");
+        plan.runs = RunCount::Detect { difference: 0.01, max: 200 };
+        plan.order = Order::Rounds;
+        assert_eq!(said(&plan, Hint::Samples(800)), "AtMost(800)");
+        assert_eq!(said(&plan, Hint::Samples(10)), "AtMost(800)");
+        plan.order = Order::Duet;
+        assert_eq!(said(&plan, Hint::Samples(800)), "AtMost(800)");
+        assert_eq!(said(&plan, Hint::Samples(10)), "CompareAlone");
+        assert_eq!(said(&plan, Hint::QuietMachine), "MoreForPrecision");
+        assert_eq!(said(&plan, Hint::Interleave), "Interleave");
+        plan.runs = RunCount::Adaptive { precision: 0.01, min: 10, max: 500 };
+        assert_eq!(said(&plan, Hint::Samples(10)), "AtMost(2000)");
+        assert_eq!(Hints::default().of_run(&plan).phrase(&Hint::Samples(10)), None);
+    }
 
     #[test]
     fn phrases_become_sentences_and_asides() {

@@ -5,6 +5,7 @@ pub mod hints;
 pub mod json;
 pub mod markup;
 pub mod number;
+pub(crate) mod printed;
 pub mod progress;
 pub mod screen;
 pub mod style;

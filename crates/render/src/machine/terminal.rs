@@ -212,9 +212,18 @@ fn summary(page: &mut ScreenText<'_>, rows: &[FactorRow], explain: bool) {
     if can_tune {
         hint(page, &Hint::SetFactors);
     }
+    if rows.iter().any(changes_speed) {
+        hint(page, &Hint::GateRun);
+    }
     if !explain {
         hint(page, &Hint::ExplainFactors);
     }
+}
+
+/// Whether the machine's speed changes by what programs do not see: other guests, or a clock that is free.
+fn changes_speed(r: &FactorRow) -> bool {
+    let of_speed = ["hypervisor", "steal", "turbo", "governor", "frequency"];
+    r.standing == Standing::NotHeld && of_speed.contains(&r.rule.name.as_str())
 }
 
 fn hint(page: &mut ScreenText<'_>, hint: &Hint) {
@@ -307,6 +316,23 @@ mod tests {
         .into_iter()
         .map(|r| FactorRow { settable_here: r.rule.name == "daemons", ..r }.with_hints(&hints()))
         .collect()
+    }
+
+    #[test]
+    fn a_shared_machine_or_a_free_clock_names_the_gate() {
+        let hints = Hints::new(|hint| if *hint == Hint::GateRun { "gate it".to_owned() } else { "other".to_owned() });
+        let style = Style { hints, ..Style::default() };
+        for (name, standing, named) in [
+            ("hypervisor", Standing::NotHeld, true),
+            ("steal", Standing::NotHeld, true),
+            ("turbo", Standing::NotHeld, true),
+            ("hypervisor", Standing::Held, false),
+            ("governor", Standing::Unknown, false),
+            ("swap", Standing::NotHeld, false),
+        ] {
+            let rows = [row("group", name, standing, "found", None, true)];
+            assert_eq!(terminal("pc", &rows, false, &style).contains("gate it"), named, "{name}");
+        }
     }
 
     #[test]

@@ -40,11 +40,11 @@ fn host(head: &DocumentHead) -> Option<&Host> {
     head.conditions.as_deref().map(|c| c.host())
 }
 
-/// A reading of the machine, or why there is none.
+/// A reading of the machine, or why there is none, which says so itself: `not known: …`.
 fn read(reading: &Reading<String>) -> String {
     match reading {
         Reading::Value(text) => escape(text).into_owned(),
-        Reading::Absent(why) => format!("unknown: {why}"),
+        Reading::Absent(why) => escape(&why.to_string()).into_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Several measurements in one figure: tick rates (ICS'05, figure 4 left), systems (figure 7), platforms (figure 5).
 
 use crate::kit::error::RenderError;
-use crate::kit::number::{chance, exact, ratio};
+use crate::kit::number::{chance, exact};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Style;
 use crate::kit::table::{Table, draw};
@@ -9,7 +9,7 @@ use crate::kit::text::escape;
 use crate::kit::web::page::{Join, Page, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale};
 use crate::noise::figures::{axis, curve, relative_survivals, relative_tail};
 use crate::noise::platform::{ShownNoise, hz, id, platforms};
-use crate::noise::tables::{place, remarks, scheduled, time, undisturbed};
+use crate::noise::tables::{PHASE_COLUMNS, phase_cells, phase_values, remarks, scheduled, undisturbed};
 use serde::Serialize;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::DocumentHead;
@@ -40,26 +40,13 @@ fn grains_of(all: &[ShownNoise<'_>]) -> Vec<Nanos> {
 fn durations(all: &[ShownNoise<'_>], u: bool) -> Table {
     let over = all.iter().flat_map(|s| s.grains).map(|g| undisturbed(g.over)).next().unwrap_or_default();
     let note = format!("Slowdown: mean divided by {over}.");
-    let columns = [">grain", "", "where", ">phases", ">mean", ">median", ">std dev", ">min", ">max", ">slowdown"];
+    let columns: Vec<&str> = [">grain", ""].into_iter().chain(PHASE_COLUMNS).collect();
     let mut table = Table::new("Durations of phases (ICS'05, table 2)", note, &columns);
     for grain in grains_of(all) {
         for (shown, row) in all.iter().filter_map(|s| Some((s, s.row(grain)?))) {
-            let cells = vec![
-                exact(grain, u),
-                id(shown.head),
-                place(row),
-                row.phases.to_string(),
-                time(row.mean, u),
-                time(row.median, u),
-                row.std_dev.map(|s| time(s, u)).unwrap_or_default(),
-                time(row.min, u),
-                time(row.max, u),
-                row.slowdown.map(ratio).unwrap_or_default(),
-            ];
-            table.row(cells, Vec::new());
-            let times = [Some(row.mean), Some(row.median), row.std_dev, Some(row.min), Some(row.max), row.slowdown];
-            let first = [Some(grain.as_f64()), None, None, Some(row.phases as f64)];
-            table.values(first.into_iter().chain(times).collect());
+            let first = [exact(grain, u), id(shown.head)];
+            table.row(first.into_iter().chain(phase_cells(row, u)).collect(), Vec::new());
+            table.values([Some(grain.as_f64()), None].into_iter().chain(phase_values(row)).collect());
         }
     }
     table

@@ -82,26 +82,37 @@ pub(crate) fn durations(grains: &[Grain], u: bool) -> Table {
     let note = format!(
         "Slowdown: mean divided by {over}. Node: of the phases that ran at the same time on all CPUs, the longest."
     );
-    let columns = [">grain", "where", ">phases", ">mean", ">median", ">std dev", ">min", ">max", ">slowdown"];
+    let columns: Vec<&str> = std::iter::once(">grain").chain(PHASE_COLUMNS).collect();
     let mut table = Table::new("Durations of phases (ICS'05, table 2)", note, &columns);
     for (grain, row) in grains.iter().flat_map(|g| g.rows.iter().map(move |r| (g.grain, r))) {
-        let cells = vec![
-            exact(grain, u),
-            place(row),
-            row.phases.to_string(),
-            time(row.mean, u),
-            time(row.median, u),
-            row.std_dev.map(|s| time(s, u)).unwrap_or_default(),
-            time(row.min, u),
-            time(row.max, u),
-            row.slowdown.map(ratio).unwrap_or_default(),
-        ];
-        table.row(cells, Vec::new());
-        let times = [Some(row.mean), Some(row.median), row.std_dev, Some(row.min), Some(row.max), row.slowdown];
-        let first = [Some(grain.as_f64()), None, Some(row.phases as f64)];
-        table.values(first.into_iter().chain(times).collect());
+        table.row(std::iter::once(exact(grain, u)).chain(phase_cells(row, u)).collect(), Vec::new());
+        table.values(std::iter::once(Some(grain.as_f64())).chain(phase_values(row)).collect());
     }
     table
+}
+
+/// Columns of table 2 from the place on.
+pub(crate) const PHASE_COLUMNS: [&str; 8] =
+    ["where", ">phases", ">mean", ">median", ">std dev", ">min", ">max", ">slowdown"];
+
+/// The cells below [`PHASE_COLUMNS`].
+pub(crate) fn phase_cells(row: &NoiseRow, u: bool) -> [String; 8] {
+    [
+        place(row),
+        row.phases.to_string(),
+        time(row.mean, u),
+        time(row.median, u),
+        row.std_dev.map(|s| time(s, u)).unwrap_or_default(),
+        time(row.min, u),
+        time(row.max, u),
+        row.slowdown.map(ratio).unwrap_or_default(),
+    ]
+}
+
+/// What these cells show.
+pub(crate) fn phase_values(row: &NoiseRow) -> [Option<f64>; 8] {
+    let phases = Some(row.phases as f64);
+    [None, phases, Some(row.mean), Some(row.median), row.std_dev, Some(row.min), Some(row.max), row.slowdown]
 }
 
 /// The grain in a heading, if there are several.

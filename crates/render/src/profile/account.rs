@@ -84,5 +84,30 @@ pub fn sentence(lesson: &AccountLesson, unicode: bool) -> String {
         1 => format!("1 daemon disturbed {disturbed} samples"),
         n => format!("{n} daemons disturbed {disturbed} samples"),
     };
-    format!("By the account of {} samples, {found} (ET - PT is {gap}, the median).", lesson.samples)
+    let more = match lesson.unjudged {
+        0 => String::new(),
+        n => format!("; {n} others stood out and were not judged"),
+    };
+    format!("By the account of {} samples, {found}{more} (ET - PT is {gap}, the median).", lesson.samples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tarebench_core::profile::effects::RobustSpread;
+
+    #[test]
+    fn daemons_that_were_not_judged_are_counted() {
+        let lesson = |unjudged| AccountLesson {
+            samples: 60,
+            gap: RobustSpread { median: 2e6, deviation: 1e5 },
+            waiting: RobustSpread::default(),
+            limit: 1e6,
+            effects: Vec::new(),
+            normal: Vec::new(),
+            unjudged,
+        };
+        assert!(sentence(&lesson(59_000), true).contains("; 59000 others stood out and were not judged (ET - PT is"));
+        assert!(!sentence(&lesson(0), true).contains("judged"));
+    }
 }

@@ -88,6 +88,7 @@ fn plot(name: &str, part: &ProfilePart, l: &Lesson, profile: &Profile, zone: &Ti
         samples: samples(&shown),
         dual: DualOrWhy::Dual(dual(&l.clusters)),
         tables: lesson(l, name, zone, true),
+        quiet: None,
     }
 }
 
@@ -108,6 +109,7 @@ fn waiting(name: &str, part: &ProfilePart, l: &Lesson) -> Option<Plot> {
         samples: samples(&shown),
         dual: DualOrWhy::Dual(dual(clusters)),
         tables: Vec::new(),
+        quiet: None,
     })
 }
 

@@ -1,6 +1,6 @@
 //! CSV tables of comparisons: what the table of programs has of them, and one row per duet. An empty cell is an absent value.
 
-use crate::compare::page::word;
+use crate::compare::sentence::verdict_word;
 use crate::kit::csv::{cell, number, text};
 use crate::kit::error::{RenderError, SamplesError};
 use crate::kit::text::escape;
@@ -14,9 +14,9 @@ use tarebench_core::run::samples::SampleSource;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 
 /// Of a program that is compared.
-pub(crate) const COMPARED: [&str; 26] = [
+pub(crate) const COMPARED: [&str; 27] = [
     "reference",
-    // That of the answer: `et`, `pt`, `net`; by `duets` or executions `alone`; program / reference.
+    // That of the answer: `et`, `pt`, `net`, `metric:NAME`; by `duets` or executions `alone`; program / reference.
     "ratio_measure",
     "ratio_basis",
     "ratio",
@@ -44,6 +44,8 @@ pub(crate) const COMPARED: [&str; 26] = [
     "duet_inflation",
     "duet_reference_inflation",
     "duet_detectable",
+    // `pt` or `net`.
+    "duet_measure",
 ];
 
 /// The cells of [`COMPARED`] for the program of this index; empty ones if it is compared with nothing.
@@ -57,9 +59,11 @@ pub(crate) fn compared(report: &RunReport, series: usize) -> Vec<String> {
         RatioBasis::Alone => "alone",
         RatioBasis::Duets => "duets",
     };
-    let mut row = vec![text(reference), measure(c.measure).to_owned(), basis.to_owned()];
+    let chosen =
+        c.by_metric.as_ref().map_or_else(|| measure(c.measure).to_owned(), |name| text(&format!("metric:{name}")));
+    let mut row = vec![text(reference), chosen, basis.to_owned()];
     row.extend(estimate(c.ratio, &c.interval));
-    row.extend([c.pairs.to_string(), word(c.verdict).to_owned()]);
+    row.extend([c.pairs.to_string(), verdict_word(c).to_owned()]);
     row.extend([Measure::Et, Measure::Pt, Measure::Net].iter().flat_map(|m| by(c, *m)));
     row.extend(by_duets(c));
     row
@@ -83,16 +87,17 @@ fn by(c: &Comparison, m: Measure) -> [String; 3] {
 }
 
 fn by_duets(c: &Comparison) -> Vec<String> {
-    let Some(Ok(d)) = &c.duets else { return vec![String::new(); 9] };
+    let Some(Ok(d)) = &c.duets else { return vec![String::new(); 10] };
     let [program, reference] = d.inflation;
     let mut row = estimate(d.ratio, &d.interval).to_vec();
     row.extend([d.used, d.left_out].map(|n| n.to_string()));
     row.extend([d.overlap, program, reference, d.detectable].map(|share| cell(share, number)));
+    row.push(measure(d.measure).to_owned());
     row
 }
 
 /// Of a duet.
-const DUETS: [&str; 19] = [
+const DUETS: [&str; 20] = [
     "series",
     "command",
     "reference",
@@ -100,8 +105,10 @@ const DUETS: [&str; 19] = [
     "index",
     "seq",
     "wall_clock_ns",
-    // Of the process times, program / reference; only where it counts.
+    // Program / reference; only where it counts.
     "ratio",
+    // What it is of, as in the estimate of the run: `pt` or `net`.
+    "ratio_measure",
     "left_out",
     "overlap",
     "cpu",
@@ -117,7 +124,7 @@ const DUETS: [&str; 19] = [
 ];
 
 /// Of each of its programs; those of the reference begin with `reference_`.
-const SIDE: [&str; 16] = [
+const SIDE: [&str; 20] = [
     "outcome",
     "exit_code",
     "start_monotonic_ns",
@@ -127,8 +134,15 @@ const SIDE: [&str; 16] = [
     "pt_ns",
     "user_ns",
     "system_ns",
+    // Without interrupt, softirq and steal time charged to it.
+    "net_ns",
     // Of `pt_ns`, what was used before the partner had ended.
     "together_ns",
+    // Summed over its tasks: ready to run while the partner had its CPU, or stopped for the partner's turn.
+    "waited_for_partner_ns",
+    // While it was on a CPU.
+    "interrupts_ns",
+    "stolen_ns",
     "gang_ran_ns",
     "weight_kind",
     "weight",
@@ -189,12 +203,22 @@ fn left_out(plan: &RunPlan, duet: &Duet) -> &'static str {
     }
 }
 
+/// What the ratio of a program's duets is of.
+fn estimated_by(report: &RunReport, series: u32) -> Measure {
+    let mut all = report.comparisons.iter().chain(&report.control);
+    let duets = all.find(|c| c.series == series).and_then(|c| c.duets.as_ref());
+    duets.and_then(|d| d.as_ref().ok()).map_or(Measure::Pt, |d| d.measure)
+}
+
 fn about(report: &RunReport, duet: &Duet) -> Vec<String> {
     let plan = &report.run.plan;
     let label = |series: u32| report.series.get(series as usize).map_or("", |s| &s.program.label);
     let slot = duet.slot();
     let slices = duet.slices.as_ref();
     let shift = duet.clock_shift.value();
+    let measure = estimated_by(report, slot.series);
+    let ratio =
+        duet_times(plan, duet).and_then(|times| times.by(measure)).map(|[program, reference]| program / reference);
     vec![
         slot.series.to_string(),
         text(label(slot.series)),
@@ -203,7 +227,8 @@ fn about(report: &RunReport, duet: &Duet) -> Vec<String> {
         duet.index.to_string(),
         duet.seq.to_string(),
         duet.wall_clock.0.to_string(),
-        cell(duet_times(plan, duet), |[program, reference]| number(program / reference)),
+        cell(ratio, number),
+        cell(ratio, |_| self::measure(measure).to_owned()),
         left_out(plan, duet).to_owned(),
         cell(duet.overlap(), number),
         duet.cpu.to_string(),
@@ -221,6 +246,8 @@ fn about(report: &RunReport, duet: &Duet) -> Vec<String> {
 fn side(side: &DuetSide, duet: &Duet, place: usize) -> Vec<String> {
     let split = side.process_times.value().and_then(|p| p.split());
     let usage = side.usage.value();
+    let account = side.short_account(duet.slices.is_some());
+    let whole = |ns: f64| format!("{ns:.0}");
     let ran = duet.slices.as_ref().and_then(|s| s.ran.get(place));
     let (kind, weight) = match side.weight {
         DuetWeight::Nice(level) => ("nice", level.to_string()),
@@ -235,7 +262,11 @@ fn side(side: &DuetSide, duet: &Duet, place: usize) -> Vec<String> {
         cell(side.process_time().ok(), |t| t.0.to_string()),
         cell(split, |c| c.user.0.to_string()),
         cell(split, |c| c.system.0.to_string()),
+        cell(account, |a| whole(a.net)),
         cell(side.together.value(), |t| t.0.to_string()),
+        cell(account, |a| whole(a.partner)),
+        cell(account, |a| whole(a.interrupts)),
+        cell(account.and_then(|a| a.stolen), whole),
         cell(ran, |t| t.0.to_string()),
         kind.to_owned(),
         weight,
@@ -283,6 +314,11 @@ mod tests {
         );
         assert_eq!((column(&rows, "weight_kind")[0].as_str(), column(&rows, "weight")[0].as_str()), ("cgroup", "100"));
         assert_eq!(column(&rows, "gang_ran_ns")[0], "");
+        assert_eq!(
+            (column(&rows, "ratio_measure")[0].as_str(), column(&rows, "ratio_measure")[12].as_str()),
+            ("pt", "")
+        );
+        assert!(["net_ns", "reference_waited_for_partner_ns"].iter().all(|n| column(&rows, n)[0].is_empty()));
     }
 
     #[test]
@@ -310,7 +346,7 @@ mod tests {
         );
         assert_eq!(["et_ratio", "pt_ratio", "net_ratio"].map(found), ["1.02", "1.01", ""]);
         assert_eq!(["duet_ratio", "duets_left_out", "duet_overlap"].map(found), ["1.0083", "0", "0.97"]);
-        assert_eq!(found("duet_detectable"), "0.0038");
+        assert_eq!((found("duet_detectable"), found("duet_measure")), ("0.0038", "pt"));
         let none = compared(&report, 0);
         assert!(none.len() == COMPARED.len() && none.iter().all(String::is_empty));
         let alone = compared(&fixtures::three(), 1);

@@ -21,6 +21,7 @@ use tarebench_core::run::report::account::AccountReport;
 use tarebench_core::run::report::account::EstimateReport;
 use tarebench_core::run::report::data::*;
 use tarebench_core::run::report::findings::{Remark, RemarkKind};
+use tarebench_core::run::report::metrics::MetricRatio;
 use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::daemons::TaskKind;
@@ -146,6 +147,8 @@ pub fn series(label: &str, pt: MeasureReport, et: MeasureReport) -> SeriesReport
             steal: Reading::Value(0.0),
         },
         metrics: Vec::new(),
+        quiet: None,
+        probes: None,
     }
 }
 
@@ -198,6 +201,7 @@ fn plan(programs: Vec<Program>) -> RunPlan {
         independent_setups: false,
         purpose: None,
         metrics: Vec::new(),
+        probes: None,
     }
 }
 
@@ -247,6 +251,8 @@ pub fn report(series: Vec<SeriesReport>) -> RunReport {
         protocol: protocol(),
         profile: Err(NoCheckOne::NoProfile),
         remarks: Vec::new(),
+        quiet_levels: None,
+        states: None,
     }
 }
 
@@ -308,6 +314,7 @@ pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict
         series,
         reference: 0,
         measure: Measure::Pt,
+        by_metric: None,
         basis: RatioBasis::Alone,
         ratio,
         interval: Ok(interval(low, high)),
@@ -324,6 +331,11 @@ pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict
         duets: None,
         metrics: Vec::new(),
     }
+}
+
+/// Of what programs print, by 10 pairs.
+pub fn metric_ratio(name: &str, ratio: f64, low: f64, high: f64) -> MetricRatio {
+    MetricRatio { name: name.to_owned(), ratio, interval: Ok(interval(low, high)), pairs: 10 }
 }
 
 /// Three programs, the first one being the reference.
@@ -496,6 +508,7 @@ fn sample(i: u32, outcome: Outcome) -> Sample {
         seq: i,
         index: i.saturating_sub(1),
         phase: if i == 0 { Phase::Warmup } else { Phase::Counted },
+        block: None,
         wall_clock: Nanos(1_763_689_000_000_000_000 + start),
         start: at(start),
         end: at(start + 820_000_000 + 1_000_000 * i64::from(i)),
@@ -546,6 +559,7 @@ fn sample(i: u32, outcome: Outcome) -> Sample {
         counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
         environment_padding: 100,
         metrics: Vec::new(),
+        probes: tarebench_core::sample::data::not_probed(),
     }
 }
 
@@ -646,6 +660,7 @@ pub fn ten() -> RunReport {
 /// Of 12 duets.
 pub fn duet_ratio(ratio: f64, low: f64, high: f64, verdict: Verdict) -> DuetRatio {
     DuetRatio {
+        measure: Measure::Pt,
         ratio,
         interval: Ok(interval(low, high)),
         sign_interval: Ok(interval(low - 0.001, high + 0.001)),
@@ -656,6 +671,8 @@ pub fn duet_ratio(ratio: f64, low: f64, high: f64, verdict: Verdict) -> DuetRati
         inflation: [Some(0.012), Some(0.008)],
         gangs: None,
         verdict,
+        process: None,
+        accounts: [None, None],
     }
 }
 
@@ -697,6 +714,7 @@ pub fn raw_duets() -> Vec<Duet> {
                 wait4: Reading::Value(cpu),
             }),
             together: Reading::Value(Nanos((pt * 0.97) as i64)),
+            account: Reading::Absent(Absent::NoPermission("CAP_BPF and CAP_PERFMON (run as root)".into())),
             usage: like.usage,
             survivors: Vec::new(),
         }

@@ -9,6 +9,7 @@ use serde::ser::{Error as _, SerializeSeq};
 use serde_json::ser::{CompactFormatter, Serializer};
 use std::cell::RefCell;
 use std::io;
+use tarebench_core::quiet::data::{MachineStates, QuietLevels};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::protocol::{NoCheckOne, ProtocolReport, ProtocolStep};
 use tarebench_core::run::report::data::{Comparison, RunReport, SeriesReport};
@@ -83,6 +84,10 @@ struct ReportJson<'a> {
     protocol: Protocol<'a>,
     profile: Result<&'a str, Worded<'a, NoCheckOne>>,
     remarks: Vec<RemarkText<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quiet_levels: Option<&'a QuietLevels>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    states: Option<&'a MachineStates>,
 }
 
 #[derive(Serialize)]
@@ -116,6 +121,7 @@ struct RemarkText<'a> {
 
 impl<'a> ReportJson<'a> {
     fn new(report: &'a RunReport, hints: &Hints) -> ReportJson<'a> {
+        let hints = &hints.of_run(&report.run.plan);
         // Every field is named, so that a new field of the report cannot be forgotten here.
         let RunReport {
             run,
@@ -125,6 +131,8 @@ impl<'a> ReportJson<'a> {
             protocol: ProtocolReport { steps, reached },
             profile,
             remarks,
+            quiet_levels,
+            states,
         } = report;
         let step = |step| StepText { asks: protocol::asks(step), step, text: protocol::finding(step, hints) };
         let remark =
@@ -140,6 +148,8 @@ impl<'a> ReportJson<'a> {
                 Err(why) => Err(Worded { what: why, text: protocol::no_check_one(why, hints) }),
             },
             remarks: remarks.iter().map(remark).collect(),
+            quiet_levels: quiet_levels.as_ref(),
+            states: states.as_ref(),
         }
     }
 }

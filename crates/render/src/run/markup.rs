@@ -1,10 +1,11 @@
 //! A run's table for documents: Markdown, AsciiDoc, Org mode.
 
-use crate::compare::rows::{order as row_order, ranked};
+use crate::compare::rows::{by_metric, order as row_order, ranked};
 use crate::kit::markup::{ABSENT, Markup, MarkupTable};
 use crate::kit::number;
 use crate::kit::number::unit as middle_unit;
 use crate::kit::number::{TimeScale, TimeUnit};
+use crate::kit::printed;
 use crate::kit::style::Sort;
 use crate::run::metrics;
 use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport};
@@ -46,6 +47,14 @@ fn cells(report: &RunReport, s: &SeriesReport, index: usize, unit: TimeUnit) -> 
     ]
 }
 
+/// The time on the quiet machine with its 95% interval.
+fn quiet_time(s: &SeriesReport, unit: TimeUnit) -> Option<String> {
+    let q = s.quiet.as_ref()?.as_ref().ok()?;
+    let scale = TimeScale::of(q.value, Some(q.value * q.residual), Some(unit));
+    let [value, low, high] = [q.value, q.interval.low, q.interval.high].map(|ns| scale.value(ns));
+    Some(format!("{} ({} … {})", value?, low?, high?))
+}
+
 fn relative(report: &RunReport, index: usize) -> Option<String> {
     let Some(c) = report.comparisons.iter().chain(&report.control).find(|c| c.series as usize == index) else {
         let reference = report.comparisons.first().map(|c| c.reference as usize);
@@ -79,6 +88,7 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
     let means = report.series.iter().filter_map(|s| s.et.value()).map(|m| m.mean);
     let unit = middle_unit(means, unit);
     let by = match report.comparisons.first().map(|c| c.measure) {
+        _ if by_metric(report).is_some() => "",
         Some(m) if report.comparisons.iter().all(|c| c.measure == m) => match m {
             Measure::Pt if by_duets(report) == Some(true) => " (PT, duets)",
             Measure::Pt => " (PT)",
@@ -94,14 +104,22 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
         format!("Max [{unit}]"),
         format!("PT [{unit}]"),
         format!("Net [{unit}]"),
-        format!("Relative{by}"),
+        by_metric(report)
+            .map_or_else(|| format!("Relative{by}"), |name| format!("Relative ({})", printed::plain(name))),
     ];
     let printed = metrics::names(report);
-    heads.extend(printed.iter().map(|name| metrics::plain(name)));
+    heads.extend(printed.iter().map(|name| printed::plain(name)));
+    let corrected = report.series.iter().any(|s| matches!(s.quiet, Some(Ok(_))));
+    if corrected {
+        heads.push(format!("Quiet [{unit}]"));
+    }
     let row = |i: usize| {
         let s = &report.series[i];
         let mut cells = cells(report, s, i, unit);
-        cells.extend(printed.iter().map(|name| metrics::mean(s, name, "±").unwrap_or_else(|| ABSENT.to_owned())));
+        cells.extend(printed.iter().map(|name| printed::mean(s, name, "±").unwrap_or_else(|| ABSENT.to_owned())));
+        if corrected {
+            cells.push(quiet_time(s, unit).unwrap_or_else(|| ABSENT.to_owned()));
+        }
         (s.program.label.clone(), cells)
     };
     MarkupTable { heads, rows: row_order(report, sort).into_iter().map(row).collect() }
@@ -110,12 +128,24 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::fixtures;
+    use crate::run::{fixtures, quiet_fixtures};
 
     fn ratios(report: &RunReport) -> (String, Vec<String>) {
         let t = table(report, None, Sort::Command);
         let last = |cells: &[String]| cells.last().cloned().unwrap_or_default();
         (last(&t.heads), t.rows.iter().map(|(_, cells)| last(cells)).collect())
+    }
+
+    #[test]
+    fn corrected_times_have_a_column_where_there_are_any() {
+        let t = table(&quiet_fixtures::two(), None, Sort::Command);
+        assert_eq!(t.heads.last().map(String::as_str), Some("Quiet [ms]"));
+        let last: Vec<&str> = t.rows.iter().filter_map(|(_, cells)| Some(cells.last()?.as_str())).collect();
+        assert_eq!(last, ["286.40 (285.90 … 286.90)", ABSENT]);
+        let mut refused = quiet_fixtures::two();
+        refused.series.remove(0);
+        refused.comparisons.clear();
+        assert!(!table(&refused, None, Sort::Command).heads.iter().any(|h| h.starts_with("Quiet")));
     }
 
     #[test]

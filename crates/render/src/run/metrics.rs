@@ -4,6 +4,7 @@ use crate::kit::csv::{cell, number as exact};
 use crate::kit::grid;
 use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::number;
+use crate::kit::printed::{MetricScale, figures, mean, summary};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::table::Table;
@@ -11,32 +12,9 @@ use crate::kit::text;
 use crate::kit::words::plural;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
-use tarebench_core::run::report::metrics::{MetricFigures, MetricRatio, MetricSummary};
+use tarebench_core::run::report::metrics::{MetricFigures, MetricRatio};
 use tarebench_core::sample::data::Sample;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
-
-/// How the numbers of one row are written.
-#[derive(Clone, Copy)]
-struct MetricScale {
-    decimals: usize,
-    /// With a power of ten, as they are very large or very small.
-    power: bool,
-}
-
-impl MetricScale {
-    fn of(m: &MetricFigures) -> MetricScale {
-        let largest = [m.mean, m.min, m.max].into_iter().map(f64::abs).fold(0.0, f64::max);
-        let power = largest >= 1e12 || (largest > 0.0 && largest < 1e-4);
-        MetricScale { decimals: number::decimals(m.mean, m.std_dev).min(9), power }
-    }
-
-    fn value(self, v: f64) -> String {
-        match self.power {
-            true => format!("{v:.3e}"),
-            false => number::fixed(v, self.decimals).unwrap_or_default(),
-        }
-    }
-}
 
 /// The names of all metrics, in the order of the programs' own.
 pub(crate) fn names(report: &RunReport) -> Vec<&str> {
@@ -47,19 +25,6 @@ pub(crate) fn names(report: &RunReport) -> Vec<&str> {
         }
     }
     names
-}
-
-/// A name as a heading of a document's table, in which nothing of it is markup.
-pub(crate) fn plain(name: &str) -> String {
-    name.chars().map(|c| if c.is_alphanumeric() || " -./%()".contains(c) { c } else { '_' }).collect()
-}
-
-fn summary<'a>(s: &'a SeriesReport, name: &str) -> Option<&'a MetricSummary> {
-    s.metrics.iter().find(|m| m.name == name)
-}
-
-fn figures<'a>(s: &'a SeriesReport, name: &str) -> Option<&'a MetricFigures> {
-    summary(s, name).and_then(|m| m.figures.value())
 }
 
 fn ratio_of<'a>(report: &'a RunReport, series: usize, name: &str) -> Option<&'a MetricRatio> {
@@ -78,12 +43,12 @@ fn ratio(r: &MetricRatio) -> String {
     }
 }
 
-/// Mean and standard deviation, as documents and tables have them.
-pub(crate) fn mean(s: &SeriesReport, name: &str, plus_minus: &str) -> Option<String> {
-    let m = figures(s, name)?;
-    let scale = MetricScale::of(m);
-    let mean = scale.value(m.mean);
-    Some(m.std_dev.map_or(mean.clone(), |sd| format!("{mean} {plus_minus} {}", scale.value(sd))))
+/// Where programs ran together, too.
+const ALONE: &str = "ratios of printed values are of executions alone: what programs print in duets is not read";
+
+/// Whether programs that are compared ran together.
+fn with_duets(report: &RunReport) -> bool {
+    report.comparisons.iter().any(|c| matches!(c.duets, Some(Ok(_))))
 }
 
 /// One row per metric and program.
@@ -127,6 +92,9 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, titles: &[S
     }
     page.gap();
     grid::draw(page, &columns, 0, 2);
+    if with_duets(report) {
+        page.hang(&[], Paint::Dim, ALONE);
+    }
     let mark = (Paint::Warn, format!("{} ", page.g.warning));
     for line in missing(page, report, &rows, titles) {
         page.hang(std::slice::from_ref(&mark), Paint::Warn, &line);
@@ -220,7 +188,13 @@ pub(crate) fn table(s: &SeriesReport) -> Option<Table> {
 /// The ratios to the reference, for the page.
 pub(crate) fn ratios(report: &RunReport) -> Option<Table> {
     let heads = ["value", "program", "against", ">ratio", ">interval", ">pairs"];
-    let note = "Medians of the ratios of samples of the same round, with their 95% intervals. What is better, tare cannot know.";
+    let mut note =
+        "Medians of the ratios of samples of the same round, with their 95% intervals. What is better, tare cannot \
+                    know."
+            .to_owned();
+    if with_duets(report) {
+        note.push_str(" They are of executions alone: what programs print in duets is not read.");
+    }
     let mut t = Table::new("Printed values compared", note, &heads);
     let name = |i: u32| report.series.get(i as usize).map_or("", |s| s.program.label.as_str());
     for c in report.comparisons.iter().chain(&report.control) {
@@ -299,10 +273,12 @@ pub(crate) fn sample_cells(sample: &Sample, names: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kit::printed::plain;
     use crate::kit::style::{Sort, Style};
     use crate::run::terminal::report::run_report;
     use crate::run::{csv, fixtures, markup};
     use tarebench_core::base::reading::Absent;
+    use tarebench_core::run::report::metrics::MetricSummary;
 
     fn printed(name: &str, mean: f64, missing: u32) -> MetricSummary {
         let figures = MetricFigures {
@@ -340,6 +316,49 @@ mod tests {
             let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(flat.contains("rate: absent in 2 of 10 samples of"), "{text}");
             assert!(flat.contains("`x` is not a number"), "{text}");
+        }
+    }
+
+    #[test]
+    fn programs_are_compared_by_it() {
+        let mut report = two();
+        assert_eq!(report.compare_by_metric("rate"), Ok(()));
+        let text = run_report(&report, &Style { width: 140, ..Style::default() });
+        assert!(text.contains(" has 2.000 times the rate of ") && text.contains("[1.980, 2.020]"), "{text}");
+        assert!(text.contains("printed value, 8 pairs"), "{text}");
+        let full = run_report(&report, &Style { width: 140, full: true, ..Style::default() });
+        let flat = full.split_whitespace().collect::<Vec<_>>().join(" ");
+        let how = "ratio: rate of the program divided by rate of program 1; median of 8 pairs, 95% sign-test interval";
+        assert!(flat.contains(how) && flat.contains("2.000 [1.980, 2.020] higher"), "{full}");
+        let markdown = markup::markdown(&report, None, Sort::Command);
+        assert!(markdown.contains("| Relative (rate) |") && markdown.contains("2.000 (1.980 … 2.020)"), "{markdown}");
+        let table = csv::series(&report).unwrap();
+        assert!(table.contains(",metric:rate,alone,2,1.98,2.02,8,higher,"), "{table}");
+    }
+
+    #[test]
+    fn several_programs_are_ordered_and_judged_by_it() {
+        const NAME: &str = "a\u{1b}[31m|größe\u{202e}";
+        let mut report = fixtures::three();
+        for (s, mean) in report.series.iter_mut().zip([20.0, 10.0, 40.0]) {
+            s.metrics = vec![printed(NAME, mean, 0)];
+        }
+        for (c, ratio) in report.comparisons.iter_mut().zip([0.5, 2.0]) {
+            c.metrics = vec![fixtures::metric_ratio(NAME, ratio, ratio * 0.95, ratio * 1.05)];
+            c.duets =
+                Some(Ok(fixtures::duet_ratio(1.0083, 1.0063, 1.0111, tarebench_core::compare::ratio::Verdict::Slower)));
+        }
+        assert_eq!(report.compare_by_metric(NAME), Ok(()));
+        let text = run_report(&report, &Style { width: 140, ..Style::default() });
+        let verdict = |word: &str| text.lines().position(|l| l.contains(&format!(" {word} "))).expect(word);
+        assert!(verdict("lower") < verdict("reference") && verdict("reference") < verdict("higher"), "{text}");
+        assert!(text.contains("medians of 10 pairs of executions alone") && text.contains(ALONE), "{text}");
+        for (width, unicode, full) in [(40, true, false), (60, false, true), (100, false, false), (140, true, true)] {
+            let text = run_report(&report, &Style { width, unicode, full, ..Style::default() });
+            for line in text.lines() {
+                assert!(text::columns(line) <= width && !line.chars().any(char::is_control), "{line:?}");
+                assert!(!line.contains('\u{202e}') && (unicode || line.is_ascii()), "{line:?}");
+            }
         }
     }
 

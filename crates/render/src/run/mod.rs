@@ -9,6 +9,11 @@ pub mod markup;
 pub(crate) mod metrics;
 pub mod page;
 pub mod protocol;
+pub(crate) mod quiet;
+pub(crate) mod quiet_csv;
+#[cfg(test)]
+pub(crate) mod quiet_fixtures;
+pub(crate) mod quiet_page;
 pub mod remarks;
 pub mod self_check;
 pub mod terminal;

@@ -15,6 +15,7 @@ use crate::kit::web::page::{
 use crate::profile::effect::process_time;
 use crate::profile::page::{PageNames, dual};
 use crate::run::protocol::{asks, finding, no_check_one};
+use crate::run::quiet_page::quiet;
 use crate::run::terminal::account::label;
 use crate::run::{metrics, remarks};
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ pub fn run(
     foot: String,
 ) -> Page {
     let run = &report.run;
+    let hints = &hints.of_run(&run.plan);
     let mut by_series: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
     for s in kept.samples.iter().filter(|s| s.phase == Phase::Counted) {
         by_series.entry(s.series).or_default().push(s);
@@ -55,7 +57,8 @@ pub fn run(
     let empty = Vec::new();
     let plots = report.series.iter().enumerate().map(|(i, s)| {
         let all = u32::try_from(i).ok().and_then(|i| by_series.get(&i)).unwrap_or(&empty);
-        plot(i, s, all, report, found.get(i))
+        let quiet = quiet(i, s, all, report, hints);
+        Plot { quiet, ..plot(i, s, all, report, found.get(i)) }
     });
     let titles: Vec<&str> = report.series.iter().map(|s| s.program.label.as_str()).collect();
     let whose = |series: Option<u32>| match series.and_then(|i| titles.get(i as usize)) {
@@ -270,6 +273,7 @@ fn plot(
             .into_iter()
             .flatten()
             .collect(),
+        quiet: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The remarks of a report as sentences: what, and what to do. The terminal, the page and JSON say the same.
 
+use crate::compare::design;
 use crate::kit::hints::{Hint, Hints};
 use crate::kit::number;
 use crate::kit::words;
@@ -38,6 +39,10 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::Shell { starts, words } => {
             let all: Vec<String> = starts.iter().map(shell_start).chain(words.iter().cloned()).collect();
             format!("The start of a shell is part of the time of each sample: {}.", all.join("; "))
+        }
+        Kind::ShortBlocks { executions, programs } => {
+            let blocks = design::blocks(*executions, *programs);
+            format!("The programs are short: they ran in {blocks}. Each pair is a block, by its geometric means.")
         }
         Kind::NotComparable => {
             "It cannot be compared, because no round has a retained sample of both programs.".to_owned()
@@ -79,6 +84,16 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::Unattributed { time, share } => unattributed(*time, *share),
         Kind::Waiting { ratio, accounted, daemons, steal } => waiting(*ratio, *accounted, daemons, steal),
         Kind::Steal { time, share } => steal_of(*time, *share),
+        Kind::GateLimit { samples, of } => format!(
+            "In {} of {of} samples the pauses reached their limit, and the program ran on a busy machine: {}.",
+            samples.len(),
+            numbered(samples)
+        ),
+        Kind::Paused { samples, of, time } => format!(
+            "The program was paused in {samples} of {of} samples, for {} in all, while the machine was busy. Elapsed time includes \
+             the pauses; CPU time and net time do not.",
+            self::time(*time)
+        ),
         Kind::Suspended { samples, time } => format!(
             "The machine was suspended for {} during {}. Elapsed time does not include that, but caches and CPUs were cold \
              afterwards: measure again.",

@@ -2,9 +2,9 @@ use crate::documents::list;
 use crate::kit::error::{RenderError, SamplesError};
 use crate::kit::style::{Sort, Style};
 use crate::kit::text::columns;
-use crate::run::fixtures;
 use crate::run::terminal::report::run_report;
 use crate::run::{csv, hyperfine, json, page};
+use crate::run::{fixtures, quiet_fixtures};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -35,6 +35,9 @@ fn all() -> Vec<RunReport> {
         fixtures::absent(),
         fixtures::hostile(),
         fixtures::report(Vec::new()),
+        quiet_fixtures::one(),
+        quiet_fixtures::two(),
+        quiet_fixtures::three(),
     ]
 }
 
@@ -241,6 +244,29 @@ fn the_full_document_reads_back() {
         let back: Vec<tarebench_core::sample::data::Sample> = serde_json::from_value(value["samples"].clone()).unwrap();
         assert_eq!(back, samples);
     }
+}
+
+/// Probes, levels and corrected times are in it as they were found.
+#[test]
+fn the_full_document_has_the_corrected_times() {
+    let (report, samples) = (quiet_fixtures::two(), quiet_fixtures::samples());
+    let text = json::full(&report, &samples, &fixtures::hints()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let back: RunReport = serde_json::from_value(value["report"].clone()).unwrap();
+    assert_eq!(back, report);
+    let back: Vec<Sample> = serde_json::from_value(value["samples"].clone()).unwrap();
+    assert_eq!(back, samples);
+    let series = &value["report"]["series"];
+    assert_eq!(series[0]["quiet"]["Ok"]["uncorrected"], 294.1e6);
+    assert_eq!(series[1]["quiet"]["Err"]["kind"], "more_cpus");
+    assert_eq!(series[0]["probes"]["stops"], 42);
+    let without = json::full(&fixtures::one(), &[], &fixtures::hints()).unwrap();
+    assert!(!without.contains("quiet_levels") && !without.contains("\"probes\""));
+    // hyperfine's readers see what was measured.
+    let theirs = |r: &RunReport| hyperfine::json(r, &samples).unwrap();
+    let mut uncorrected = report.clone();
+    uncorrected.series.iter_mut().for_each(|s| s.quiet = None);
+    assert_eq!(theirs(&report), theirs(&uncorrected));
 }
 
 /// Duets stand beside the samples, with all that was read.

@@ -108,22 +108,17 @@ pub struct ListedStudy {
     pub name: &'static str,
     #[serde(flatten)]
     pub about: StudyAbout,
-    /// Time at each preset; `None` where it depends on the machine.
-    pub times: Vec<(StudyPreset, Option<PlannedTime>)>,
+    /// Time at each preset, about.
+    pub times: Vec<(StudyPreset, PlannedTime)>,
 }
 
 /// `about 3 min`, or how many executions there are of programs whose length is not known.
-fn duration(preset: StudyPreset, time: Option<PlannedTime>, unicode: bool) -> String {
-    let text = match time {
-        None => return preset.name().to_owned(),
-        Some(t) if t.unknown == t.executions => format!("{} executions", t.executions),
-        Some(t) => {
-            let long = number::long_time(Nanos::from_secs_f64(t.seconds), unicode);
-            match t.unknown {
-                0 => long,
-                n => format!("{long} and {n} executions"),
-            }
-        }
+fn duration(preset: StudyPreset, time: PlannedTime, unicode: bool) -> String {
+    let long = || number::long_time(Nanos::from_secs_f64(time.seconds), unicode);
+    let text = match time.unknown {
+        0 => long(),
+        n if n == time.executions => format!("{n} executions"),
+        n => format!("{} and {n} executions", long()),
     };
     format!("{} {text}", preset.name())
 }
@@ -168,20 +163,19 @@ mod tests {
 
     #[test]
     fn times_are_said_as_far_as_they_are_known() {
-        let time = |seconds, executions, unknown| Some(PlannedTime { seconds, executions, unknown });
+        let time = |seconds, executions, unknown| PlannedTime { seconds, executions, unknown };
         assert_eq!(duration(StudyPreset::Minutes, time(180.0, 90, 0), true), "minutes 3.0 min");
         assert_eq!(duration(StudyPreset::Hour, time(0.0, 40, 40), true), "hour 40 executions");
         assert_eq!(duration(StudyPreset::Paper, time(60.0, 40, 30), true), "paper 60.0 s and 30 executions");
-        assert_eq!(duration(StudyPreset::Paper, None, true), "paper");
         let study = ListedStudy {
             name: "et-pt",
             about: about(SampleStudy::EtPt),
-            times: vec![(StudyPreset::Minutes, time(180.0, 90, 0)), (StudyPreset::Paper, None)],
+            times: vec![(StudyPreset::Minutes, time(180.0, 90, 0)), (StudyPreset::Paper, time(0.0, 3, 3))],
         };
         let text = list(std::slice::from_ref(&study), &Style { width: 60, ..Style::default() });
         assert!(text.starts_with("et-pt  How much do elapsed"), "{text}");
         assert!(text.contains("EMP: figures 2 and 9, tables II and III"), "{text}");
-        assert!(text.contains("time: minutes 3.0 min; paper\n"), "{text}");
+        assert!(text.contains("time: minutes 3.0 min; paper 3 executions\n"), "{text}");
         assert!(list_json(&[study]).unwrap().contains("\"question\""));
     }
 }

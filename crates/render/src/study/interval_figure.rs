@@ -5,7 +5,7 @@ use crate::kit::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity,
 use tarebench_core::study::interval_points::{CLOSE, IntervalPoint, interval_accuracy};
 
 /// The book's horizontal axis ends here, ns.
-const UNTIL: f64 = 300e6;
+pub(crate) const UNTIL: f64 = 300e6;
 
 fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale], shown: (f64, f64)) -> PageAxis {
     PageAxis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: Some(shown) }

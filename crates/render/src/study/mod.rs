@@ -16,6 +16,7 @@ pub mod outliers;
 pub mod page;
 pub mod programs;
 pub mod published;
+pub mod published_curves;
 pub mod sample_size;
 pub mod samples;
 pub mod scaling;
@@ -26,7 +27,10 @@ pub mod sheet_terminal;
 pub mod successive;
 pub mod suite;
 pub mod terminal;
+#[cfg(test)]
+mod terminal_tests;
 pub(crate) mod timing_parts;
 pub mod variance;
 pub mod view;
+pub(crate) mod wide_table;
 pub mod worst;

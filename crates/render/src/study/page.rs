@@ -7,6 +7,7 @@ use crate::kit::web::page::{
     Band, Join, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale,
 };
 use crate::study::interval_figure::figure_9_8;
+use crate::study::published_curves::add_published;
 use crate::study::terminal::{FLOOR, caching_tables, counted, expected, interval_tables, kbest_tables, loads_of, time};
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::documents::head::{DocumentHead, Status};
@@ -40,7 +41,7 @@ pub fn study(head: &DocumentHead, plan: &StudyPlan, report: &StudyReport, zone: 
         }
     };
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
-    Page {
+    let mut page = Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Study,
@@ -54,7 +55,9 @@ pub fn study(head: &DocumentHead, plan: &StudyPlan, report: &StudyReport, zone: 
         parts,
         tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
         foot,
-    }
+    };
+    add_published(&format!("study {}", plan.study.name()), &mut page);
+    page
 }
 
 fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
@@ -245,6 +248,9 @@ mod tests {
         assert_eq!((curve.title.as_str(), curve.x.as_slice()), ("load 1", &[2e7, 4e7][..]));
         assert!((curve.y[0] + 0.5).abs() < 1e-9 && (curve.y[1] + 0.1).abs() < 1e-9, "{:?}", curve.y);
         assert!(page.parts.iter().all(|p| p.tables.len() == 1 && p.tables[0].rows.len() == 2));
+        let published =
+            |p: &PagePart| p.figures.iter().flat_map(|f| &f.curves).any(|c| c.title.starts_with("published"));
+        assert_eq!(page.parts.iter().map(published).collect::<Vec<_>>(), [true, false, false, false]);
         assert_eq!((page.title.as_str(), page.remarks.len()), (r"Study s3: a\x1bstudy", 1));
         assert!(!page.remarks[0].warning && page.remarks[0].text.contains("T(r) = m r + b"), "{:?}", page.remarks);
     }

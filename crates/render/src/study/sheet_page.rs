@@ -7,6 +7,7 @@ use crate::kit::text::escape;
 use crate::kit::web::page::{Page, PageFigure, PageKind, PagePart, PageRemark};
 use crate::study::about::about;
 use crate::study::published::published_section;
+use crate::study::published_curves::add_published;
 use crate::study::sheet::{SheetSection, StudySheet};
 use crate::study::view::StudyView;
 use tarebench_core::base::date::{TimeZone, date};
@@ -22,7 +23,7 @@ pub fn study_page(view: &StudyView<'_>, zone: &TimeZone, foot: String) -> Page {
     let warnings = view.warnings();
     let remarks = remarks.chain(warnings.iter().map(remark(true))).chain(sheet.remarks.iter().map(remark(false)));
     let published = published_section(&view.command());
-    Page {
+    let mut page = Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Study,
@@ -36,7 +37,9 @@ pub fn study_page(view: &StudyView<'_>, zone: &TimeZone, foot: String) -> Page {
         parts: sheet.sections.iter().chain(&published).filter_map(part).collect(),
         tables: Vec::new(),
         foot,
-    }
+    };
+    add_published(&view.command(), &mut page);
+    page
 }
 
 /// File name and SVG of each figure of a sheet that is of no single study.

@@ -2,10 +2,11 @@
 
 use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
-use crate::kit::table::{Table, TableRow, draw};
+use crate::kit::table::{Table, TableRow};
 use crate::kit::text;
 use crate::study::sheet::{SheetSection, StudySheet};
 use crate::study::view::StudyView;
+use crate::study::wide_table::draw_whole;
 
 /// The study's facts, answers and tables; `published` are the papers' values, if they are asked for.
 pub fn study_text(view: &StudyView<'_>, published: &[Table], style: &Style) -> String {
@@ -41,7 +42,7 @@ fn drawn(view: &StudyView<'_>, sheet: &StudySheet, published: &[Table], style: &
 pub fn sheet_text(title: &str, sheet: &StudySheet, style: &Style) -> String {
     let full = Style { full: true, ..style.clone() };
     let mut page = ScreenText::new(&full);
-    page.title(&style.prose(title));
+    page.hang(&[], Paint::Title, &style.prose(title));
     for answer in &sheet.answers {
         page.hang(&[], Paint::Strong, &style.prose(answer));
     }
@@ -72,7 +73,7 @@ fn draw_published(page: &mut ScreenText<'_>, published: &[Table]) {
     page.title("Published values");
     for table in published {
         let table = spelled(table, page.style);
-        draw(page, &table);
+        draw_whole(page, &table);
     }
 }
 
@@ -86,7 +87,7 @@ fn draw_section(page: &mut ScreenText<'_>, section: &SheetSection) {
     let only = matches!(tables.as_slice(), [table] if table.title.is_empty() || table.title == section.title);
     if !only {
         page.gap();
-        page.title(&style.prose(&section.title));
+        page.hang(&[], Paint::Title, &style.prose(&section.title));
         if !section.note.is_empty() {
             page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Dim, &style.prose(&section.note));
         }
@@ -99,7 +100,7 @@ fn draw_section(page: &mut ScreenText<'_>, section: &SheetSection) {
                 table.note.clone_from(&section.note);
             }
         }
-        draw(page, &table);
+        draw_whole(page, &table);
     }
 }
 

@@ -6,10 +6,12 @@ use crate::kit::number;
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Style;
 use crate::kit::svg::curves;
-use crate::kit::table::{Table, draw};
+use crate::kit::table::Table;
 use crate::kit::web::page;
 use crate::kit::web::page::{Join, PageCurve, PageQuantity, PageScale};
 use crate::study::interval_figure::figure_9_8;
+use crate::study::published_curves::{add_curves, published_curves};
+use crate::study::wide_table::draw_whole;
 use serde::Serialize;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::study::data::{StudyPart, StudyPlan};
@@ -282,7 +284,7 @@ pub fn terminal(head: &DocumentHead, plan: &StudyPlan, report: &StudyReport, sty
         page.field("expected", &text);
     }
     for table in tables(report, style.unicode) {
-        draw(&mut page, &table);
+        draw_whole(&mut page, &table);
     }
     page.finish()
 }
@@ -294,10 +296,12 @@ struct StudyJson<'a> {
     head: &'a DocumentHead,
     plan: &'a StudyPlan,
     tables: Vec<Table>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    published: Vec<Table>,
     parts: &'a [StudyPart],
 }
 
-/// The observations, and the tables as on the terminal.
+/// The observations, and the tables as on the terminal; `published` are the book's values, if they are asked for.
 ///
 /// # Errors
 /// [`RenderError`].
@@ -306,9 +310,10 @@ pub fn json(
     plan: &StudyPlan,
     report: &StudyReport,
     parts: &[StudyPart],
+    published: Vec<Table>,
 ) -> Result<String, RenderError> {
     let tables = tables(report, true);
-    let document = StudyJson { format: "tare-study", version: 1, head, plan, tables, parts };
+    let document = StudyJson { format: "tare-study", version: 1, head, plan, tables, published, parts };
     Ok(crate::kit::json::compact(&document)? + "\n")
 }
 
@@ -352,6 +357,14 @@ fn drawn(heading: &str, below: &str, floor: Option<f64>, series: Vec<FigureSerie
     shares(heading, below, ("Expected CPU time T(r)", PageQuantity::Time), "Error", floor, series)
 }
 
+/// The series of a figure of K-best, and the book's values beside them.
+fn beside_the_book(name: &str, mut series: Vec<FigureSeries>) -> Vec<FigureSeries> {
+    if !series.is_empty() {
+        series.extend(published_curves("study kbest", name));
+    }
+    series
+}
+
 /// Medians by length, a series for each load.
 fn loads(errors: &[Errors]) -> Vec<FigureSeries> {
     let medians = |load: u32| {
@@ -374,15 +387,17 @@ pub fn figures(report: &StudyReport) -> Vec<(String, String)> {
 type StudyFigure = (&'static str, Option<String>);
 
 fn kbest_figures(found: &KbestResults) -> Vec<StudyFigure> {
-    let plot = |name, heading: &str, errors: &[Errors]| {
+    let plot = |name: &'static str, heading: &str, errors: &[Errors]| {
         let below = "Median error by load; K = 3. Errors below 0.1% are shown as 0.1%, as in the book.";
-        (name, drawn(heading, below, Some(FLOOR), loads(errors)))
+        let series = beside_the_book(name.trim_end_matches(".svg"), loads(errors));
+        (name, drawn(heading, below, Some(FLOOR), series))
     };
     let by_k = found.by_k.iter().map(|(k, errors)| {
         let most = loads_of(errors).last().copied();
         let points = errors.iter().filter(|e| Some(e.load) == most).filter_map(|e| Some((e.length, e.median?)));
         (format!("K = {k}"), points.collect())
     });
+    let by_k = by_k.filter(|(_, points): &FigureSeries| !points.is_empty()).collect();
     let under_load = "Median error under the highest load.";
     vec![
         plot("kbest-loads.svg", "K-best by load (CS:APP figure 9.14)", &found.book),
@@ -393,7 +408,10 @@ fn kbest_figures(found: &KbestResults) -> Vec<StudyFigure> {
         ),
         plot("kbest-gettimeofday.svg", "K-best with gettimeofday (CS:APP figure 9.22)", &found.gettimeofday),
         plot("kbest-thread-cpu.svg", "K-best with the thread's CPU time", &found.thread_cpu),
-        ("kbest-by-k.svg", drawn("K-best by K (CS:APP figure 9.15)", under_load, Some(FLOOR), by_k.collect())),
+        (
+            "kbest-by-k.svg",
+            drawn("K-best by K (CS:APP figure 9.15)", under_load, Some(FLOOR), beside_the_book("kbest-by-k", by_k)),
+        ),
     ]
 }
 
@@ -415,7 +433,10 @@ fn interval_figures(found: &[IntervalResult]) -> Vec<StudyFigure> {
             "interval-counting-book.svg",
             result(CpuTimeCounting::Ticks)
                 .and_then(|r| figure_9_8("interval-counting-book", counted(r.counted), &r.points))
-                .and_then(|f| curves::figure(&f, "Each measurement, with the book's axes.", 0)),
+                .and_then(|mut figure| {
+                    add_curves("study interval-counting", &mut figure);
+                    curves::figure(&figure, "Each measurement, with the book's axes.", 0)
+                }),
         ),
         (
             "interval-times.svg",
@@ -458,6 +479,7 @@ fn sequences(all: &[LoadedExecutions]) -> Vec<StudyFigure> {
 mod tests {
     use super::{figures, json, terminal};
     use crate::kit::style::Style;
+    use crate::study::published::published_tables;
     use tarebench_core::base::reading::Reading;
     use tarebench_core::base::units::Nanos;
     use tarebench_core::documents::head::DocumentHead;
@@ -538,6 +560,8 @@ mod tests {
         assert_eq!(figures.len(), 5);
         for (name, svg) in figures {
             assert!(roxmltree::Document::parse(&svg).is_ok(), "{name}");
+            let beside = ["kbest-loads.svg", "kbest-compensated.svg", "kbest-by-k.svg"].contains(&name.as_str());
+            assert_eq!(svg.contains("published: "), beside, "{name}");
         }
     }
 
@@ -579,8 +603,14 @@ mod tests {
         for expected in ["load 1", "load 4", "Execution", "Above the shortest", "1", "2"] {
             assert!(said.contains(&expected), "{expected} of {said:?}");
         }
-        let text = json(&head, &plan(Study::Caching), &report, &parts).unwrap();
-        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let read = |published| -> serde_json::Value {
+            serde_json::from_str(&json(&head, &plan(Study::Caching), &report, &parts, published).unwrap()).unwrap()
+        };
+        assert!(read(Vec::new())["published"].is_null());
+        let document = read(published_tables("study caching"));
+        let titles: Vec<&str> =
+            document["published"].as_array().unwrap().iter().map(|t| t["title"].as_str().unwrap()).collect();
+        assert!(titles.len() == 3 && titles[2].starts_with("CS:APP figure 9.13"), "{titles:?}");
         assert_eq!((document["format"].as_str(), document["parts"].as_array().unwrap().len()), (Some("tare-study"), 3));
     }
 

@@ -11,7 +11,7 @@ use crate::study::samples::sheet;
 use crate::study::sheet::{SheetSection, StudySheet};
 use serde::Serialize;
 use tarebench_core::documents::head::{DocumentHead, Status};
-use tarebench_core::machine::data::Standing;
+use tarebench_core::machine::data::{Factor, Standing};
 use tarebench_core::sample::data::Phase;
 use tarebench_core::study::samples::SampleStudyReport;
 use tarebench_core::study::series::{SampleStudyPlan, StudyGap, StudyLeftOut, StudyRunPart};
@@ -102,7 +102,7 @@ impl StudyView<'_> {
             let asked = found.factors().iter().filter(|f| (1..=4).contains(&f.step) && f.standing != Standing::Held);
             for factor in asked {
                 let text = match factor.standing {
-                    Standing::Unknown => format!("{} is not known: {}", factor.name, factor.finding),
+                    Standing::Unknown => not_known(factor),
                     _ => format!("{}: {}", factor.name, factor.finding),
                 };
                 match all.iter_mut().find(|(t, _)| *t == text) {
@@ -158,6 +158,16 @@ impl StudyView<'_> {
     }
 }
 
+/// A factor whose standing is not known, with the reason. Most findings say by themselves that there is no value.
+fn not_known(factor: &Factor) -> String {
+    const SAID: [&str; 5] = ["not known", "not available", "not measured", "lost:", "unknown"];
+    let Factor { name, finding, .. } = factor;
+    match SAID.iter().any(|said| finding.starts_with(said)) {
+        true => format!("{name}: {finding}"),
+        false => format!("{name} is not known: {finding}"),
+    }
+}
+
 #[derive(Serialize)]
 struct SampleStudyJson<'a> {
     format: &'static str,
@@ -207,4 +217,26 @@ pub fn study_json(view: &StudyView<'_>, published: Vec<Table>) -> Result<String,
         parts: view.parts,
     };
     Ok(json::compact(&document)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tarebench_core::base::reading::Absent;
+
+    #[test]
+    fn what_is_not_known_is_said_once() {
+        let said = |finding: String| not_known(&Factor::new(3, "turbo", Standing::Unknown, finding));
+        let why = || "a virtual machine".to_owned();
+        for (finding, expected) in [
+            (Absent::NotSupported(why()).to_string(), "turbo: not available: a virtual machine"),
+            (Absent::NoPermission(why()).to_string(), "turbo: not known: needs a virtual machine"),
+            (Absent::Lost(why()).to_string(), "turbo: lost: a virtual machine"),
+            (Absent::NotAsked(why()).to_string(), "turbo: not measured: a virtual machine"),
+            (Absent::Failed(why()).to_string(), "turbo: not known: a virtual machine"),
+            ("no control".to_owned(), "turbo is not known: no control"),
+        ] {
+            assert_eq!(said(finding), expected);
+        }
+    }
 }

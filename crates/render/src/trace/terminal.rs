@@ -10,6 +10,7 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::trace::activity::{ActivitySummary, BadTrace, Gap, InactivityCause, Trace};
 use tarebench_core::trace::explained::{Explained, ExplainedCause};
+use tarebench_core::trace::ticks::{TickSight, TraceTick, ticks};
 use tarebench_core::trace::timeline::TraceTask;
 
 /// Where a trace was made.
@@ -48,6 +49,11 @@ impl Activity {
         Activity { trace, summary, made, explained }
     }
 
+    /// All timer interrupts, those included that came while the process had no CPU; none if no tick was detected.
+    fn ticks(&self) -> Vec<TraceTick> {
+        self.summary.tick.as_ref().map_or_else(Vec::new, |tick| ticks(&self.trace, tick))
+    }
+
     /// Converts cycles to nanoseconds.
     pub(crate) fn ns(&self, cycles: f64) -> f64 {
         cycles / self.trace.hz() * 1e9
@@ -67,6 +73,7 @@ fn by_kernel(by: TaskKind) -> &'static str {
         TaskKind::User => "",
         TaskKind::Kernel => " (kernel)",
         TaskKind::Tare => " (tare itself)",
+        TaskKind::Partner => " (the other program)",
     }
 }
 
@@ -179,6 +186,9 @@ pub fn summary(a: &Activity, style: &Style) -> String {
             if let Some((min, median)) = t.min_cost.zip(t.median_cost) {
                 page.field("its cost", &format!("{} at least, {} in the median", time(min as f64), time(median)));
             }
+            if let Some(text) = hidden_ticks(&a.ticks()) {
+                page.field("", &style.prose(&text));
+            }
         }
         None => page.field("tick", "not detected"),
     }
@@ -199,6 +209,18 @@ pub fn summary(a: &Activity, style: &Style) -> String {
 fn warn(page: &mut ScreenText<'_>, text: &str) {
     let text = page.style.prose(text);
     page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Plain, &text);
+}
+
+/// How many timer interrupts there were, if some of them are no period of their own (practice problem 9.2).
+fn hidden_ticks(all: &[TraceTick]) -> Option<String> {
+    let count = |is: fn(&TickSight) -> bool| all.iter().filter(|t| is(&t.sight)).count();
+    let active = count(|s| matches!(s, TickSight::Active(_)));
+    let inactive = count(|s| matches!(s, TickSight::Inactive(_)));
+    let unseen = count(|s| matches!(s, TickSight::Unseen));
+    let unseen = if unseen > 0 { format!(", {unseen} did not show") } else { String::new() };
+    (active < all.len()).then(|| {
+        format!("{} in all: {active} interrupted the process, {inactive} came while it had no CPU{unseen}", all.len())
+    })
 }
 
 /// The most causes that the summary lists.
@@ -264,6 +286,7 @@ struct TraceDocument<'a> {
     trace: &'a Trace,
     causes: Vec<InactivityCause>,
     summary: &'a ActivitySummary,
+    ticks: Vec<TraceTick>,
     explained: &'a Reading<Explained>,
 }
 
@@ -274,7 +297,8 @@ struct TraceDocument<'a> {
 pub fn json(a: &Activity) -> Result<String, RenderError> {
     let Activity { trace, summary, made, explained } = a;
     let causes = trace.causes(summary);
-    let document = TraceDocument { format: "tare-trace", version: 1, made, trace, causes, summary, explained };
+    let ticks = a.ticks();
+    let document = TraceDocument { format: "tare-trace", version: 1, made, trace, causes, summary, ticks, explained };
     Ok(crate::kit::json::pretty(&document)? + "\n")
 }
 
@@ -283,6 +307,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use tarebench_core::base::reading::Absent;
+    use tarebench_core::study::published::{PublishedCell, by_id};
 
     /// CS:APP figure 9.3, as it is printed there.
     const FIGURE: &str = include_str!("../../tests/data/csapp_figure_9_3.tsv");
@@ -309,6 +334,25 @@ mod tests {
             assert_eq!(book, ours[..book.len()], "the book's line");
         }
         assert_eq!(parse(&ours, RATE).unwrap(), trace);
+    }
+
+    /// Practice problem 9.2: figure 9.5 has nine timer interrupts, four of them while another process had the CPU.
+    #[test]
+    fn ticks_without_a_period_of_their_own_are_counted() {
+        let figure = by_id("csapp-figure-9-5").unwrap();
+        let cycles = |row: &[PublishedCell], i: usize| row[i].number().unwrap() as u64;
+        let from = cycles(&figure.rows[0], 2);
+        let inactive = figure.rows.iter().filter(|r| r[1].text() == Some("inactive"));
+        let gaps: Vec<Gap> = inactive.map(|r| Gap { start: cycles(r, 2) - from, duration: cycles(r, 4) }).collect();
+        let a = unexplained(Trace::new(549.9e6, gaps.last().unwrap().end(), gaps).unwrap());
+        let shown = summary(&a, &Style::default());
+        let line = "9 in all: 5 interrupted the process, 4 came while it had no CPU";
+        assert!(shown.lines().any(|l| l.trim() == line), "{shown}");
+        let document: serde_json::Value = serde_json::from_str(&json(&a).unwrap()).unwrap();
+        let found: Vec<&str> =
+            document["ticks"].as_array().unwrap().iter().map(|t| t["sight"]["found"].as_str().unwrap()).collect();
+        assert_eq!((found.len(), found.iter().filter(|f| **f == "inactive").count()), (9, 4));
+        assert_eq!(hidden_ticks(&[]), None);
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub fn plot(values: Vec<Option<i64>>, class: Vec<usize>) -> Plot {
         },
         dual: DualOrWhy::Why("too few".to_owned()),
         tables: Vec::new(),
+        quiet: None,
     }
 }
 

@@ -104,6 +104,7 @@ impl Sampler for Fake<'_> {
             outcome: self.script.outcomes.get(&format!("{name}/{n}")).cloned().unwrap_or(exits(0)),
             process_times: process_times(times[n]),
             together: Reading::Value(times[n]),
+            account: Reading::Absent(Absent::NotAsked(String::new())),
             usage: Reading::Absent(Absent::NotAsked(String::new())),
             survivors: Vec::new(),
         };
@@ -218,6 +219,7 @@ pub(crate) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPla
         independent_setups: false,
         purpose: None,
         metrics: Vec::new(),
+        probes: None,
     }
 }
 
@@ -501,7 +503,7 @@ proptest! {
         let script = Script { outcomes: failing.into_iter().collect(), elapsed: Some(spread), ..Script::default() };
         let whole = run(&p, &script);
         if !adaptive && script.outcomes.is_empty() {
-            let all: Vec<Slot> = schedule(&p).filter_map(Act::alone).filter(|s| s.phase == Phase::Counted).collect();
+            let all: Vec<Slot> = schedule(&p, 1).filter_map(Act::alone).filter(|s| s.phase == Phase::Counted).collect();
             prop_assert_eq!(whole.counted(), all);
         }
         let cut = cut % (whole.kept.len() + 1);

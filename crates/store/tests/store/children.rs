@@ -1,6 +1,7 @@
 //! This binary as another process.
 
 use crate::data;
+use crate::learned;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -61,4 +62,15 @@ fn child_adds_samples() {
 fn child_opens_and_closes() {
     let Some((database, _)) = asked() else { return };
     drop(SqliteStore::open(&database).unwrap());
+}
+
+/// Adds to the levels of a machine. Arguments: the first history, how many.
+#[test]
+fn child_learns() {
+    let Some((database, arguments)) = asked() else { return };
+    let &[first, count] = arguments.as_slice() else { panic!("{arguments:?}") };
+    let mut store = SqliteStore::open(&database).unwrap();
+    for n in first..first + count {
+        store.merge_level_history(&learned::key("m", "f"), &learned::history(n as u32)).unwrap();
+    }
 }

@@ -18,6 +18,7 @@ use tarebench_core::machine::data::Factor;
 use tarebench_core::machine::data::Host;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::profile::data::{Cutoff, Profile};
+use tarebench_core::quiet::data::ProbePlan;
 use tarebench_core::run::data::*;
 use tarebench_core::run::notes::{Note, from_texts};
 use tarebench_core::run::plan::*;
@@ -26,6 +27,9 @@ use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::data::*;
+use tarebench_core::sample::probes::{
+    CpuProbes, GateRecord, GateRule, PROBE_KINDS, PausedWake, ProbeCost, ProbeWake, SampleProbes,
+};
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_core::sample::process_time::ProcessTimes;
 use tarebench_core::sample::process_time::PtSource;
@@ -93,6 +97,7 @@ pub fn run(n: u128) -> Run {
             independent_setups: false,
             purpose: None,
             metrics: Vec::new(),
+            probes: None,
         },
         host: Host {
             name: "box".to_owned(),
@@ -192,6 +197,7 @@ pub fn sample(seq: u32, daemons: usize) -> Sample {
         seq,
         index: if seq < 2 { 0 } else { seq / 2 - 1 },
         phase: if seq < 2 { Phase::Warmup } else { Phase::Counted },
+        block: None,
         wall_clock: Nanos(1_700_000_000_000_000_000 + i64::from(seq)),
         start: stamp(1_000),
         end: stamp(2_000_000),
@@ -221,6 +227,7 @@ pub fn sample(seq: u32, daemons: usize) -> Sample {
         counters: Reading::Absent(Absent::NotSupported("no PMU".into())),
         environment_padding: 77,
         metrics: Vec::new(),
+        probes: tarebench_core::sample::data::not_probed(),
     }
 }
 
@@ -408,9 +415,48 @@ fn counters() -> impl Strategy<Value = Counters> {
     })
 }
 
+fn wake() -> impl Strategy<Value = ProbeWake> {
+    (nanos(), any::<[u32; PROBE_KINDS]>()).prop_map(|(at, ticks)| ProbeWake { at, ticks })
+}
+
+fn paused_wake() -> impl Strategy<Value = PausedWake> {
+    (nanos(), any::<[u32; 2]>()).prop_map(|(at, [latency, issue])| PausedWake { at, latency, issue })
+}
+
+fn gate_record() -> impl Strategy<Value = GateRecord> {
+    (nanos(), any::<u32>(), nanos(), any::<bool>()).prop_map(|(waited, stops, paused, limit_reached)| GateRecord {
+        waited,
+        stops,
+        paused,
+        limit_reached,
+    })
+}
+
+fn probes() -> BoxedStrategy<SampleProbes> {
+    let cpu = (any::<[u32; 2]>(), vec(wake(), 0..4), vec(paused_wake(), 0..3))
+        .prop_map(|([cpu, kept_every], wakes, paused)| CpuProbes { cpu, wakes, kept_every, paused });
+    let cost = (nanos(), any::<[u64; 2]>()).prop_map(|(cpu, [wakes, late])| ProbeCost { cpu, wakes, late });
+    (any::<u32>(), vec(cpu, 0..3), option::of(gate_record()), cost)
+        .prop_map(|(revision, cpus, gate, cost)| SampleProbes { revision, cpus, gate, cost })
+        .boxed()
+}
+
+fn probe_plan() -> impl Strategy<Value = ProbePlan> {
+    let busy = any::<f64>().prop_filter("finite", |f| f.is_finite());
+    let rule = (busy, any::<[u32; 2]>(), nanos()).prop_map(|(busy, [stop_after, continue_after], limit)| GateRule {
+        busy,
+        stop_after,
+        continue_after,
+        limit,
+    });
+    (nanos(), option::of(rule), any::<bool>()).prop_map(|(period, gate, correct)| ProbePlan { period, gate, correct })
+}
+
 /// Any sample.
 pub fn any_sample() -> impl Strategy<Value = Sample> {
-    let phase = prop_oneof![Just(Phase::Warmup), Just(Phase::Counted)];
+    let block = option::of(any::<[u32; 2]>())
+        .prop_map(|block| block.map(|[number, executions]| SampleBlock { number, executions }));
+    let phase = (prop_oneof![Just(Phase::Warmup), Just(Phase::Counted)], block);
     let own = (nanos(), any::<i64>(), any::<i64>());
     let clock_shift = reading((nanos(), nanos()).prop_map(|(suspended, stepped)| ClockShift { suspended, stepped }));
     let metrics = vec((text(), reading(text())).prop_map(|(name, text)| MetricReading { name, text }), 0..3);
@@ -430,18 +476,20 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
             reading(counters()),
             clock_shift,
             metrics,
+            prop_oneof![Just(not_probed()).boxed(), reading(probes()).boxed()],
         )
             .boxed(),
     );
     (first.boxed(), second.boxed()).prop_map(
         |(
-            (series, seq, index, phase, wall_clock, start, end, outcome),
+            (series, seq, index, (phase, block), wall_clock, start, end, outcome),
             (process_times, usage, peak_memory, daemons, survivors, own, steal, last),
         )| Sample {
             series,
             seq,
             index,
             phase,
+            block,
             wall_clock,
             start,
             end,
@@ -459,6 +507,7 @@ pub fn any_sample() -> impl Strategy<Value = Sample> {
             environment_padding: last.0,
             clock_shift: last.4,
             metrics: last.5,
+            probes: last.6,
         },
     )
 }
@@ -468,12 +517,16 @@ pub fn any_run() -> impl Strategy<Value = Run> {
     let finite = || any::<f64>().prop_filter("finite", |f| f.is_finite());
     let texts = || btree_map(text(), text(), 0..4);
     let status = prop_oneof![Just(Status::Unfinished), Just(Status::Interrupted), Just(Status::Finished)];
-    let first = (any::<u128>(), nanos(), text(), status, texts(), texts(), vec(text(), 0..3));
+    let first = (any::<u128>(), nanos(), text(), status, texts(), texts(), vec(text(), 0..3), option::of(probe_plan()));
     let second =
         (finite(), finite(), vec((name(), name()), 0..3), name(), reading(text()), reading(finite()), pt_source());
     (first, second).prop_map(
-        |((id, created, tool, status, notes, tags, pt_source_notes), (sigma, precision, env, cwd, cpu, hz, source))| {
+        |(
+            (id, created, tool, status, notes, tags, pt_source_notes, probes),
+            (sigma, precision, env, cwd, cpu, hz, source),
+        )| {
             let mut run = run(id);
+            run.plan.probes = probes;
             (run.created, run.tool, run.status) = (created, tool, status);
             // Some of them as earlier versions wrote them.
             run.notes = from_texts(notes, |_| None);

@@ -12,6 +12,7 @@ mod data;
 mod disks;
 mod documents;
 mod imports;
+mod learned;
 mod migration;
 mod refusals;
 mod round_trip;

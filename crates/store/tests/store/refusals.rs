@@ -35,11 +35,11 @@ fn store_with_run(path: &Path) {
 fn a_newer_schema() {
     let (_dir, path) = place();
     store_with_run(&path);
-    for newer in [8, 99] {
+    for newer in [9, 99] {
         Connection::open(&path).unwrap().pragma_update(None, "user_version", newer).unwrap();
         for e in refused(&path) {
-            assert!(matches!(e, StoreError::Newer { found, known: 7, .. } if found == newer), "{e}");
-            assert!(e.to_string().contains(&newer.to_string()) && e.to_string().contains('7'));
+            assert!(matches!(e, StoreError::Newer { found, known: 8, .. } if found == newer), "{e}");
+            assert!(e.to_string().contains(&newer.to_string()) && e.to_string().contains('8'));
         }
     }
 }
@@ -60,7 +60,10 @@ fn to_version(path: &Path, version: i64) {
     for table in ["profile_version", "document_tag", "document_claim", "document_part", "document", "document_number"] {
         conn.execute_batch(&format!("DROP TABLE {table}")).unwrap();
     }
-    conn.execute_batch("ALTER TABLE run DROP COLUMN imported_ns; DROP TABLE duet").unwrap();
+    conn.execute_batch(
+        "ALTER TABLE run DROP COLUMN imported_ns; DROP TABLE duet; DROP TABLE level_history; DROP TABLE quiet_coefficients",
+    )
+    .unwrap();
     if version == 1 {
         conn.execute_batch("DROP TABLE recording").unwrap();
     }
@@ -100,7 +103,7 @@ fn an_earlier_schema_that_cannot_be_brought_up_to_date() {
     to_version(&path, 2);
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE run_note (mine TEXT)").unwrap();
     let Err(e) = SqliteStore::open_read_only(&path) else { panic!("it was opened") };
-    assert!(matches!(e, StoreError::Older { found: 2, known: 7, .. }), "{e:?}");
+    assert!(matches!(e, StoreError::Older { found: 2, known: 8, .. }), "{e:?}");
     assert!(e.to_string().contains("run_note already exists"), "{e}");
     let version: i64 = Connection::open(&path).unwrap().query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap();
     assert_eq!(version, 2);

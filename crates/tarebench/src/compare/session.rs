@@ -10,14 +10,14 @@ use crate::run::session::{self, MeasuredRun, RunOptions, SessionError, StopReaso
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::blocks::{Blocks, blocks};
 use tarebench_core::compare::duet::{AloneEvidence, NoDuet};
-use tarebench_core::compare::gate::{GateBenchmark, MeasuredBenchmark, SideTimes};
+use tarebench_core::compare::gate::{CorrectedSide, CorrectedSides, GateBenchmark, MeasuredBenchmark, SideTimes};
 use tarebench_core::compare::gate_rule;
 use tarebench_core::documents::head::{Id, Status};
 use tarebench_core::documents::progress::GateStep;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{Order, RunCount, RunPlan};
-use tarebench_core::run::report::data::{FailedSample, Measure, MeasureReport, RunReport};
+use tarebench_core::run::report::data::{FailedSample, Measure, MeasureReport, RatioBasis, RunReport};
 use tarebench_core::run::samples::SampleSource;
 use tarebench_core::sample::data::{Outcome, Phase};
 use tarebench_core::statistics::sequential::looks;
@@ -243,6 +243,8 @@ impl<'a> GateSession<'a> {
         (plan.order, plan.runs) = (Order::Rounds, RunCount::Fixed(1));
         // Without it, what waits for a CPU seems to sleep.
         plan.account = true;
+        // Nothing is corrected by two executions, and what is paused seems to sleep.
+        plan.probes = None;
         let began = clock::monotonic();
         let mut nowhere = StorePlace::Nowhere;
         let measured = self.watched(index, (0, 0), |watch, signals, _| {
@@ -358,15 +360,17 @@ impl<'a> GateSession<'a> {
         let none = || "no block gave a ratio".to_owned();
         let is_empty = head.as_ref().is_none_or(|b| b.logs.is_empty());
         let unknown = (is_empty && run.status == Status::Finished).then(none);
+        let basis = head.as_ref().map(|b| b.basis).unwrap_or_default();
         Ok(MeasuredBenchmark {
             run: Some(run.id),
             run_uuid: Some(run.uuid.clone()),
-            basis: head.as_ref().map(|b| b.basis).unwrap_or_default(),
+            basis,
             measure: head.as_ref().map(|b| b.measure).or(before.measure),
             no_duets: before.no_duets,
             logs: head.map(|b| b.logs).unwrap_or_default(),
             control_logs: control.map(|b| b.logs).unwrap_or_default(),
             times: times(report),
+            corrected: corrected(report).filter(|_| basis == RatioBasis::Alone),
             failed: failure(report, last_words).or(unknown),
             took: before.took,
         })
@@ -460,6 +464,15 @@ fn unsuited(report: &RunReport) -> Option<NoDuet> {
     }
     let found = report.comparisons.iter().find(|c| c.series == HEAD)?.duets.as_ref()?;
     found.as_ref().err().copied()
+}
+
+/// The process times of base and head on the quiet machine, if both could be corrected.
+fn corrected(report: &RunReport) -> Option<CorrectedSides> {
+    let side = |series: u32| {
+        let time = report.series.get(series as usize)?.quiet.as_ref()?.as_ref().ok()?;
+        Some(CorrectedSide::from(time))
+    };
+    Some(CorrectedSides { base: side(BASE)?, head: side(HEAD)? })
 }
 
 /// The medians of base and head by each measure that both have.

@@ -7,14 +7,13 @@ use crate::run::samples::RunSamples;
 use crate::run::session::{load as load_run, new_uuid};
 use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::compare::stored::{
-    BlockRatio, ComparedRun, LeftOutProgram, PastRun, StoredComparison, StoredPair, StoredPlan, StoredSide,
+    BlockMetric, BlockRatio, ComparedRun, LeftOutProgram, PastRun, StoredComparison, StoredPair, StoredPlan, StoredSide,
 };
 use tarebench_core::compare::stored_check::{MOST_PAIRS, MOST_PAST_RUNS};
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id, Status};
 use tarebench_core::machine::conditions::fingerprint;
-use tarebench_core::run::compared::{block_ratios, compared_run, past_run, side};
+use tarebench_core::run::compared::{block_metrics, block_ratios, compared_run, past_run, side};
 use tarebench_core::run::data::Run;
-use tarebench_core::run::report::build::build_from;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_store::{RunFilter, SqliteStore, Store, StoreError, content};
 use tarebench_sys::clock;
@@ -64,7 +63,7 @@ pub fn compare(store: &SqliteStore, request: &StoredRequest) -> Result<StoredCom
             made.leave_out(&reference, base)?;
         }
     }
-    made.finish(request.plan)
+    made.finish(request.plan.clone())
 }
 
 /// Collects the sides and pairs of a comparison.
@@ -133,16 +132,17 @@ impl<'a> ComparisonMaker<'a> {
         if program == reference {
             return Err(StoredCompareError::SameProgram { run: program.0, program: program.1 + 1 });
         }
-        let (blocks, paired_in_time) = match program.0 == reference.0 {
+        let within = match program.0 == reference.0 {
             true => self.within(program.0, program.1, reference.1)?,
-            false => (Vec::new(), false),
+            false => WithinRun::default(),
         };
         let (base, program) = (self.side(reference)?, self.side(program)?);
         self.matched.insert(reference);
         if self.pairs.iter().any(|p| (p.program, p.reference) == (program, base)) {
             return Ok(());
         }
-        self.pairs.push(StoredPair { program, reference: base, blocks, paired_in_time });
+        let WithinRun { blocks, metrics, paired_in_time } = within;
+        self.pairs.push(StoredPair { program, reference: base, blocks, metrics, paired_in_time });
         match self.pairs.len() > MOST_PAIRS {
             true => Err(StoredCompareError::TooMany { most: MOST_PAIRS }),
             false => Ok(()),
@@ -178,8 +178,7 @@ impl<'a> ComparisonMaker<'a> {
         Ok(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
-    /// The ratios of two programs of one run, and whether the samples of a block were neighbours in time.
-    fn within(&mut self, id: i64, program: u32, reference: u32) -> Result<(Vec<BlockRatio>, bool), StoredCompareError> {
+    fn within(&mut self, id: i64, program: u32, reference: u32) -> Result<WithinRun, StoredCompareError> {
         self.run(id)?;
         let known = self.reports.get(&id).and_then(|(_, report)| comparison_of(report, program, reference));
         if let Some(found) = known {
@@ -190,7 +189,7 @@ impl<'a> ComparisonMaker<'a> {
         for (place, program) in (0..).zip(&mut stored.run.plan.programs) {
             program.reference = place == reference;
         }
-        let report = build_from(&stored.run, &stored.samples, stored.profile.as_ref())?;
+        let report = stored.report()?;
         Ok(comparison_of(&report, program, reference).unwrap_or_default())
     }
 
@@ -206,10 +205,20 @@ impl<'a> ComparisonMaker<'a> {
     }
 }
 
-fn comparison_of(report: &RunReport, program: u32, reference: u32) -> Option<(Vec<BlockRatio>, bool)> {
+/// What a run says of two of its programs.
+#[derive(Default)]
+struct WithinRun {
+    blocks: Vec<BlockRatio>,
+    metrics: Vec<BlockMetric>,
+    /// The samples of a block were neighbours in time.
+    paired_in_time: bool,
+}
+
+fn comparison_of(report: &RunReport, program: u32, reference: u32) -> Option<WithinRun> {
     let mut all = report.comparisons.iter().chain(&report.control);
     let found = all.find(|c| c.series == program && c.reference == reference)?;
-    Some((block_ratios(found), found.paired_in_time))
+    let paired_in_time = found.paired_in_time;
+    Some(WithinRun { blocks: block_ratios(found), metrics: block_metrics(found), paired_in_time })
 }
 
 fn no_counterpart(other: &NamedRun, reference: &NamedRun) -> StoredCompareError {

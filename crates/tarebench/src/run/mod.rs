@@ -1,5 +1,6 @@
 //! Runs: measuring programs, what tracing costs them, and the start of a shell.
 
+pub(crate) mod quiet;
 pub mod samples;
 pub mod self_check;
 pub mod session;

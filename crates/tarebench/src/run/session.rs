@@ -1,6 +1,8 @@
 //! Measuring a plan, resuming a run, loading a stored run.
 
 use crate::event::{Event, Watch};
+use crate::run::quiet;
+use crate::run::quiet::QuietLearner;
 use crate::run::samples::RunSamples;
 use std::cell::{LazyCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -11,20 +13,23 @@ use tarebench_core::compare::duet::Duet;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::profile::data::Profile;
+use tarebench_core::quiet::data::QuietLevels;
+use tarebench_core::quiet::knowledge::QuietKnowledge;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::notes::{FactorChange, FactorReading, KeptBefore, Note, ReadingTime};
 use tarebench_core::run::plan::{DependentSetups, Order, ProfileChoice, RunCount, RunPlan, RunPurpose};
-use tarebench_core::run::report::build::build_from;
+use tarebench_core::run::report::build::build_with;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::run::samples::Kept;
-use tarebench_core::sample::data::Sample;
+use tarebench_core::sample::data::{Sample, not_probed};
 use tarebench_core::sample::process_time::PtSource;
 use tarebench_run::RunError;
 use tarebench_run::account::AccountCollector;
 use tarebench_run::daemons::DaemonCollector;
 use tarebench_run::launch::ProcessLauncher;
 use tarebench_run::machine::MachineSampler;
+use tarebench_run::probes::ProbeCollector;
 use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::{Ending, RunPart, RunSoFar, Runner};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
@@ -150,7 +155,11 @@ impl MeasuredRun {
     /// # Errors
     /// If the samples cannot be read from the store.
     pub fn report(&self, place: &StorePlace) -> Result<RunReport, StoreError> {
-        build_from(&self.run, &self.samples(place), self.profile.as_ref())
+        let known = match place {
+            StorePlace::Store(store) => quiet::known(store, &self.run)?,
+            StorePlace::Nowhere => QuietKnowledge::default(),
+        };
+        build_with(&self.run, &self.samples(place), self.profile.as_ref(), &known)
     }
 }
 
@@ -259,8 +268,12 @@ pub(crate) fn is_alive(c: &Claimant) -> bool {
     process::stat(c.pid).is_some_and(|s| s.start() == c.start)
 }
 
-/// Opens the collectors that the plan and this machine allow.
-fn collectors(plan: &RunPlan, only: Option<PtSource>) -> Result<Collectors, SessionError> {
+/// Opens the collectors that the plan and this machine allow. `levels` are those of the quiet machine, as far as they are known.
+fn collectors(
+    plan: &RunPlan,
+    only: Option<PtSource>,
+    levels: Option<&QuietLevels>,
+) -> Result<Collectors, SessionError> {
     process::become_subreaper().map_err(RunError::from)?;
     // Read once for both, if at all, and dropped before the first sample.
     let types = LazyCell::new(KernelTypes::read);
@@ -275,7 +288,15 @@ fn collectors(plan: &RunPlan, only: Option<PtSource>) -> Result<Collectors, Sess
     } else {
         Reading::Absent(Absent::NotAsked("tracing is switched off".into()))
     };
-    Ok(Collectors { pt: PtCollector::probe(plan.leave_running, sees_exits, only), daemons, account })
+    let pt = PtCollector::probe(plan.leave_running, sees_exits, only);
+    let mut probes = match &plan.probes {
+        Some(wanted) => ProbeCollector::open(wanted, &plan.cpus, levels),
+        None => not_probed(),
+    };
+    if let Reading::Value(probes) = &mut probes {
+        probes.prepare(pt.leaf(), plan.leave_running);
+    }
+    Ok(Collectors { pt, daemons, account, probes })
 }
 
 /// How to measure, beyond the plan.
@@ -309,7 +330,9 @@ pub fn measure(
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     check_required(&run.plan, &run.factors, profile.as_ref())?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
-    let mut collectors = collectors(&run.plan, options.pt_source)?;
+    let learner = QuietLearner::first(&run);
+    let levels = learner.levels(&run, place.store().as_deref())?;
+    let mut collectors = collectors(&run.plan, options.pt_source, levels.as_ref())?;
     run.pt_source = collectors.pt.source();
     run.pt_source_notes = collectors.pt.notes().to_vec();
     run.notes = options.notes;
@@ -320,7 +343,7 @@ pub fn measure(
         None => claimant(&run.host),
     };
     let so_far = RunSoFar::new(&run.plan);
-    Ok(run_session(run, (0, so_far), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
+    Ok(run_session(run, (0, so_far, learner), profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
 /// Claims a stored run that has not ended, to resume it. Adds a note of the time and of `there`, what the run has so far, and
@@ -487,7 +510,9 @@ fn continue_run(
     let (run, claim) = claim_for_resume(store, id, KeptBefore::Samples(taken))?;
     let profile = find_profile(&run.plan.profile, &run.host.machine, place)?;
     let mut launcher = ProcessLauncher::new(&run.plan)?;
-    let mut collectors = collectors(&run.plan, Some(run.pt_source))?;
+    let learner = QuietLearner::resumed(&run);
+    let levels = learner.levels(&run, place.store().as_deref())?;
+    let mut collectors = collectors(&run.plan, Some(run.pt_source), levels.as_ref())?;
     if collectors.pt.source() != run.pt_source {
         let text = format!(
             "run {id} takes process times from {}, which is not available now; samples of two sources cannot be mixed",
@@ -495,7 +520,7 @@ fn continue_run(
         );
         return Err(SessionError::NotResumable(text));
     }
-    let so_far = (taken, so_far);
+    let so_far = (taken, so_far, learner);
     Ok(run_session(run, so_far, profile, place, &claim, (&mut launcher, &mut collectors, signals), watch))
 }
 
@@ -540,11 +565,18 @@ impl Readings {
     }
 }
 
+/// Why programs are not paused though the plan says so.
+fn no_gate(plan: &RunPlan, collectors: &Collectors) -> Option<String> {
+    plan.probes.as_ref()?.gate?;
+    let why = collectors.probes.value()?.gate_missing()?;
+    Some(format!("the programs are not paused while the machine is busy: {why}"))
+}
+
 /// The part that a first and a later session share: the run loop with the store behind it. Samples are kept in memory only
 /// where no store has them.
 fn run_session(
     mut run: Run,
-    (mut taken, so_far): (u64, RunSoFar),
+    (mut taken, so_far, mut learner): (u64, RunSoFar, QuietLearner),
     profile: Option<Profile>,
     place: &mut StorePlace,
     claim: &Claimant,
@@ -557,10 +589,16 @@ fn run_session(
     let mut readings = Readings::new(&plan);
     // If this fails, the store refuses the first sample, too, and says why.
     let _ = readings.take(ReadingTime::BeforeFirst, id, place);
+    if let Some(text) = no_gate(&plan, collectors) {
+        watch(Event::Run(&shown, RunEvent::Warning(text)));
+    }
     let place = RefCell::new(place);
     let ending = {
         let mut sink = |new: RunPart<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-            taken += u64::from(matches!(new, RunPart::Sample(_)));
+            if let RunPart::Sample(sample) = new {
+                taken += 1;
+                learner.see(sample);
+            }
             let stored = place.borrow_mut().store().map(|store| match new {
                 RunPart::Sample(sample) => store.add_sample(id, sample),
                 RunPart::Duet(duet) => store.add_duet(id, duet),
@@ -600,6 +638,12 @@ fn run_session(
         {
             watch(Event::Run(&run, RunEvent::Warning(format!("the run's end could not be recorded: {e}"))));
         }
+        if let Err(e) = learner.keep(&run, store)
+            && !matches!(ending.why, StopReason::NotKept(_))
+        {
+            let text = format!("what the probes saw of the machine could not be stored; no sample is lost: {e}");
+            watch(Event::Run(&run, RunEvent::Warning(text)));
+        }
     }
     let Ending { why, failed_cleanups, last_words } = ending;
     MeasuredRun { run, taken, unstored, unstored_duets, profile, why, failed_cleanups, last_words }
@@ -613,6 +657,8 @@ pub struct StoredRun<'a> {
     pub samples: RunSamples<'a>,
     /// The profile whose cutoffs apply.
     pub profile: Option<Profile>,
+    /// What is known of the machine that it was measured on.
+    known: QuietKnowledge,
 }
 
 impl StoredRun<'_> {
@@ -621,7 +667,7 @@ impl StoredRun<'_> {
     /// # Errors
     /// If the samples cannot be read from the store.
     pub fn report(&self) -> Result<RunReport, StoreError> {
-        build_from(&self.run, &self.samples, self.profile.as_ref())
+        build_with(&self.run, &self.samples, self.profile.as_ref(), &self.known)
     }
 }
 
@@ -636,5 +682,6 @@ pub fn load(store: &SqliteStore, id: i64) -> Result<StoredRun<'_>, StoreError> {
         ProfileChoice::Named(name) => store.profile(name)?,
         ProfileChoice::Newest => store.newest_profile(&run.host.machine)?,
     };
-    Ok(StoredRun { run, samples: RunSamples::stored(store, id), profile })
+    let known = quiet::known(store, &run)?;
+    Ok(StoredRun { run, samples: RunSamples::stored(store, id), profile, known })
 }

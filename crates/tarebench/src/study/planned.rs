@@ -75,6 +75,7 @@ pub fn run_plan(
         independent_setups: false,
         purpose: None,
         metrics: if halves { HALVES.into_iter().map(metric).collect() } else { Vec::new() },
+        probes: None,
     }
 }
 

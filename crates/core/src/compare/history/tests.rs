@@ -1,7 +1,7 @@
 //! Histories of made-up gates.
 
 use super::*;
-use crate::compare::gate::GatePlan;
+use crate::compare::gate::{CorrectedSide, CorrectedSides, GatePlan};
 use crate::compare::ratio::RatioBasis;
 use crate::statistics::random::{RandomPurpose, generator, unit};
 use proptest::prelude::*;
@@ -104,6 +104,41 @@ fn a_step_is_found_between_its_commits() {
     let mut reversed = stepped(40);
     reversed.reverse();
     assert_eq!(all(&reversed), found);
+}
+
+/// Corrected times of which the ratio has this logarithm and a standard error of about 0.07%.
+fn corrected(log: f64) -> CorrectedSides {
+    let side = |value: f64| {
+        let interval = Interval { low: value * 0.999, high: value * 1.001, level: LEVEL };
+        CorrectedSide { value, interval, uncorrected: value * 1.2 }
+    };
+    CorrectedSides { base: side(1e8), head: side(1e8 * log.exp()) }
+}
+
+/// Of programs that were measured alone, one after the other, the machine changed more than the program: only the corrected times
+/// show the step.
+#[test]
+fn corrected_times_take_the_place_of_rounds() {
+    let noise = |i: i64| (i * 13 % 7 - 3) as f64 * 0.03;
+    let rounds = |basis: RatioBasis| -> Vec<HistoryGate> {
+        let mut gates = stepped(40);
+        for (i, g) in (1..).zip(&mut gates) {
+            let m = &mut g.gate.measured[0];
+            m.corrected = Some(corrected(wobble(i) + if i < 25 { 0.0 } else { 0.02 }));
+            (m.basis, m.measure) = (basis, Some(Measure::Pt));
+            m.logs.iter_mut().for_each(|log| *log += noise(i));
+        }
+        gates
+    };
+    let found = all(&rounds(RatioBasis::Alone));
+    assert_eq!((found.corrected, found.points.len()), (40, 41));
+    assert!((found.points[30].ratio.ln() - 0.02 - wobble(30)).abs() < 1e-9);
+    let [change] = &found.changes[..] else { panic!("{:?}", found.changes) };
+    assert_eq!((change.before, change.after), (24, 25));
+    // Duets need no correction.
+    let found = all(&rounds(RatioBasis::Duets));
+    assert_eq!(found.corrected, 0);
+    assert!((found.points[30].ratio.ln() - 0.02 - wobble(30) - noise(30)).abs() < 1e-9);
 }
 
 /// The base changes at commit 20, which was measured against the old one; nothing else changes.

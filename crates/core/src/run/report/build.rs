@@ -3,6 +3,8 @@
 use crate::base::units::Nanos;
 use crate::compare::ratio::{compare, verdict_within};
 use crate::profile::data::Profile;
+use crate::quiet::knowledge::QuietKnowledge;
+use crate::run::blocks::block_means;
 use crate::run::data::Run;
 use crate::run::discards::DiscardRule;
 use crate::run::plan::{Order, ProfileChoice};
@@ -12,6 +14,7 @@ use crate::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, Ru
 use crate::run::report::duets::RunDuets;
 use crate::run::report::grouping::{FamilyNames, KeptSamples, count, reference};
 use crate::run::report::metrics::metric_ratios;
+use crate::run::report::quiet::RunQuiet;
 use crate::run::report::remarks;
 use crate::run::report::remarks::RemarkContext;
 use crate::run::report::retained::RetainedSeries;
@@ -28,16 +31,7 @@ pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunRep
     report
 }
 
-/// Everything that is said of a run.
-///
-/// `samples` may come in any order, and be any part of the run's, none included; the order makes no difference. Samples
-/// of a program that the plan does not have are omitted, with a remark. Warm-ups and samples that failed (and were not
-/// to be accepted, [`crate::run::plan::IgnoreFailure`]) count in no statistics. `profile` is the one whose cutoffs
-/// check 1 applies; without it, or if no sample has its daemons, the report says that check 1 was not done.
-///
-/// The samples are read two or three times, one at a time: for the times and what all samples add to; with cutoffs, for the
-/// daemons that spoil samples; for what the retained ones add to. Time grows linearly with samples and daemons (but for
-/// sorting), memory by some 150 bytes a sample.
+/// Everything that is said of a run; as [`build_with`], with nothing known of the machine.
 ///
 /// # Errors
 /// If the samples cannot be read.
@@ -46,20 +40,31 @@ pub fn build_from<S: SampleSource + ?Sized>(
     samples: &S,
     profile: Option<&Profile>,
 ) -> Result<RunReport, S::Error> {
+    build_with(run, samples, profile, &QuietKnowledge::default())
+}
+
+/// Everything that is said of a run.
+///
+/// `samples` may come in any order, and be any part of the run's, none included; the order makes no difference. Samples
+/// of a program that the plan does not have are omitted, with a remark. Warm-ups and samples that failed (and were not
+/// to be accepted, [`crate::run::plan::IgnoreFailure`]) count in no statistics. `profile` is the one whose cutoffs
+/// check 1 applies; without it, or if no sample has its daemons, the report says that check 1 was not done. `known` is what
+/// the times on the quiet machine start from; without levels these are learned from the samples.
+///
+/// The samples are read two or three times, one at a time: for the times and what all samples add to; with cutoffs, for the
+/// daemons that spoil samples; for what the retained ones add to. Time grows linearly with samples and daemons (but for
+/// sorting), memory by some 150 bytes a sample.
+///
+/// # Errors
+/// If the samples cannot be read.
+pub fn build_with<S: SampleSource + ?Sized>(
+    run: &Run,
+    samples: &S,
+    profile: Option<&Profile>,
+    known: &QuietKnowledge,
+) -> Result<RunReport, S::Error> {
     let mut names = FamilyNames::default();
-    let (mut counted, mut duets) = (RunCounts::new(run), RunDuets::new(run));
-    let mut detect = DetectRule::new(&run.plan);
-    samples.each(&mut |s| {
-        counted.add(s, &mut names);
-        duets.add_alone(s);
-        detect.iter_mut().for_each(|rule| rule.add(&run.plan, s));
-    })?;
-    samples.each_duet(&mut |d| {
-        counted.add_duet(d);
-        duets.add(d);
-        detect.iter_mut().for_each(|rule| rule.add_duet(&run.plan, d));
-    })?;
-    counted.sort();
+    let FirstReading { mut counted, duets, detect, mut quiet } = first_reading(run, samples, known, &mut names)?;
     let used = applicable(run, &counted, profile);
     let cutoffs = used.as_ref().map_or(&[][..], |p| p.cutoffs.as_slice());
     let mut checks: Vec<Option<FirstCheck>> =
@@ -80,9 +85,10 @@ pub fn build_from<S: SampleSource + ?Sized>(
         if let Some(series) = retained.get_mut(s.series as usize) {
             series.add(s, &mut names);
         }
+        quiet.correct(s);
     })?;
     let all = counted.series.iter_mut().zip(statistics).zip(retained);
-    let (series, kept): (Vec<SeriesReport>, Vec<KeptSamples>) =
+    let (mut series, kept): (Vec<SeriesReport>, Vec<KeptSamples>) =
         all.map(|((series, statistics), retained)| statistics.report(series, retained)).unzip();
     let all = comparisons(run, &kept, &duets, detect.as_ref());
     let is_control = |c: &Comparison| run.plan.programs.get(c.series as usize).is_some_and(|p| p.control);
@@ -105,9 +111,45 @@ pub fn build_from<S: SampleSource + ?Sized>(
         detect: detect.as_ref(),
         kept: &kept,
         profile: used.as_ref().ok().copied(),
+        quiet: &quiet,
     });
     let profile = used.map(Profile::label);
-    Ok(RunReport { run: run.clone(), series, comparisons, control, protocol, profile, remarks })
+    let (quiet_levels, states) = quiet.finish(&mut series);
+    let run = run.clone();
+    Ok(RunReport { run, series, comparisons, control, protocol, profile, remarks, quiet_levels, states })
+}
+
+/// What the first reading of the samples gives.
+struct FirstReading<'a> {
+    counted: RunCounts<'a>,
+    duets: RunDuets<'a>,
+    detect: Option<DetectRule>,
+    quiet: RunQuiet<'a>,
+}
+
+fn first_reading<'a, S: SampleSource + ?Sized>(
+    run: &'a Run,
+    samples: &S,
+    known: &'a QuietKnowledge,
+    names: &mut FamilyNames,
+) -> Result<FirstReading<'a>, S::Error> {
+    let (mut counted, mut duets) = (RunCounts::new(run), RunDuets::new(run));
+    let mut detect = DetectRule::new(&run.plan);
+    let mut quiet = RunQuiet::new(run, known);
+    samples.each(&mut |s| {
+        counted.add(s, names);
+        duets.add_alone(s);
+        quiet.add(s);
+        detect.iter_mut().for_each(|rule| rule.add(&run.plan, s));
+    })?;
+    samples.each_duet(&mut |d| {
+        counted.add_duet(d);
+        duets.add(d);
+        detect.iter_mut().for_each(|rule| rule.add_duet(&run.plan, d));
+    })?;
+    counted.sort();
+    quiet.learn();
+    Ok(FirstReading { counted, duets, detect, quiet })
 }
 
 /// The profile, or why its cutoffs cannot be applied.
@@ -187,6 +229,7 @@ fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>, detect: Op
             series: count(i),
             reference: count(reference),
             measure: found.measure,
+            by_metric: None,
             basis: RatioBasis::Alone,
             ratio: found.ratio,
             verdict: found.verdict,
@@ -236,8 +279,9 @@ fn ratios(program: &KeptSamples, base: &KeptSamples, margin: Option<f64>) -> Vec
         (Measure::Pt, &program.pt, &base.pt),
         (Measure::Net, &program.net, &base.net),
     ];
-    let ratio = |(measure, times, reference): (Measure, &Vec<_>, &Vec<_>)| {
-        let r = compare(times, reference)?;
+    type Times = Vec<(u32, f64)>;
+    let ratio = |(measure, times, reference): (Measure, &Times, &Times)| {
+        let r = compare(&block_means(times), &block_means(reference))?;
         Some(measure_ratio(measure, r.ratio, r.interval, r.pairs, margin))
     };
     sides.into_iter().filter_map(ratio).collect()

@@ -21,6 +21,7 @@ use std::rc::Rc;
 #[derive(Clone, Copy)]
 pub(crate) struct GoodSample {
     pub index: u32,
+    pub block: u32,
     pub seq: u32,
     pub elapsed: Nanos,
     pub pt: Option<Nanos>,
@@ -31,6 +32,8 @@ pub(crate) struct GoodSample {
 pub(crate) struct RunCounts<'a> {
     run: &'a Run,
     pub series: Vec<SeriesCounts<'a>>,
+    /// Executions of each program that a block holds, where it holds several.
+    pub in_block: Option<u32>,
     /// Samples of programs that the plan does not have.
     pub strays: u64,
 }
@@ -38,12 +41,15 @@ pub(crate) struct RunCounts<'a> {
 impl<'a> RunCounts<'a> {
     pub fn new(run: &'a Run) -> RunCounts<'a> {
         let series = run.plan.programs.iter().enumerate().map(|(i, p)| SeriesCounts::new(i, p)).collect();
-        RunCounts { run, series, strays: 0 }
+        RunCounts { run, series, in_block: None, strays: 0 }
     }
 
     pub fn add(&mut self, sample: &Sample, names: &mut FamilyNames) {
         match self.series.get_mut(sample.series as usize) {
-            Some(series) => series.add(sample, self.run, names),
+            Some(series) => {
+                self.in_block = self.in_block.max(sample.block.map(|block| block.executions));
+                series.add(sample, self.run, names);
+            }
             None => self.strays += 1,
         }
     }
@@ -150,7 +156,8 @@ impl<'a> SeriesCounts<'a> {
         };
         let pt = known(pt, &mut self.no_process_time);
         let net = known(net, &mut self.no_net_time);
-        self.good.push(GoodSample { index: sample.index, seq: sample.seq, elapsed, pt, net });
+        let (index, block, seq) = (sample.index, sample.block_number(), sample.seq);
+        self.good.push(GoodSample { index, block, seq, elapsed, pt, net });
         self.daemons.add(at, &sample.daemons, run.plan.images, names);
         self.resources.add(at, sample);
         if let Reading::Value(steal) = &sample.steal {

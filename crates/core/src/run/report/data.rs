@@ -2,10 +2,11 @@
 
 use crate::base::reading::Reading;
 use crate::base::units::Nanos;
-use crate::compare::duet::NoDuet;
+use crate::compare::duet::{DuetAccount, NoDuet};
 use crate::compare::gang::GangSummary;
 pub use crate::compare::ratio::RatioBasis;
-use crate::compare::ratio::Verdict;
+use crate::compare::ratio::{Verdict, verdict_within};
+use crate::quiet::data::{MachineStates, NoQuietTime, ProbesSummary, QuietLevels, QuietTime};
 use crate::run::data::Run;
 use crate::run::discards::DiscardReason;
 use crate::run::plan::Program;
@@ -14,7 +15,7 @@ use crate::run::report::account::AccountReport;
 use crate::run::report::account::CountersReport;
 use crate::run::report::account::EstimateReport;
 use crate::run::report::findings::Remark;
-use crate::run::report::metrics::{MetricRatio, MetricSummary};
+use crate::run::report::metrics::{MetricRatio, MetricSummary, NoMetricRatio};
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Outcome;
 pub use crate::sample::measure::Measure;
@@ -161,7 +162,7 @@ pub struct SeriesReport {
     pub warmups: u32,
     /// Process time; absent if no sample has one.
     pub pt: Reading<MeasureReport>,
-    /// Elapsed time.
+    /// Elapsed time; it contains the pauses of a gate, of which a remark says how long they lasted.
     pub et: Reading<MeasureReport>,
     /// Net time: PT minus interrupt, softirq and steal time charged to the program.
     pub net: Reading<MeasureReport>,
@@ -187,6 +188,12 @@ pub struct SeriesReport {
     /// What the program printed of itself, in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricSummary>,
+    /// Its time on the quiet machine, or why that is not known; absent in a run without probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<Result<QuietTime, NoQuietTime>>,
+    /// What the probes and the gate did; absent without probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbesSummary>,
 }
 
 /// A program against the reference: ratio of times, program / reference.
@@ -196,8 +203,13 @@ pub struct Comparison {
     pub series: u32,
     /// Index of the reference.
     pub reference: u32,
-    /// The measure of the verdict: PT where both have it, else ET, unless another was chosen.
+    /// The measure of the verdict: PT where both have it, else ET, unless another was chosen. By duets PT means CPU time of either
+    /// kind: [`DuetRatio::measure`] says which.
     pub measure: Measure,
+    /// What both print (`--metric`) that ratio, interval, pairs and verdict are of, if that was chosen: `faster` then means that the
+    /// program prints less. `measure` is that of the times beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_metric: Option<String>,
     /// What ratio, interval and verdict rest on.
     #[serde(default)]
     pub basis: RatioBasis,
@@ -220,9 +232,12 @@ pub struct Comparison {
     pub metrics: Vec<MetricRatio>,
 }
 
-/// Ratio of two programs' process times when they run together ([`crate::compare::duet`]).
+/// Ratio of two programs' CPU times when they run together ([`crate::compare::duet`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DuetRatio {
+    /// What it is the ratio of: net time if that is known of both programs in all duets used, else process time.
+    #[serde(default = "process_time")]
+    pub measure: Measure,
     /// Hodges and Lehmann's estimate, of the logarithms of each duet's ratio; program / reference.
     pub ratio: f64,
     /// 95% signed-rank interval; with [`crate::run::plan::RunCount::Detect`] the one that holds at all looks together.
@@ -244,13 +259,29 @@ pub struct DuetRatio {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gangs: Option<GangSummary>,
     pub verdict: Verdict,
+    /// The same duets by process time, where `measure` is net time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<MeasureRatio>,
+    /// Where the time of the program and of the reference went, medians over the duets that have an account.
+    #[serde(default, skip_serializing_if = "no_accounts")]
+    pub accounts: [Option<DuetAccount>; 2],
+}
+
+/// What duets of earlier versions were compared by.
+fn process_time() -> Measure {
+    Measure::Pt
+}
+
+fn no_accounts(accounts: &[Option<DuetAccount>; 2]) -> bool {
+    accounts.iter().all(Option::is_none)
 }
 
 /// Ratio of the times of one measure, as in [`Comparison`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureRatio {
     pub measure: Measure,
-    /// Median of the ratios of samples of the same round; over retained ones. With [`crate::run::plan::RunCount::Detect`] Hodges and
+    /// Median of the ratios of samples of the same round (of a block of several executions, of their geometric means); over retained
+    /// ones. With [`crate::run::plan::RunCount::Detect`] Hodges and
     /// Lehmann's estimate, over all that count.
     pub ratio: f64,
     /// 95% sign-test interval of that ratio; with [`crate::run::plan::RunCount::Detect`] the signed-rank one that holds at all looks
@@ -269,10 +300,13 @@ impl Comparison {
 
     /// Makes a measure the one of the verdict; without its ratio nothing changes, and the result is false.
     pub fn choose(&mut self, measure: Measure) -> bool {
-        if measure == Measure::Pt && self.choose_duets() {
+        let by_duets = measure == Measure::Pt || measure == Measure::Net && self.net_duets();
+        if by_duets && self.choose_duets() {
+            self.measure = measure;
             return true;
         }
         let Some(chosen) = self.by(measure).cloned() else { return false };
+        self.by_metric = None;
         self.basis = RatioBasis::Alone;
         self.measure = measure;
         self.ratio = chosen.ratio;
@@ -282,9 +316,23 @@ impl Comparison {
         true
     }
 
+    /// Makes what both print the quantity of the verdict, from executions alone; without its ratio nothing changes, and the result
+    /// is false. The margin is that of [`verdict_within`].
+    pub fn choose_metric(&mut self, name: &str, margin: Option<f64>) -> bool {
+        let Some(chosen) = self.metrics.iter().find(|m| m.name == name).cloned() else { return false };
+        self.by_metric = Some(chosen.name);
+        self.basis = RatioBasis::Alone;
+        self.ratio = chosen.ratio;
+        self.verdict = verdict_within(&chosen.interval, margin);
+        self.interval = chosen.interval;
+        self.pairs = chosen.pairs;
+        true
+    }
+
     /// Makes duets the basis of the verdict, if there are any.
     pub fn choose_duets(&mut self) -> bool {
         let Some(Ok(duets)) = &self.duets else { return false };
+        self.by_metric = None;
         self.basis = RatioBasis::Duets;
         self.measure = Measure::Pt;
         self.ratio = duets.ratio;
@@ -294,10 +342,19 @@ impl Comparison {
         true
     }
 
+    /// Whether there are duets, and their ratio is of net time.
+    pub fn net_duets(&self) -> bool {
+        matches!(&self.duets, Some(Ok(duets)) if duets.measure == Measure::Net)
+    }
+
     /// The ratio by elapsed or process time that has another verdict than the chosen measure. It answers another question:
     /// programs that wait or run in parallel differ in one of the two only, or in opposite directions. That duets decide what
     /// executions alone leave open is no disagreement.
     pub fn disagreeing(&self) -> Option<&MeasureRatio> {
+        // What programs print is another quantity, and disagrees with no time.
+        if self.by_metric.is_some() {
+            return None;
+        }
         let others = self.ratios.iter().filter(|r| r.measure != self.measure && r.measure != Measure::Net);
         let open = |r: &&MeasureRatio| self.basis == RatioBasis::Duets && r.verdict == Verdict::Undecided;
         others.into_iter().filter(|r| !open(r)).find(|r| r.verdict != self.verdict)
@@ -321,6 +378,12 @@ pub struct RunReport {
     pub profile: Result<String, NoCheckOne>,
     /// What must be pointed out.
     pub remarks: Vec<Remark>,
+    /// The machine's quiet levels that the samples were corrected by; absent in a run without probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_levels: Option<QuietLevels>,
+    /// The machine's states, of all that is known of it; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<MachineStates>,
 }
 
 impl RunReport {
@@ -336,5 +399,33 @@ impl RunReport {
             c.choose(measure);
         }
         Ok(())
+    }
+
+    /// Compares the programs by what they print under this name, from executions alone.
+    ///
+    /// # Errors
+    /// The first reason why two programs cannot be compared by it; nothing is changed then.
+    pub fn compare_by_metric(&mut self, name: &str) -> Result<(), NoMetricRatio> {
+        if let Some(why) = self.comparisons.iter().find_map(|c| self.no_metric_ratio(c, name)) {
+            return Err(why);
+        }
+        let margin = self.run.plan.margin;
+        for c in self.comparisons.iter_mut().chain(&mut self.control) {
+            c.choose_metric(name, margin);
+        }
+        Ok(())
+    }
+
+    fn no_metric_ratio(&self, c: &Comparison, name: &str) -> Option<NoMetricRatio> {
+        for series in [c.reference, c.series] {
+            let found = self.series.get(series as usize).and_then(|s| s.metrics.iter().find(|m| m.name == name));
+            match found.and_then(|m| m.figures.value()) {
+                None => return Some(NoMetricRatio::Absent { series }),
+                Some(figures) if figures.min <= 0.0 => return Some(NoMetricRatio::NotPositive { series }),
+                Some(_) => {}
+            }
+        }
+        let has = c.metrics.iter().any(|m| m.name == name);
+        (!has).then_some(NoMetricRatio::NoPairs { series: c.series })
     }
 }

@@ -1,14 +1,15 @@
 //! What a run's duets say of two programs.
 
 use crate::base::units::Nanos;
-use crate::compare::duet::{AloneEvidence, Duet, NoDuet};
+use crate::compare::duet::{AloneEvidence, Duet, DuetAccount, NoDuet};
 use crate::compare::gang::{GangSlices, GangSummary};
 use crate::compare::ratio::verdict_within;
-use crate::run::blocks::{duet_times, duets_end};
+use crate::run::blocks::{DuetTimes, duet_measure, duet_times, duets_end};
 use crate::run::data::Run;
-use crate::run::report::data::DuetRatio;
+use crate::run::report::data::{DuetRatio, MeasureRatio};
 use crate::run::report::grouping::{KeptSamples, count};
 use crate::sample::data::{Phase, Sample};
+use crate::sample::measure::Measure;
 use crate::statistics::intervals::{Interval, LEVEL, median_interval};
 use crate::statistics::sequential::SequentialDesign;
 use crate::statistics::series::{Values, median};
@@ -31,8 +32,10 @@ struct AloneSamples {
 /// The duets of a program with the reference.
 #[derive(Default)]
 struct ProgramDuets {
-    /// Block, position in the run, and both process times, ns.
-    pairs: Vec<(u32, u32, [f64; 2])>,
+    /// Block, position in the run, and times.
+    pairs: Vec<(u32, u32, DuetTimes)>,
+    /// Of the program and of the reference, where they are known.
+    accounts: [Vec<DuetAccount>; 2],
     left_out: u32,
     /// Position in the run of the first duet that ended the duets of these programs, and the program that failed in it.
     failed: Option<(u32, u32)>,
@@ -75,6 +78,9 @@ impl<'a> RunDuets<'a> {
             Some(times) => {
                 all.pairs.push((duet.index, duet.seq, times));
                 all.overlaps.extend(duet.overlap());
+                for (accounts, side) in all.accounts.iter_mut().zip(&duet.sides) {
+                    accounts.extend(side.short_account(duet.slices.is_some()));
+                }
                 all.gangs.extend(duet.slices.iter().map(|slices| (slices.clone(), duet.own.cpu)));
             }
             None => all.left_out = all.left_out.saturating_add(1),
@@ -148,26 +154,26 @@ impl ProgramDuets {
     ) -> Option<DuetRatio> {
         let mut pairs = self.pairs.clone();
         pairs.sort_unstable_by_key(|p| (p.0, p.1));
-        let logs = Values::new(pairs.iter().map(|(.., [a, b])| a.ln() - b.ln())).ok()?;
-        let found = location(&logs, LEVEL)?;
-        let exp = |i: Interval| Interval { low: i.low.exp(), high: i.high.exp(), level: i.level };
-        let (interval, level) = match design {
-            None => (found.interval, LEVEL),
-            Some(design) => (
-                design.interval(&logs).map(|i| i.reaching(found.estimate)),
-                design.local_level(logs.len()).map_or(LEVEL, |(_, level)| level),
-            ),
+        let measure = duet_measure(pairs.iter().map(|p| &p.2));
+        let logs = Values::new(pairs.iter().filter_map(|p| p.2.log(measure))).ok()?;
+        let chosen = measure_ratio(&logs, measure, design, margin)?;
+        let level = design.and_then(|d| d.local_level(logs.len())).map_or(LEVEL, |(_, level)| level);
+        let process = || {
+            let logs = Values::new(pairs.iter().filter_map(|p| p.2.log(Measure::Pt))).ok()?;
+            measure_ratio(&logs, Measure::Pt, design, margin)
         };
-        let interval = interval.map(exp);
         let inflation = [0, 1].map(|side: usize| {
-            let together = Values::new(pairs.iter().filter_map(|p| p.2.get(side).copied())).ok()?;
+            let together = Values::new(pairs.iter().filter_map(|p| p.2.pt.get(side).copied())).ok()?;
             let alone = Values::new(kept.get(side)?.pt.iter().map(|p| p.1)).ok()?;
             Some(median(&together)? / median(&alone)? - 1.0).filter(|i| i.is_finite())
         });
         Some(DuetRatio {
-            ratio: found.estimate.exp(),
-            verdict: verdict_within(&interval, margin),
-            interval,
+            measure,
+            ratio: chosen.ratio,
+            verdict: chosen.verdict,
+            interval: chosen.interval,
+            process: if measure == Measure::Net { process() } else { None },
+            accounts: self.accounts.each_ref().map(|all| median_account(all)),
             sign_interval: median_interval(&logs).map(exp),
             used: count(pairs.len()),
             left_out: self.left_out,
@@ -177,4 +183,41 @@ impl ProgramDuets {
             gangs: GangSummary::new(&self.gangs),
         })
     }
+}
+
+/// Hodges and Lehmann's estimate, with the design's interval in a sequential measurement.
+fn measure_ratio(
+    logs: &Values,
+    measure: Measure,
+    design: Option<&SequentialDesign>,
+    margin: Option<f64>,
+) -> Option<MeasureRatio> {
+    let found = location(logs, LEVEL)?;
+    let interval = match design {
+        None => found.interval,
+        Some(design) => design.interval(logs).map(|i| i.reaching(found.estimate)),
+    };
+    let interval = interval.map(exp);
+    Some(MeasureRatio {
+        measure,
+        ratio: found.estimate.exp(),
+        verdict: verdict_within(&interval, margin),
+        interval,
+        pairs: count(logs.len()),
+    })
+}
+
+fn exp(i: Interval) -> Interval {
+    Interval { low: i.low.exp(), high: i.high.exp(), level: i.level }
+}
+
+/// The median of each entry; `None` without any.
+fn median_account(all: &[DuetAccount]) -> Option<DuetAccount> {
+    let middle = |entry: fn(&DuetAccount) -> Option<f64>| median(&Values::new(all.iter().filter_map(entry)).ok()?);
+    Some(DuetAccount {
+        net: middle(|a| Some(a.net))?,
+        partner: middle(|a| Some(a.partner))?,
+        interrupts: middle(|a| Some(a.interrupts))?,
+        stolen: middle(|a| a.stolen),
+    })
 }

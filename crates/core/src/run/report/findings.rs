@@ -82,6 +82,13 @@ pub enum RemarkKind {
         /// The same as earlier versions kept it, in words.
         words: Vec<String>,
     },
+    /// The programs are short, so that each block holds several executions of each, an order of the programs and its reverse.
+    ShortBlocks {
+        /// Of each program, in a complete block.
+        executions: u32,
+        /// How many programs a block is of.
+        programs: u32,
+    },
     /// No round has a retained sample of both programs.
     NotComparable,
     /// Elapsed time gives another verdict than process time.
@@ -231,6 +238,22 @@ pub enum RemarkKind {
         /// Of all CPUs' time during the samples.
         share: f64,
     },
+    /// The pauses of the gate used up what is allowed, and the program then ran on a busy machine.
+    GateLimit {
+        /// Numbers of the samples in the series, from 0; counted ones.
+        samples: Vec<u32>,
+        /// The total.
+        of: u32,
+    },
+    /// The gate paused the program while the machine was busy; elapsed time contains that, process time and net time do not.
+    Paused {
+        /// Samples concerned.
+        samples: u32,
+        /// The total.
+        of: u32,
+        /// How long, over all of them.
+        time: f64,
+    },
     /// The machine was suspended during samples, which counts in no time of theirs.
     Suspended {
         /// Their numbers in the series, from 0; counted ones.
@@ -256,10 +279,12 @@ impl Remark {
             | K::Tuned { .. }
             | K::Shell { .. }
             | K::ByElapsed { .. }
+            | K::ShortBlocks { .. }
             | K::NoIntervals { .. }
             | K::DaemonsIncomplete { .. }
             | K::Ended { .. }
             | K::LeftRunning { .. }
+            | K::Paused { .. }
             | K::Waiting { .. } => false,
             K::Failures { failed, accepted, .. } => accepted < failed,
             K::Precision { asked, reached, .. } | K::Detect { asked, reached, .. } => {
@@ -281,6 +306,7 @@ impl Remark {
             | K::AccountIncomplete { .. }
             | K::Unattributed { .. }
             | K::Steal { .. }
+            | K::GateLimit { .. }
             | K::Suspended { .. }
             | K::ClockSet { .. } => true,
         }

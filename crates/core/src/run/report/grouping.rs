@@ -111,7 +111,7 @@ impl Mean {
     }
 }
 
-/// Retained samples of a series: number and time in ns.
+/// Retained samples of a series, in the order of their numbers: block and time in ns.
 #[derive(Default)]
 pub(crate) struct KeptSamples {
     pub pt: Vec<(u32, f64)>,
@@ -132,7 +132,8 @@ pub(crate) struct FamilyNames {
 impl FamilyNames {
     pub fn family(&mut self, name: &Name, kind: TaskKind) -> Rc<str> {
         let known = match kind {
-            TaskKind::User => &mut self.user,
+            // A partner has no name.
+            TaskKind::User | TaskKind::Partner => &mut self.user,
             TaskKind::Kernel => &mut self.kernel,
             TaskKind::Tare => &mut self.tare,
         };

@@ -1,10 +1,13 @@
 //! Values that the programs print of themselves: their statistics in a series, and their ratios to the reference.
 //!
 //! They are numbers without a unit that tare knows, of the samples whose elapsed time is retained. Larger may be better or worse:
-//! there is no verdict, only ratio and interval.
+//! there is no verdict, only ratio and interval, unless the user compares the programs by it ([`RunReport::compare_by_metric`]).
+//!
+//! [`RunReport::compare_by_metric`]: crate::run::report::data::RunReport::compare_by_metric
 
 use crate::base::reading::{Absent, Reading};
 use crate::compare::ratio::compare;
+use crate::run::blocks::block_means;
 use crate::run::report::grouping::{FirstFound, count, place};
 use crate::sample::data::Sample;
 use crate::statistics::intervals::{Interval, NoInterval, median_interval};
@@ -57,7 +60,18 @@ pub struct MetricRatio {
     pub pairs: u32,
 }
 
-/// The values of one name in a series: number of the sample, value.
+/// Why programs cannot be compared by what they print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoMetricRatio {
+    /// No retained sample of this program has the value.
+    Absent { series: u32 },
+    /// A retained sample of this program has a value that is zero or negative.
+    NotPositive { series: u32 },
+    /// In no round both this program and the reference have it.
+    NoPairs { series: u32 },
+}
+
+/// The values of one name in a series: block, value.
 pub(crate) type MetricValues = (String, Vec<(u32, f64)>);
 
 /// The printed values of the retained samples of a series.
@@ -84,7 +98,7 @@ impl MetricsTally {
             };
             let Some(tally) = self.0.get_mut(at) else { continue };
             match reading.number().filter(|n| n.abs() < LARGEST) {
-                Some(number) => tally.values.push((sample.index, number)),
+                Some(number) => tally.values.push((sample.block_number(), number)),
                 None => {
                     tally.missing = tally.missing.saturating_add(1);
                     let refused = || Absent::Failed("a printed number is too large to compute with".to_owned());
@@ -94,7 +108,7 @@ impl MetricsTally {
         }
     }
 
-    /// The statistics, and the values behind them, by number of the sample.
+    /// The statistics, and the values behind them, by block.
     pub fn report(self) -> (Vec<MetricSummary>, Vec<MetricValues>) {
         let report = |mut tally: NamedTally| {
             tally.values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -128,7 +142,7 @@ fn figures(values: &[(u32, f64)]) -> Option<MetricFigures> {
 pub(crate) fn metric_ratios(program: &[MetricValues], reference: &[MetricValues]) -> Vec<MetricRatio> {
     let ratio = |(name, values): &MetricValues| {
         let base = reference.iter().find(|r| r.0 == *name)?;
-        let found = compare(values, &base.1)?;
+        let found = compare(&block_means(values), &block_means(&base.1))?;
         Some(MetricRatio { name: name.clone(), ratio: found.ratio, interval: found.interval, pairs: found.pairs })
     };
     program.iter().filter_map(ratio).collect()
@@ -172,6 +186,11 @@ mod tests {
         let ratios = metric_ratios(&[named("a", 3.0), named("b", 1.0)], &[named("a", 2.0)]);
         assert_eq!(ratios.len(), 1);
         assert!((ratios[0].ratio - 1.5).abs() < 1e-12 && ratios[0].pairs == 8 && ratios[0].interval.is_ok());
+        // Several of a block are one value of it.
+        let of_blocks =
+            |f: f64| ("a".to_owned(), (0..8).map(|i| (i / 4, f * f64::from(1 << (i % 4)))).collect::<Vec<_>>());
+        let ratios = metric_ratios(&[of_blocks(3.0)], &[of_blocks(2.0)]);
+        assert!((ratios[0].ratio - 1.5).abs() < 1e-12 && ratios[0].pairs == 2);
         // Values of 0 have no ratio, and neither have values of different rounds.
         let zero = ("a".to_owned(), vec![(0, 0.0), (1, 1.0)]);
         let other = ("a".to_owned(), vec![(0, 1.0), (2, 1.0)]);

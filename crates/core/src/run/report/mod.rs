@@ -9,6 +9,7 @@ pub(crate) mod duets;
 pub mod findings;
 pub mod grouping;
 pub mod metrics;
+pub(crate) mod quiet;
 pub mod remarks;
 pub mod retained;
 pub mod series;

@@ -14,6 +14,7 @@ use crate::run::report::counted::{RunCounts, SeriesCounts};
 use crate::run::report::data::{Comparison, FailedSample, Measure, SeriesReport, SurvivorSummary};
 use crate::run::report::findings::{NameCount, Remark, RemarkKind};
 use crate::run::report::grouping::{KeptSamples, count, reference};
+use crate::run::report::quiet::{RunQuiet, SeriesProbes};
 use crate::run::stopping::{DetectInterval, DetectRule, relative_half_width};
 use crate::sample::data::Outcome;
 use crate::statistics::intervals::{FEWEST, Interval};
@@ -37,6 +38,7 @@ pub(crate) struct RemarkContext<'a> {
     pub detect: Option<&'a DetectRule>,
     pub kept: &'a [KeptSamples],
     pub profile: Option<&'a Profile>,
+    pub quiet: &'a RunQuiet<'a>,
 }
 
 /// Collects remarks; `series` is what they are about.
@@ -68,10 +70,12 @@ pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
         adaptive(c.run, group, &mut builder);
         daemons(group, report, &mut builder);
         survivors(report, &mut builder);
-        waiting(group, report, &mut builder);
+        let probes = c.quiet.series(group.index);
+        waiting(group, report, probes, &mut builder);
         account(report, &mut builder);
         steal(c.run, group, &mut builder);
         clocks(group, &mut builder);
+        probes.iter().for_each(|p| gate(group, p, &mut builder));
     }
     builder.remarks
 }
@@ -131,6 +135,9 @@ fn comparison(c: &RemarkContext, builder: &mut RemarkBuilder) {
         builder.add(RemarkKind::SequentialForSetups);
     } else if c.run.plan.order == Order::Sequential {
         builder.add(RemarkKind::Sequential);
+    }
+    if let Some(executions) = c.counted.in_block {
+        builder.add(RemarkKind::ShortBlocks { executions, programs: count(c.series.len()) });
     }
     let base = reference(c.run);
     for (i, kept) in c.kept.iter().enumerate() {
@@ -285,9 +292,11 @@ fn account(report: &SeriesReport, builder: &mut RemarkBuilder) {
     }
 }
 
-fn waiting(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBuilder) {
+/// Without the pauses of the gate, which are named apart.
+fn waiting(group: &SeriesCounts, report: &SeriesReport, probes: Option<&SeriesProbes>, builder: &mut RemarkBuilder) {
     let both = group.good.iter().filter_map(|s| Some((s.elapsed, s.pt?)));
     let (et, pt) = both.fold((0.0, 0.0), |(e, p), (et, pt)| (e + et.as_f64(), p + pt.as_f64()));
+    let et = et - probes.map_or(0.0, |p| p.pauses().1.as_f64());
     if pt <= 0.0 || et <= FAR_ABOVE * pt {
         return;
     }
@@ -305,6 +314,18 @@ fn steal(run: &Run, group: &SeriesCounts, builder: &mut RemarkBuilder) {
     let capacity = et.as_f64() * f64::from(run.host.cpus.max(1));
     if capacity > 0.0 && stolen.as_f64() > STEAL_SHARE * capacity {
         builder.add(RemarkKind::Steal { time: stolen.as_f64(), share: stolen.as_f64() / capacity });
+    }
+}
+
+fn gate(group: &SeriesCounts, probes: &SeriesProbes, builder: &mut RemarkBuilder) {
+    let of = count(group.good.len());
+    let samples = probes.limit_reached();
+    if !samples.is_empty() {
+        builder.add(RemarkKind::GateLimit { samples, of });
+    }
+    let (samples, time) = probes.pauses();
+    if samples > 0 {
+        builder.add(RemarkKind::Paused { samples, of, time: time.as_f64() });
     }
 }
 

@@ -131,6 +131,8 @@ impl SeriesStatistics {
             counters: retained.counters.report(),
             resources: series.resources(),
             metrics,
+            quiet: None,
+            probes: None,
         };
         (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept, metrics: printed })
     }
@@ -164,7 +166,7 @@ fn measure_series(run: &Run, series: &SeriesCounts, measure: Measure, first: Opt
             (Check::Cutoff, Some(reason)) => reason.clone(),
             (Check::Sigma(l), _) => DiscardReason::Sigma { value, low: l.low, high: l.high },
             _ => {
-                kept.push((sample.index, value));
+                kept.push((sample.block, value));
                 positions.push(sample.seq);
                 continue;
             }

@@ -61,6 +61,7 @@ pub fn benchmark(name: &str, verdict: GateVerdict, ratio: f64, half: f64) -> Who
         p_faster: if verdict == GateVerdict::Improvement { 1e-6 } else { 1.0 },
         p_beyond: if verdict == GateVerdict::Pass { 1e-6 } else { 1.0 },
         control: None,
+        corrected: None,
     };
     (planned, measured, report)
 }

@@ -6,7 +6,8 @@ use crate::kit::number;
 use crate::kit::style::Glyphs;
 use crate::kit::words::plural;
 use tarebench_core::compare::gate::{
-    BenchmarkReport, ControlReport, Gate, GateReport, GateSide, GateVerdict, MeasuredBenchmark, SideTimes,
+    BenchmarkReport, ControlReport, CorrectedRatio, Gate, GateReport, GateSide, GateVerdict, MeasuredBenchmark,
+    SideTimes,
 };
 use tarebench_core::compare::gate_rule::blocks_needed;
 use tarebench_core::run::report::data::{Measure, RatioBasis};
@@ -236,6 +237,13 @@ pub(crate) fn no_duets(measured: &MeasuredBenchmark, unicode: bool) -> Option<St
     measured.no_duets.as_ref().map(|why| duets::reason(why, &names, unicode))
 }
 
+/// The change on the quiet machine, and without correction: `+1.9 % [+1.6, +2.2], uncorrected +3.2 %`.
+pub(crate) fn corrected(c: &CorrectedRatio, g: &Glyphs) -> String {
+    let (quiet, interval) = change(c.ratio, &Ok(c.interval.clone()), g);
+    let quiet = interval.map_or(quiet.clone(), |i| format!("{quiet} {i}"));
+    format!("{quiet}, uncorrected {} %", signed(c.uncorrected - 1.0, 1, g))
+}
+
 /// The mean of several benchmarks, `+1.2 %`.
 pub(crate) fn mean(report: &GateReport, g: &Glyphs) -> Option<String> {
     let measured = report.benchmarks.iter().filter(|b| b.ratio.is_some()).count();
@@ -311,6 +319,13 @@ mod tests {
         assert_eq!(change(f64::NAN, &none, &unicode()).0, "– %");
         assert_eq!(change(1e20, &none, &unicode()).0, "+1.0e22 %");
         assert_eq!((threshold(0.02), threshold(0.005), threshold(0.1)), ("2 %".into(), "0.5 %".into(), "10 %".into()));
+    }
+
+    #[test]
+    fn corrected_and_uncorrected_stand_side_by_side() {
+        let interval = Interval { low: 1.016, high: 1.022, level: 0.95 };
+        let c = CorrectedRatio { ratio: 1.019, interval, uncorrected: 1.032 };
+        assert_eq!(corrected(&c, &unicode()), "+1.9 % [+1.6, +2.2], uncorrected +3.2 %");
     }
 
     #[test]

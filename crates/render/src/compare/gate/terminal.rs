@@ -2,8 +2,8 @@
 
 use crate::compare::gate::plot::plot;
 use crate::compare::gate::said::{
-    MODIFIED, answer, blocks, change, common_measure, control, mean, measure, no_duets, of_control, order, reading,
-    reason, revision, threshold, times, verdict_word,
+    MODIFIED, answer, blocks, change, common_measure, control, corrected, mean, measure, no_duets, of_control, order,
+    reading, reason, revision, threshold, times, verdict_word,
 };
 use crate::compare::sentence::short;
 use crate::kit::grid;
@@ -216,6 +216,11 @@ fn notes(page: &mut ScreenText<'_>, gate: &Gate, report: &GateReport, rows: &[Ga
     for line in without.lines(page) {
         page.hang(&[], Paint::Dim, &format!("no duets of {line}"));
     }
+    for (_, b) in rows {
+        let Some(ratio) = &b.corrected else { continue };
+        let name = cut(style, &b.name, WITHIN);
+        page.hang(&[], Paint::Dim, &format!("{name} on the quiet machine: {}", corrected(ratio, &g)));
+    }
 }
 
 fn reasons(page: &mut ScreenText<'_>, gate: &Gate, report: &GateReport, rows: &[GateRow<'_>]) {
@@ -272,6 +277,7 @@ fn more(page: &mut ScreenText<'_>, left: usize) {
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
+    use tarebench_core::compare::gate::CorrectedRatio;
 
     fn shown(width: usize, (gate, report): &(Gate, GateReport)) -> String {
         gate_text(gate, report, &Style { width, ..Style::default() })
@@ -326,6 +332,17 @@ mod tests {
         // Measures that differ stand beside the numbers of blocks.
         assert!(row(&text, "few").contains("3 rounds, elapsed") && row(&text, "noisy").contains("24 duets, CPU"));
         assert!(row(&text, "crash").contains("failed") && row(&text, "crash").contains("0 rounds"), "{text}");
+    }
+
+    #[test]
+    fn the_change_on_the_quiet_machine_stands_beside_the_measured_one() {
+        let (gate, mut report) = fixtures::every_verdict();
+        let few = report.benchmarks.iter_mut().find(|b| b.name == "few").unwrap();
+        let interval = Interval { low: 1.016, high: 1.022, level: 0.95 };
+        few.corrected = Some(CorrectedRatio { ratio: 1.019, interval, uncorrected: 1.032 });
+        let text = shown(100, &(gate, report));
+        assert!(text.contains("few on the quiet machine: +1.9 % [+1.6, +2.2], uncorrected +3.2 %\n"), "{text}");
+        assert_eq!(text.matches("quiet machine").count(), 1, "{text}");
     }
 
     #[test]

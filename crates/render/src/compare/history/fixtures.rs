@@ -75,6 +75,7 @@ pub fn report() -> HistoryReport {
             builds: 3,
             newest: HistoryBuild { commit: Some(format!("0000990{}", "b".repeat(33))), ..build(-1) },
         }],
+        corrected: 0,
         not_used: NotUsed { failed: 1, few_blocks: 2, ..NotUsed::default() },
     };
     let steady = BenchmarkHistory {

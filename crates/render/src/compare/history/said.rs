@@ -140,6 +140,13 @@ pub(crate) fn remarks(h: &BenchmarkHistory, zone: &TimeZone, hints: &Hints, show
     if h.commands > 1 {
         all.push(format!("{} different commands have this name.", h.commands));
     }
+    if h.corrected > 0 {
+        let rest = if h.corrected == 1 { "rests" } else { "rest" };
+        all.push(format!(
+            "{} without duets {rest} on process times that are corrected for the state of the machine.",
+            plural(h.corrected as u64, "gate")
+        ));
+    }
     all.extend(not_used(&h.not_used));
     if h.points.len() >= MOST_POINTS {
         all.push(format!("Only the newest {MOST_POINTS} builds are shown."));
@@ -256,6 +263,10 @@ mod tests {
                 "Gates whose result was not used: 1 could not be measured, 2 with too few blocks.",
             ]
         );
+        let corrected = BenchmarkHistory { corrected: 2, ..h.clone() };
+        let found = remarks(&corrected, &TimeZone::UTC, &hints, &show);
+        let says = "2 gates without duets rest on process times that are corrected for the state of the machine.";
+        assert_eq!((found.len(), found[2].as_str()), (4, says));
         assert_eq!(
             newest(h, &TimeZone::UTC, &Style::default().glyphs(), &show).unwrap(),
             "+1.0 % [+0.8, +1.2] since 0000100 (2026-10-17), relative to 0000000 (2026-10-01)"

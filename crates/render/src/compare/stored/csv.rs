@@ -1,11 +1,11 @@
 //! A comparison of stored runs as CSV: one row for each pair and measure. An empty cell is an absent value.
 
 use crate::compare::sentence::short;
-use crate::compare::stored::said::verdict_word;
+use crate::compare::stored::said::stored_verdict;
 use crate::kit::csv::{cell, number, text, write};
 use crate::kit::error::RenderError;
 use tarebench_core::compare::ratio::RatioBasis;
-use tarebench_core::compare::stored::{ComparedRun, StoredComparison, StoredSide};
+use tarebench_core::compare::stored::{ComparedBy, ComparedRun, StoredComparison, StoredSide};
 use tarebench_core::compare::stored_floor::FloorSource;
 use tarebench_core::compare::stored_report::{RatioWay, StoredPairReport, StoredRatio, StoredReport};
 
@@ -51,8 +51,11 @@ fn row(comparison: &StoredComparison, pair: &StoredPairReport, ratio: &StoredRat
     let (interval, sampling) = (ratio.interval.as_ref().ok(), ratio.sampling.as_ref().ok());
     let mut cells: Vec<String> = side(pair.program).into_iter().chain(side(pair.reference)).collect();
     cells.extend([
-        short(ratio.measure).to_lowercase(),
-        (pair.measure == Some(ratio.measure)).to_string(),
+        match &ratio.measure {
+            ComparedBy::Time(m) => short(*m).to_lowercase(),
+            ComparedBy::Printed { metric } => text(&format!("metric:{metric}")),
+        },
+        (pair.measure.as_ref() == Some(&ratio.measure)).to_string(),
         way(ratio.way).to_owned(),
         number(ratio.ratio),
         cell(interval, |i| number(i.low)),
@@ -61,7 +64,7 @@ fn row(comparison: &StoredComparison, pair: &StoredPairReport, ratio: &StoredRat
         cell(sampling, |i| number(i.high)),
         cell(ratio.floor, |f| number(f.share)),
         cell(ratio.floor, |f| source(f.source).to_owned()),
-        verdict_word(ratio.verdict).to_owned(),
+        stored_verdict(ratio).to_owned(),
         pair.other_machine.to_string(),
     ]);
     cells
@@ -102,6 +105,14 @@ mod tests {
         let begins = format!("gzip,15,{},gzip,12,{},cpu,true,ratio of medians,1.", uuids[0], uuids[1]);
         assert!(lines[2].starts_with(&begins) && lines[2].ends_with(",same program,slower,false"), "{}", lines[2]);
         assert!(lines[1].contains(",elapsed,false,") && lines[1].contains(",assumed,"), "{}", lines[1]);
+    }
+
+    #[test]
+    fn what_programs_print_is_a_row() {
+        let comparison = fixtures::printed();
+        let text = ratios(&comparison, &report(&comparison)).unwrap();
+        let last = text.lines().last().unwrap();
+        assert!(last.contains(",metric:rate,true,ratio of medians,") && last.ends_with(",,,higher,false"), "{last}");
     }
 
     #[test]

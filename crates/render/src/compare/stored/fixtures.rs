@@ -4,8 +4,8 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::ratio::RatioBasis;
 use tarebench_core::compare::stored::{
-    BlockRatio, ComparedRun, LeftOutProgram, PastMedian, PastRun, PastSeries, SeriesTimes, SideReference,
-    StoredComparison, StoredPair, StoredPlan, StoredSide,
+    BlockRatio, ComparedBy, ComparedRun, LeftOutProgram, PastMedian, PastRun, PastSeries, SeriesTimes, SideMetric,
+    SideReference, StoredComparison, StoredPair, StoredPlan, StoredSide,
 };
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Status};
 use tarebench_core::machine::conditions::Conditions;
@@ -60,12 +60,13 @@ pub fn side(run: u32, label: &str, elapsed: f64, cpu: f64) -> StoredSide {
         label: label.to_owned(),
         program: label.to_owned(),
         times: vec![times(Measure::Et, elapsed * MS), times(Measure::Pt, cpu * MS)],
+        metrics: Vec::new(),
         against: None,
     }
 }
 
 fn pair(program: u32, reference: u32) -> StoredPair {
-    StoredPair { program, reference, blocks: Vec::new(), paired_in_time: false }
+    StoredPair { program, reference, blocks: Vec::new(), metrics: Vec::new(), paired_in_time: false }
 }
 
 /// Eight runs of a program, whose times differ by 2% from run to run.
@@ -98,6 +99,21 @@ pub fn slower() -> StoredComparison {
     }
 }
 
+fn metric(name: &str, median: f64) -> SideMetric {
+    let interval = Ok(Interval { low: median * 0.99, high: median * 1.01, level: 0.97 });
+    SideMetric { name: name.to_owned(), samples: 10, median, interval, smallest: median * 0.9 }
+}
+
+/// The same, compared by a rate that it prints.
+pub fn printed() -> StoredComparison {
+    let mut comparison = slower();
+    comparison.plan.measure = Some(ComparedBy::Printed { metric: "rate".to_owned() });
+    for (side, rate) in comparison.sides.iter_mut().zip([100.0, 200.0]) {
+        side.metrics = vec![metric("rate", rate)];
+    }
+    comparison
+}
+
 /// The same with another kernel in run 15, and clocks that were set there.
 pub fn other_machine(across: bool) -> StoredComparison {
     StoredComparison {
@@ -127,7 +143,7 @@ pub fn several() -> StoredComparison {
     let mut runs = vec![run(12, "6.1.0", "on"), run(15, "6.1.0", "off")];
     runs[1].status = Status::Interrupted;
     StoredComparison {
-        plan: StoredPlan { measure: Some(Measure::Net), across_machines: false },
+        plan: StoredPlan { measure: Some(ComparedBy::Time(Measure::Net)), across_machines: false },
         sides: vec![
             side(0, "gzip", 310.0, 300.0),
             side(1, "gzip", 200.0, 190.0),
@@ -164,6 +180,10 @@ pub fn hostile() -> StoredComparison {
     comparison.sides[2].times = vec![times(Measure::Net, 5.0)];
     comparison.sides[3].times = vec![SeriesTimes { median: 0.0, ..times(Measure::Net, 0.0) }];
     comparison.left_out[0].label = HOSTILE.to_owned();
+    comparison.plan.measure = Some(ComparedBy::Printed { metric: HOSTILE.to_owned() });
+    for (side, value) in comparison.sides.iter_mut().zip([1e-30, 1e40, 0.0, 1.0]) {
+        side.metrics = vec![metric(HOSTILE, value)];
+    }
     let factor = |value: &str| Factor { value: Some(value.to_owned()), ..Factor::new(1, HOSTILE, Standing::Held, "") };
     for (run, value) in comparison.runs.iter_mut().zip([HOSTILE, ""]) {
         run.conditions = Conditions::new(Host { name: HOSTILE.to_owned(), ..host("m", HOSTILE) }, vec![factor(value)]);
@@ -172,7 +192,16 @@ pub fn hostile() -> StoredComparison {
 }
 
 pub fn all() -> Vec<StoredComparison> {
-    vec![slower(), other_machine(false), other_machine(true), with_reference(), several(), same_run(), hostile()]
+    vec![
+        slower(),
+        other_machine(false),
+        other_machine(true),
+        with_reference(),
+        several(),
+        same_run(),
+        hostile(),
+        printed(),
+    ]
 }
 
 pub fn head() -> DocumentHead {

@@ -4,8 +4,9 @@ use crate::compare::sentence::spelled;
 use crate::compare::stored::said::{StoredWords, cell, marked_verdict};
 use crate::kit::markup::{ABSENT, Markup, MarkupTable};
 use crate::kit::number;
+use crate::kit::printed::plain;
 use crate::kit::style::Style;
-use tarebench_core::compare::stored::StoredComparison;
+use tarebench_core::compare::stored::{ComparedBy, StoredComparison};
 use tarebench_core::compare::stored_report::{StoredPairReport, StoredReport};
 
 /// A row for each pair, by the measure of its verdict.
@@ -18,7 +19,11 @@ pub fn table(comparison: &StoredComparison, report: &StoredReport, markup: Marku
         let absent = || ABSENT.to_owned();
         let floor = chosen.floor.and_then(|f| number::percent(f.share)).map(|p| format!("± {p}"));
         let cells = vec![
-            spelled(chosen.measure).to_owned(),
+            match &chosen.measure {
+                ComparedBy::Time(m) => spelled(*m).to_owned(),
+                // Only the label is written as code: of a name, nothing is markup.
+                ComparedBy::Printed { metric } => plain(metric),
+            },
             ratio.unwrap_or_else(absent),
             interval.unwrap_or_else(absent),
             floor.unwrap_or_else(absent),
@@ -44,6 +49,9 @@ mod tests {
                         |:---|---:|---:|---:|---:|---:|\n\
                         | `gzip of run 15 / gzip of run 12` | CPU time | 1.300 | [1.211, 1.395] | ± 7.2 % | slower |\n";
         assert_eq!(text, expected);
+        let printed = fixtures::printed();
+        let text = table(&printed, &report(&printed), Markup::Markdown);
+        assert!(text.contains("| rate | 2.000 | [1.972, 2.028] | – | higher |"), "{text}");
     }
 
     #[test]

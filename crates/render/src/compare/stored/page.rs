@@ -2,7 +2,7 @@
 
 use crate::compare::sentence::spelled;
 use crate::compare::stored::said::{StoredWords, cell, every_remark};
-use crate::compare::stored::tables::{by_measure, ratios, runs, times};
+use crate::compare::stored::tables::{by_measure, printed, ratios, runs, times};
 use crate::kit::number;
 use crate::kit::number::TimeScale;
 use crate::kit::style::Style;
@@ -14,7 +14,7 @@ use crate::kit::web::page::{
 use std::collections::BTreeSet;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::compare::ratio::Verdict;
-use tarebench_core::compare::stored::{PastRun, SeriesTimes, StoredComparison};
+use tarebench_core::compare::stored::{ComparedBy, PastRun, SeriesTimes, StoredComparison};
 use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::sample::measure::Measure;
@@ -66,13 +66,18 @@ fn overview(words: &StoredWords<'_>, report: &StoredReport) -> Overview {
     });
     let mut seen = BTreeSet::new();
     let floors: Vec<String> = floors.filter(|floor| seen.insert(floor.clone())).collect();
-    let mut measures: Vec<Measure> = report.pairs.iter().filter_map(|pair| pair.measure).collect();
+    let mut measures: Vec<Measure> = report.pairs.iter().filter_map(time_of).collect();
     measures.dedup();
+    let printed = |pair: &StoredPairReport| matches!(pair.measure, Some(ComparedBy::Printed { .. }));
+    let (of, what) = match report.pairs.iter().any(printed) {
+        true => ("value", "the samples only, where programs print it"),
+        false => ("time", "the range by which two runs differ although the program does not"),
+    };
     Overview {
         answers: report.pairs.iter().filter_map(|pair| words.answer(pair)).map(|text| format!("{text}.")).collect(),
         note: format!(
-            "Times: medians of the retained samples. Ratio: time of the program divided by that of what it is compared with; its \
-             95% interval holds the range by which two runs differ although the program does not. {}",
+            "Times: medians of the retained samples. Ratio: {of} of the program divided by that of what it is compared with; \
+             its 95% interval holds {what}. {}",
             floors.join(" ")
         ),
         what: "program",
@@ -104,7 +109,7 @@ fn rows(words: &StoredWords<'_>, report: &StoredReport) -> Vec<OverviewRow> {
         rows.push(OverviewRow {
             ratio: chosen.map(ratio_estimate),
             basis: chosen.map_or_else(String::new, |c| words.basis(pair, c)),
-            verdict: chosen.and_then(|c| c.verdict.ok()).map(verdict),
+            verdict: chosen.and_then(verdict),
             ..row(words, pair, pair.program, place)
         });
     }
@@ -113,7 +118,7 @@ fn rows(words: &StoredWords<'_>, report: &StoredReport) -> Vec<OverviewRow> {
 
 /// A side without its ratio.
 fn row(words: &StoredWords<'_>, pair: &StoredPairReport, side: u32, place: usize) -> OverviewRow {
-    let times = words.comparison.sides.get(side as usize).and_then(|s| of_measure(&s.times, pair.measure));
+    let times = words.comparison.sides.get(side as usize).and_then(|s| of_measure(&s.times, time_of(pair)));
     OverviewRow {
         title: words.name(side),
         plot: part_id(place),
@@ -131,12 +136,22 @@ fn of_measure(times: &[SeriesTimes], measure: Option<Measure>) -> Option<&Series
     times.iter().find(|t| Some(t.measure) == measure)
 }
 
-fn verdict(verdict: Verdict) -> OverviewVerdict {
-    match verdict {
-        Verdict::Faster => OverviewVerdict::Faster,
-        Verdict::Slower => OverviewVerdict::Slower,
-        Verdict::Same => OverviewVerdict::Same,
-        Verdict::Undecided => OverviewVerdict::Undecided,
+/// The time that stands beside the ratio: that of the verdict; beside printed values CPU time, or elapsed time.
+fn time_of(pair: &StoredPairReport) -> Option<Measure> {
+    match pair.measure.as_ref()? {
+        ComparedBy::Time(measure) => Some(*measure),
+        ComparedBy::Printed { .. } => [Measure::Pt, Measure::Et].into_iter().find(|m| pair.by(*m).is_some()),
+    }
+}
+
+/// `None` where what a program prints is lower or higher, which is neither faster nor slower: the answer says which.
+fn verdict(ratio: &StoredRatio) -> Option<OverviewVerdict> {
+    let timed = matches!(ratio.measure, ComparedBy::Time(_));
+    match ratio.verdict.ok()? {
+        Verdict::Faster => timed.then_some(OverviewVerdict::Faster),
+        Verdict::Slower => timed.then_some(OverviewVerdict::Slower),
+        Verdict::Same => Some(OverviewVerdict::Same),
+        Verdict::Undecided => Some(OverviewVerdict::Undecided),
     }
 }
 
@@ -177,8 +192,18 @@ fn part(words: &StoredWords<'_>, pair: &StoredPairReport, place: usize) -> PageP
     let floor = pair.chosen().and_then(|chosen| words.floor(pair, chosen));
     PagePart {
         note: floor.map_or_else(String::new, |floor| format!("{floor}.")),
-        figures: [intervals(pair, &id, &title), history(words, pair, &id, &title)].into_iter().flatten().collect(),
-        tables: vec![by_measure(words, pair), times(words, &[pair.reference, pair.program], None)],
+        figures: [intervals(words, pair, &id, &title), history(words, pair, &id, &title)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        tables: vec![
+            by_measure(words, pair),
+            times(words, &[pair.reference, pair.program], None),
+            printed(words, std::slice::from_ref(pair)),
+        ]
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .collect(),
         id,
         title,
     }
@@ -188,8 +213,11 @@ fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
     PageAxis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
 }
 
+/// Looks of curves of which each is another measure; the next one is that of the line.
+const LOOKS: usize = 4;
+
 /// The ratio by each measure with its interval, one below the other; `None` without any.
-fn intervals(pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigure> {
+fn intervals(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigure> {
     let curve = |(row, ratio): (u32, &StoredRatio)| {
         let bounds = ratio.interval.as_ref().ok();
         let x: Vec<f64> = match bounds {
@@ -197,8 +225,8 @@ fn intervals(pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigur
             None => vec![ratio.ratio],
         };
         PageCurve {
-            title: spelled(ratio.measure).to_owned(),
-            look: row as usize - 1,
+            title: words.what(&ratio.measure),
+            look: (row as usize - 1) % LOOKS,
             thin: false,
             join: Join::Straight,
             y: vec![f64::from(row); x.len()],
@@ -213,7 +241,7 @@ fn intervals(pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigur
     }
     curves.push(PageCurve {
         title: "no difference".to_owned(),
-        look: 4,
+        look: LOOKS,
         thin: true,
         join: Join::Straight,
         x: vec![1.0, 1.0],
@@ -224,7 +252,7 @@ fn intervals(pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigur
         id: format!("{id}-intervals"),
         title: format!("{title}: ratios with their 95% intervals"),
         note: "A point with the bounds of its interval for each measure; the dotted line is a ratio of 1.".to_owned(),
-        x: axis("Time of the program over that of what it is compared with", PageQuantity::Ratio, &[PageScale::Linear]),
+        x: axis("The program over what it is compared with", PageQuantity::Ratio, &[PageScale::Linear]),
         y: axis("Measure", PageQuantity::Count, &[PageScale::Linear]),
         curves,
     })
@@ -232,7 +260,7 @@ fn intervals(pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigur
 
 /// Medians of the programs in all runs that were looked at, in the order of time; `None` without other runs.
 fn history(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigure> {
-    let measure = pair.measure?;
+    let measure = time_of(pair)?;
     let comparison = words.comparison;
     let side = |index: u32| {
         let side = comparison.sides.get(index as usize)?;
@@ -304,6 +332,24 @@ mod tests {
         let ratio = program.ratio.as_ref().unwrap();
         assert_eq!((ratio.text.as_str(), ratio.interval.as_str()), ("1.300", "[1.211, 1.395]"));
         assert_eq!(program.mean.as_ref().unwrap().text, "390.0 ms");
+    }
+
+    #[test]
+    fn what_programs_print_stands_in_the_answer_and_in_a_table() {
+        let p = page(&fixtures::printed());
+        let o = p.overview.unwrap();
+        let said = o.answers.concat();
+        assert!(said.starts_with("gzip of run 15 has 2.000 times the rate of gzip of run 12 [1.972, 2.028]"), "{said}");
+        assert!(o.note.contains("the samples only") && o.measure == "CPU time", "{}", o.note);
+        let program = &o.rows[1];
+        let ratio = program.ratio.as_ref().map(|r| r.text.as_str());
+        assert_eq!((ratio, program.verdict), (Some("2.000"), None));
+        assert_eq!(program.mean.as_ref().map(|m| m.text.as_str()), Some("390.0 ms"));
+        let [part] = p.parts.as_slice() else { panic!("one pair") };
+        let titles: Vec<&str> = part.tables.iter().map(|t| t.title.as_str()).collect();
+        assert_eq!(titles, ["Ratios", "Times", "Printed values"]);
+        // Three measures and the line.
+        assert_eq!(part.figures[0].curves.len(), 4);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::kit::text;
 use crate::kit::words::plural;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::{RatioBasis, Verdict};
-use tarebench_core::compare::stored::{StoredComparison, StoredSide};
+use tarebench_core::compare::stored::{BlockRatio, ComparedBy, StoredComparison, StoredPair, StoredSide};
 use tarebench_core::compare::stored_floor::{FloorSource, RunFloor};
 use tarebench_core::compare::stored_report::{NoVerdict, RatioWay, StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::documents::head::Status;
@@ -66,8 +66,39 @@ impl StoredWords<'_> {
         format!("{} of {}", self.label(index), self.run(index))
     }
 
+    /// `CPU time`; the name of what programs print, cut in its middle.
+    pub fn what(&self, by: &ComparedBy) -> String {
+        match by {
+            ComparedBy::Time(m) => spelled(*m).to_owned(),
+            ComparedBy::Printed { metric } => text::cut_middle(&(self.show)(metric), WIDEST, self.g.dots).into_owned(),
+        }
+    }
+
     /// What one ratio says of its pair.
     pub fn sentence(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
+        match ratio.measure {
+            ComparedBy::Time(_) => self.timed(pair, ratio),
+            ComparedBy::Printed { .. } => self.printed(pair, ratio),
+        }
+    }
+
+    /// The program that prints more stands first: tare cannot know whether that is better.
+    fn printed(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
+        let (program, reference) = (self.name(pair.program), self.name(pair.reference));
+        let (more, less) = if ratio.ratio < 1.0 { (reference, program) } else { (program, reference) };
+        let (factor, interval) = figures(ratio.ratio, &ratio.interval, self.g.absent);
+        let said = |verb: &str| format!("{more} {verb} {factor} times the {} of {less}", self.what(&ratio.measure));
+        let mark = if pair.other_machine { "across machines: " } else { "" };
+        let text = match (&ratio.interval, ratio.verdict) {
+            (_, Err(NoVerdict::OtherMachine)) => format!("no verdict, as the machines differ: {}", said("had")),
+            (Err(NoInterval::TooFew { .. }), _) => format!("{mark}undecided, too few samples: {}", said("had")),
+            (Ok(_), Ok(Verdict::Undecided | Verdict::Same)) => format!("{mark}undecided: {}", said("had")),
+            (Ok(_), Ok(Verdict::Faster | Verdict::Slower)) => format!("{mark}{}", said("has")),
+        };
+        StoredSentence { text, interval }
+    }
+
+    fn timed(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
         let (program, reference) = (self.name(pair.program), self.name(pair.reference));
         let other = match (self.same_run(pair), self.label(pair.program) == self.label(pair.reference)) {
             (false, true) => format!("in {}", self.run(pair.reference)),
@@ -119,7 +150,25 @@ impl StoredWords<'_> {
                 of_each(&format!("ratios to {reference} in both runs, "), a, b, block(basis))
             }
         };
-        format!("{}, {how}", spelled(ratio.measure))
+        let what = match ratio.measure {
+            ComparedBy::Time(m) => spelled(m),
+            ComparedBy::Printed { .. } if self.have_duets(pair) => "printed value, executions alone",
+            ComparedBy::Printed { .. } => "printed value",
+        };
+        format!("{what}, {how}")
+    }
+
+    fn paired(&self, pair: &StoredPairReport) -> Option<&StoredPair> {
+        self.comparison.pairs.iter().find(|p| (p.program, p.reference) == (pair.program, pair.reference))
+    }
+
+    /// Whether there are duets of the two, or of one of them in its run: what programs print there is not read.
+    fn have_duets(&self, pair: &StoredPairReport) -> bool {
+        let is_duet = |r: &BlockRatio| r.basis == RatioBasis::Duets;
+        let of_side =
+            |index| self.side(index).and_then(|s| s.against.as_ref()).is_some_and(|a| a.ratios.iter().any(is_duet));
+        let own = self.paired(pair).is_some_and(|p| p.blocks.iter().any(is_duet));
+        own || of_side(pair.program) || of_side(pair.reference)
     }
 
     /// The ratio by another measure, in a note: `elapsed: 1.07 [1.00, 1.14]`, in the direction of the chosen one.
@@ -127,7 +176,10 @@ impl StoredWords<'_> {
         let turned = chosen.ratio < 1.0;
         let (factor, interval) = directed(other.ratio, &other.interval, turned, self.g.absent);
         let interval = interval.map_or_else(String::new, |i| format!(" {i}"));
-        format!("{}: {factor}{interval}", short(other.measure))
+        match &other.measure {
+            ComparedBy::Time(m) => format!("{}: {factor}{interval}", short(*m)),
+            printed => format!("{}: {factor}{interval}", self.what(printed)),
+        }
     }
 
     /// How far two runs differ although the program does not, and how that is known.
@@ -172,8 +224,17 @@ impl StoredWords<'_> {
             add(true, format!("{a} and {b} cannot be compared: no measure has times above 0 of both"));
             return all;
         };
-        if let Some(asked) = self.comparison.plan.measure.filter(|m| *m != chosen.measure) {
-            add(true, format!("they cannot be compared by {}: not both have it", spelled(asked)));
+        if let Some(asked) = self.comparison.plan.measure.as_ref().filter(|m| **m != chosen.measure) {
+            add(true, format!("they cannot be compared by {}: {}", self.what(asked), missing(pair, asked)));
+        }
+        if matches!(chosen.measure, ComparedBy::Printed { .. }) && !self.same_run(pair) {
+            let what = self.what(&chosen.measure);
+            add(
+                true,
+                format!(
+                    "how far {what} differs from run to run is not known: its interval allows for the samples only"
+                ),
+            );
         }
         if pair.other_machine && chosen.verdict.is_ok() {
             add(true, "across machines: the ratio is that of the machines, too".to_owned());
@@ -181,8 +242,7 @@ impl StoredWords<'_> {
         if let Err(NoInterval::TooFew { have, need }) = chosen.interval {
             add(true, format!("no interval: {have} samples or blocks of the smaller side, {need} needed"));
         }
-        let paired = self.comparison.pairs.iter().find(|p| (p.program, p.reference) == (pair.program, pair.reference));
-        if self.same_run(pair) && paired.is_some_and(|p| !p.paired_in_time) {
+        if self.same_run(pair) && self.paired(pair).is_some_and(|p| !p.paired_in_time) {
             add(
                 true,
                 "the programs ran one after the other: a drift of the machine may look like a difference".to_owned(),
@@ -244,6 +304,17 @@ fn block(basis: RatioBasis) -> &'static str {
     }
 }
 
+/// Why the measure that was asked for is not that of the verdict.
+fn missing(pair: &StoredPairReport, asked: &ComparedBy) -> &'static str {
+    match asked {
+        ComparedBy::Time(_) => "not both have it",
+        ComparedBy::Printed { metric } if pair.not_positive.contains(metric) => {
+            "one of its values is zero or negative, and has no ratio"
+        }
+        ComparedBy::Printed { .. } => "not both print it",
+    }
+}
+
 /// What differs, in words; the name of a factor is the machine's text.
 fn condition(what: &ConditionKind) -> String {
     let words = match what {
@@ -265,12 +336,15 @@ fn condition(what: &ConditionKind) -> String {
 /// The verdict in a table, with its mark.
 pub(crate) fn marked_verdict(pair: &StoredPairReport, ratio: &StoredRatio) -> String {
     let mark = if pair.other_machine && ratio.verdict.is_ok() { ", across machines" } else { "" };
-    format!("{}{mark}", verdict_word(ratio.verdict))
+    format!("{}{mark}", stored_verdict(ratio))
 }
 
 /// The verdict in one word.
-pub(crate) fn verdict_word(verdict: Result<Verdict, NoVerdict>) -> &'static str {
-    match verdict {
+pub(crate) fn stored_verdict(ratio: &StoredRatio) -> &'static str {
+    let printed = matches!(ratio.measure, ComparedBy::Printed { .. });
+    match ratio.verdict {
+        Ok(Verdict::Faster) if printed => "lower",
+        Ok(Verdict::Slower) if printed => "higher",
         Ok(Verdict::Faster) => "faster",
         Ok(Verdict::Slower) => "slower",
         Ok(Verdict::Same | Verdict::Undecided) => "undecided",
@@ -310,6 +384,6 @@ pub(crate) fn cell(ratio: &StoredRatio) -> (Option<String>, Option<String>) {
 
 /// The ratios beside the chosen one, elapsed before process time.
 pub(crate) fn others<'a>(pair: &'a StoredPairReport, chosen: &StoredRatio) -> Vec<&'a StoredRatio> {
-    let wanted = [Measure::Et, Measure::Pt].into_iter().filter(|m| *m != chosen.measure);
+    let wanted = [Measure::Et, Measure::Pt].into_iter().filter(|m| ComparedBy::Time(*m) != chosen.measure);
     wanted.filter_map(|m| pair.by(m)).collect()
 }

@@ -4,17 +4,20 @@ use crate::compare::sentence::spelled;
 use crate::compare::stored::said::{StoredWords, cell, marked_verdict};
 use crate::kit::number;
 use crate::kit::number::{TimeScale, TimeUnit};
+use crate::kit::printed;
 use crate::kit::table::Table;
 use tarebench_core::base::date::{TimeZone, date};
-use tarebench_core::compare::stored::{SeriesTimes, StoredSide};
+use tarebench_core::compare::stored::{ComparedBy, SeriesTimes, SideMetric, StoredSide};
 use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::statistics::intervals::Interval;
 
 /// A row for each pair, by the measure of its verdict.
 pub(crate) fn ratios(words: &StoredWords<'_>, report: &StoredReport) -> Table {
+    let timed = |pair: &StoredPairReport| matches!(pair.measure, Some(ComparedBy::Time(_)) | None);
+    let of = if report.pairs.iter().all(timed) { "time" } else { "value" };
     let mut table = Table::new(
         "Comparison",
-        "Ratio: time of the program divided by that of what it is compared with.",
+        format!("Ratio: {of} of the program divided by that of what it is compared with."),
         &["program", "against", "measure", ">ratio", ">95% interval", "verdict", ">between runs"],
     );
     for pair in &report.pairs {
@@ -37,7 +40,7 @@ pub(crate) fn by_measure(words: &StoredWords<'_>, pair: &StoredPairReport) -> Ta
         let without = cell(&StoredRatio { interval: ratio.sampling.clone(), ..ratio.clone() }).1;
         let absent = || words.g.absent.to_owned();
         let cells = vec![
-            spelled(ratio.measure).to_owned(),
+            words.what(&ratio.measure),
             value.unwrap_or_else(absent),
             interval.unwrap_or_else(absent),
             without.unwrap_or_else(absent),
@@ -67,7 +70,7 @@ fn row(table: &mut Table, words: &StoredWords<'_>, pair: &StoredPairReport, rati
     let cells = vec![
         words.name(pair.program),
         words.name(pair.reference),
-        spelled(ratio.measure).to_owned(),
+        words.what(&ratio.measure),
         value.unwrap_or_else(absent),
         interval.unwrap_or_else(absent),
         marked_verdict(pair, ratio),
@@ -76,6 +79,42 @@ fn row(table: &mut Table, words: &StoredWords<'_>, pair: &StoredPairReport, rati
     table.row(cells, Vec::new());
     let share = ratio.floor.map(|f| f.share);
     table.values(vec![None, None, None, Some(ratio.ratio), low(ratio), None, share]);
+}
+
+/// What both programs of these pairs print; a row for each value that has a ratio.
+pub(crate) fn printed(words: &StoredWords<'_>, pairs: &[StoredPairReport]) -> Table {
+    let mut table = Table::new(
+        "Printed values",
+        "Numbers that both programs print: medians of the retained samples. How far they differ from run to run is not known.",
+        &["value", "program", ">median", "against", ">median", ">ratio", ">95% interval", "by"],
+    );
+    for pair in pairs {
+        for ratio in &pair.ratios {
+            let ComparedBy::Printed { metric } = &ratio.measure else { continue };
+            let side = |index: u32| {
+                let side = words.comparison.sides.get(index as usize)?;
+                side.metrics.iter().find(|m| m.name == *metric)
+            };
+            let absent = || words.g.absent.to_owned();
+            let median = |m: Option<&SideMetric>| m.map_or_else(absent, |m| printed::median(m.median, &m.interval));
+            let (program, reference) = (side(pair.program), side(pair.reference));
+            let (value, interval) = cell(ratio);
+            let cells = vec![
+                words.what(&ratio.measure),
+                words.name(pair.program),
+                median(program),
+                words.name(pair.reference),
+                median(reference),
+                value.unwrap_or_else(absent),
+                interval.unwrap_or_else(absent),
+                words.basis(pair, ratio),
+            ];
+            table.row(cells, Vec::new());
+            let medians = [program, reference].map(|m| m.map(|m| m.median));
+            table.values(vec![None, None, medians[0], None, medians[1], Some(ratio.ratio), low(ratio), None]);
+        }
+    }
+    table
 }
 
 /// The times of these sides, a row for each measure; the sides without a time are omitted.

@@ -1,7 +1,7 @@
 //! A comparison of stored runs on the terminal: the answer first, then how far it can be trusted.
 
 use crate::compare::stored::said::{StoredSentence, StoredWords, every_remark, others};
-use crate::compare::stored::tables::{ratios, runs, times};
+use crate::compare::stored::tables::{printed, ratios, runs, times};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::{Paint, Style};
 use crate::kit::table::{ROWS, draw};
@@ -38,6 +38,7 @@ pub fn comparison_text(
     if style.full || report.pairs.len() == 1 {
         draw(&mut page, &times(&words, &sides, style.unit));
     }
+    draw(&mut page, &printed(&words, &report.pairs));
     if style.full {
         draw(&mut page, &runs(&words, &style.zone));
     }
@@ -195,6 +196,33 @@ mod tests {
         );
         assert!(text.contains("ran one after the other") && text.contains("3 pairs"), "{text}");
         assert!(!text.contains("between runs"), "{text}");
+    }
+
+    #[test]
+    fn what_programs_print_is_compared_if_it_is_asked_for() {
+        let text = usual(&fixtures::printed());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..2],
+            [
+                "gzip of run 15 has 2.000 times the rate of gzip of run 12  [1.972, 2.028]",
+                "  printed value, medians of 10 samples each; elapsed: 1.29 [1.17, 1.42]; CPU: 1.300 [1.211, 1.395]",
+            ],
+            "{text}"
+        );
+        assert!(text.contains("! how far rate differs from run to run is not known"), "{text}");
+        let not_asked = StoredComparison { plan: Default::default(), ..fixtures::printed() };
+        let text = usual(&not_asked);
+        assert!(text.starts_with("gzip of run 15 is 1.300 times as slow as in run 12"), "{text}");
+        let row = text.lines().find(|l| l.trim_start().starts_with("rate ")).unwrap_or_default();
+        assert!(row.contains("100") && row.contains("200") && row.contains("2.000"), "{text}");
+        let mut refused = fixtures::printed();
+        refused.sides[0].metrics[0].smallest = 0.0;
+        let text = usual(&refused);
+        let why = "! they cannot be compared by rate: one of its values is zero or negative, and has no ratio";
+        assert!(text.starts_with("gzip of run 15 is 1.300") && text.contains(why), "{text}");
+        refused.sides[0].metrics.clear();
+        assert!(usual(&refused).contains("by rate: not both print it"));
     }
 
     #[test]

@@ -202,6 +202,36 @@ pub struct Plot {
     pub dual: DualOrWhy,
     /// Of this plot.
     pub tables: Vec<Table>,
+    /// Of programs beside which probes ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<PageQuiet>,
+}
+
+/// The time of a program on the quiet machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageQuiet {
+    /// The corrected time, or why there is none.
+    pub answer: String,
+    /// How it was found.
+    pub note: String,
+    /// What the correction is for; empty without one.
+    pub parts: Vec<PageQuietPart>,
+    /// What makes it doubtful.
+    pub doubts: Vec<String>,
+    /// The samples, and what the probes saw; bounded, however many there are.
+    pub figures: Vec<PageFigure>,
+    pub tables: Vec<Table>,
+}
+
+/// What a cause takes from a program's time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageQuietPart {
+    /// In words.
+    pub title: &'static str,
+    /// Of the uncorrected time; negative if the time became shorter.
+    pub share: f64,
+    /// As it is read.
+    pub text: String,
 }
 
 /// A measure of every sample.

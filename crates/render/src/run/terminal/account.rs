@@ -69,6 +69,7 @@ pub(crate) fn label(page: &ScreenText<'_>, e: &AccountEntry) -> String {
         EntryKind::Interrupt => format!("interrupts: {name}"),
         EntryKind::Softirq => format!("softirq: {name}"),
         EntryKind::Stolen => "stolen by the hypervisor".to_owned(),
+        EntryKind::Preempted if e.task == Some(TaskKind::Partner) => "waited for its partner".to_owned(),
         EntryKind::Preempted => {
             let kind = match e.task {
                 Some(TaskKind::Kernel) => " (kernel)",

@@ -6,7 +6,7 @@ use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::run::metrics;
-use crate::run::terminal::{account, lines, warnings};
+use crate::run::terminal::{account, lines, quiet, warnings};
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::run::report::data::RunReport;
@@ -21,10 +21,12 @@ pub(crate) fn draw(page: &mut ScreenText<'_>, report: &RunReport) {
     let count = rows::ranked(report).len();
     if count > SECTIONS {
         several::section(page, report, &names);
+        quiet::rows(page, report, &names);
     } else {
         lines::sections(page, report, &names);
         answer::section(page, report, &names);
     }
+    design::short_blocks(page, report);
     design::detected(page, report);
     design::control(page, report, &names);
     metrics::section(page, report, &names);
@@ -58,6 +60,7 @@ fn status(page: &mut ScreenText<'_>, report: &RunReport) {
         Status::Interrupted => ", interrupted",
     };
     let run = if run.id > 0 { format!("run {}{state}", run.id) } else { format!("not stored{state}") };
+    let run = format!("{run}{}", quiet::kept_to(report));
     let p = &report.protocol;
     let held = p.steps.iter().filter(|s| s.standing == Standing::Held).count();
     let version = if p.reached == 0 { "no EMP version".to_owned() } else { format!("EMPv{}", p.reached) };

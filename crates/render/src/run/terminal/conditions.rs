@@ -7,6 +7,7 @@ use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::plural;
 use crate::run::protocol::{asks, finding, no_check_one};
+use crate::run::terminal::quiet;
 use tarebench_core::base::date::date;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::Status;
@@ -15,6 +16,7 @@ use tarebench_core::run::discards::DiscardRule;
 use tarebench_core::run::plan::{Order, RunCount};
 use tarebench_core::run::protocol::{CheckOne, CheckOneDetail, StepFinding};
 use tarebench_core::run::report::data::RunReport;
+use tarebench_core::run::report::findings::RemarkKind;
 
 /// Draws machine, clock, sources, checks and protocol steps.
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport) {
@@ -37,11 +39,13 @@ fn run(page: &mut ScreenText<'_>, report: &RunReport) {
     }
     items.push(date(run.created, &page.style.zone));
     let warmups = plural(plan.warmup, "warm-up");
+    let short = report.remarks.iter().any(|r| matches!(r.kind, RemarkKind::ShortBlocks { .. }));
+    let noun = if short { "block" } else { "sample" };
     items.push(match plan.runs {
-        RunCount::Fixed(n) => format!("{} after {warmups}", plural(n, "sample")),
+        RunCount::Fixed(n) => format!("{} after {warmups}", plural(n, noun)),
         RunCount::Adaptive { precision, min, max } => {
             let p = number::percent(precision).unwrap_or_default();
-            format!("{min} to {max} samples, until the precision is {p}, after {warmups}")
+            format!("{min} to {max} {noun}s, until the precision is {p}, after {warmups}")
         }
         RunCount::Detect { difference, max } => {
             let d = number::percent(difference).unwrap_or_default();
@@ -60,6 +64,7 @@ fn run(page: &mut ScreenText<'_>, report: &RunReport) {
             .to_owned(),
         );
     }
+    items.extend(quiet::kept_to(report).strip_prefix(", ").map(|cpus| format!("kept {cpus}, with probes")));
     page.field_items("run", &items);
     let state = match run.status {
         Status::Finished => return,

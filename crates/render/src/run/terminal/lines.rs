@@ -1,4 +1,4 @@
-//! One program in four lines: what it is, elapsed time, CPU time, net time.
+//! One program in four lines: what it is, elapsed time, CPU time, net time; with probes, a fifth: the time on the quiet machine.
 
 use crate::compare::names::{command as command_of, is_named};
 use crate::compare::rows::{main, ranked};
@@ -8,6 +8,7 @@ use crate::kit::text;
 use crate::kit::words::{interval, plural, scale, value};
 use crate::run::terminal::added;
 use crate::run::terminal::failed::execution;
+use crate::run::terminal::quiet;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::data::Outcome;
@@ -71,6 +72,11 @@ pub(crate) fn sections(page: &mut ScreenText<'_>, report: &RunReport, names: &[S
                 (Reading::Value(_), None) => {}
             }
         }
+        if let Some(line) = lines.next() {
+            draw(page, s, line, widths, gap);
+        } else if let Some(why) = quiet::instead(page, report, s, page.width() - GUTTER) {
+            page.hang(&[gutter("quiet")], Paint::Dim, &why);
+        }
     }
 }
 
@@ -102,6 +108,7 @@ fn draw(page: &mut ScreenText<'_>, s: &SeriesReport, line: &MeasuredLine, widths
         "CPU" => [format!("{}   process time of the whole tree", line.rest), line.rest.clone()]
             .into_iter()
             .find(|t| !line.rest.is_empty() && text::columns(t) <= room),
+        "quiet" => s.quiet.as_ref().and_then(|q| Some(quiet::rest(page, q.as_ref().ok()?, room))),
         _ => Some(line.rest.clone()),
     };
     spans.extend(rest.map(|rest| (Paint::Dim, rest)));
@@ -133,7 +140,10 @@ fn fitting(page: &ScreenText<'_>, report: &RunReport) -> Room {
 /// The largest number of digits before the point of any mean.
 fn digits(page: &ScreenText<'_>, all: &[&SeriesReport]) -> usize {
     let means = all.iter().flat_map(|s| [&s.et, &s.pt, &s.net]).filter_map(Reading::value);
-    means.map(|m| before_point(&value(page, scale(page, m), m.mean))).max().unwrap_or(0)
+    let measured = means.map(|m| before_point(&value(page, scale(page, m), m.mean)));
+    let times = all.iter().filter_map(|s| s.quiet.as_ref()?.as_ref().ok());
+    let corrected = times.map(|q| before_point(&value(page, quiet::scale(page, q), q.value)));
+    measured.chain(corrected).max().unwrap_or(0)
 }
 
 fn before_point(number: &str) -> usize {
@@ -169,7 +179,25 @@ fn measured(page: &ScreenText<'_>, s: &SeriesReport, room: Room, whole: usize) -
         MeasuredLine { name, mean: cell, interval, rest }
     };
     let readings = [("elapsed", &s.et), ("CPU", &s.pt), ("net", &s.net)];
-    readings.into_iter().filter_map(|(name, r)| Some(line(name, r.value()?))).collect()
+    let measured = readings.into_iter().filter_map(|(name, r)| Some(line(name, r.value()?)));
+    measured.chain(corrected(page, s, room, whole)).collect()
+}
+
+/// The time on the quiet machine; its own figures follow it, as [`quiet::rest`] has them.
+fn corrected(page: &ScreenText<'_>, s: &SeriesReport, room: Room, whole: usize) -> Option<MeasuredLine> {
+    let q = s.quiet.as_ref()?.as_ref().ok()?;
+    let scale = quiet::scale(page, q);
+    let mean = value(page, scale, q.value);
+    let pad = " ".repeat(whole.saturating_sub(before_point(&mean)));
+    let unit = scale.unit.sign(page.style.unicode);
+    let spread = value(page, scale, quiet::spread(q));
+    let interval = match room {
+        Room::WithoutInterval => String::new(),
+        Room::Wide => format!("95% {}", interval(page, scale, &q.interval)),
+        Room::Narrow | Room::WithoutRange => interval(page, scale, &q.interval),
+    };
+    let mean = format!("{pad}{mean} {unit} {} {spread}", page.g.plus_minus);
+    Some(MeasuredLine { name: "quiet", mean, interval, rest: String::new() })
 }
 
 fn header(page: &mut ScreenText<'_>, report: &RunReport, index: usize, names: &[String]) {

@@ -6,5 +6,6 @@ pub mod discards;
 pub mod failed;
 pub mod lines;
 pub mod program;
+pub(crate) mod quiet;
 pub mod report;
 pub(crate) mod warnings;

@@ -10,7 +10,7 @@ use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{Reasons, interval, numbers, plural, scale, time, value, words_of};
 use crate::run::terminal::failed::execution;
-use crate::run::terminal::{account, discards};
+use crate::run::terminal::{account, discards, quiet};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::run::report::data::{DaemonSummary, MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::daemons::TaskKind;
@@ -26,6 +26,7 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, index: usiz
         measures(page, s);
         intervals(page, s);
         trust(page, s);
+        quiet::field(page, report, s);
     }
     if s.counted > 0 {
         account::field(page, s);
@@ -253,6 +254,7 @@ fn daemon_name(page: &ScreenText<'_>, d: &DaemonSummary) -> String {
         TaskKind::User => "",
         TaskKind::Kernel => " (kernel)",
         TaskKind::Tare => " (tare itself)",
+        TaskKind::Partner => " (the other program)",
     };
     let room = if page.narrow() { 17 } else { 25 } - kind.len();
     let name = page.style.show(&d.family);

@@ -10,6 +10,7 @@ use tarebench_core::run::report::data::RunReport;
 
 /// Draws a run for a terminal. Ends with a newline; no line is wider than `style.width` (at least 40).
 pub fn run_report(report: &RunReport, style: &Style) -> String {
+    let style = &Style { hints: style.hints.of_run(&report.run.plan), ..style.clone() };
     let mut page = ScreenText::new(style);
     if style.full {
         full(&mut page, report);

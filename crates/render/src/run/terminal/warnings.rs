@@ -135,6 +135,10 @@ fn shared(kind: &Kind) -> Option<(String, String)> {
             counted(u64::from(*samples), u64::from(*all)),
         ),
         Kind::Unattributed { time, .. } => ("Unattributed elapsed time", duration(*time)),
+        Kind::GateLimit { samples, of: all } => (
+            "Samples whose pauses reached their limit, so that they ran on a busy machine",
+            counted(samples.len() as u64, u64::from(*all)),
+        ),
         Kind::Suspended { time, .. } => ("The machine was suspended during samples", duration(*time)),
         Kind::ClockSet { step, .. } => ("The machine's clock was set during samples", remarks::set_by(*step)),
         _ => return None,

@@ -1,0 +1,370 @@
+//! The time of a program on the quiet machine, from samples with probes.
+
+use crate::base::units::Nanos;
+use crate::quiet::data::{
+    FEATURES, HeldOut, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietLevels, QuietTime, SlowdownCause,
+};
+use crate::quiet::features::features;
+use crate::quiet::prior::{KnownCoefficients, Start, start};
+use crate::quiet::regression::{Fit, Point, Vector, dot, fit, form, huber_mean, middle};
+use crate::sample::data::Sample;
+use crate::sample::probes::{PROBE_KINDS, ProbeKind, SampleProbes};
+use crate::statistics::intervals::{Interval, LEVEL};
+
+/// Most samples of a series that are looked at. More change nothing: what is left is the error of the correction itself.
+pub const MOST_SAMPLES: usize = 10_000;
+/// Fewest samples if nothing is known, and if something is.
+const FEWEST: usize = 6;
+const FEWEST_KNOWN: usize = 3;
+/// Least share of a CPU's time.
+const BUSY_SHARE: f64 = 0.9;
+/// A program may seem to use so much more of a CPU than there is.
+const ROUNDING: f64 = 0.1;
+/// Share of a correction that its own error is, whatever the samples say: probes and program need not slow down alike.
+const SYSTEMATIC: f64 = 0.05;
+/// How exactly the quiet level of a probe is known: half a bin of the histograms.
+const LEVEL_ERROR: f64 = 0.0025;
+/// Two standard deviations of a sample's correction above this: its state is none that the coefficients are known for.
+const UNKNOWN: f64 = 0.3;
+/// By how much a feature may be outside the range that was seen, and coefficients that make it matter.
+const OUTSIDE: f64 = 0.1;
+const MATTERS: f64 = 0.1;
+/// By which factor the held-out error must be smaller than without correction, as by chance it often is a little; and by which it
+/// may be larger where the correction changes the value by more than its interval: if the machine's state was the same all the
+/// time, the samples agree with each other without correction, too.
+const BETTER: f64 = 0.9;
+const WORSE: f64 = 1.5;
+/// Huber's limit for held-out errors, in standard deviations.
+const HELD_OUT_LIMIT: f64 = 2.5;
+/// Deviations of a sample that is disturbed, and the least by which it differs.
+const DISTURBED: f64 = 5.0;
+const LEAST_DISTURBANCE: f64 = 0.03;
+/// Share of the elapsed time that the hypervisor may take without a doubt.
+const STEAL: f64 = 0.01;
+/// The other doubts.
+const RESIDUAL: f64 = 0.025;
+const MEMORY: f64 = 0.3;
+const STOPS: f64 = 0.3;
+const EVICTION: f64 = 0.1;
+const LARGE: f64 = 0.15;
+
+/// What a correction needs of a sample.
+#[derive(Clone, Copy, Debug)]
+pub struct QuietSample<'a> {
+    /// Number in its series.
+    pub index: u32,
+    pub pt: Nanos,
+    /// Without pauses.
+    pub elapsed: Nanos,
+    /// That the hypervisor took; `None` if it is not known.
+    pub steal: Option<Nanos>,
+    pub probes: &'a SampleProbes,
+}
+
+impl QuietSample<'_> {
+    /// `None` without probes, or without a process time.
+    pub fn of(sample: &Sample) -> Option<QuietSample<'_>> {
+        Some(QuietSample {
+            index: sample.index,
+            pt: sample.process_time().ok()?,
+            elapsed: sample.elapsed() - sample.paused(),
+            steal: sample.steal.value().copied(),
+            probes: sample.probes.value()?,
+        })
+    }
+}
+
+/// The samples of a series, of which only the features are kept.
+#[derive(Clone, Debug)]
+pub struct QuietSeries {
+    levels: QuietLevels,
+    kept: Vec<Observed>,
+    /// Those whose number is a multiple of it are kept.
+    step: u32,
+    total: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Observed {
+    index: u32,
+    /// log PT, and the features.
+    point: Point,
+    /// CPUs used, and probed.
+    used: f64,
+    probed: u32,
+    /// Share of the elapsed time.
+    stolen: f64,
+    limit_reached: bool,
+}
+
+impl Observed {
+    fn new(sample: &QuietSample<'_>, levels: &QuietLevels) -> Option<Observed> {
+        if sample.pt <= Nanos::ZERO || sample.elapsed <= Nanos::ZERO {
+            return None;
+        }
+        let elapsed = sample.elapsed.as_f64();
+        Some(Observed {
+            index: sample.index,
+            point: Point { y: sample.pt.as_f64().ln(), x: features(sample.probes, levels)?.0 },
+            used: sample.pt.as_f64() / elapsed,
+            probed: u32::try_from(sample.probes.cpus.len()).unwrap_or(u32::MAX),
+            stolen: sample.steal.map_or(0.0, |s| s.as_f64() / elapsed),
+            limit_reached: sample.probes.gate.as_ref().is_some_and(|g| g.limit_reached),
+        })
+    }
+}
+
+/// The time on the quiet machine; `levels` are the machine's.
+///
+/// # Errors
+/// Why it is not known; the uncorrected time stands then.
+pub fn quiet_time(
+    samples: &[QuietSample<'_>],
+    levels: Option<&QuietLevels>,
+    known: &KnownCoefficients,
+) -> Result<QuietTime, NoQuietTime> {
+    let mut series = QuietSeries::new(levels.ok_or(NoQuietTime::NeverQuiet)?.clone());
+    samples.iter().for_each(|s| series.add(s));
+    series.time(known)
+}
+
+/// What the samples say of the program's coefficients, together with what was known, to be stored under its identity. `None` for
+/// samples that [`quiet_time`] refuses before it fits, and for fewer than six.
+pub fn fit_coefficients(
+    samples: &[QuietSample<'_>],
+    levels: &QuietLevels,
+    known: &KnownCoefficients,
+    program: &str,
+    fitted: Nanos,
+) -> Option<QuietCoefficients> {
+    let mut series = QuietSeries::new(levels.clone());
+    samples.iter().for_each(|s| series.add(s));
+    series.coefficients(known, program, fitted)
+}
+
+impl QuietSeries {
+    /// Without samples.
+    pub fn new(levels: QuietLevels) -> QuietSeries {
+        QuietSeries { levels, kept: Vec::new(), step: 1, total: 0 }
+    }
+
+    /// Adds a sample. Of more than 10,000 every second, fourth, … number is kept, whatever the order in which they come.
+    pub fn add(&mut self, sample: &QuietSample<'_>) {
+        self.total = self.total.saturating_add(1);
+        if !sample.index.is_multiple_of(self.step) {
+            return;
+        }
+        self.kept.extend(Observed::new(sample, &self.levels));
+        while self.kept.len() > MOST_SAMPLES {
+            // Numbers that occur more than once could be too many with any step.
+            let Some(step) = self.step.checked_mul(2) else { return self.kept.truncate(MOST_SAMPLES) };
+            self.step = step;
+            self.kept.retain(|o| o.index.is_multiple_of(step));
+        }
+    }
+
+    /// As [`quiet_time`].
+    ///
+    /// # Errors
+    /// Why it is not known.
+    pub fn time(mut self, known: &KnownCoefficients) -> Result<QuietTime, NoQuietTime> {
+        let start = self.checked(known)?;
+        let too_few = NoQuietTime::TooFew { samples: self.samples() };
+        let points = self.points();
+        let fit = fit(&points, &start.prior).ok_or_else(|| too_few.clone())?;
+        self.check_states(&fit, &start)?;
+        let plain = huber_mean(&points.iter().map(|p| p.y).collect::<Vec<f64>>()).ok_or(too_few.clone())?;
+        let held_out = HeldOut { plain: spread(&plain.held_out), corrected: spread(&fit.held_out) };
+        let mean_x = weighted(&points, &plain.weights);
+        let correction = dot(&mean_x, &fit.coefficients);
+        let variance =
+            (SYSTEMATIC * correction).powi(2) + LEVEL_ERROR.powi(2) * dot(&fit.coefficients, &fit.coefficients);
+        let (low, high) = fit.interval(variance).ok_or(too_few)?;
+        let by_chance = (low..=high).contains(&plain.level);
+        let limit = if by_chance { BETTER } else { WORSE };
+        if held_out.corrected > limit * held_out.plain {
+            return Err(NoQuietTime::NoBetter { held_out });
+        }
+        let value = fit.level.exp();
+        let interval = Interval { low: low.exp(), high: high.exp(), level: LEVEL };
+        if value <= 0.0 || ![value, interval.low, interval.high].iter().all(|v| v.is_finite()) {
+            return Err(NoQuietTime::Unseen { samples: self.samples() });
+        }
+        Ok(QuietTime {
+            value,
+            interval,
+            uncorrected: plain.level.exp(),
+            samples: self.samples(),
+            left_out: self.total - self.samples(),
+            parts: parts(&mean_x, &fit.coefficients),
+            residual: fit.residual,
+            held_out,
+            prior: start.source,
+            coefficients: fit.coefficients,
+            doubts: self.doubts(&fit, &mean_x),
+            disturbed: self.disturbed(&fit),
+        })
+    }
+
+    /// As [`fit_coefficients`].
+    pub fn coefficients(
+        mut self,
+        known: &KnownCoefficients,
+        program: &str,
+        fitted: Nanos,
+    ) -> Option<QuietCoefficients> {
+        let start = self.checked(known).ok()?;
+        if self.kept.len() < FEWEST {
+            return None;
+        }
+        let fit = fit(&self.points(), &start.prior)?;
+        let earlier = start.same.map_or(0, |c| c.samples);
+        let mut seen = start.same.map_or([(f64::INFINITY, f64::NEG_INFINITY); FEATURES], |c| c.seen);
+        for o in &self.kept {
+            seen.iter_mut().zip(&o.point.x).for_each(|(s, x)| *s = (s.0.min(*x), s.1.max(*x)));
+        }
+        Some(QuietCoefficients {
+            revision: self.levels.revision,
+            program: program.to_owned(),
+            samples: earlier.saturating_add(self.samples()),
+            fitted,
+            coefficients: fit.coefficients,
+            residual: fit.residual,
+            seen,
+            covariance: Some(Box::new(fit.covariance)),
+        })
+    }
+
+    fn samples(&self) -> u32 {
+        u32::try_from(self.kept.len()).unwrap_or(u32::MAX)
+    }
+
+    fn points(&self) -> Vec<Point> {
+        self.kept.iter().map(|o| o.point).collect()
+    }
+
+    /// Puts the samples in order, and refuses what cannot be corrected at all.
+    fn checked<'k>(&mut self, known: &'k KnownCoefficients) -> Result<Start<'k>, NoQuietTime> {
+        self.kept.sort_unstable_by(|a, b| a.index.cmp(&b.index).then(a.point.y.total_cmp(&b.point.y)));
+        let samples = self.samples();
+        let mut shares: Vec<f64> = self.kept.iter().map(|o| o.used).collect();
+        let used = middle(&mut shares).ok_or(NoQuietTime::TooFew { samples })?;
+        if used < BUSY_SHARE {
+            return Err(NoQuietTime::Sleeps { share: used });
+        }
+        let probed = self.kept.iter().map(|o| o.probed).min().unwrap_or(0);
+        if used > f64::from(probed) + ROUNDING {
+            return Err(NoQuietTime::MoreCpus { used, probed });
+        }
+        let start = start(known, self.levels.revision);
+        let fewest = if start.source == PriorSource::Physical { FEWEST } else { FEWEST_KNOWN };
+        if self.kept.len() < fewest {
+            return Err(NoQuietTime::TooFew { samples });
+        }
+        Ok(start)
+    }
+
+    /// Refuses if most samples ran in states that the coefficients are not known for.
+    fn check_states(&self, fit: &Fit, start: &Start<'_>) -> Result<(), NoQuietTime> {
+        let own = self.kept.len() >= FEWEST;
+        let outside = |x: &Vector, seen: &[(f64, f64); FEATURES]| {
+            let beyond = |(x, (low, high)): (&f64, &(f64, f64))| *x < low - OUTSIDE || *x > high + OUTSIDE;
+            let matters = fit.coefficients.iter().map(|b| b.abs() > MATTERS);
+            x.iter().zip(seen).zip(matters).any(|(x, matters)| matters && beyond(x))
+        };
+        let unknown = |o: &&Observed| {
+            let uncertain = 2.0 * form(&fit.covariance, &o.point.x).max(0.0).sqrt() > UNKNOWN;
+            uncertain || (!own && start.same.is_some_and(|c| outside(&o.point.x, &c.seen)))
+        };
+        let count = self.kept.iter().filter(unknown).count();
+        let samples = u32::try_from(count).unwrap_or(u32::MAX);
+        if 2 * count > self.kept.len() { Err(NoQuietTime::Unseen { samples }) } else { Ok(()) }
+    }
+
+    fn doubts(&self, fit: &Fit, mean_x: &Vector) -> Vec<QuietDoubt> {
+        let b = &fit.coefficients;
+        let kind = |v: &Vector, kinds: [ProbeKind; 2]| kinds.iter().filter_map(|k| v.get(*k as usize)).sum::<f64>();
+        let count =
+            |f: fn(&Observed) -> bool| u32::try_from(self.kept.iter().filter(|o| f(o)).count()).unwrap_or(u32::MAX);
+        let mut doubts = Vec::new();
+        let mut add = |doubtful: bool, doubt: QuietDoubt| {
+            if doubtful {
+                doubts.push(doubt);
+            }
+        };
+        add(fit.residual > RESIDUAL, QuietDoubt::Residual { residual: fit.residual });
+        let coefficients = kind(b, [ProbeKind::MemoryLatency, ProbeKind::MemoryThroughput]);
+        add(coefficients > MEMORY, QuietDoubt::Memory { coefficients });
+        let stopped = self.kept.iter().any(|o| o.point.x.get(PROBE_KINDS).is_some_and(|x| *x > 0.0));
+        let coefficient = b.get(PROBE_KINDS).copied().unwrap_or(0.0);
+        add(stopped && coefficient > STOPS, QuietDoubt::Stops { coefficient });
+        let features = kind(mean_x, [ProbeKind::Evicted, ProbeKind::Code]);
+        add(features > EVICTION, QuietDoubt::Eviction { features });
+        let correction = dot(mean_x, b);
+        add(correction.abs() > LARGE, QuietDoubt::Large { correction });
+        let samples = count(|o| o.limit_reached);
+        add(samples > 0, QuietDoubt::LimitReached { samples });
+        let samples = count(|o| o.stolen > STEAL);
+        add(samples > 0, QuietDoubt::Steal { samples });
+        doubts
+    }
+
+    /// Numbers of samples that differ from the others in what probes or steal time say, or in what the fit leaves.
+    fn disturbed(&self, fit: &Fit) -> Vec<u32> {
+        let corrections: Vec<f64> = self.kept.iter().map(|o| dot(&o.point.x, &fit.coefficients)).collect();
+        let stolen: Vec<f64> = self.kept.iter().map(|o| o.stolen).collect();
+        let (by_probes, by_steal) = (upper_limit(&corrections), upper_limit(&stolen));
+        let rows = self.kept.iter().zip(&corrections).zip(&fit.deviations);
+        let found = rows.filter(|((o, correction), deviation)| {
+            **correction > by_probes || o.stolen > by_steal || **deviation > DISTURBED
+        });
+        found.map(|((o, _), _)| o.index).collect()
+    }
+}
+
+/// Above it a value is none of the others.
+fn upper_limit(values: &[f64]) -> f64 {
+    let centre = middle(&mut values.to_vec()).unwrap_or(0.0);
+    let deviation = middle(&mut values.iter().map(|v| (v - centre).abs()).collect::<Vec<f64>>()).unwrap_or(0.0);
+    centre + (DISTURBED * deviation).max(LEAST_DISTURBANCE)
+}
+
+/// Mean features, by these weights.
+fn weighted(points: &[Point], weights: &[f64]) -> Vector {
+    let total: f64 = weights.iter().sum();
+    let mut mean = [0.0; FEATURES];
+    for (p, w) in points.iter().zip(weights) {
+        mean.iter_mut().zip(&p.x).for_each(|(mean, x)| *mean += w / total * x);
+    }
+    mean
+}
+
+/// By cause.
+fn parts(mean_x: &Vector, coefficients: &Vector) -> Vec<(SlowdownCause, f64)> {
+    let mut sums = std::collections::BTreeMap::new();
+    for (place, (x, b)) in mean_x.iter().zip(coefficients).enumerate() {
+        let cause = ProbeKind::ALL.get(place).map_or(SlowdownCause::Stops, |kind| cause(*kind));
+        *sums.entry(cause).or_insert(0.0) += x * b;
+    }
+    sums.into_iter().collect()
+}
+
+fn cause(kind: ProbeKind) -> SlowdownCause {
+    match kind {
+        ProbeKind::Latency => SlowdownCause::Clock,
+        ProbeKind::Issue | ProbeKind::Loads | ProbeKind::Stores | ProbeKind::Branches | ProbeKind::FirstLevel => {
+            SlowdownCause::Sibling
+        }
+        ProbeKind::SystemCalls => SlowdownCause::Kernel,
+        ProbeKind::MemoryLatency | ProbeKind::MemoryThroughput => SlowdownCause::Memory,
+        ProbeKind::Evicted | ProbeKind::Code => SlowdownCause::Eviction,
+    }
+}
+
+/// Root of the mean square of errors, each as far as 2.5 robust deviations: a median alone would omit the slower of two states.
+fn spread(errors: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
+    let limit = HELD_OUT_LIMIT * 1.4826 * middle(&mut sizes).unwrap_or(0.0);
+    let squares: f64 = sizes.iter().map(|e| e.min(limit).powi(2)).sum();
+    (squares / sizes.len().max(1) as f64).sqrt()
+}

@@ -1,0 +1,199 @@
+//! What probes have seen of a machine so far, and what to expect of runs that wait for its quiet state.
+
+use crate::kit::error::RenderError;
+use crate::kit::hints::Hint;
+use crate::kit::json;
+use crate::kit::number;
+use crate::kit::screen::ScreenText;
+use crate::kit::style::{Paint, Style};
+use crate::kit::words::{plural, time};
+use serde::Serialize;
+use tarebench_core::base::date::date;
+use tarebench_core::quiet::data::{MachineStates, QuietLevels};
+
+/// Name of the format of [`json`].
+pub const FORMAT: &str = "tare-machine";
+
+/// Version of the format of [`json`].
+pub const VERSION: u32 = 1;
+
+/// What is known of a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownMachine<'a> {
+    /// In words.
+    pub machine: &'a str,
+    /// `None` if no probes ran on it yet, or too few.
+    pub states: Option<&'a MachineStates>,
+    pub levels: Option<&'a QuietLevels>,
+    /// Number of programs of which it is known how their time follows the probes.
+    pub programs: usize,
+}
+
+impl KnownMachine<'_> {
+    /// How many times as long executions take if they run in the quiet state only, by what was seen; `None` if it was never quiet,
+    /// or nothing is known.
+    pub fn gated_factor(&self) -> Option<f64> {
+        let quiet = self.states?.quiet;
+        (quiet > 0.0).then(|| 1.0 / quiet)
+    }
+}
+
+#[derive(Serialize)]
+struct MachineDocument<'a> {
+    format: &'static str,
+    version: u32,
+    machine: &'a str,
+    states: Option<&'a MachineStates>,
+    levels: Option<&'a QuietLevels>,
+    gated_factor: Option<f64>,
+    programs: usize,
+}
+
+/// `{"format":"tare-machine","version":1,"machine":…,"states":…,"levels":…,"gated_factor":…,"programs":…}`, indented; what
+/// is not known is `null`.
+///
+/// # Errors
+/// [`RenderError::Json`] if a value cannot be written as JSON.
+pub fn json(known: &KnownMachine<'_>) -> Result<String, RenderError> {
+    let KnownMachine { machine, states, levels, programs } = *known;
+    let gated_factor = known.gated_factor();
+    let document =
+        MachineDocument { format: FORMAT, version: VERSION, machine, states, levels, gated_factor, programs };
+    Ok(json::pretty(&document)? + "\n")
+}
+
+/// Draws what is known for a terminal.
+pub fn terminal(known: &KnownMachine<'_>, style: &Style) -> String {
+    let mut page = ScreenText::new(style);
+    let title = style.prose(known.machine);
+    page.hang(&[], Paint::Title, &title);
+    let Some(states) = known.states else {
+        let how = style.hints.phrase(&Hint::LearnStates).map_or_else(String::new, |how| format!(": {how}"));
+        let text = style.prose(&format!("Nothing is known of this machine's states yet{how}."));
+        page.hang(&[], Paint::Plain, &text);
+        return page.finish();
+    };
+    seen(&mut page, states);
+    let programs = match known.programs {
+        0 => "none was measured with enough samples yet".to_owned(),
+        n => format!("{} with known coefficients", plural(u64::try_from(n).unwrap_or(u64::MAX), "program")),
+    };
+    page.field("programs", &programs);
+    page.gap();
+    let text = expected(known.gated_factor());
+    page.hang(&[], Paint::Plain, &text);
+    page.finish()
+}
+
+fn percent(page: &ScreenText<'_>, share: f64) -> String {
+    number::percent(share).unwrap_or_else(|| page.g.absent.to_owned())
+}
+
+fn seen(page: &mut ScreenText<'_>, s: &MachineStates) {
+    let period = |length: Option<f64>| length.map_or_else(|| "a time not known yet".to_owned(), |ns| time(page, ns));
+    let periods = format!("quiet for {}, busy for {} (medians)", period(s.quiet_period), period(s.busy_period));
+    let quiet = format!("{} of the time; {periods}", percent(page, s.quiet));
+    page.field("quiet", &quiet);
+    let [low, median, high] = s.clock.map(|ratio| slower(page, ratio));
+    let clock = format!("{low} to {high} than its quiet level in 90% of the wake-ups; median {median}");
+    page.field("clock", &clock);
+    let stolen = match s.stolen {
+        Some(share) => format!("{} of the samples' time, by the hypervisor", percent(page, share)),
+        None => "not known".to_owned(),
+    };
+    page.field("stolen", &stolen);
+    let (first, last) = s.span;
+    let days = [first, last].map(|at| date(at, &page.style.zone));
+    let wakes = plural(s.wakes, "wake-up");
+    let span = format!("{wakes} of probes, from {} to {}", days[0], days[1]);
+    page.field("known from", &span);
+}
+
+/// `7.0 % slower`; of a latency divided by its quiet level.
+fn slower(page: &ScreenText<'_>, ratio: f64) -> String {
+    let word = if ratio < 1.0 { "faster" } else { "slower" };
+    format!("{} {word}", percent(page, (ratio - 1.0).abs()))
+}
+
+fn expected(factor: Option<f64>) -> String {
+    match factor {
+        Some(f) if f < 1.05 => {
+            "The machine is nearly always quiet: runs that wait for that take hardly longer than others.".to_owned()
+        }
+        Some(f) => {
+            let f = number::fixed(f, number::decimals_for(f, 2)).unwrap_or_else(|| "many".to_owned());
+            format!(
+                "A run that waits for the quiet state takes about {f} times as long as its programs, unless it reaches the limit of \
+                 its pauses."
+            )
+        }
+        None => "The machine was never quiet: a run that waits for that reaches the limit of its pauses.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::hints::Hints;
+    use crate::kit::text::columns;
+    use crate::run::quiet_fixtures;
+
+    fn style(width: usize) -> Style {
+        Style { width, hints: Hints::new(|_| "run `x`".to_owned()), ..Style::default() }
+    }
+
+    fn joined(known: &KnownMachine<'_>, width: usize) -> String {
+        let text = terminal(known, &style(width));
+        assert!(text.lines().all(|l| columns(l) <= width && l.trim_end() == l), "{text}");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_was_seen_and_what_follows() {
+        let (states, levels) = (quiet_fixtures::states(), quiet_fixtures::levels());
+        let known = KnownMachine { machine: "box\x1b[31m", states: Some(&states), levels: Some(&levels), programs: 3 };
+        for width in [60, 80, 100] {
+            let text = joined(&known, width);
+            for said in [
+                "quiet 41 % of the time; quiet for 38.0 ms, busy for 52.0 ms (medians)",
+                "clock 1.0 % faster to 7.0 % slower than its quiet level in 90% of the wake-ups; median 1.0 % slower",
+                "stolen 0.21 % of the samples' time",
+                "known from 90000 wake-ups of probes, from 2025-11-20 00:53:20 +00:00 to 2025-11-21 01:36:40 +00:00",
+                "programs 3 programs with known coefficients",
+                "takes about 2.4 times as long as its programs",
+            ] {
+                assert!(text.contains(said), "{said}\n{text}");
+            }
+            assert!(!text.contains('\x1b'));
+        }
+        let value: serde_json::Value = serde_json::from_str(&json(&known).unwrap()).unwrap();
+        assert_eq!((&value["format"], &value["states"]["wakes"]), (&"tare-machine".into(), &90_000.into()));
+        assert_eq!((&value["programs"], &value["machine"]), (&3.into(), &"box\x1b[31m".into()));
+        assert!(value["gated_factor"].as_f64().is_some_and(|f| (f - 1.0 / 0.41).abs() < 1e-9));
+        assert!(!json(&known).unwrap().contains('\x1b'));
+    }
+
+    #[test]
+    fn nothing_yet_is_one_sentence() {
+        let known = KnownMachine { machine: "box", states: None, levels: None, programs: 0 };
+        assert_eq!(terminal(&known, &style(80)), "box\nNothing is known of this machine's states yet: run `x`.\n");
+        let value: serde_json::Value = serde_json::from_str(&json(&known).unwrap()).unwrap();
+        assert!(value["states"].is_null() && value["gated_factor"].is_null());
+    }
+
+    #[test]
+    fn machines_that_are_always_or_never_quiet() {
+        let says = |states: &MachineStates| {
+            joined(&KnownMachine { machine: "box", states: Some(states), levels: None, programs: 0 }, 100)
+        };
+        let always = MachineStates { quiet: 0.99, busy_period: None, stolen: None, ..quiet_fixtures::states() };
+        let text = says(&always);
+        assert!(text.contains("busy for a time not known yet") && text.contains("stolen not known"), "{text}");
+        assert!(
+            text.contains("nearly always quiet") && text.contains("none was measured with enough samples"),
+            "{text}"
+        );
+        let never = MachineStates { quiet: 0.0, ..quiet_fixtures::states() };
+        assert!(says(&never).contains("The machine was never quiet"));
+    }
+}
