@@ -21,9 +21,11 @@ use tarebench::core::base::name::Name;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::compare::gate::{GateBenchmark, GatePlan, GateReport, GateVerdict};
 use tarebench::core::documents::head::{Id, Status};
+use tarebench::core::quiet::data::{PROBE_PERIOD, ProbePlan, QUIET_LIMIT};
 use tarebench::core::run::plan::{
     Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
 };
+use tarebench::core::sample::probes::GateRule;
 use tarebench::core::statistics::intervals::FEWEST;
 use tarebench::core::statistics::sequential::MOST_BLOCKS;
 use tarebench::documents::{DocumentError, MeasureOptions, Stopped};
@@ -363,7 +365,8 @@ fn run_plan(
         independent_setups: false,
         purpose: None,
         metrics: Vec::new(),
-        probes: None,
+        // Where there are no duets.
+        probes: Some(ProbePlan { period: PROBE_PERIOD, gate: Some(GateRule::standard(QUIET_LIMIT)), correct: true }),
     }
 }
 

@@ -291,6 +291,7 @@ fn held_out(points: &[Point], weights: &[f64], p: &Posterior) -> Vec<f64> {
 }
 
 /// The lower factor; `None` unless positive definite.
+#[allow(clippy::needless_range_loop, reason = "the indices of the formula")]
 fn cholesky(m: &Matrix) -> Option<Matrix> {
     let mut l = [[0.0; FEATURES]; FEATURES];
     for i in 0..FEATURES {
@@ -310,6 +311,7 @@ fn cholesky(m: &Matrix) -> Option<Matrix> {
 }
 
 /// Solves L v = b.
+#[allow(clippy::needless_range_loop, reason = "the indices of the formula")]
 fn forward(l: &Matrix, b: &Vector) -> Vector {
     let mut v = *b;
     for i in 0..FEATURES {
@@ -320,6 +322,7 @@ fn forward(l: &Matrix, b: &Vector) -> Vector {
 }
 
 /// Solves L' v = b.
+#[allow(clippy::needless_range_loop, reason = "the indices of the formula")]
 fn backward(l: &Matrix, b: &Vector) -> Vector {
     let mut v = *b;
     for i in (0..FEATURES).rev() {

@@ -3,11 +3,12 @@
 use crate::base::name::Name;
 use crate::base::units::Nanos;
 use crate::machine::data::Factor;
+use crate::quiet::knowledge::QuietKnowledge;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// A note, kept in the order in which they were made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Note {
     /// The machine was tuned for the run.
@@ -38,6 +39,11 @@ pub enum Note {
         /// What there was of the run.
         there: KeptBefore,
     },
+    /// What a session with probes ended with: what the run's times are corrected by. The newest is right.
+    Quiet {
+        /// Without the history.
+        known: Box<QuietKnowledge>,
+    },
     /// What an earlier version noted in words.
     Text {
         /// Its name.
@@ -57,6 +63,7 @@ impl Note {
             Note::Changed { .. } => "changed",
             Note::Resumed { .. } => "resumed",
             Note::Rebooted { .. } => "rebooted",
+            Note::Quiet { .. } => "quiet",
             Note::Text { .. } => "text",
         }
     }
@@ -181,6 +188,7 @@ pub fn from_texts(texts: BTreeMap<String, String>, readings: impl Fn(&str) -> Op
         Note::Changed { .. } => 3,
         Note::Rebooted { .. } => 4,
         Note::Resumed { .. } => 5,
+        Note::Quiet { .. } => 6,
     });
     notes
 }

@@ -16,9 +16,31 @@ pub(crate) struct ProbedBenchmark {
     /// About what an execution takes, with everything around it.
     pub execution: Nanos,
     programs: u32,
+    /// Process time of the shorter one of the two, where one CPU is enough for both.
+    on_one_cpu: Option<Nanos>,
 }
 
+/// In less time the probes see too little of the machine.
+const SHORTEST_PROBED: Nanos = Nanos::from_millis(20);
+
 impl ProbedBenchmark {
+    /// The plan with the probes that it asks for, where the programs run alone and their process time is compared: there nothing but
+    /// probes tells the state of the machine. They are kept to one CPU then, unless the user names some, and paused for no longer
+    /// than an execution takes, so that the budget holds. Without the probes elsewhere.
+    pub fn with_probes(&self, plan: RunPlan) -> RunPlan {
+        let long_enough = self.on_one_cpu.is_some_and(|pt| pt >= SHORTEST_PROBED);
+        let watched = plan.order == Order::Random && self.measure == Measure::Pt && long_enough;
+        let Some(mut probes) = plan.probes.filter(|_| watched) else { return RunPlan { probes: None, ..plan } };
+        if let Some(gate) = &mut probes.gate {
+            gate.limit = gate.limit.min(self.execution);
+        }
+        let cpus = match plan.cpus.as_slice() {
+            [] => tarebench_sys::cpu::allowed().ok().and_then(|all| all.last().copied()).into_iter().collect(),
+            named => named.to_vec(),
+        };
+        RunPlan { probes: Some(probes), cpus, ..plan }
+    }
+
     /// About what a session of so many blocks takes: each holds as many duets as there are pairs, of two executions, or one
     /// execution of each program; beside them there is a warm-up, and with duets the executions alone.
     pub fn expected(&self, blocks: u32) -> Nanos {
@@ -49,7 +71,10 @@ pub(crate) fn choose(
     budget: Option<Nanos>,
 ) -> ProbedBenchmark {
     let programs = u32::try_from(plan.programs.len()).unwrap_or(u32::MAX);
-    let probed = |order, no_duets, measure| ProbedBenchmark { order, no_duets, measure, execution, programs };
+    let alone = times.iter().map(|t| t.map(|t| t.pt)).collect::<Option<Vec<_>>>();
+    let on_one_cpu = alone.and_then(|pt| pt.into_iter().min()).filter(|_| duet_form(times) == DuetForm::OneCpu);
+    let probed =
+        |order, no_duets, measure| ProbedBenchmark { order, no_duets, measure, execution, programs, on_one_cpu };
     if let Some(measure @ (Measure::Et | Measure::Net)) = requested {
         return probed(Order::Random, None, measure);
     }
@@ -72,6 +97,8 @@ pub(crate) fn choose(
 mod tests {
     use super::*;
     use crate::compare::document::tests::run_plan;
+    use tarebench_core::quiet::data::{PROBE_PERIOD, ProbePlan, QUIET_LIMIT};
+    use tarebench_core::sample::probes::GateRule;
 
     const LOOK: u32 = 10;
 
@@ -118,6 +145,26 @@ mod tests {
         let probed = chosen(None, long, Some(duets - Nanos(1)));
         assert_eq!((probed.order, probed.measure), (Order::Random, Measure::Pt));
         assert!(matches!(probed.no_duets, Some(NoDuet::TooLong { series: 1, .. })), "{probed:?}");
+    }
+
+    #[test]
+    fn probes_where_programs_run_alone() {
+        let rule = GateRule::standard(QUIET_LIMIT);
+        let asked = ProbePlan { period: PROBE_PERIOD, gate: Some(rule), correct: true };
+        let plan = |order| RunPlan { order, probes: Some(asked), ..run_plan("sort", ["/base", "/head"], true) };
+        let probed = chosen(None, alone(6_000, 6_100, 0.0), Some(Nanos(1)));
+        assert_eq!((probed.order, probed.measure), (Order::Random, Measure::Pt));
+        let with = probed.with_probes(plan(Order::Random));
+        assert_eq!(with.cpus.len(), 1);
+        let limit = probed.execution.min(QUIET_LIMIT);
+        assert_eq!(with.probes, Some(ProbePlan { gate: Some(GateRule { limit, ..rule }), ..asked }));
+        let named = RunPlan { cpus: vec![3, 4], ..plan(Order::Random) };
+        assert_eq!(probed.with_probes(named).cpus, [3, 4]);
+        // Not in duets, nor where elapsed times are compared, programs are short or use several CPUs.
+        assert_eq!(probed.with_probes(plan(Order::Duet)).probes, None);
+        for other in [alone(100, 300, 0.6), alone(5, 6, 0.0), alone(100, 50, 0.0), None] {
+            assert_eq!(chosen(None, other, None).with_probes(plan(Order::Random)).probes, None, "{other:?}");
+        }
     }
 
     /// Ten blocks of two duets are forty executions, with twelve alone; ten rounds of three, after a warm-up, thirty-three.

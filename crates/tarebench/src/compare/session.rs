@@ -278,7 +278,7 @@ impl<'a> GateSession<'a> {
         let Some(template) = self.document.run_plans.get(index).cloned() else { return Ok(()) };
         let mut orders = vec![(probed.order, probed.no_duets)];
         while let Some((order, no_duets)) = orders.pop() {
-            let plan = RunPlan { order, runs: RunCount::Fixed(blocks), ..template.clone() };
+            let plan = probed.with_probes(RunPlan { order, runs: RunCount::Fixed(blocks), ..template.clone() });
             let uuid = session::new_uuid();
             if let Some(m) = self.document.gate.measured.get_mut(index) {
                 (m.run_uuid, m.measure, m.no_duets) = (Some(uuid.clone()), Some(probed.measure), no_duets);

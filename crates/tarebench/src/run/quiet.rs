@@ -11,19 +11,30 @@ use tarebench_core::quiet::data::QuietLevels;
 use tarebench_core::quiet::knowledge::QuietKnowledge;
 use tarebench_core::quiet::levels::LevelHistory;
 use tarebench_core::quiet::prior::KnownCoefficients;
-use tarebench_core::run::compared::program_identity;
 use tarebench_core::run::data::Run;
+use tarebench_core::run::identity::program_identity;
+use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::{Phase, Sample};
 use tarebench_core::sample::probes::PROBE_REVISION;
 use tarebench_store::{MachineKey, SqliteStore, Store, StoreError};
 use tarebench_sys::clock;
 
-/// What a store knows that a run can be corrected with: all levels of its machine in its conditions, and coefficients as they were
-/// before the run. Nothing if the run has no probes.
+/// What a run is corrected with: what was kept with it when it was measured, so that its result stays the same; else what the store knows.
 ///
 /// # Errors
 /// The store's.
 pub(crate) fn known(store: &SqliteStore, run: &Run) -> Result<QuietKnowledge, StoreError> {
+    let now = known_now(store, run)?;
+    let kept = run.notes.iter().rev().find_map(|note| match note {
+        Note::Quiet { known } => Some(known),
+        _ => None,
+    });
+    Ok(kept.map_or(now.clone(), |kept| QuietKnowledge { history: now.history, ..QuietKnowledge::clone(kept) }))
+}
+
+/// What a store knows now: all levels of the run's machine in its conditions, and coefficients as they were before the run. Nothing if
+/// the run has no probes.
+fn known_now(store: &SqliteStore, run: &Run) -> Result<QuietKnowledge, StoreError> {
     if run.plan.probes.is_none() {
         return Ok(QuietKnowledge::default());
     }
@@ -76,13 +87,17 @@ impl QuietLearner {
         let _ = self.seen.add_sample(sample);
     }
 
-    /// Stores what was seen; and, once the run has ended, how its programs follow the probes.
+    /// Stores what was seen, and with the run what it is corrected by; and, once it has ended, how its programs follow the probes.
     ///
     /// # Errors
     /// The store's.
-    pub fn keep(&self, run: &Run, store: &mut SqliteStore) -> Result<(), StoreError> {
+    pub fn keep(&self, run: &mut Run, store: &mut SqliteStore) -> Result<(), StoreError> {
         if !self.seen.is_empty() {
             store.merge_level_history(&self.of, &self.seen)?;
+            let programs: Vec<String> = run.plan.programs.iter().map(|p| program_identity(&run.plan, p)).collect();
+            let note = Note::Quiet { known: Box::new(known_now(store, run)?.of_programs(&programs)) };
+            store.add_note(run.id, &note)?;
+            run.notes.push(note);
         }
         // Samples of two states of the machine, before and after a new kernel, have no common levels.
         let one_state = || MachineKey::of(run) == self.of;
@@ -94,7 +109,7 @@ impl QuietLearner {
 
     /// Fits all samples of the run, also those of earlier sessions, starting from what was known before it.
     fn fit(&self, run: &Run, store: &mut SqliteStore) -> Result<(), StoreError> {
-        let QuietKnowledge { levels, mut coefficients, .. } = known(store, run)?;
+        let QuietKnowledge { levels, mut coefficients, .. } = known_now(store, run)?;
         let Some(levels) = levels else { return Ok(()) };
         let mut all: Vec<QuietSeries> = run.plan.programs.iter().map(|_| QuietSeries::new(levels.clone())).collect();
         store.each_sample(run.id, &mut |sample| {

@@ -638,7 +638,7 @@ fn run_session(
         {
             watch(Event::Run(&run, RunEvent::Warning(format!("the run's end could not be recorded: {e}"))));
         }
-        if let Err(e) = learner.keep(&run, store)
+        if let Err(e) = learner.keep(&mut run, store)
             && !matches!(ending.why, StopReason::NotKept(_))
         {
             let text = format!("what the probes saw of the machine could not be stored; no sample is lost: {e}");

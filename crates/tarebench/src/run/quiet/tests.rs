@@ -138,7 +138,7 @@ fn a_run_teaches_the_machine_and_later_runs() {
     let first = begun(&mut store, 1, true);
     assert_eq!(QuietLearner::first(&first).levels(&first, Some(&store)).unwrap(), None);
     let learner = session(&mut store, &first, 0..SAMPLES);
-    learner.keep(&finished(&first), &mut store).unwrap();
+    learner.keep(&mut finished(&first), &mut store).unwrap();
     assert_eq!(wakes(&store, &first), Some(u64::from(SAMPLES * WAKES)));
     let [clock] = clocks(&store, &first)[..] else { panic!("{:?}", clocks(&store, &first)) };
     assert!((0.8..1.2).contains(&clock), "{clock}");
@@ -153,18 +153,35 @@ fn a_run_teaches_the_machine_and_later_runs() {
     assert_eq!(QuietLearner::first(&second).levels(&second, None).unwrap(), None);
 }
 
+/// What is learned later changes no result.
+#[test]
+fn a_result_stays_the_same() {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let first = begun(&mut store, 1, true);
+    session(&mut store, &first, 0..SAMPLES).keep(&mut finished(&first), &mut store).unwrap();
+    let second = begun(&mut store, 2, true);
+    session(&mut store, &second, 0..SAMPLES).keep(&mut finished(&second), &mut store).unwrap();
+    let second = store.run(second.id).unwrap();
+    let before = known(&store, &second).unwrap();
+    assert_eq!(before.coefficients.len(), 1, "that of the first run");
+    store.forget_machine_states(&second.host.machine).unwrap();
+    let after = known(&store, &second).unwrap();
+    assert!(after.history.is_none() && after.levels.is_some());
+    assert_eq!((after.levels, after.coefficients), (before.levels, before.coefficients));
+}
+
 /// Each sample counts once, however often the run is resumed, and the run has one fit, of all its samples.
 #[test]
 fn a_resumed_run_adds_what_is_new() {
     let mut store = SqliteStore::in_memory().unwrap();
     let run = begun(&mut store, 1, true);
-    let interrupted = Run { status: Status::Interrupted, ..run.clone() };
-    session(&mut store, &run, 0..10).keep(&interrupted, &mut store).unwrap();
+    let mut interrupted = Run { status: Status::Interrupted, ..run.clone() };
+    session(&mut store, &run, 0..10).keep(&mut interrupted, &mut store).unwrap();
     assert_eq!((wakes(&store, &run), clocks(&store, &run).len()), (Some(u64::from(10 * WAKES)), 0));
-    session(&mut store, &run, 10..20).keep(&finished(&run), &mut store).unwrap();
+    session(&mut store, &run, 10..20).keep(&mut finished(&run), &mut store).unwrap();
     assert_eq!((wakes(&store, &run), clocks(&store, &run).len()), (Some(u64::from(20 * WAKES)), 1));
     // Made longer.
-    session(&mut store, &run, 20..30).keep(&finished(&run), &mut store).unwrap();
+    session(&mut store, &run, 20..30).keep(&mut finished(&run), &mut store).unwrap();
     assert_eq!((wakes(&store, &run), clocks(&store, &run).len()), (Some(u64::from(30 * WAKES)), 1));
     let found = store.coefficients(&MachineKey::of(&run), PROBE_REVISION, None).unwrap();
     assert_eq!(found[0].samples, 30, "no sample counts twice");
@@ -180,11 +197,11 @@ fn a_new_kernel_is_another_state() {
     run.host.kernel = "1.0-earlier".to_owned();
     run.id = store.begin_run(&run).unwrap();
     let before = session(&mut store, &run, 0..10);
-    before.keep(&run, &mut store).unwrap();
+    before.keep(&mut run.clone(), &mut store).unwrap();
     let mut after = QuietLearner::resumed(&run);
     assert_eq!(after.levels(&run, Some(&store)).unwrap(), None);
     (10..20).for_each(|index| after.see(&sample(index, true)));
-    after.keep(&finished(&run), &mut store).unwrap();
+    after.keep(&mut finished(&run), &mut store).unwrap();
     assert_eq!((wakes(&store, &run), clocks(&store, &run).len()), (Some(u64::from(10 * WAKES)), 0));
     let now = store.level_history(&here(), PROBE_REVISION).unwrap().map(|h| h.wakes());
     assert_eq!(now, Some(u64::from(10 * WAKES)));
@@ -194,9 +211,9 @@ fn a_new_kernel_is_another_state() {
 fn a_run_without_probes_learns_and_knows_nothing() {
     let mut store = SqliteStore::in_memory().unwrap();
     let probed = begun(&mut store, 1, true);
-    session(&mut store, &probed, 0..SAMPLES).keep(&finished(&probed), &mut store).unwrap();
+    session(&mut store, &probed, 0..SAMPLES).keep(&mut finished(&probed), &mut store).unwrap();
     let plain = begun(&mut store, 2, false);
-    session(&mut store, &plain, 0..SAMPLES).keep(&finished(&plain), &mut store).unwrap();
+    session(&mut store, &plain, 0..SAMPLES).keep(&mut finished(&plain), &mut store).unwrap();
     assert_eq!(wakes(&store, &plain), Some(u64::from(SAMPLES * WAKES)));
     assert_eq!(clocks(&store, &plain).len(), 1);
     let known = known(&store, &plain).unwrap();
@@ -217,7 +234,7 @@ fn a_program_that_is_there_twice_is_fitted_once() {
         store.add_sample(run.id, &sample).unwrap();
         learner.see(&sample);
     }
-    learner.keep(&finished(&run), &mut store).unwrap();
+    learner.keep(&mut finished(&run), &mut store).unwrap();
     let found = store.coefficients(&MachineKey::of(&run), PROBE_REVISION, None).unwrap();
     assert_eq!(found.iter().map(|c| c.samples).collect::<Vec<_>>(), [40]);
 }
@@ -232,7 +249,7 @@ fn a_store_that_cannot_be_written_to_is_an_error_of_learning_only() {
     let learner = session(&mut store, &run, 0..SAMPLES);
     drop(store);
     let mut store = SqliteStore::open_read_only(&path).unwrap();
-    assert!(matches!(learner.keep(&finished(&run), &mut store), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(learner.keep(&mut finished(&run), &mut store), Err(StoreError::ReadOnly { .. })));
     assert_eq!(store.samples(run.id).unwrap().len(), SAMPLES as usize);
     assert_eq!(wakes(&store, &run), None);
 }
