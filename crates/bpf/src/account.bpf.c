@@ -472,8 +472,10 @@ __noinline int enter_late(void)
 			charge(&who, began, 1);
 	}
 	end_state(ctl, c, t, began);
+	// Of the scheduler's last look, as `began` is where it leaves out what was stolen before: that of the beginning of the
+	// wait holds what was stolen from others meanwhile, which would be counted twice.
 	__u64 steal = t->words[TASK_STEAL];
-	if (steal == STEAL_NOT_KNOWN)
+	if (steal == STEAL_NOT_KNOWN || (rq && bpf_core_field_exists(rq->prev_steal_time_rq)))
 		steal = steal_copied(rq);
 	enter_at(ctl, c, key_of(p), t->words[TASK_CLASS], began, steal, t->words[TASK_RUNTIME]);
 	c->words[WORD_LATE]++;
@@ -533,7 +535,8 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 	}
 	t->words[TASK_RUNTIME] = prev->se.sum_exec_runtime;
 	t->words[TASK_OFFSET] = queue->clock ? now - queue->clock : 0;
-	if (state & TASK_DEAD && key != first_word(ctl, SIDE_LEADER) && key != second_word(ctl, SIDE_LEADER)) {
+	// Only its own program's: the other one may have ended, and its main thread's address be another task's.
+	if (state & TASK_DEAD && key != side_at(ctl, t->words[TASK_CLASS])->words[SIDE_LEADER]) {
 		bpf_map_delete_elem(&tasks, &key);
 		return;
 	}
@@ -677,10 +680,11 @@ static __always_inline void describe(struct control *ctl, struct task_struct *t)
 	struct rq *rq = run_queue_copied(t);
 	if (!rq)
 		return;
-	ctl->words[CONTROL_STEAL_KNOWN] = steal_copied(rq) != 0;
+	// Once known, of both programs.
+	ctl->words[CONTROL_STEAL_KNOWN] |= steal_copied(rq) != 0;
 	ctl->words[CONTROL_STEAL_LEFT_OUT] = bpf_core_field_exists(rq->prev_steal_time_rq);
 	if (bpf_core_field_exists(rq->prev_irq_time))
-		ctl->words[CONTROL_IRQ_LEFT_OUT] = BPF_CORE_READ(rq, prev_irq_time) != 0;
+		ctl->words[CONTROL_IRQ_LEFT_OUT] |= BPF_CORE_READ(rq, prev_irq_time) != 0;
 }
 
 SEC("tp_btf/sched_process_fork")

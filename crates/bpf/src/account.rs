@@ -504,6 +504,9 @@ mod tests {
             // The scheduler leaves out what the hypervisor took, as far as it knows of it by then.
             let fits = (0.97 * (on_cpu - stolen)..1.03 * on_cpu).contains(&runtime);
             assert!(r.irq_left_out || fits, "{on_cpu} on CPUs, {stolen} stolen, {runtime} by the scheduler");
+            // What is stolen counts once.
+            let once = !r.steal_left_out || r.irq_left_out || on_cpu - stolen > 0.9 * runtime;
+            assert!(once, "{on_cpu} on CPUs, {stolen} stolen, {runtime} by the scheduler");
         }
         let tasks = |r: &AccountRecord| r.sums[CLASS_OTHERS][SLOT_TASKS].count;
         assert_eq!((tasks(&a), tasks(&b)), (0, 2));

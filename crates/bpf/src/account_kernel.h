@@ -99,7 +99,8 @@ static __always_inline __u64 call_of(struct task_struct *t, unsigned int state)
 	if (state & TASK_STOPPED_OR_TRACED)
 		return CALL_STOPPED;
 	// The freezer of cgroups has it (do_freezer_trap, kernel/signal.c). Its `frozen` holds for those that wait for a vfork, too.
-	if (bpf_core_field_exists(t->jobctl) && BPF_CORE_READ(t, jobctl) & JOBCTL_TRAP_FREEZE)
+	// (It sleeps interruptibly there: others wait for a disk or the like, and are stopped after that.)
+	if (state & 1 && bpf_core_field_exists(t->jobctl) && BPF_CORE_READ(t, jobctl) & JOBCTL_TRAP_FREEZE)
 		return CALL_STOPPED;
 	void *regs = (void *)bpf_task_pt_regs((void *)t);
 	long call = -1;

@@ -374,15 +374,17 @@ impl ProcessLauncher {
         };
         let mut orphans = Vec::new();
         let mut orphan = |r: Reaped| orphans.push((r.pid, r.cpu));
-        let deadline = self.plan.timeout.map(|t| start.monotonic + t);
+        // Pauses of the gate are not the program's time.
+        let pauses = self.plan.probes.and_then(|p| p.gate).map_or(Nanos::ZERO, |gate| gate.limit);
+        let began = start.monotonic + pauses;
+        let deadline = self.plan.timeout.map(|t| began + t);
         let woken = wait(&child, deadline, signals, &mut orphan);
         let mut end = clock::stamp_after();
         let own = own_use(cpu, switches);
         let (outcome, interrupted) = match woken {
             Woken::Ended => (None, None),
             other => {
-                let early =
-                    Early { child: &child, others: &[], start: start.monotonic, limit: self.plan.timeout, signals };
+                let early = Early { child: &child, others: &[], start: began, limit: self.plan.timeout, signals };
                 let r = early.end(other, end_tree, &mut orphan);
                 end = clock::stamp_after();
                 r

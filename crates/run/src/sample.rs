@@ -120,6 +120,9 @@ pub fn take(
     Ok((sample, execution.interrupted))
 }
 
+/// A wait before a start up to this long leaves the snapshot of daemons as it is.
+const SHORT_WAIT: Nanos = Nanos::from_millis(5);
+
 /// Makes the collectors ready, so that the next process is the program; returns the steal time so far.
 fn arm(
     Collectors { pt, daemons, account, probes }: &mut Collectors,
@@ -136,10 +139,17 @@ fn arm(
     }
     tree.helpers.extend(warm(pt.folder(), signals));
     if let Reading::Value(probes) = probes {
+        let began = clock::monotonic();
         probes.arm(pt.leaf(), leave_running, signals);
         // A child of tare, perhaps a new one.
         tree.outsiders.extend(probes.helper());
         tree.helpers.extend(probes.helper());
+        // What others did while the start waited is not the sample's. After a short wait the kernel's paths are still warm.
+        if clock::monotonic() - began > SHORT_WAIT
+            && let Reading::Value(daemons) = daemons
+        {
+            daemons.arm()?;
+        }
     }
     let steal_before = steal();
     pt.arm()?;

@@ -207,7 +207,10 @@ fn printed_ratio(pair: &StoredPair, same_run: bool, [program, reference]: [&Side
     let way = RatioWay::RatioOfMedians { samples: [program.samples, reference.samples] };
     let found = quotient(measure, way, &[part(program)?, part(reference)?], None);
     // Printed numbers may be so far apart that their ratio is no number.
-    Some(found).filter(|r| r.ratio.is_finite() && r.ratio > 0.0)
+    let possible = |v: f64| v.is_finite() && v > 0.0;
+    let bounded =
+        |i: &Result<Interval, NoInterval>| i.as_ref().ok().is_none_or(|i| possible(i.low) && possible(i.high));
+    Some(found).filter(|r| possible(r.ratio) && bounded(&r.interval) && bounded(&r.sampling))
 }
 
 fn same_run_ratio(pair: &StoredPair, measure: Measure) -> Option<StoredRatio> {

@@ -103,12 +103,14 @@ impl Observed {
             return None;
         }
         let elapsed = sample.elapsed.as_f64();
+        let paused = sample.probes.gate.as_ref().map_or(0.0, |g| g.paused.as_f64().max(0.0));
         Some(Observed {
             index: sample.index,
             point: Point { y: sample.pt.as_f64().ln(), x: features(sample.probes, levels)?.0 },
             used: sample.pt.as_f64() / elapsed,
             probed: u32::try_from(sample.probes.cpus.len()).unwrap_or(u32::MAX),
-            stolen: sample.steal.map_or(0.0, |s| s.as_f64() / elapsed),
+            // Steal time is that of the pauses, too.
+            stolen: sample.steal.map_or(0.0, |s| s.as_f64() / (elapsed + paused)),
             limit_reached: sample.probes.gate.as_ref().is_some_and(|g| g.limit_reached),
         })
     }

@@ -240,7 +240,7 @@ pub enum NoQuietTime {
 /// What was seen of a machine by all probes so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineStates {
-    /// Share of the wake-ups in which the machine was quiet, 0 to 1.
+    /// Share of the watched time in which the machine was quiet, 0 to 1.
     pub quiet: f64,
     /// Median length of a quiet and of a busy period, ns; `None` if none has ended yet. Samples are shorter than many periods, so
     /// it is ln 2 · time in the state / number of its ends, the estimate for exponential lengths of which not all ends are seen.

@@ -218,6 +218,10 @@ pub struct LevelHistory {
     calmer: RatioChanges,
     /// Time between successive wake-ups of a sample, ns.
     watched: u64,
+    /// The same by the ratio of the earlier one, µs: while the program is paused wake-ups are more frequent, and those of long
+    /// samples are thinned out.
+    #[serde(default)]
+    times: LogBins,
     /// First and last wake-up, since 1970.
     span: Option<(Nanos, Nanos)>,
     /// Elapsed time of the samples whose steal time is known, and that, ns.
@@ -234,6 +238,7 @@ impl LevelHistory {
             busier: RatioChanges::default(),
             calmer: RatioChanges::default(),
             watched: 0,
+            times: LogBins::default(),
             span: None,
             elapsed: 0,
             stolen: 0,
@@ -301,6 +306,7 @@ impl LevelHistory {
         self.busier.merge(&other.busier);
         self.calmer.merge(&other.calmer);
         self.watched = self.watched.saturating_add(other.watched);
+        self.times.merge(&other.times);
         self.elapsed = self.elapsed.saturating_add(other.elapsed);
         self.stolen = self.stolen.saturating_add(other.stolen);
         if let Some((first, last)) = other.span {
@@ -326,11 +332,15 @@ impl LevelHistory {
         let (latency, issue) = (self.kind(ProbeKind::Latency), self.kind(ProbeKind::Issue));
         let reference = latency.lower_mode()?;
         let limit = bin_of(BUSY * issue.lower_mode()?)?;
-        let quiet = issue.up_to(limit) as f64 / issue.total() as f64;
+        let coarse = limit.div_euclid(COARSE);
+        let quiet = match self.times.total() {
+            // No sample has two wake-ups.
+            0 => issue.up_to(limit) as f64 / issue.total() as f64,
+            all => self.times.up_to(coarse) as f64 / all as f64,
+        };
         let period = |share: f64, ends: u64| {
             (ends > 0).then(|| std::f64::consts::LN_2 * share * self.watched as f64 / ends as f64)
         };
-        let coarse = limit.div_euclid(COARSE);
         let clock = |q| latency.quantile(q).map(|ticks| ticks / reference);
         Some(MachineStates {
             quiet,
@@ -386,7 +396,12 @@ impl LevelHistory {
         let mut course: Vec<(Nanos, i32)> = running.chain(paused).filter_map(ratio).collect();
         course.sort_unstable();
         for ((start, before), (end, after)) in course.iter().zip(course.iter().skip(1)) {
-            self.watched = self.watched.saturating_add(u64::try_from((*end - *start).0).unwrap_or(0));
+            let time = u64::try_from((*end - *start).0).unwrap_or(0);
+            self.watched = self.watched.saturating_add(time);
+            // A count of 0 would not be read back.
+            if time >= 1_000 {
+                self.times.add(*before, time / 1_000);
+            }
             match before.cmp(after) {
                 std::cmp::Ordering::Less => self.busier.add(*before, *after),
                 std::cmp::Ordering::Greater => self.calmer.add(*after, *before),

@@ -15,7 +15,7 @@ pub const SHORTEST_BLOCK: Nanos = Nanos::from_millis(20);
 pub const MOST_EXECUTIONS: u32 = 32;
 
 /// What decides, once and for all, how many executions of each program a block holds: the warm-ups before the first counted sample,
-/// then that sample, so that a run that is resumed goes on alike.
+/// then that sample, so that a resumed run uses the same number.
 #[derive(Clone, Debug)]
 pub struct BlockEvidence {
     /// Elapsed time of the shortest warm-up of each program: the first one finds cold caches.
@@ -43,7 +43,9 @@ impl BlockEvidence {
         } else if !plan.ignore_failure.accepts(&sample.outcome) {
             self.decided = Some(1);
         } else if let Some(shortest) = self.shortest.get_mut(sample.series as usize) {
-            *shortest = Some(shortest.map_or(sample.elapsed(), |before| before.min(sample.elapsed())));
+            // A pause of a gate is no execution.
+            let took = sample.elapsed() - sample.paused();
+            *shortest = Some(shortest.map_or(took, |before| before.min(took)));
         }
     }
 

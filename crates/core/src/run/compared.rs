@@ -98,7 +98,9 @@ pub fn block_metrics(comparison: &Comparison) -> Vec<BlockMetric> {
         interval: r.interval.clone(),
         pairs: r.pairs,
     };
-    let finite = comparison.metrics.iter().filter(|r| r.ratio.is_finite() && r.ratio > 0.0);
+    let possible = |v: f64| v.is_finite() && v > 0.0;
+    let with_bounds = |r: &MetricRatio| r.interval.as_ref().ok().is_none_or(|i| possible(i.low) && possible(i.high));
+    let finite = comparison.metrics.iter().filter(|r| possible(r.ratio) && with_bounds(r));
     finite.take(MOST_PRINTED).map(metric).collect()
 }
 

@@ -35,11 +35,11 @@ pub(crate) fn short_blocks(page: &mut ScreenText<'_>, report: &RunReport) {
     }
 }
 
-/// `blocks of 8 executions each, A B B A and B A A B in turn`.
+/// `blocks of 8 executions each, A B B A and B A A B alternately`.
 pub(crate) fn blocks(executions: u32, programs: u32) -> String {
     let order = match (programs, executions) {
         (2, 2) => "A B B A or B A A B at random",
-        (2, _) => "A B B A and B A A B in turn",
+        (2, _) => "A B B A and B A A B alternately",
         _ => "in random orders, each followed by its reverse",
     };
     format!("blocks of {} each, {order}", plural(executions, "execution"))
@@ -183,7 +183,7 @@ mod tests {
         };
         let has = |text: &str, line: &str| text.lines().any(|l| l == line);
         for (executions, programs, line) in [
-            (8, 2, "blocks of 8 executions each, A B B A and B A A B in turn"),
+            (8, 2, "blocks of 8 executions each, A B B A and B A A B alternately"),
             (2, 2, "blocks of 2 executions each, A B B A or B A A B at random"),
             (4, 3, "blocks of 4 executions each, in random orders, each followed by its reverse"),
         ] {

@@ -107,7 +107,7 @@ pub(crate) fn gangs(c: &Comparison, unicode: bool) -> Option<DuetNote> {
     };
     let rest = [took("stopping", &gangs.stopping), took("continuing", &gangs.continuing), own, late];
     let text = format!(
-        "on {} both were stopped and continued in turn by {means}, {} a duet{}",
+        "on {} both were stopped and continued alternately by {means}, {} a duet{}",
         plural(gangs.cpus, "CPU"),
         plural(gangs.switches, "time"),
         rest.into_iter().flatten().collect::<String>()
@@ -546,7 +546,7 @@ mod tests {
             late: 0,
             own: Some(0.012),
         });
-        let expected = "on 2 CPUs both were stopped and continued in turn by the freezer of their cgroups, 31 times a duet; stopping \
+        let expected = "on 2 CPUs both were stopped and continued alternately by the freezer of their cgroups, 31 times a duet; stopping \
                         took 210 µs, at most 1.40 ms; tare used 1.2 % of a CPU meanwhile";
         let full = whole(&said(&r, 140, true));
         assert!(full.contains(expected), "{full}");

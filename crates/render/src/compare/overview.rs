@@ -262,7 +262,8 @@ fn note(report: &RunReport, measure: Measure) -> String {
              executions alone with its 95% interval."
         );
     }
-    let what = format!("{means} Ratio: {} divided by that of {reference}", name(measure));
+    let of = if c.ratio_measure() == Measure::Net { Measure::Net } else { measure };
+    let what = format!("{means} Ratio: {} divided by that of {reference}", name(of));
     let all = || report.comparisons.iter().chain(&report.control);
     let by_duets = all().filter(|c| c.basis == RatioBasis::Duets).count();
     let duets = "Hodges and Lehmann's estimate over the duets with its 95% signed-rank interval";

@@ -20,7 +20,7 @@ pub(crate) fn comparison(report: &RunReport) -> Option<Table> {
         let by_duets = c.basis == RatioBasis::Duets;
         let first = chosen(c);
         let basis = if by_duets { plural(c.pairs, "duet") } else { plural(c.pairs, "pair") };
-        let by = c.by_metric.as_ref().map_or(measure(c.measure).into(), |name| escape(name));
+        let by = c.by_metric.as_ref().map_or(measure(c.ratio_measure()).into(), |name| escape(name));
         row(&mut t, report, c, &first, [&by, verdict_word(c), &basis]);
         let all = by_duets || c.by_metric.is_some();
         for other in c.ratios.iter().filter(|r| all || r.measure != c.measure) {

@@ -74,7 +74,10 @@ pub(crate) fn answer(c: &Comparison, margin: Option<f64>, names: &[String], abse
     let in_duets = if c.net_duets() { "net CPU time in duets" } else { "CPU time in duets" };
     let other = c.disagreeing().and_then(|other| ratio_by(c, other.measure)).filter(|r| r.verdict != c.verdict);
     let mut all = match alone(c) {
-        Some(alone) => vec![own(in_duets), words.sentence(alone, "CPU time alone", "pair")],
+        Some(alone) => {
+            let by = if alone.measure == Measure::Net { "net CPU time alone" } else { "CPU time alone" };
+            vec![own(in_duets), words.sentence(alone, by, "pair")]
+        }
         None if other.is_some() => vec![own(spelled_of(c, c.measure))],
         None => Vec::new(),
     };

@@ -160,7 +160,10 @@ fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
     let what = match &first.by_metric {
         Some(name) => page.style.show(name),
         None if mixed => "PT (ET where PT is absent)".to_owned(),
-        None => measure(first.measure).to_owned(),
+        None if report.comparisons.iter().any(|c| c.ratio_measure() != first.ratio_measure()) => {
+            "CPU time (net where all duets have it)".to_owned()
+        }
+        None => measure(first.ratio_measure()).to_owned(),
     };
     let to = u64::from(first.reference) + 1;
     let pairs = (

@@ -98,7 +98,7 @@ fn seen(page: &mut ScreenText<'_>, s: &MachineStates) {
     let clock = format!("{low} to {high} than its quiet level in 90% of the wake-ups; median {median}");
     page.field("clock", &clock);
     let stolen = match s.stolen {
-        Some(share) => format!("{} of the samples' time, by the hypervisor", percent(page, share)),
+        Some(share) => format!("{} of one CPU's time, by the hypervisor from all CPUs", percent(page, share)),
         None => "not known".to_owned(),
     };
     page.field("stolen", &stolen);
@@ -157,7 +157,7 @@ mod tests {
             for said in [
                 "quiet 41 % of the time; quiet for 38.0 ms, busy for 52.0 ms (medians)",
                 "clock 1.0 % faster to 7.0 % slower than its quiet level in 90% of the wake-ups; median 1.0 % slower",
-                "stolen 0.21 % of the samples' time",
+                "stolen 0.21 % of one CPU's time",
                 "known from 90000 wake-ups of probes, from 2025-11-20 00:53:20 +00:00 to 2025-11-21 01:36:40 +00:00",
                 "programs 3 programs with known coefficients",
                 "takes about 2.4 times as long as its programs",

@@ -59,8 +59,10 @@ pub(crate) fn compared(report: &RunReport, series: usize) -> Vec<String> {
         RatioBasis::Alone => "alone",
         RatioBasis::Duets => "duets",
     };
-    let chosen =
-        c.by_metric.as_ref().map_or_else(|| measure(c.measure).to_owned(), |name| text(&format!("metric:{name}")));
+    let chosen = c
+        .by_metric
+        .as_ref()
+        .map_or_else(|| measure(c.ratio_measure()).to_owned(), |name| text(&format!("metric:{name}")));
     let mut row = vec![text(reference), chosen, basis.to_owned()];
     row.extend(estimate(c.ratio, &c.interval));
     row.extend([c.pairs.to_string(), verdict_word(c).to_owned()]);

@@ -90,7 +90,13 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
     let by = match report.comparisons.first().map(|c| c.measure) {
         _ if by_metric(report).is_some() => "",
         Some(m) if report.comparisons.iter().all(|c| c.measure == m) => match m {
-            Measure::Pt if by_duets(report) == Some(true) => " (PT, duets)",
+            Measure::Pt | Measure::Net if by_duets(report) == Some(true) => {
+                match report.comparisons.iter().filter(|c| c.net_duets()).count() {
+                    0 => " (PT, duets)",
+                    n if n == report.comparisons.len() => " (net, duets)",
+                    _ => " (duets)",
+                }
+            }
             Measure::Pt => " (PT)",
             Measure::Et => " (ET)",
             Measure::Net => " (net)",

@@ -110,7 +110,9 @@ pub(crate) fn refusal(why: &NoQuietTime) -> Option<String> {
     let reason = match why {
         NoQuietTime::NotAsked => return None,
         NoQuietTime::NoProbes { why } => format!("the probes could not run ({why})"),
-        NoQuietTime::TooFew { samples } => format!("only {} with probes", plural(*samples, "sample")),
+        NoQuietTime::TooFew { samples } => {
+            format!("only {} with at least five wake-ups of the probes", plural(*samples, "sample"))
+        }
         NoQuietTime::Sleeps { share } => format!("it used its CPU for {} of its time only", percent(*share)),
         NoQuietTime::MoreCpus { used, probed } => {
             let used = number::fixed(*used, 1).unwrap_or_else(|| "more".to_owned());
@@ -206,7 +208,7 @@ pub(crate) fn doubt(doubt: &QuietDoubt, hints: &Hints) -> String {
         ),
         QuietDoubt::Steal { samples } => (
             format!(
-                "In {} the hypervisor ran something else on the CPU, which no probe measures.",
+                "In {} the hypervisor took CPU time from the machine, on any of its CPUs, which no probe measures.",
                 plural(*samples, "sample")
             ),
             None,

@@ -141,7 +141,7 @@ impl ProbeThreads {
         let mut cpus = Vec::with_capacity(self.lanes.len());
         for lane in &mut self.lanes {
             let cpu = lane.cpu;
-            if let Some(records) = lane.finish() {
+            if let Some(records) = lane.kept() {
                 add_cost(&mut cost, records, start, end);
                 cpus.push(within(cpu, records, start, end));
             }

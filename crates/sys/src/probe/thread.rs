@@ -162,7 +162,10 @@ impl ProbeShared {
                 if freezer.is_populated().unwrap_or(true) {
                     match freezer.freeze() {
                         Ok(()) => machine.paused(at),
-                        Err(e) => give_up(machine, failed, e),
+                        Err(e) => {
+                            let _ = freezer.thaw();
+                            give_up(machine, failed, e);
+                        }
                     }
                 }
             }
@@ -172,11 +175,12 @@ impl ProbeShared {
             }
             GateAction::Open => match freezer.thaw() {
                 Ok(()) => machine.opened(clock::monotonic()),
-                Err(e) => give_up(machine, failed, e),
+                // Still paused: the next wake-up tries again.
+                Err(e) => *failed = Some(e),
             },
         }
         let held = machine.is_waiting() || machine.is_paused();
-        let left = machine.left(at);
+        let left = if failed.is_some() { LOOK } else { machine.left(at) };
         self.say_phase(&seat);
         held.then_some(left)
     }
@@ -244,6 +248,7 @@ impl ProbeLane {
     /// If the CPU may not be used, or no real-time priority be had: at an ordinary one, probes would measure when the program lets
     /// them.
     pub fn start(index: usize, cpu: u32, shared: &Arc<ProbeShared>) -> Result<ProbeLane, Absent> {
+        may_probe(cpu)?;
         let memory = ProbeMemory::new(index).map_err(|e| e.absent("memory"))?;
         let mut own = ProbeThread { index, memory, shared: Arc::clone(shared) };
         let (jobs, inbox) = sync_channel::<ProbeJob>(1);
@@ -297,6 +302,11 @@ impl ProbeLane {
         self.records.as_deref()
     }
 
+    /// What [`ProbeLane::finish`] has got, without waiting again.
+    pub fn kept(&self) -> Option<&WakeRecords> {
+        self.records.as_deref()
+    }
+
     /// Looks at the machine so many times, 1 ms apart, while nothing is measured.
     pub fn learn(&mut self, shared: &ProbeShared, wakes: u32) {
         self.give(LOOK, shared.command.load(Ordering::Acquire), Some(wakes));
@@ -318,7 +328,8 @@ impl ProbeThread {
         let mut began = clock::thread_cpu();
         let mut had_started = self.shared.phase.load(Ordering::Acquire) != WAITING;
         let mut looks = learn;
-        let mut next = clock::monotonic();
+        // Each CPU at a moment of its own: on two threads of one core, probes at the same time would measure each other.
+        let mut next = clock::monotonic() + self.moment();
         while looks != Some(0) {
             looks = looks.map(|n| n - 1);
             let at = clock::monotonic();
@@ -332,14 +343,20 @@ impl ProbeThread {
             };
             let step = held.map_or(period, |left| left.min(LOOK).max(LEAST));
             let now = clock::monotonic();
-            // Those that were missed are not made up for.
-            next = if next + step > now { next + step } else { now + step };
+            // Those that were missed are not made up for; the moment stays.
+            let due = (now - next).0.max(0) / step.0 + 1;
+            next += Nanos(step.0.saturating_mul(due));
             if !self.shared.sleep_until(next, command) {
                 break;
             }
         }
         records.cpu = clock::thread_cpu() - began;
         records
+    }
+
+    /// Where in a millisecond this CPU's wake-ups are: multiples of the golden ratio are far apart, however many there are.
+    fn moment(&self) -> Nanos {
+        Nanos(i64::try_from(self.index).unwrap_or(0).wrapping_mul(618_034).rem_euclid(LOOK.0))
     }
 
     /// All probes.
@@ -360,6 +377,14 @@ impl ProbeThread {
             false => self.shared.decide(self.index, at, latency, issue),
         }
     }
+}
+
+/// Whether a thread may probe, before there is memory for it: without exit records, peak memory below that of tare is not known.
+fn may_probe(cpu: u32) -> Result<(), Absent> {
+    let thread = with_signals_blocked(|| std::thread::Builder::new().spawn(move || become_real_time(cpu)));
+    let thread = thread.and_then(|t| t.map_err(|e| SysError::io("start a thread for probes", e)));
+    let thread = thread.map_err(|e| e.absent("another thread"))?;
+    thread.join().unwrap_or_else(|_| Err(Absent::Failed("the thread for probes has ended".to_owned())))
 }
 
 /// Keeps the calling thread to a CPU, where it runs as soon as its time comes.

@@ -28,9 +28,9 @@ impl ProbedBenchmark {
     /// probes tells the state of the machine. They are kept to one CPU then, unless the user names some, and paused for no longer
     /// than an execution takes, so that the budget holds. Without the probes elsewhere.
     pub fn with_probes(&self, plan: RunPlan) -> RunPlan {
-        let long_enough = self.on_one_cpu.is_some_and(|pt| pt >= SHORTEST_PROBED);
-        let watched = plan.order == Order::Random && self.measure == Measure::Pt && long_enough;
-        let Some(mut probes) = plan.probes.filter(|_| watched) else { return RunPlan { probes: None, ..plan } };
+        let Some(mut probes) = plan.probes.filter(|_| self.is_watched(plan.order)) else {
+            return RunPlan { probes: None, ..plan };
+        };
         if let Some(gate) = &mut probes.gate {
             gate.limit = gate.limit.min(self.execution);
         }
@@ -41,12 +41,19 @@ impl ProbedBenchmark {
         RunPlan { probes: Some(probes), cpus, ..plan }
     }
 
+    fn is_watched(&self, order: Order) -> bool {
+        let long_enough = self.on_one_cpu.is_some_and(|pt| pt >= SHORTEST_PROBED);
+        order == Order::Random && self.measure == Measure::Pt && long_enough
+    }
+
     /// About what a session of so many blocks takes: each holds as many duets as there are pairs, of two executions, or one
     /// execution of each program; beside them there is a warm-up, and with duets the executions alone.
     pub fn expected(&self, blocks: u32) -> Nanos {
         let (blocks, programs) = (f64::from(blocks), f64::from(self.programs));
         let executions = match self.order {
             Order::Duet => 2.0 * (programs - 1.0) * blocks + programs * f64::from(ALONE_AND_WARMUP),
+            // With pauses as long as the executions.
+            _ if self.is_watched(self.order) => 2.0 * programs * (blocks + 1.0),
             _ => programs * (blocks + 1.0),
         };
         Nanos::from_secs_f64(self.execution.secs() * executions)

@@ -79,7 +79,7 @@ fn states_by_share_and_length() {
     };
     let samples: Vec<SampleProbes> = (0..20).map(|_| probes(wakes((0..500).map(row)))).collect();
     let states = history(&samples).states().unwrap();
-    assert!((states.quiet - 0.6).abs() < 1e-9, "{states:?}");
+    assert!((states.quiet - 0.6).abs() < 0.005, "{states:?}");
     let near = |found: Option<f64>, ms: f64| {
         let median = std::f64::consts::LN_2 * ms * 1e6;
         assert!((found.unwrap() / median - 1.0).abs() < 0.15, "{states:?}");
@@ -99,7 +99,8 @@ fn wake_ups_of_pauses_count_for_the_states() {
     cpu.paused =
         (0..60).map(|i| PausedWake { at: Nanos::from_millis(120 + i), latency: 1_000, issue: 1_800 }).collect();
     let states = history(&[probes(cpu)]).states().unwrap();
-    assert_eq!((states.quiet, states.wakes), (0.5, 120));
+    // 120 ms of 179: those of the pause are 1 ms apart.
+    assert!((states.quiet - 120.0 / 179.0).abs() < 1e-9 && states.wakes == 120, "{states:?}");
     assert!(states.quiet_period.is_some() && states.busy_period.is_none(), "{states:?}");
 }
 

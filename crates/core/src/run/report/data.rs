@@ -342,6 +342,14 @@ impl Comparison {
         true
     }
 
+    /// What the ratio is of: by duets their own measure, else that of the verdict.
+    pub fn ratio_measure(&self) -> Measure {
+        match &self.duets {
+            Some(Ok(duets)) if self.basis == RatioBasis::Duets => duets.measure,
+            _ => self.measure,
+        }
+    }
+
     /// Whether there are duets, and their ratio is of net time.
     pub fn net_duets(&self) -> bool {
         matches!(&self.duets, Some(Ok(duets)) if duets.measure == Measure::Net)

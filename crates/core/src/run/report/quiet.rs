@@ -83,10 +83,10 @@ impl<'a> RunQuiet<'a> {
         }
     }
 
-    /// Between the readings: the levels are what was known, or else what the run saw.
+    /// Between the readings: the levels are what was known, or else what the run saw. Not those of the history, which later runs
+    /// add to.
     pub fn learn(&mut self) {
-        let history = || self.known.history.as_ref().and_then(LevelHistory::levels);
-        self.levels = self.known.levels.clone().or_else(history).or_else(|| self.own.levels());
+        self.levels = self.known.levels.clone().or_else(|| self.own.levels());
         let Some(levels) = self.levels.as_ref().filter(|_| self.corrects()) else { return };
         let probed = self.series.iter_mut().filter(|s| s.summary.is_some());
         probed.for_each(|s| s.fitted = Some(QuietSeries::new(levels.clone())));

@@ -309,7 +309,7 @@ fn missing(pair: &StoredPairReport, asked: &ComparedBy) -> &'static str {
     match asked {
         ComparedBy::Time(_) => "not both have it",
         ComparedBy::Printed { metric } if pair.not_positive.contains(metric) => {
-            "one of its values is zero or negative, and has no ratio"
+            "a value that one of them printed is zero or negative, and such values have no meaningful ratio"
         }
         ComparedBy::Printed { .. } => "not both print it",
     }

@@ -257,7 +257,7 @@ mod tests {
             "residual 0.14 % · held-out error 0.16 %, uncorrected 2.1 %",
             "coefficients from earlier runs of this program",
             "coefficients of 0.61 in sum",
-            "In 3 samples the hypervisor ran something else on the CPU",
+            "In 3 samples the hypervisor took CPU time from the machine",
             "gate 42 pauses in 10 samples · paused for 1.36 s · waited 210 ms before the starts · limit reached in 1 sample",
             "probes 2.10 ms of CPU time a sample · 1432 wake-ups, 3 of them late",
             "not corrected: it used 1.9 CPUs, and probes ran on 1",
