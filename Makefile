@@ -45,6 +45,9 @@ lint: rust ## Check format, lints, generated files and licences
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	python3 scripts/check-loops.py
 	python3 scripts/check-names.py
+	python3 scripts/check-papers-map.py
+	python3 scripts/check-links.py
+	python3 scripts/check-links-test.py
 	python3 scripts/run-test-program-test.py
 	python3 scripts/run-ci-template-test.py
 	scripts/check-generated.sh
