@@ -132,7 +132,12 @@ fn runs_are_compared_by_what_they_print() {
     let said = says(&dir, &compare, 0, &["Printed values"]);
     assert!(!said.contains("times the v"), "{said}");
     let zero = ["compare", "1", "3", "--no-store"];
-    says(&dir, &[&zero[..], &by].concat(), 0, &["cannot be compared by v: one of its values is zero or negative"]);
+    says(
+        &dir,
+        &[&zero[..], &by].concat(),
+        0,
+        &["cannot be compared by v: a value that one of them printed is zero or negative"],
+    );
     says(&dir, &["compare", "1", "2", "--no-store", "--compare-by", "metric:w"], 0, &["by w: not both print it"]);
     // A stored comparison holds what was printed, and is shown by any measure.
     run(tare(&dir).args(["compare", "1", "2"]), 0);

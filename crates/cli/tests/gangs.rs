@@ -367,7 +367,7 @@ fn several_cpus_are_compared_by_gangs_unasked() {
     let program = burns(&format!("loop-threads 2 {rounds}"));
     let out = run(tare(&dir).args(["run", "--full", "--order", "auto", "-r6"]).args([&program, &program]), 0);
     let said = text(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("both were stopped and continued in turn"), "{said}");
+    assert!(said.contains("both were stopped and continued alternately"), "{said}");
     assert_eq!(stored(&dir, &[]).len(), 6);
     // Of one CPU only nothing uses several.
     let dir = folder();
