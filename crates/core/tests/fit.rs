@@ -45,7 +45,7 @@ fn a_size_without_a_time_is_said_to_be_missing() {
     let (run, samples) = measured(&["10", "1000", "100", "3000", "10000", "300", "30"]);
     let without: Vec<Sample> = samples.into_iter().filter(|s| s.series != 4).collect();
     let fit = size_fit(&build(&run, &without, None), GrowthMeasure::Pt).unwrap();
-    let why = Absent::NotAsked("no successful sample".to_owned());
+    let why = Absent::NotAsked("no counted sample was taken".to_owned());
     assert_eq!((fit.missing, fit.complexity.points.len()), (vec![MissingSize { size: 10_000.0, why }], 6));
 }
 

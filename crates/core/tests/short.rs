@@ -12,7 +12,7 @@ use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::data::Measure;
 use tarebench_core::run::report::findings::RemarkKind;
 use tarebench_core::run::schedule::{Act, schedule};
-use tarebench_core::sample::data::{MetricReading, Outcome, Sample, SampleBlock};
+use tarebench_core::sample::data::{MetricReading, Outcome, Phase, Sample, SampleBlock};
 
 const BLOCKS: u32 = 8;
 const EXECUTIONS: u32 = 4;
@@ -25,7 +25,7 @@ fn short_run(programs: usize, runs: RunCount) -> Run {
 
 /// Programs of 2 ms, of which each takes a tenth longer than the one before it, on a machine that slows down by 1% with each execution.
 fn slowing(run: &Run) -> Vec<Sample> {
-    let slots = schedule(&run.plan, EXECUTIONS).filter_map(Act::alone);
+    let slots = schedule(&run.plan, EXECUTIONS).filter_map(Act::alone).filter(|slot| slot.phase == Phase::Counted);
     let sample = |(seq, slot): (u32, tarebench_core::run::schedule::Slot)| {
         let time = 2e6 * 1.1_f64.powi(slot.series as i32) * 1.01_f64.powi(seq as i32);
         let mut s = sample(slot.series, slot.index, Nanos(time.round() as i64), vec![]);

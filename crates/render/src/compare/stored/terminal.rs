@@ -219,7 +219,7 @@ mod tests {
         let mut refused = fixtures::printed();
         refused.sides[0].metrics[0].smallest = 0.0;
         let text = usual(&refused);
-        let why = "! they cannot be compared by rate: a value that one of them printed is zero or negative, and such values have no meaningful ratio";
+        let why = "! they cannot be compared by rate: a value that one of them printed is zero or negative, and such\n  values have no meaningful ratio";
         assert!(text.starts_with("gzip of run 15 is 1.300") && text.contains(why), "{text}");
         refused.sides[0].metrics.clear();
         assert!(usual(&refused).contains("by rate: not both print it"));
