@@ -8,11 +8,11 @@
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use crate::compare::gang::GangSlices;
-use crate::sample::account::{Account, Ledger};
+use crate::sample::account::{Account, Ledger, net_time};
 use crate::sample::calls::{Asleep, asleep as kind_of_sleep};
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Survivor, Usage};
-use crate::sample::process_time::{ProcessTimes, PtSource};
+use crate::sample::process_time::ProcessTimes;
 use serde::{Deserialize, Serialize};
 
 /// One execution of two programs together.
@@ -124,13 +124,7 @@ impl DuetSide {
     /// Process time minus interrupt, softirq and steal time charged to the program, as [`Sample::net_time`]. In a duet the
     /// interrupts of both come to the same CPUs, and are charged to the one that happens to run.
     pub fn net_time(&self) -> Result<Nanos, Absent> {
-        let pt = self.process_time()?;
-        let account = self.account.as_result().map_err(Clone::clone)?;
-        let source = self.process_times.value().map_or(PtSource::Wait4, |p| p.source);
-        match account.incomplete() {
-            Some(why) => Err(why),
-            None => Ok(pt - account.charged(source)),
-        }
+        net_time(&self.process_times, &self.account)
     }
 
     /// What it waited for the other program, summed over its tasks: runnable while that had its CPU, or, of gangs, stopped.

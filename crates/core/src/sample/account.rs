@@ -10,7 +10,7 @@ use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use crate::sample::daemons::TaskKind;
-use crate::sample::process_time::PtSource;
+use crate::sample::process_time::{ProcessTimes, PtSource};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -162,6 +162,20 @@ impl Account {
         };
         // Before exec the task-clock does not count.
         ledgers.into_iter().skip(usize::from(all)).map(part).sum()
+    }
+}
+
+/// Net time: process time minus interrupt, softirq and steal time charged to the program.
+///
+/// # Errors
+/// Why one of the two is not known, or the account is incomplete.
+pub fn net_time(process_times: &Reading<ProcessTimes>, account: &Reading<Account>) -> Result<Nanos, Absent> {
+    let process_times = process_times.as_result().map_err(Clone::clone)?;
+    let pt = process_times.total()?;
+    let account = account.as_result().map_err(Clone::clone)?;
+    match account.incomplete() {
+        Some(why) => Err(why),
+        None => Ok(pt - account.charged(process_times.source)),
     }
 }
 

@@ -3,11 +3,10 @@
 use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::{Cycles, Nanos};
-use crate::sample::account::{Account, Counters, Estimate};
+use crate::sample::account::{Account, Counters, Estimate, net_time};
 use crate::sample::daemons::Daemons;
 use crate::sample::probes::SampleProbes;
 use crate::sample::process_time::ProcessTimes;
-use crate::sample::process_time::PtSource;
 use serde::{Deserialize, Serialize};
 
 /// One instant on three clocks, read one after the other.
@@ -299,13 +298,7 @@ impl Sample {
 impl Sample {
     /// Net time: PT minus interrupt, softirq and steal time charged to the program.
     pub fn net_time(&self) -> Result<Nanos, Absent> {
-        let pt = self.process_time()?;
-        let account = self.account.as_result().map_err(Clone::clone)?;
-        let source = self.process_times.value().map_or(PtSource::Wait4, |p| p.source);
-        match account.incomplete() {
-            Some(why) => Err(why),
-            None => Ok(pt - account.charged(source)),
-        }
+        net_time(&self.process_times, &self.account)
     }
 
     /// From just before the start until the program's exec had succeeded.

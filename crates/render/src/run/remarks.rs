@@ -84,29 +84,42 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::Unattributed { time, share } => unattributed(*time, *share),
         Kind::Waiting { ratio, accounted, daemons, steal } => waiting(*ratio, *accounted, daemons, steal),
         Kind::Steal { time, share } => steal_of(*time, *share),
-        Kind::GateLimit { samples, of } => format!(
-            "In {} of {of} samples the pauses reached their limit, and the program ran on a busy machine: {}.",
-            samples.len(),
-            numbered(samples)
-        ),
-        Kind::Paused { samples, of, time } => format!(
-            "The program was paused in {samples} of {of} samples, for {} in all, while the machine was busy. Elapsed time includes \
-             the pauses; CPU time and net time do not.",
-            self::time(*time)
-        ),
-        Kind::Suspended { samples, time } => format!(
-            "The machine was suspended for {} during {}. Elapsed time does not include that, but caches and CPUs were cold \
-             afterwards: measure again.",
-            self::time(*time),
-            numbered(samples)
-        ),
-        Kind::ClockSet { samples, step } => format!(
-            "The machine's clock was set {} during {}. Elapsed time is not affected; dates are, and a program that reads the \
-             date may be.",
-            set_by(*step),
-            numbered(samples)
-        ),
+        Kind::GateLimit { samples, of } => gate_limit(samples, *of),
+        Kind::Paused { samples, of, time } => paused(*samples, *of, *time),
+        Kind::Suspended { samples, time } => suspended(samples, *time),
+        Kind::ClockSet { samples, step } => clock_set(samples, *step),
     }
+}
+
+fn gate_limit(samples: &[u32], of: u32) -> String {
+    let ran_on = "the pauses reached their limit, and the program ran on a busy machine";
+    format!("In {} of {of} samples {ran_on}: {}.", samples.len(), numbered(samples))
+}
+
+fn paused(samples: u32, of: u32, time: f64) -> String {
+    format!(
+        "The program was paused in {samples} of {of} samples, for {} in all, while the machine was busy. Elapsed time includes \
+         the pauses; CPU time and net time do not.",
+        self::time(time)
+    )
+}
+
+fn suspended(samples: &[u32], time: f64) -> String {
+    format!(
+        "The machine was suspended for {} during {}. Elapsed time does not include that, but caches and CPUs were cold \
+         afterwards: measure again.",
+        self::time(time),
+        numbered(samples)
+    )
+}
+
+fn clock_set(samples: &[u32], step: f64) -> String {
+    format!(
+        "The machine's clock was set {} during {}. Elapsed time is not affected; dates are, and a program that reads the \
+         date may be.",
+        set_by(step),
+        numbered(samples)
+    )
 }
 
 fn time(ns: f64) -> String {
