@@ -33,7 +33,7 @@ cargo test --locked --workspace --no-fail-fast --config "target.$host.runner = [
 
 # The benchmark harness as `cargo bench` calls it; `tare` imports the file that it writes.
 tare="${CARGO_TARGET_DIR:-target}/debug/tare"
-cargo test --locked --quiet -p tarebench-kbest --bench own -- --bench --json "$work/own.json"
+cargo test --locked --quiet --workspace --bench own -- --bench --json "$work/own.json"
 "$tare" import --db "$work/own.db" "$work/own.json"
 "$tare" show --db "$work/own.db" b1
 

@@ -21,7 +21,7 @@ export class QuietView {
     const note = h("p", { class: "note" }, bdi(of.note));
     const figures = h("div", { class: "figures" }, ...this.views.map((v) => v.element));
     const tables = h("div", { class: "tables" }, ...this.#tables.map((t) => t.element));
-    const attributes = { class: "quiet", "aria-labelledby": id };
+    const attributes = { class: "quiet-time", "aria-labelledby": id };
     this.element = h("section", attributes, head, note, doubts(of), parts(of), figures, tables, card, live);
     this.#watch = new ResizeObserver(() => this.views.forEach((v) => v.chart.resize()));
   }

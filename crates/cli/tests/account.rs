@@ -179,12 +179,16 @@ fn a_sleep_is_told_by_its_call() {
         return;
     }
     let dir = folder();
-    let all = measure(&dir, &["-r3"], &["sleep", "300"]);
+    let all = measure(&dir, &["-r5"], &["sleep", "300"]);
+    let mut shortest = f64::INFINITY;
     for s in &all {
         let (found, times) = named(&account(s).main.blocked, "clock_nanosleep");
-        assert_entry("clock_nanosleep", found, 300e6);
+        // The kernel wakes no task early, and any task late: while the hypervisor runs something else, no timer fires.
+        assert!(found >= 300e6, "clock_nanosleep: {found} ns of 300 ms");
+        shortest = shortest.min(found);
         assert_eq!(times, 1);
     }
+    assert_entry("clock_nanosleep, the shortest of five", shortest, 300e6);
     assert_adds_up(&all);
 }
 

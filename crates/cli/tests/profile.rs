@@ -55,6 +55,7 @@ fn period(row: &Value) -> Option<f64> {
 /// Three daemons at once on the program's CPU: one that runs often and at times long, one that runs only at times,
 /// and one that is a new process at every run, as `rhn_check` is. Their periods have no common multiple.
 #[test]
+#[ignore = "slow: a minute of learning, up to three times (make slow)"]
 fn injected_daemons_are_found_and_what_they_spoil_is_discarded() {
     if !is_root() {
         return skip("needs root, to see short-lived processes");
@@ -274,6 +275,7 @@ fn recorded(dir: &TempDir, name: &str) -> (f64, usize) {
 }
 
 #[test]
+#[ignore = "slow: 23 s of recording, up to three times (make slow)"]
 fn watching_finds_what_runs_and_goes_on_after_a_kill() {
     if !is_root() {
         return skip("needs root, to see short-lived processes");

@@ -229,6 +229,8 @@ fn tries(share: f64, mut measure: impl FnMut() -> (f64, f64)) -> (usize, usize, 
             near += 1;
         } else if (found - truth).abs() > bound(truth, share) + explained(stolen) {
             off += 1;
+        } else {
+            wait_for_calm();
         }
         tries.push((found, truth, stolen));
     }
@@ -238,6 +240,17 @@ fn tries(share: f64, mut measure: impl FnMut() -> (f64, f64)) -> (usize, usize, 
 /// What so much steal time may be off by, in ns: the kernel reports it in ticks of 10 ms, for each CPU.
 fn explained(ticks: u64) -> f64 {
     if ticks == 0 { 0.0 } else { (ticks + 2) as f64 * 10e6 }
+}
+
+/// Until the hypervisor took less than 3% of a second of any CPU, and no longer than 20 s: a neighbour on the host comes and goes.
+pub fn wait_for_calm() {
+    for _ in 0..20 {
+        let before = stolen_ticks();
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        if stolen_ticks() - before < 3 {
+            return;
+        }
+    }
 }
 
 /// Steal time of all CPUs since the machine started, in ticks.
