@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{run, sample};
+use common::{daemon, profile, run, sample};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
+use tarebench_core::profile::data::Cutoff;
 use tarebench_core::quiet::correction::{QuietSample, fit_coefficients};
 use tarebench_core::quiet::data::{NoQuietTime, PriorSource, ProbePlan};
 use tarebench_core::quiet::knowledge::QuietKnowledge;
@@ -41,7 +42,8 @@ fn clocked(index: u32, slow: f64, paused: i64) -> Sample {
         paused: Nanos(paused),
         limit_reached: paused > 100_000_000,
     };
-    let cpus = vec![CpuProbes { cpu: 0, wakes: (0..50).map(wake).collect(), kept_every: 1, paused: Vec::new() }];
+    let cpus =
+        vec![CpuProbes { cpu: 0, wakes: (0..50).map(wake).collect(), kept_every: 1, watched: vec![], paused: vec![] }];
     let cost = ProbeCost { cpu: Nanos(70), wakes: 50, late: 1 };
     found.probes = Reading::Value(SampleProbes { revision: PROBE_REVISION, cpus, gate: Some(gate), cost });
     found
@@ -147,4 +149,44 @@ fn pauses_are_in_the_elapsed_time_and_in_a_remark() {
     assert!((corrected(&report).value / QUIET_TIME - 1.0).abs() < 0.02);
     let none = build(&run, &self::samples(12), None);
     assert!(!none.remarks.iter().any(|r| matches!(r.kind, RemarkKind::Paused { .. } | RemarkKind::GateLimit { .. })));
+}
+
+/// Which cutoff holds depends on how long the program runs; 900 ms of pauses make no longer program of one of 100 ms.
+#[test]
+fn pauses_do_not_choose_the_cutoffs_of_check_one() {
+    let run = probed(true);
+    let limit = Some(Nanos(500_000_000));
+    let cutoff = Cutoff { daemon: "cron".into(), short: 1e6, task_time_limit: limit, long: None, effect: None };
+    let profile = profile(vec![cutoff]);
+    let discarded = |paused: i64| {
+        let mut samples: Vec<Sample> = (0..12).map(|i| clocked(i, 1.0, paused)).collect();
+        let Reading::Value(daemons) = &mut samples[3].daemons else { unreachable!() };
+        daemons.list.push(daemon("cron", Nanos(2_000_000)));
+        let report = build(&run, &samples, Some(&profile));
+        report.series[0].pt.value().unwrap().discarded_by_cutoff
+    };
+    assert_eq!((discarded(0), discarded(900_000_000)), (1, 1));
+}
+
+/// What an earlier tare measured is corrected by the levels that it saw, not by those of the present probes.
+#[test]
+fn probes_of_an_earlier_revision_have_levels_of_their_own() {
+    let (run, mut old) = (probed(true), samples(12));
+    let expected = build(&run, &old, None);
+    for sample in &mut old {
+        let Reading::Value(probes) = &mut sample.probes else { unreachable!() };
+        probes.revision = PROBE_REVISION - 1;
+    }
+    let mut levels = expected.quiet_levels.clone().unwrap();
+    levels.latency /= 2.0;
+    let known = QuietKnowledge { levels: Some(levels), ..QuietKnowledge::default() };
+    let Ok(report) = build_with(&run, old.as_slice(), None, &known);
+    assert_eq!(report.quiet_levels.as_ref().unwrap().revision, PROBE_REVISION - 1);
+    assert_eq!(corrected(&report), corrected(&expected));
+    // Beside later ones they are left out.
+    old.extend(samples(9).into_iter().map(|s| Sample { index: s.index + 12, seq: s.seq + 12, ..s }));
+    let report = build(&run, &old, None);
+    assert_eq!((corrected(&report).samples, report.quiet_levels.unwrap().revision), (9, PROBE_REVISION));
+    old.reverse();
+    assert_eq!(corrected(&build(&run, &old, None)).samples, 9);
 }

@@ -184,7 +184,7 @@ fn pauses_are_in_the_elapsed_time_and_not_in_the_process_time() {
     let plan = plan(&counts(300_000), "w", None);
     let period = Nanos::from_millis(4);
     let plain = samples(&plan, probing(period, None), 1).remove(0);
-    // One millisecond in five is a pause.
+    // One millisecond in three is a pause.
     let limit = Nanos(process_time(&plain).0 / 10);
     let gated = samples(&plan, probing(period, Some(again_and_again(limit))), 1).remove(0);
     assert_eq!(gated.outcome, Outcome::Exited { code: 0 });
@@ -196,7 +196,39 @@ fn pauses_are_in_the_elapsed_time_and_not_in_the_process_time() {
     assert!(not_running.as_f64() > gate.paused.as_f64() * 0.7, "{not_running:?} {gate:?}");
     let ratio = process_time(&gated).as_f64() / process_time(&plain).as_f64();
     assert!((0.4..2.5).contains(&ratio), "{ratio}");
-    assert!(!of(&gated).cpus[0].paused.is_empty() && !of(&gated).cpus[0].wakes.is_empty());
+    let [one] = &of(&gated).cpus[..] else { panic!("{gated:?}") };
+    assert!(!one.paused.is_empty() && !one.wakes.is_empty());
+    // While the gate could pause it, every second wake-up was of the two probes that the gate needs; then none.
+    let last = one.watched.last().expect("wake-ups in between").at;
+    let before = one.wakes.iter().filter(|w| w.at <= last).count();
+    assert!(one.kept_every > 1 || one.watched.len().abs_diff(before) <= 1, "{} {before}", one.watched.len());
+    assert!(one.wakes.len() > before, "it runs on when the limit is reached");
+}
+
+/// What the gate needs is looked at twice as often as the rest.
+#[test]
+fn a_gate_that_stays_open_has_a_look_between_two_wakes() {
+    let _alone = alone();
+    if !may_probe() {
+        return;
+    }
+    let period = Nanos::from_millis(4);
+    // Nothing is as busy as that.
+    let never = GateRule { busy: 1e12, stop_after: 1, continue_after: 1, limit: Nanos::from_millis(1_000) };
+    let sample = samples(&plan(&counts(300_000), "w", None), probing(period, Some(never)), 1).remove(0);
+    let [one] = &of(&sample).cpus[..] else { panic!("{sample:?}") };
+    assert_eq!(gate_of(&sample).stops, 0);
+    let expected = elapsed(&sample).as_f64() / period.as_f64();
+    let seen = (one.wakes.len() * one.kept_every as usize) as f64;
+    assert!(seen > expected * 0.4 && seen < expected + 4.0, "{seen} {expected}");
+    if one.kept_every == 1 {
+        assert!(one.watched.len().abs_diff(one.wakes.len()) <= 1, "{} {}", one.watched.len(), one.wakes.len());
+        // In turn.
+        let between = |pair: &[tarebench_core::sample::probes::ProbeWake]| {
+            one.watched.iter().filter(|w| pair[0].at < w.at && w.at < pair[1].at).count()
+        };
+        assert!(one.wakes.windows(2).all(|pair| between(pair) == 1), "{one:?}");
+    }
 }
 
 /// What is frozen does not act on SIGTERM.
@@ -210,8 +242,8 @@ fn a_program_is_asked_to_end_while_it_is_paused() {
     let said = dir.path().join("said");
     let script = format!("trap 'echo ended > {}; exit 7' TERM; while :; do :; done", said.display());
     let limit = Nanos::from_millis(100_000);
-    // It stands still five sixths of the time.
-    let probes = probing(Nanos::from_micros(200), Some(again_and_again(limit)));
+    // The gate looks every 200 µs: it stands still five sixths of the time.
+    let probes = probing(Nanos::from_micros(400), Some(again_and_again(limit)));
     let plan = plan(&script, "w", Some(Nanos::from_millis(150)));
     let taken = samples(&plan, probes, 3);
     for sample in &taken {
@@ -228,7 +260,7 @@ fn a_program_is_asked_to_end_while_it_is_paused() {
 fn is_killed() {
     let Ok(word) = std::env::var(TO_BE_KILLED) else { return };
     let script = "sh -c 'while :; do :; done' $0 & while :; do :; done";
-    let probes = probing(Nanos::from_micros(200), Some(again_and_again(Nanos::from_millis(60_000))));
+    let probes = probing(Nanos::from_micros(400), Some(again_and_again(Nanos::from_millis(60_000))));
     samples(&plan(script, &word, Some(Nanos::from_millis(20_000))), probes, 1);
 }
 

@@ -177,7 +177,7 @@ pub struct QuietArgs {
     /// Pause an execution for at most TIME in all, the wait before its start included [default: 1.5s]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "quiet", conflicts_with = "correct")]
     pub quiet_limit: Option<Nanos>,
-    /// Time between two wake-ups of the probes: 1ms to 100ms [default: 2ms]
+    /// Time between two wake-ups of all probes: 1ms to 100ms; --quiet wakes the two that it needs once more in between [default: 4ms]
     #[arg(long, value_name = "TIME", value_parser = duration, hide = true)]
     pub probe_period: Option<Nanos>,
 }

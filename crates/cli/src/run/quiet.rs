@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(probes(&args(false, false), None).unwrap(), None);
         let gated = probes(&args(true, false), None).unwrap().unwrap();
         assert_eq!(gated.gate, Some(GateRule::standard(Nanos::from_millis(1_500))));
-        assert!(gated.correct && gated.period == Nanos::from_millis(2));
+        assert!(gated.correct && gated.period == Nanos::from_millis(4));
         let only_corrected = probes(&args(false, true), None).unwrap().unwrap();
         assert_eq!(only_corrected, ProbePlan { gate: None, ..gated });
         let only_gated = QuietArgs { no_correct: true, ..args(true, false) };

@@ -56,6 +56,8 @@ pub struct QuietSample<'a> {
     pub pt: Nanos,
     /// Without pauses.
     pub elapsed: Nanos,
+    /// For a CPU that other processes had, as far as it is known: that is no sleep, and the probes saw the CPU meanwhile.
+    pub waited: Nanos,
     /// That the hypervisor took; `None` if it is not known.
     pub steal: Option<Nanos>,
     pub probes: &'a SampleProbes,
@@ -68,10 +70,20 @@ impl QuietSample<'_> {
             index: sample.index,
             pt: sample.process_time().ok()?,
             elapsed: sample.elapsed() - sample.paused(),
+            waited: waited(sample),
             steal: sample.steal.value().copied(),
             probes: sample.probes.value()?,
         })
     }
+}
+
+/// By the account the waits of all tasks for others than the program's own; without it, those of the main thread for any.
+fn waited(sample: &Sample) -> Nanos {
+    if let Some(account) = sample.account.value() {
+        let preemptors = [&account.main, &account.others].into_iter().flat_map(|ledger| &ledger.preemptors);
+        return preemptors.filter(|p| p.kind.is_some()).map(|p| p.share.time).sum();
+    }
+    sample.estimate.value().and_then(|e| e.waited.value().copied()).unwrap_or(Nanos::ZERO)
 }
 
 /// The samples of a series, of which only the features are kept.
@@ -92,6 +104,8 @@ struct Observed {
     /// CPUs used, and probed.
     used: f64,
     probed: u32,
+    /// Share of the elapsed time in which it used a CPU, or another process had it.
+    busy: f64,
     /// Share of the elapsed time.
     stolen: f64,
     limit_reached: bool,
@@ -109,6 +123,7 @@ impl Observed {
             point: Point { y: sample.pt.as_f64().ln(), x: features(sample.probes, levels)?.0 },
             used: sample.pt.as_f64() / elapsed,
             probed: u32::try_from(sample.probes.cpus.len()).unwrap_or(u32::MAX),
+            busy: (sample.pt + sample.waited.max(Nanos::ZERO)).as_f64() / elapsed,
             // Steal time is that of the pauses, too.
             stolen: sample.steal.map_or(0.0, |s| s.as_f64() / (elapsed + paused)),
             limit_reached: sample.probes.gate.as_ref().is_some_and(|g| g.limit_reached),
@@ -249,10 +264,11 @@ impl QuietSeries {
     fn checked<'k>(&mut self, known: &'k KnownCoefficients) -> Result<Start<'k>, NoQuietTime> {
         self.kept.sort_unstable_by(|a, b| a.index.cmp(&b.index).then(a.point.y.total_cmp(&b.point.y)));
         let samples = self.samples();
-        let mut shares: Vec<f64> = self.kept.iter().map(|o| o.used).collect();
-        let used = middle(&mut shares).ok_or(NoQuietTime::TooFew { samples })?;
-        if used < BUSY_SHARE {
-            return Err(NoQuietTime::Sleeps { share: used });
+        let median = |of: fn(&Observed) -> f64| middle(&mut self.kept.iter().map(of).collect::<Vec<f64>>());
+        let too_few = NoQuietTime::TooFew { samples };
+        let (used, busy) = median(|o| o.used).zip(median(|o| o.busy)).ok_or(too_few)?;
+        if busy < BUSY_SHARE {
+            return Err(NoQuietTime::Sleeps { share: busy });
         }
         let probed = self.kept.iter().map(|o| o.probed).min().unwrap_or(0);
         if used > f64::from(probed) + ROUNDING {

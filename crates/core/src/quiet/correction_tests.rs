@@ -17,8 +17,11 @@ fn taken(d: Disturbance, p: &SimulatedProgram, n: usize, gate: bool, rng: &mut C
 }
 
 fn quiet_samples(samples: &[SimulatedSample]) -> Vec<QuietSample<'_>> {
+    let waited = Nanos::ZERO;
     let numbered = (0..).zip(samples);
-    numbered.map(|(index, (probes, pt))| QuietSample { index, pt: *pt, elapsed: *pt, steal: None, probes }).collect()
+    let sample =
+        numbered.map(|(index, (probes, pt))| QuietSample { index, pt: *pt, elapsed: *pt, waited, steal: None, probes });
+    sample.collect()
 }
 
 /// What an earlier run of the program, or of four others, tells.
@@ -172,6 +175,9 @@ fn refuses_with_the_reason() {
     };
     let sleeps = with(|s| s.elapsed = Nanos(2 * s.pt.0));
     assert!(matches!(sleeps, Err(NoQuietTime::Sleeps { share }) if (share - 0.5).abs() < 1e-9), "{sleeps:?}");
+    // Another process had its CPU for half of the time: that is no sleep.
+    let competitor = with(|s| (s.elapsed, s.waited) = (Nanos(2 * s.pt.0), s.pt));
+    assert!(!matches!(competitor, Err(NoQuietTime::Sleeps { .. })), "{competitor:?}");
     let parallel = with(|s| s.elapsed = Nanos(s.pt.0 / 2));
     assert!(matches!(parallel, Err(NoQuietTime::MoreCpus { probed: 1, .. })), "{parallel:?}");
     let unknown = with(|s| s.pt = Nanos(0));
@@ -317,7 +323,7 @@ proptest! {
         levels.latency = latency;
         let taken: Vec<_> = rows.into_iter().map(|(ticks, pt, elapsed)| (probes(ticks), pt, elapsed)).collect();
         let all: Vec<_> = (0..).zip(&taken).map(|(index, (probes, pt, elapsed))| QuietSample {
-            index, pt: Nanos(*pt), elapsed: Nanos(*elapsed), steal: Some(Nanos(*pt)), probes,
+            index, pt: Nanos(*pt), elapsed: Nanos(*elapsed), waited: Nanos(*elapsed), steal: Some(Nanos(*pt)), probes,
         }).collect();
         let stored = QuietCoefficients {
             revision: PROBE_REVISION, program: "p".into(), samples: 3, fitted: Nanos(0), coefficients, residual,

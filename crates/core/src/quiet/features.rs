@@ -13,8 +13,9 @@ const FURTHEST: f64 = 25.0;
 /// The stops' unit.
 const STOPS: f64 = 100.0;
 
-/// The features of a sample over the wake-ups of all its CPUs; `None` for probes of another revision than that of the levels, or if
-/// there are fewer than five.
+/// The features of a sample over the wake-ups of all probes on all its CPUs; `None` for probes of another revision than that of the
+/// levels, or if there are fewer than five. Those between them, of what the gate goes by, are not in them: the clock and the sibling
+/// would be known for other moments than the rest.
 ///
 /// Of each probe the mean speed is taken, without the slowest 2%: work = speed · time, so what a program takes follows the mean
 /// of the speeds, not of the times.
@@ -91,6 +92,7 @@ mod tests {
             cpu,
             wakes: rows.iter().map(|ticks| ProbeWake { at: Nanos(0), ticks: *ticks }).collect(),
             kept_every: 1,
+            watched: Vec::new(),
             paused: Vec::new(),
         };
         let cost = ProbeCost { cpu: Nanos(0), wakes: 0, late: 0 };

@@ -285,7 +285,8 @@ impl LevelHistory {
             for wake in &cpu.wakes {
                 self.add_ticks(wake.at, &wake.ticks, wall_clock);
             }
-            for wake in &cpu.paused {
+            // What was not run has 0 ticks.
+            for wake in cpu.watched.iter().chain(&cpu.paused) {
                 let mut ticks = [0; PROBE_KINDS];
                 ticks[ProbeKind::Latency as usize] = wake.latency;
                 ticks[ProbeKind::Issue as usize] = wake.issue;
@@ -389,11 +390,11 @@ impl LevelHistory {
             let ticks = |kind: ProbeKind| w.ticks[kind as usize];
             (w.at, ticks(ProbeKind::Latency), ticks(ProbeKind::Issue))
         });
-        let paused = cpu.paused.iter().map(|w| (w.at, w.latency, w.issue));
+        let others = cpu.watched.iter().chain(&cpu.paused).map(|w| (w.at, w.latency, w.issue));
         let ratio = |(at, latency, issue): (Nanos, u32, u32)| {
             Some((at, bin_of(f64::from(issue) / f64::from(latency))?.div_euclid(COARSE)))
         };
-        let mut course: Vec<(Nanos, i32)> = running.chain(paused).filter_map(ratio).collect();
+        let mut course: Vec<(Nanos, i32)> = running.chain(others).filter_map(ratio).collect();
         course.sort_unstable();
         for ((start, before), (end, after)) in course.iter().zip(course.iter().skip(1)) {
             let time = u64::try_from((*end - *start).0).unwrap_or(0);

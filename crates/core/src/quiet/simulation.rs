@@ -163,7 +163,7 @@ fn execute(m: &mut SimulatedMachine, p: &SimulatedProgram, gate: bool, rng: &mut
         paused: Nanos::from_secs_f64(paused),
         limit_reached: paused >= LONGEST_PAUSE,
     });
-    let cpus = vec![CpuProbes { cpu: 0, wakes, kept_every: 1, paused: Vec::new() }];
+    let cpus = vec![CpuProbes { cpu: 0, wakes, kept_every: 1, watched: Vec::new(), paused: Vec::new() }];
     let cost = ProbeCost { cpu: Nanos::ZERO, wakes: 0, late: 0 };
     (SampleProbes { revision: PROBE_REVISION, cpus, gate, cost }, Nanos::from_secs_f64(seconds))
 }

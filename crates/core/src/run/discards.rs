@@ -23,7 +23,8 @@ pub const STRICT: f64 = 2.0;
 pub const RELAXED: f64 = 5.0;
 
 /// The task time of a program: the median of its counted samples' elapsed times (rounded to the nanosecond), as a program meets
-/// a daemon that comes by the clock the more often the longer it takes. `None` without any.
+/// a daemon that comes by the clock the more often the longer it takes. The times are without the pauses of a gate
+/// ([`crate::sample::data::Sample::paused`]): while it is paused the program meets none. `None` without any.
 pub fn task_time(elapsed: &Values) -> Option<Nanos> {
     summary(elapsed).map(|s| Nanos(s.median.round() as i64))
 }

@@ -4,8 +4,9 @@
 use crate::base::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Version of the probes' work. Ticks of different revisions are never compared.
-pub const PROBE_REVISION: u32 = 1;
+/// Version of the probes' work. Ticks of different revisions are never compared. 2: the 64 MiB of the memory's probes lie in huge
+/// pages, and all probes run every 4 ms, which what is evicted between two wake-ups depends on.
+pub const PROBE_REVISION: u32 = 2;
 
 /// A piece of work, and what it is sensitive to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ impl ProbeKind {
     ];
 }
 
-/// One wake-up of the probes of a CPU while the program could run there.
+/// One wake-up of all probes of a CPU while the program could run there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeWake {
     /// After the sample's start.
@@ -64,9 +65,9 @@ pub struct ProbeWake {
     pub ticks: [u32; PROBE_KINDS],
 }
 
-/// A wake-up while the program was paused, or was about to be started: only what the gate goes by is measured.
+/// A wake-up at which only what the gate goes by is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PausedWake {
+pub struct GateWake {
     /// After the sample's start; negative before it.
     pub at: Nanos,
     /// Of [`ProbeKind::Latency`].
@@ -80,13 +81,17 @@ pub struct PausedWake {
 pub struct CpuProbes {
     /// Number of the CPU.
     pub cpu: u32,
-    /// In the order of time.
+    /// Of all probes, in the order of time.
     pub wakes: Vec<ProbeWake>,
     /// Every so many wake-ups are in [`CpuProbes::wakes`]: 1 for all. In a long sample older ones are thinned out evenly.
     pub kept_every: u32,
-    /// While the program was paused, likewise.
+    /// Between those of all probes, while the program ran and the gate could pause it; thinned out likewise. None without a gate,
+    /// and none in samples of revision 1, of which all wake-ups were of all probes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paused: Vec<PausedWake>,
+    pub watched: Vec<GateWake>,
+    /// While the program was paused, or was about to be started; thinned out likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paused: Vec<GateWake>,
 }
 
 /// When the gate closes and opens.
@@ -122,7 +127,7 @@ pub struct ProbeCost {
     pub cpu: Nanos,
     /// Wake-ups, those that were thinned out included.
     pub wakes: u64,
-    /// Wake-ups that came later than half a period.
+    /// Wake-ups while the program ran that came later than half of the time between two.
     pub late: u64,
 }
 

@@ -6,7 +6,6 @@ use crate::run::discards::{Check, Cutoffs, check, task_time};
 use crate::statistics::limits::Limits;
 use crate::statistics::series::{Summary, Values, summary};
 use crate::study::series::StudySeries;
-use crate::study::timing_row::elapsed_values;
 use serde::Serialize;
 
 /// Check 1 of a series.
@@ -24,8 +23,9 @@ pub struct FirstCheckResult {
 impl FirstCheckResult {
     pub(crate) fn new(series: &StudySeries<'_>, cutoffs: &[Cutoff]) -> FirstCheckResult {
         let nothing = || FirstCheckResult { spoiled: vec![false; series.samples.len()], ..Default::default() };
-        // A daemon comes by the clock, so that the elapsed time decides which cutoff holds.
-        let Some(task) = task_time(&elapsed_values(series)) else { return nothing() };
+        // A daemon comes by the clock, so that the elapsed time decides which cutoff holds; paused, the program meets none.
+        let running = Values::from_nanos(series.samples.iter().map(|s| s.elapsed() - s.paused()));
+        let Some(task) = task_time(&running) else { return nothing() };
         let finite = cutoffs.iter().filter(|c| c.for_task_time(task).is_finite()).count();
         if finite == 0 {
             return nothing();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use tarebench_core::machine::data::Standing;
 use tarebench_core::run::plan::{Order, RunCount, RunPlan};
 
 /// Something that the reader can do.
@@ -49,6 +50,8 @@ pub enum Hint {
     ConnectBuilds,
     /// Let probes pause programs while the machine is busy, and correct their times.
     GateRun,
+    /// The same, in a few words, after a run that did not.
+    Quiet,
     /// Let probes run, so that the machine's states become known.
     LearnStates,
     /// Give tare what probes need.
@@ -65,6 +68,13 @@ pub enum Hint {
     WithoutGate,
     /// Allow longer pauses.
     LongerPauses,
+}
+
+/// Whether this standing of a factor means that the machine's speed changes by what programs do not see: other guests, or a clock that
+/// is free.
+pub(crate) fn speed_varies(factor: &str, standing: Standing) -> bool {
+    let of_speed = ["hypervisor", "steal", "turbo", "governor", "frequency"];
+    standing == Standing::NotHeld && of_speed.contains(&factor)
 }
 
 type HintWords = dyn Fn(&Hint) -> String + Send + Sync;

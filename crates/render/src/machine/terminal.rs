@@ -1,7 +1,7 @@
 //! The machine's factors: for the terminal, as JSON, and as the manual's table.
 
 use crate::kit::error::RenderError;
-use crate::kit::hints::{Hint, Hints};
+use crate::kit::hints::{Hint, Hints, speed_varies};
 use crate::kit::json;
 use crate::kit::screen::{ScreenText, StyledSpan};
 use crate::kit::style::{Paint, Style};
@@ -212,18 +212,12 @@ fn summary(page: &mut ScreenText<'_>, rows: &[FactorRow], explain: bool) {
     if can_tune {
         hint(page, &Hint::SetFactors);
     }
-    if rows.iter().any(changes_speed) {
+    if rows.iter().any(|r| speed_varies(&r.rule.name, r.standing)) {
         hint(page, &Hint::GateRun);
     }
     if !explain {
         hint(page, &Hint::ExplainFactors);
     }
-}
-
-/// Whether the machine's speed changes by what programs do not see: other guests, or a clock that is free.
-fn changes_speed(r: &FactorRow) -> bool {
-    let of_speed = ["hypervisor", "steal", "turbo", "governor", "frequency"];
-    r.standing == Standing::NotHeld && of_speed.contains(&r.rule.name.as_str())
 }
 
 fn hint(page: &mut ScreenText<'_>, hint: &Hint) {

@@ -10,7 +10,7 @@ use tarebench_core::quiet::data::{
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::probes::{
-    CpuProbes, GateRecord, GateRule, PROBE_KINDS, PROBE_REVISION, PausedWake, ProbeCost, ProbeWake, SampleProbes,
+    CpuProbes, GateRecord, GateRule, GateWake, PROBE_KINDS, PROBE_REVISION, ProbeCost, ProbeWake, SampleProbes,
 };
 
 /// Corrected by -2.6%.
@@ -143,7 +143,8 @@ pub fn probes(wakes: i64) -> SampleProbes {
             cpu: 1,
             wakes: (0..wakes).map(wake).collect(),
             kept_every: 1,
-            paused: vec![PausedWake { at: Nanos::from_millis(wakes), latency: 2_000, issue: 2_000 }],
+            watched: Vec::new(),
+            paused: vec![GateWake { at: Nanos::from_millis(wakes), latency: 2_000, issue: 2_000 }],
         }],
         gate: Some(GateRecord {
             waited: Nanos::from_millis(3),

@@ -216,7 +216,12 @@ fn seen(at: f64, latency: u32, issue: u32, levels: &QuietLevels) -> Option<SeenW
 
 fn while_running(cpu: &CpuProbes, start: f64, levels: &QuietLevels) -> Vec<SeenWake> {
     let [latency, issue] = [ProbeKind::Latency as usize, ProbeKind::Issue as usize];
-    cpu.wakes.iter().filter_map(|w| seen(start + w.at.as_f64(), w.ticks[latency], w.ticks[issue], levels)).collect()
+    let all = cpu.wakes.iter().map(|w| (w.at, w.ticks[latency], w.ticks[issue]));
+    let watched = cpu.watched.iter().map(|w| (w.at, w.latency, w.issue));
+    let both = all.chain(watched).filter_map(|(at, latency, issue)| seen(start + at.as_f64(), latency, issue, levels));
+    let mut found: Vec<SeenWake> = both.collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found
 }
 
 fn while_paused(cpu: &CpuProbes, start: f64, levels: &QuietLevels) -> Vec<SeenWake> {

@@ -28,7 +28,7 @@ use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::data::*;
 use tarebench_core::sample::probes::{
-    CpuProbes, GateRecord, GateRule, PROBE_KINDS, PausedWake, ProbeCost, ProbeWake, SampleProbes,
+    CpuProbes, GateRecord, GateRule, GateWake, PROBE_KINDS, ProbeCost, ProbeWake, SampleProbes,
 };
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_core::sample::process_time::ProcessTimes;
@@ -419,8 +419,8 @@ fn wake() -> impl Strategy<Value = ProbeWake> {
     (nanos(), any::<[u32; PROBE_KINDS]>()).prop_map(|(at, ticks)| ProbeWake { at, ticks })
 }
 
-fn paused_wake() -> impl Strategy<Value = PausedWake> {
-    (nanos(), any::<[u32; 2]>()).prop_map(|(at, [latency, issue])| PausedWake { at, latency, issue })
+fn gate_wake() -> impl Strategy<Value = GateWake> {
+    (nanos(), any::<[u32; 2]>()).prop_map(|(at, [latency, issue])| GateWake { at, latency, issue })
 }
 
 fn gate_record() -> impl Strategy<Value = GateRecord> {
@@ -433,8 +433,8 @@ fn gate_record() -> impl Strategy<Value = GateRecord> {
 }
 
 fn probes() -> BoxedStrategy<SampleProbes> {
-    let cpu = (any::<[u32; 2]>(), vec(wake(), 0..4), vec(paused_wake(), 0..3))
-        .prop_map(|([cpu, kept_every], wakes, paused)| CpuProbes { cpu, wakes, kept_every, paused });
+    let cpu = (any::<[u32; 2]>(), vec(wake(), 0..4), vec(gate_wake(), 0..3), vec(gate_wake(), 0..3))
+        .prop_map(|([cpu, kept_every], wakes, watched, paused)| CpuProbes { cpu, wakes, kept_every, watched, paused });
     let cost = (nanos(), any::<[u64; 2]>()).prop_map(|(cpu, [wakes, late])| ProbeCost { cpu, wakes, late });
     (any::<u32>(), vec(cpu, 0..3), option::of(gate_record()), cost)
         .prop_map(|(revision, cpus, gate, cost)| SampleProbes { revision, cpus, gate, cost })

@@ -22,7 +22,13 @@ fn probes(n: u32) -> SampleProbes {
     let wake = |i: u32| ProbeWake { at: Nanos(i64::from(i) * 2_000_000), ticks: [1_000 + 10 * n + i; PROBE_KINDS] };
     SampleProbes {
         revision: PROBE_REVISION,
-        cpus: vec![CpuProbes { cpu: 1, wakes: (0..50).map(wake).collect(), kept_every: 1, paused: Vec::new() }],
+        cpus: vec![CpuProbes {
+            cpu: 1,
+            wakes: (0..50).map(wake).collect(),
+            kept_every: 1,
+            watched: Vec::new(),
+            paused: Vec::new(),
+        }],
         gate: Some(GateRecord { waited: Nanos(5), stops: n, paused: Nanos(6), limit_reached: n.is_multiple_of(2) }),
         cost: ProbeCost { cpu: Nanos(7), wakes: 50, late: 1 },
     }

@@ -1,4 +1,5 @@
-//! The memory that the probes walk through: in pages of 4 KiB, all there before the first sample, locked where that is permitted.
+//! The memory that the probes walk through: all there before the first sample, locked where that is permitted. What is small and tells
+//! of the core's caches is in pages of 4 KiB, the 64 MiB that tell of the shared cache and the memory are in huge ones.
 
 use super::kernels;
 use crate::{SysError, SysResult, counter};
@@ -11,6 +12,10 @@ const LINE: usize = 64;
 /// 8-byte words of a line.
 const WORDS: usize = LINE / 8;
 const PAGE: usize = 4096;
+/// Of x86-64, and of aarch64 with pages of 4 KiB.
+const HUGE_PAGE: usize = 2 << 20;
+/// Not in every C library's headers; Linux 6.1, uapi/asm-generic/mman-common.h.
+const MADV_COLLAPSE: libc::c_int = 25;
 /// Lines of the memory that shared caches do not keep to themselves: 64 MiB.
 const CHAIN_LINES: usize = (64 << 20) / LINE;
 /// Lines of 32 KiB.
@@ -29,10 +34,23 @@ const FIRST_LEVEL_AT: usize = STORES_AT + PAGE;
 const EVICTED_AT: usize = FIRST_LEVEL_AT + FIRST_LEVEL_LINES * LINE;
 const OWN_BYTES: usize = EVICTED_AT + EVICTED_LINES * PAGE;
 
+/// What pages a mapping is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PageSize {
+    /// 4 KiB: whether a huge one could be had must not change what a load takes.
+    Small,
+    /// Huge ones. In small ones nearly every load of 64 MiB misses the TLB, and how long the walk through the page tables takes depends
+    /// on what others keep in the caches: the probe would not say what is slow.
+    Huge,
+}
+
 /// Memory of this process alone: children that are forked do not have it, so that it is not copied when it is next written to.
 struct Mapping {
     base: NonNull<u64>,
     bytes: usize,
+    /// What was mapped, from its start on; `base` is within it.
+    start: *mut libc::c_void,
+    mapped: usize,
 }
 
 // SAFETY: memory like any other; who may write to it is said where it is owned.
@@ -41,24 +59,33 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    fn new(bytes: usize) -> SysResult<Mapping> {
+    fn new(bytes: usize, pages: PageSize) -> SysResult<Mapping> {
         let what = || format!("map {bytes} bytes for probes");
-        // SAFETY: a fresh mapping, all of which is given.
+        // A huge page begins at a multiple of its size; what lies before and after is never touched.
+        let mapped = if pages == PageSize::Huge { bytes + HUGE_PAGE } else { bytes };
+        // SAFETY: a fresh mapping, of which all that is used is given.
         unsafe {
             let prot = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            let base = libc::mmap(std::ptr::null_mut(), bytes, prot, flags, -1, 0);
-            if base == libc::MAP_FAILED {
+            let start = libc::mmap(std::ptr::null_mut(), mapped, prot, flags, -1, 0);
+            if start == libc::MAP_FAILED {
                 return Err(SysError::last(what()));
             }
-            // With huge pages, whether one could be had would change what a load takes. Where it cannot be chosen, it is as it is.
-            libc::madvise(base, bytes, libc::MADV_NOHUGEPAGE);
+            let before = if pages == PageSize::Huge { start.addr().wrapping_neg() % HUGE_PAGE } else { 0 };
+            let base = start.byte_add(before);
+            // Where it cannot be chosen, it is as it is.
+            let advice = if pages == PageSize::Huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+            libc::madvise(base, bytes, advice);
             libc::madvise(base, bytes, libc::MADV_DONTFORK);
             std::ptr::write_bytes(base.cast::<u8>(), 0, bytes);
+            if pages == PageSize::Huge {
+                // What got small pages, as no huge one was free: Linux 6.1 makes room now, where an earlier one leaves it.
+                libc::madvise(base, bytes, MADV_COLLAPSE);
+            }
             // Beyond RLIMIT_MEMLOCK, the pages are there all the same until memory is short.
             libc::mlock(base, bytes);
             let none = || SysError::io(what(), std::io::ErrorKind::OutOfMemory.into());
-            Ok(Mapping { base: NonNull::new(base.cast()).ok_or_else(none)?, bytes })
+            Ok(Mapping { base: NonNull::new(base.cast()).ok_or_else(none)?, bytes, start, mapped })
         }
     }
 
@@ -87,7 +114,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours and nothing refers to it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+        unsafe { libc::munmap(self.start, self.mapped) };
     }
 }
 
@@ -107,7 +134,7 @@ fn chain() -> SysResult<Arc<Mapping>> {
     if let Some(chain) = &*kept {
         return Ok(Arc::clone(chain));
     }
-    let mut made = Mapping::new(CHAIN_LINES * LINE)?;
+    let mut made = Mapping::new(CHAIN_LINES * LINE, PageSize::Huge)?;
     made.make_ring(CHAIN_LINES, |n| n * WORDS);
     Ok(Arc::clone(kept.insert(Arc::new(made))))
 }
@@ -132,7 +159,7 @@ impl ProbeMemory {
     /// If there is no memory.
     pub fn new(index: usize) -> SysResult<ProbeMemory> {
         let chain = chain()?;
-        let mut own = Mapping::new(OWN_BYTES)?;
+        let mut own = Mapping::new(OWN_BYTES, PageSize::Small)?;
         own.make_ring(FIRST_LEVEL_LINES, |n| (FIRST_LEVEL_AT + n * LINE) / 8);
         // One line in each page, another one each time: neighbours are fetched together.
         own.make_ring(EVICTED_LINES, |n| (EVICTED_AT + n * PAGE + n * 7 % LINES_OF_PAGE * LINE) / 8);
@@ -217,7 +244,7 @@ mod tests {
 
     #[test]
     fn every_ring_reaches_every_node() {
-        let mut m = Mapping::new(PAGE * 16).unwrap();
+        let mut m = Mapping::new(PAGE * 16, PageSize::Small).unwrap();
         let nodes = PAGE * 16 / LINE;
         m.make_ring(nodes, |n| n * WORDS);
         let start = m.base.as_ptr().cast_const();
@@ -231,6 +258,21 @@ mod tests {
         if is_fine() {
             // SAFETY: an endless ring.
             assert_eq!(unsafe { kernels::chase(start, u32::try_from(nodes).unwrap()) }, start);
+        }
+    }
+
+    /// Whether the kernel has any is another matter.
+    #[test]
+    fn there_is_room_for_huge_pages() {
+        for pages in [1, 2, 3] {
+            let m = Mapping::new(pages * HUGE_PAGE, PageSize::Huge).unwrap();
+            let (base, start) = (m.base.as_ptr().addr(), m.start.addr());
+            assert!(base.is_multiple_of(HUGE_PAGE) && base >= start, "{base:x} {start:x}");
+            assert!(base + m.bytes <= start + m.mapped);
+            // All of it is there, and 0.
+            // SAFETY: so many words were mapped.
+            let words = unsafe { std::slice::from_raw_parts(m.base.as_ptr(), m.bytes / 8) };
+            assert!(words.iter().all(|w| *w == 0));
         }
     }
 

@@ -75,6 +75,7 @@ impl GateMachine {
                     return GateAction::Pause;
                 }
                 self.limit_reached = true;
+                self.phase = GatePhase::Ended;
                 GateAction::Nothing
             }
             GatePhase::Waiting(_) | GatePhase::Paused(_) if self.is_calm() => GateAction::Open,
@@ -103,7 +104,8 @@ impl GateMachine {
     pub fn opened(&mut self, now: Nanos) {
         self.add_pause(now);
         if self.phase != GatePhase::Ended {
-            self.phase = GatePhase::Running;
+            // With nothing left of the limit there is nothing to decide any more.
+            self.phase = if self.limit_reached { GatePhase::Ended } else { GatePhase::Running };
             self.successions.fill(Succession::default());
         }
     }
@@ -129,6 +131,11 @@ impl GateMachine {
             GatePhase::Running | GatePhase::Ended => Nanos::ZERO,
         };
         self.rule.limit - self.waited - self.paused - present
+    }
+
+    /// The program runs, and may be paused.
+    pub fn is_watching(&self) -> bool {
+        self.phase == GatePhase::Running
     }
 
     pub fn is_waiting(&self) -> bool {
@@ -220,6 +227,24 @@ mod tests {
         }
         let record = gate.record();
         assert_eq!((record.waited, record.stops, record.limit_reached), (Nanos(10 * MS), 0, true));
+        assert!(!gate.is_watching(), "nothing is to be decided any more");
+    }
+
+    #[test]
+    fn without_any_of_the_limit_left_it_watches_no_more() {
+        let mut gate = GateMachine::new(rule(1, 1, 10), vec![0.5], Nanos::ZERO);
+        assert!(!gate.is_watching());
+        drive(&mut gate, 0, Nanos(MS), false);
+        assert!(gate.is_watching());
+        assert_eq!(drive(&mut gate, 0, Nanos(2 * MS), true), GateAction::Pause);
+        assert!(!gate.is_watching());
+        // All that is left but 1 ns, and it was calm: it may be paused once more.
+        assert_eq!(drive(&mut gate, 0, Nanos(11 * MS - 1), false), GateAction::Open);
+        assert!(gate.is_watching());
+        assert_eq!(drive(&mut gate, 0, Nanos(12 * MS), true), GateAction::Pause);
+        assert_eq!(drive(&mut gate, 0, Nanos(13 * MS), true), GateAction::Open);
+        assert!(!gate.is_watching() && gate.record().limit_reached);
+        assert_eq!(drive(&mut gate, 0, Nanos(14 * MS), true), GateAction::Nothing);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use tarebench_core::base::reading::Absent;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::probes::{
-    CpuProbes, GateRule, PROBE_REVISION, PausedWake, ProbeCost, ProbeWake, SampleProbes,
+    CpuProbes, GateRule, GateWake, PROBE_REVISION, ProbeCost, ProbeWake, SampleProbes,
 };
 
 use gate::{GateMachine, lower_mode};
@@ -84,7 +84,9 @@ impl ProbeThreads {
         modes.into_iter().collect()
     }
 
-    /// Begins to probe. With a gate, the program is to be started when [`ProbeThreads::wait_for_quiet`] returns.
+    /// Begins to probe: all probes run every `period`. With a gate, the two that it goes by run once more in between, as long as it
+    /// may pause the program; and every ms while it is paused, or waits for its start, all others not at all. With a gate, the
+    /// program is to be started when [`ProbeThreads::wait_for_quiet`] returns.
     pub fn arm(&mut self, gate: Option<SampleGate>, period: Nanos) {
         self.stop();
         self.waits = gate.as_ref().map(|g| g.rule.limit);
@@ -163,9 +165,10 @@ fn within(cpu: u32, records: &WakeRecords, start: Nanos, end: Nanos) -> CpuProbe
     let is_in = |at: Nanos| at >= start && at <= end;
     let wakes = records.running.kept().iter().filter(|w| is_in(w.at));
     let wakes = wakes.map(|w| ProbeWake { at: w.at - start, ..*w }).collect();
-    let paused = records.paused.kept().iter().filter(|w| w.at <= end);
-    let paused = paused.map(|w| PausedWake { at: w.at - start, ..*w }).collect();
-    CpuProbes { cpu, wakes, kept_every: records.running.every(), paused }
+    let since_start = |w: &GateWake| GateWake { at: w.at - start, ..*w };
+    let watched = records.watched.kept().iter().filter(|w| is_in(w.at)).map(since_start).collect();
+    let paused = records.paused.kept().iter().filter(|w| w.at <= end).map(since_start).collect();
+    CpuProbes { cpu, wakes, kept_every: records.running.every(), watched, paused }
 }
 
 fn add_cost(cost: &mut ProbeCost, records: &WakeRecords, start: Nanos, end: Nanos) {
@@ -174,10 +177,10 @@ fn add_cost(cost: &mut ProbeCost, records: &WakeRecords, start: Nanos, end: Nano
         let kept = u64::try_from(r.kept().iter().filter(|w| is_out(w)).count()).unwrap_or(0);
         kept.saturating_mul(u64::from(r.every()))
     }
-    let out = outside(&records.running, |w| w.at < start || w.at > end);
-    let before = outside(&records.paused, |w| w.at < start || w.at > end);
-    let running = records.running.seen().saturating_sub(out);
-    cost.wakes = cost.wakes.saturating_add(running).saturating_add(records.paused.seen().saturating_sub(before));
+    let is_out = |at: Nanos| at < start || at > end;
+    let running = records.running.seen().saturating_sub(outside(&records.running, |w| is_out(w.at)));
+    let looks = [&records.watched, &records.paused].map(|r| r.seen().saturating_sub(outside(r, |w| is_out(w.at))));
+    cost.wakes = looks.into_iter().fold(cost.wakes.saturating_add(running), u64::saturating_add);
     cost.late = cost.late.saturating_add(records.late);
     cost.cpu += records.cpu;
 }
@@ -231,7 +234,7 @@ mod tests {
             assert!(c.wakes.iter().all(|w| w.at >= Nanos::ZERO && w.at <= end - start));
             assert!(c.wakes.windows(2).all(|p| p[0].at < p[1].at));
             assert!(c.wakes.iter().all(|w| w.ticks.iter().all(|t| *t > 0)));
-            assert!(c.paused.is_empty() && c.kept_every == 1);
+            assert!(c.watched.is_empty() && c.paused.is_empty() && c.kept_every == 1);
         }
         assert!(found.cost.cpu > Nanos::ZERO && found.cost.cpu < end - before);
         assert!(found.cost.wakes >= 5 && found.cost.late <= found.cost.wakes);

@@ -2,7 +2,7 @@
 //! one makes room.
 
 use tarebench_core::base::units::Nanos;
-use tarebench_core::sample::probes::{PROBE_KINDS, PausedWake, ProbeWake};
+use tarebench_core::sample::probes::{GateWake, PROBE_KINDS, ProbeWake};
 
 /// Wake-ups that are kept of each kind.
 const MOST: usize = 512;
@@ -65,22 +65,26 @@ impl<T: Copy> ThinnedRecords<T> {
 
 /// What one thread has measured since it was armed. Times are on CLOCK_MONOTONIC.
 pub(super) struct WakeRecords {
+    /// Of all probes.
     pub running: ThinnedRecords<ProbeWake>,
-    pub paused: ThinnedRecords<PausedWake>,
-    /// Wake-ups that came later than half a period.
+    /// Between these, of what the gate goes by.
+    pub watched: ThinnedRecords<GateWake>,
+    pub paused: ThinnedRecords<GateWake>,
+    /// Wake-ups while the program ran that came later than half of the time between two.
     pub late: u64,
     /// CPU time of the thread since the program was to be started.
     pub cpu: Nanos,
 }
 
 const NO_WAKE: ProbeWake = ProbeWake { at: Nanos::ZERO, ticks: [0; PROBE_KINDS] };
-const NO_PAUSE: PausedWake = PausedWake { at: Nanos::ZERO, latency: 0, issue: 0 };
+const NO_LOOK: GateWake = GateWake { at: Nanos::ZERO, latency: 0, issue: 0 };
 
 impl WakeRecords {
     pub fn new() -> WakeRecords {
         WakeRecords {
             running: ThinnedRecords::new(NO_WAKE),
-            paused: ThinnedRecords::new(NO_PAUSE),
+            watched: ThinnedRecords::new(NO_LOOK),
+            paused: ThinnedRecords::new(NO_LOOK),
             late: 0,
             cpu: Nanos::ZERO,
         }
@@ -88,7 +92,8 @@ impl WakeRecords {
 
     pub fn clear(&mut self) {
         self.running.clear(NO_WAKE);
-        self.paused.clear(NO_PAUSE);
+        self.watched.clear(NO_LOOK);
+        self.paused.clear(NO_LOOK);
         (self.late, self.cpu) = (0, Nanos::ZERO);
     }
 }

@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tarebench_core::base::reading::Absent;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::sample::probes::{PausedWake, ProbeKind, ProbeWake};
+use tarebench_core::sample::probes::{GateWake, ProbeKind, ProbeWake};
 
 /// Lowest of the real-time priorities: it comes before every ordinary process, and before nothing else. Beside a program that has one
 /// itself, the probes run only while it waits.
@@ -33,10 +33,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// More than it uses; a mapping that is written to once.
 const STACK: usize = 256 << 10;
 
-/// What the threads are to do now.
+/// What the threads are to do now: the program runs, and is not paused any more; it runs, and a gate may pause it; it is not started
+/// yet; it is paused.
 const RUNNING: u8 = 0;
-const WAITING: u8 = 1;
-const PAUSED: u8 = 2;
+const WATCHED: u8 = 1;
+const WAITING: u8 = 2;
+const PAUSED: u8 = 3;
 
 /// The gate of the present sample, and what it acts on.
 #[derive(Default)]
@@ -113,10 +115,15 @@ impl ProbeShared {
         }
     }
 
+    fn phase(&self) -> u8 {
+        self.phase.load(Ordering::Acquire)
+    }
+
     fn say_phase(&self, seat: &GateSeat) {
         let phase = match &seat.machine {
             Some(machine) if machine.is_waiting() => WAITING,
             Some(machine) if machine.is_paused() => PAUSED,
+            Some(machine) if machine.is_watching() => WATCHED,
             _ => RUNNING,
         };
         self.phase.store(phase, Ordering::Release);
@@ -151,7 +158,7 @@ impl ProbeShared {
     /// Decides after a wake-up, and does it; returns how long the program may still be kept from running, if it is.
     fn decide(&self, index: usize, at: Nanos, latency: u32, issue: u32) -> Option<Nanos> {
         let Some(mut seat) = self.try_seat() else {
-            return (self.phase.load(Ordering::Acquire) != RUNNING).then_some(LOOK);
+            return matches!(self.phase(), WAITING | PAUSED).then_some(LOOK);
         };
         let GateSeat { machine, freezer, failed } = &mut *seat;
         let (machine, freezer) = (machine.as_mut()?, freezer.as_ref()?);
@@ -217,6 +224,7 @@ fn give_up(machine: &mut GateMachine, failed: &mut Option<SysError>, e: SysError
 /// What a thread is to do next.
 struct ProbeJob {
     records: Box<WakeRecords>,
+    /// Between two wake-ups of all probes.
     period: Nanos,
     /// The command that it obeys until it changes.
     command: u32,
@@ -280,7 +288,7 @@ impl ProbeLane {
         Ok(lane)
     }
 
-    /// Wakes up every so often until the command changes.
+    /// Executes all probes every so often until the command changes; where a gate may pause the program, it wakes up twice as often.
     pub fn begin(&mut self, period: Nanos, command: u32) {
         self.give(period, command, None);
     }
@@ -326,22 +334,36 @@ impl ProbeThread {
     fn wake_up(&mut self, job: ProbeJob) -> Box<WakeRecords> {
         let ProbeJob { mut records, period, command, learn } = job;
         let mut began = clock::thread_cpu();
-        let mut had_started = self.shared.phase.load(Ordering::Acquire) != WAITING;
+        let mut had_started = self.shared.phase() != WAITING;
         let mut looks = learn;
+        // The gate needs two probes: only every second wake-up is of all of them, whatever pauses lie between.
+        let mut all_are_due = true;
+        let watch = Nanos(period.0 / 2).max(LEAST);
+        let mut step = period;
         // Each CPU at a moment of its own: on two threads of one core, probes at the same time would measure each other.
         let mut next = clock::monotonic() + self.moment();
         while looks != Some(0) {
             looks = looks.map(|n| n - 1);
             let at = clock::monotonic();
-            let phase = if learn.is_some() { WAITING } else { self.shared.phase.load(Ordering::Acquire) };
+            let phase = if learn.is_some() { WAITING } else { self.shared.phase() };
             if !had_started && phase != WAITING {
                 (had_started, began) = (true, clock::thread_cpu());
             }
+            let runs = matches!(phase, RUNNING | WATCHED);
+            records.late = records.late.saturating_add(u64::from(runs && at - next > Nanos(step.0 / 2)));
+            let all = phase == RUNNING || all_are_due;
             let held = match phase {
-                RUNNING => self.measure(&mut records, at, at - next > Nanos(period.0 / 2)),
-                _ => self.look(&mut records, at, learn.is_some()),
+                RUNNING | WATCHED if all => self.measure(&mut records, at),
+                _ => self.look(&mut records, at, phase, learn.is_some()),
             };
-            let step = held.map_or(period, |left| left.min(LOOK).max(LEAST));
+            if runs {
+                all_are_due = !all;
+            }
+            step = match held {
+                Some(left) => left.min(LOOK).max(LEAST),
+                None if self.shared.phase() == WATCHED => watch,
+                None => period,
+            };
             let now = clock::monotonic();
             // Those that were missed are not made up for; the moment stays.
             let due = (now - next).0.max(0) / step.0 + 1;
@@ -360,18 +382,18 @@ impl ProbeThread {
     }
 
     /// All probes.
-    fn measure(&mut self, records: &mut WakeRecords, at: Nanos, is_late: bool) -> Option<Nanos> {
+    fn measure(&mut self, records: &mut WakeRecords, at: Nanos) -> Option<Nanos> {
         let ticks = self.memory.all();
         records.running.add(ProbeWake { at, ticks });
-        records.late = records.late.saturating_add(u64::from(is_late));
         let [latency, issue, ..] = ticks;
         self.shared.decide(self.index, at, latency, issue)
     }
 
-    /// Only what the gate goes by.
-    fn look(&mut self, records: &mut WakeRecords, at: Nanos, only: bool) -> Option<Nanos> {
+    /// Only what the gate goes by; with `only`, nothing is decided.
+    fn look(&mut self, records: &mut WakeRecords, at: Nanos, phase: u8, only: bool) -> Option<Nanos> {
         let [latency, issue] = [ProbeKind::Latency, ProbeKind::Issue].map(|kind| self.memory.ticks(kind));
-        records.paused.add(PausedWake { at, latency, issue });
+        let kept = if phase == WATCHED { &mut records.watched } else { &mut records.paused };
+        kept.add(GateWake { at, latency, issue });
         match only {
             true => Some(LOOK),
             false => self.shared.decide(self.index, at, latency, issue),

@@ -20,8 +20,8 @@ pub(crate) struct ProbedBenchmark {
     on_one_cpu: Option<Nanos>,
 }
 
-/// In less time the probes see too little of the machine.
-const SHORTEST_PROBED: Nanos = Nanos::from_millis(20);
+/// In less time the probes, every 4 ms, see too little of the machine.
+const SHORTEST_PROBED: Nanos = Nanos::from_millis(40);
 
 impl ProbedBenchmark {
     /// The plan with the probes that it asks for, where the programs run alone and their process time is compared: there nothing but

@@ -1,6 +1,6 @@
 use super::*;
 use crate::quiet::simulation::{normal, random};
-use crate::sample::probes::{PROBE_REVISION, PausedWake, ProbeCost, ProbeWake};
+use crate::sample::probes::{GateWake, PROBE_REVISION, ProbeCost, ProbeWake};
 use proptest::prelude::*;
 
 fn probes(cpu: CpuProbes) -> SampleProbes {
@@ -10,7 +10,8 @@ fn probes(cpu: CpuProbes) -> SampleProbes {
 
 fn wakes(ticks: impl IntoIterator<Item = [u32; PROBE_KINDS]>) -> CpuProbes {
     let wake = |(i, ticks): (i64, _)| ProbeWake { at: Nanos::from_millis(2 * i), ticks };
-    CpuProbes { cpu: 1, wakes: (0..).zip(ticks).map(wake).collect(), kept_every: 1, paused: Vec::new() }
+    let wakes = (0..).zip(ticks).map(wake).collect();
+    CpuProbes { cpu: 1, wakes, kept_every: 1, watched: Vec::new(), paused: Vec::new() }
 }
 
 fn history(samples: &[SampleProbes]) -> LevelHistory {
@@ -96,12 +97,33 @@ fn states_by_share_and_length() {
 #[test]
 fn wake_ups_of_pauses_count_for_the_states() {
     let mut cpu = wakes([[1_000; PROBE_KINDS]; 60]);
-    cpu.paused =
-        (0..60).map(|i| PausedWake { at: Nanos::from_millis(120 + i), latency: 1_000, issue: 1_800 }).collect();
+    cpu.paused = (0..60).map(|i| GateWake { at: Nanos::from_millis(120 + i), latency: 1_000, issue: 1_800 }).collect();
     let states = history(&[probes(cpu)]).states().unwrap();
     // 120 ms of 179: those of the pause are 1 ms apart.
     assert!((states.quiet - 120.0 / 179.0).abs() < 1e-9 && states.wakes == 120, "{states:?}");
     assert!(states.quiet_period.is_some() && states.busy_period.is_none(), "{states:?}");
+}
+
+/// With a gate, all probes run at every second wake-up only: the state is known from all of them, the levels of the other probes from
+/// half as many.
+#[test]
+fn wake_ups_between_those_of_all_probes_count_for_the_states() {
+    let mut cpu = wakes([[1_000; PROBE_KINDS]; 60]);
+    cpu.wakes.iter_mut().for_each(|w| w.at = Nanos(2 * w.at.0));
+    let busy = |i: i64| if (10..40).contains(&i) { 1_800 } else { 1_000 };
+    cpu.watched =
+        (0..60).map(|i| GateWake { at: Nanos::from_millis(4 * i + 2), latency: 1_000, issue: busy(i) }).collect();
+    let found = history(&[probes(cpu.clone())]);
+    assert_eq!(found.wakes(), 120);
+    let (levels, states) = (found.levels().unwrap(), found.states().unwrap());
+    assert!((levels.levels[ProbeKind::Loads as usize] - 1.0).abs() < 0.01, "{levels:?}");
+    // 2 ms after each of the 30 busy ones; the last wake-up has no time after it.
+    assert!((states.quiet - (1.0 - 60.0 / 238.0)).abs() < 1e-9, "{states:?}");
+    // As it was written before there were any, and as it is.
+    let mut text = serde_json::to_value(&cpu).unwrap();
+    assert_eq!(serde_json::from_value::<CpuProbes>(text.clone()).unwrap(), cpu);
+    text.as_object_mut().unwrap().remove("watched");
+    assert_eq!(serde_json::from_value::<CpuProbes>(text).unwrap(), CpuProbes { watched: Vec::new(), ..cpu });
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(crate) struct GoodSample {
     pub block: u32,
     pub seq: u32,
     pub elapsed: Nanos,
+    /// Of that, paused by a gate.
+    pub paused: Nanos,
     pub pt: Option<Nanos>,
     pub net: Option<Nanos>,
 }
@@ -157,7 +159,7 @@ impl<'a> SeriesCounts<'a> {
         let pt = known(pt, &mut self.no_process_time);
         let net = known(net, &mut self.no_net_time);
         let (index, block, seq) = (sample.index, sample.block_number(), sample.seq);
-        self.good.push(GoodSample { index, block, seq, elapsed, pt, net });
+        self.good.push(GoodSample { index, block, seq, elapsed, paused: sample.paused(), pt, net });
         self.daemons.add(at, &sample.daemons, run.plan.images, names);
         self.resources.add(at, sample);
         if let Reading::Value(steal) = &sample.steal {
@@ -332,9 +334,9 @@ impl ResourceTally {
 }
 
 impl SeriesCounts<'_> {
-    /// Task time: the median ET.
+    /// Task time: the median ET, without pauses, in which no daemon disturbs the program.
     pub fn task_time(&self) -> Option<Nanos> {
-        task_time(&Values::from_nanos(self.good.iter().map(|s| s.elapsed)))
+        task_time(&Values::from_nanos(self.good.iter().map(|s| s.elapsed - s.paused)))
     }
 
     /// Number of the samples that are good.

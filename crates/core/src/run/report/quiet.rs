@@ -12,13 +12,12 @@ use crate::run::identity::program_identity;
 use crate::run::report::data::SeriesReport;
 use crate::run::report::grouping::{FirstFound, count, place};
 use crate::sample::data::{Phase, Sample};
-use crate::sample::probes::PROBE_REVISION;
 
 /// The probes of a run, of which only sums and features are kept.
 pub(crate) struct RunQuiet<'a> {
     run: &'a Run,
     known: &'a QuietKnowledge,
-    /// What this run saw.
+    /// What this run saw; of revision 0 before its first probes.
     own: LevelHistory,
     levels: Option<QuietLevels>,
     series: Vec<SeriesProbes>,
@@ -65,7 +64,7 @@ impl SeriesProbes {
 impl<'a> RunQuiet<'a> {
     pub fn new(run: &'a Run, known: &'a QuietKnowledge) -> RunQuiet<'a> {
         let series = run.plan.programs.iter().map(|_| SeriesProbes::default()).collect();
-        RunQuiet { run, known, own: LevelHistory::new(PROBE_REVISION), levels: None, series }
+        RunQuiet { run, known, own: LevelHistory::new(0), levels: None, series }
     }
 
     pub fn series(&self, index: usize) -> Option<&SeriesProbes> {
@@ -74,7 +73,14 @@ impl<'a> RunQuiet<'a> {
 
     /// The first reading.
     pub fn add(&mut self, sample: &Sample) {
-        // Probes of another revision teach nothing of the levels.
+        // A run of an earlier tare has probes of an earlier revision; of two in a run that was resumed, the later one counts,
+        // whatever the order of the samples.
+        if let Reading::Value(probes) = &sample.probes
+            && probes.revision > self.own.revision()
+        {
+            self.own = LevelHistory::new(probes.revision);
+        }
+        // Those of the earlier one teach nothing of the levels.
         let _ = self.own.add_sample(sample);
         if self.counts(sample)
             && let Some(series) = self.series.get_mut(sample.series as usize)
@@ -86,7 +92,8 @@ impl<'a> RunQuiet<'a> {
     /// Between the readings: the levels are what was known, or else what the run saw. Not those of the history, which later runs
     /// add to.
     pub fn learn(&mut self) {
-        self.levels = self.known.levels.clone().or_else(|| self.own.levels());
+        let known = self.known.levels.clone().filter(|l| self.own.is_empty() || l.revision == self.own.revision());
+        self.levels = known.or_else(|| self.own.levels());
         let Some(levels) = self.levels.as_ref().filter(|_| self.corrects()) else { return };
         let probed = self.series.iter_mut().filter(|s| s.summary.is_some());
         probed.for_each(|s| s.fitted = Some(QuietSeries::new(levels.clone())));

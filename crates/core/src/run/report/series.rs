@@ -35,7 +35,7 @@ struct SpoiledSample {
 }
 
 impl FirstCheck {
-    /// Task time is the median ET. `None` if nothing is to be checked.
+    /// Task time is the median ET, without pauses. `None` if nothing is to be checked.
     pub fn new(series: &SeriesCounts, cutoffs: &[Cutoff], rule: Option<DiscardRule>) -> Option<FirstCheck> {
         let task = series.task_time()?;
         let cutoffs = Cutoffs::new(Some(cutoffs).filter(|c| !c.is_empty())?, task);

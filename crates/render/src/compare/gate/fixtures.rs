@@ -5,8 +5,8 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::NoDuet;
 use tarebench_core::compare::gate::{
-    BenchmarkReport, ControlReport, Gate, GateBenchmark, GatePlan, GateReport, GateSide, GateVerdict,
-    MeasuredBenchmark, SideTimes,
+    BenchmarkReport, ControlReport, CorrectedSide, CorrectedSides, Gate, GateBenchmark, GatePlan, GateReport, GateSide,
+    GateVerdict, MeasuredBenchmark, SideTimes,
 };
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Status};
 use tarebench_core::machine::conditions::Conditions;
@@ -124,6 +124,22 @@ pub fn three() -> (Gate, GateReport) {
         benchmark("sort", GateVerdict::Improvement, 0.93, 0.01),
     ];
     gate_of(all, GateVerdict::Regression)
+}
+
+/// One of duets, and one that ran alone beside probes and was corrected.
+pub fn corrected() -> (Gate, GateReport) {
+    let mut alone = benchmark("grind", GateVerdict::Regression, 1.032, 0.012);
+    let side = |value: f64, half: f64, uncorrected: f64| CorrectedSide {
+        value,
+        interval: interval(value - half, value + half),
+        uncorrected,
+    };
+    alone.1.basis = RatioBasis::Alone;
+    alone.1.no_duets = Some(NoDuet::TooLong { series: 1, pt: Nanos(6_000_000_000) });
+    let (base, head) = (side(7.6e8, 3e6, 8e8), side(7.752e8, 3.2e6, 8.256e8));
+    alone.1.corrected = Some(CorrectedSides { base, head });
+    alone.2.corrected = alone.1.corrected_ratio();
+    gate_of(vec![benchmark("parse", GateVerdict::Pass, 1.001, 0.003), alone], GateVerdict::Regression)
 }
 
 /// Every verdict, and every reason for having none.

@@ -5,7 +5,8 @@
 
 use crate::compare::gate::plot::plot;
 use crate::compare::gate::said::{
-    MODIFIED, answer, blocks, change, control, mean, order, reading, reason, revision, threshold, times, verdict_word,
+    MODIFIED, answer, blocks, change, control, corrected, mean, order, reading, reason, revision, threshold, times,
+    verdict_word,
 };
 use crate::kit::markup::{ABSENT, Markup, MarkupTable, code_span};
 use crate::kit::number;
@@ -40,6 +41,7 @@ pub fn markdown(gate: &Gate, report: &GateReport) -> String {
         }
         out.push_str(&drawn(gate, report, &places, &g));
         out.push_str(&format!("\n{}\n", sentences(gate, report, &g)));
+        out.push_str(&corrections(gate, report, &places, &g));
         out.push_str(&reasons(gate, report, &places, &g));
     }
     out.push_str(&format!("\n- base: {}\n- head: {}\n", side(&gate.plan.base), side(&gate.plan.head)));
@@ -112,6 +114,22 @@ fn sentences(gate: &Gate, report: &GateReport, g: &Glyphs) -> String {
     )
 }
 
+/// What is known of the benchmarks without duets that ran beside probes.
+fn corrections(gate: &Gate, report: &GateReport, places: &[usize], g: &Glyphs) -> String {
+    let line = |place: &usize| {
+        let name = span(&report.benchmarks.get(*place)?.name, NAME);
+        Some(format!("- {name}: {}\n", corrected(gate, report, *place, g)?))
+    };
+    let lines: String = places.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    format!(
+        "\nChange of CPU times on the quiet machine, without what probes say that the machine added (verdicts rest on the measured \
+         times):\n\n{lines}"
+    )
+}
+
 fn reasons(gate: &Gate, report: &GateReport, places: &[usize], g: &Glyphs) -> String {
     let mut out = String::new();
     for place in places {
@@ -157,6 +175,21 @@ mod tests {
         {
             assert!(text.contains(says), "{says}: {text}");
         }
+    }
+
+    #[test]
+    fn what_was_corrected_is_listed_with_its_correction() {
+        let (gate, report) = fixtures::corrected();
+        let text = markdown(&gate, &report);
+        let from = text.find("Change of CPU times on").unwrap_or_else(|| panic!("{text}"));
+        let (section, _) = text[from..].split_once("\n\n- base: ").unwrap_or_else(|| panic!("{text}"));
+        insta::assert_snapshot!(section, @r"
+        Change of CPU times on the quiet machine, without what probes say that the machine added (verdicts rest on the measured times):
+
+        - `grind`: +2.0 % [+1.4, +2.6], uncorrected +3.2 %; base corrected by −5.0 %, head by −6.1 %
+        ");
+        let (gate, report) = fixtures::three();
+        assert!(!markdown(&gate, &report).contains("quiet machine"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The page of a gate: its answer with the intervals, the table, and a part for each benchmark with the ratio of each block.
 
 use crate::compare::gate::said::{
-    GateRevision, MODIFIED, answer, basis, blocks, change, common_measure, control, mean, of_control, reading, reason,
-    revision, threshold, times, verdict_word,
+    GateRevision, MODIFIED, answer, basis, blocks, change, common_measure, control, corrected, mean, of_control,
+    reading, reason, revision, threshold, times, verdict_word,
 };
 use crate::compare::sentence::spelled;
 use crate::documents::machine::described;
@@ -21,6 +21,9 @@ use tarebench_core::compare::gate::{BenchmarkReport, Gate, GateReport, GateSide,
 use tarebench_core::documents::head::{DocumentHead, Status};
 use tarebench_core::run::report::data::Measure;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+
+/// Benchmarks whose corrections stand in the first view; the table has all of them.
+const CORRECTED: usize = 5;
 
 /// The page of a gate, finished or not.
 pub fn gate(head: &DocumentHead, gate: &Gate, report: &GateReport, zone: &TimeZone, foot: String) -> Page {
@@ -104,8 +107,11 @@ fn remarks(head: &DocumentHead, gate: &Gate, report: &GateReport, g: &Glyphs) ->
 fn overview(gate: &Gate, report: &GateReport, g: &Glyphs) -> Overview {
     let mean = mean(report, g).map(|mean| format!("Mean change: {mean}."));
     let answer = format!("{}.", answer(report, |name| escape(name).into_owned()));
+    let quiet = report.benchmarks.iter().enumerate().filter_map(|(place, b)| {
+        Some(format!("{} on the quiet machine: {}.", escape(&b.name), corrected(gate, report, place, g)?))
+    });
     Overview {
-        answers: [answer].into_iter().chain(mean).collect(),
+        answers: [answer].into_iter().chain(mean).chain(quiet.take(CORRECTED)).collect(),
         note: format!(
             "Times of the head: medians of its executions alone. Ratio: head / base, by the blocks; the line beside 1 is the \
              threshold. {}.",
@@ -176,7 +182,7 @@ fn estimate(value: f64, interval: &Result<Interval, NoInterval>, text: impl Fn(f
 }
 
 fn table(gate: &Gate, report: &GateReport, g: &Glyphs) -> Table {
-    let heads = [
+    let mut heads = vec![
         "benchmark",
         "verdict",
         ">change",
@@ -188,12 +194,16 @@ fn table(gate: &Gate, report: &GateReport, g: &Glyphs) -> Table {
         ">head",
         ">p (slower)",
     ];
+    let has_corrected = report.benchmarks.iter().any(|b| b.corrected.is_some());
+    if has_corrected {
+        heads.push("on the quiet machine");
+    }
     let mut table = Table::new("Benchmarks", format!("{}.", reading(gate).replacen("change", "Change", 1)), &heads);
     for (place, b) in report.benchmarks.iter().enumerate() {
         let limit = gate.plan.benchmarks.get(place).map(|b| b.threshold);
         let (change, interval) = b.ratio.map(|ratio| change(ratio, &b.interval, g)).unzip();
         let times = times(gate, place);
-        let cells = vec![
+        let mut cells = vec![
             escape(&b.name).into_owned(),
             verdict_word(b.verdict).to_owned(),
             change.unwrap_or_default(),
@@ -205,11 +215,18 @@ fn table(gate: &Gate, report: &GateReport, g: &Glyphs) -> Table {
             times.map_or_else(String::new, |t| time(t.head)),
             number::chance(b.p_slower),
         ];
+        if has_corrected {
+            cells.push(corrected(gate, report, place, g).unwrap_or_default());
+        }
         table.row(cells, Vec::new());
         let low = b.interval.as_ref().ok().map(|i| i.low);
         let (base, head) = times.map(|t| (t.base, t.head)).unzip();
         let count = Some(f64::from(b.blocks));
-        table.values(vec![None, None, b.ratio, low, limit, count, None, base, head, Some(b.p_slower)]);
+        let mut values = vec![None, None, b.ratio, low, limit, count, None, base, head, Some(b.p_slower)];
+        if has_corrected {
+            values.push(b.corrected.as_ref().map(|c| c.ratio));
+        }
+        table.values(values);
     }
     table
 }
@@ -222,7 +239,7 @@ fn part(gate: &Gate, report: &GateReport, place: usize, g: &Glyphs) -> Option<Pa
         title: escape(&b.name).into_owned(),
         note: format!("{}{why}.", verdict_word(b.verdict)),
         figures: figure(gate, b, place).into_iter().collect(),
-        tables: vec![figures(gate, b, place, g)],
+        tables: vec![figures(gate, report, place, g)?],
     })
 }
 
@@ -267,7 +284,8 @@ fn figure(gate: &Gate, b: &BenchmarkReport, place: usize) -> Option<PageFigure> 
 }
 
 /// All figures of a benchmark.
-fn figures(gate: &Gate, b: &BenchmarkReport, place: usize, g: &Glyphs) -> Table {
+fn figures(gate: &Gate, report: &GateReport, place: usize, g: &Glyphs) -> Option<Table> {
+    let b = report.benchmarks.get(place)?;
     let (planned, measured) = (gate.plan.benchmarks.get(place), gate.measured.get(place));
     let mut table = Table::new("Figures", "", &["figure", "value"]);
     let mut add = |name: &str, value: Option<String>| {
@@ -279,6 +297,7 @@ fn figures(gate: &Gate, b: &BenchmarkReport, place: usize, g: &Glyphs) -> Table 
     let (change, interval) = b.ratio.map(|ratio| change(ratio, &b.interval, g)).unzip();
     add("change", change);
     add("95% interval", interval.flatten());
+    add("change on the quiet machine", corrected(gate, report, place, g));
     add("threshold", planned.map(|p| threshold(p.threshold)));
     add("blocks", Some(blocks(b.blocks, measured)));
     let shown = b.detectable.and_then(number::percent);
@@ -292,7 +311,7 @@ fn figures(gate: &Gate, b: &BenchmarkReport, place: usize, g: &Glyphs) -> Table 
         add(spelled(t.measure), Some(text));
     }
     add("run", measured.and_then(|m| m.run).map(|run| run.to_string()));
-    table
+    Some(table)
 }
 
 #[cfg(test)]
@@ -353,6 +372,23 @@ mod tests {
             names,
             ["intervals", "benchmark-1-blocks", "benchmark-2-blocks", "benchmark-3-blocks"].map(|n| format!("{n}.svg"))
         );
+    }
+
+    #[test]
+    fn corrections_stand_in_the_first_view_and_with_the_benchmark() {
+        let p = page(&fixtures::corrected());
+        let says = "+2.0 % [+1.4, +2.6], uncorrected +3.2 %; base corrected by −5.0 %, head by −6.1 %";
+        let answers = &p.overview.as_ref().unwrap().answers;
+        assert_eq!(answers.last().unwrap(), &format!("grind on the quiet machine: {says}."));
+        let rows: Vec<String> = p.parts[1].tables[0].rows.iter().map(|r| r.cells.join(": ")).collect();
+        assert!(rows.contains(&format!("change on the quiet machine: {says}")), "{rows:?}");
+        let [parse, grind] = p.tables[0].rows.as_slice() else { panic!("{:?}", p.tables[0]) };
+        assert_eq!((parse.cells[10].as_str(), grind.cells[10].as_str()), ("", says));
+        let ratio = grind.values[10].unwrap();
+        assert!(parse.values[10].is_none() && (ratio - 1.02).abs() < 1e-9, "{ratio}");
+        assert!(p.tables[0].rows.iter().all(|r| r.values.len() == p.tables[0].columns.len()));
+        // Without any, there is no such column.
+        assert_eq!(page(&fixtures::three()).tables[0].columns.len(), 10);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::kit::number;
 use crate::kit::style::Glyphs;
 use crate::kit::words::plural;
 use tarebench_core::compare::gate::{
-    BenchmarkReport, ControlReport, CorrectedRatio, Gate, GateReport, GateSide, GateVerdict, MeasuredBenchmark,
-    SideTimes,
+    BenchmarkReport, ControlReport, CorrectedRatio, CorrectedSide, Gate, GateReport, GateSide, GateVerdict,
+    MeasuredBenchmark, SideTimes,
 };
 use tarebench_core::compare::gate_rule::blocks_needed;
 use tarebench_core::run::report::data::{Measure, RatioBasis};
@@ -237,8 +237,21 @@ pub(crate) fn no_duets(measured: &MeasuredBenchmark, unicode: bool) -> Option<St
     measured.no_duets.as_ref().map(|why| duets::reason(why, &names, unicode))
 }
 
-/// The change on the quiet machine, and without correction: `+1.9 % [+1.6, +2.2], uncorrected +3.2 %`.
-pub(crate) fn corrected(c: &CorrectedRatio, g: &Glyphs) -> String {
+/// The change on the quiet machine, without correction, and by how much the time of each build was corrected:
+/// `+1.9 % [+1.6, +2.2], uncorrected +3.2 %; base corrected by −5.0 %, head by −6.1 %`. `None` where nothing is corrected.
+pub(crate) fn corrected(gate: &Gate, report: &GateReport, place: usize, g: &Glyphs) -> Option<String> {
+    let c = report.benchmarks.get(place)?.corrected.as_ref()?;
+    let sides = gate.measured.get(place).and_then(|m| m.corrected.as_ref());
+    let by = |side: &CorrectedSide| {
+        let change = side.value / side.uncorrected - 1.0;
+        format!("{} %", signed(change, if change.abs() < 0.01 { 2 } else { 1 }, g))
+    };
+    let by = sides.map(|s| format!("; base corrected by {}, head by {}", by(&s.base), by(&s.head)));
+    Some(format!("{}{}", corrected_change(c, g), by.unwrap_or_default()))
+}
+
+/// `+1.9 % [+1.6, +2.2], uncorrected +3.2 %`.
+fn corrected_change(c: &CorrectedRatio, g: &Glyphs) -> String {
     let (quiet, interval) = change(c.ratio, &Ok(c.interval.clone()), g);
     let quiet = interval.map_or(quiet.clone(), |i| format!("{quiet} {i}"));
     format!("{quiet}, uncorrected {} %", signed(c.uncorrected - 1.0, 1, g))
@@ -325,7 +338,14 @@ mod tests {
     fn corrected_and_uncorrected_stand_side_by_side() {
         let interval = Interval { low: 1.016, high: 1.022, level: 0.95 };
         let c = CorrectedRatio { ratio: 1.019, interval, uncorrected: 1.032 };
-        assert_eq!(corrected(&c, &unicode()), "+1.9 % [+1.6, +2.2], uncorrected +3.2 %");
+        assert_eq!(corrected_change(&c, &unicode()), "+1.9 % [+1.6, +2.2], uncorrected +3.2 %");
+        let (mut gate, report) = fixtures::corrected();
+        assert_eq!(corrected(&gate, &report, 0, &unicode()), None);
+        let whole = "+2.0 % [+1.4, +2.6], uncorrected +3.2 %; base corrected by −5.0 %, head by −6.1 %";
+        assert_eq!(corrected(&gate, &report, 1, &unicode()).as_deref(), Some(whole));
+        gate.measured[1].corrected = None;
+        let whole = "+2.0 % [+1.4, +2.6], uncorrected +3.2 %";
+        assert_eq!(corrected(&gate, &report, 1, &unicode()).as_deref(), Some(whole));
     }
 
     #[test]

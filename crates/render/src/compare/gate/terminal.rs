@@ -216,10 +216,10 @@ fn notes(page: &mut ScreenText<'_>, gate: &Gate, report: &GateReport, rows: &[Ga
     for line in without.lines(page) {
         page.hang(&[], Paint::Dim, &format!("no duets of {line}"));
     }
-    for (_, b) in rows {
-        let Some(ratio) = &b.corrected else { continue };
+    for (place, b) in rows {
+        let Some(text) = corrected(gate, report, *place, &g) else { continue };
         let name = cut(style, &b.name, WITHIN);
-        page.hang(&[], Paint::Dim, &format!("{name} on the quiet machine: {}", corrected(ratio, &g)));
+        page.hang(&[], Paint::Dim, &format!("{name} on the quiet machine: {text}"));
     }
 }
 
@@ -343,6 +343,9 @@ mod tests {
         let text = shown(100, &(gate, report));
         assert!(text.contains("few on the quiet machine: +1.9 % [+1.6, +2.2], uncorrected +3.2 %\n"), "{text}");
         assert_eq!(text.matches("quiet machine").count(), 1, "{text}");
+        let text = shown(140, &fixtures::corrected());
+        let says = "grind on the quiet machine: +2.0 % [+1.4, +2.6], uncorrected +3.2 %; base corrected by −5.0 %, head by −6.1 %\n";
+        assert!(text.contains(says), "{text}");
     }
 
     #[test]

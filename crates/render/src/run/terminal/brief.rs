@@ -33,6 +33,7 @@ pub(crate) fn draw(page: &mut ScreenText<'_>, report: &RunReport) {
     accounts(page, report, &names);
     // The lines of a program say why it has no sample; a row of the table does not.
     warnings::section(page, report, &names, count <= SECTIONS);
+    quiet::hint(page, report);
     status(page, report);
 }
 

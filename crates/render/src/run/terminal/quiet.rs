@@ -1,5 +1,6 @@
 //! The time on the quiet machine: one line of the default output, and a field of the full one.
 
+use crate::kit::hints::{Hint, speed_varies};
 use crate::kit::number::TimeScale;
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
@@ -151,6 +152,19 @@ fn corrected(page: &mut ScreenText<'_>, q: &QuietTime) {
     }
 }
 
+/// One line on the machine's speed, where that varies and no probes ran.
+pub(crate) fn hint(page: &mut ScreenText<'_>, report: &RunReport) {
+    let measured = report.series.iter().any(|s| s.pt.value().is_some());
+    let varies = report.run.factors.iter().any(|f| speed_varies(&f.name, f.standing));
+    if report.run.plan.probes.is_some() || !measured || !varies {
+        return;
+    }
+    if let Some(text) = page.style.hints.phrase(&Hint::Quiet) {
+        let text = page.style.prose(&text);
+        page.hang(&[], Paint::Dim, &text);
+    }
+}
+
 /// `, on CPU 1`: probes are only of the CPUs that the programs were kept to.
 pub(crate) fn kept_to(report: &RunReport) -> String {
     let plan = &report.run.plan;
@@ -164,9 +178,11 @@ pub(crate) fn kept_to(report: &RunReport) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::kit::hints::{Hint, Hints};
     use crate::kit::style::Style;
     use crate::run::terminal::report::run_report;
     use crate::run::{fixtures, quiet_fixtures};
+    use tarebench_core::machine::data::{Factor, Standing};
     use tarebench_core::quiet::data::NoQuietTime;
     use tarebench_core::run::report::data::RunReport;
 
@@ -245,6 +261,33 @@ mod tests {
         assert!(line.starts_with("  quiet    42 pauses in 10 samples, paused for 1.36 s"), "{line}");
         report.series[0].probes = None;
         assert!(!drawn(&report, 100, false).contains("  quiet"));
+    }
+
+    #[test]
+    fn where_the_speed_varies_one_line_says_so() {
+        let hints = Hints::new(|hint| if *hint == Hint::Quiet { "use it".to_owned() } else { "other".to_owned() });
+        let lines = |report: &RunReport| {
+            let style = Style { hints: hints.clone(), ..Style::default() };
+            let text = run_report(report, &style);
+            text.lines().filter(|l| l.contains("use it")).count()
+        };
+        let with = |mut report: RunReport, name: &str, standing| {
+            report.run.factors.push(Factor::new(0, name, standing, "found"));
+            report
+        };
+        for report in [fixtures::one(), fixtures::two(), fixtures::ten()] {
+            assert_eq!(lines(&report), 0);
+            let guest = with(report, "hypervisor", Standing::NotHeld);
+            assert_eq!(lines(&guest), 1);
+            // However many reasons there are.
+            assert_eq!(lines(&with(guest, "turbo", Standing::NotHeld)), 1);
+        }
+        assert_eq!(lines(&with(fixtures::one(), "governor", Standing::NotHeld)), 1);
+        assert_eq!(lines(&with(fixtures::one(), "governor", Standing::Unknown)), 0);
+        assert_eq!(lines(&with(fixtures::one(), "swap", Standing::NotHeld)), 0);
+        // Not where probes ran, nor where nothing was measured.
+        assert_eq!(lines(&with(quiet_fixtures::one(), "hypervisor", Standing::NotHeld)), 0);
+        assert_eq!(lines(&with(fixtures::report(Vec::new()), "hypervisor", Standing::NotHeld)), 0);
     }
 
     #[test]

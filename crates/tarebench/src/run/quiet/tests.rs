@@ -5,7 +5,7 @@ use serde_json::json;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::data::{Outcome, OwnUse, Stamp, not_probed};
-use tarebench_core::sample::probes::{CpuProbes, PausedWake, ProbeCost, ProbeKind, ProbeWake, SampleProbes};
+use tarebench_core::sample::probes::{CpuProbes, ProbeCost, ProbeKind, ProbeWake, SampleProbes};
 use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
 
 const MS: i64 = 1_000_000;
@@ -57,8 +57,8 @@ fn probes(slowdown: f64) -> SampleProbes {
         };
         ProbeWake { at: Nanos(i64::from(i) * 2 * MS), ticks: ProbeKind::ALL.map(tick) }
     };
-    let cpu =
-        CpuProbes { cpu: 1, wakes: (0..WAKES).map(wake).collect(), kept_every: 1, paused: Vec::<PausedWake>::new() };
+    let wakes = (0..WAKES).map(wake).collect();
+    let cpu = CpuProbes { cpu: 1, wakes, kept_every: 1, watched: Vec::new(), paused: Vec::new() };
     let cost = ProbeCost { cpu: Nanos(MS), wakes: u64::from(WAKES), late: 0 };
     SampleProbes { revision: PROBE_REVISION, cpus: vec![cpu], gate: None, cost }
 }
