@@ -8,10 +8,10 @@ TIME ?= 300
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 TARE := $(TARGET_DIR)/release/tare
 
-.PHONY: help setup build mpi run test slow lint bench fuzz install clean rust
+.PHONY: help setup build mpi run test slow lint bench fuzz dist dist-test publish-check console book install clean rust
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
 
 rust:
 	@scripts/setup.sh rust
@@ -34,11 +34,13 @@ test: rust ## Install what the tests need, and run them all
 	@scripts/setup.sh build run test
 	scripts/test.sh
 
-slow: rust ## Install what the slow tests need (Open MPI, Slurm), and run them
+slow: rust ## Install what the slow tests need (Open MPI, Slurm, debootstrap), and run them
 	@scripts/setup.sh build slurm
 	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked --workspace --no-fail-fast --test bsp --test gangs --test gate \
 		--test noise_truth --test profile --test profile_account -- --ignored
-	$(CARGO) test --locked -p tarebench-core --lib quiet -- --ignored
+	$(CARGO) test --locked --release -p tarebench-core --lib quiet -- --ignored
+	$(MAKE) console
+	$(MAKE) dist-test
 
 lint: rust ## Check format, lints, generated files and licences
 	@scripts/setup.sh build test
@@ -52,6 +54,8 @@ lint: rust ## Check format, lints, generated files and licences
 	python3 scripts/check-links-test.py
 	python3 scripts/run-test-program-test.py
 	python3 scripts/run-ci-template-test.py
+	python3 scripts/check-console-test.py
+	python3 scripts/check-console.py --list >/dev/null
 	scripts/check-generated.sh
 
 bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown
@@ -64,6 +68,25 @@ bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown
 fuzz: rust ## Fuzz every target for TIME seconds (300)
 	@scripts/setup.sh build
 	scripts/fuzz.sh '$(TIME)'
+
+dist: rust ## Make what is released, in target/dist: static binaries, Debian packages, C library, wheel
+	@scripts/setup.sh build
+	scripts/dist.sh
+
+dist-test: dist ## Install what is released into a clean Debian system, and use it there (as root)
+	scripts/dist-test.sh
+
+publish-check: rust ## Package every crate as for a registry; publishes nothing
+	@scripts/setup.sh build
+	scripts/publish-check.sh
+
+console: build ## Run the examples of the documentation, and compare what they print with what is shown (as root)
+	@scripts/setup.sh run
+	python3 scripts/check-console.py --tare '$(TARE)'
+
+book: rust ## Build the documentation as a book, in target/book (installs mdBook in target/tools)
+	@test -x target/tools/bin/mdbook || command -v mdbook >/dev/null || $(CARGO) install --locked --root target/tools mdbook
+	PATH="$$PATH:$(CURDIR)/target/tools/bin" mdbook build
 
 # Does not build, so that `sudo make install` leaves no files of root in the target folder.
 install: ## Install what `make build` made below PREFIX (/usr/local)

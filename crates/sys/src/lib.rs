@@ -23,6 +23,7 @@ pub mod pidfd;
 pub mod probe;
 pub mod process;
 pub mod procfs;
+pub mod sched;
 pub mod signals;
 pub mod snapshot;
 pub mod spawn;

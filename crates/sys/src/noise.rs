@@ -7,6 +7,7 @@
 //! kills it if it takes too long.
 
 use crate::activity::{ThreadCounts, paired};
+use crate::sched::SchedPolicy;
 use crate::signals::Signals;
 use crate::{SysError, SysResult, clock, counter, cpu};
 use std::fs::File;
@@ -260,33 +261,21 @@ impl Drop for Lane {
 }
 
 /// This process at a real-time priority, until the value is dropped.
-struct Above {
-    policy: i32,
-    param: libc::sched_param,
-}
+struct Above(SchedPolicy);
 
 impl Above {
     fn new(priority: u8) -> SysResult<Above> {
-        let raised = libc::sched_param { sched_priority: i32::from(priority) };
-        let mut param = libc::sched_param { sched_priority: 0 };
-        // SAFETY: valid arguments, for the calling thread.
-        unsafe {
-            let policy = libc::sched_getscheduler(0);
-            if policy < 0 || libc::sched_getparam(0, &mut param) != 0 {
-                return Err(SysError::last("read the scheduling of tare"));
-            }
-            if libc::sched_setscheduler(0, libc::SCHED_FIFO, &raised) != 0 {
-                return Err(SysError::last(format!("give tare the real-time priority {priority}")));
-            }
-            Ok(Above { policy, param })
+        let before = SchedPolicy::of_this_thread().ok_or_else(|| SysError::last("read the scheduling of tare"))?;
+        if SchedPolicy::fifo(priority).set() != 0 {
+            return Err(SysError::last(format!("give tare the real-time priority {priority}")));
         }
+        Ok(Above(before))
     }
 }
 
 impl Drop for Above {
     fn drop(&mut self) {
-        // SAFETY: as read before.
-        unsafe { libc::sched_setscheduler(0, self.policy, &self.param) };
+        self.0.set();
     }
 }
 
@@ -478,8 +467,7 @@ unsafe fn prepare(setup: &Setup, set: &cpu::CpuSet, shared: &Shared, parent: i32
             let most = libc::rlim_t::try_from(setup.limit(2).0 / 1_000).unwrap_or(libc::RLIM_INFINITY);
             let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
             ok(libc::setrlimit(libc::RLIMIT_RTTIME, &limit), 3)?;
-            let param = libc::sched_param { sched_priority: i32::from(priority) };
-            ok(libc::sched_setscheduler(0, libc::SCHED_FIFO, &param), 4)?;
+            ok(SchedPolicy::fifo(priority).set(), 4)?;
         }
     }
     Ok(())
@@ -588,8 +576,7 @@ mod tests {
         assert!((1..200_000).contains(&all[0].durations.len()), "{}", all[0].durations.len());
         assert!(!crate::process::exists(all[0].tid));
         // This process is as it was.
-        // SAFETY: no memory involved.
-        assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER);
+        assert_eq!(crate::sched::policy_of(0), libc::SCHED_OTHER);
     }
 
     /// Also if tare never checks.

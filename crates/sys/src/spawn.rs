@@ -5,6 +5,7 @@
 //! parent sleeps until the exec, as with vfork; the child runs on a separate stack and makes only raw system calls.
 
 use crate::cpu::{self, CpuSet};
+use crate::sched::SchedPolicy;
 use crate::signals::Signals;
 use crate::{SysError, SysResult};
 use std::ffi::{CString, c_char, c_void};
@@ -470,10 +471,7 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
         let scheduled = match launch.scheduling {
             None => 0,
             Some(Scheduling::Nice(n)) => libc::setpriority(libc::PRIO_PROCESS, 0, i32::from(n)),
-            Some(Scheduling::Fifo(p)) => {
-                let param = libc::sched_param { sched_priority: i32::from(p) };
-                libc::sched_setscheduler(0, libc::SCHED_FIFO, &param)
-            }
+            Some(Scheduling::Fifo(p)) => SchedPolicy::fifo(p).set(),
         };
         if scheduled != 0 {
             return Some(4);

@@ -209,8 +209,7 @@ mod tests {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
         let named = tasks.filter(|t| std::fs::read(t.path().join("comm")).is_ok_and(|c| c == b"tare-probe\n"));
         let ids = named.filter_map(|t| t.file_name().to_str()?.parse::<i32>().ok());
-        // SAFETY: without preconditions.
-        ids.map(|id| unsafe { libc::sched_getscheduler(id) }).collect()
+        ids.map(crate::sched::policy_of).collect()
     }
 
     /// One test, as it counts the threads of the process.

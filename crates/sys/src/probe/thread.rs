@@ -5,6 +5,7 @@ use super::gate::{GateAction, GateMachine};
 use super::records::WakeRecords;
 use crate::cgroup::{Freezer, without_realtime};
 use crate::cpu::CpuSet;
+use crate::sched::SchedPolicy;
 use crate::{SysError, SysResult, clock};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,7 +22,7 @@ use tarebench_core::sample::probes::{GateWake, ProbeKind, ProbeWake};
 
 /// Lowest of the real-time priorities: it comes before every ordinary process, and before nothing else. Beside a program that has one
 /// itself, the probes run only while it waits.
-const PRIORITY: libc::c_int = 1;
+const PRIORITY: u8 = 1;
 /// Time between two wake-ups while the program is paused, or is about to be started.
 const LOOK: Nanos = Nanos::from_millis(1);
 /// The least time between two wake-ups: a real-time thread must leave the CPU.
@@ -419,10 +420,9 @@ fn become_real_time(cpu: u32) -> Result<(), Absent> {
         }
         // Real-time threads have none in later kernels; in earlier ones it would delay a futex by 50 µs.
         libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0);
-        let param = libc::sched_param { sched_priority: PRIORITY };
-        if libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) == 0 {
-            return Ok(());
-        }
+    }
+    if SchedPolicy::fifo(PRIORITY).set() == 0 {
+        return Ok(());
     }
     let error = SysError::last("give a thread a real-time priority");
     Err(match without_realtime(Path::new("/")) {

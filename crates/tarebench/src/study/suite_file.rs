@@ -10,11 +10,11 @@ use tarebench_core::study::series::{StudyProgram, StudyWork};
 use toml::Spanned;
 
 /// Programs from Debian packages, in the places of SPEC's.
-pub const OPEN: &str = include_str!("../../../../suites/open.toml");
+pub const OPEN: &str = include_str!("../../suites/open.toml");
 /// How the owners of SPEC CPU2006 and CPU2017 measure theirs.
-pub const SPEC_2006: &str = include_str!("../../../../suites/spec2006.toml");
+pub const SPEC_2006: &str = include_str!("../../suites/spec2006.toml");
 /// As above.
-pub const SPEC_2017: &str = include_str!("../../../../suites/spec2017.toml");
+pub const SPEC_2017: &str = include_str!("../../suites/spec2017.toml");
 /// Where Debian has games beside the usual folders.
 const GAMES: &str = "/usr/games";
 

@@ -1,0 +1,187 @@
+#!/bin/sh
+# Makes everything that can be released on this machine, in target/dist: archives of static binaries (x86-64, and aarch64 by
+# cross-compiling), Debian packages, an archive of the C library, the Python wheel if scripts/build-wheel.sh is there, and SHA256SUMS.
+# Installs tools that are missing: musl-tools, clang and llvm by apt, cargo-deb into target/tools.
+# Usage: dist.sh [PART…], of: static aarch64 deb library wheel. Without PART, all of them; the sums are always of the whole folder.
+set -eu
+cd "$(dirname "$0")/.."
+root=$(pwd)
+dist=$root/target/dist
+stage=$dist/stage
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+tools=$root/target/tools
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+# The same contents give the same archives: their dates are that of the commit.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+export SOURCE_DATE_EPOCH
+PATH=$PATH:$tools/bin
+
+step() { printf '\n== %s\n' "$1"; }
+
+install_packages() {
+    [ "$(id -u)" -eq 0 ] || { echo "Missing; as root: apt-get install $*" >&2; exit 1; }
+    echo "Installing: $*" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 </dev/null || {
+        apt-get update -qq
+        apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null
+    }
+}
+
+# Without debugging information; the unstripped file stays in the target folder.
+stripped() { # FILE INTO [STRIP]
+    install -D -m "${4:-755}" "$1" "$2"
+    "${3:-strip}" --strip-unneeded "$2"
+}
+
+documents() { # FOLDER
+    install -d "$1"
+    install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$1/"
+}
+
+archive() { # NAME: packs the folder of this name below the stage
+    tar --directory "$stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - "$1" |
+        gzip -9n >"$dist/$1.tar.gz"
+    echo "$dist/$1.tar.gz"
+}
+
+# The command for this machine, which also writes the manual pages and the completions that all packages have.
+native() {
+    cargo build --release --locked -p tarebench-cli -p tarebench-c
+}
+
+# bin, share/man and share of the shells, below a folder.
+command_below() { # FOLDER BINARY [STRIP]
+    TARE=$target/release/tare scripts/install.sh "$1" >/dev/null
+    rm -f "$1/bin/tare-bsp"
+    rm -rf "$1/share/tare"
+    stripped "$2" "$1/bin/tare" "${3:-strip}"
+}
+
+static() {
+    step "static binary, x86-64"
+    # SQLite is the only C code in it.
+    command -v musl-gcc >/dev/null 2>&1 || install_packages musl-tools
+    triple=x86_64-unknown-linux-musl
+    rustup target add "$triple" 2>/dev/null
+    cargo build --release --locked --target "$triple" -p tarebench-cli
+    static_archive "$triple" strip
+}
+
+static_archive() { # TRIPLE STRIP
+    name=tare-$version-$(echo "$1" | sed 's/-unknown//')
+    command_below "$stage/$name" "$target/$1/release/tare" "$2"
+    documents "$stage/$name"
+    archive "$name"
+}
+
+# The headers of musl for aarch64, from Debian's package for that architecture, without installing it: this machine's are of another
+# architecture, whose constants and structures differ. Prints their folder, or nothing if the package cannot be had.
+headers_of_aarch64() {
+    into=$target/musl-aarch64
+    if [ ! -e "$into/usr/include/aarch64-linux-musl/stdio.h" ]; then
+        work=$(mktemp -d)
+        chmod 755 "$work"
+        mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
+        get() {
+            # Its own lists, so that the machine's stay as they are.
+            apt-get -qq -o APT::Architectures::=amd64 -o APT::Architectures::=arm64 -o Dir::State::Lists="$work/lists" \
+                -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root "$@" >/dev/null 2>&1
+        }
+        # A source that has no packages for arm64 may fail; what counts is the download.
+        get update || true
+        if (cd "$work" && get download musl-dev:arm64) && ls "$work"/musl-dev_*.deb >/dev/null 2>&1; then
+            dpkg-deb -x "$work"/musl-dev_*.deb "$into"
+        fi
+        rm -rf "$work"
+    fi
+    if [ -e "$into/usr/include/aarch64-linux-musl/stdio.h" ]; then echo "$into/usr/include/aarch64-linux-musl"; fi
+}
+
+aarch64() {
+    step "static binary, aarch64"
+    triple=aarch64-unknown-linux-musl
+    if ! rustup target add "$triple" 2>/dev/null; then
+        echo "not made: the core library of $triple cannot be had here"
+        return
+    fi
+    command -v clang >/dev/null 2>&1 || install_packages clang
+    # strip and ar of binutils know this machine's files only.
+    command -v llvm-strip >/dev/null 2>&1 || install_packages llvm
+    headers=$(headers_of_aarch64)
+    if [ -z "$headers" ]; then
+        echo "not made: SQLite cannot be compiled for aarch64, as Debian's package musl-dev:arm64 cannot be had here"
+        return
+    fi
+    # The C library that it is linked with, and the linker, come with Rust. Calls of outlined atomics would need another library.
+    CC_aarch64_unknown_linux_musl=clang \
+        AR_aarch64_unknown_linux_musl=llvm-ar \
+        CFLAGS_aarch64_unknown_linux_musl="--target=aarch64-linux-musl -nostdlibinc -isystem $headers -mno-outline-atomics" \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
+        cargo build --release --locked --target "$triple" -p tarebench-cli
+    static_archive "$triple" llvm-strip
+}
+
+deb() {
+    step "Debian packages"
+    command -v cargo-deb >/dev/null 2>&1 || cargo install --locked --root "$tools" cargo-deb
+    command -v dpkg-shlibdeps >/dev/null 2>&1 || install_packages dpkg-dev
+    # What crates/cli/Cargo.toml names.
+    rm -rf "$stage/deb" "$stage/deb-dev"
+    command_below "$stage/deb" "$target/release/tare"
+    # `command` and `-dev` are two packages, of which the second has the shared library, too.
+    libraries "$stage/deb-dev" /usr
+    cargo deb --no-build --no-strip -p tarebench-cli --output "$dist/"
+    cargo deb --no-build --no-strip -p tarebench-cli --variant dev --output "$dist/"
+}
+
+# The C library below a folder, for use below a prefix.
+libraries() { # FOLDER PREFIX
+    LIBRARIES=$target/release scripts/install-library.sh "$1" "$2" >/dev/null
+    # The static library keeps its symbols; only what is for debuggers goes.
+    strip --strip-debug "$1/lib/libtare.a"
+    strip --strip-unneeded "$1/lib/libtare.so.$version"
+}
+
+library() {
+    step "C library"
+    name=libtare-$version-$(uname -m)-linux-gnu
+    libraries "$stage/$name" /usr/local
+    install -D -m 644 -t "$stage/$name/share/doc/libtare/examples" bindings/c/examples/*.c
+    documents "$stage/$name/share/doc/libtare"
+    archive "$name"
+}
+
+wheel() {
+    step "Python wheel"
+    if [ -x scripts/build-wheel.sh ]; then
+        # It writes its wheels into the folder that it is given.
+        scripts/build-wheel.sh "$dist"
+    else
+        echo "not made: there is no scripts/build-wheel.sh"
+    fi
+}
+
+# What an earlier version left does not belong to this one.
+[ $# -gt 0 ] || rm -rf "$dist"
+parts=${*:-static aarch64 deb library wheel}
+mkdir -p "$dist" "$stage"
+native
+for part in $parts; do
+    case $part in
+    static | aarch64 | deb | library | wheel) "$part" ;;
+    *)
+        echo "dist.sh: unknown part $part; expected static, aarch64, deb, library or wheel" >&2
+        exit 2
+        ;;
+    esac
+done
+
+rm -rf "$stage"
+(
+    cd "$dist"
+    rm -f SHA256SUMS
+    find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%f\n' | LC_ALL=C sort | xargs -r sha256sum >SHA256SUMS
+    step "$dist"
+    ls -l
+)
