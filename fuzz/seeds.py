@@ -114,7 +114,7 @@ def probed(document):
         paused = [{"at": -1_000_000, "latency": 4_000, "issue": 12_000}, {"at": 7_000_000, "latency": 4_000, "issue": 8_000}]
         cpus = [{"cpu": 1, "wakes": wakes, "kept_every": 1, "paused": paused}]
         record = {"waited": 1_000_000, "stops": number % 4, "paused": 500_000, "limit_reached": number == 3}
-        probes = {"revision": 1, "cpus": cpus, "gate": record, "cost": {"cpu": 90_000, "wakes": 10, "late": 1}}
+        probes = {"revision": 2, "cpus": cpus, "gate": record, "cost": {"cpu": 90_000, "wakes": 10, "late": 1}}
         total = {"value": {"user": pt, "system": 0, "total": pt}}
         absent = {"absent": {"reason": "not_asked", "detail": "x"}}
         times = {"source": "wait4", "cgroup": absent, "task_clock": absent, "exit_records": absent, "wait4": total}
@@ -141,7 +141,7 @@ def probed(document):
 def documents(tare):
     runs = [
         ["-r", "3", "--tag", "a=b", "--", "true"],
-        ["-r", "2", "-i", "--reference", "true", 'sh -c "exit 3"', "./none", "sleep 0.00{n}", "-L", "n", "1,2"],
+        ["-r", "2", "-i", "--reference", "true", 'sh -c "exit 3"', 'sh -c "exit 127"', "sleep 0.00{n}", "-L", "n", "1,2"],
         ["-r", "6", "true", "sleep 0.001", "--timeout", "1s", "--sigma", "1", "-p", "true"],
         ["--precision", "0.5", "-m", "2", "-M", "3", "--", "true"],
         ["--order", "duet", "-r", "3", "-w", "1", "seq 20000", "seq 40000"],

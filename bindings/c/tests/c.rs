@@ -4,18 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The folder with the libraries, of the build that this test is of. In the whole suite the features of the dependencies are those of the
-/// whole workspace: by itself the library would be compiled anew, with all that it depends on.
+/// The folder with the libraries: cargo puts them beside the program of the tests.
 fn built() -> PathBuf {
-    let of: &[&str] =
-        if std::env::var_os("TARE_TEST_RERUNS").is_some() { &["--workspace"] } else { &["-p", "tarebench-c"] };
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["test", "--quiet", "--locked", "--no-run", "--message-format=json"]).args(of);
-    // Set by scripts/run-test-program.py for this program; cargo would compile everything anew with it.
-    let out = done(cargo.env_remove("RUSTC_BOOTSTRAP"));
-    let messages = String::from_utf8(out.stdout).unwrap();
-    let library = messages.lines().flat_map(|line| line.split('"')).find(|word| word.ends_with("/libtare.a"));
-    Path::new(library.unwrap_or_else(|| panic!("cargo names no libtare.a"))).parent().unwrap().to_owned()
+    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    for library in ["libtare.a", "libtare.so"] {
+        assert!(folder.join(library).is_file(), "no {library} in {}", folder.display());
+    }
+    folder
 }
 
 fn here(path: &str) -> PathBuf {

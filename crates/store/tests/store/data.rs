@@ -250,8 +250,9 @@ pub fn assert_sound(path: &Path) {
     assert!(!conn.prepare("PRAGMA foreign_key_check").unwrap().exists([]).unwrap());
 }
 
+// Boxed where many others contain it: the whole of a sample would otherwise need more than the stack of a test.
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![any::<String>(), ".*", Just("a\0\u{202e}\\\u{1f600}'\"".to_owned())]
+    prop_oneof![any::<String>(), ".*", Just("a\0\u{202e}\\\u{1f600}'\"".to_owned())].boxed()
 }
 
 fn name() -> impl Strategy<Value = Name> {
@@ -270,10 +271,13 @@ fn absent() -> impl Strategy<Value = Absent> {
         text().prop_map(Absent::NotAsked),
         text().prop_map(Absent::Failed),
     ]
+    .boxed()
 }
 
-fn reading<T: Clone + std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Reading<T>> {
-    prop_oneof![3 => value.prop_map(Reading::Value), 1 => absent().prop_map(Reading::Absent)]
+fn reading<T: Clone + std::fmt::Debug + 'static>(
+    value: impl Strategy<Value = T> + 'static,
+) -> impl Strategy<Value = Reading<T>> {
+    prop_oneof![3 => value.prop_map(Reading::Value), 1 => absent().prop_map(Reading::Absent)].boxed()
 }
 
 fn any_stamp() -> impl Strategy<Value = Stamp> {
