@@ -150,7 +150,7 @@ fn notes_become_typed_and_none_is_lost() {
 /// An archive of version 1 has notes as texts; one that is written today has them typed, and is read back the same.
 #[test]
 fn an_archive_of_a_released_version_gets_typed_notes() {
-    let old = include_bytes!("../../../../fuzz/seeds/archive_json/run1.json");
+    let old = include_bytes!("data/archive_v1.json");
     let text = String::from_utf8_lossy(old);
     assert!(text.contains(r#""version":1"#) && text.contains(r#""notes":{"#), "{text:.200}");
     let mut store = SqliteStore::in_memory().unwrap();
