@@ -39,6 +39,7 @@ slow: rust ## Install what the slow tests need (Open MPI, Slurm, debootstrap), a
 	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked --workspace --no-fail-fast --test bsp --test gangs --test gate \
 		--test noise_truth --test profile --test profile_account -- --ignored
 	$(CARGO) test --locked --release -p tarebench-core --lib quiet -- --ignored
+	$(CARGO) test --locked --release -p tarebench-core --test million -- --ignored
 	$(MAKE) console
 	$(MAKE) dist-test
 
