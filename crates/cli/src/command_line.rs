@@ -62,16 +62,52 @@ enum TareCommand {
     Man(man::ManArgs),
 }
 
+/// Why there is no command to run.
+pub enum NotParsed {
+    /// The first argument is neither a command nor a program.
+    Failure(Failure),
+    /// Help, the version, or a wrong option: the text and the exit code are clap's.
+    Clap(clap::Error),
+}
+
 /// Parses the command; programs without a command belong to `tare run`.
 ///
-/// For help, the version and wrong options, clap ends the process.
-pub fn parse(mut arguments: Vec<OsString>) -> Result<Cli, Failure> {
+/// # Errors
+/// Also for help and the version, which clap words.
+pub fn parse(mut arguments: Vec<OsString>) -> Result<Cli, NotParsed> {
     match arguments.get(1).map(|first| what_is(first)) {
         Some(First::Programs) => arguments.insert(1, "run".into()),
-        Some(First::Neither) => return Err(neither(arguments)),
+        Some(First::Neither) => return Err(NotParsed::Failure(neither(arguments))),
         Some(First::Command) | None => {}
     }
-    Ok(Cli::parse_from(arguments))
+    Cli::try_parse_from(arguments).map_err(NotParsed::Clap)
+}
+
+/// Parses the words after `tare run`; never ends the process.
+///
+/// # Errors
+/// clap's sentence on the wrong option.
+pub fn parse_run(arguments: Vec<OsString>) -> Result<RunArgs, Failure> {
+    let words = ["tare", "run"].into_iter().map(OsString::from).chain(arguments);
+    let cli = Cli::try_parse_from(words).map_err(|e| said_by_clap(&e))?;
+    match cli.command {
+        TareCommand::Run(args) => Ok(*args),
+        // `run` is the first word.
+        _ => Err(Failure::usage("expected the arguments of `tare run`")),
+    }
+}
+
+/// The error's first paragraph as the message, and its tip as the hint.
+fn said_by_clap(e: &clap::Error) -> Failure {
+    if !e.use_stderr() {
+        return Failure::usage("--help and --version print text: use them with the command `tare run`");
+    }
+    let text = e.to_string();
+    let mut paragraphs = text.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" "));
+    let first = paragraphs.next().unwrap_or_default();
+    let message = first.strip_prefix("error: ").unwrap_or(&first).to_owned();
+    let tip = paragraphs.find_map(|p| p.strip_prefix("tip: ").map(str::to_owned));
+    Failure { hint: tip, ..Failure::usage(message) }
 }
 
 /// What the first argument is.

@@ -14,6 +14,12 @@ extern "C" fn on_signal(signal: libc::c_int) {
 
 extern "C" fn on_child(_: libc::c_int) {}
 
+/// Forgets the signals that ended an earlier measurement of this process, so that it can make another one.
+pub fn forget() {
+    CAUGHT.store(0, Ordering::Relaxed);
+    COUNT.store(0, Ordering::Relaxed);
+}
+
 /// Signals that end a run in an orderly way.
 const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 

@@ -70,6 +70,11 @@ impl Exports {
         ]
     }
 
+    /// Whether anything is to be written.
+    pub fn any(&self) -> bool {
+        self.json || self.files().into_iter().any(Option::is_some)
+    }
+
     pub fn to_stdout(&self) -> bool {
         self.files().into_iter().flatten().any(|f| f.as_os_str() == "-")
     }

@@ -309,6 +309,12 @@ impl Show {
         self
     }
 
+    /// For another program, which shows the result itself: only progress, if it wants that, and what it must know is written to
+    /// standard error.
+    pub fn for_library(self, show_progress: bool) -> Show {
+        Show { progress: show_progress, quiet: !show_progress, ..self }
+    }
+
     /// ` --db FILE` for a suggested command, or nothing.
     pub fn db_option(&self) -> &str {
         &self.db_option

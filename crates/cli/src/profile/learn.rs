@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::inc::command::calibration;
 use crate::machine::tune::TuneAround;
 use crate::output::named;
+use crate::own_program;
 use crate::profile::result::{check_name, default_name, print_profile, print_unkept, shown};
 use crate::progress::Display;
 use crate::run::imported;
@@ -183,7 +184,7 @@ pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let mut place = store.place()?;
     refuse_second(&mut place, &name, &show)?;
     let rate = calibration(std::env::var_os("TARE_CALIBRATION").as_deref().map(Path::new), false, false)?;
-    let exe = std::env::current_exe().map_err(Failure::system)?;
+    let exe = own_program::path()?;
     let words = [exe.as_os_str().as_encoded_bytes(), b"inc", b"--quiet", b"--count"];
     let plan = ActivePlan {
         name: name.clone(),

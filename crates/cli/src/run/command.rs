@@ -31,15 +31,53 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
 
 /// A run that was measured, and where it is.
 pub struct Timed {
+    /// The run.
     pub measured: MeasuredRun,
+    /// Where it is stored.
     pub place: StorePlace,
+    /// How it is shown.
     pub show: Show,
     /// Whether the machine is as it was before.
     pub restored: Result<(), Failure>,
 }
 
+impl Timed {
+    /// The report of the run; programs are compared by what the arguments ask for.
+    ///
+    /// # Errors
+    /// If the samples cannot be read from the store.
+    pub fn report(&self) -> Result<RunReport, Failure> {
+        let mut report = self.measured.report(&self.place)?;
+        self.show.compare(&mut report);
+        Ok(report)
+    }
+}
+
+/// Who asks for a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// The command.
+    Command,
+    /// Another program, which shows the result itself.
+    Library { show_progress: bool },
+}
+
+impl Caller {
+    fn show(self, show: Show) -> Show {
+        match self {
+            Caller::Command => show,
+            Caller::Library { show_progress } => show.for_library(show_progress),
+        }
+    }
+}
+
 /// Measures the programs of the arguments.
 pub fn timed(args: &RunArgs) -> Result<Timed, Failure> {
+    timed_for(args, Caller::Command)
+}
+
+/// The same for a caller.
+pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
     let Built { plan, by_shell } = plan::build(args)?;
     startable::check(&plan)?;
     if plan.sequential_for_setups() && args.count.order.is_none() {
@@ -49,7 +87,7 @@ pub fn timed(args: &RunArgs) -> Result<Timed, Failure> {
         );
     }
     args.exports.check()?;
-    let show = args.style.show()?.with_store(args.store.named());
+    let show = caller.show(args.style.show()?.with_store(args.store.named()));
     show.check_metric(&plan)?;
     if !show.is_quiet() {
         say_shell(&by_shell);

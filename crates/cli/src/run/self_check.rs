@@ -3,6 +3,7 @@
 use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
+use crate::own_program;
 use tarebench::render::run::self_check::{ProgramCost, SelfCheckRow, table};
 use tarebench::run::self_check::{COMPUTING, Cost, SWITCHING, SelfCheckError, SelfCheckResult, check, own_command};
 use tarebench::sys::signals::Signals;
@@ -19,6 +20,7 @@ impl From<SelfCheckError> for Failure {
 
 pub fn run(rounds: u32, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
+    own_program::check()?;
     let tare = own_command()?;
     if show.progress {
         eprintln!("Two workloads, {rounds} rounds each, without, with and without tracing, interleaved …");

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::inc::command::calibration;
 use crate::machine::tune::MachineArgs;
 use crate::output::local_time;
+use crate::own_program;
 use crate::progress::Display;
 use crate::study::stored::{StudyFiles, StudyOutput, failure, present};
 use clap::{Args, ValueEnum};
@@ -177,7 +178,7 @@ fn tools(runs: &[StudyRunPlan]) -> Result<StudyTools, Failure> {
         }
         false => 1.0,
     };
-    let exe = std::env::current_exe().map_err(Failure::system)?;
+    let exe = own_program::path()?;
     let cwd: PathBuf = std::env::current_dir().map_err(|e| Failure::system(format!("the current folder: {e}")))?;
     Ok(StudyTools {
         tare: vec![Name::new(exe.as_os_str().as_bytes())],

@@ -1,0 +1,1 @@
+"""The parts of the pytest plugin: see :mod:`tarebench.pytest_plugin`."""
