@@ -8,7 +8,7 @@ TIME ?= 300
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 TARE := $(TARGET_DIR)/release/tare
 
-.PHONY: help setup build mpi run test slow lint bench fuzz dist dist-test publish-check console book install clean rust
+.PHONY: help setup build mpi run test test-python slow lint bench fuzz dist dist-test publish-check console book install clean rust
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -40,14 +40,21 @@ slow: rust ## Install what the slow tests need (Open MPI, Slurm, debootstrap), a
 		--test noise_truth --test profile --test profile_account -- --ignored
 	$(CARGO) test --locked --release -p tarebench-core --lib quiet -- --ignored
 	$(CARGO) test --locked --release -p tarebench-core --test million -- --ignored
+	scripts/test-python.sh -m slow
 	$(MAKE) console
 	$(MAKE) dist-test
+
+test-python: rust ## Build the Python wheel, install it into a fresh virtual environment, and run all of its tests
+	@scripts/setup.sh build
+	scripts/test-python.sh -m 'slow or not slow'
 
 lint: rust ## Check format, lints, generated files and licences
 	@scripts/setup.sh build test
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	$(CARGO) fmt --manifest-path bindings/python/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked --manifest-path bindings/python/Cargo.toml --target-dir '$(TARGET_DIR)' -- -D warnings
 	python3 scripts/check-loops.py
 	python3 scripts/check-names.py
 	python3 scripts/check-papers-map.py

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes everything that can be released on this machine, in target/dist: archives of static binaries (x86-64, and aarch64 by
-# cross-compiling), Debian packages, an archive of the C library, the Python wheel if scripts/build-wheel.sh is there, and SHA256SUMS.
+# cross-compiling), Debian packages, an archive of the C library, the Python wheel, and SHA256SUMS.
 # Installs tools that are missing: musl-tools, clang and llvm by apt, cargo-deb into target/tools.
 # Usage: dist.sh [PART…], of: static aarch64 deb library wheel. Without PART, all of them; the sums are always of the whole folder.
 set -eu
@@ -154,12 +154,7 @@ library() {
 
 wheel() {
     step "Python wheel"
-    if [ -x scripts/build-wheel.sh ]; then
-        # It writes its wheels into the folder that it is given.
-        scripts/build-wheel.sh "$dist"
-    else
-        echo "not made: there is no scripts/build-wheel.sh"
-    fi
+    scripts/build-wheel.sh "$dist"
 }
 
 # What an earlier version left does not belong to this one.

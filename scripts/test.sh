@@ -31,6 +31,9 @@ cargo test --locked --workspace --no-fail-fast --config "target.$host.runner = [
 # Tests of the web report in a browser, with generated data and with pages that the command writes.
 (cd web && TARE="$(realpath "../${CARGO_TARGET_DIR:-target}/debug/tare" 2>/dev/null || echo "${CARGO_TARGET_DIR:-}/debug/tare")" npm test --silent)
 
+# The Python package, from a wheel.
+scripts/test-python.sh
+
 # The benchmark harness as `cargo bench` calls it; `tare` imports the file that it writes.
 tare="${CARGO_TARGET_DIR:-target}/debug/tare"
 cargo test --locked --quiet --workspace --bench own -- --bench --json "$work/own.json"

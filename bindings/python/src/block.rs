@@ -156,6 +156,12 @@ impl Measurement {
         Ok(slf)
     }
 
+    fn __repr__(&self) -> String {
+        let Ok((begun, ended)) = self.ends() else { return "Measurement(not ended)".to_owned() };
+        let pt = self.cpu_time().map_or_else(|_| "None".to_owned(), |pt| pt.to_string());
+        format!("Measurement(et={}, pt={pt})", (ended.at - begun.at).0)
+    }
+
     /// The block's exception, if any, goes on.
     #[pyo3(signature = (*_exception))]
     fn __exit__(&mut self, _exception: &Bound<'_, pyo3::types::PyTuple>) -> bool {

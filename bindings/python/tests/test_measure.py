@@ -32,6 +32,8 @@ def test_a_block_that_computes_and_one_that_waits():
     assert computing.pt >= 0.05e9 and computing.et >= 0.9 * computing.pt
     assert waiting.et >= 0.05e9 and waiting.pt < computing.pt
     assert waiting.voluntary_switches >= 1
+    assert repr(waiting) == f"Measurement(et={waiting.et}, pt={waiting.pt})"
+    assert repr(tare.measure()) == "Measurement(not ended)"
 
 
 def test_other_threads_belong_to_the_process():

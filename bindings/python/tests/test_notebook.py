@@ -98,3 +98,14 @@ def test_text_and_page(run):
 def test_times_have_units():
     texts = [_notebook.time(ns) for ns in (None, 0.5, 999.9, 1234.5, 45.67e6, 1.5e9)]
     assert texts == ["–", "0.5 ns", "999.9 ns", "1.234 µs", "45.67 ms", "1.5 s"]
+
+
+def test_a_notebook_shows_a_run(tmp_path):
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    source = "import tarebench as tare\nr = tare.run(['true', 'sleep 0.01'], runs=3, warmup=0, db='none')\nr"
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    nbclient.NotebookClient(book, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    (result,) = [output for output in book.cells[0].outputs if output.output_type == "execute_result"]
+    assert "sleep 0.01" in result.data["text/plain"]
+    assert all(part in result.data["text/html"] for part in ("<table", "<svg", "sleep 0.01"))

@@ -53,6 +53,7 @@ def result(tmp_path):
     return written["benchmarks"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head, base, verdict, code", [(3000, 1500, "slower", 5), (1500, 3000, "faster", 0), (2000, 2000, "same", 0)])
 def test_a_known_amount_of_work(tmp_path, head, base, verdict, code):
     write(tmp_path / "head", head)

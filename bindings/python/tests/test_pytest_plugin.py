@@ -112,9 +112,12 @@ def test_files_of_other_tools(suite):
     assert stats["min"] <= stats["q1"] <= stats["median"] <= stats["q3"] <= stats["max"]
     runs = [each["runs"] for each in read(suite.path / "p.json")["benchmarks"]]
     assert [len(each) for each in runs] == [2, 2, 2]
-    if _installed("pyperf"):
-        check = subprocess.run([sys.executable, "-m", "pyperf", "stats", "p.json"], cwd=suite.path, capture_output=True, text=True)
-        assert check.returncode == 0, check.stderr
+    # Those whose formats they are.
+    readers = [("pyperf", "stats", "p.json"), ("pyperf", "compare_to", "p.json", "p.json"), ("pytest_benchmark", "compare", "b.json")]
+    for module, *words in readers:
+        if _installed(module):
+            read_by = subprocess.run([sys.executable, "-m", module, *words], cwd=suite.path, capture_output=True, text=True)
+            assert read_by.returncode == 0, read_by.stderr
 
 
 def test_hooks_of_pytest_benchmark(suite):

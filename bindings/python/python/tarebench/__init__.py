@@ -7,9 +7,9 @@
 All times are in nanoseconds. What is not known is None, never zero, and the reason stands beside it. Linux only.
 """
 
-from tarebench._calls import KBest, Measurement, kbest, measure
+from tarebench._calls import KBest, kbest, measure
 from tarebench._native import VERSION as __version__
-from tarebench._native import TareError
+from tarebench._native import Measurement, TareError
 from tarebench._result import Comparison, Interrupted, Interval, Measure, Run, Series, run
 from tarebench._samples import Samples
 from tarebench._store import Store, open

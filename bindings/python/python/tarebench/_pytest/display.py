@@ -120,7 +120,8 @@ def summary(
     reporter: pytest.TerminalReporter, records: List[Record], found: Optional[List[Verdict]], settings: Settings, notes: List[str]
 ) -> None:
     """Write all of it."""
-    shown = [(r, v) for r, v in zip(records, found or [None] * len(records)) if r.head or v is not None]
+    verdicts: List[Optional[Verdict]] = [*found] if found else [None] * len(records)
+    shown = [(r, v) for r, v in zip(records, verdicts) if r.head or v is not None]
     if not shown and not notes:
         return
     where = "this process alone" if settings.inprocess else f"{settings.processes} {settings.unit}"

@@ -150,8 +150,8 @@ def verdicts(records: List[Record], settings: Settings) -> List[Verdict]:
     from tarebench import _native
 
     found = [_alone(record, settings) for record in records]
-    compared = [verdict for verdict in found if verdict.comparison is not None]
-    for verdict, together in zip(compared, _native.gate_verdicts([v.comparison for v in compared])):
+    compared = [(verdict, verdict.comparison) for verdict in found if verdict.comparison is not None]
+    for (verdict, _), together in zip(compared, _native.gate_verdicts([comparison for _, comparison in compared])):
         verdict.verdict = together
     return found
 
