@@ -92,8 +92,7 @@ const MOVED: &str = "the block ended on another thread than it began on";
 const NOT_READ: &str = "the kernel does not report it";
 const NO_ACCOUNT: &str =
     "tare traces the programs that it starts, not a block of a process that runs already: use tarebench.run()";
-const BY_THREAD: &str =
-    "the kernel counts it by thread, and forgets it when a thread ends: use measure(of=\"thread\")";
+const BY_THREAD: &str = "the kernel counts it by thread, and forgets it when a thread ends: use measure(of=\"thread\")";
 
 impl Measurement {
     fn ends(&self) -> Result<(&BlockCounts, &BlockCounts), NoFigure> {

@@ -32,9 +32,16 @@ static MEASURING: Mutex<()> = Mutex::new(());
 
 /// Where the samples are.
 enum SampleSite {
-    Store { path: PathBuf, id: i64 },
+    Store {
+        path: PathBuf,
+        id: i64,
+    },
     /// Of a run that is not in a store, or not all of it.
-    Memory { samples: Vec<Sample>, duets: Vec<Duet>, profile: Option<Box<Profile>> },
+    Memory {
+        samples: Vec<Sample>,
+        duets: Vec<Duet>,
+        profile: Option<Box<Profile>>,
+    },
 }
 
 /// How a measurement ended, where it did not just finish.
