@@ -98,7 +98,7 @@ def suites(folder, program):
     codes, seconds, false = collections.Counter(), 0.0, []
     for number in range(SUITES):
         began = time.monotonic()
-        gate = subprocess.run([ratio.TARE, "gate", "--base-dir", str(base), "--json", "--db", f"{folder}/tare.db", "tare.toml"],
+        gate = subprocess.run([ratio.TARE, "gate", "--base-dir", str(base), "--json", "-", "--db", f"{folder}/tare.db", "tare.toml"],
                               cwd=head, capture_output=True, text=True, check=False)
         seconds += time.monotonic() - began
         codes[gate.returncode] += 1

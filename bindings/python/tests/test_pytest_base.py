@@ -84,7 +84,9 @@ def test_note(benchmark):
     benchmark.pedantic(note, rounds=10, warmup_rounds=1)
 """
         write(tmp_path / side, 1, test)
-    assert against(tmp_path).returncode == 0
+    # Which side is faster is not what this is about.
+    done = against(tmp_path, "--tare-threshold=900%")
+    assert done.returncode == 0, done.stdout + done.stderr
     written = log.read_text()
     block = len(written) // BLOCKS
     assert block == 22 and written.count("h") == written.count("b")

@@ -26,6 +26,10 @@ GRACE = 60.0
 PATIENCE = 5.0
 
 
+#: So many bytes of the environment at most are there to move the stack: a page.
+MOST_PADDING = 4096
+
+
 class MeasuringError(Exception):
     """Nothing can be measured; a sentence."""
 
@@ -50,9 +54,11 @@ class Side:
 class Process:
     """A measuring process, and what is known of it."""
 
-    def __init__(self, side: Side, processes: int, hash_seed: int) -> None:
+    def __init__(self, side: Side, processes: int, hash_seed: int, padding: int) -> None:
         self.side = side
         self.hash_seed = hash_seed
+        #: Bytes more in its environment.
+        self.padding = padding
         self.began = time.time()
         self.alive = True
         self._log = tempfile.TemporaryFile()
@@ -85,6 +91,8 @@ class Process:
 
     def _environment(self) -> Dict[str, str]:
         variables = {**os.environ, "PYTHONHASHSEED": str(self.hash_seed), IN_PROCESS: "1"}
+        # Where the stack begins changes times, and the two sides' environments differ: without this, always by the same.
+        variables["TARE_PADDING"] = "x" * self.padding
         if self.side.name == "base":
             # Commands that the base's environment has installed come before the head's.
             variables["PATH"] = os.path.dirname(self.side.python) + os.pathsep + variables.get("PATH", "")
@@ -225,7 +233,7 @@ class Measuring:
     def _start(self, hash_seed: int) -> None:
         self._close(graceful=True)
         for side in self.sides:
-            self._processes.append(Process(side, self.settings.processes, hash_seed))
+            self._processes.append(Process(side, self.settings.processes, hash_seed, self._random.randrange(MOST_PADDING)))
 
     def _run_block(self, number: int, hash_seed: int) -> None:
         unit = "block" if len(self.sides) > 1 else "process"
