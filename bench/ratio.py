@@ -48,9 +48,10 @@ def calibrate(program, kind):
 
     setup = shortest(0)
     repetitions = 100
-    while cpu_time([program, kind, str(repetitions)]) < setup + LENGTH / 4:
+    # Much longer than what is set up, whose time differs by tens of per cent from one second to the next.
+    while (took := shortest(repetitions)) < 1.5 * setup + LENGTH / 4:
         repetitions *= 2
-    each = (shortest(repetitions) - setup) / repetitions
+    each = (took - setup) / repetitions
     wanted = 100 * max(round(LENGTH / each / 100), 1)
     work = shortest(wanted) - setup
     return wanted, 1 + (STEP - 1) * work / (work + setup)
