@@ -5,32 +5,51 @@ use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::{local_time, print};
 use crate::replace::replace;
+use std::cell::RefCell;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::core::profile::data::Profile;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::store;
-use tarebench::store::{Archive, DocumentArchive, NamedDocument, SqliteStore, Store, StoreError};
+use tarebench::store::{DocumentArchive, NamedDocument, SqliteStore, Store, StoreError};
 
-enum Exported {
-    Run(Box<Archive>),
+enum Exported<'a> {
+    /// Read while it is written: a run may have a million samples. An error of the store is kept, as the writer has its own only.
+    Run {
+        store: &'a SqliteStore,
+        id: i64,
+        failed: RefCell<Option<StoreError>>,
+    },
     Document(Box<DocumentArchive>),
 }
 
-impl Exported {
+impl Exported<'_> {
     fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
         match self {
-            Exported::Run(archive) => archive.write(out),
+            Exported::Run { store, id, failed } => store.write_archive(*id, out).unwrap_or_else(|e| {
+                let text = e.to_string();
+                *failed.borrow_mut() = Some(e);
+                Err(std::io::Error::other(text))
+            }),
             Exported::Document(archive) => archive.write(out),
         }
+    }
+
+    /// Why writing failed.
+    fn failure(&self, e: &std::io::Error, output: &Path) -> Failure {
+        match self {
+            Exported::Run { failed, .. } => failed.take().map(Failure::from),
+            Exported::Document(_) => None,
+        }
+        .unwrap_or_else(|| Failure::system(format!("write {}: {e}", output.display())))
     }
 }
 
 /// Writes a stored result to a file, or to standard output.
 pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
     let archive = match what.resolve(store)? {
-        NamedDocument::Run(id) => Exported::Run(Box::new(store.export(id)?)),
+        NamedDocument::Run(id) => Exported::Run { store, id, failed: RefCell::new(None) },
         NamedDocument::Document(id) => {
             let archive = store.export_document(id)?;
             if id.kind == DocumentKind::Profile && archive.head.status != Status::Finished {
@@ -39,17 +58,16 @@ pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit
             Exported::Document(Box::new(archive))
         }
     };
-    let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", output.display()));
     if output.as_os_str() == "-" {
         crate::output::check_open()?;
         let mut out = BufWriter::new(std::io::stdout().lock());
         // A reader that stops early (`tare export | head`) is not a failure.
         match archive.write(&mut out).and_then(|()| out.flush()) {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(e)),
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => return Err(archive.failure(&e, output)),
             _ => {}
         }
     } else {
-        replace(output, &|out| archive.write(out)).map_err(failed)?;
+        replace(output, &|out| archive.write(out)).map_err(|e| archive.failure(&e, output))?;
     }
     Ok(Exit::Done)
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
 use std::io::{Read, Write};
+use std::ops::ControlFlow;
 use tarebench_core::compare::duet::Duet;
 use tarebench_core::compare::gate::Gate;
 use tarebench_core::compare::stored::StoredComparison;
@@ -65,8 +66,7 @@ impl Archive {
     /// A run with its samples, or with its recording; without duets.
     pub fn new(run: Run, samples: Vec<Sample>, recording: Vec<RecordingChunk>) -> Archive {
         let run = Run { id: 0, ..run };
-        // An earlier tare would not show that elapsed times contain pauses.
-        let version = if run.plan.probes.is_some() { ARCHIVE_VERSION } else { WITHOUT_PROBES };
+        let version = version_of(&run);
         Archive { format: ARCHIVE_FORMAT.to_owned(), version, run, samples, duets: Vec::new(), recording }
     }
 
@@ -101,7 +101,84 @@ impl Archive {
     /// # Errors
     /// Those of `writer`.
     pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
-        write_document(writer, self)
+        let mut out = ArchiveWriter::new(writer, &self.run, self.version);
+        let _ = self.samples.iter().try_for_each(|sample| out.sample(sample));
+        let _ = self.duets.iter().try_for_each(|duet| out.duet(duet));
+        out.finish(&self.recording)
+    }
+}
+
+/// The earliest version of the format that fits a run: an earlier tare would not show that elapsed times contain pauses.
+fn version_of(run: &Run) -> u32 {
+    if run.plan.probes.is_some() { ARCHIVE_VERSION } else { WITHOUT_PROBES }
+}
+
+/// Writes an [`Archive`] in the order of its fields, a sample at a time: all of them need not be in memory. After the first error of
+/// the writer nothing more is written.
+pub(crate) struct ArchiveWriter<'a> {
+    writer: &'a mut dyn Write,
+    /// What comes before the next element of the list that is open.
+    before: &'static str,
+    has_duets: bool,
+    done: io::Result<()>,
+}
+
+impl<'a> ArchiveWriter<'a> {
+    /// Begins the document of a stored run.
+    pub(crate) fn of_stored(writer: &'a mut dyn Write, run: Run) -> ArchiveWriter<'a> {
+        let run = Run { id: 0, ..run };
+        let version = version_of(&run);
+        ArchiveWriter::new(writer, &run, version)
+    }
+
+    fn new(writer: &'a mut dyn Write, run: &Run, version: u32) -> ArchiveWriter<'a> {
+        let mut out = ArchiveWriter { writer, before: "", has_duets: false, done: Ok(()) };
+        out.done = out.begin(run, version);
+        out
+    }
+
+    fn begin(&mut self, run: &Run, version: u32) -> io::Result<()> {
+        write!(self.writer, r#"{{"format":"{ARCHIVE_FORMAT}","version":{version},"run":"#)?;
+        serde_json::to_writer(&mut *self.writer, run)?;
+        self.writer.write_all(br#","samples":["#)
+    }
+
+    /// Adds a sample; all of them come before the duets. `Break` after an error.
+    pub(crate) fn sample(&mut self, sample: &Sample) -> ControlFlow<()> {
+        self.element(sample)
+    }
+
+    /// Adds a duet. `Break` after an error.
+    pub(crate) fn duet(&mut self, duet: &Duet) -> ControlFlow<()> {
+        if !self.has_duets {
+            (self.has_duets, self.before) = (true, r#"],"duets":["#);
+        }
+        self.element(duet)
+    }
+
+    fn element<T: Serialize>(&mut self, element: &T) -> ControlFlow<()> {
+        if self.done.is_ok() {
+            self.done = self.writer.write_all(self.before.as_bytes());
+        }
+        if self.done.is_ok() {
+            self.done = serde_json::to_writer(&mut *self.writer, element).map_err(io::Error::from);
+        }
+        self.before = ",";
+        if self.done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Ends the document.
+    ///
+    /// # Errors
+    /// The first one of the writer.
+    pub(crate) fn finish(self, recording: &[RecordingChunk]) -> io::Result<()> {
+        self.done?;
+        self.writer.write_all(b"]")?;
+        if !recording.is_empty() {
+            self.writer.write_all(br#","recording":"#)?;
+            serde_json::to_writer(&mut *self.writer, recording)?;
+        }
+        self.writer.write_all(b"}\n")
     }
 }
 

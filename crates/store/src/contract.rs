@@ -9,7 +9,8 @@ use crate::profiles::Saved;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io;
+use std::io::{Read, Write};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::Duet;
 use tarebench_core::documents::head::{DocumentHead, Id, Status};
@@ -167,6 +168,12 @@ pub trait Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`].
     fn export(&self, run: i64) -> Result<Archive>;
+
+    /// Writes the same document, with one sample in memory at a time.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], as of [`Store::samples`] also after a part was written; inside, those of `writer`.
+    fn write_archive(&self, run: i64, writer: &mut dyn Write) -> Result<io::Result<()>>;
 
     /// Stores the run of a document ([`Archive::read`]), marked with the time; returns its number here. The document is read within
     /// one transaction, a sample at a time, so that its size is not bounded by memory.

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
@@ -397,8 +398,8 @@ pub(crate) fn insert_duet(tx: &Connection, run: i64, duet: &Duet) -> Inner<()> {
     }
 }
 
-/// Visits the duets of a run, by their position in it.
-pub(crate) fn each_duet(conn: &Connection, run: i64, visit: &mut dyn FnMut(Duet)) -> Inner<()> {
+/// Visits the duets of a run, by their position in it, until the visitor breaks off.
+pub(crate) fn each_duet(conn: &Connection, run: i64, visit: &mut dyn FnMut(Duet) -> ControlFlow<()>) -> Inner<()> {
     let mut statement = conn.prepare_cached("SELECT seq, doc FROM duet WHERE run_id = ?1 ORDER BY seq")?;
     let mut rows = statement.query([run])?;
     while let Some(r) = rows.next()? {
@@ -409,7 +410,9 @@ pub(crate) fn each_duet(conn: &Connection, run: i64, visit: &mut dyn FnMut(Duet)
         if duet.seq != seq {
             return Err(bad(what(), format!("its document is of duet {}", duet.seq)));
         }
-        visit(duet);
+        if visit(duet).is_break() {
+            break;
+        }
     }
     Ok(())
 }
@@ -434,8 +437,8 @@ fn daemon(r: &Row) -> Inner<Daemon> {
     })
 }
 
-/// Visits the samples of a run, by their position in it.
-pub(crate) fn each_sample(conn: &Connection, run: i64, visit: &mut dyn FnMut(Sample)) -> Inner<()> {
+/// Visits the samples of a run, by their position in it, until the visitor breaks off.
+pub(crate) fn each_sample(conn: &Connection, run: i64, visit: &mut dyn FnMut(Sample) -> ControlFlow<()>) -> Inner<()> {
     let mut statement = conn.prepare_cached("SELECT seq, daemons, doc FROM sample WHERE run_id = ?1 ORDER BY seq")?;
     let mut list = conn.prepare_cached(
         "SELECT pid, start_ns, name, kind, cpu_ns, tick_bound, interval_counted_ns, born, died
@@ -460,7 +463,9 @@ pub(crate) fn each_sample(conn: &Connection, run: i64, visit: &mut dyn FnMut(Sam
         if found != count {
             return Err(bad(what(), format!("expected {count:?} daemons, found {found:?}")));
         }
-        visit(sample);
+        if visit(sample).is_break() {
+            break;
+        }
     }
     Ok(())
 }

@@ -360,7 +360,10 @@ mod tests {
         conn.execute("INSERT INTO duet VALUES (1, 3, 1, 0, 0, NULL, NULL, ?1)", [&doc]).unwrap();
         migrations().to_latest(&mut conn).unwrap();
         let mut found = Vec::new();
-        let read = rows::each_duet(&conn, 1, &mut |duet| found.push((duet.seq, duet.slices, duet.void)));
+        let read = rows::each_duet(&conn, 1, &mut |duet| {
+            found.push((duet.seq, duet.slices, duet.void));
+            std::ops::ControlFlow::Continue(())
+        });
         assert!(read.is_ok());
         assert_eq!(found, [(3, None, None)]);
     }

@@ -1,6 +1,6 @@
 //! The store in a SQLite database.
 
-use crate::archive::{Archive, DocumentArchive, ProfileArchive, notes_of, same_number};
+use crate::archive::{Archive, ArchiveWriter, DocumentArchive, ProfileArchive, notes_of, same_number};
 use crate::claim::Claimant;
 use crate::contract::{Result, RunFilter, RunSummary, Store};
 use crate::documents;
@@ -20,7 +20,9 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params, param
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io;
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tarebench_core::base::units::Nanos;
@@ -376,14 +378,20 @@ impl Store for SqliteStore {
     fn each_sample(&self, run: i64, visit: &mut dyn FnMut(Sample)) -> Result<()> {
         self.read("read the samples", |conn| {
             require(conn, &self.path, run)?;
-            rows::each_sample(conn, run, visit)
+            rows::each_sample(conn, run, &mut |sample| {
+                visit(sample);
+                ControlFlow::Continue(())
+            })
         })
     }
 
     fn each_duet(&self, run: i64, visit: &mut dyn FnMut(Duet)) -> Result<()> {
         self.read("read the duets", |conn| {
             require(conn, &self.path, run)?;
-            rows::each_duet(conn, run, visit)
+            rows::each_duet(conn, run, &mut |duet| {
+                visit(duet);
+                ControlFlow::Continue(())
+            })
         })
     }
 
@@ -395,10 +403,26 @@ impl Store for SqliteStore {
         self.read("read the run", |conn| {
             let found = rows::select_run(conn, run)?.ok_or_else(|| SqliteStore::no_such_run(&self.path, run))?;
             let mut samples = Vec::new();
-            rows::each_sample(conn, run, &mut |sample| samples.push(sample))?;
+            rows::each_sample(conn, run, &mut |sample| {
+                samples.push(sample);
+                ControlFlow::Continue(())
+            })?;
             let mut duets = Vec::new();
-            rows::each_duet(conn, run, &mut |duet| duets.push(duet))?;
+            rows::each_duet(conn, run, &mut |duet| {
+                duets.push(duet);
+                ControlFlow::Continue(())
+            })?;
             Ok(Archive { duets, ..Archive::new(found, samples, rows::select_chunks(conn, run)?) })
+        })
+    }
+
+    fn write_archive(&self, run: i64, writer: &mut dyn Write) -> Result<io::Result<()>> {
+        self.read("read the run", |conn| {
+            let found = rows::select_run(conn, run)?.ok_or_else(|| SqliteStore::no_such_run(&self.path, run))?;
+            let mut out = ArchiveWriter::of_stored(writer, found);
+            rows::each_sample(conn, run, &mut |sample| out.sample(&sample))?;
+            rows::each_duet(conn, run, &mut |duet| out.duet(&duet))?;
+            Ok(out.finish(&rows::select_chunks(conn, run)?))
         })
     }
 

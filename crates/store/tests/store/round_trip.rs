@@ -40,6 +40,11 @@ proptest! {
         let mut document = Vec::new();
         store.export(id).unwrap().write(&mut document).unwrap();
         prop_assert_eq!(Archive::read(&mut document.as_slice()).unwrap(), store.export(id).unwrap());
+        // A sample at a time, it is the same text; and that of the fields in their order.
+        let mut streamed = Vec::new();
+        store.write_archive(id, &mut streamed).unwrap().unwrap();
+        prop_assert_eq!(&streamed, &document);
+        prop_assert_eq!(serde_json::to_string(&store.export(id).unwrap()).unwrap() + "\n", String::from_utf8(document.clone()).unwrap());
         // An earlier tare does not know of pauses.
         let version = if given.plan.probes.is_some() { 6 } else { 5 };
         prop_assert_eq!(store.export(id).unwrap().version, version);
@@ -144,6 +149,17 @@ fn duets_are_kept_exported_and_imported() {
     assert_eq!(store.samples(id).unwrap().len(), 1, "a duet is no sample");
     let mut text = Vec::new();
     store.export(id).unwrap().write(&mut text).unwrap();
+    let mut streamed = Vec::new();
+    store.write_archive(id, &mut streamed).unwrap().unwrap();
+    assert_eq!(streamed, text);
+    // A writer that has no room for all of it.
+    for room in [0, 10, text.len() / 2, text.len() - 1] {
+        let mut short = vec![0; room];
+        let e = store.write_archive(id, &mut short.as_mut_slice()).unwrap().unwrap_err();
+        assert_eq!(e.kind(), std::io::ErrorKind::WriteZero);
+        assert_eq!(short, text[..room]);
+    }
+    assert!(matches!(store.write_archive(id + 1, &mut Vec::new()), Err(StoreError::NoSuchRun { .. })));
     let mut other = SqliteStore::in_memory().unwrap();
     let there = other.import(&mut text.as_slice()).unwrap();
     assert_eq!(duets(&other, there), all);
