@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tarebench::sys::clock;
 use tarebench_kbest::{Clock, Kbest, KbestError, Nanos, Parameters, Repetitions, Timing, TimingStanding};
 
-/// Calls between two looks for signals: builtin functions do not look themselves, and a look takes some nanoseconds.
+/// Calls between two looks for signals: builtin functions do not look themselves, and a look at each call would be a part of its time.
 const UNWATCHED: u64 = 1 << 16;
 
 /// What is called.

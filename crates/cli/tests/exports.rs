@@ -53,6 +53,23 @@ fn an_export_that_fails_leaves_the_old_file() {
     assert!(read(&file).starts_with('{') && temporary(&dir).is_empty());
 }
 
+/// What was written before the damage is not taken for the run.
+#[test]
+fn an_export_of_a_damaged_run_leaves_the_old_file() {
+    let _lock = shared();
+    let dir = folder();
+    run(tare(&dir).args(["run", "-r", "3", "-w", "0", "--no-account", "--", "true"]), 0);
+    let store = rusqlite::Connection::open(dir.path().join("tare.db")).unwrap();
+    store.execute("UPDATE sample SET doc = '{' WHERE seq = 2", []).unwrap();
+    let file = dir.path().join("out");
+    std::fs::write(&file, "old").unwrap();
+    let out = run(tare(&dir).args(["export", "1", "-o"]).arg(&file), 4);
+    let told = text(&out.stderr);
+    assert!(told.contains("is damaged") && told.contains("sample 2 of run 1") && !told.contains("write "), "{told}");
+    assert_eq!((read(&file).as_str(), temporary(&dir)), ("old", Vec::new()));
+    assert!(text(&run(tare(&dir).args(["export", "1"]), 4).stderr).contains("is damaged"));
+}
+
 #[test]
 fn a_replaced_file_keeps_its_mode_and_its_links() {
     let _lock = shared();

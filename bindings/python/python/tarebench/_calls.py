@@ -17,7 +17,7 @@ def measure(of: str = "thread") -> Measurement:
     When the block has ended, by an exception too, ``m.et`` is its elapsed time and ``m.pt`` its CPU time, in ns; beside them are
     ``user``, ``system``, ``waiting`` (for a CPU; of a thread only), ``voluntary_switches``, ``involuntary_switches``,
     ``minor_faults`` and ``major_faults``. ``m.net`` and ``m.daemons`` are None: only programs that tare starts are traced.
-    ``m.reasons`` says why a figure is None. Entering and leaving the block takes less than a microsecond of its time.
+    ``m.reasons`` says why a figure is None. Entering and leaving the block is a part of its times.
 
     Raises ValueError for another ``of``, RuntimeError if a figure is asked for before the block has ended.
     """

@@ -80,6 +80,20 @@ fn a_changed_row() {
     }
 }
 
+/// A writer that has no room ends the reading, before the damage; else the damage ends the writing.
+#[test]
+fn an_archive_of_a_changed_row() {
+    let (_dir, path) = place();
+    database(&path);
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    conn.execute("UPDATE sample SET doc = '{' WHERE seq = 3", []).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+    let mut short = [0; 10];
+    let e = store.write_archive(1, &mut short.as_mut_slice()).unwrap().unwrap_err();
+    assert_eq!(e.kind(), std::io::ErrorKind::WriteZero);
+    assert!(matches!(store.write_archive(1, &mut Vec::new()), Err(StoreError::Corrupt { .. })));
+}
+
 fn document() -> Vec<u8> {
     let mut out = Vec::new();
     Archive::new(run(1), vec![sample(0, 2), sample(1, 0)], Vec::new()).write(&mut out).unwrap();

@@ -19,6 +19,7 @@ from typing import Callable, Dict, Iterator, List, Optional
 
 import pytest
 
+from .git import git
 from .settings import Settings
 from .worker import first_distributions, installed_from
 
@@ -69,12 +70,12 @@ def _folder_base(settings: Settings, root: Path, folder: Path, say: Say) -> Iter
 
 def _revision_base(settings: Settings, root: Path, say: Say) -> Base:
     revision = settings.base or ""
-    top = _git(root, "rev-parse", "--show-toplevel")
+    top = git(root, "rev-parse", "--show-toplevel")
     if top is None:
         raise pytest.UsageError(f"--tare-base {revision}: no such folder, and {root} is not in a git work tree")
-    if revision.startswith("-") or _git(root, "rev-parse", "--verify", "--quiet", revision + "^{commit}") is None:
+    if revision.startswith("-") or git(root, "rev-parse", "--verify", "--quiet", revision + "^{commit}") is None:
         raise pytest.UsageError(f"--tare-base {revision}: no such folder, and no such commit in {top}")
-    commit = _git(root, "merge-base", revision, "HEAD")
+    commit = git(root, "merge-base", revision, "HEAD")
     if commit is None:
         raise pytest.UsageError(f"--tare-base {revision}: it has no commit in common with HEAD; is the clone shallow?")
     install = settings.base_install or ""
@@ -104,7 +105,7 @@ def _check_out(top: Path, place: Path, tree: Path, commit: str) -> None:
     # What an interrupted session left.
     if place.exists():
         shutil.rmtree(place)
-    _git(top, "worktree", "prune")
+    git(top, "worktree", "prune")
     place.mkdir(parents=True)
     answer = subprocess.run(
         ["git", "-C", str(top), "worktree", "add", "--detach", "--force", str(tree), commit],
@@ -177,17 +178,6 @@ def _checked(python: str) -> str:
         last = answer.stderr.strip().splitlines()[-1:] or ["no message"]
         raise pytest.UsageError(f"--tare-base: {found} cannot import pytest ({last[0]}); install it there")
     return found
-
-
-def _git(folder: Path, *arguments: str) -> Optional[str]:
-    """What git prints; None if it fails, or there is none."""
-    try:
-        answer = subprocess.run(
-            ["git", "-C", str(folder), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )  # fmt: skip
-    except OSError:
-        return None
-    return answer.stdout.strip() if answer.returncode == 0 else None
 
 
 def base_arguments(arguments: List[str], positional: List[str], head: Path, base: Path, folder: Path) -> List[str]:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-#: A round lasts at least this long, ns: reading the clocks is then well below 0.1 % of it.
+#: A round lasts at least this long, ns: much longer than reading the clocks.
 SHORTEST_ROUND = 1_000_000
 #: Most calls of a round.
 MOST_ITERATIONS = 100_000_000
@@ -136,7 +136,7 @@ class Job:
             return timed(self.function, self.args, self.kwargs, iterations, self.disable_gc)
         function, kept = self.function, self._kept
 
-        # A single call is also the one whose result the test gets. This costs it a Python frame, some 50 ns.
+        # A single call is also the one whose result the test gets. This costs it a Python frame.
         def keep(*args: Any, **kwargs: Any) -> None:
             kept[:] = [function(*args, **kwargs)]
 

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import platform
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Dict, List, Optional
@@ -16,6 +15,7 @@ import pytest
 
 from . import settings as options
 from .channel import plain
+from .git import git
 from .results import Record, Times, Verdict, figures
 from .settings import Settings
 
@@ -150,26 +150,16 @@ def machine_information() -> Json:
 
 def commit_information(folder: Path) -> Json:
     """The commit that is checked out; without git, `unversioned`, as pytest-benchmark has it."""
-
-    def git(*arguments: str) -> Optional[str]:
-        try:
-            answer = subprocess.run(
-                ["git", "-C", str(folder), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True
-            )  # fmt: skip
-        except OSError:
-            return None
-        return answer.stdout.strip() if answer.returncode == 0 else None
-
-    commit = git("rev-parse", "HEAD")
+    commit = git(folder, "rev-parse", "HEAD")
     if commit is None:
         return {"id": "unversioned", "time": None, "author_time": None, "dirty": None, "project": folder.name, "branch": None}
-    top = git("rev-parse", "--show-toplevel")
-    branch = git("rev-parse", "--abbrev-ref", "HEAD")
+    top = git(folder, "rev-parse", "--show-toplevel")
+    branch = git(folder, "rev-parse", "--abbrev-ref", "HEAD")
     return {
         "id": commit,
-        "time": git("show", "-s", "--format=%cI", "HEAD"),
-        "author_time": git("show", "-s", "--format=%aI", "HEAD"),
-        "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
+        "time": git(folder, "show", "-s", "--format=%cI", "HEAD"),
+        "author_time": git(folder, "show", "-s", "--format=%aI", "HEAD"),
+        "dirty": bool(git(folder, "status", "--porcelain", "--untracked-files=no")),
         "project": Path(top).name if top else folder.name,
         "branch": "(detached head)" if branch == "HEAD" else branch,
     }
