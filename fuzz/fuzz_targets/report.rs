@@ -14,6 +14,7 @@ use tarebench_core::run::plan::Program;
 use tarebench_core::run::report::build::build_with;
 use tarebench_core::run::report::duals::duals;
 use tarebench_core::run::samples::Kept;
+use tarebench_core::run::shown::ShownRun;
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::probes::PROBE_REVISION;
 use tarebench_render::kit::hints::{Hint, Hints};
@@ -49,7 +50,8 @@ fuzz_target!(|data: &[u8]| {
     // These may refuse figures that a format cannot hold; they must not panic.
     let _ = json::full(&report, samples, &style.hints);
     let kept = Kept { samples, duets: &archive.duets };
-    let _ = page::run(&report, kept, &duals(run, samples), &style.hints, &style.zone, String::new());
+    let Ok(shown) = ShownRun::read(run, &kept);
+    let _ = page::run(&report, &shown, &duals(run, &shown), &style.hints, &style.zone, String::new());
     let _ = csv::series(&report);
     let _ = csv::samples(&report, samples);
     let _ = hyperfine::json(&report, samples);

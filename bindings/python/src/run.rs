@@ -14,6 +14,7 @@ use tarebench::core::run::report::build::build_from;
 use tarebench::core::run::report::data::{Comparison, RunReport};
 use tarebench::core::run::report::duals::duals;
 use tarebench::core::run::samples::{Kept, SampleSource};
+use tarebench::core::run::shown::ShownRun;
 use tarebench::core::sample::data::Sample;
 use tarebench::render::kit::hints::Hints;
 use tarebench::render::kit::style::Style;
@@ -163,18 +164,21 @@ impl Run {
             let text = format!("run {} is a recording of the machine, without programs", self.report.run.id);
             return Err(Failure::usage(text));
         }
-        let draw = |samples: &[Sample], duets: &[Duet]| {
-            let found = duals(&self.report.run, samples);
+        let draw = |shown: &ShownRun| {
+            let found = duals(&self.report.run, shown);
             let foot = format!("tare {}, report of {}", tarebench::VERSION, clock::local_time(clock::realtime()));
-            page::run(&self.report, Kept { samples, duets }, &found, &self.hints(), &clock::zone(), foot)
+            page::run(&self.report, shown, &found, &self.hints(), &clock::zone(), foot)
         };
         match &self.site {
             SampleSite::Store { path, id } => {
                 let store = SqliteStore::open_read_only(path)?;
                 let stored = load(&store, *id)?;
-                Ok(draw(&stored.samples.all()?, &stored.samples.duets()?))
+                Ok(draw(&ShownRun::read(&stored.run, &stored.samples)?))
             }
-            SampleSite::Memory { samples, duets, .. } => Ok(draw(samples, duets)),
+            SampleSite::Memory { samples, duets, .. } => {
+                let Ok(shown) = ShownRun::read(&self.report.run, &Kept { samples, duets });
+                Ok(draw(&shown))
+            }
         }
     }
 }

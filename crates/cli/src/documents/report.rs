@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
 use tarebench::core::run::report::duals::duals;
-use tarebench::core::run::samples::Kept;
+use tarebench::core::run::shown::ShownRun;
 use tarebench::documents;
 use tarebench::profile as profiling;
 use tarebench::render::kbest::bench::ShownBench;
@@ -123,12 +123,10 @@ fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Fai
         let text = format!("run {id} is a recording of the machine, without programs");
         return Err(Failure::usage(text).hint("`tare report --profile` shows what was learned from it"));
     }
-    let (report, samples) = (stored.report()?, stored.samples.all()?);
-    let found = duals(&stored.run, &samples);
+    let (report, shown) = (stored.report()?, ShownRun::read(&stored.run, &stored.samples)?);
+    let found = duals(&stored.run, &shown);
     let hints = hints(&db_option(args.store.named()));
-    let duets = stored.samples.duets()?;
-    let kept = Kept { samples: &samples, duets: &duets };
-    let page = tarebench::render::run::page::run(&report, kept, &found, &hints, &clock::zone(), output::foot());
+    let page = tarebench::render::run::page::run(&report, &shown, &found, &hints, &clock::zone(), output::foot());
     Report::new(page, format!("run-{id}"))
 }
 

@@ -13,4 +13,5 @@ pub mod protocol;
 pub mod report;
 pub mod samples;
 pub mod schedule;
+pub mod shown;
 pub mod stopping;

@@ -18,28 +18,30 @@ use crate::run::protocol::{asks, finding, no_check_one};
 use crate::run::quiet_page::quiet;
 use crate::run::terminal::account::label;
 use crate::run::{metrics, remarks};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::profile::clusters::{Clusters, TooFew};
-use tarebench_core::run::blocks::RunBlocks;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport, SeriesReport};
-use tarebench_core::run::samples::Kept;
+use tarebench_core::run::shown::{ShownRun, ShownSeries};
 use tarebench_core::sample::account::Ledger;
-use tarebench_core::sample::data::{Phase, Sample};
+use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::families::family;
+
+/// The most rows of the table of discards.
+const MOST_DISCARDS: usize = 1_000;
 
 fn time(ns: f64) -> String {
     number::time(ns, None, true).unwrap_or_default()
 }
 
-/// The page of a run. `kept` has all samples and duets of the run, in any order; `found` are the clusters of each series
+/// The page of a run. `shown` is what its figures show; `found` are the clusters of each series
 /// ([`tarebench_core::run::report::duals`]).
 pub fn run(
     report: &RunReport,
-    kept: Kept<'_>,
+    shown: &ShownRun,
     found: &[Result<Clusters, TooFew>],
     hints: &Hints,
     zone: &TimeZone,
@@ -47,18 +49,10 @@ pub fn run(
 ) -> Page {
     let run = &report.run;
     let hints = &hints.of_run(&run.plan);
-    let mut by_series: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-    for s in kept.samples.iter().filter(|s| s.phase == Phase::Counted) {
-        by_series.entry(s.series).or_default().push(s);
-    }
-    by_series.values_mut().for_each(|all| all.sort_by_key(|s| (s.index, s.seq)));
-    let mut blocks = RunBlocks::new(&run.plan);
-    kept.duets.iter().for_each(|duet| blocks.add_duet(&run.plan, duet));
-    let empty = Vec::new();
     let plots = report.series.iter().enumerate().map(|(i, s)| {
-        let all = u32::try_from(i).ok().and_then(|i| by_series.get(&i)).unwrap_or(&empty);
-        let quiet = quiet(i, s, all, report, hints);
-        Plot { quiet, ..plot(i, s, all, report, found.get(i)) }
+        let all: Vec<&Sample> = shown.series(i).map_or(&[][..], ShownSeries::samples).iter().collect();
+        let quiet = quiet(i, s, &all, report, hints);
+        Plot { quiet, ..plot(i, s, &all, report, found.get(i)) }
     });
     let titles: Vec<&str> = report.series.iter().map(|s| s.program.label.as_str()).collect();
     let whose = |series: Option<u32>| match series.and_then(|i| titles.get(i as usize)) {
@@ -79,8 +73,12 @@ pub fn run(
                 warning: r.warning(),
                 text: format!("{}{}", whose(r.series), remarks::text(r, hints)),
             })
+            .chain((0..report.series.len()).filter_map(|i| {
+                let text = thinned(shown.series(i)?)?;
+                Some(PageRemark { warning: false, text: format!("{}{text}", whose(u32::try_from(i).ok())) })
+            }))
             .collect(),
-        overview: overview(report, duets(report, &blocks, hints)),
+        overview: overview(report, duets(report, &shown.blocks, hints)),
         plots: plots.collect(),
         timeline: None,
         parts: Vec::new(),
@@ -90,6 +88,19 @@ pub fn run(
             .collect(),
         foot,
     }
+}
+
+/// That the figures do not show every sample; `None` if they do.
+fn thinned(series: &ShownSeries) -> Option<String> {
+    let shown = series.samples().len();
+    let text = || {
+        format!(
+            "The plots show {shown} of {} samples: pairs of consecutive ones, evenly spaced. The tables are computed from all \
+             samples.",
+            series.counted()
+        )
+    };
+    series.is_part().then(text)
 }
 
 fn facts(report: &RunReport, hints: &Hints, zone: &TimeZone) -> Vec<(String, String)> {
@@ -195,10 +206,10 @@ fn samples_of(all: &[&Sample], s: &SeriesReport, report: &RunReport) -> Samples 
         }));
     }
     out.daemons = names.all;
-    let counts = |i: &usize| {
-        let dropped = |d: &Discard| d.measure == Measure::Et && out.number.get(*i) == Some(&d.index.saturating_add(1));
-        out.class.get(*i) != Some(&4) && !s.discards.iter().any(dropped)
-    };
+    let dropped: BTreeSet<u32> =
+        s.discards.iter().filter(|d| d.measure == Measure::Et).map(|d| d.index.saturating_add(1)).collect();
+    let counts =
+        |i: &usize| out.class.get(*i) != Some(&4) && !out.number.get(*i).is_some_and(|number| dropped.contains(number));
     let retained = (0..all.len()).filter(counts).collect();
     out.account = account(all, retained);
     out
@@ -346,14 +357,19 @@ fn figures(s: &SeriesReport) -> Option<Table> {
 }
 
 fn discards(s: &SeriesReport, all: &[&Sample]) -> Option<Table> {
-    let mut t = Table::new(
-        "Discarded samples",
-        "Check 1: a daemon used more CPU time than its cutoff. Check 2: more than the given number of standard \
-         deviations from the mean.",
-        &[">sample", "measure", "reason", ">value", "limit"],
-    );
-    let at = |index: u32| all.iter().position(|s| s.index == index).into_iter().collect::<Vec<_>>();
-    for d in &s.discards {
+    let checks = "Check 1: a daemon used more CPU time than its cutoff. Check 2: more than the given number of standard deviations \
+                  from the mean.";
+    let note = match s.discards.len() {
+        n if n > MOST_DISCARDS => {
+            format!("{checks} These are the first {MOST_DISCARDS} of {n}; `tare export` has all.")
+        }
+        _ => checks.to_owned(),
+    };
+    let mut t = Table::new("Discarded samples", note, &[">sample", "measure", "reason", ">value", "limit"]);
+    // The first one of a number: an archive may hold several.
+    let positions: BTreeMap<u32, usize> = all.iter().enumerate().rev().map(|(i, s)| (s.index, i)).collect();
+    let at = |index: u32| positions.get(&index).copied().into_iter().collect::<Vec<_>>();
+    for d in s.discards.iter().take(MOST_DISCARDS) {
         let (reason, value, limit, number) = match &d.reason {
             DiscardReason::Cutoff { daemon, cpu, cutoff } => {
                 (daemon.clone(), time(cpu.as_f64()), time(*cutoff), cpu.as_f64())

@@ -15,6 +15,7 @@ use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::report::data::{Discard, Measure, RunReport};
 use tarebench_core::run::samples::{Kept, SampleSource};
+use tarebench_core::run::shown::ShownRun;
 use tarebench_core::sample::data::Sample;
 
 fn style(width: usize) -> Style {
@@ -521,8 +522,8 @@ fn no_sample_number_is_too_large() {
     r.series[0].discards.iter_mut().for_each(|d| d.index = u32::MAX);
     let mut samples = fixtures::samples();
     samples.iter_mut().for_each(|s| s.index = u32::MAX);
-    let kept = Kept { samples: &samples, duets: &[] };
-    let page = page::run(&r, kept, &[], &fixtures::hints(), &TimeZone::UTC, String::new());
+    let Ok(shown) = ShownRun::read(&r.run, samples.as_slice());
+    let page = page::run(&r, &shown, &[], &fixtures::hints(), &TimeZone::UTC, String::new());
     assert!(serde_json::to_string(&page).unwrap().contains("4294967296"), "numbers are shown from 1");
     assert!(run_report(&r, &Style { full: true, ..style(100) }).contains("4294967296"));
 }
