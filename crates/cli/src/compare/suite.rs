@@ -191,9 +191,17 @@ pub fn read(file: &Path) -> Result<Suite, Failure> {
     }
     let bytes = std::fs::read(file).map_err(|e| failed(e.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|e| failed(format!("it is not UTF-8 text: {e}")))?;
+    of_text(&text, file)
+}
+
+/// The suite of a file with this text.
+///
+/// # Errors
+/// As [`read`].
+pub fn of_text(text: &str, file: &Path) -> Result<Suite, Failure> {
     let stem = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    parse(&text, &stem).map_err(|e| {
-        let place = e.at.map(|at| position(&text, at));
+    parse(text, &stem).map_err(|e| {
+        let place = e.at.map(|at| position(text, at));
         let place = place.map_or_else(String::new, |(line, column)| format!(", line {line}, column {column}"));
         // Some messages of the parser have several lines.
         let what = e.what.split_whitespace().collect::<Vec<_>>().join(" ");
