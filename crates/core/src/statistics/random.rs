@@ -15,6 +15,7 @@ pub(crate) enum RandomPurpose {
     Noise = 4,
     Duets = 5,
     Slices = 6,
+    Lab = 7,
 }
 
 /// The generator for one purpose and one item (round, sample, series) of it.
@@ -35,7 +36,6 @@ pub(crate) fn below(rng: &mut ChaCha8Rng, n: u32) -> u32 {
 }
 
 /// A number between 0 and 1, neither of them.
-#[cfg(test)]
 pub(crate) fn unit(rng: &mut ChaCha8Rng) -> f64 {
     (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0
 }
