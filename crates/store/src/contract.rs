@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
 use std::io::{Read, Write};
+use std::path::Path;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::Duet;
 use tarebench_core::documents::head::{DocumentHead, Id, Status};
@@ -65,12 +66,22 @@ pub struct RunSummary {
 /// ([`StoreError::Full`], [`StoreError::ReadOnly`], [`StoreError::Busy`], [`StoreError::Corrupt`], …); the store
 /// can still be used after any of them.
 pub trait Store {
+    /// Where it is: the absolute path of a file, or the URL of a server without its password. For messages.
+    fn path(&self) -> &Path;
+
     /// Stores a new run; returns its number. `run.id` is ignored.
     ///
     /// # Errors
     /// [`StoreError::Duplicate`] if its uuid is already stored; [`StoreError::Unstorable`] if its uuid is not 32 hex
     /// digits in lower case or a figure is not finite.
     fn begin_run(&mut self, run: &Run) -> Result<i64>;
+
+    /// The same for a run that is copied from another store. In a user's own store it is marked with the time, as an imported one
+    /// ([`Store::imported`]): its commands may be another user's.
+    ///
+    /// # Errors
+    /// As [`Store::begin_run`].
+    fn begin_copied_run(&mut self, run: &Run) -> Result<i64>;
 
     /// Adds a sample. When this returns, the sample survives a crash of the machine.
     ///
@@ -83,6 +94,18 @@ pub trait Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`]; [`StoreError::DuplicateSample`] if the run has a duet with its `seq`.
     fn add_duet(&mut self, run: i64, duet: &Duet) -> Result<()>;
+
+    /// Adds samples in one transaction: all of them, or none.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::DuplicateSample`] if the run, or the list before it, has one with its `seq`.
+    fn add_samples(&mut self, run: i64, samples: &[Sample]) -> Result<()>;
+
+    /// Adds executions of two programs together in one transaction: all of them, or none.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::DuplicateSample`] if the run, or the list before it, has a duet with its `seq`.
+    fn add_duets(&mut self, run: i64, duets: &[Duet]) -> Result<()>;
 
     /// Sets the status of a run.
     ///

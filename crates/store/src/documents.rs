@@ -1,10 +1,9 @@
 //! Documents as rows, and back.
 
 use crate::claim::Claimant;
-use crate::error::{Fault, StoreError};
+use crate::database::{Database, RowInsert, SqlRow, SqlValue, values};
+use crate::error::{Fault, Inner, StoreError};
 use crate::rows;
-use crate::rows::Inner;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,19 +109,23 @@ pub(crate) fn no_such(path: &Path, id: Id) -> StoreError {
     StoreError::NoSuchDocument { path: path.to_owned(), id }
 }
 
+/// What a transaction locks that changes a document by what it has read of it.
+pub(crate) fn lock_of(id: Id) -> String {
+    format!("document {id}")
+}
+
 /// Whether there is such a document.
-pub(crate) fn exists(conn: &Connection, id: Id) -> Inner<bool> {
-    let sql = "SELECT 1 FROM document WHERE kind = ?1 AND id = ?2";
-    Ok(conn.prepare_cached(sql)?.exists(params![id.kind.name(), id.number])?)
+pub(crate) fn exists(db: &dyn Database, id: Id) -> Inner<bool> {
+    db.exists("SELECT 1 FROM document WHERE kind = ?1 AND id = ?2", values![id.kind.name(), id.number])
 }
 
 /// Fails if there is no such document.
-pub(crate) fn require(conn: &Connection, path: &Path, id: Id) -> Inner<()> {
-    if exists(conn, id)? { Ok(()) } else { Err(no_such(path, id).into()) }
+pub(crate) fn require(db: &dyn Database, path: &Path, id: Id) -> Inner<()> {
+    if exists(db, id)? { Ok(()) } else { Err(no_such(path, id).into()) }
 }
 
 /// Inserts a new document, under the next number of its kind.
-pub(crate) fn insert(tx: &Connection, path: &Path, head: &DocumentHead, doc: &Value) -> Inner<Id> {
+pub(crate) fn insert(db: &dyn Database, path: &Path, head: &DocumentHead, doc: &Value) -> Inner<Id> {
     // Names all fields, so that a new field cannot be forgotten.
     let DocumentHead { kind, number: _, uuid, title, created, status, tool, machine, conditions, tags } = head;
     if *kind == DocumentKind::Run {
@@ -133,27 +136,26 @@ pub(crate) fn insert(tx: &Connection, path: &Path, head: &DocumentHead, doc: &Va
         let cause = format!("its uuid is {uuid:?}, expected 32 hex digits in lower case");
         return Err(StoreError::Unstorable { what: "document", cause }.into());
     }
-    let there = tx
-        .query_row("SELECT kind, id FROM document WHERE uuid = ?1", [uuid], |r| {
-            Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?))
-        })
-        .optional()?;
-    if let Some((there, number)) = there {
-        let id = Id { kind: read_kind(&there)?, number };
+    // Two that store the same document at once must not both find that it is missing.
+    db.lock(&format!("uuid {uuid}"))?;
+    let there = db.optional("SELECT kind, id FROM document WHERE uuid = ?1", values![uuid], |r| {
+        Ok(Id { kind: read_kind(&r.str(0)?)?, number: r.get(1)? })
+    })?;
+    if let Some(id) = there {
         return Err(StoreError::DuplicateDocument { path: path.to_owned(), uuid: uuid.clone(), id }.into());
     }
-    let number = tx.query_row(
+    let number: i64 = db.single(
         "INSERT INTO document_number (kind, last) VALUES (?1, 1)
-         ON CONFLICT (kind) DO UPDATE SET last = last + 1 RETURNING last",
-        [kind.name()],
+         ON CONFLICT (kind) DO UPDATE SET last = document_number.last + 1 RETURNING last",
+        values![kind.name()],
         |r| r.get(0),
     )?;
-    let host = conditions.as_ref().map(|c| rows::host_number(tx, c.host())).transpose()?;
+    let host = conditions.as_ref().map(|c| rows::host_number(db, c.host())).transpose()?;
     let factors = conditions.as_ref().map(|c| rows::document("factors", &c.factors())).transpose()?;
-    tx.execute(
+    db.execute(
         "INSERT INTO document (kind, id, uuid, created_ns, status, tool, machine, title, doc, host_id, factors)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        params![
+        values![
             kind.name(),
             number,
             uuid,
@@ -167,35 +169,36 @@ pub(crate) fn insert(tx: &Connection, path: &Path, head: &DocumentHead, doc: &Va
             factors,
         ],
     )?;
-    let mut tag = tx.prepare("INSERT INTO document_tag (kind, id, key, value) VALUES (?1, ?2, ?3, ?4)")?;
-    for (key, value) in tags {
-        tag.execute(params![kind.name(), number, key, value])?;
-    }
+    const TAGS: RowInsert = RowInsert { table: "document_tag", columns: &["kind", "id", "key", "value"], key: &[] };
+    let tag = |(key, value)| [SqlValue::from(kind.name()), number.into(), SqlValue::from(key), SqlValue::from(value)];
+    let tags: Vec<SqlValue> = tags.iter().flat_map(tag).collect();
+    db.insert(&TAGS, &tags)?;
     Ok(Id { kind: *kind, number })
 }
 
 /// Adds a part; returns its position, from 0.
-pub(crate) fn insert_part(tx: &Connection, id: Id, part: &DocumentPart) -> Inner<u64> {
-    let seq: i64 = tx.query_row(
+pub(crate) fn insert_part(db: &dyn Database, id: Id, part: &DocumentPart) -> Inner<u64> {
+    db.lock(&lock_of(id))?;
+    let seq: i64 = db.single(
         "INSERT INTO document_part (kind, id, seq, doc, blob)
          SELECT ?1, ?2, coalesce(max(seq), -1) + 1, ?3, ?4 FROM document_part WHERE kind = ?1 AND id = ?2
          RETURNING seq",
-        params![id.kind.name(), id.number, rows::document("document", &part.doc)?, part.blob],
+        values![id.kind.name(), id.number, rows::document("document", &part.doc)?, &part.blob],
         |r| r.get(0),
     )?;
     Ok(seq.unsigned_abs())
 }
 
 /// Changes a document's status, and its content if one is given.
-pub(crate) fn update(tx: &Connection, id: Id, status: Status, doc: Option<&Value>) -> Inner<()> {
+pub(crate) fn update(db: &dyn Database, id: Id, status: Status, doc: Option<&Value>) -> Inner<()> {
     if id.kind == DocumentKind::Profile && status == Status::Finished {
         let cause = "a profile can only be finished by storing its result".to_owned();
         return Err(StoreError::Unstorable { what: "profile", cause }.into());
     }
     let doc = doc.map(|d| rows::document("document", d)).transpose()?;
-    tx.execute(
+    db.execute(
         "UPDATE document SET status = ?3, doc = coalesce(?4, doc) WHERE kind = ?1 AND id = ?2",
-        params![id.kind.name(), id.number, rows::status_text(status), doc],
+        values![id.kind.name(), id.number, rows::status_text(status), doc],
     )?;
     Ok(())
 }
@@ -209,124 +212,133 @@ fn read_kind(name: &str) -> Inner<DocumentKind> {
 const COLUMNS: &str = "kind, id, uuid, title, created_ns, status, tool, machine,
     (SELECT host.doc FROM host WHERE host.id = host_id), factors";
 
-/// From [`COLUMNS`], which come first; its tags are added.
-fn head(conn: &Connection, r: &Row) -> Inner<DocumentHead> {
-    let id = Id { kind: read_kind(&r.get::<_, String>(0)?)?, number: r.get(1)? };
+/// From [`COLUMNS`], which come first; without its tags.
+fn head(r: &dyn SqlRow) -> Inner<DocumentHead> {
+    let id = Id { kind: read_kind(&r.str(0)?)?, number: r.get(1)? };
     let place = |what: &str| format!("the {what} of {id}");
-    let host: Option<String> = r.get(8)?;
-    let factors: Option<String> = r.get(9)?;
-    let host = host.map(|text| rows::parse(&text, || place("machine"))).transpose()?;
-    let factors: Option<Vec<Factor>> = factors.map(|text| rows::parse(&text, || place("factors"))).transpose()?;
+    let host = r.text(8)?.map(|text| rows::parse(&text, || place("machine"))).transpose()?;
+    let factors: Option<Vec<Factor>> = r.text(9)?.map(|text| rows::parse(&text, || place("factors"))).transpose()?;
     Ok(DocumentHead {
         kind: id.kind,
         number: id.number,
         uuid: r.get(2)?,
         title: r.get(3)?,
         created: Nanos(r.get(4)?),
-        status: rows::status(&r.get::<_, String>(5)?)?,
+        status: rows::status(&r.str(5)?)?,
         tool: r.get(6)?,
         machine: r.get(7)?,
         conditions: host.map(|host| Box::new(Conditions::new(host, factors.unwrap_or_default()))),
-        tags: tags(conn, id)?,
+        tags: BTreeMap::new(),
     })
 }
 
-fn tags(conn: &Connection, id: Id) -> Inner<BTreeMap<String, String>> {
-    let mut statement = conn.prepare_cached("SELECT key, value FROM document_tag WHERE kind = ?1 AND id = ?2")?;
-    let found = statement.query_map(params![id.kind.name(), id.number], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(found.collect::<Result<_, _>>()?)
-}
-
 /// A document with its parts.
-pub(crate) fn select(conn: &Connection, path: &Path, id: Id) -> Inner<StoredDocument> {
-    require(conn, path, id)?;
-    let mut statement = conn.prepare(&format!("SELECT {COLUMNS}, doc FROM document WHERE kind = ?1 AND id = ?2"))?;
-    let mut found = statement.query(params![id.kind.name(), id.number])?;
-    let r = found.next()?.ok_or_else(|| no_such(path, id))?;
-    let doc = rows::parse(&r.get::<_, String>(10)?, || id.to_string())?;
-    Ok(StoredDocument { head: head(conn, r)?, doc, parts: parts(conn, id)? })
+pub(crate) fn select(db: &dyn Database, path: &Path, id: Id) -> Inner<StoredDocument> {
+    let key = values![id.kind.name(), id.number];
+    let sql = format!("SELECT {COLUMNS}, doc FROM document WHERE kind = ?1 AND id = ?2");
+    let found = db.optional(&sql, key, |r| Ok((head(r)?, rows::parse(&r.str(10)?, || id.to_string())?)))?;
+    let (head, doc) = found.ok_or_else(|| no_such(path, id))?;
+    let sql = "SELECT key, value FROM document_tag WHERE kind = ?1 AND id = ?2";
+    let tags = db.all(sql, key, |r| Ok((r.get(0)?, r.get(1)?)))?.into_iter().collect();
+    Ok(StoredDocument { head: DocumentHead { tags, ..head }, doc, parts: parts(db, id)? })
 }
 
-fn parts(conn: &Connection, id: Id) -> Inner<Vec<DocumentPart>> {
+fn parts(db: &dyn Database, id: Id) -> Inner<Vec<DocumentPart>> {
     let sql = "SELECT seq, doc, blob FROM document_part WHERE kind = ?1 AND id = ?2 ORDER BY seq";
-    let mut statement = conn.prepare(sql)?;
-    let mut found = statement.query(params![id.kind.name(), id.number])?;
-    let mut out = Vec::new();
-    while let Some(r) = found.next()? {
+    db.all(sql, values![id.kind.name(), id.number], |r| {
         let seq: i64 = r.get(0)?;
-        let doc = rows::parse(&r.get::<_, String>(1)?, || format!("part {seq} of {id}"))?;
-        out.push(DocumentPart { doc, blob: r.get(2)? });
-    }
-    Ok(out)
+        let doc = rows::parse(&r.str(1)?, || format!("part {seq} of {id}"))?;
+        Ok(DocumentPart { doc, blob: r.maybe(2)? })
+    })
 }
 
 /// The documents that fit the filter, the last one started first.
-pub(crate) fn summaries(conn: &Connection, filter: &DocumentFilter) -> Inner<Vec<DocumentSummary>> {
-    let mut sql = format!(
+pub(crate) fn summaries(db: &dyn Database, filter: &DocumentFilter) -> Inner<Vec<DocumentSummary>> {
+    let kind = filter.kind.map(DocumentKind::name);
+    let mut fits = String::from("(?1 IS NULL OR kind = ?1)");
+    let mut given = vec![SqlValue::from(kind)];
+    for (key, value) in &filter.tags {
+        let n = given.len();
+        fits.push_str(&format!(
+            " AND EXISTS (SELECT 1 FROM document_tag AS t WHERE t.kind = document.kind AND t.id = document.id
+                          AND t.key = ?{} AND t.value = ?{})",
+            n + 1,
+            n + 2
+        ));
+        given.extend([SqlValue::from(key), SqlValue::from(value)]);
+    }
+    let mut last = String::from("ORDER BY created_ns DESC, kind, id DESC");
+    if let Some(limit) = filter.limit {
+        last.push_str(&format!(" LIMIT {limit}"));
+    }
+    let sql = format!(
         "SELECT {COLUMNS}, (SELECT count(*) FROM document_part AS p WHERE p.kind = document.kind AND p.id = document.id),
                 imported_ns
-         FROM document WHERE (? IS NULL OR kind = ?)"
+         FROM document WHERE {fits} {last}"
     );
-    for _ in &filter.tags {
-        sql.push_str(
-            " AND EXISTS (SELECT 1 FROM document_tag AS t
-                          WHERE t.kind = document.kind AND t.id = document.id AND key = ? AND value = ?)",
-        );
+    let mut found = db.all(&sql, &given, |r| {
+        let (parts, imported): (i64, Option<i64>) = (r.get(10)?, r.maybe(11)?);
+        Ok(DocumentSummary { head: head(r)?, parts: parts.unsigned_abs(), imported: imported.map(Nanos) })
+    })?;
+    // Of all of them at once, as each statement may travel over a network.
+    let sql = format!(
+        "SELECT kind, id, key, value FROM document_tag
+         WHERE (kind, id) IN (SELECT kind, id FROM document WHERE {fits} {last})"
+    );
+    let mut tags: BTreeMap<(String, i64), BTreeMap<String, String>> = BTreeMap::new();
+    db.all(&sql, &given, |r| {
+        tags.entry((r.get(0)?, r.get(1)?)).or_default().insert(r.get(2)?, r.get(3)?);
+        Ok(())
+    })?;
+    for summary in &mut found {
+        let key = (summary.head.kind.name().to_owned(), summary.head.number);
+        summary.head.tags = tags.remove(&key).unwrap_or_default();
     }
-    sql.push_str(&format!(" ORDER BY created_ns DESC, kind, id DESC LIMIT {}", filter.limit.map_or(-1, i64::from)));
-    let mut statement = conn.prepare(&sql)?;
-    let kind = filter.kind.map(DocumentKind::name);
-    let tags = filter.tags.iter().flat_map(|(k, v)| [Some(k.as_str()), Some(v.as_str())]);
-    let mut found = statement.query(params_from_iter([kind, kind].into_iter().chain(tags)))?;
-    let mut out = Vec::new();
-    while let Some(r) = found.next()? {
-        let imported = r.get::<_, Option<i64>>(11)?.map(Nanos);
-        out.push(DocumentSummary { head: head(conn, r)?, parts: r.get::<_, i64>(10)?.unsigned_abs(), imported });
-    }
-    Ok(out)
+    Ok(found)
 }
 
 /// When a document was imported.
-pub(crate) fn imported(conn: &Connection, path: &Path, id: Id) -> Inner<Option<Nanos>> {
+pub(crate) fn imported(db: &dyn Database, path: &Path, id: Id) -> Inner<Option<Nanos>> {
     let sql = "SELECT imported_ns FROM document WHERE kind = ?1 AND id = ?2";
-    let found = conn.query_row(sql, params![id.kind.name(), id.number], |r| r.get::<_, Option<i64>>(0)).optional()?;
+    let found = db.optional(sql, values![id.kind.name(), id.number], |r| r.maybe::<i64>(0))?;
     Ok(found.ok_or_else(|| no_such(path, id))?.map(Nanos))
 }
 
 /// Marks a document as imported.
-pub(crate) fn mark_imported(tx: &Connection, id: Id, at: Nanos) -> Inner<()> {
+pub(crate) fn mark_imported(db: &dyn Database, id: Id, at: Nanos) -> Inner<()> {
     let sql = "UPDATE document SET imported_ns = ?3 WHERE kind = ?1 AND id = ?2";
-    tx.execute(sql, params![id.kind.name(), id.number, at.0])?;
+    db.execute(sql, values![id.kind.name(), id.number, at.0])?;
     Ok(())
 }
 
 /// Removes a document, its parts and its claim.
-pub(crate) fn delete(tx: &Connection, id: Id) -> Inner<()> {
-    tx.execute("DELETE FROM document WHERE kind = ?1 AND id = ?2", params![id.kind.name(), id.number])?;
+pub(crate) fn delete(db: &dyn Database, id: Id) -> Inner<()> {
+    db.execute("DELETE FROM document WHERE kind = ?1 AND id = ?2", values![id.kind.name(), id.number])?;
     Ok(())
 }
 
-pub(crate) fn select_claimant(conn: &Connection, id: Id) -> Inner<Option<Claimant>> {
+pub(crate) fn select_claimant(db: &dyn Database, id: Id) -> Inner<Option<Claimant>> {
     let sql = "SELECT pid, start_ns, boot, host FROM document_claim WHERE kind = ?1 AND id = ?2";
-    let row = conn.query_row(sql, params![id.kind.name(), id.number], |r| {
+    db.optional(sql, values![id.kind.name(), id.number], |r| {
         Ok(Claimant { pid: r.get(0)?, start: Nanos(r.get(1)?), boot: r.get(2)?, host: r.get(3)? })
-    });
-    Ok(row.optional()?)
+    })
 }
 
-pub(crate) fn insert_claim(tx: &Connection, id: Id, by: &Claimant) -> Inner<()> {
-    tx.execute(
-        "INSERT OR REPLACE INTO document_claim (kind, id, pid, start_ns, boot, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![id.kind.name(), id.number, by.pid, by.start.0, by.boot, by.host],
+pub(crate) fn insert_claim(db: &dyn Database, id: Id, by: &Claimant) -> Inner<()> {
+    db.execute(
+        "INSERT INTO document_claim (kind, id, pid, start_ns, boot, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (kind, id) DO UPDATE SET pid = excluded.pid, start_ns = excluded.start_ns,
+                                              boot = excluded.boot, host = excluded.host",
+        values![id.kind.name(), id.number, by.pid, by.start.0, &by.boot, &by.host],
     )?;
     Ok(())
 }
 
-pub(crate) fn delete_claim(tx: &Connection, id: Id, by: &Claimant) -> Inner<()> {
-    tx.execute(
+pub(crate) fn delete_claim(db: &dyn Database, id: Id, by: &Claimant) -> Inner<()> {
+    db.execute(
         "DELETE FROM document_claim
          WHERE kind = ?1 AND id = ?2 AND pid = ?3 AND start_ns = ?4 AND boot = ?5 AND host = ?6",
-        params![id.kind.name(), id.number, by.pid, by.start.0, by.boot, by.host],
+        values![id.kind.name(), id.number, by.pid, by.start.0, &by.boot, &by.host],
     )?;
     Ok(())
 }

@@ -123,7 +123,7 @@ pub enum StoreError {
     /// The value could not be read back unchanged, so it was not stored.
     #[error("cannot store this {what}: {cause}")]
     Unstorable {
-        /// `run`, `sample`, `profile`, `document`; also the `document` of any of these that is too long for SQLite.
+        /// `run`, `sample`, `profile`, `document`; also the `document` of any of these that is too long for the database.
         what: &'static str,
         /// Why not.
         cause: String,
@@ -167,7 +167,69 @@ pub enum StoreError {
         doing: &'static str,
         cause: std::io::Error,
     },
-    /// Any other failure of the database.
+    /// The text that names a server, a file that it refers to, or a certificate cannot be used.
+    #[error("the PostgreSQL server cannot be used as a store: {cause}")]
+    BadPlace {
+        /// What is wrong, with the place; never a password.
+        cause: String,
+    },
+    /// No connection to the server, or none to its database.
+    #[error("cannot connect to {}: {cause}", .path.display())]
+    Unreachable {
+        /// Its URL, without a password.
+        path: PathBuf,
+        /// The system's or the server's words.
+        cause: String,
+    },
+    /// The server refused the user or the password.
+    #[error("the server of {} refused the login: {cause}", .path.display())]
+    LoginRefused {
+        /// Its URL, without a password.
+        path: PathBuf,
+        /// The server's words.
+        cause: String,
+    },
+    /// The user of the database lacks a right.
+    #[error("cannot {doing} in the store {}: the database user lacks a permission: {cause}", .path.display())]
+    NotPermitted {
+        /// Its URL, without a password.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The server's words.
+        cause: String,
+    },
+    /// The connection broke while it was used. The store connects again at its next use.
+    #[error("cannot {doing}: the server closed the connection to the store {}: {cause}", .path.display())]
+    Disconnected {
+        /// Its URL, without a password.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The system's or the server's words.
+        cause: String,
+    },
+    /// Others changed the same at the same time, also when it was tried again.
+    #[error("cannot {doing} in the store {}: others are changing the same data: {cause}", .path.display())]
+    Conflict {
+        /// Its URL, without a password.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The server's words.
+        cause: String,
+    },
+    /// Any other failure of a server.
+    #[error("cannot {doing} in the store {}: the server says: {cause}", .path.display())]
+    Server {
+        /// Its URL, without a password.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The server's words.
+        cause: String,
+    },
+    /// Any other failure of SQLite.
     #[error("cannot {doing} in the store {}: {cause}", .path.display())]
     Sqlite {
         path: PathBuf,
@@ -175,6 +237,22 @@ pub enum StoreError {
         doing: &'static str,
         cause: rusqlite::Error,
     },
+}
+
+impl StoreError {
+    /// Whether it may pass by itself, so that what failed may be tried again, over a new connection.
+    pub fn is_passing(&self) -> bool {
+        use StoreError as E;
+        matches!(
+            self,
+            E::Unreachable { .. }
+                | E::Disconnected { .. }
+                | E::Conflict { .. }
+                | E::Busy { .. }
+                | E::Full { .. }
+                | E::ReadOnly { .. }
+        )
+    }
 }
 
 fn list(runs: &[i64]) -> String {
@@ -186,14 +264,44 @@ fn place(line: usize, column: usize) -> String {
     if line == 0 { String::new() } else { format!(" (line {line}, column {column})") }
 }
 
+/// The result of a part of an operation.
+pub(crate) type Inner<T> = Result<T, Fault>;
+
 /// An error inside a transaction, without the store and the operation.
 pub(crate) enum Fault {
     /// SQLite's.
     Sql(rusqlite::Error),
+    /// A server's.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no server"))]
+    Server(ServerFault, String),
+    /// A column has not the expected type.
+    Row(String),
     /// A stored document or name cannot be read.
     Bad { what: String, cause: String },
     /// Already complete.
     Store(StoreError),
+}
+
+/// What went wrong at a server; its own words stand beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no server"))]
+pub(crate) enum ServerFault {
+    Unreachable,
+    LoginRefused,
+    NotPermitted,
+    Disconnected,
+    /// The transaction may be tried again.
+    Conflict,
+    /// A standby, or a transaction for reading.
+    ReadOnly,
+    Full,
+    /// It waited for a lock for too long.
+    Busy,
+    /// A value that the server cannot store.
+    Unstorable,
+    /// A page that the server cannot read.
+    Corrupt,
+    Other,
 }
 
 impl From<rusqlite::Error> for Fault {
@@ -223,7 +331,27 @@ impl ErrorContext<'_> {
         match fault {
             Fault::Store(e) => e,
             Fault::Bad { what, cause } => self.corrupt(what, cause),
+            Fault::Row(cause) => self.corrupt(format!("a row (to {})", self.doing), cause),
+            Fault::Server(fault, cause) => self.server(fault, cause),
             Fault::Sql(e) => self.sql(e),
+        }
+    }
+
+    fn server(self, fault: ServerFault, cause: String) -> StoreError {
+        use ServerFault as F;
+        let (path, doing) = (self.path.to_owned(), self.doing);
+        match fault {
+            F::Unreachable => StoreError::Unreachable { path, cause },
+            F::LoginRefused => StoreError::LoginRefused { path, cause },
+            F::NotPermitted => StoreError::NotPermitted { path, doing, cause },
+            F::Disconnected => StoreError::Disconnected { path, doing, cause },
+            F::Conflict => StoreError::Conflict { path, doing, cause },
+            F::ReadOnly => StoreError::ReadOnly { path, doing, cause },
+            F::Full => StoreError::Full { path, doing, cause },
+            F::Busy => StoreError::Busy { path, doing, waited_s: BUSY_TIMEOUT.as_secs() },
+            F::Unstorable => StoreError::Unstorable { what: "document", cause },
+            F::Corrupt => self.corrupt(format!("its pages (to {doing})"), cause),
+            F::Other => StoreError::Server { path, doing, cause },
         }
     }
 

@@ -1,9 +1,8 @@
 //! What was learned of machines by probes, as rows: it belongs to no run, and stays when runs are removed.
 
-use crate::error::{Fault, StoreError};
+use crate::database::{Database, values};
+use crate::error::{Fault, Inner, StoreError};
 use crate::rows;
-use crate::rows::Inner;
-use rusqlite::{Connection, OptionalExtension, params};
 use tarebench_core::machine::conditions::fingerprint;
 use tarebench_core::quiet::data::QuietCoefficients;
 use tarebench_core::quiet::levels::LevelHistory;
@@ -44,85 +43,84 @@ fn described(key: &MachineKey) -> String {
 }
 
 /// The history of levels of a machine.
-pub(crate) fn level_history(conn: &Connection, key: &MachineKey, revision: u32) -> Inner<Option<LevelHistory>> {
+pub(crate) fn level_history(db: &dyn Database, key: &MachineKey, revision: u32) -> Inner<Option<LevelHistory>> {
     let sql = "SELECT doc FROM level_history WHERE machine = ?1 AND fingerprint = ?2 AND revision = ?3";
-    let found: Option<String> =
-        conn.query_row(sql, params![key.machine, key.fingerprint, revision], |r| r.get(0)).optional()?;
-    found.map(|doc| rows::parse(&doc, || described(key))).transpose()
+    db.optional(sql, values![&key.machine, &key.fingerprint, revision], |r| rows::parse(&r.str(0)?, || described(key)))
 }
 
 /// Adds to the history of levels of a machine.
-pub(crate) fn merge_level_history(tx: &Connection, key: &MachineKey, new: &LevelHistory) -> Inner<()> {
+pub(crate) fn merge_level_history(db: &dyn Database, key: &MachineKey, new: &LevelHistory) -> Inner<()> {
+    db.lock("levels")?;
     let revision = new.revision();
-    let mut merged = level_history(tx, key, revision)?.unwrap_or_else(|| LevelHistory::new(revision));
+    let mut merged = level_history(db, key, revision)?.unwrap_or_else(|| LevelHistory::new(revision));
     // The key has the revision: a document of another one is damaged.
     merged.merge(new).map_err(|e| Fault::Bad { what: described(key), cause: e.to_string() })?;
-    tx.execute(
-        "INSERT OR REPLACE INTO level_history (machine, fingerprint, revision, added, doc)
-         SELECT ?1, ?2, ?3, coalesce(max(added), 0) + 1, ?4 FROM level_history",
-        params![key.machine, key.fingerprint, revision, rows::exact("history of levels", &merged)?],
+    // Without `WHERE true`, SQLite would take ON for that of a join.
+    db.execute(
+        "INSERT INTO level_history (machine, fingerprint, revision, added, doc)
+         SELECT ?1, ?2, ?3, coalesce(max(added), 0) + 1, ?4 FROM level_history WHERE true
+         ON CONFLICT (machine, fingerprint, revision) DO UPDATE SET added = excluded.added, doc = excluded.doc",
+        values![&key.machine, &key.fingerprint, revision, rows::exact("history of levels", &merged)?],
     )?;
-    tx.execute(
+    db.execute(
         "DELETE FROM level_history
          WHERE added <= (SELECT added FROM level_history ORDER BY added DESC LIMIT 1 OFFSET ?1)",
-        [MOST_HISTORIES],
+        values![MOST_HISTORIES],
     )?;
     Ok(())
 }
 
 /// The newest fit of each program, of those before the first one to the samples of the run `before`.
 pub(crate) fn coefficients(
-    conn: &Connection,
+    db: &dyn Database,
     key: &MachineKey,
     revision: u32,
     before: Option<&str>,
 ) -> Inner<Vec<QuietCoefficients>> {
-    let mut statement = conn.prepare_cached(
+    db.all(
         "WITH here AS (SELECT * FROM quiet_coefficients WHERE machine = ?1 AND fingerprint = ?2 AND revision = ?3)
          SELECT doc FROM
              (SELECT doc, program, row_number() OVER (PARTITION BY program ORDER BY added DESC) AS place FROM here
-              WHERE added < coalesce((SELECT min(added) FROM here WHERE run_uuid = ?4), 9223372036854775807))
+              WHERE added < coalesce((SELECT min(added) FROM here WHERE run_uuid = ?4), 9223372036854775807)) AS placed
          WHERE place = 1 ORDER BY program",
-    )?;
-    let found = statement
-        .query_map(params![key.machine, key.fingerprint, revision, before], |r| r.get::<_, String>(0))?
-        .collect::<Result<Vec<_>, _>>()?;
-    found
-        .iter()
-        .map(|doc| rows::parse(doc, || format!("a program's coefficients on machine {}", key.machine)))
-        .collect()
+        values![&key.machine, &key.fingerprint, revision, before],
+        |r| rows::parse(&r.str(0)?, || format!("a program's coefficients on machine {}", key.machine)),
+    )
 }
 
 /// Keeps what was fitted to the samples of a run, in place of an earlier fit to the same run's.
-pub(crate) fn save_coefficients(tx: &Connection, key: &MachineKey, run: &str, fit: &QuietCoefficients) -> Inner<()> {
+pub(crate) fn save_coefficients(db: &dyn Database, key: &MachineKey, run: &str, fit: &QuietCoefficients) -> Inner<()> {
     if !rows::is_uuid(run) {
         let cause = format!("the uuid of their run is {run:?}, expected 32 hex digits in lower case");
         return Err(StoreError::Unstorable { what: "coefficients", cause }.into());
     }
-    tx.execute(
-        "INSERT OR REPLACE INTO quiet_coefficients (machine, fingerprint, revision, program, run_uuid, added, doc)
-         SELECT ?1, ?2, ?3, ?4, ?5, coalesce(max(added), 0) + 1, ?6 FROM quiet_coefficients",
-        params![key.machine, key.fingerprint, fit.revision, fit.program, run, rows::exact("coefficients", fit)?],
+    db.lock("coefficients")?;
+    db.execute(
+        "INSERT INTO quiet_coefficients (machine, fingerprint, revision, program, run_uuid, added, doc)
+         SELECT ?1, ?2, ?3, ?4, ?5, coalesce(max(added), 0) + 1, ?6 FROM quiet_coefficients WHERE true
+         ON CONFLICT (machine, fingerprint, revision, program, run_uuid)
+         DO UPDATE SET added = excluded.added, doc = excluded.doc",
+        values![&key.machine, &key.fingerprint, fit.revision, &fit.program, run, rows::exact("coefficients", fit)?],
     )?;
-    tx.execute(
+    db.execute(
         "DELETE FROM quiet_coefficients
          WHERE machine = ?1 AND fingerprint = ?2 AND revision = ?3 AND program = ?4 AND added <=
              (SELECT added FROM quiet_coefficients
               WHERE machine = ?1 AND fingerprint = ?2 AND revision = ?3 AND program = ?4
               ORDER BY added DESC LIMIT 1 OFFSET ?5)",
-        params![key.machine, key.fingerprint, fit.revision, fit.program, FITS_OF_A_PROGRAM],
+        values![&key.machine, &key.fingerprint, fit.revision, &fit.program, FITS_OF_A_PROGRAM],
     )?;
-    tx.execute(
+    db.execute(
         "DELETE FROM quiet_coefficients
          WHERE added <= (SELECT added FROM quiet_coefficients ORDER BY added DESC LIMIT 1 OFFSET ?1)",
-        [MOST_FITS],
+        values![MOST_FITS],
     )?;
     Ok(())
 }
 
 /// Removes all that was learned of a machine, in whatever conditions; how many histories and fits there were.
-pub(crate) fn forget(tx: &Connection, machine: &str) -> Inner<u64> {
-    let histories = tx.execute("DELETE FROM level_history WHERE machine = ?1", [machine])?;
-    let fits = tx.execute("DELETE FROM quiet_coefficients WHERE machine = ?1", [machine])?;
-    Ok(u64::try_from(histories + fits).unwrap_or(u64::MAX))
+pub(crate) fn forget(db: &dyn Database, machine: &str) -> Inner<u64> {
+    let histories = db.execute("DELETE FROM level_history WHERE machine = ?1", values![machine])?;
+    let fits = db.execute("DELETE FROM quiet_coefficients WHERE machine = ?1", values![machine])?;
+    Ok(histories + fits)
 }

@@ -1,23 +1,34 @@
 //! The store of runs, profiles and other documents: exact observations, durable sample by sample.
 //!
-//! [`Store`] is the interface; [`SqliteStore`] stores everything in one SQLite database. No derived figure of a run is stored:
+//! [`Store`] is the interface; [`SqliteStore`] stores everything in one SQLite database, [`PostgresStore`] in a database of a server
+//! (feature `postgres`); [`open_place`] takes what a user has named. No derived figure of a run is stored:
 //! a [`Sample`] that is read equals the one that was written, and every figure is recomputed from it. What was learned of a machine
 //! over many runs ([`Store::level_history`]) is stored beside them.
 #![forbid(unsafe_code)]
 
 mod archive;
+mod backend;
 mod claim;
 mod contract;
+mod database;
 mod documents;
 mod error;
 mod format;
 mod import;
+#[cfg(feature = "postgres")]
+pub mod lab;
 mod learned;
+mod named;
 mod open;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod profiles;
 mod rows;
+mod runs;
+mod samples;
 mod schema;
 mod sqlite;
+mod sqlite_database;
 mod stream;
 mod weight;
 
@@ -29,6 +40,9 @@ pub use crate::error::StoreError;
 pub use crate::format::{ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH_LIMIT, DOCUMENT_LIMIT, PROFILE_LIMIT, RUN_LIMIT};
 pub use crate::import::import;
 pub use crate::learned::MachineKey;
+pub use crate::named::{is_server, open_place, open_place_read_only};
 pub use crate::open::default_path;
+#[cfg(feature = "postgres")]
+pub use crate::postgres::{PostgresPlace, PostgresStore};
 pub use crate::profiles::Saved;
 pub use crate::sqlite::SqliteStore;

@@ -13,6 +13,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Statements that a connection keeps prepared: more than the store has.
+const STATEMENTS: usize = 128;
+
 /// Owner of a database.
 #[derive(Debug, PartialEq)]
 enum Owner {
@@ -64,6 +67,7 @@ pub(crate) fn in_memory() -> Result<(Connection, PathBuf), StoreError> {
 
 fn set_up(conn: &mut Connection, at: ErrorContext) -> Result<(), Fault> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
     // Until it is known to be tare's, closing must not move the write-ahead log into the file.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let owner = owner(conn)?;
@@ -195,6 +199,7 @@ fn connect(path: &Path, way: &ReadingWay) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let conn = Connection::open_with_flags(uri(path, query), flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
     if matches!(way, ReadingWay::PrivateIndex) {
         conn.query_row("PRAGMA locking_mode = EXCLUSIVE", [], |_| Ok(()))?;
     }

@@ -1,10 +1,9 @@
 //! Profiles: documents that also have a name and a version.
 
+use crate::database::{Database, SqlValue, values};
 use crate::documents;
-use crate::error::StoreError;
+use crate::error::{Inner, StoreError};
 use crate::rows;
-use crate::rows::Inner;
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -23,30 +22,26 @@ pub struct Saved {
 }
 
 /// The profiles that a query finds; its columns are name and content.
-pub(crate) fn select(conn: &Connection, sql: &str, parameters: impl rusqlite::Params) -> Inner<Vec<Profile>> {
-    let mut statement = conn.prepare(sql)?;
-    let mut found = statement.query(parameters)?;
-    let mut out = Vec::new();
-    while let Some(r) = found.next()? {
+pub(crate) fn select(db: &dyn Database, sql: &str, values: &[SqlValue<'_>]) -> Inner<Vec<Profile>> {
+    db.all(sql, values, |r| {
         let name: String = r.get(0)?;
-        out.push(rows::parse(&r.get::<_, String>(1)?, || format!("the profile {name:?}"))?);
-    }
-    Ok(out)
+        rows::parse(&r.str(1)?, || format!("the profile {name:?}"))
+    })
 }
 
 /// The document of `NAME@VERSION`, or of the latest version of `NAME`.
-pub(crate) fn number(conn: &Connection, label: &str) -> Inner<Option<Id>> {
+pub(crate) fn number(db: &dyn Database, label: &str) -> Inner<Option<Id>> {
     let (name, version) = Profile::parse_label(label);
     let sql = "SELECT id FROM profile_version WHERE name = ?1 AND (?2 IS NULL OR version = ?2)
                ORDER BY version DESC LIMIT 1";
-    let found = conn.query_row(sql, params![name, version], |r| r.get(0)).optional()?;
+    let found = db.optional(sql, values![name, version], |r| r.get(0))?;
     Ok(found.map(|number| Id { kind: DocumentKind::Profile, number }))
 }
 
 /// Stores a profile, under the next version of its name if it has none: in the document that was started for it, or in
 /// a new one.
 pub(crate) fn save(
-    tx: &Connection,
+    db: &dyn Database,
     path: &Path,
     profile: &Profile,
     begun: Option<Id>,
@@ -54,40 +49,43 @@ pub(crate) fn save(
 ) -> Inner<Saved> {
     let next = "SELECT coalesce(max(version), 0) + 1 FROM profile_version WHERE name = ?1";
     let version: u32 = match profile.version {
-        0 => tx.query_row(next, [&profile.name], |r| r.get(0))?,
+        0 => {
+            db.lock(&format!("profile {}", profile.name))?;
+            db.single(next, values![&profile.name], |r| r.get(0))?
+        }
         given => given,
     };
     let profile = Profile { version, ..profile.clone() };
     let text = rows::exact("profile", &profile)?;
     let id = match begun {
         Some(id) => {
-            documents::require(tx, path, id)?;
+            documents::require(db, path, id)?;
             let sql = "UPDATE document SET status = 'finished', title = ?3, doc = ?4 WHERE kind = ?1 AND id = ?2";
-            tx.execute(sql, params![id.kind.name(), id.number, profile.label(), text])?;
-            insert_version(tx, path, id, &profile)?;
+            db.execute(sql, values![id.kind.name(), id.number, profile.label(), &text])?;
+            insert_version(db, path, id, &profile)?;
             id
         }
         None => {
             let head = head(&profile, &text, conditions);
-            insert(tx, path, &head, &rows::parse(&text, || profile.label())?)?
+            insert(db, path, &head, &rows::parse(&text, || profile.label())?)?
         }
     };
     Ok(Saved { id, version })
 }
 
 /// Inserts a new document; one of a profile that is finished gets its name, which must be free.
-pub(crate) fn insert(tx: &Connection, path: &Path, head: &DocumentHead, doc: &Value) -> Inner<Id> {
+pub(crate) fn insert(db: &dyn Database, path: &Path, head: &DocumentHead, doc: &Value) -> Inner<Id> {
     if head.kind != DocumentKind::Profile || head.status != Status::Finished {
-        return documents::insert(tx, path, head, doc);
+        return documents::insert(db, path, head, doc);
     }
     let bad = |e: serde_json::Error| StoreError::Unstorable { what: "profile", cause: e.to_string() };
     let profile = Profile::deserialize(doc).map_err(bad)?;
     let sql = "SELECT 1 FROM profile_version WHERE name = ?1 AND version = ?2";
-    if tx.prepare_cached(sql)?.exists(params![profile.name, profile.version])? {
+    if db.exists(sql, values![&profile.name, profile.version])? {
         return Err(StoreError::DuplicateProfile { path: path.to_owned(), name: profile.label() }.into());
     }
-    let id = documents::insert(tx, path, head, doc)?;
-    insert_version(tx, path, id, &profile)?;
+    let id = documents::insert(db, path, head, doc)?;
+    insert_version(db, path, id, &profile)?;
     Ok(id)
 }
 
@@ -108,11 +106,11 @@ fn head(profile: &Profile, text: &str, conditions: Option<&Conditions>) -> Docum
 }
 
 /// Names the profile of a document.
-pub(crate) fn insert_version(tx: &Connection, path: &Path, id: Id, profile: &Profile) -> Inner<()> {
-    let inserted = tx.execute(
+pub(crate) fn insert_version(db: &dyn Database, path: &Path, id: Id, profile: &Profile) -> Inner<()> {
+    let inserted = db.execute(
         "INSERT INTO profile_version (name, version, created_ns, machine, kind, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (name, version) DO NOTHING",
-        params![profile.name, profile.version, profile.created.0, profile.machine, id.kind.name(), id.number],
+        values![&profile.name, profile.version, profile.created.0, &profile.machine, id.kind.name(), id.number],
     )?;
     match inserted {
         0 => Err(StoreError::DuplicateProfile { path: path.to_owned(), name: profile.label() }.into()),

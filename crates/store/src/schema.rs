@@ -2,6 +2,7 @@
 
 use crate::error::Fault;
 use crate::rows;
+use crate::sqlite_database::SqliteDatabase;
 use rusqlite::Transaction;
 use rusqlite_migration::{HookError, HookResult, M, Migrations};
 
@@ -14,9 +15,10 @@ pub(crate) const KNOWN: i64 = 8;
 /// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
     let typed = |tx: &Transaction| -> HookResult {
-        rows::convert_notes(tx).map_err(|fault| match fault {
+        rows::convert_notes(&SqliteDatabase(tx)).map_err(|fault| match fault {
             Fault::Sql(e) => HookError::RusqliteError(e),
             Fault::Bad { what, cause } => HookError::Hook(format!("{what}: {cause}")),
+            Fault::Row(cause) | Fault::Server(_, cause) => HookError::Hook(cause),
             Fault::Store(e) => HookError::Hook(e.to_string()),
         })?;
         Ok(tx.execute_batch("DROP TABLE note")?)
@@ -360,7 +362,7 @@ mod tests {
         conn.execute("INSERT INTO duet VALUES (1, 3, 1, 0, 0, NULL, NULL, ?1)", [&doc]).unwrap();
         migrations().to_latest(&mut conn).unwrap();
         let mut found = Vec::new();
-        let read = rows::each_duet(&conn, 1, &mut |duet| {
+        let read = crate::samples::each_duet(&SqliteDatabase(&conn), 1, &mut |duet| {
             found.push((duet.seq, duet.slices, duet.void));
             std::ops::ControlFlow::Continue(())
         });

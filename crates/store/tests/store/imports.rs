@@ -1,6 +1,7 @@
 //! Imports: marked as such, and read in bounded memory.
 
-use crate::children::{asked, child};
+use crate::backends::{backends, open};
+use crate::children::{asked, asked_by_name, child};
 use crate::data::{head, place, profile, run, sample};
 use serde_json::json;
 use std::io::{Read, repeat};
@@ -18,54 +19,60 @@ fn now() -> Nanos {
 /// The time of import is that of this store, whatever the file claims, and what was measured here has none.
 #[test]
 fn imports_are_marked_with_their_time() {
-    let (mut here, mut there) = (SqliteStore::in_memory().unwrap(), SqliteStore::in_memory().unwrap());
-    let run = here.begin_run(&run(1)).unwrap();
-    here.add_sample(run, &sample(0, 2)).unwrap();
-    let study = here.create_document(&DocumentHead { kind: DocumentKind::Study, ..head(2) }, &json!({})).unwrap();
-    let own = here.save_profile(&profile("own", "m", 1), None, None).unwrap().id;
-    for what in [NamedDocument::Run(run), NamedDocument::Document(study), NamedDocument::Document(own)] {
-        assert_eq!(here.imported(what).unwrap(), None, "{what}");
-    }
-    assert!(here.runs(&RunFilter::default()).unwrap().iter().all(|r| r.imported.is_none()));
-    assert!(here.documents(&DocumentFilter::default()).unwrap().iter().all(|d| d.imported.is_none()));
+    for backend in backends() {
+        let (mut here, mut there) = (backend.store(), backend.store());
+        let run = here.begin_run(&run(1)).unwrap();
+        here.add_sample(run, &sample(0, 2)).unwrap();
+        let study = here.create_document(&DocumentHead { kind: DocumentKind::Study, ..head(2) }, &json!({})).unwrap();
+        let own = here.save_profile(&profile("own", "m", 1), None, None).unwrap().id;
+        for what in [NamedDocument::Run(run), NamedDocument::Document(study), NamedDocument::Document(own)] {
+            assert_eq!(here.imported(what).unwrap(), None, "{what}");
+        }
+        assert!(here.runs(&RunFilter::default()).unwrap().iter().all(|r| r.imported.is_none()));
+        assert!(here.documents(&DocumentFilter::default()).unwrap().iter().all(|d| d.imported.is_none()));
 
-    let mut files = [Vec::new(), Vec::new(), Vec::new()];
-    here.export(run).unwrap().write(&mut files[0]).unwrap();
-    here.export_document(study).unwrap().write(&mut files[1]).unwrap();
-    ProfileArchive::new(profile("other", "m", 1)).write(&mut files[2]).unwrap();
-    let before = now();
-    for file in &files {
-        let claims = String::from_utf8_lossy(file).replacen('{', r#"{"imported":null,"imported_ns":null,"#, 1);
-        let what = import(&mut there, &mut claims.as_bytes()).unwrap();
-        let at = there.imported(what).unwrap().unwrap();
-        assert!(before <= at && at <= now(), "{what}: {at:?}");
+        let mut files = [Vec::new(), Vec::new(), Vec::new()];
+        here.export(run).unwrap().write(&mut files[0]).unwrap();
+        here.export_document(study).unwrap().write(&mut files[1]).unwrap();
+        ProfileArchive::new(profile("other", "m", 1)).write(&mut files[2]).unwrap();
+        let before = now();
+        for file in &files {
+            let claims = String::from_utf8_lossy(file).replacen('{', r#"{"imported":null,"imported_ns":null,"#, 1);
+            let what = import(&mut *there, &mut claims.as_bytes()).unwrap();
+            let at = there.imported(what).unwrap().unwrap();
+            assert!(before <= at && at <= now(), "{what}: {at:?}");
+        }
+        let marks = there.runs(&RunFilter::default()).unwrap().into_iter().map(|r| r.imported);
+        let documents = there.documents(&DocumentFilter::default()).unwrap();
+        let marks: Vec<Option<Nanos>> = marks.chain(documents.into_iter().map(|d| d.imported)).collect();
+        assert!(marks.len() == 3 && marks.iter().all(|m| m.is_some_and(|at| at >= before)), "{marks:?}");
     }
-    let marks = there.runs(&RunFilter::default()).unwrap().into_iter().map(|r| r.imported);
-    let documents = there.documents(&DocumentFilter::default()).unwrap();
-    let marks: Vec<Option<Nanos>> = marks.chain(documents.into_iter().map(|d| d.imported)).collect();
-    assert!(marks.len() == 3 && marks.iter().all(|m| m.is_some_and(|at| at >= before)), "{marks:?}");
 }
 
 /// A file may claim to be of this machine and newer than all others: it is used by its name only.
 #[test]
 fn an_imported_profile_is_never_chosen_by_itself() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    let mut file = Vec::new();
-    ProfileArchive::new(profile("claims", "m", i64::MAX)).write(&mut file).unwrap();
-    import(&mut store, &mut file.as_slice()).unwrap();
-    assert_eq!(store.newest_profile("m").unwrap(), None);
-    store.save_profile(&profile("own", "m", 1), None, None).unwrap();
-    assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "own");
-    assert_eq!(store.profile("claims").unwrap().unwrap().name, "claims");
-    assert_eq!(store.profiles().unwrap().len(), 2);
+    for backend in backends() {
+        let mut store = backend.store();
+        let mut file = Vec::new();
+        ProfileArchive::new(profile("claims", "m", i64::MAX)).write(&mut file).unwrap();
+        import(&mut *store, &mut file.as_slice()).unwrap();
+        assert_eq!(store.newest_profile("m").unwrap(), None);
+        store.save_profile(&profile("own", "m", 1), None, None).unwrap();
+        assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "own");
+        assert_eq!(store.profile("claims").unwrap().unwrap().name, "claims");
+        assert_eq!(store.profiles().unwrap().len(), 2);
+    }
 }
 
 #[test]
 fn what_is_not_there_was_not_imported() {
-    let store = SqliteStore::in_memory().unwrap();
-    assert!(matches!(store.imported(NamedDocument::Run(1)), Err(StoreError::NoSuchRun { .. })));
-    let b1 = NamedDocument::Document(Id { kind: DocumentKind::Bench, number: 1 });
-    assert!(matches!(store.imported(b1), Err(StoreError::NoSuchDocument { .. })));
+    for backend in backends() {
+        let store = backend.store();
+        assert!(matches!(store.imported(NamedDocument::Run(1)), Err(StoreError::NoSuchRun { .. })));
+        let b1 = NamedDocument::Document(Id { kind: DocumentKind::Bench, number: 1 });
+        assert!(matches!(store.imported(b1), Err(StoreError::NoSuchDocument { .. })));
+    }
 }
 
 /// The JSON of an archive of two samples, cut before, between and after them.
@@ -86,9 +93,9 @@ fn cut_archive() -> [String; 4] {
 /// Imports an archive of 192 MiB, most of it white space between its 96 samples.
 #[test]
 fn child_imports_a_long_archive() {
-    let Some((database, _)) = asked() else { return };
+    let Some((database, _)) = asked_by_name() else { return };
     let [before, first, _, after] = cut_archive();
-    let mut store = SqliteStore::open(&database).unwrap();
+    let mut store = open(&database).unwrap();
     let gap = || repeat(b' ').take(2 << 20);
     let mut text: Box<dyn Read> = Box::new(std::io::Cursor::new(before));
     for seq in 0..96 {
@@ -106,10 +113,12 @@ fn child_imports_a_long_archive() {
 
 #[test]
 fn a_run_is_imported_in_bounded_memory() {
-    let (_dir, path) = place();
-    let out = child("imports::child_imports_a_long_archive", &path, &[]).output().unwrap();
-    let said = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success() && said.contains("1 passed"), "{said}");
+    for backend in backends() {
+        let place = backend.place();
+        let out = child("imports::child_imports_a_long_archive", &place.name, &[]).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success() && said.contains("1 passed"), "{said}");
+    }
 }
 
 /// Each has no end.
@@ -193,26 +202,28 @@ fn swollen_parts_are_refused() {
 /// A fault after a stored sample takes that back, too.
 #[test]
 fn a_fault_in_an_archive_leaves_nothing() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    let [before, first, second, after] = cut_archive();
-    let good = format!("{before}{first},{second}{after}");
-    for (text, cause) in [
-        (format!("{before}{first},{first}{after}"), "two samples have the number 0"),
-        (format!("{before}{first}"), "EOF"),
-        (format!("{before}{first}{after} x"), "trailing"),
-        (format!("{before}{first},{}{after}", second.replacen(r#""series":1"#, r#""series":9"#, 1)), "series 9"),
-        (good.replacen(r#""samples":["#, r#""samples":[],"samples":["#, 1), "duplicate field `samples`"),
-        (good.replacen(r#""run":{"#, r#""samples":[],"run":{"#, 1), "before its run"),
-        (good.replacen(r#""version":5,"#, "", 1), "missing field `version`"),
-        (good.replacen(r#""version":5,"#, r#""version":0,"#, 1), "its version is 0"),
-    ] {
-        let e = store.import(&mut text.as_bytes()).unwrap_err();
-        assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{cause}: {e}");
-        assert!(store.runs(&RunFilter::default()).unwrap().is_empty(), "{cause}");
+    for backend in backends() {
+        let mut store = backend.store();
+        let [before, first, second, after] = cut_archive();
+        let good = format!("{before}{first},{second}{after}");
+        for (text, cause) in [
+            (format!("{before}{first},{first}{after}"), "two samples have the number 0"),
+            (format!("{before}{first}"), "EOF"),
+            (format!("{before}{first}{after} x"), "trailing"),
+            (format!("{before}{first},{}{after}", second.replacen(r#""series":1"#, r#""series":9"#, 1)), "series 9"),
+            (good.replacen(r#""samples":["#, r#""samples":[],"samples":["#, 1), "duplicate field `samples`"),
+            (good.replacen(r#""run":{"#, r#""samples":[],"run":{"#, 1), "before its run"),
+            (good.replacen(r#""version":5,"#, "", 1), "missing field `version`"),
+            (good.replacen(r#""version":5,"#, r#""version":0,"#, 1), "its version is 0"),
+        ] {
+            let e = store.import(&mut text.as_bytes()).unwrap_err();
+            assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{cause}: {e}");
+            assert!(store.runs(&RunFilter::default()).unwrap().is_empty(), "{cause}");
+        }
+        // The version may stand last, as in a file with sorted names.
+        let last = good.replacen(r#""version":5,"#, "", 1);
+        let last = format!("{},\"version\":3}}", last.trim_end().strip_suffix('}').unwrap());
+        let id = store.import(&mut last.as_bytes()).unwrap();
+        assert_eq!((store.samples(id).unwrap().len(), store.run(id).unwrap().notes), (2, run(1).notes));
     }
-    // The version may stand last, as in a file with sorted names.
-    let last = good.replacen(r#""version":5,"#, "", 1);
-    let last = format!("{},\"version\":3}}", last.trim_end().strip_suffix('}').unwrap());
-    assert_eq!(store.import(&mut last.as_bytes()).unwrap(), 1);
-    assert_eq!((store.samples(1).unwrap().len(), store.run(1).unwrap().notes), (2, run(1).notes));
 }

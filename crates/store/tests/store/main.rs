@@ -5,6 +5,7 @@
 // clippy.toml allows these in test functions; here every function is for tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod backends;
 mod children;
 mod crash;
 mod damage;
@@ -12,8 +13,14 @@ mod data;
 mod disks;
 mod documents;
 mod imports;
+mod lab;
+mod lab_faults;
+mod lab_push;
+mod lab_rights;
+mod lab_states;
 mod learned;
 mod migration;
+mod postgres_server;
 mod refusals;
 mod round_trip;
 mod runs;

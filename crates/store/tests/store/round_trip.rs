@@ -1,6 +1,7 @@
 //! Values that are read equal those that were written.
 
-use crate::data::{any_run, any_sample, place, profile, run, sample};
+use crate::backends::backends;
+use crate::data::{any_run, any_sample, profile, run, sample};
 use proptest::prelude::*;
 use std::time::Instant;
 use tarebench_core::base::reading::Reading;
@@ -21,17 +22,20 @@ proptest! {
     fn samples(mut given in proptest::collection::vec(any_sample(), 1..4)) {
         given.sort_by_key(|s| s.seq);
         given.dedup_by_key(|s| s.seq);
-        let mut store = SqliteStore::in_memory().unwrap();
+        for backend in backends() {
+        let mut store = backend.empty();
         let id = store.begin_run(&run(1)).unwrap();
         for sample in given.iter().rev() {
             store.add_sample(id, sample).unwrap();
         }
-        prop_assert_eq!(store.samples(id).unwrap(), given);
+        prop_assert_eq!(&store.samples(id).unwrap(), &given);
+}
     }
 
     #[test]
     fn runs_and_archives(given in any_run(), samples in proptest::collection::vec(any_sample(), 0..2)) {
-        let mut store = SqliteStore::in_memory().unwrap();
+        for backend in backends() {
+        let mut store = backend.empty();
         let id = store.begin_run(&given).unwrap();
         prop_assert_eq!(store.run(id).unwrap(), in_store(&given, id));
         for sample in &samples {
@@ -49,14 +53,15 @@ proptest! {
         let version = if given.plan.probes.is_some() { 6 } else { 5 };
         prop_assert_eq!(store.export(id).unwrap().version, version);
 
-        let mut other = SqliteStore::in_memory().unwrap();
+        let mut other = backend.empty();
         other.begin_run(&run(7)).unwrap();
         let copy = other.import(&mut document.as_slice()).unwrap();
         prop_assert_eq!(other.run(copy).unwrap(), in_store(&given, copy));
-        prop_assert_eq!(other.samples(copy).unwrap(), samples);
+        prop_assert_eq!(&other.samples(copy).unwrap(), &samples);
         let mut again = Vec::new();
         other.export(copy).unwrap().write(&mut again).unwrap();
         prop_assert_eq!(again, document);
+}
     }
 
     #[test]
@@ -77,18 +82,20 @@ proptest! {
 
 #[test]
 fn twenty_thousand_daemons() {
-    let (_dir, path) = place();
-    let mut store = SqliteStore::open(&path).unwrap();
-    let id = store.begin_run(&run(1)).unwrap();
-    let samples: Vec<_> = (0..5).map(|seq| sample(seq, 20_000)).collect();
-    for sample in &samples {
+    for backend in backends() {
+        let place = backend.place();
+        let mut store = place.open();
+        let id = store.begin_run(&run(1)).unwrap();
+        let samples: Vec<_> = (0..5).map(|seq| sample(seq, 20_000)).collect();
+        for sample in &samples {
+            let begun = Instant::now();
+            store.add_sample(id, sample).unwrap();
+            println!("20,000 daemons stored durably in {:?}", begun.elapsed());
+        }
         let begun = Instant::now();
-        store.add_sample(id, sample).unwrap();
-        println!("20,000 daemons stored durably in {:?}", begun.elapsed());
+        assert!(store.samples(id).unwrap() == samples);
+        println!("100,000 daemons read in {:?}", begun.elapsed());
     }
-    let begun = Instant::now();
-    assert!(store.samples(id).unwrap() == samples);
-    println!("100,000 daemons read in {:?}", begun.elapsed());
 }
 
 fn duet(seq: u32) -> Duet {
@@ -128,7 +135,7 @@ fn duet(seq: u32) -> Duet {
     }
 }
 
-fn duets(store: &SqliteStore, run: i64) -> Vec<Duet> {
+fn duets(store: &dyn Store, run: i64) -> Vec<Duet> {
     let mut all = Vec::new();
     store.each_duet(run, &mut |d| all.push(d)).unwrap();
     all
@@ -136,39 +143,72 @@ fn duets(store: &SqliteStore, run: i64) -> Vec<Duet> {
 
 #[test]
 fn duets_are_kept_exported_and_imported() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    let mut asked = run(1);
-    asked.plan.programs.resize(2, asked.plan.programs[0].clone());
-    let id = store.begin_run(&asked).unwrap();
-    store.add_sample(id, &sample(0, 1)).unwrap();
-    let all = [duet(1), duet(4)];
-    all.iter().for_each(|d| store.add_duet(id, d).unwrap());
-    assert!(matches!(store.add_duet(id, &duet(4)), Err(StoreError::DuplicateSample { seq: 4, .. })));
-    assert!(matches!(store.add_duet(id + 1, &duet(4)), Err(StoreError::NoSuchRun { .. })));
-    assert_eq!(duets(&store, id), all);
-    assert_eq!(store.samples(id).unwrap().len(), 1, "a duet is no sample");
-    let mut text = Vec::new();
-    store.export(id).unwrap().write(&mut text).unwrap();
-    let mut streamed = Vec::new();
-    store.write_archive(id, &mut streamed).unwrap().unwrap();
-    assert_eq!(streamed, text);
-    // A writer that has no room for all of it.
-    for room in [0, 10, text.len() / 2, text.len() - 1] {
-        let mut short = vec![0; room];
-        let e = store.write_archive(id, &mut short.as_mut_slice()).unwrap().unwrap_err();
-        assert_eq!(e.kind(), std::io::ErrorKind::WriteZero);
-        assert_eq!(short, text[..room]);
+    for backend in backends() {
+        let mut store = backend.store();
+        let mut asked = run(1);
+        asked.plan.programs.resize(2, asked.plan.programs[0].clone());
+        let id = store.begin_run(&asked).unwrap();
+        store.add_sample(id, &sample(0, 1)).unwrap();
+        let all = [duet(1), duet(4)];
+        all.iter().for_each(|d| store.add_duet(id, d).unwrap());
+        assert!(matches!(store.add_duet(id, &duet(4)), Err(StoreError::DuplicateSample { seq: 4, .. })));
+        assert!(matches!(store.add_duet(id + 1, &duet(4)), Err(StoreError::NoSuchRun { .. })));
+        assert_eq!(duets(&*store, id), all);
+        assert_eq!(store.samples(id).unwrap().len(), 1, "a duet is no sample");
+        let mut text = Vec::new();
+        store.export(id).unwrap().write(&mut text).unwrap();
+        let mut streamed = Vec::new();
+        store.write_archive(id, &mut streamed).unwrap().unwrap();
+        assert_eq!(streamed, text);
+        // A writer that has no room for all of it.
+        for room in [0, 10, text.len() / 2, text.len() - 1] {
+            let mut short = vec![0; room];
+            let e = store.write_archive(id, &mut short.as_mut_slice()).unwrap().unwrap_err();
+            assert_eq!(e.kind(), std::io::ErrorKind::WriteZero);
+            assert_eq!(short, text[..room]);
+        }
+        assert!(matches!(store.write_archive(id + 1, &mut Vec::new()), Err(StoreError::NoSuchRun { .. })));
+        let mut other = backend.store();
+        let there = other.import(&mut text.as_slice()).unwrap();
+        assert_eq!(duets(&*other, there), all);
+        assert_eq!(Archive::read(&mut text.as_slice()).unwrap().duets, all);
+        // Of a program that the plan does not have.
+        let bad = String::from_utf8(text).unwrap().replace(r#"{"series":1,"weight""#, r#"{"series":2,"weight""#);
+        let mut third = backend.store();
+        let e = third.import(&mut bad.as_bytes()).unwrap_err().to_string();
+        assert!(e.contains("series 2, but there are 2 programs"), "{e}");
+        store.remove(id).unwrap();
+        assert!(matches!(store.each_duet(id, &mut |_| {}), Err(StoreError::NoSuchRun { .. })));
     }
-    assert!(matches!(store.write_archive(id + 1, &mut Vec::new()), Err(StoreError::NoSuchRun { .. })));
-    let mut other = SqliteStore::in_memory().unwrap();
-    let there = other.import(&mut text.as_slice()).unwrap();
-    assert_eq!(duets(&other, there), all);
-    assert_eq!(Archive::read(&mut text.as_slice()).unwrap().duets, all);
-    // Of a program that the plan does not have.
-    let bad = String::from_utf8(text).unwrap().replace(r#"{"series":1,"weight""#, r#"{"series":2,"weight""#);
-    let mut third = SqliteStore::in_memory().unwrap();
-    let e = third.import(&mut bad.as_bytes()).unwrap_err().to_string();
-    assert!(e.contains("series 2, but there are 2 programs"), "{e}");
-    store.remove(id).unwrap();
-    assert!(matches!(store.each_duet(id, &mut |_| {}), Err(StoreError::NoSuchRun { .. })));
+}
+
+/// All of a list, or nothing of it; in lists longer than what a statement takes.
+#[test]
+fn samples_and_duets_are_added_together() {
+    for backend in backends() {
+        let mut store = backend.store();
+        let id = store.begin_run(&run(1)).unwrap();
+        let samples: Vec<_> = (0..300).map(|seq| sample(seq, seq as usize % 5)).collect();
+        let all: Vec<_> = (1_000..1_150).map(duet).collect();
+        store.add_samples(id, &samples[..150]).unwrap();
+        store.add_duets(id, &all[..70]).unwrap();
+        // One that is there already, and one that is twice in the list.
+        let twice = [&samples[150..], &samples[200..201]].concat();
+        for (given, there) in [(&samples[149..], 149), (&samples[20..], 20), (&twice, 200)] {
+            let e = store.add_samples(id, given).unwrap_err();
+            assert!(matches!(e, StoreError::DuplicateSample { seq, .. } if seq == there), "{e:?}");
+        }
+        let e = store.add_duets(id, &all[69..]).unwrap_err();
+        assert!(matches!(e, StoreError::DuplicateSample { seq: 1_069, .. }), "{e:?}");
+        assert_eq!(store.samples(id).unwrap(), samples[..150]);
+        assert_eq!(duets(&*store, id), all[..70]);
+        store.add_samples(id, &samples[150..]).unwrap();
+        store.add_duets(id, &all[70..]).unwrap();
+        store.add_samples(id, &[]).unwrap();
+        assert_eq!(store.samples(id).unwrap(), samples);
+        assert_eq!(duets(&*store, id), all);
+        assert_eq!(store.runs(&Default::default()).unwrap()[0].counted, 298);
+        assert!(matches!(store.add_samples(id + 1, &samples[..1]), Err(StoreError::NoSuchRun { .. })));
+        assert!(matches!(store.add_duets(id + 1, &all[..1]), Err(StoreError::NoSuchRun { .. })));
+    }
 }

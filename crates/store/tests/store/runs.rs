@@ -1,5 +1,6 @@
 //! Listing, finding, changing and removing.
 
+use crate::backends::backends;
 use crate::children::{asked, wrapped};
 use crate::data::{place, profile, run, sample};
 use std::ffi::OsStr;
@@ -22,55 +23,59 @@ fn no_such_run<T: std::fmt::Debug>(r: Result<T, StoreError>) {
 
 #[test]
 fn runs_are_listed_by_tag_and_number() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    for n in 1..=3 {
-        let mut run = run(n);
-        run.plan.tags.insert("n".to_owned(), n.to_string());
-        let id = store.begin_run(&run).unwrap();
-        for seq in 0..2 + n as u32 {
-            store.add_sample(id, &sample(seq, 1)).unwrap();
+    for backend in backends() {
+        let mut store = backend.store();
+        for n in 1..=3 {
+            let mut run = run(n);
+            run.plan.tags.insert("n".to_owned(), n.to_string());
+            let id = store.begin_run(&run).unwrap();
+            for seq in 0..2 + n as u32 {
+                store.add_sample(id, &sample(seq, 1)).unwrap();
+            }
         }
-    }
-    store.set_status(2, Status::Finished).unwrap();
-    let all = store.runs(&RunFilter::default()).unwrap();
-    assert_eq!(all.iter().map(|r| (r.id, r.counted)).collect::<Vec<_>>(), [(3, 3), (2, 2), (1, 1)]);
-    let second = &all[1];
-    assert_eq!((second.status, second.uuid.as_str()), (Status::Finished, run(2).uuid.as_str()));
-    assert_eq!((second.programs.join(" "), second.host.as_str()), ("true false".to_owned(), "box"));
-    assert_eq!((second.created, second.tags["n"].as_str()), (Nanos(1_700_000_000_000_000_000), "2"));
+        store.set_status(2, Status::Finished).unwrap();
+        let all = store.runs(&RunFilter::default()).unwrap();
+        assert_eq!(all.iter().map(|r| (r.id, r.counted)).collect::<Vec<_>>(), [(3, 3), (2, 2), (1, 1)]);
+        let second = &all[1];
+        assert_eq!((second.status, second.uuid.as_str()), (Status::Finished, run(2).uuid.as_str()));
+        assert_eq!((second.programs.join(" "), second.host.as_str()), ("true false".to_owned(), "box"));
+        assert_eq!((second.created, second.tags["n"].as_str()), (Nanos(1_700_000_000_000_000_000), "2"));
 
-    let tag = |k: &str, v: &str| (k.to_owned(), v.to_owned());
-    let mut filter = RunFilter { tags: [tag("build", "a")].into(), limit: Some(2) };
-    assert_eq!(store.runs(&filter).unwrap(), all[..2]);
-    filter.tags.extend([tag("n", "1")]);
-    assert_eq!(store.runs(&filter).unwrap(), all[2..]);
-    filter.tags.extend([tag("n", "x")]);
-    assert_eq!(store.runs(&filter).unwrap(), []);
+        let tag = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        let mut filter = RunFilter { tags: [tag("build", "a")].into(), limit: Some(2) };
+        assert_eq!(store.runs(&filter).unwrap(), all[..2]);
+        filter.tags.extend([tag("n", "1")]);
+        assert_eq!(store.runs(&filter).unwrap(), all[2..]);
+        filter.tags.extend([tag("n", "x")]);
+        assert_eq!(store.runs(&filter).unwrap(), []);
+    }
 }
 
 #[test]
 fn a_run_is_found_by_what_a_user_says() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    no_such_run(store.resolve("last"));
-    for uuid in [0xabcd_0000_u128 << 96, 0xabcd_1000 << 96, 0x1234_5000 << 96, 0xffff_ffff << 96] {
-        store.begin_run(&run(uuid)).unwrap();
-    }
-    let found = |store: &SqliteStore, texts: &[&str]| -> Vec<i64> {
-        texts.iter().map(|text| store.resolve(text).unwrap()).collect()
-    };
-    assert_eq!(found(&store, &["last", "2", "abcd1", "ABCD1", "1234", "ffff"]), [4, 2, 2, 2, 3, 4]);
-    assert_eq!(found(&store, &[&run(0xabcd_0000 << 96).uuid]), [1]);
-    // Digits of a uuid are no number.
-    assert_eq!(store.begin_run(&run(0x3)).unwrap(), 5);
-    assert_eq!(found(&store, &["0000", &run(0x3).uuid, "3"]), [5, 5, 3]);
-    match store.resolve("abcd").unwrap_err() {
-        StoreError::AmbiguousRun { runs, .. } => assert_eq!(runs, [1, 2]),
-        e => panic!("{e}"),
-    }
-    for text in
-        ["", "0", "-1", "6", "05", "+5", "99999999999999999999999", "abc", "Last", "abcd%", "'; --", "é", "fffff0"]
-    {
-        no_such_run(store.resolve(text));
+    for backend in backends() {
+        let mut store = backend.store();
+        no_such_run(store.resolve("last"));
+        for uuid in [0xabcd_0000_u128 << 96, 0xabcd_1000 << 96, 0x1234_5000 << 96, 0xffff_ffff << 96] {
+            store.begin_run(&run(uuid)).unwrap();
+        }
+        let found = |store: &dyn Store, texts: &[&str]| -> Vec<i64> {
+            texts.iter().map(|text| store.resolve(text).unwrap()).collect()
+        };
+        assert_eq!(found(&*store, &["last", "2", "abcd1", "ABCD1", "1234", "ffff"]), [4, 2, 2, 2, 3, 4]);
+        assert_eq!(found(&*store, &[&run(0xabcd_0000 << 96).uuid]), [1]);
+        // Digits of a uuid are no number.
+        assert_eq!(store.begin_run(&run(0x3)).unwrap(), 5);
+        assert_eq!(found(&*store, &["0000", &run(0x3).uuid, "3"]), [5, 5, 3]);
+        match store.resolve("abcd").unwrap_err() {
+            StoreError::AmbiguousRun { runs, .. } => assert_eq!(runs, [1, 2]),
+            e => panic!("{e}"),
+        }
+        for text in
+            ["", "0", "-1", "6", "05", "+5", "99999999999999999999999", "abc", "Last", "abcd%", "'; --", "é", "fffff0"]
+        {
+            no_such_run(store.resolve(text));
+        }
     }
 }
 
@@ -80,66 +85,72 @@ fn note(key: &str, text: &str) -> Note {
 
 #[test]
 fn changes_need_their_run() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    no_such_run(store.add_sample(1, &sample(0, 1)));
-    no_such_run(store.set_status(1, Status::Finished));
-    no_such_run(store.set_run_count(1, RunCount::Fixed(3)));
-    no_such_run(store.add_note(1, &note("a", "b")));
-    no_such_run(store.remove(1));
-    no_such_run(store.run(1));
-    no_such_run(store.samples(1));
-    no_such_run(store.export(1));
+    for backend in backends() {
+        let mut store = backend.store();
+        no_such_run(store.add_sample(1, &sample(0, 1)));
+        no_such_run(store.set_status(1, Status::Finished));
+        no_such_run(store.set_run_count(1, RunCount::Fixed(3)));
+        no_such_run(store.add_note(1, &note("a", "b")));
+        no_such_run(store.remove(1));
+        no_such_run(store.run(1));
+        no_such_run(store.samples(1));
+        no_such_run(store.export(1));
 
-    let id = store.begin_run(&run(1)).unwrap();
-    let notes = [
-        note("b", ""),
-        Note::Resumed { at: Some(Nanos(1)), there: KeptBefore::Samples(3) },
-        note("a", "x"),
-        note("b", ""),
-    ];
-    for n in &notes {
-        store.add_note(id, n).unwrap();
-    }
-    // After the one that it began with.
-    assert_eq!(store.run(id).unwrap().notes, [&run(1).notes[..], &notes].concat());
+        let id = store.begin_run(&run(1)).unwrap();
+        let notes = [
+            note("b", ""),
+            Note::Resumed { at: Some(Nanos(1)), there: KeptBefore::Samples(3) },
+            note("a", "x"),
+            note("b", ""),
+        ];
+        for n in &notes {
+            store.add_note(id, n).unwrap();
+        }
+        // After the one that it began with.
+        assert_eq!(store.run(id).unwrap().notes, [&run(1).notes[..], &notes].concat());
 
-    store.add_sample(id, &sample(0, 1)).unwrap();
-    assert!(matches!(store.add_sample(id, &sample(0, 2)), Err(StoreError::DuplicateSample { run: 1, seq: 0 })));
-    assert_eq!(store.samples(id).unwrap(), [sample(0, 1)]);
-    match store.begin_run(&run(1)).unwrap_err() {
-        StoreError::Duplicate { run: there, .. } => assert_eq!(there, id),
-        e => panic!("{e}"),
+        store.add_sample(id, &sample(0, 1)).unwrap();
+        assert!(matches!(store.add_sample(id, &sample(0, 2)), Err(StoreError::DuplicateSample { run: 1, seq: 0 })));
+        assert_eq!(store.samples(id).unwrap(), [sample(0, 1)]);
+        match store.begin_run(&run(1)).unwrap_err() {
+            StoreError::Duplicate { run: there, .. } => assert_eq!(there, id),
+            e => panic!("{e}"),
+        }
     }
 }
 
 #[test]
 fn a_run_is_made_longer() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    let (id, other) = (store.begin_run(&run(1)).unwrap(), store.begin_run(&run(2)).unwrap());
-    store.add_sample(id, &sample(0, 1)).unwrap();
-    let before = [id, other].map(|id| store.run(id).unwrap());
-    store.set_run_count(id, RunCount::Fixed(24)).unwrap();
-    // Nothing else changes.
-    let mut expected = before;
-    expected[0].plan.runs = RunCount::Fixed(24);
-    assert_eq!([id, other].map(|id| store.run(id).unwrap()), expected);
-    assert_eq!(store.samples(id).unwrap(), [sample(0, 1)]);
-    let endless = RunCount::Adaptive { precision: f64::NAN, min: 1, max: 2 };
-    assert!(matches!(store.set_run_count(id, endless), Err(StoreError::Unstorable { .. })));
-    assert_eq!(store.run(id).unwrap().plan.runs, RunCount::Fixed(24));
+    for backend in backends() {
+        let mut store = backend.store();
+        let (id, other) = (store.begin_run(&run(1)).unwrap(), store.begin_run(&run(2)).unwrap());
+        store.add_sample(id, &sample(0, 1)).unwrap();
+        let before = [id, other].map(|id| store.run(id).unwrap());
+        store.set_run_count(id, RunCount::Fixed(24)).unwrap();
+        // Nothing else changes.
+        let mut expected = before;
+        expected[0].plan.runs = RunCount::Fixed(24);
+        assert_eq!([id, other].map(|id| store.run(id).unwrap()), expected);
+        assert_eq!(store.samples(id).unwrap(), [sample(0, 1)]);
+        let endless = RunCount::Adaptive { precision: f64::NAN, min: 1, max: 2 };
+        assert!(matches!(store.set_run_count(id, endless), Err(StoreError::Unstorable { .. })));
+        assert_eq!(store.run(id).unwrap().plan.runs, RunCount::Fixed(24));
+    }
 }
 
 #[test]
 fn what_cannot_be_read_back_is_not_stored() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    let mut infinite = run(1);
-    infinite.plan.sigma = f64::INFINITY;
-    let mut nameless = run(1);
-    nameless.uuid = "ABC".to_owned();
-    for run in [infinite, nameless] {
-        assert!(matches!(store.begin_run(&run), Err(StoreError::Unstorable { .. })));
+    for backend in backends() {
+        let mut store = backend.store();
+        let mut infinite = run(1);
+        infinite.plan.sigma = f64::INFINITY;
+        let mut nameless = run(1);
+        nameless.uuid = "ABC".to_owned();
+        for run in [infinite, nameless] {
+            assert!(matches!(store.begin_run(&run), Err(StoreError::Unstorable { .. })));
+        }
+        assert_eq!(store.runs(&RunFilter::default()).unwrap(), []);
     }
-    assert_eq!(store.runs(&RunFilter::default()).unwrap(), []);
 }
 
 #[test]
@@ -167,62 +178,71 @@ fn a_removed_run_leaves_nothing_behind() {
     assert_eq!(store.begin_run(&run(2)).unwrap(), 3, "a number is not given twice");
 }
 
-fn saved(store: &mut SqliteStore, profile: &Profile) -> u32 {
+fn saved(store: &mut dyn Store, profile: &Profile) -> u32 {
     store.save_profile(profile, None, None).unwrap().version
 }
 
 #[test]
 fn profiles_are_kept_by_name_version_and_machine() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    let (a, b, c) = (profile("a", "m", 2), profile("b", "m", 1), profile("c", "other", 3));
-    for p in [&a, &b, &c] {
-        assert_eq!(saved(&mut store, p), 1);
+    for backend in backends() {
+        let mut store = backend.store();
+        let (a, b, c) = (profile("a", "m", 2), profile("b", "m", 1), profile("c", "other", 3));
+        for p in [&a, &b, &c] {
+            assert_eq!(saved(&mut *store, p), 1);
+        }
+        assert!(matches!(store.save_profile(&a, None, None), Err(StoreError::DuplicateProfile { .. })));
+        assert_eq!(store.newest_profile("m").unwrap().as_ref(), Some(&a));
+        assert_eq!(store.newest_profile("?").unwrap(), None);
+        assert_eq!(store.profile("b").unwrap().as_ref(), Some(&b));
+        assert_eq!(store.profiles().unwrap(), [c.clone(), a.clone(), b]);
+        // The next version, and the one that is meant.
+        assert_eq!(saved(&mut *store, &Profile { version: 0, created: Nanos(9), ..a.clone() }), 2);
+        let version = |label: &str| store.profile(label).unwrap().map(|p| p.version);
+        assert_eq!([version("a"), version("a@1"), version("a@2"), version("a@3")], [Some(2), Some(1), Some(2), None]);
+        assert_eq!(store.newest_profile("m").unwrap().unwrap().label(), "a@2");
+        assert_eq!((store.remove_profile("a@2").unwrap(), store.remove_profile("a@2").unwrap()), (1, 0));
+        assert_eq!(saved(&mut *store, &Profile { version: 7, ..a }), 7);
+        assert_eq!((store.remove_profile("a").unwrap(), store.remove_profile("a").unwrap()), (2, 0));
+        assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "b");
+        // A profile as a document.
+        let mut text = Vec::new();
+        ProfileArchive::new(c.clone()).write(&mut text).unwrap();
+        assert_eq!(ProfileArchive::read(&mut text.as_slice()).unwrap().profile, c);
+        let later = String::from_utf8(text).unwrap().replacen("\"version\":1", "\"version\":9", 1);
+        assert!(matches!(ProfileArchive::read(&mut later.as_bytes()), Err(StoreError::NewerArchive { found: 9, .. })));
     }
-    assert!(matches!(store.save_profile(&a, None, None), Err(StoreError::DuplicateProfile { .. })));
-    assert_eq!(store.newest_profile("m").unwrap().as_ref(), Some(&a));
-    assert_eq!(store.newest_profile("?").unwrap(), None);
-    assert_eq!(store.profile("b").unwrap().as_ref(), Some(&b));
-    assert_eq!(store.profiles().unwrap(), [c.clone(), a.clone(), b]);
-    // The next version, and the one that is meant.
-    assert_eq!(saved(&mut store, &Profile { version: 0, created: Nanos(9), ..a.clone() }), 2);
-    let version = |label: &str| store.profile(label).unwrap().map(|p| p.version);
-    assert_eq!([version("a"), version("a@1"), version("a@2"), version("a@3")], [Some(2), Some(1), Some(2), None]);
-    assert_eq!(store.newest_profile("m").unwrap().unwrap().label(), "a@2");
-    assert_eq!((store.remove_profile("a@2").unwrap(), store.remove_profile("a@2").unwrap()), (1, 0));
-    assert_eq!(saved(&mut store, &Profile { version: 7, ..a }), 7);
-    assert_eq!((store.remove_profile("a").unwrap(), store.remove_profile("a").unwrap()), (2, 0));
-    assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "b");
-    // A profile as a document.
-    let mut text = Vec::new();
-    ProfileArchive::new(c.clone()).write(&mut text).unwrap();
-    assert_eq!(ProfileArchive::read(&mut text.as_slice()).unwrap().profile, c);
-    let later = String::from_utf8(text).unwrap().replacen("\"version\":1", "\"version\":9", 1);
-    assert!(matches!(ProfileArchive::read(&mut later.as_bytes()), Err(StoreError::NewerArchive { found: 9, .. })));
 }
 
 #[test]
 fn a_recording_is_kept_in_order_and_travels_with_its_run() {
-    let mut store = SqliteStore::in_memory().unwrap();
-    let id = store.begin_run(&run(1)).unwrap();
-    let chunk = |n: i64| RecordingChunk {
-        tasks: vec![RecordedTask { pid: 1, start: Nanos(2), name: Name::new(b"<script>\xff"), kind: TaskKind::User }],
-        slices: vec![Slice { start: Nanos(n), length: Nanos(5), ran: vec![(0, Nanos(n))], incomplete: None }],
-    };
-    for n in [3, 1, 2] {
-        store.add_chunk(id, &chunk(n)).unwrap();
+    for backend in backends() {
+        let mut store = backend.store();
+        let id = store.begin_run(&run(1)).unwrap();
+        let chunk = |n: i64| RecordingChunk {
+            tasks: vec![RecordedTask {
+                pid: 1,
+                start: Nanos(2),
+                name: Name::new(b"<script>\xff"),
+                kind: TaskKind::User,
+            }],
+            slices: vec![Slice { start: Nanos(n), length: Nanos(5), ran: vec![(0, Nanos(n))], incomplete: None }],
+        };
+        for n in [3, 1, 2] {
+            store.add_chunk(id, &chunk(n)).unwrap();
+        }
+        let all = vec![chunk(3), chunk(1), chunk(2)];
+        assert_eq!(store.chunks(id).unwrap(), all);
+        assert!(matches!(store.add_chunk(99, &chunk(1)), Err(StoreError::NoSuchRun { .. })));
+        assert!(matches!(store.chunks(99), Err(StoreError::NoSuchRun { .. })));
+        let mut text = Vec::new();
+        store.export(id).unwrap().write(&mut text).unwrap();
+        store.remove(id).unwrap();
+        let again = store.import(&mut text.as_slice()).unwrap();
+        assert_eq!(store.chunks(again).unwrap(), all);
+        store.remove(again).unwrap();
+        let wrong = String::from_utf8(text).unwrap().replacen("[0,3]", "[1,3]", 1);
+        assert!(matches!(store.import(&mut wrong.as_bytes()), Err(StoreError::BadArchive { .. })));
     }
-    let all = vec![chunk(3), chunk(1), chunk(2)];
-    assert_eq!(store.chunks(id).unwrap(), all);
-    assert!(matches!(store.add_chunk(99, &chunk(1)), Err(StoreError::NoSuchRun { .. })));
-    assert!(matches!(store.chunks(99), Err(StoreError::NoSuchRun { .. })));
-    let mut text = Vec::new();
-    store.export(id).unwrap().write(&mut text).unwrap();
-    store.remove(id).unwrap();
-    let again = store.import(&mut text.as_slice()).unwrap();
-    assert_eq!(store.chunks(again).unwrap(), all);
-    store.remove(again).unwrap();
-    let wrong = String::from_utf8(text).unwrap().replacen("[0,3]", "[1,3]", 1);
-    assert!(matches!(store.import(&mut wrong.as_bytes()), Err(StoreError::BadArchive { .. })));
 }
 
 #[test]

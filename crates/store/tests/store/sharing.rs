@@ -1,5 +1,6 @@
 //! Several writers at once.
 
+use crate::backends::{Place, backends};
 use crate::children::child;
 use crate::data;
 use std::process::Stdio;
@@ -7,8 +8,8 @@ use tarebench_store::{Claimant, RunFilter, SqliteStore, Store, StoreError};
 
 const SAMPLES: u32 = 40;
 
-fn check(path: &std::path::Path, writers: u64) {
-    let store = SqliteStore::open(path).unwrap();
+fn check(place: &Place, writers: u64) {
+    let store = place.open();
     assert_eq!(store.runs(&RunFilter::default()).unwrap().len() as u64, writers);
     for writer in 0..writers {
         let samples = store.samples(store.resolve(&data::uuid(writer.into())).unwrap()).unwrap();
@@ -16,46 +17,50 @@ fn check(path: &std::path::Path, writers: u64) {
         assert!(samples == expected, "writer {writer}: {} samples", samples.len());
     }
     drop(store);
-    data::assert_sound(path);
+    place.assert_sound();
 }
 
 /// They also all make the database at the same time.
 #[test]
 fn processes_lose_nothing() {
-    for writers in [2, 4] {
-        let (_dir, path) = data::place();
-        let children: Vec<_> = (0..writers)
-            .map(|w| {
-                child("children::child_adds_samples", &path, &[w, SAMPLES.into(), 20])
-                    .stdout(Stdio::null())
-                    .spawn()
-                    .unwrap()
-            })
-            .collect();
-        for mut child in children {
-            assert!(child.wait().unwrap().success());
+    for backend in backends() {
+        for writers in [2, 4] {
+            let place = backend.place();
+            let children: Vec<_> = (0..writers)
+                .map(|w| {
+                    child("children::child_adds_samples", &place.name, &[w, SAMPLES.into(), 20])
+                        .stdout(Stdio::null())
+                        .spawn()
+                        .unwrap()
+                })
+                .collect();
+            for mut child in children {
+                assert!(child.wait().unwrap().success());
+            }
+            check(&place, writers);
         }
-        check(&path, writers);
     }
 }
 
 #[test]
 fn threads_lose_nothing() {
-    for writers in [2, 4] {
-        let (_dir, path) = data::place();
-        std::thread::scope(|scope| {
-            for w in 0..writers {
-                let path = &path;
-                scope.spawn(move || {
-                    let mut store = SqliteStore::open(path).unwrap();
-                    let id = store.begin_run(&data::run(w.into())).unwrap();
-                    for seq in 0..SAMPLES {
-                        store.add_sample(id, &data::sample(seq, 20)).unwrap();
-                    }
-                });
-            }
-        });
-        check(&path, writers);
+    for backend in backends() {
+        for writers in [2, 4] {
+            let place = backend.place();
+            std::thread::scope(|scope| {
+                for w in 0..writers {
+                    let place = &place;
+                    scope.spawn(move || {
+                        let mut store = place.open();
+                        let id = store.begin_run(&data::run(w.into())).unwrap();
+                        for seq in 0..SAMPLES {
+                            store.add_sample(id, &data::sample(seq, 20)).unwrap();
+                        }
+                    });
+                }
+            });
+            check(&place, writers);
+        }
     }
 }
 
@@ -84,36 +89,38 @@ fn process(pid: i32, boot: &str, host: &str) -> Claimant {
 
 #[test]
 fn a_claim_keeps_others_out_until_its_process_is_gone() {
-    let (_dir, path) = data::place();
-    let mut store = SqliteStore::open(&path).unwrap();
-    let mut other = SqliteStore::open(&path).unwrap();
-    let id = store.begin_run(&data::run(1)).unwrap();
-    let (one, two) = (process(1, "b", "h"), process(2, "b", "h"));
-    let (alive, dead) = (|_: &Claimant| true, |_: &Claimant| false);
+    for backend in backends() {
+        let place = backend.place();
+        let mut store = place.open();
+        let mut other = place.open();
+        let id = store.begin_run(&data::run(1)).unwrap();
+        let (one, two) = (process(1, "b", "h"), process(2, "b", "h"));
+        let (alive, dead) = (|_: &Claimant| true, |_: &Claimant| false);
 
-    assert_eq!(store.claimant(id).unwrap(), None);
-    store.claim(id, &one, &alive).unwrap();
-    store.claim(id, &one, &alive).unwrap();
-    match other.claim(id, &two, &alive).unwrap_err() {
-        StoreError::Claimed { run, by } => assert_eq!((run, &by), (id, &one)),
-        e => panic!("{e}"),
+        assert_eq!(store.claimant(id).unwrap(), None);
+        store.claim(id, &one, &alive).unwrap();
+        store.claim(id, &one, &alive).unwrap();
+        match other.claim(id, &two, &alive).unwrap_err() {
+            StoreError::Claimed { run, by } => assert_eq!((run, &by), (id, &one)),
+            e => panic!("{e}"),
+        }
+        other.release(id, &two).unwrap();
+        assert_eq!(other.claimant(id).unwrap().as_ref(), Some(&one));
+
+        other.claim(id, &two, &|c| c.pid != 1).unwrap();
+        assert_eq!(store.claimant(id).unwrap().as_ref(), Some(&two));
+        store.release(id, &one).unwrap();
+        assert!(matches!(store.claim(id, &one, &alive), Err(StoreError::Claimed { .. })));
+
+        // After a boot, whatever has the number is another process.
+        let reborn = process(2, "c", "h");
+        store.claim(id, &reborn, &alive).unwrap();
+        // Processes of another machine cannot be checked.
+        assert!(matches!(store.claim(id, &process(2, "d", "g"), &dead), Err(StoreError::Claimed { .. })));
+        store.release(id, &reborn).unwrap();
+        assert_eq!(store.claimant(id).unwrap(), None);
+        assert!(matches!(store.claim(id + 1, &one, &dead), Err(StoreError::NoSuchRun { .. })));
+        store.claim(id, &one, &alive).unwrap();
+        store.remove(id).unwrap();
     }
-    other.release(id, &two).unwrap();
-    assert_eq!(other.claimant(id).unwrap().as_ref(), Some(&one));
-
-    other.claim(id, &two, &|c| c.pid != 1).unwrap();
-    assert_eq!(store.claimant(id).unwrap().as_ref(), Some(&two));
-    store.release(id, &one).unwrap();
-    assert!(matches!(store.claim(id, &one, &alive), Err(StoreError::Claimed { .. })));
-
-    // After a boot, whatever has the number is another process.
-    let reborn = process(2, "c", "h");
-    store.claim(id, &reborn, &alive).unwrap();
-    // Processes of another machine cannot be checked.
-    assert!(matches!(store.claim(id, &process(2, "d", "g"), &dead), Err(StoreError::Claimed { .. })));
-    store.release(id, &reborn).unwrap();
-    assert_eq!(store.claimant(id).unwrap(), None);
-    assert!(matches!(store.claim(id + 1, &one, &dead), Err(StoreError::NoSuchRun { .. })));
-    store.claim(id, &one, &alive).unwrap();
-    store.remove(id).unwrap();
 }

@@ -1,0 +1,13 @@
+//! The store on a PostgreSQL server.
+
+pub(crate) mod error;
+pub(crate) mod place;
+mod place_files;
+mod place_text;
+pub(crate) mod schema;
+mod session;
+mod store;
+mod tls;
+
+pub use crate::postgres::place::PostgresPlace;
+pub use crate::postgres::store::PostgresStore;
