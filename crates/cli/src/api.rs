@@ -33,6 +33,10 @@ pub fn run(arguments: Vec<OsString>, show_progress: bool) -> Result<Timed, Failu
         let what = "--json and --export-… write files: here the result is returned";
         return Err(Failure::usage(what).hint("use what the result offers, or `tare show` with the run's number"));
     }
+    if args.push.is_some() || args.store.server().is_some() {
+        let what = "--push, and --db with a server, push the run: here it is stored in a file";
+        return Err(Failure::usage(what).hint("copy it with `tare push RUN --to URL`"));
+    }
     if show_progress {
         warn_of_pending();
     }

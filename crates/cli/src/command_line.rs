@@ -4,6 +4,8 @@ use crate::compare::{compare_command, gate, history};
 use crate::documents::{export, list, report, resume, rm, show};
 use crate::exit::{Exit, Failure};
 use crate::inc::{command as inc, work};
+#[cfg(feature = "postgres")]
+use crate::lab::{command as lab, push};
 use crate::machine::{doctor, restore, states, tune};
 use crate::noise::command as noise;
 use crate::profile::command as profile;
@@ -54,6 +56,12 @@ enum TareCommand {
     Study(study::StudyArgs),
     Noise(Box<noise::NoiseArgs>),
     History(history::HistoryArgs),
+    #[cfg(feature = "postgres")]
+    Lab(lab::LabArgs),
+    #[cfg(feature = "postgres")]
+    Push(push::PushArgs),
+    #[cfg(feature = "postgres")]
+    Pull(push::PullArgs),
     Doctor(doctor::DoctorArgs),
     Machine(states::MachineStatesArgs),
     Tune(tune::TuneArgs),
@@ -185,6 +193,12 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         TareCommand::Study(a) => study::study(&a),
         TareCommand::Noise(a) => noise::noise(&a),
         TareCommand::History(a) => history::history(&a),
+        #[cfg(feature = "postgres")]
+        TareCommand::Lab(a) => lab::lab(a),
+        #[cfg(feature = "postgres")]
+        TareCommand::Push(a) => push::push(&a),
+        #[cfg(feature = "postgres")]
+        TareCommand::Pull(a) => push::pull(&a),
         TareCommand::Doctor(a) => doctor::doctor(&a),
         TareCommand::Machine(a) => states::states(&a),
         TareCommand::Tune(a) => tune::tune(&a),

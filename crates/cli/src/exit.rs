@@ -67,6 +67,13 @@ impl From<tarebench::store::StoreError> for Failure {
                 "run `tare list` as a user who may write to the store's file and folder, which brings it up to date",
             ),
             S::Missing { .. } => Some("`tare run` makes one; --db FILE or TARE_DB names another"),
+            S::BadPlace { .. } => Some("a server is named as for psql: postgresql://USER@HOST/DATABASE"),
+            S::LoginRefused { .. } => Some(
+                "give the password in ~/.pgpass (mode 0600), PGPASSFILE or PGPASSWORD; the server's pg_hba.conf decides who may log in",
+            ),
+            S::NotPermitted { .. } => Some(
+                "`tare lab init URL` makes the tables and roles; ask their owner for the role tare_reader, tare_agent or tare_admin",
+            ),
             _ => None,
         };
         let exit = match &e {
@@ -77,10 +84,45 @@ impl From<tarebench::store::StoreError> for Failure {
             | S::DuplicateProfile { .. }
             | S::DuplicateDocument { .. }
             | S::NewerArchive { .. }
-            | S::BadArchive { .. } => Exit::Usage,
+            | S::BadArchive { .. }
+            | S::BadPlace { .. } => Exit::Usage,
             _ => Exit::System,
         };
         Failure { exit, message: e.to_string(), hint: hint.map(str::to_owned) }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<tarebench::store::lab::LabError> for Failure {
+    fn from(e: tarebench::store::lab::LabError) -> Failure {
+        use tarebench::store::lab::LabError as L;
+        let (exit, hint) = match e {
+            L::Store(e) => return e.into(),
+            L::NotALab { .. } => (Exit::Usage, "make the database a lab with: `tare lab init URL`"),
+            L::Version { found, known, .. } if found < known => {
+                (Exit::System, "bring it up to date with: `tare lab init URL`, as the owner of its tables")
+            }
+            L::Version { .. } => (Exit::System, "use the version of tare that wrote it"),
+            L::NoSuchCampaign { .. } | L::AmbiguousCampaign { .. } => {
+                (Exit::Usage, "`tare lab status` lists the campaigns")
+            }
+            L::NoSuchMachine { .. } => (Exit::Usage, "`tare lab machines` lists the machines"),
+            L::NotYours { .. } | L::Replaced { .. } => {
+                (Exit::System, "give each machine a name of its own: `tare lab agent --name NAME`")
+            }
+            _ => return Failure::system(e),
+        };
+        Failure { exit, message: e.to_string(), hint: Some(hint.to_owned()) }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<tarebench::store::lab::push::PushError> for Failure {
+    fn from(e: tarebench::store::lab::push::PushError) -> Failure {
+        match e {
+            tarebench::store::lab::push::PushError::Store(e) => e.into(),
+            other => Failure::system(other),
+        }
     }
 }
 

@@ -103,12 +103,13 @@ pub fn fit(mut args: FitArgs) -> Result<Exit, Failure> {
     if [c.runs, c.min_runs, c.max_runs].iter().all(Option::is_none) && c.precision.is_none() {
         c.runs = Some(5);
     }
-    let Timed { measured, place, show, restored } = timed(&args.run)?;
+    let Timed { measured, place, show, restored, push } = timed(&args.run)?;
     let report = measured.report(&place)?;
     let samples = measured.samples(&place);
     let shown = present(&args, &report, &show);
     args.run.exports.write(&report, &samples, &show.style)?;
     let ended = conclude(&measured, &report, &show)?;
+    push.map_or(Ok(()), |to| to.push(&place, &measured, show.is_quiet()))?;
     restored?;
     if ended == Exit::Done { shown } else { Ok(ended) }
 }
@@ -117,14 +118,14 @@ fn stored(args: &FitArgs, from: String) -> Result<Exit, Failure> {
     args.run.exports.check()?;
     let show = args.run.style.show()?.with_store(args.run.store.named());
     let store = args.run.store.readable()?;
-    let named = StoredId::of(from).resolve(&store)?;
+    let named = StoredId::of(from).resolve(&*store)?;
     let NamedDocument::Run(id) = named else {
         return Err(Failure::usage("--from: expected a run").hint("`tare list` shows the stored runs"));
     };
     if !args.run.exports.json && !args.run.exports.to_stdout() {
-        say_imported(&store, named, &show)?;
+        say_imported(&*store, named, &show)?;
     }
-    let stored = load(&store, id)?;
+    let stored = load(&*store, id)?;
     let report = stored.report()?;
     let exit = present(args, &report, &show)?;
     args.run.exports.write(&report, &stored.samples, &show.style)?;

@@ -22,6 +22,8 @@ mod exit;
 mod fit;
 mod inc;
 mod kbest;
+#[cfg(feature = "postgres")]
+mod lab;
 mod machine;
 mod man;
 mod noise;
@@ -29,6 +31,7 @@ mod output;
 mod own_program;
 mod profile;
 mod progress;
+mod pushed;
 mod replace;
 mod run;
 mod stored;

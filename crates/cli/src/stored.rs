@@ -12,12 +12,12 @@ use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::core::profile::data::Profile;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::store;
-use tarebench::store::{DocumentArchive, NamedDocument, SqliteStore, Store, StoreError};
+use tarebench::store::{DocumentArchive, NamedDocument, Store, StoreError};
 
 enum Exported<'a> {
     /// Read while it is written: a run may have a million samples. An error of the store is kept, as the writer has its own only.
     Run {
-        store: &'a SqliteStore,
+        store: &'a dyn Store,
         id: i64,
         failed: RefCell<Option<StoreError>>,
     },
@@ -47,7 +47,7 @@ impl Exported<'_> {
 }
 
 /// Writes a stored result to a file, or to standard output.
-pub fn write(store: &SqliteStore, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
+pub fn write(store: &dyn Store, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
     let archive = match what.resolve(store)? {
         NamedDocument::Run(id) => Exported::Run { store, id, failed: RefCell::new(None) },
         NamedDocument::Document(id) => {
@@ -79,7 +79,7 @@ pub fn unfinished(id: Id) -> Failure {
 }
 
 /// Imports a file, or standard input.
-pub fn read(store: &mut SqliteStore, file: &Path) -> Result<Exit, Failure> {
+pub fn read(store: &mut dyn Store, file: &Path) -> Result<Exit, Failure> {
     let stored = if file.as_os_str() == "-" {
         store::import(store, &mut std::io::stdin().lock())
     } else {
@@ -117,7 +117,7 @@ fn refused(file: &Path, e: StoreError) -> Failure {
 }
 
 /// Prints, before a stored result, when it was imported, if it was.
-pub fn say_imported(store: &SqliteStore, what: NamedDocument, show: &Show) -> Result<(), Failure> {
+pub fn say_imported(store: &dyn Store, what: NamedDocument, show: &Show) -> Result<(), Failure> {
     if let Some(at) = store.imported(what)?
         && !show.is_quiet()
     {
@@ -127,7 +127,7 @@ pub fn say_imported(store: &SqliteStore, what: NamedDocument, show: &Show) -> Re
 }
 
 /// Removes stored results.
-pub fn remove(store: &mut SqliteStore, names: &[String]) -> Result<Exit, Failure> {
+pub fn remove(store: &mut dyn Store, names: &[String]) -> Result<Exit, Failure> {
     // All are looked up before any is removed: a mistyped number removes nothing.
     let all: Vec<NamedDocument> = names.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
     for (text, one) in names.iter().zip(all) {

@@ -71,8 +71,8 @@ impl Stopped {
 
 /// Where a document is stored: in the user's store, or in memory until the measurement ends.
 pub(crate) enum Desk<'a> {
-    Kept(&'a mut SqliteStore),
-    Memory(Box<SqliteStore>),
+    Kept(&'a mut dyn Store),
+    Memory(Box<dyn Store>),
 }
 
 impl Desk<'_> {
@@ -83,10 +83,10 @@ impl Desk<'_> {
         })
     }
 
-    pub(crate) fn store(&mut self) -> &mut SqliteStore {
+    pub(crate) fn store(&mut self) -> &mut dyn Store {
         match self {
-            Desk::Kept(store) => store,
-            Desk::Memory(store) => store,
+            Desk::Kept(store) => &mut **store,
+            Desk::Memory(store) => &mut **store,
         }
     }
 
@@ -109,7 +109,7 @@ pub fn here() -> Conditions {
 ///
 /// # Errors
 /// Those of the store; if the document does not hold benchmarks or is damaged.
-pub fn bench(store: &SqliteStore, id: Id) -> Result<(DocumentHead, Bench), DocumentError> {
+pub fn bench(store: &dyn Store, id: Id) -> Result<(DocumentHead, Bench), DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
     if id.kind != DocumentKind::Bench {
@@ -129,7 +129,7 @@ fn read<T: DeserializeOwned>(id: Id, doc: serde_json::Value) -> Result<T, Docume
 /// # Errors
 /// The store's.
 pub fn begin<T>(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     kind: DocumentKind,
     title: &str,
     first: &T,
@@ -161,7 +161,7 @@ where
 ///
 /// # Errors
 /// Those of the store; if it is finished, or of another machine.
-pub fn claim_for_resume(store: &mut SqliteStore, id: Id) -> Result<(StoredDocument, Claimant), DocumentError> {
+pub fn claim_for_resume(store: &mut dyn Store, id: Id) -> Result<(StoredDocument, Claimant), DocumentError> {
     let host = tarebench_host::host::describe(Path::new("/"));
     let claim = claimant(&host);
     // From here on no other process changes it.
@@ -192,7 +192,7 @@ fn same_machine(head: &DocumentHead, host: &Host) -> bool {
 ///
 /// # Errors
 /// The store's.
-pub fn end(store: &mut SqliteStore, id: Id, status: Status, claim: &Claimant) -> Result<(), DocumentError> {
+pub fn end(store: &mut dyn Store, id: Id, status: Status, claim: &Claimant) -> Result<(), DocumentError> {
     store.set_document(id, status, None)?;
     store.release_document(id, claim)?;
     Ok(())
@@ -235,7 +235,7 @@ mod tests {
         };
         let host = conditions.host().clone();
         let other = Host { machine: "0".repeat(16), ..host.clone() };
-        let taken = |store: &mut SqliteStore, head: &DocumentHead| {
+        let taken = |store: &mut dyn Store, head: &DocumentHead| {
             let id = store.create_document(head, &serde_json::json!(1)).unwrap();
             claim_for_resume(store, id).map(|(document, _)| document.head.status)
         };

@@ -10,6 +10,7 @@
 //! - [`event`]: the events that a measurement reports while it runs.
 //! - [`noise`]: what delays a fixed piece of work, and what that costs parallel jobs.
 //! - [`profile`]: learn which daemons disturb the machine, and their cutoffs.
+//! - `lab`: campaigns on many machines, with a PostgreSQL server (feature `postgres`).
 //! - [`kbest`]: the machine's timing mechanisms, and which to use.
 //! - [`run::self_check`]: what tracing costs the measured programs.
 //! - [`study`]: the papers' experiments, measured here or computed from stored runs.
@@ -23,6 +24,8 @@ pub mod documents;
 pub mod event;
 pub mod inc;
 pub mod kbest;
+#[cfg(feature = "postgres")]
+pub mod lab;
 pub mod machine;
 pub mod noise;
 pub mod profile;

@@ -13,7 +13,7 @@ use tarebench_host::access::Access;
 use tarebench_host::factors;
 use tarebench_host::factors::{FactorMachine, FactorSpec};
 use tarebench_render::machine::terminal::{FactorRow, FactorRule};
-use tarebench_store::{Store, StoreError};
+use tarebench_store::StoreError;
 
 pub use tarebench_host::factors::UnknownFactor;
 

@@ -162,14 +162,14 @@ struct Beginning {
 }
 
 impl Begun {
-    fn new(store: &mut SqliteStore, name: &str, options: &DocumentOptions) -> Result<Begun, ProfilingError> {
+    fn new(store: &mut dyn Store, name: &str, options: &DocumentOptions) -> Result<Begun, ProfilingError> {
         let first = Beginning { name: name.to_owned() };
         let (id, claim) = documents::begin(store, DocumentKind::Profile, name, &first, options)?;
         Ok(Begun { id, claim })
     }
 
     /// The document of an earlier session, or a new one if an earlier tare started without one.
-    fn again(store: &mut SqliteStore, name: &str) -> Result<Begun, ProfilingError> {
+    fn again(store: &mut dyn Store, name: &str) -> Result<Begun, ProfilingError> {
         let filter = DocumentFilter { kind: Some(DocumentKind::Profile), ..DocumentFilter::default() };
         let open = |status: Status, title: &str| status != Status::Finished && title == name;
         let found = store.documents(&filter)?.into_iter().find(|d| open(d.head.status, &d.head.title));
@@ -219,7 +219,7 @@ impl Begun {
     }
 }
 
-fn need_store(place: &mut StorePlace) -> Result<&mut SqliteStore, ProfilingError> {
+fn need_store(place: &mut StorePlace) -> Result<&mut dyn Store, ProfilingError> {
     place.store().ok_or(ProfilingError::NoStore)
 }
 
@@ -374,18 +374,18 @@ fn measured_all(there: String) -> MeasuredProfile {
 ///
 /// # Errors
 /// The store's.
-pub fn keep(store: &mut SqliteStore, profile: Profile) -> Result<Profile, ProfilingError> {
+pub fn keep(store: &mut dyn Store, profile: Profile) -> Result<Profile, ProfilingError> {
     completed(store, profile, None)
 }
 
-fn completed(store: &mut SqliteStore, profile: Profile, begun: Option<Id>) -> Result<Profile, ProfilingError> {
+fn completed(store: &mut dyn Store, profile: Profile, begun: Option<Id>) -> Result<Profile, ProfilingError> {
     let conditions = conditions(store, &profile)?;
     let saved = store.save_profile(&profile, begun, conditions.as_ref())?;
     Ok(Profile { version: saved.version, ..profile })
 }
 
 /// The conditions of the last run that the profile is based on and that is still stored.
-fn conditions(store: &SqliteStore, profile: &Profile) -> Result<Option<Conditions>, ProfilingError> {
+fn conditions(store: &dyn Store, profile: &Profile) -> Result<Option<Conditions>, ProfilingError> {
     for uuid in profile.short.runs.iter().rev() {
         if let Ok(id) = store.resolve(uuid) {
             let run = store.run(id)?;
@@ -402,7 +402,7 @@ struct Attempt {
     recording: Option<(Run, Watching)>,
 }
 
-fn latest(store: &SqliteStore, name: &str) -> Result<Attempt, ProfilingError> {
+fn latest(store: &dyn Store, name: &str) -> Result<Attempt, ProfilingError> {
     let tags = BTreeMap::from([(TAG.to_owned(), name.to_owned())]);
     let mut found = Attempt { short: None, long: None, recording: None };
     let mut of: Option<String> = None;
@@ -433,7 +433,7 @@ fn latest(store: &SqliteStore, name: &str) -> Result<Attempt, ProfilingError> {
 ///
 /// # Errors
 /// The store's, or if the document is of another kind, or damaged.
-pub fn load(store: &SqliteStore, id: Id) -> Result<Option<Profile>, DocumentError> {
+pub fn load(store: &dyn Store, id: Id) -> Result<Option<Profile>, DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
     if id.kind != DocumentKind::Profile {
@@ -449,7 +449,7 @@ pub fn load(store: &SqliteStore, id: Id) -> Result<Option<Profile>, DocumentErro
 ///
 /// # Errors
 /// The store's.
-pub fn unfinished(store: &SqliteStore) -> Result<Vec<String>, ProfilingError> {
+pub fn unfinished(store: &dyn Store) -> Result<Vec<String>, ProfilingError> {
     let mut names: Vec<String> = Vec::new();
     let mut examined = HashSet::new();
     for summary in store.runs(&RunFilter::default())? {
@@ -493,11 +493,11 @@ pub fn resume(
 ///
 /// # Errors
 /// If nothing was begun under this name; the store's.
-pub fn imported_plans(store: &SqliteStore, name: &str) -> Result<Vec<ImportedPlan>, ProfilingError> {
+pub fn imported_plans(store: &dyn Store, name: &str) -> Result<Vec<ImportedPlan>, ProfilingError> {
     plans_of_imports(store, &latest(store, name)?)
 }
 
-fn plans_of_imports(store: &SqliteStore, attempt: &Attempt) -> Result<Vec<ImportedPlan>, ProfilingError> {
+fn plans_of_imports(store: &dyn Store, attempt: &Attempt) -> Result<Vec<ImportedPlan>, ProfilingError> {
     if attempt.recording.is_some() {
         // It runs no programs.
         return Ok(Vec::new());
@@ -657,7 +657,7 @@ fn record(
 /// # Errors
 /// If there is no attempt under this name, or it has too few samples.
 pub fn from_runs(
-    store: &SqliteStore,
+    store: &dyn Store,
     name: &str,
     lengths: Option<(Nanos, Option<Nanos>)>,
     rule: DaemonRule,

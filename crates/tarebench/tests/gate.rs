@@ -107,9 +107,9 @@ fn memory() -> StorePlace {
     StorePlace::Store(Box::new(SqliteStore::in_memory().unwrap()))
 }
 
-fn store(place: &mut StorePlace) -> &mut SqliteStore {
+fn store(place: &mut StorePlace) -> &mut dyn Store {
     match place {
-        StorePlace::Store(store) => store,
+        StorePlace::Store(store) => &mut **store,
         StorePlace::Nowhere => panic!("no store"),
     }
 }

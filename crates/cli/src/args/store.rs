@@ -3,14 +3,16 @@
 use crate::exit::Failure;
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use tarebench::run::session::{StorePlace, store_path};
-use tarebench::store::{NamedDocument, SqliteStore, Store};
+use tarebench::store::{NamedDocument, SqliteStore, Store, StoreError, is_server, open_place, open_place_read_only};
 
 /// Where runs are stored.
 #[derive(Args)]
 pub struct StoreArgs {
-    /// Store of runs, or `none` to store nothing [default: $XDG_DATA_HOME/tarebench/tare.db]
+    /// Store of runs: a file, a PostgreSQL server (postgresql://USER@HOST/DATABASE), or `none` to store nothing
+    /// [default: $XDG_DATA_HOME/tarebench/tare.db]
     #[arg(long, value_name = "FILE", env = "TARE_DB", global = true, help_heading = "Store",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     db: Option<PathBuf>,
@@ -23,12 +25,22 @@ impl StoreArgs {
         self.db.as_deref().filter(|p| !p.as_os_str().is_empty())
     }
 
-    fn is_none(&self) -> bool {
+    /// The server that the user named, if it is one.
+    pub fn server(&self) -> Option<&OsStr> {
+        self.named().map(Path::as_os_str).filter(|name| is_server(name))
+    }
+
+    /// The file that the user named, if it is one.
+    pub fn named_file(&self) -> Option<&Path> {
+        self.named().filter(|name| !is_server(name.as_os_str()))
+    }
+
+    pub fn is_none(&self) -> bool {
         self.named().is_some_and(|p| p.as_os_str() == "none")
     }
 
-    /// Where the file is.
-    pub fn path(&self) -> Result<PathBuf, Failure> {
+    /// Where it is.
+    fn path(&self) -> Result<PathBuf, Failure> {
         if self.is_none() {
             let what = "there is no store: --db or TARE_DB is `none`";
             return Err(Failure::usage(what).hint("give a file with --db FILE, or omit --db and unset TARE_DB"));
@@ -36,23 +48,67 @@ impl StoreArgs {
         Ok(store_path(self.named())?)
     }
 
-    /// The store to write to, or none.
+    /// The store to measure into, or none.
     pub fn place(&self) -> Result<StorePlace, Failure> {
         if self.is_none() {
             return Ok(StorePlace::Nowhere);
         }
-        Ok(StorePlace::Store(Box::new(self.writable()?)))
+        Ok(StorePlace::Store(self.local()?))
+    }
+
+    /// The file to measure into, also if a server is named: the default one then, from which it is pushed.
+    pub fn place_beside_server(&self) -> Result<StorePlace, Failure> {
+        match self.server() {
+            Some(_) => Ok(StorePlace::Store(Box::new(SqliteStore::open(&store_path(None)?)?))),
+            None => self.place(),
+        }
+    }
+
+    /// The file to measure into; an error for a server, as nothing may touch the network while a program is measured.
+    pub fn local(&self) -> Result<Box<dyn Store>, Failure> {
+        if self.server().is_some() {
+            let what = "this command measures, which it does into a file only: --db or TARE_DB is a server";
+            let hint = "omit --db and unset TARE_DB, then copy the result with: `tare push RUN --to URL`";
+            return Err(Failure::usage(what).hint(hint));
+        }
+        Ok(Box::new(SqliteStore::open(&self.path()?)?))
     }
 
     /// The store to write to; an error with `--db none`.
-    pub fn writable(&self) -> Result<SqliteStore, Failure> {
-        Ok(SqliteStore::open(&self.path()?)?)
+    pub fn writable(&self) -> Result<Box<dyn Store>, Failure> {
+        Ok(open_place(self.path()?.as_os_str(), &environment)?)
     }
 
     /// The store, opened for reading only.
-    pub fn readable(&self) -> Result<SqliteStore, Failure> {
-        Ok(SqliteStore::open_read_only(&self.path()?)?)
+    pub fn readable(&self) -> Result<Box<dyn Store>, Failure> {
+        Ok(open_place_read_only(self.path()?.as_os_str(), &environment)?)
     }
+
+    /// The same; `None` if nothing was ever stored there.
+    pub fn readable_if_there(&self) -> Result<Option<Box<dyn Store>>, Failure> {
+        match open_place_read_only(self.path()?.as_os_str(), &environment) {
+            Ok(store) => Ok(Some(store)),
+            Err(StoreError::Missing { .. }) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// A variable of the environment, as libpq takes it; an empty one counts as unset.
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A store's name for messages and suggested commands: without the password of a server.
+pub fn shown_name(name: &Path) -> String {
+    if !is_server(name.as_os_str()) {
+        return name.to_string_lossy().into_owned();
+    }
+    #[cfg(feature = "postgres")]
+    if let Some(Ok(place)) = name.to_str().map(|text| tarebench::store::PostgresPlace::parse(text, &environment)) {
+        return place.to_string();
+    }
+    "URL".to_owned()
 }
 
 /// Which run or other document is meant.
@@ -72,7 +128,7 @@ impl StoredId {
     }
 
     /// Its number in the store.
-    pub fn resolve(&self, store: &SqliteStore) -> Result<NamedDocument, Failure> {
+    pub fn resolve(&self, store: &dyn Store) -> Result<NamedDocument, Failure> {
         Ok(store.find(&self.what)?)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::args::exports::{Exports, write_samples};
 use crate::args::hints::hints;
+use crate::args::store::shown_name;
 use crate::exit::Failure;
 use crate::output::print;
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
@@ -280,7 +281,7 @@ impl StyleArgs {
 
 /// ` --db FILE` for a suggested command, if the user named a store.
 pub fn db_option(db: Option<&Path>) -> String {
-    db.map(|d| format!(" --db {}", shell_words::quote(&d.to_string_lossy()))).unwrap_or_default()
+    db.map(|d| format!(" --db {}", shell_words::quote(&shown_name(d)))).unwrap_or_default()
 }
 
 fn label(report: &RunReport, series: u32) -> String {

@@ -58,7 +58,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let show = args.style.show()?.with_store(args.store.named());
     let plan = StoredPlan { measure: show.compared_by(), across_machines: args.across_machines };
     let request = StoredRequest { names: args.names.clone(), reference: args.reference.clone(), plan };
-    let comparison = compare_stored(&args.store.readable()?, &request).map_err(failure)?;
+    let comparison = compare_stored(&*args.store.readable()?, &request).map_err(failure)?;
     let unkept = head(&comparison, &request, args.tag.iter().cloned().collect());
     let kept = if args.no_store { Ok(unkept.clone()) } else { store(args, &unkept, &comparison) };
     // It is shown also if it could not be stored.
@@ -67,7 +67,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 fn store(args: &CompareArgs, head: &DocumentHead, comparison: &StoredComparison) -> Result<DocumentHead, Failure> {
-    let stored = args.store.writable().and_then(|mut store| Ok(keep(&mut store, head, comparison)?));
+    let stored = args.store.writable().and_then(|mut store| Ok(keep(&mut *store, head, comparison)?));
     stored
         .map_err(|e| Failure { message: format!("the comparison was not stored: {}", e.message), ..e })
         .map_err(|e| e.hint("--no-store compares without storing the result"))

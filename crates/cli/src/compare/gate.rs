@@ -31,7 +31,7 @@ use tarebench::core::statistics::sequential::MOST_BLOCKS;
 use tarebench::documents::{DocumentError, MeasureOptions, Stopped};
 use tarebench::render::kit::text::escape;
 use tarebench::run::session::StorePlace;
-use tarebench::store::{SqliteStore, Store};
+use tarebench::store::Store;
 use tarebench::sys::cpu;
 use tarebench::sys::signals::Signals;
 
@@ -191,8 +191,8 @@ pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
 }
 
 /// Resumes a stored gate. What could not be decided passes with a warning, as by default.
-pub fn resume(store: SqliteStore, id: Id, json: bool, show: &Show) -> Result<Exit, Failure> {
-    let (head, stored) = load(&store, id)?;
+pub fn resume(store: Box<dyn Store>, id: Id, json: bool, show: &Show) -> Result<Exit, Failure> {
+    let (head, stored) = load(&*store, id)?;
     if head.status == Status::Finished {
         return Err(DocumentError::Finished(id).into());
     }
@@ -201,7 +201,7 @@ pub fn resume(store: SqliteStore, id: Id, json: bool, show: &Show) -> Result<Exi
     }
     let signals = Signals::install().map_err(Failure::system)?;
     let _held = check_again(&stored, &signals)?;
-    let mut place = StorePlace::Store(Box::new(store));
+    let mut place = StorePlace::Store(store);
     let mut display = Display::new(show);
     let done = resume_gate(id, &mut place, &signals, &mut |e| display.on(e));
     finish(done, display, &GateOutputs::only_json(json), Inconclusive::Pass, show)

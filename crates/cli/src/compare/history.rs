@@ -17,7 +17,6 @@ use tarebench::render::compare::history::csv::csv;
 use tarebench::render::compare::history::json::json;
 use tarebench::render::compare::history::page::page;
 use tarebench::render::compare::history::terminal::history_text;
-use tarebench::store::{SqliteStore, StoreError};
 use tarebench::sys::clock;
 
 /// Names in a message.
@@ -66,11 +65,9 @@ pub struct HistoryArgs {
 pub fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
     let mut show = args.style.show()?.with_store(args.store.named());
     let since = args.since.as_deref().map(day).transpose()?;
-    let gates = match SqliteStore::open_read_only(&args.store.path()?) {
-        Ok(store) => gates(&store)?,
-        // No store yet has no gates.
-        Err(StoreError::Missing { .. }) => Vec::new(),
-        Err(e) => return Err(e.into()),
+    let gates = match args.store.readable_if_there()? {
+        Some(store) => gates(&*store)?,
+        None => Vec::new(),
     };
     check_names(args, &gates)?;
     let plan = HistoryPlan {

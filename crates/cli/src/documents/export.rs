@@ -31,9 +31,9 @@ pub struct ImportArgs {
 }
 
 pub fn export(args: &ExportArgs) -> Result<Exit, Failure> {
-    stored::write(&args.store.readable()?, &args.what, &args.output)
+    stored::write(&*args.store.readable()?, &args.what, &args.output)
 }
 
 pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
-    stored::read(&mut args.store.writable()?, &args.file)
+    stored::read(&mut *args.store.writable()?, &args.file)
 }

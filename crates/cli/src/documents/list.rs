@@ -14,7 +14,7 @@ use tarebench::core::documents::head::Status;
 use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::render::documents::list::{DocumentRow, table};
 use tarebench::render::kit::json;
-use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, SqliteStore, Store, StoreError};
+use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, Store, StoreError};
 
 /// List stored results: runs, profiles, noise measurements, studies, benchmarks, comparisons and gates
 #[derive(Args)]
@@ -160,7 +160,7 @@ impl Listed {
 }
 
 /// The newest of all kinds; those with the same start time are in the order of the store.
-fn find(args: &ListArgs, store: &SqliteStore) -> Result<Vec<Listed>, StoreError> {
+fn find(args: &ListArgs, store: &dyn Store) -> Result<Vec<Listed>, StoreError> {
     let tags: BTreeMap<String, String> = args.tag.iter().cloned().collect();
     let kind = args.kind.map(KindArg::kind);
     let mut all = Vec::new();
@@ -178,11 +178,10 @@ fn find(args: &ListArgs, store: &SqliteStore) -> Result<Vec<Listed>, StoreError>
 }
 
 pub fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let all = match SqliteStore::open_read_only(&args.store.path()?) {
-        Ok(store) => find(args, &store)?,
-        // No store yet: an empty list, not an error.
-        Err(StoreError::Missing { .. }) => Vec::new(),
-        Err(e) => return Err(e.into()),
+    // No store yet: an empty list, not an error.
+    let all = match args.store.readable_if_there()? {
+        Some(store) => find(args, &*store)?,
+        None => Vec::new(),
     };
     if args.json {
         let entries: Vec<ListEntry> = all.iter().map(Listed::entry).collect();

@@ -19,7 +19,7 @@ use tarebench::render::kbest::bench::ShownBench;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::kit::web::page::Page;
 use tarebench::run::session;
-use tarebench::store::{NamedDocument, SqliteStore, Store};
+use tarebench::store::{NamedDocument, Store};
 use tarebench::sys::clock;
 
 /// Write a stored result of any kind as a self-contained HTML page
@@ -53,7 +53,7 @@ pub struct ReportArgs {
 
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
-    let Report { page, figures, stem } = find(args, &store)?;
+    let Report { page, figures, stem } = find(args, &*store)?;
     if let Some(folder) = &args.svg {
         write_figures(&figures, folder)?;
     }
@@ -89,7 +89,7 @@ impl Report {
     }
 }
 
-fn find(args: &ReportArgs, store: &SqliteStore) -> Result<Report, Failure> {
+fn find(args: &ReportArgs, store: &dyn Store) -> Result<Report, Failure> {
     if let Some(label) = &args.profile {
         let found = match label.as_str() {
             "" => store.newest_profile(&tarebench::machine::identity())?,
@@ -117,7 +117,7 @@ fn find(args: &ReportArgs, store: &SqliteStore) -> Result<Report, Failure> {
     }
 }
 
-fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Failure> {
+fn of_run(store: &dyn Store, id: i64, args: &ReportArgs) -> Result<Report, Failure> {
     let stored = session::load(store, id)?;
     if stored.run.plan.programs.is_empty() {
         let text = format!("run {id} is a recording of the machine, without programs");
@@ -130,19 +130,19 @@ fn of_run(store: &SqliteStore, id: i64, args: &ReportArgs) -> Result<Report, Fai
     Report::new(page, format!("run-{id}"))
 }
 
-fn of_study(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+fn of_study(store: &dyn Store, id: Id) -> Result<Report, Failure> {
     let (page, figures) = study::page(&study::load(store, id)?)?;
     Ok(Report { page, figures, stem: format!("study-{id}") })
 }
 
-fn of_bench(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+fn of_bench(store: &dyn Store, id: Id) -> Result<Report, Failure> {
     let (head, bench) = documents::bench(store, id)?;
     let report = tarebench::core::kbest::report::build(&bench);
     let shown = ShownBench { head: &head, bench: &bench, report: &report };
     Report::new(tarebench::render::kbest::page::bench(&shown, &clock::zone(), output::foot()), format!("bench-{id}"))
 }
 
-fn of_comparison(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+fn of_comparison(store: &dyn Store, id: Id) -> Result<Report, Failure> {
     let (head, found) = tarebench::compare::stored::load(store, id)?;
     let report = tarebench::core::compare::stored_report::report(&found);
     let zone = clock::zone();
@@ -150,14 +150,14 @@ fn of_comparison(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
     Report::new(page, format!("comparison-{id}"))
 }
 
-fn of_gate(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+fn of_gate(store: &dyn Store, id: Id) -> Result<Report, Failure> {
     let (head, found) = tarebench::compare::gate::load(store, id)?;
     let report = tarebench::core::compare::gate_rule::report(&found);
     let page = tarebench::render::compare::gate::page::gate(&head, &found, &report, &clock::zone(), output::foot());
     Report::new(page, format!("gate-{id}"))
 }
 
-fn of_noise(store: &SqliteStore, id: Id) -> Result<Report, Failure> {
+fn of_noise(store: &dyn Store, id: Id) -> Result<Report, Failure> {
     let (head, found) = tarebench::noise::measure::load(store, id)?;
     let grains = tarebench::noise::measure::reported(&found, &[]);
     let page = tarebench::render::noise::page::noise(&head, &found, &grains, &clock::zone(), output::foot());

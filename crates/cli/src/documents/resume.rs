@@ -18,7 +18,7 @@ use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::documents::DocumentError;
 use tarebench::run::session;
 use tarebench::run::session::{ImportTrust, StorePlace};
-use tarebench::store::{NamedDocument, SqliteStore, Store};
+use tarebench::store::{NamedDocument, Store};
 use tarebench::sys::signals::Signals;
 
 /// Resume an interrupted run, profile, study or gate
@@ -53,15 +53,15 @@ impl ResumeArgs {
 pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
-    let store = args.store.writable()?;
-    let id = match args.what.resolve(&store)? {
+    let store = args.store.local()?;
+    let id = match args.what.resolve(&*store)? {
         NamedDocument::Run(id) => id,
         NamedDocument::Document(id) => return document(args, store, id, &show),
     };
     run(args, store, id, &show)
 }
 
-fn document(args: &ResumeArgs, store: SqliteStore, id: Id, show: &Show) -> Result<Exit, Failure> {
+fn document(args: &ResumeArgs, store: Box<dyn Store>, id: Id, show: &Show) -> Result<Exit, Failure> {
     match id.kind {
         DocumentKind::Profile => {
             if args.exports.json_only(id.kind)? {
@@ -91,11 +91,11 @@ fn not_resumable(id: Id) -> Failure {
     Failure::usage(text).hint(format!("`tare show {id}` prints what was measured"))
 }
 
-fn run(args: &ResumeArgs, store: SqliteStore, id: i64, show: &Show) -> Result<Exit, Failure> {
+fn run(args: &ResumeArgs, store: Box<dyn Store>, id: i64, show: &Show) -> Result<Exit, Failure> {
     let stored = store.run(id)?;
-    imported::check(session::imported_plan(&store, id)?.into_iter().collect(), args.trust(), show)?;
+    imported::check(session::imported_plan(&*store, id)?.into_iter().collect(), args.trust(), show)?;
     let mut display = Display::new(show);
-    let mut place = StorePlace::Store(Box::new(store));
+    let mut place = StorePlace::Store(store);
     let signals = Signals::install().map_err(Failure::system)?;
     args.tuning.compare(&stored.notes);
     let tuned = args.tuning.begin(&signals)?;

@@ -17,5 +17,5 @@ pub struct RmArgs {
 }
 
 pub fn rm(args: &RmArgs) -> Result<Exit, Failure> {
-    stored::remove(&mut args.store.writable()?, &args.runs)
+    stored::remove(&mut *args.store.writable()?, &args.runs)
 }

@@ -17,7 +17,7 @@ use tarebench::noise::measure::reported;
 use tarebench::render::compare::gate as gate_output;
 use tarebench::render::kbest::bench::ShownBench;
 use tarebench::run::session::load;
-use tarebench::store::{NamedDocument, SqliteStore};
+use tarebench::store::{NamedDocument, Store};
 
 /// Print a stored result: of a run, a profile, noise, a study, benchmarks, a comparison, or a gate
 #[derive(Args)]
@@ -39,15 +39,15 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     args.exports.check()?;
     let show = args.style.show()?.with_store(args.store.named());
     let store = args.store.readable()?;
-    let named = args.what.resolve(&store)?;
+    let named = args.what.resolve(&*store)?;
     if !args.exports.json && !args.exports.to_stdout() {
-        say_imported(&store, named, &show)?;
+        say_imported(&*store, named, &show)?;
     }
     let id = match named {
         NamedDocument::Run(id) => id,
-        NamedDocument::Document(id) => return document(args, &show, &store, id),
+        NamedDocument::Document(id) => return document(args, &show, &*store, id),
     };
-    let mut stored = load(&store, id)?;
+    let mut stored = load(&*store, id)?;
     if let Some(sigma) = args.sigma {
         stored.run.plan.sigma = sigma;
     }
@@ -58,7 +58,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<Exit, Failure> {
+fn document(args: &ShowArgs, show: &Show, store: &dyn Store, id: Id) -> Result<Exit, Failure> {
     if args.sigma.is_some() {
         return Err(Failure::usage(format!("--sigma applies to runs only; {id} is a {}", id.kind.noun())));
     }
@@ -95,7 +95,7 @@ fn document(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result
     print_bench(args, show, store, id)
 }
 
-fn print_gate(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<(), Failure> {
+fn print_gate(args: &ShowArgs, show: &Show, store: &dyn Store, id: Id) -> Result<(), Failure> {
     args.exports.check_kind(id.kind)?;
     let (head, gate) = tarebench::compare::gate::load(store, id)?;
     let report = gate_rule::report(&gate);
@@ -109,7 +109,7 @@ fn print_gate(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Resu
     args.exports.write_gate(&head, &gate, &report)
 }
 
-fn print_bench(args: &ShowArgs, show: &Show, store: &SqliteStore, id: Id) -> Result<Exit, Failure> {
+fn print_bench(args: &ShowArgs, show: &Show, store: &dyn Store, id: Id) -> Result<Exit, Failure> {
     let (head, bench) = documents::bench(store, id)?;
     let report = bench::build(&bench);
     let shown = ShownBench { head: &head, bench: &bench, report: &report };

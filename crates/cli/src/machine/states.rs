@@ -8,7 +8,6 @@ use clap::Args;
 use tarebench::machine::{LearnedMachine, MachineRequest, forget_machine_states, machine, machine_states};
 use tarebench::render::machine::states::{KnownMachine, json, terminal};
 use tarebench::run::session::StorePlace;
-use tarebench::store::{SqliteStore, StoreError};
 
 /// Show this machine's states, as probes have seen them: how often it is quiet, how far its clock wanders
 ///
@@ -36,12 +35,8 @@ pub fn states(args: &MachineStatesArgs) -> Result<Exit, Failure> {
         return forget(args);
     }
     let show = args.style.show()?.with_store(args.store.named());
-    let place = match SqliteStore::open_read_only(&args.store.path()?) {
-        Ok(store) => StorePlace::Store(Box::new(store)),
-        // Nothing was measured yet: that is one of the answers.
-        Err(StoreError::Missing { .. }) => StorePlace::Nowhere,
-        Err(e) => return Err(e.into()),
-    };
+    // That nothing was measured yet is one of the answers.
+    let place = args.store.readable_if_there()?.map_or(StorePlace::Nowhere, StorePlace::Store);
     let LearnedMachine { levels, states, programs, .. } = machine_states(&place)?;
     let machine = machine(&MachineRequest::default());
     let known = KnownMachine { machine: &machine, states: states.as_ref(), levels: levels.as_ref(), programs };
@@ -55,7 +50,7 @@ pub fn states(args: &MachineStatesArgs) -> Result<Exit, Failure> {
 
 /// As `tare rm`: what is named is removed, and how much that was is reported.
 fn forget(args: &MachineStatesArgs) -> Result<Exit, Failure> {
-    let mut place = StorePlace::Store(Box::new(args.store.writable()?));
+    let mut place = StorePlace::Store(args.store.writable()?);
     match forget_machine_states(&mut place)? {
         0 => eprintln!("nothing was known of this machine"),
         1 => eprintln!("forgot 1 record of this machine"),

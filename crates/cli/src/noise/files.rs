@@ -14,7 +14,7 @@ use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::noise::files::DurationUnit;
 use tarebench::noise::files::{Import, PhaseFileFormat, written};
 use tarebench::noise::measure::{load, reported};
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::NamedDocument;
 
 /// Export phases in the format of other tools
 #[derive(Args)]
@@ -124,7 +124,7 @@ pub fn export(args: &NoiseExportArgs) -> Result<Exit, Failure> {
         FormArg::Fwq => PhaseFileFormat::Fwq,
         FormArg::Hdr => PhaseFileFormat::Hdr,
     };
-    let (_, noise) = load(&store, id)?;
+    let (_, noise) = load(&*store, id)?;
     let text = written(&noise, args.grain, args.cpu, form).map_err(|e| Failure::usage(format!("{id}: {e}")))?;
     if args.output.as_os_str() == "-" {
         print(&text);
@@ -143,7 +143,7 @@ pub fn import(args: &NoiseImportArgs) -> Result<Exit, Failure> {
     let text = read(&args.file).map_err(|e| Failure::usage(format!("read {place}: {e}")))?;
     let mut store = args.store.writable()?;
     let id = tarebench::noise::files::import(
-        &mut store,
+        &mut *store,
         &text,
         (&name, &args.machine),
         &args.tag.iter().cloned().collect(),
@@ -155,7 +155,7 @@ pub fn import(args: &NoiseImportArgs) -> Result<Exit, Failure> {
         failure
     })?;
     eprintln!("stored as {id}");
-    let (head, noise) = load(&store, id)?;
+    let (head, noise) = load(&*store, id)?;
     if args.json || !show.is_quiet() {
         print_noise(&head, &noise, &reported(&noise, &[]), args.json, &show.style)?;
     }

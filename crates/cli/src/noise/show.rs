@@ -20,7 +20,7 @@ use tarebench::render::noise::platform::ShownNoise;
 use tarebench::render::noise::{page, several};
 use tarebench::render::study::published_curves::add_published;
 use tarebench::render::study::sheet_terminal::published_text;
-use tarebench::store::{NamedDocument, SqliteStore, Store};
+use tarebench::store::{NamedDocument, Store};
 
 /// Show stored measurements; several of them with a curve each in one figure
 ///
@@ -50,13 +50,13 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
     let asked = &args.result;
     let show = asked.style.show()?;
     let store = args.store.readable()?;
-    let ids = ids(&store, &args.what)?;
+    let ids = ids(&*store, &args.what)?;
     let mut all: Vec<LoadedNoise> = Vec::new();
     for id in &ids {
         if !asked.json {
-            say_imported(&store, NamedDocument::Document(*id), &show)?;
+            say_imported(&*store, NamedDocument::Document(*id), &show)?;
         }
-        all.push(results(&store, *id, asked)?);
+        all.push(results(&*store, *id, asked)?);
     }
     let shown: Vec<ShownNoise<'_>> =
         all.iter().map(|(head, noise, grains)| ShownNoise { head, noise, grains }).collect();
@@ -96,7 +96,7 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
 }
 
 /// The measurements that are meant, in the order given.
-fn ids(store: &SqliteStore, what: &[String]) -> Result<Vec<Id>, Failure> {
+fn ids(store: &dyn Store, what: &[String]) -> Result<Vec<Id>, Failure> {
     let mut ids: Vec<Id> = Vec::new();
     for text in what {
         let id = match store.find(text)? {
@@ -114,7 +114,7 @@ fn ids(store: &SqliteStore, what: &[String]) -> Result<Vec<Id>, Failure> {
     Ok(ids)
 }
 
-fn results(store: &SqliteStore, id: Id, args: &NoiseResultArgs) -> Result<LoadedNoise, Failure> {
+fn results(store: &dyn Store, id: Id, args: &NoiseResultArgs) -> Result<LoadedNoise, Failure> {
     let (head, noise) = load(store, id)?;
     if args.undisturbed == UndisturbedArg::Calibration && noise.calibration.is_none() {
         let text = format!("--undisturbed calibration: {id} has no calibration, expected minimum or mode");

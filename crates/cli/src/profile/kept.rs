@@ -15,7 +15,7 @@ use tarebench::profile as profiling;
 use tarebench::render::kit::json;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal as render;
-use tarebench::store::{NamedDocument, RunFilter, SqliteStore, Store, StoreError};
+use tarebench::store::{NamedDocument, RunFilter, Store};
 
 /// Lists.
 #[derive(Args)]
@@ -52,7 +52,7 @@ pub struct WhichProfile {
 
 impl WhichProfile {
     /// The profile, which must be there.
-    pub fn find(&self, store: &SqliteStore) -> Result<Profile, Failure> {
+    pub fn find(&self, store: &dyn Store) -> Result<Profile, Failure> {
         let found = match &self.label {
             Some(label) => match store.find(label) {
                 Ok(NamedDocument::Document(id)) if id.kind == DocumentKind::Profile => Some(stored_profile(store, id)?),
@@ -125,10 +125,9 @@ pub struct ProfileRmArgs {
 
 pub fn list(args: &ProfileListArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
-    let (profiles, open) = match SqliteStore::open_read_only(&store.path()?) {
-        Ok(store) => (store.profiles()?, profiling::unfinished(&store)?),
-        Err(StoreError::Missing { .. }) => (Vec::new(), Vec::new()),
-        Err(e) => return Err(e.into()),
+    let (profiles, open) = match store.readable_if_there()? {
+        Some(store) => (store.profiles()?, profiling::unfinished(&*store)?),
+        None => (Vec::new(), Vec::new()),
     };
     if args.json {
         let document = |p: &Profile| {
@@ -157,35 +156,35 @@ pub fn list(args: &ProfileListArgs, store: &StoreArgs) -> Result<Exit, Failure> 
 pub fn show(args: &ProfileShowArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
     let store = store.readable()?;
-    let profile = args.which.find(&store)?;
+    let profile = args.which.find(&*store)?;
     if !args.json {
-        stored::say_imported(&store, store.find(&profile.label())?, &show)?;
+        stored::say_imported(&*store, store.find(&profile.label())?, &show)?;
     }
     present(&profile, args.json, &show)?;
     if args.check {
-        return checked(&profile, &store, 20, &show.style);
+        return checked(&profile, &*store, 20, &show.style);
     }
     Ok(Exit::Done)
 }
 
 pub fn export(args: &ProfileExportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let store = store.readable()?;
-    let profile = args.which.find(&store)?;
-    stored::write(&store, &StoredId::of(profile.label()), &args.output)
+    let profile = args.which.find(&*store)?;
+    stored::write(&*store, &StoredId::of(profile.label()), &args.output)
 }
 
 pub fn import(args: &ProfileImportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
-    stored::read(&mut store.writable()?, &args.file)
+    stored::read(&mut *store.writable()?, &args.file)
 }
 
 pub fn merge(args: &MergeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
     let mut store = store.writable()?;
-    let find = |label: &String| WhichProfile { label: Some(label.clone()) }.find(&store);
+    let find = |label: &String| WhichProfile { label: Some(label.clone()) }.find(&*store);
     let all: Vec<Profile> = args.profiles.iter().map(find).collect::<Result<_, _>>()?;
     let name = args.name.clone().or_else(|| all.first().map(|p| p.name.clone())).unwrap_or_default();
     check_name(&name)?;
-    let profile = profiling::keep(&mut store, profiling::merge(&name, &all)?)?;
+    let profile = profiling::keep(&mut *store, profiling::merge(&name, &all)?)?;
     if !show.is_quiet() {
         print_profile(&profile, &show)?;
     }
@@ -195,14 +194,14 @@ pub fn merge(args: &MergeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
 pub fn check(args: &CheckArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
     let store = store.readable()?;
-    let profile = args.which.find(&store)?;
-    checked(&profile, &store, args.runs, &show.style)
+    let profile = args.which.find(&*store)?;
+    checked(&profile, &*store, args.runs, &show.style)
 }
 
 /// Checks the newest runs of the profile's machine, except runs of profiles.
 fn checked(
     profile: &Profile,
-    store: &SqliteStore,
+    store: &dyn Store,
     runs: u32,
     style: &tarebench::render::kit::style::Style,
 ) -> Result<Exit, Failure> {
@@ -238,5 +237,5 @@ fn checked(
 
 pub fn rm(args: &ProfileRmArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let mut store = store.writable()?;
-    stored::remove(&mut store, &args.profiles)
+    stored::remove(&mut *store, &args.profiles)
 }

@@ -24,7 +24,7 @@ use tarebench::render::kit::number::long_time;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal::reach as reach_text;
 use tarebench::run::session::{ImportTrust, StopReason, StorePlace};
-use tarebench::store::SqliteStore;
+use tarebench::store::Store;
 use tarebench::sys::signals::Signals;
 
 /// How to learn a new profile.
@@ -251,7 +251,7 @@ fn watch(args: &LearnArgs, plan: PassivePlan, store: &StoreArgs, show: &Show) ->
 /// Refuses a second attempt, which would hide an unfinished first one.
 fn refuse_second(place: &mut StorePlace, name: &str, show: &Show) -> Result<(), Failure> {
     let StorePlace::Store(store) = place else { return Ok(()) };
-    if !profiling::unfinished(store)?.iter().any(|n| n == name) {
+    if !profiling::unfinished(&**store)?.iter().any(|n| n == name) {
         return Ok(());
     }
     let hint = format!(
@@ -285,11 +285,11 @@ fn announce(name: &str, parts: &[Option<(&str, TaskSeries)>], what: &str, kept: 
 
 pub fn resume(args: &ProfileResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let show = shown(&args.style, store)?;
-    let store = store.writable()?;
+    let store = store.local()?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => {
-            let open = profiling::unfinished(&store)?;
+            let open = profiling::unfinished(&*store)?;
             let none = || Failure::usage("there is no unfinished profile").hint("start one with `tare profile`");
             open.into_iter().next().ok_or_else(none)?
         }
@@ -300,13 +300,13 @@ pub fn resume(args: &ProfileResumeArgs, store: &StoreArgs) -> Result<Exit, Failu
 /// Resumes the latest attempt at the profile of this name.
 pub fn resume_named(
     name: String,
-    store: SqliteStore,
+    store: Box<dyn Store>,
     trust: ImportTrust,
     tuning: &TuneAround,
     show: &Show,
 ) -> Result<Exit, Failure> {
-    imported::check(profiling::imported_plans(&store, &name)?, trust, show)?;
-    let mut place = StorePlace::Store(Box::new(store));
+    imported::check(profiling::imported_plans(&*store, &name)?, trust, show)?;
+    let mut place = StorePlace::Store(store);
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = tuning.begin(&signals)?;
     let mut display = Display::new(show);
@@ -322,8 +322,8 @@ pub fn so_far(args: &SoFarArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let name = name_of(args.name.as_deref())?;
     let mut store = store.writable()?;
     let lengths = args.short.map(|short| (short, args.long));
-    let profile = profiling::from_runs(&store, &name, lengths, args.rule.rule())?;
-    let profile = profiling::keep(&mut store, profile)?;
+    let profile = profiling::from_runs(&*store, &name, lengths, args.rule.rule())?;
+    let profile = profiling::keep(&mut *store, profile)?;
     if !show.is_quiet() {
         print_profile(&profile, &show)?;
     }

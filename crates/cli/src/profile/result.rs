@@ -12,7 +12,7 @@ use tarebench::core::profile::data::Profile;
 use tarebench::profile as profiling;
 use tarebench::render::kit::style::Style;
 use tarebench::render::profile::terminal::terminal;
-use tarebench::store::SqliteStore;
+use tarebench::store::Store;
 use tarebench::sys::clock;
 
 /// The default name of this machine's profiles: the host's.
@@ -51,7 +51,7 @@ fn print_tables(profile: &Profile, style: &Style, show: &Show) -> Result<(), Fai
 }
 
 /// The profile of a document.
-pub fn stored(store: &SqliteStore, id: Id) -> Result<Profile, Failure> {
+pub fn stored(store: &dyn Store, id: Id) -> Result<Profile, Failure> {
     profiling::load(store, id)?.ok_or_else(|| unfinished(id))
 }
 

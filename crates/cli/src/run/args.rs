@@ -252,6 +252,9 @@ pub struct RunArgs {
     pub exports: Exports,
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Push the run to this PostgreSQL server when it has ended; --db with a server does the same
+    #[arg(long, value_name = "URL", help_heading = "Store")]
+    pub push: Option<OsString>,
     /// Take process times from no better source than this one (for comparing sources)
     #[arg(long, value_enum, value_name = "SOURCE", help_heading = "Conditions")]
     pub pt_source: Option<CpuTimeSource>,
@@ -270,6 +273,7 @@ const AFTER: &str = "Examples:
   tare run -L level 1,6,9 -p 'rm -f out.gz' 'gzip -{level} -k file'
   tare run --precision 0.005 --cpus 1 -- ./prog
   tare run --quiet -- ./prog
+  tare run --push postgresql://alice@db.example/lab -- ./prog
 
 Exit codes: 0 success; 1 a program failed; 2 usage error; 3 a required step or factor does not hold; \
 4 the store or the system failed; 130 interrupted.";

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::output::short;
 use crate::progress::Display;
+use crate::pushed::PushTarget;
 use crate::run::args::RunArgs;
 use crate::run::plan::{self, Built};
 use crate::run::shell::ShellSyntax;
@@ -15,6 +16,8 @@ use tarebench::core::run::notes::Note;
 use tarebench::core::run::plan::{Command, RunPlan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
+#[cfg(feature = "postgres")]
+use tarebench::lab::lock::{LockMode, MachineLock, take};
 use tarebench::render::run::terminal::failed::failed;
 use tarebench::run::session::{MeasuredRun, RunOptions, StopReason, StorePlace, measure};
 use tarebench::run::shell_start::shell_starts;
@@ -24,8 +27,9 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     if let Some(rounds) = args.self_check {
         return self_check::run(rounds, &args.style.show()?);
     }
-    let Timed { measured, place, show, restored } = timed(&args)?;
+    let Timed { measured, place, show, restored, push } = timed(&args)?;
     let exit = finish(&measured, &place, &show, &args.exports)?;
+    push.map_or(Ok(()), |to| to.push(&place, &measured, show.is_quiet()))?;
     restored.map(|()| exit)
 }
 
@@ -39,6 +43,8 @@ pub struct Timed {
     pub show: Show,
     /// Whether the machine is as it was before.
     pub restored: Result<(), Failure>,
+    /// Where it is to be pushed.
+    pub push: Option<PushTarget>,
 }
 
 impl Timed {
@@ -87,13 +93,16 @@ pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
         );
     }
     args.exports.check()?;
-    let show = caller.show(args.style.show()?.with_store(args.store.named()));
+    let push = PushTarget::of(args.push.as_deref(), &args.store)?;
+    // The run is in a file, whatever it is pushed to.
+    let show = caller.show(args.style.show()?.with_store(args.store.named_file()));
     show.check_metric(&plan)?;
     if !show.is_quiet() {
         say_shell(&by_shell);
         quiet::say_cpu(args, &plan);
     }
-    let mut place = args.store.place()?;
+    let mut place = args.store.place_beside_server()?;
+    let _beside = beside_agents(&show);
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = args.tuning.begin(&signals)?;
     let mut notes: Vec<Note> = tuned.iter().map(|t| Note::Tuned(t.report().tuning())).collect();
@@ -103,8 +112,21 @@ pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
     let measured = measure(plan, &mut place, options, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
-    Ok(Timed { measured: measured?, place, show, restored })
+    Ok(Timed { measured: measured?, place, show, restored, push })
 }
+
+/// Keeps agents of a lab from starting a task meanwhile. One that runs already is no reason not to measure.
+#[cfg(feature = "postgres")]
+fn beside_agents(show: &Show) -> Option<MachineLock> {
+    let lock = take(LockMode::User);
+    if lock.is_none() && !show.is_quiet() {
+        eprintln!("tare: warning: an agent of a lab measures on this machine: the two disturb each other");
+    }
+    lock
+}
+
+#[cfg(not(feature = "postgres"))]
+fn beside_agents(_: &Show) {}
 
 /// Names the programs that the shell runs without an option that requests it.
 pub fn say_shell(by_shell: &[(String, ShellSyntax)]) {
@@ -122,7 +144,7 @@ pub fn say_shell(by_shell: &[(String, ShellSyntax)]) {
 }
 
 /// Measures the shells' own starts, and keeps them with the run. They are part of each sample, and never subtracted.
-fn note_shells(plan: &RunPlan, signals: &Signals, notes: &mut Vec<Note>) -> Result<(), Failure> {
+pub fn note_shells(plan: &RunPlan, signals: &Signals, notes: &mut Vec<Note>) -> Result<(), Failure> {
     let starts = shell_starts(plan, signals).map_err(tarebench::run::session::SessionError::Run)?;
     if !starts.is_empty() {
         notes.push(Note::Shell { starts });

@@ -12,7 +12,7 @@ use tarebench::core::documents::head::Id;
 use tarebench::core::study::data::{Study, StudyPlan};
 use tarebench::documents::{MeasureOptions, Stopped};
 use tarebench::run::session::StorePlace;
-use tarebench::store::SqliteStore;
+use tarebench::store::Store;
 use tarebench::study::error::StudyError;
 use tarebench::study::run as study;
 use tarebench::study::run::MeasuredStudy;
@@ -68,9 +68,9 @@ pub fn measure(which: Study, args: &StudyMeasure) -> Result<Exit, Failure> {
 }
 
 /// Resumes a stored study.
-pub fn resume(store: SqliteStore, id: Id, files: &StudyFiles, show: &Show) -> Result<Exit, Failure> {
+pub fn resume(store: Box<dyn Store>, id: Id, files: &StudyFiles, show: &Show) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
-    let mut place = StorePlace::Store(Box::new(store));
+    let mut place = StorePlace::Store(store);
     let mut display = Display::new(show);
     let done = study::resume(id, &mut place, &signals, &mut |e| display.on(e));
     ended(done, display, files, show)

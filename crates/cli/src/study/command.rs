@@ -142,10 +142,10 @@ pub fn study(args: &StudyArgs) -> Result<Exit, Failure> {
 fn show(args: &ShownStudy) -> Result<Exit, Failure> {
     let shown = args.output.show()?;
     let store = args.output.store.readable()?;
-    let id = args.what.resolve(&store)?;
+    let id = args.what.resolve(&*store)?;
     if !args.output.files.json {
-        say_imported(&store, NamedDocument::Document(id), &shown)?;
+        say_imported(&*store, NamedDocument::Document(id), &shown)?;
     }
-    present(&load(&store, id)?, &args.output.files, &shown)?;
+    present(&load(&*store, id)?, &args.output.files, &shown)?;
     Ok(Exit::Done)
 }

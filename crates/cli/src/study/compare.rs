@@ -33,7 +33,7 @@ pub fn compare(args: &StudyCompareArgs) -> Result<Exit, Failure> {
     for text in &args.studies {
         let hint = "`tare list --kind study` shows the stored studies";
         let id: Id = text.parse().map_err(|e| Failure::usage(format!("{e}")).hint(hint))?;
-        match load(&store, id)? {
+        match load(&*store, id)? {
             StoredStudy::Cells(found) => {
                 let report = found.report();
                 all.push((*found, report));

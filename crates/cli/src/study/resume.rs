@@ -10,7 +10,7 @@ use crate::study::stored::{StudyChoice, StudyOutput, failure};
 use clap::Args;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::documents::DocumentError;
-use tarebench::store::SqliteStore;
+use tarebench::store::Store;
 use tarebench::study::stored::has_samples;
 
 /// Selects a study to resume.
@@ -31,8 +31,8 @@ pub struct StudyResumeArgs {
 
 pub fn resume(args: &StudyResumeArgs) -> Result<Exit, Failure> {
     let show = args.output.show()?;
-    let store = args.output.store.writable()?;
-    let id = args.what.resolve(&store)?;
+    let store = args.output.store.local()?;
+    let id = args.what.resolve(&*store)?;
     let how = StudyResume {
         trust: imported::trust(args.trust_imported),
         machine: &args.machine,
@@ -43,12 +43,12 @@ pub fn resume(args: &StudyResumeArgs) -> Result<Exit, Failure> {
 }
 
 /// Resumes a stored study.
-pub fn resume_stored(store: SqliteStore, id: Id, how: &StudyResume<'_>) -> Result<Exit, Failure> {
+pub fn resume_stored(store: Box<dyn Store>, id: Id, how: &StudyResume<'_>) -> Result<Exit, Failure> {
     if id.kind != DocumentKind::Study {
         let cause = format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun());
         return Err(DocumentError::Content { id, cause }.into());
     }
-    match has_samples(&store, id).map_err(failure)? {
+    match has_samples(&*store, id).map_err(failure)? {
         true => samples::resume(store, id, how),
         false => cells::resume(store, id, how.files, how.show),
     }

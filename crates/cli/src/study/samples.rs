@@ -23,7 +23,7 @@ use tarebench::documents::Stopped;
 use tarebench::render::kit::text::escape;
 use tarebench::render::run::commands::commands;
 use tarebench::run::session::{ImportTrust, StorePlace};
-use tarebench::store::{NamedDocument, SqliteStore, Store};
+use tarebench::store::{NamedDocument, Store};
 use tarebench::study::error::StudyError;
 use tarebench::study::from_runs::{StudySource, from_runs};
 use tarebench::study::planned::StudyTools;
@@ -194,15 +194,15 @@ fn journal(machine: &MachineArgs) -> Option<PathBuf> {
 /// From stored runs.
 fn compute(which: SampleStudy, args: &SampleMeasure, show: &Show) -> Result<Exit, Failure> {
     let mut store = args.output.store.writable()?;
-    let sources = args.from.iter().map(|text| source(&store, text)).collect::<Result<Vec<_>, _>>()?;
-    let found = from_runs(&mut store, &sources, which, tags(args)).map_err(failure)?;
+    let sources = args.from.iter().map(|text| source(&*store, text)).collect::<Result<Vec<_>, _>>()?;
+    let found = from_runs(&mut *store, &sources, which, tags(args)).map_err(failure)?;
     eprintln!("stored as {}", found.head.id());
     present(&StoredStudy::Samples(Box::new(found)), &args.output.files, show)?;
     Ok(Exit::Done)
 }
 
 /// `RUN` or `RUN=CONDITION`.
-fn source(store: &SqliteStore, text: &str) -> Result<StudySource, Failure> {
+fn source(store: &dyn Store, text: &str) -> Result<StudySource, Failure> {
     let (name, condition) = match text.split_once('=') {
         Some((name, condition)) => (name, Some(condition.to_owned())),
         None => (text, None),
@@ -226,21 +226,21 @@ pub struct StudyResume<'a> {
 }
 
 /// Resumes a stored study of samples.
-pub fn resume(store: SqliteStore, id: Id, how: &StudyResume<'_>) -> Result<Exit, Failure> {
-    let there = study::load(&store, id).map_err(failure)?;
+pub fn resume(store: Box<dyn Store>, id: Id, how: &StudyResume<'_>) -> Result<Exit, Failure> {
+    let there = study::load(&*store, id).map_err(failure)?;
     let access = || how.machine.access();
     let options = SampleStudyOptions {
         tags: BTreeMap::new(),
         tools: tools(&there.plan.runs)?,
         machine: StudyMachine { access: &access, journal: journal(how.machine) },
     };
-    if let Some(imported) = study::imported_study(&store, id, &options.tools).map_err(failure)? {
+    if let Some(imported) = study::imported_study(&*store, id, &options.tools).map_err(failure)? {
         eprintln!("tare: {id} was imported on {}; resuming runs:", local_time(imported.imported));
         for line in imported.plans.iter().flat_map(|plan| commands(plan, &how.show.progress_style)) {
             eprintln!("      {line}");
         }
     }
-    let mut place = StorePlace::Store(Box::new(store));
+    let mut place = StorePlace::Store(store);
     let signals = Signals::install().map_err(Failure::system)?;
     let mut display = Display::new(how.show);
     let done = study::resume(id, &mut place, &options, how.trust, &signals, &mut |e| display.on(e));

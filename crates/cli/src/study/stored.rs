@@ -19,7 +19,7 @@ use tarebench::render::study::sheet_page::study_page;
 use tarebench::render::study::sheet_terminal::{published_text, study_text};
 use tarebench::render::study::terminal;
 use tarebench::render::study::view::{StudyView, study_json};
-use tarebench::store::{DocumentFilter, SqliteStore, Store};
+use tarebench::store::{DocumentFilter, Store};
 use tarebench::study::error::StudyError;
 use tarebench::study::run::Studied;
 use tarebench::study::samples::SampleStudied;
@@ -79,7 +79,7 @@ pub struct StudyChoice {
 
 impl StudyChoice {
     /// The given study, or the newest.
-    pub fn resolve(&self, store: &SqliteStore) -> Result<Id, Failure> {
+    pub fn resolve(&self, store: &dyn Store) -> Result<Id, Failure> {
         if let Some(text) = &self.id {
             return text
                 .parse()
@@ -134,7 +134,7 @@ fn cure(gap: &StudyGap) -> &'static str {
 }
 
 /// A stored study.
-pub fn load(store: &SqliteStore, id: Id) -> Result<StoredStudy, Failure> {
+pub fn load(store: &dyn Store, id: Id) -> Result<StoredStudy, Failure> {
     stored::load(store, id).map_err(failure)
 }
 
@@ -218,8 +218,8 @@ pub fn page(found: &StoredStudy) -> Result<(Page, Vec<(String, String)>), Failur
 /// `tare study report`.
 pub fn write_page(args: &StudyPageArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
-    let id = args.what.resolve(&store)?;
-    let (page, _) = page(&load(&store, id)?)?;
+    let id = args.what.resolve(&*store)?;
+    let (page, _) = page(&load(&*store, id)?)?;
     let text = html::html(&page).map_err(Failure::system)?;
     let file = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("tare-study-{id}.html")));
     if file.as_os_str() == "-" {

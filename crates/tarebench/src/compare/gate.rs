@@ -139,7 +139,7 @@ fn session(
 ///
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
-pub fn load(store: &SqliteStore, id: Id) -> Result<(DocumentHead, Gate), GateError> {
+pub fn load(store: &dyn Store, id: Id) -> Result<(DocumentHead, Gate), GateError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
     if id.kind != DocumentKind::Gate {

@@ -4,13 +4,13 @@ use crate::documents::DocumentError;
 use tarebench_core::compare::gate::Gate;
 use tarebench_core::compare::history::HistoryGate;
 use tarebench_core::documents::head::DocumentKind;
-use tarebench_store::{DocumentFilter, SqliteStore, Store, StoreError};
+use tarebench_store::{DocumentFilter, Store, StoreError};
 
 /// All gates, finished or not.
 ///
 /// # Errors
 /// Those of the store; if the content of a gate is damaged.
-pub fn gates(store: &SqliteStore) -> Result<Vec<HistoryGate>, DocumentError> {
+pub fn gates(store: &dyn Store) -> Result<Vec<HistoryGate>, DocumentError> {
     let filter = DocumentFilter { kind: Some(DocumentKind::Gate), ..DocumentFilter::default() };
     let mut gates = Vec::new();
     for summary in store.documents(&filter)? {
@@ -41,6 +41,7 @@ mod tests {
     use crate::documents::{MeasureOptions, begin, end, here};
     use serde_json::json;
     use tarebench_core::documents::head::{Id, Status};
+    use tarebench_store::SqliteStore;
 
     fn gate(head: &str) -> serde_json::Value {
         let side = |commit: &str| {

@@ -6,7 +6,7 @@ use tarebench_core::documents::head::{DocumentKind, Id};
 use tarebench_core::run::compared::program_identity;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::plan::{Command, Program};
-use tarebench_store::{RunFilter, SqliteStore, Store, StoreError};
+use tarebench_store::{RunFilter, Store, StoreError};
 
 /// A run, or a program in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,7 @@ impl NamedRun {
 ///
 /// # Errors
 /// If there is no such run or program, or several fit.
-pub(crate) fn resolve(store: &SqliteStore, text: &str) -> Result<NamedRun, StoredCompareError> {
+pub(crate) fn resolve(store: &dyn Store, text: &str) -> Result<NamedRun, StoredCompareError> {
     if let Some(id) = find_run(store, text)? {
         return Ok(NamedRun { run: timed_run(store, id)?, series: None });
     }
@@ -78,7 +78,7 @@ pub(crate) fn resolve(store: &SqliteStore, text: &str) -> Result<NamedRun, Store
 
 const TAG: &str = "tag:";
 
-fn find_run(store: &SqliteStore, text: &str) -> Result<Option<i64>, StoreError> {
+fn find_run(store: &dyn Store, text: &str) -> Result<Option<i64>, StoreError> {
     if let Some((key, value)) = text.strip_prefix(TAG).and_then(|tag| tag.split_once('=')) {
         let tags = BTreeMap::from([(key.to_owned(), value.to_owned())]);
         let newest = store.runs(&RunFilter { tags, limit: Some(1) })?;
@@ -91,7 +91,7 @@ fn find_run(store: &SqliteStore, text: &str) -> Result<Option<i64>, StoreError> 
     }
 }
 
-fn timed_run(store: &SqliteStore, id: i64) -> Result<Run, StoredCompareError> {
+fn timed_run(store: &dyn Store, id: i64) -> Result<Run, StoredCompareError> {
     let run = store.run(id)?;
     if run.plan.programs.is_empty() { Err(StoredCompareError::Recording(id)) } else { Ok(run) }
 }
@@ -133,9 +133,10 @@ mod tests {
     use crate::compare::document::tests::run_plan;
     use crate::run::session::new_run;
     use tarebench_core::sample::process_time::PtSource;
+    use tarebench_store::SqliteStore;
 
     /// A run with these labels, started as `/bin/LABEL`; returns its number.
-    fn stored(store: &mut SqliteStore, labels: &[&str], tags: &[(&str, &str)]) -> i64 {
+    fn stored(store: &mut dyn Store, labels: &[&str], tags: &[(&str, &str)]) -> i64 {
         let mut plan = run_plan("true", ["/", "/"], false);
         let first = plan.programs[0].clone();
         plan.programs = labels
@@ -150,7 +151,7 @@ mod tests {
         store.begin_run(&new_run(plan, PtSource::Wait4, Vec::new())).unwrap()
     }
 
-    fn found(store: &SqliteStore, text: &str) -> (i64, Option<u32>) {
+    fn found(store: &dyn Store, text: &str) -> (i64, Option<u32>) {
         let named = resolve(store, text).unwrap();
         (named.run.id, named.series)
     }

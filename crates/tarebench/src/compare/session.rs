@@ -24,7 +24,7 @@ use tarebench_core::statistics::sequential::looks;
 use tarebench_render::kit::style::Style;
 use tarebench_render::run::terminal::failed::failed;
 use tarebench_run::runner::RunEvent;
-use tarebench_store::{SqliteStore, Store, StoreError, content};
+use tarebench_store::{Store, StoreError, content};
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
@@ -133,14 +133,14 @@ impl<'a> GateSession<'a> {
         self.document.gate.plan.benchmarks.get(index)
     }
 
-    fn store(&mut self) -> Result<&mut SqliteStore, GateError> {
+    fn store(&mut self) -> Result<&mut dyn Store, GateError> {
         let id = self.id;
         self.place.store().ok_or_else(|| DocumentError::NoStore(id).into())
     }
 
-    fn reader(&self) -> Result<&SqliteStore, GateError> {
+    fn reader(&self) -> Result<&dyn Store, GateError> {
         match &*self.place {
-            StorePlace::Store(store) => Ok(store),
+            StorePlace::Store(store) => Ok(&**store),
             StorePlace::Nowhere => Err(DocumentError::NoStore(self.id).into()),
         }
     }

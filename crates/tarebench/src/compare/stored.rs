@@ -15,7 +15,7 @@ use tarebench_core::machine::conditions::fingerprint;
 use tarebench_core::run::compared::{block_metrics, block_ratios, compared_run, past_run, side};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::report::data::RunReport;
-use tarebench_store::{RunFilter, SqliteStore, Store, StoreError, content};
+use tarebench_store::{RunFilter, Store, StoreError, content};
 use tarebench_sys::clock;
 
 /// A comparison of stored runs to be made.
@@ -36,7 +36,7 @@ const MOST_PAST_SAMPLES: u64 = 50_000;
 ///
 /// # Errors
 /// [`StoredCompareError`]; nothing is changed.
-pub fn compare(store: &SqliteStore, request: &StoredRequest) -> Result<StoredComparison, StoredCompareError> {
+pub fn compare(store: &dyn Store, request: &StoredRequest) -> Result<StoredComparison, StoredCompareError> {
     let named: Vec<NamedRun> = request.names.iter().map(|name| resolve(store, name)).collect::<Result<_, _>>()?;
     let (reference, others) = match &request.reference {
         Some(name) => {
@@ -68,7 +68,7 @@ pub fn compare(store: &SqliteStore, request: &StoredRequest) -> Result<StoredCom
 
 /// Collects the sides and pairs of a comparison.
 struct ComparisonMaker<'a> {
-    store: &'a SqliteStore,
+    store: &'a dyn Store,
     /// By run: its index in `runs`, and its report.
     reports: BTreeMap<i64, (u32, RunReport)>,
     runs: Vec<ComparedRun>,
@@ -80,7 +80,7 @@ struct ComparisonMaker<'a> {
 }
 
 impl<'a> ComparisonMaker<'a> {
-    fn new(store: &'a SqliteStore) -> ComparisonMaker<'a> {
+    fn new(store: &'a dyn Store) -> ComparisonMaker<'a> {
         ComparisonMaker {
             store,
             reports: BTreeMap::new(),
@@ -243,7 +243,7 @@ fn counterpart(other: &NamedRun, program: u32, reference: &NamedRun, ours: &[u32
 }
 
 /// What the newest other runs of the machines of these runs say of their programs. Runs that cannot be read are left out.
-fn history(store: &SqliteStore, compared: &[ComparedRun]) -> Result<Vec<PastRun>, StoreError> {
+fn history(store: &dyn Store, compared: &[ComparedRun]) -> Result<Vec<PastRun>, StoreError> {
     let most = MOST_PAST_RUNS + compared.len();
     let newest = store.runs(&RunFilter { limit: u32::try_from(most).ok(), ..RunFilter::default() })?;
     let fingerprints: BTreeSet<&str> = compared.iter().map(|r| r.conditions.fingerprint()).collect();
@@ -310,7 +310,7 @@ fn title(request: &StoredRequest) -> String {
 /// # Errors
 /// The store's.
 pub fn keep(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     head: &DocumentHead,
     comparison: &StoredComparison,
 ) -> Result<DocumentHead, DocumentError> {
@@ -322,7 +322,7 @@ pub fn keep(
 ///
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
-pub fn load(store: &SqliteStore, id: Id) -> Result<(DocumentHead, StoredComparison), DocumentError> {
+pub fn load(store: &dyn Store, id: Id) -> Result<(DocumentHead, StoredComparison), DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
     if id.kind != DocumentKind::Comparison {

@@ -18,7 +18,7 @@ use tarebench_core::noise::detour::{detours, fixed_time, replayed};
 use tarebench_core::noise::files::{
     DurationUnit, detour_lines, duration_lines, ftq_lines, read_detours, read_durations,
 };
-use tarebench_store::{SqliteStore, Store, content};
+use tarebench_store::{Store, content};
 use tarebench_sys::clock;
 
 /// The content of a file to read.
@@ -47,7 +47,7 @@ pub enum Import {
 /// # Errors
 /// [`FileError`] in [`NoiseError::File`]; the store's.
 pub fn import(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     text: &str,
     (file, machine): (&str, &str),
     tags: &BTreeMap<String, String>,
@@ -197,6 +197,7 @@ fn undisturbed(noise: &Noise, p: &Phases) -> f64 {
 mod tests {
     use super::*;
     use crate::noise::measure::load;
+    use tarebench_store::SqliteStore;
 
     #[test]
     fn a_file_becomes_phases_and_a_file_again() {

@@ -26,7 +26,7 @@ use tarebench_core::noise::report::{DELAYS, Grain, report_over};
 use tarebench_core::noise::undisturbed::UndisturbedRule;
 use tarebench_core::statistics::series::Values;
 use tarebench_core::trace::timeline::CpuEvent as KernelEvent;
-use tarebench_store::{SqliteStore, Store, content};
+use tarebench_store::{Store, content};
 use tarebench_sys::noise::{GRACE, MeasuredCpu as Timed, Setup, Team};
 use tarebench_sys::perf;
 use tarebench_sys::perf::{CacheLevel, CacheMisses};
@@ -184,7 +184,7 @@ fn real_time(e: SysError) -> NoiseError {
 }
 
 fn steps(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     id: Id,
     plan: &NoisePlan,
     signals: &Signals,
@@ -346,7 +346,7 @@ pub fn failed(noise: &Noise) -> Option<&Series> {
 ///
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
-pub fn load(store: &SqliteStore, id: Id) -> Result<(DocumentHead, Noise), DocumentError> {
+pub fn load(store: &dyn Store, id: Id) -> Result<(DocumentHead, Noise), DocumentError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
     if id.kind != DocumentKind::Noise {
@@ -400,6 +400,7 @@ mod tests {
     use super::*;
     use tarebench_core::noise::data::Heuristic;
     use tarebench_core::noise::data::PhaseSource;
+    use tarebench_store::SqliteStore;
 
     fn plan() -> NoisePlan {
         NoisePlan {

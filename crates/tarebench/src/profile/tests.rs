@@ -4,7 +4,7 @@ use super::*;
 use std::time::Instant;
 
 /// Stores so many finished short parts of a profile.
-fn learned_often(store: &mut SqliteStore, name: &str, times: i64) {
+fn learned_often(store: &mut dyn Store, name: &str, times: i64) {
     let short = TaskSeries { length: Nanos::from_millis(1), samples: 14 };
     let active = ActivePlan {
         name: name.to_owned(),

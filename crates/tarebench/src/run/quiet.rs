@@ -16,14 +16,14 @@ use tarebench_core::run::identity::program_identity;
 use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::{Phase, Sample};
 use tarebench_core::sample::probes::PROBE_REVISION;
-use tarebench_store::{MachineKey, SqliteStore, Store, StoreError};
+use tarebench_store::{MachineKey, Store, StoreError};
 use tarebench_sys::clock;
 
 /// What a run is corrected with: what was kept with it when it was measured, so that its result stays the same; else what the store knows.
 ///
 /// # Errors
 /// The store's.
-pub(crate) fn known(store: &SqliteStore, run: &Run) -> Result<QuietKnowledge, StoreError> {
+pub(crate) fn known(store: &dyn Store, run: &Run) -> Result<QuietKnowledge, StoreError> {
     let now = known_now(store, run)?;
     let kept = run.notes.iter().rev().find_map(|note| match note {
         Note::Quiet { known } => Some(known),
@@ -34,7 +34,7 @@ pub(crate) fn known(store: &SqliteStore, run: &Run) -> Result<QuietKnowledge, St
 
 /// What a store knows now: all levels of the run's machine in its conditions, and coefficients as they were before the run. Nothing if
 /// the run has no probes.
-fn known_now(store: &SqliteStore, run: &Run) -> Result<QuietKnowledge, StoreError> {
+fn known_now(store: &dyn Store, run: &Run) -> Result<QuietKnowledge, StoreError> {
     if run.plan.probes.is_none() {
         return Ok(QuietKnowledge::default());
     }
@@ -76,7 +76,7 @@ impl QuietLearner {
     ///
     /// # Errors
     /// The store's.
-    pub fn levels(&self, run: &Run, store: Option<&SqliteStore>) -> Result<Option<QuietLevels>, StoreError> {
+    pub fn levels(&self, run: &Run, store: Option<&dyn Store>) -> Result<Option<QuietLevels>, StoreError> {
         let Some(store) = store.filter(|_| run.plan.probes.is_some()) else { return Ok(None) };
         Ok(store.level_history(&self.of, PROBE_REVISION)?.as_ref().and_then(LevelHistory::levels))
     }
@@ -91,7 +91,7 @@ impl QuietLearner {
     ///
     /// # Errors
     /// The store's.
-    pub fn keep(&self, run: &mut Run, store: &mut SqliteStore) -> Result<(), StoreError> {
+    pub fn keep(&self, run: &mut Run, store: &mut dyn Store) -> Result<(), StoreError> {
         if !self.seen.is_empty() {
             store.merge_level_history(&self.of, &self.seen)?;
             let programs: Vec<String> = run.plan.programs.iter().map(|p| program_identity(&run.plan, p)).collect();
@@ -108,7 +108,7 @@ impl QuietLearner {
     }
 
     /// Fits all samples of the run, also those of earlier sessions, starting from what was known before it.
-    fn fit(&self, run: &Run, store: &mut SqliteStore) -> Result<(), StoreError> {
+    fn fit(&self, run: &Run, store: &mut dyn Store) -> Result<(), StoreError> {
         let QuietKnowledge { levels, mut coefficients, .. } = known_now(store, run)?;
         let Some(levels) = levels else { return Ok(()) };
         let mut all: Vec<QuietSeries> = run.plan.programs.iter().map(|_| QuietSeries::new(levels.clone())).collect();

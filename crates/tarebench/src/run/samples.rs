@@ -3,22 +3,22 @@
 use tarebench_core::compare::duet::Duet;
 use tarebench_core::run::samples::{Kept, SampleSource};
 use tarebench_core::sample::data::Sample;
-use tarebench_store::{SqliteStore, Store, StoreError};
+use tarebench_store::{Store, StoreError};
 
 /// The samples of a run: those in a store, then those in memory.
 #[derive(Clone, Copy)]
 pub struct RunSamples<'a> {
-    stored: Option<(&'a SqliteStore, i64)>,
+    stored: Option<(&'a dyn Store, i64)>,
     in_memory: Kept<'a>,
 }
 
 impl<'a> RunSamples<'a> {
-    pub(crate) fn new(stored: Option<(&'a SqliteStore, i64)>, in_memory: Kept<'a>) -> RunSamples<'a> {
+    pub(crate) fn new(stored: Option<(&'a dyn Store, i64)>, in_memory: Kept<'a>) -> RunSamples<'a> {
         RunSamples { stored, in_memory }
     }
 
     /// Those of a run in a store.
-    pub fn stored(store: &'a SqliteStore, run: i64) -> RunSamples<'a> {
+    pub fn stored(store: &'a dyn Store, run: i64) -> RunSamples<'a> {
         RunSamples { stored: Some((store, run)), in_memory: Kept::default() }
     }
 

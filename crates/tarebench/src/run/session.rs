@@ -34,7 +34,7 @@ use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::{Ending, RunPart, RunSoFar, Runner};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
-use tarebench_store::{Claimant, NamedDocument, SqliteStore, Store, StoreError};
+use tarebench_store::{Claimant, NamedDocument, Store, StoreError};
 use tarebench_sys::clock::{self, CounterRate};
 use tarebench_sys::process;
 use tarebench_sys::signals::Signals;
@@ -156,7 +156,7 @@ impl MeasuredRun {
     /// If the samples cannot be read from the store.
     pub fn report(&self, place: &StorePlace) -> Result<RunReport, StoreError> {
         let known = match place {
-            StorePlace::Store(store) => quiet::known(store, &self.run)?,
+            StorePlace::Store(store) => quiet::known(&**store, &self.run)?,
             StorePlace::Nowhere => QuietKnowledge::default(),
         };
         build_with(&self.run, &self.samples(place), self.profile.as_ref(), &known)
@@ -166,15 +166,15 @@ impl MeasuredRun {
 /// Where runs are stored.
 pub enum StorePlace {
     /// In a store.
-    Store(Box<SqliteStore>),
+    Store(Box<dyn Store>),
     /// Nowhere: they are only printed.
     Nowhere,
 }
 
 impl StorePlace {
-    pub(crate) fn store(&mut self) -> Option<&mut SqliteStore> {
+    pub(crate) fn store(&mut self) -> Option<&mut dyn Store> {
         match self {
-            StorePlace::Store(s) => Some(s),
+            StorePlace::Store(s) => Some(&mut **s),
             StorePlace::Nowhere => None,
         }
     }
@@ -349,7 +349,7 @@ pub fn measure(
 /// Claims a stored run that has not ended, to resume it. Adds a note of the time and of `there`, what the run has so far, and
 /// another one after a reboot.
 pub(crate) fn claim_for_resume(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     id: i64,
     there: KeptBefore,
 ) -> Result<(Run, Claimant), SessionError> {
@@ -393,7 +393,7 @@ fn check_machine(run: &Run, now: &Host) -> Result<(), SessionError> {
 ///
 /// # Errors
 /// The store's; if the run cannot be resumed.
-pub fn imported_plan(store: &SqliteStore, id: i64) -> Result<Option<ImportedPlan>, SessionError> {
+pub fn imported_plan(store: &dyn Store, id: i64) -> Result<Option<ImportedPlan>, SessionError> {
     let run = store.run(id)?;
     if let Some(RunPurpose::Watch(w)) = run.plan.purpose {
         return Err(SessionError::Recording { run: id, profile: w.profile });
@@ -426,7 +426,7 @@ fn new_run_on(host: Host, plan: RunPlan, pt_source: PtSource, pt_source_notes: V
 }
 
 /// Stores a new run and claims it.
-pub(crate) fn begin(run: &mut Run, store: &mut SqliteStore) -> Result<Claimant, SessionError> {
+pub(crate) fn begin(run: &mut Run, store: &mut dyn Store) -> Result<Claimant, SessionError> {
     let claim = claimant(&run.host);
     run.id = store.begin_run(run)?;
     store.claim(run.id, &claim, &is_alive)?;
@@ -675,7 +675,7 @@ impl StoredRun<'_> {
 ///
 /// # Errors
 /// The store's.
-pub fn load(store: &SqliteStore, id: i64) -> Result<StoredRun<'_>, StoreError> {
+pub fn load(store: &dyn Store, id: i64) -> Result<StoredRun<'_>, StoreError> {
     let run = store.run(id)?;
     let profile = match &run.plan.profile {
         ProfileChoice::No => None,

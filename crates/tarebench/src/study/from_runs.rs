@@ -12,7 +12,7 @@ use tarebench_core::run::plan::{Command, Program};
 use tarebench_core::study::data::StudyPreset;
 use tarebench_core::study::samples::report;
 use tarebench_core::study::series::{SampleStudy, SampleStudyPlan, StudyProgram, StudyRunPart, StudyWork};
-use tarebench_store::{DocumentPart, NamedDocument, SqliteStore, Store, content};
+use tarebench_store::{DocumentPart, NamedDocument, Store, content};
 
 /// The tag of a run that names its condition in studies.
 pub const CONDITION_TAG: &str = "condition";
@@ -31,7 +31,7 @@ pub struct StudySource {
 /// # Errors
 /// [`StudyError::Gap`] if the samples do not answer its question, and those of the store; then nothing is stored.
 pub fn from_runs(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     sources: &[StudySource],
     study: SampleStudy,
     tags: BTreeMap<String, String>,
@@ -57,7 +57,7 @@ pub fn from_runs(
 }
 
 fn keep(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     study: SampleStudy,
     parts: &[StudyRunPart],
     options: &MeasureOptions,
@@ -82,7 +82,7 @@ fn keep(
     Ok(id)
 }
 
-fn part_of_run(store: &SqliteStore, id: i64, study: SampleStudy) -> Result<StudyRunPart, StudyError> {
+fn part_of_run(store: &dyn Store, id: i64, study: SampleStudy) -> Result<StudyRunPart, StudyError> {
     let run = store.run(id)?;
     Ok(StudyRunPart {
         condition: condition(&run, study),

@@ -13,7 +13,7 @@ use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::documents::progress::MeasuringStep;
 use tarebench_core::study::data::{StudyPart, StudyPlan};
 use tarebench_core::study::report::{StudyReport, build};
-use tarebench_store::{SqliteStore, Store, content};
+use tarebench_store::{Store, content};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{clock, cpu};
 
@@ -104,7 +104,7 @@ pub fn resume(
 }
 
 fn finished(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     id: Id,
     claim: &tarebench_store::Claimant,
     done: Result<Stopped, StudyError>,
@@ -115,7 +115,7 @@ fn finished(
 
 /// Sets the status of a study after a session, and releases it.
 pub(crate) fn finish_document(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     id: Id,
     claim: &tarebench_store::Claimant,
     done: Result<Stopped, StudyError>,
@@ -128,7 +128,7 @@ pub(crate) fn finish_document(
 }
 
 fn session(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     id: Id,
     plan: &StudyPlan,
     from: usize,
@@ -144,7 +144,7 @@ fn session(
 }
 
 fn cells(
-    store: &mut SqliteStore,
+    store: &mut dyn Store,
     id: Id,
     plan: &StudyPlan,
     from: usize,
@@ -190,7 +190,7 @@ fn read_plan(id: Id, doc: serde_json::Value) -> Result<StudyPlan, StudyError> {
 ///
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
-pub fn load(store: &SqliteStore, id: Id) -> Result<Studied, StudyError> {
+pub fn load(store: &dyn Store, id: Id) -> Result<Studied, StudyError> {
     let document = store.document(id)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
     if id.kind != DocumentKind::Study {

@@ -96,7 +96,7 @@ pub fn measure(
     begin(plan, place, true, options, signals, watch)
 }
 
-fn need_store(place: &mut StorePlace, id: Id) -> Result<&mut SqliteStore, StudyError> {
+fn need_store(place: &mut StorePlace, id: Id) -> Result<&mut dyn Store, StudyError> {
     Ok(place.store().ok_or(DocumentError::NoStore(id))?)
 }
 
@@ -167,7 +167,7 @@ fn finished(
 ///
 /// # Errors
 /// Those of the store; if the study is damaged.
-pub fn imported_study(store: &SqliteStore, id: Id, tools: &StudyTools) -> Result<Option<ImportedStudy>, StudyError> {
+pub fn imported_study(store: &dyn Store, id: Id, tools: &StudyTools) -> Result<Option<ImportedStudy>, StudyError> {
     let Some(imported) = store.imported(NamedDocument::Document(id))? else { return Ok(None) };
     let study = load(store, id)?;
     if study.head.status == Status::Finished {
@@ -321,7 +321,7 @@ impl StudySession<'_> {
     }
 
     /// A run of an earlier session that holds a part of this study. An imported one may be anything.
-    fn begun(&self, store: &SqliteStore, index: usize, planned: &StudyRunPlan) -> Result<Option<Run>, StudyError> {
+    fn begun(&self, store: &dyn Store, index: usize, planned: &StudyRunPlan) -> Result<Option<Run>, StudyError> {
         for summary in store.runs(&RunFilter { tags: tags(self.uuid, index), limit: None })? {
             if store.imported(NamedDocument::Run(summary.id))?.is_some() {
                 continue;
@@ -336,7 +336,7 @@ impl StudySession<'_> {
 }
 
 /// The cutoffs of the profile that applies to a run.
-pub(crate) fn cutoffs(store: &SqliteStore, run: i64) -> Result<Vec<Cutoff>, StudyError> {
+pub(crate) fn cutoffs(store: &dyn Store, run: i64) -> Result<Vec<Cutoff>, StudyError> {
     Ok(session::load(store, run)?.profile.map(|p| p.cutoffs).unwrap_or_default())
 }
 
@@ -344,7 +344,7 @@ pub(crate) fn cutoffs(store: &SqliteStore, run: i64) -> Result<Vec<Cutoff>, Stud
 ///
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
-pub fn load(store: &SqliteStore, id: Id) -> Result<SampleStudied, StudyError> {
+pub fn load(store: &dyn Store, id: Id) -> Result<SampleStudied, StudyError> {
     let document = store.document(id)?;
     if id.kind != DocumentKind::Study {
         let cause = format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun());

@@ -9,7 +9,7 @@ use crate::study::samples;
 use crate::study::samples::SampleStudied;
 use serde_json::Value;
 use tarebench_core::documents::head::Id;
-use tarebench_store::{SqliteStore, Store};
+use tarebench_store::Store;
 
 /// A stored study.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub fn is_of_samples(doc: &Value) -> bool {
 ///
 /// # Errors
 /// The store's.
-pub fn has_samples(store: &SqliteStore, id: Id) -> Result<bool, StudyError> {
+pub fn has_samples(store: &dyn Store, id: Id) -> Result<bool, StudyError> {
     Ok(is_of_samples(&store.document(id).map_err(DocumentError::from)?.doc))
 }
 
@@ -37,7 +37,7 @@ pub fn has_samples(store: &SqliteStore, id: Id) -> Result<bool, StudyError> {
 ///
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
-pub fn load(store: &SqliteStore, id: Id) -> Result<StoredStudy, StudyError> {
+pub fn load(store: &dyn Store, id: Id) -> Result<StoredStudy, StudyError> {
     match has_samples(store, id)? {
         true => Ok(StoredStudy::Samples(Box::new(samples::load(store, id)?))),
         false => Ok(StoredStudy::Cells(Box::new(run::load(store, id)?))),

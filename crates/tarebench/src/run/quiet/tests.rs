@@ -7,6 +7,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::data::{Outcome, OwnUse, Stamp, not_probed};
 use tarebench_core::sample::probes::{CpuProbes, ProbeCost, ProbeKind, ProbeWake, SampleProbes};
 use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
+use tarebench_store::SqliteStore;
 
 const MS: i64 = 1_000_000;
 /// Process time on the quiet machine, and wake-ups in it.
@@ -104,7 +105,7 @@ fn sample(index: u32, probed: bool) -> Sample {
 }
 
 /// Stores these samples of a run, as a session of it does.
-fn session(store: &mut SqliteStore, run: &Run, indices: std::ops::Range<u32>) -> QuietLearner {
+fn session(store: &mut dyn Store, run: &Run, indices: std::ops::Range<u32>) -> QuietLearner {
     let mut learner = QuietLearner::first(run);
     for index in indices {
         let sample = sample(index, run.plan.probes.is_some());
@@ -114,7 +115,7 @@ fn session(store: &mut SqliteStore, run: &Run, indices: std::ops::Range<u32>) ->
     learner
 }
 
-fn begun(store: &mut SqliteStore, n: u32, probed: bool) -> Run {
+fn begun(store: &mut dyn Store, n: u32, probed: bool) -> Run {
     let run = run(n, probed);
     Run { id: store.begin_run(&run).unwrap(), ..run }
 }
@@ -123,11 +124,11 @@ fn finished(run: &Run) -> Run {
     Run { status: Status::Finished, ..run.clone() }
 }
 
-fn wakes(store: &SqliteStore, run: &Run) -> Option<u64> {
+fn wakes(store: &dyn Store, run: &Run) -> Option<u64> {
     store.level_history(&MachineKey::of(run), PROBE_REVISION).unwrap().map(|h| h.wakes())
 }
 
-fn clocks(store: &SqliteStore, run: &Run) -> Vec<f64> {
+fn clocks(store: &dyn Store, run: &Run) -> Vec<f64> {
     let found = store.coefficients(&MachineKey::of(run), PROBE_REVISION, None).unwrap();
     found.iter().map(|c| c.coefficients[ProbeKind::Latency as usize]).collect()
 }

@@ -1,0 +1,115 @@
+//! Pushing a run to a server when it has ended.
+
+use crate::args::store::StoreArgs;
+use crate::exit::Failure;
+use std::ffi::{OsStr, OsString};
+use tarebench::run::session::{MeasuredRun, StopReason, StorePlace};
+use tarebench::store::is_server;
+
+#[cfg(feature = "postgres")]
+use {
+    crate::args::store::{environment, shown_name},
+    std::path::Path,
+    tarebench::lab::push::{Delivered, deliver},
+    tarebench::store::{NamedDocument, PostgresPlace, Store, StoreError, open_place},
+};
+
+/// Where a run is pushed to.
+pub struct PushTarget(OsString);
+
+impl PushTarget {
+    /// The server of `--push`, or the one of `--db`; `None` without one. Its name is checked before anything is
+    /// measured.
+    pub fn of(push: Option<&OsStr>, store: &StoreArgs) -> Result<Option<PushTarget>, Failure> {
+        let Some(name) = push.filter(|name| !name.is_empty()).or_else(|| store.server()) else { return Ok(None) };
+        if !is_server(name) {
+            let text = format!("--push {}: expected a PostgreSQL server", name.to_string_lossy());
+            return Err(
+                Failure::usage(text).hint("name one as postgresql://USER@HOST/DATABASE; --db FILE selects a file")
+            );
+        }
+        if store.is_none() {
+            let text = "--push needs a stored run: --db or TARE_DB is `none`";
+            return Err(Failure::usage(text).hint("omit --db and unset TARE_DB"));
+        }
+        check(name)?;
+        Ok(Some(PushTarget(name.to_owned())))
+    }
+
+    /// Pushes a run that has ended; one that was interrupted is pushed when it was resumed.
+    pub fn push(&self, place: &StorePlace, measured: &MeasuredRun, quiet: bool) -> Result<(), Failure> {
+        let (StorePlace::Store(store), StopReason::Finished) = (place, &measured.why) else { return Ok(()) };
+        self.push_run(&**store, measured.run.id, quiet)
+    }
+
+    #[cfg(feature = "postgres")]
+    fn push_run(&self, store: &dyn Store, run: i64, quiet: bool) -> Result<(), Failure> {
+        let shown = shown_name(Path::new(&self.0));
+        let opened = open_place(&self.0, &environment).map_err(Failure::from);
+        let pushed = opened.and_then(|mut server| {
+            deliver(store, NamedDocument::Run(run), &mut *server, &mut |_| {}).map_err(Failure::from)
+        });
+        match pushed {
+            Ok(delivered) => {
+                if !quiet {
+                    eprintln!("{}", said(&delivered, &shown));
+                }
+                Ok(())
+            }
+            Err(e) => {
+                let text = format!("run {run} is stored here, but was not pushed: {}", e.message);
+                let hint = format!("push it with: `tare push {run} --to {}`", shell_words::quote(&shown));
+                Err(Failure::system(text).hint(hint))
+            }
+        }
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn push_run(&self, _: &dyn tarebench::store::Store, _: i64, _: bool) -> Result<(), Failure> {
+        check(&self.0)
+    }
+}
+
+/// Refuses a name that cannot be read, and reports what of its settings is not used.
+#[cfg(feature = "postgres")]
+fn check(name: &OsStr) -> Result<(), Failure> {
+    server_place(name).map(|_| ())
+}
+
+#[cfg(not(feature = "postgres"))]
+fn check(_: &OsStr) -> Result<(), Failure> {
+    Err(Failure::usage("this tare was built without PostgreSQL"))
+}
+
+/// A server by its name; a password file that is not used is reported.
+#[cfg(feature = "postgres")]
+pub fn server_place(name: &OsStr) -> Result<PostgresPlace, Failure> {
+    let text = name.to_str().ok_or_else(|| StoreError::BadPlace { cause: "its name is not UTF-8 text".to_owned() })?;
+    let place = PostgresPlace::parse(text, &environment)?;
+    if let Some(warning) = place.warning() {
+        eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(warning));
+    }
+    Ok(place)
+}
+
+/// What was pushed, in one line.
+#[cfg(feature = "postgres")]
+pub fn said(delivered: &Delivered, to: &str) -> String {
+    use tarebench::store::lab::push::Pushed;
+    let to = tarebench::render::kit::text::escape(to);
+    let there = delivered.there;
+    let what = match (delivered.here, delivered.pushed) {
+        (NamedDocument::Run(_), _) => {
+            let plural = if delivered.samples == 1 { "" } else { "s" };
+            format!("{} sample{plural}, digest equal", delivered.samples)
+        }
+        (NamedDocument::Document(_), _) => "equal".to_owned(),
+    };
+    let news = match delivered.pushed {
+        Pushed::New { .. } => "",
+        Pushed::Added { .. } => "; what was missing was added",
+        Pushed::AlreadyThere => "; it was there already",
+    };
+    let unfinished = if delivered.finished { "" } else { "; it has not ended: push it again later" };
+    format!("pushed to {to}: {there} there, {what}{news}{unfinished}")
+}

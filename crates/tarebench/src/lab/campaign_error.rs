@@ -1,0 +1,128 @@
+//! What is wrong in the file of a campaign, and where.
+
+use std::fmt;
+use std::path::Path;
+
+/// Longest file that is read, in bytes.
+const LONGEST: u64 = 4 << 20;
+
+/// What is wrong in a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CampaignFileError {
+    /// Name of the file, as messages give it.
+    pub file: String,
+    /// Line and column, from 1.
+    pub place: Option<(usize, usize)>,
+    /// What is wrong, and what was expected.
+    pub what: String,
+}
+
+impl fmt::Display for CampaignFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some((line, column)) = self.place {
+            write!(f, ", line {line}, column {column}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl std::error::Error for CampaignFileError {}
+
+/// What is wrong, and at which byte.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BadCampaign {
+    pub at: Option<usize>,
+    pub what: String,
+}
+
+impl BadCampaign {
+    pub fn new(at: Option<usize>, what: impl Into<String>) -> BadCampaign {
+        BadCampaign { at, what: what.into() }
+    }
+
+    /// As the parser of TOML says it, with the key that was probably meant.
+    pub fn of_toml(e: &toml::de::Error) -> BadCampaign {
+        // Some messages of the parser have several lines.
+        let mut what = e.message().split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some(key) = nearest(&what) {
+            what += &format!("; did you mean `{key}`?");
+        }
+        BadCampaign { at: e.span().map(|s| s.start), what }
+    }
+
+    /// With the name of the file and the line.
+    pub fn within(self, file: &Path, text: &str) -> CampaignFileError {
+        let place = self.at.map(|at| position(text, at));
+        CampaignFileError { file: file.display().to_string(), place, what: self.what }
+    }
+}
+
+/// The text of a file.
+pub(crate) fn read_text(file: &Path) -> Result<String, CampaignFileError> {
+    let failed = |what: String| CampaignFileError { file: file.display().to_string(), place: None, what };
+    let length = std::fs::metadata(file).map_err(|e| failed(e.to_string()))?.len();
+    if length > LONGEST {
+        return Err(failed(format!("it has {length} bytes, expected at most {} MiB", LONGEST >> 20)));
+    }
+    let bytes = std::fs::read(file).map_err(|e| failed(e.to_string()))?;
+    String::from_utf8(bytes).map_err(|e| failed(format!("it is not UTF-8 text: {e}")))
+}
+
+/// Line and column, from 1, of a byte.
+pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (before.matches('\n').count() + 1, column)
+}
+
+/// The key that was probably meant, from a message that lists the possible ones.
+pub(crate) fn nearest(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix("unknown field `")?;
+    let (wrong, expected) = rest.split_once("`, expected ")?;
+    let keys = expected.split('`').skip(1).step_by(2);
+    let (distance, key) = keys.map(|key| (distance(wrong, key), key)).min()?;
+    (distance <= wrong.chars().count().div_ceil(3)).then_some(key)
+}
+
+/// The number of characters to insert, remove or replace (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        for (j, y) in b.iter().enumerate() {
+            let left = row.get(j).copied().unwrap_or(usize::MAX);
+            let Some(cell) = row.get_mut(j + 1) else { break };
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = *cell;
+            *cell = replaced.min(left + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_key_is_named_if_it_is_near() {
+        let message = |wrong: &str| format!("unknown field `{wrong}`, expected one of `name`, `samples`, `time-limit`");
+        assert_eq!(nearest(&message("sample")), Some("samples"));
+        assert_eq!(nearest(&message("timelimit")), Some("time-limit"));
+        assert_eq!(nearest(&message("colour")), None);
+        assert_eq!(nearest("invalid type"), None);
+        assert_eq!([distance("", "abc"), distance("abc", "abc"), distance("kitten", "sitting")], [3, 0, 3]);
+    }
+
+    #[test]
+    fn positions_are_counted_in_characters() {
+        let text = "a\néb\n";
+        assert_eq!([0, 2, 4].map(|at| position(text, at)), [(1, 1), (2, 1), (2, 2)]);
+        assert_eq!(position(text, 99), (3, 1));
+    }
+}
