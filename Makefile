@@ -41,6 +41,7 @@ slow: rust ## Install what the slow tests need (Open MPI, Slurm, debootstrap), a
 	$(CARGO) test --locked --release -p tarebench-core --lib quiet -- --ignored
 	$(CARGO) test --locked --release -p tarebench-core --test million -- --ignored
 	scripts/test-python.sh -m slow
+	scripts/lab-test.sh '$(TARE)' slurm
 	$(MAKE) console
 	$(MAKE) dist-test
 
@@ -67,11 +68,12 @@ lint: rust ## Check format, lints, generated files and licences
 	scripts/check-generated.sh
 
 bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown
-	@scripts/setup.sh bench
+	@scripts/setup.sh bench test
 	@TARE='$(TARE)' python3 bench/run.py
 	@TARE='$(TARE)' python3 bench/ratio.py
 	@TARE='$(TARE)' python3 bench/power.py
 	@TARE='$(TARE)' python3 bench/quiet.py
+	@python3 bench/lab.py --tare '$(TARE)' --samples 200000 --runs 100
 
 fuzz: rust ## Fuzz every target for TIME seconds (300)
 	@scripts/setup.sh build

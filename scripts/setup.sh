@@ -28,6 +28,14 @@ mpi() {
     need mpirun openmpi-bin
 }
 
+postgresql() {
+    # Debian does not put the server's programs on the path.
+    for initdb in /usr/lib/postgresql/*/bin/initdb; do
+        [ ! -x "$initdb" ] || return 0
+    done
+    need initdb postgresql
+}
+
 for purpose in "$@"; do
     case $purpose in
     rust) rust ;;
@@ -62,6 +70,8 @@ for purpose in "$@"; do
         need c++ g++
         need pkg-config pkg-config
         need oslat rt-tests
+        # The lab's tests start a server of their own.
+        postgresql
         # The web report is built and tested in a browser.
         need node nodejs
         need npm npm
@@ -76,6 +86,8 @@ for purpose in "$@"; do
     mpi) mpi ;;
     slurm)
         mpi
+        # The nodes of a test are in name spaces of their own.
+        need unshare util-linux
         need munged munge
         need slurmctld slurmctld
         need slurmd slurmd
@@ -133,6 +145,15 @@ else
     exit 1
 fi
 echo "Installing: $missing" >&2
+# The package of PostgreSQL would make a cluster of its own and start it; the tests need only its programs.
+no_cluster=/etc/postgresql-common/createcluster.d/tare-test.conf
+case " $missing " in
+*" postgresql "*)
+    $sudo mkdir -p "${no_cluster%/*}"
+    echo 'create_main_cluster = false' | $sudo tee "$no_cluster" >/dev/null
+    trap '$sudo rm -f "$no_cluster"' EXIT
+    ;;
+esac
 export DEBIAN_FRONTEND=noninteractive
 # On a fresh machine the package lists may be empty or old; otherwise they need not be fetched again.
 # shellcheck disable=SC2086

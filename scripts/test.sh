@@ -40,6 +40,9 @@ cargo test --locked --quiet --workspace --bench own -- --bench --json "$work/own
 "$tare" import --db "$work/own.db" "$work/own.json"
 "$tare" show --db "$work/own.db" b1
 
+# A lab on a PostgreSQL server, with failures of agents, connections and the server.
+scripts/lab-test.sh "$tare"
+
 # With seeds of an old format the fuzz targets would test only refusals: generate them again with fuzz/seeds.py.
 for seed in fuzz/seeds/archive_json/*.json; do
     "${CARGO_TARGET_DIR:-target}/debug/tare" import --db "$work/${seed##*/}.db" "$seed" 2>/dev/null || {
