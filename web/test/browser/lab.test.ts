@@ -63,7 +63,7 @@ beforeAll(async () => {
   browser = await launch();
   chmodSync(folder, 0o1777);
   const data = join(folder, "data");
-  postgres("initdb", "-A", "trust", "-U", "postgres", "--no-sync", "-D", data);
+  postgres("initdb", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-D", data);
   const options = `-c listen_addresses='' -c unix_socket_directories='${folder}' -c fsync=off`;
   postgres("pg_ctl", "start", "-w", "-D", data, "-l", join(folder, "log"), "-o", options);
   run("lab", "init", url);
@@ -189,7 +189,8 @@ test.skipIf(!bin)("without a script the pages can be read and read again", async
 test.skipIf(!bin)("the report of a run works behind the application's headers", async () => {
   const { page, troubles, close } = await open("/run/1", 1280);
   expect(await page.title()).toContain("Run 1");
-  await expect.poll(() => page.getByRole("tab").count()).toBeGreaterThan(0);
+  // The report is drawn by its script, which the policy must let run.
+  await expect.poll(() => page.locator("svg").count()).toBeGreaterThan(0);
   expect(troubles).toEqual([]);
   await close();
 });
