@@ -126,6 +126,8 @@ class Proxy:
         self.accepted, self.refused, self.cuts = 0, 0, []
         self._wanted, self._pause, self._next = 0, 0.0, 0.0
         self._loop, ready = asyncio.new_event_loop(), threading.Event()
+        # The loop itself holds its tasks only weakly.
+        self._tasks = set()
         self._thread = threading.Thread(target=self._serve, args=(ready,), daemon=True)
         self._thread.start()
         ready.wait()
@@ -162,6 +164,7 @@ class Proxy:
 
     async def _connection(self, reader, writer):
         number, self.accepted = self.accepted, self.accepted + 1
+        self._tasks.add(asyncio.current_task())
         try:
             there, back = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:
@@ -177,6 +180,13 @@ class Proxy:
             end.close()
 
     async def _pump(self, reader, writer, direction, cut, ends):
+        try:
+            await self._pass(reader, writer, direction, cut, ends)
+        except ConnectionError:
+            # The other direction was cut, or an end was killed.
+            pass
+
+    async def _pass(self, reader, writer, direction, cut, ends):
         passed = 0
         while data := await reader.read(65536):
             if cut and cut[0] == direction and passed + len(data) > cut[1] and self._due():

@@ -52,7 +52,7 @@ impl PushTarget {
         match pushed {
             Ok(delivered) => {
                 if !quiet {
-                    eprintln!("{}", said(&delivered, &shown));
+                    eprintln!("{}", said("pushed to", &shown, &delivered));
                 }
                 Ok(())
             }
@@ -92,24 +92,24 @@ pub fn server_place(name: &OsStr) -> Result<PostgresPlace, Failure> {
     Ok(place)
 }
 
-/// What was pushed, in one line.
+/// What was copied, in one line; `what` begins it, such as "pushed to".
 #[cfg(feature = "postgres")]
-pub fn said(delivered: &Delivered, to: &str) -> String {
+pub fn said(what: &str, to: &str, delivered: &Delivered) -> String {
     use tarebench::store::lab::push::Pushed;
     let to = tarebench::render::kit::text::escape(to);
     let there = delivered.there;
-    let what = match (delivered.here, delivered.pushed) {
-        (NamedDocument::Run(_), _) => {
+    let same = match delivered.here {
+        NamedDocument::Run(_) => {
             let plural = if delivered.samples == 1 { "" } else { "s" };
             format!("{} sample{plural}, digest equal", delivered.samples)
         }
-        (NamedDocument::Document(_), _) => "equal".to_owned(),
+        NamedDocument::Document(_) => "equal".to_owned(),
     };
     let news = match delivered.pushed {
         Pushed::New { .. } => "",
         Pushed::Added { .. } => "; what was missing was added",
         Pushed::AlreadyThere => "; it was there already",
     };
-    let unfinished = if delivered.finished { "" } else { "; it has not ended: push it again later" };
-    format!("pushed to {to}: {there} there, {what}{news}{unfinished}")
+    let unfinished = if delivered.finished { "" } else { "; it has not ended: repeat the command later" };
+    format!("{what} {to}: {there} there, {same}{news}{unfinished}")
 }

@@ -3,13 +3,16 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 mod common;
+#[path = "common/server.rs"]
+mod server;
 
-use common::{TARE, folder, is_root, run, skip, tare, text};
+use common::{TARE, folder, run, skip, tare, text};
+use server::TestServer;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tarebench::core::base::reading::Reading;
 use tarebench::core::base::units::Nanos;
@@ -24,73 +27,6 @@ use tempfile::TempDir;
 const HOSTILE: &str = "<script>window.hacked = 1</script>\"'> \u{202e}gnp";
 const MACHINES: usize = 100;
 const TASKS: u32 = 1_000;
-
-/// A PostgreSQL server of this test, which listens on a Unix socket only.
-struct Cluster {
-    bin: PathBuf,
-    folder: TempDir,
-}
-
-impl Cluster {
-    /// `None` if PostgreSQL is not installed.
-    fn start() -> Option<Cluster> {
-        let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
-        let bin = versions.flatten().map(|v| v.path().join("bin")).filter(|b| b.join("initdb").exists()).max()?;
-        let cluster = Cluster { bin, folder: folder() };
-        let data = cluster.data();
-        run(
-            cluster
-                .tool("initdb")
-                .args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-D"])
-                .arg(&data),
-            0,
-        );
-        cluster.begin();
-        Some(cluster)
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    /// One of its tools, which do not run as root.
-    fn tool(&self, name: &str) -> Command {
-        let path = self.bin.join(name);
-        if !is_root() {
-            return Command::new(path);
-        }
-        let mut c = Command::new("setpriv");
-        c.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--reset-env"]).arg(path);
-        c.current_dir("/");
-        c
-    }
-
-    fn begin(&self) {
-        let socket = self.folder.path().display();
-        let options = format!("-c listen_addresses='' -c unix_socket_directories='{socket}' -c fsync=off");
-        let log = self.folder.path().join("log");
-        // Its output is not awaited: the server keeps it open.
-        let mut c = self.tool("pg_ctl");
-        c.args(["start", "-w", "-D"]).arg(self.data()).arg("-l").arg(&log).args(["-o", &options]);
-        let status = c.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
-        assert!(status.success(), "{}", std::fs::read_to_string(log).unwrap_or_default());
-    }
-
-    fn stop(&self) {
-        let mut c = self.tool("pg_ctl");
-        let _ = c.args(["stop", "-m", "immediate", "-D"]).arg(self.data()).output();
-    }
-
-    fn url(&self) -> String {
-        format!("postgresql://postgres@/postgres?host={}", self.folder.path().display())
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
 
 /// `tare lab serve`, and its port.
 struct Serving {
@@ -254,8 +190,8 @@ fn is_harmless(body: &str) {
 
 #[test]
 fn a_lab_is_served() {
-    let Some(cluster) = Cluster::start() else { return skip("PostgreSQL is not installed") };
-    let (dir, url) = (folder(), cluster.url());
+    let Some(mut cluster) = TestServer::start() else { return skip("PostgreSQL is not installed") };
+    let (dir, url) = (folder(), cluster.url("postgres", &cluster.database()));
     run(tare(&dir).args(["lab", "init", &url]), 0);
     for name in ["one", "two"] {
         run(tare(&dir).args(["run", "--runs", "6", "--style", "none", "-n", name, "true"]), 0);
@@ -268,7 +204,7 @@ fn a_lab_is_served() {
     pages(&serving, id);
     refusals(&serving);
     events(&serving, &mut lab, id);
-    away(&serving, &cluster);
+    away(&serving, &mut cluster);
     assert_eq!(serving.signalled(libc::SIGTERM), Some(0));
 }
 
@@ -400,7 +336,7 @@ fn events(serving: &Serving, lab: &mut Lab, id: i64) {
     assert!(next_version(&mut events) > second);
 }
 
-fn away(serving: &Serving, cluster: &Cluster) {
+fn away(serving: &Serving, cluster: &mut TestServer) {
     cluster.stop();
     let page = serving.get("/");
     assert_eq!(page.status, 503, "{}", page.body);

@@ -2,6 +2,7 @@
 
 pub mod export;
 pub mod list;
+pub mod page;
 pub mod report;
 pub mod resume;
 pub mod rm;

@@ -3,24 +3,20 @@
 use crate::args::hints::hints;
 use crate::args::store::StoreArgs;
 use crate::args::style::db_option;
+use crate::documents::page;
+use crate::documents::page::page;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::replace::write_text;
 use crate::study::stored as study;
 use clap::Args;
 use std::path::PathBuf;
-use tarebench::core::documents::head::{DocumentKind, Id};
+use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::profile::data::Profile;
-use tarebench::core::run::report::duals::duals;
-use tarebench::core::run::shown::ShownRun;
-use tarebench::documents;
-use tarebench::profile as profiling;
-use tarebench::render::kbest::bench::ShownBench;
+use tarebench::render::kit::hints::Hints;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::kit::web::page::Page;
-use tarebench::run::session;
 use tarebench::store::{NamedDocument, Store};
-use tarebench::sys::clock;
 
 /// Write a stored result of any kind as a self-contained HTML page
 #[derive(Args)]
@@ -90,6 +86,7 @@ impl Report {
 }
 
 fn find(args: &ReportArgs, store: &dyn Store) -> Result<Report, Failure> {
+    let hints = hints(&db_option(args.store.named()));
     if let Some(label) = &args.profile {
         let found = match label.as_str() {
             "" => store.newest_profile(&tarebench::machine::identity())?,
@@ -100,83 +97,29 @@ fn find(args: &ReportArgs, store: &dyn Store) -> Result<Report, Failure> {
                 .hint("`tare profile list` lists all; imported ones are used by their names only: --profile NAME"),
             label => Failure::usage(format!("there is no profile {label}")).hint("`tare profile list`"),
         };
-        return of_profile(&found.ok_or_else(none)?, &args.store);
+        return of_profile(&found.ok_or_else(none)?, &hints);
     }
-    match store.find(&args.what)? {
-        NamedDocument::Run(id) => of_run(store, id, args),
-        NamedDocument::Document(id) => match id.kind {
-            // A run is not stored as a document.
-            DocumentKind::Run => of_run(store, id.number, args),
-            DocumentKind::Noise => of_noise(store, id),
-            DocumentKind::Profile => of_profile(&crate::profile::result::stored(store, id)?, &args.store),
-            DocumentKind::Study => of_study(store, id),
-            DocumentKind::Bench => of_bench(store, id),
-            DocumentKind::Comparison => of_comparison(store, id),
-            DocumentKind::Gate => of_gate(store, id),
-        },
-    }
-}
-
-fn of_run(store: &dyn Store, id: i64, args: &ReportArgs) -> Result<Report, Failure> {
-    let stored = session::load(store, id)?;
-    if stored.run.plan.programs.is_empty() {
-        let text = format!("run {id} is a recording of the machine, without programs");
-        return Err(Failure::usage(text).hint("`tare report --profile` shows what was learned from it"));
-    }
-    let (report, shown) = (stored.report()?, ShownRun::read(&stored.run, &stored.samples)?);
-    let found = duals(&stored.run, &shown);
-    let hints = hints(&db_option(args.store.named()));
-    let page = tarebench::render::run::page::run(&report, &shown, &found, &hints, &clock::zone(), output::foot());
-    Report::new(page, format!("run-{id}"))
-}
-
-fn of_study(store: &dyn Store, id: Id) -> Result<Report, Failure> {
-    let (page, figures) = study::page(&study::load(store, id)?)?;
-    Ok(Report { page, figures, stem: format!("study-{id}") })
-}
-
-fn of_bench(store: &dyn Store, id: Id) -> Result<Report, Failure> {
-    let (head, bench) = documents::bench(store, id)?;
-    let report = tarebench::core::kbest::report::build(&bench);
-    let shown = ShownBench { head: &head, bench: &bench, report: &report };
-    Report::new(tarebench::render::kbest::page::bench(&shown, &clock::zone(), output::foot()), format!("bench-{id}"))
-}
-
-fn of_comparison(store: &dyn Store, id: Id) -> Result<Report, Failure> {
-    let (head, found) = tarebench::compare::stored::load(store, id)?;
-    let report = tarebench::core::compare::stored_report::report(&found);
-    let zone = clock::zone();
-    let page = tarebench::render::compare::stored::page::comparison(&head, &found, &report, &zone, output::foot());
-    Report::new(page, format!("comparison-{id}"))
-}
-
-fn of_gate(store: &dyn Store, id: Id) -> Result<Report, Failure> {
-    let (head, found) = tarebench::compare::gate::load(store, id)?;
-    let report = tarebench::core::compare::gate_rule::report(&found);
-    let page = tarebench::render::compare::gate::page::gate(&head, &found, &report, &clock::zone(), output::foot());
-    Report::new(page, format!("gate-{id}"))
-}
-
-fn of_noise(store: &dyn Store, id: Id) -> Result<Report, Failure> {
-    let (head, found) = tarebench::noise::measure::load(store, id)?;
-    let grains = tarebench::noise::measure::reported(&found, &[]);
-    let page = tarebench::render::noise::page::noise(&head, &found, &grains, &clock::zone(), output::foot());
-    Report::new(page, format!("noise-{id}"))
-}
-
-fn of_profile(profile: &Profile, store: &StoreArgs) -> Result<Report, Failure> {
-    let learned = profiling::learned(profile)?;
-    let host = tarebench::host::host::describe(std::path::Path::new("/"));
-    let doubts = match profile.machine == host.machine {
-        true => profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus),
-        // Doubts are about measuring with the profile; on another machine it is only read.
-        false => Vec::new(),
+    let what = store.find(&args.what)?;
+    let report = match what {
+        // A study has figures of its own.
+        NamedDocument::Document(id) if id.kind == DocumentKind::Study => {
+            let (page, figures) = study::page(&study::load(store, id)?)?;
+            Report { page, figures, stem: format!("study-{id}") }
+        }
+        NamedDocument::Document(id) if id.kind == DocumentKind::Profile => {
+            of_profile(&crate::profile::result::stored(store, id)?, &hints)?
+        }
+        NamedDocument::Document(id) => {
+            Report::new(page::<Failure>(store, what, &hints)?, format!("{}-{id}", id.kind.name()))?
+        }
+        NamedDocument::Run(id) => Report::new(page::<Failure>(store, what, &hints)?, format!("run-{id}"))?,
     };
+    Ok(report)
+}
+
+fn of_profile(profile: &Profile, hints: &Hints) -> Result<Report, Failure> {
     let stem: String = profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();
-    let hints = hints(&db_option(store.named()));
-    let page =
-        tarebench::render::profile::page::profile(profile, &learned, &doubts, &hints, &clock::zone(), output::foot());
-    Report::new(page, format!("profile-{stem}"))
+    Report::new(page::of_profile(profile, hints)?, format!("profile-{stem}"))
 }
 
 fn write_figures(figures: &[(String, String)], folder: &std::path::Path) -> Result<(), Failure> {

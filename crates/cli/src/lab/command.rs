@@ -44,7 +44,10 @@ enum LabCommand {
     Machines(manage::LabMachinesArgs),
     Drain(manage::DrainArgs),
     Task(task::LabTaskArgs),
-    Collect(results::CollectArgs),
+    /// Import the archives that tasks of Slurm have left in their campaign's folder
+    ///
+    /// Needed where the nodes cannot reach the lab's database. Can be called again; what was imported is in the folder `collected`.
+    Collect(manage::CampaignArgs),
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
 }

@@ -12,18 +12,17 @@ use tarebench::render::kit::json::pretty;
 use tarebench::render::kit::text::escape;
 use tarebench::render::lab::{json, terminal};
 use tarebench::store::lab::{Lab, LabInit, LabInitStep};
-use tarebench::sys::clock;
 
-/// Make a PostgreSQL database a lab, or bring it up to date
+/// Turn a PostgreSQL database into a lab, or bring it up to date
 ///
-/// Makes the tables and the roles tare_reader, tare_agent and tare_admin, to be granted to the logins of people and
+/// Creates the tables and the roles tare_reader, tare_agent and tare_admin, to be granted to the logins of people and
 /// machines. Can be called again at any time; nothing is removed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare lab init postgresql://owner@db.example/lab
   psql -c \"CREATE ROLE node1 LOGIN PASSWORD '…' IN ROLE tare_agent\" postgresql://owner@db.example/lab")]
 pub struct LabInitArgs {
-    /// The database; its user must be allowed to make tables and roles
+    /// The database; its user must be allowed to create tables and roles
     #[arg(value_name = "URL", env = "TARE_DB", hide_env_values = true)]
     url: OsString,
 }
@@ -32,11 +31,11 @@ pub fn init(args: &LabInitArgs) -> Result<Exit, Failure> {
     let place = place(&args.url)?;
     let LabInit { schema, store, queue, roles } = Lab::init(&place)?;
     let said = |step: LabInitStep| match step {
-        LabInitStep::Created => "made".to_owned(),
+        LabInitStep::Created => "created".to_owned(),
         LabInitStep::Migrated { from } => format!("brought up to date from version {from}"),
         LabInitStep::Current => "up to date".to_owned(),
     };
-    let roles = if roles.is_empty() { "were there".to_owned() } else { format!("made: {}", roles.join(", ")) };
+    let roles = if roles.is_empty() { "up to date".to_owned() } else { format!("created: {}", roles.join(", ")) };
     let (place, schema) = (place.to_string(), escape(&schema));
     print(&format!(
         "{} is a lab, in schema {schema}\n  tables of results: {}\n  tables of the queue: {}\n  roles: {roles}\n",
@@ -70,7 +69,7 @@ pub fn status(args: &LabStatusArgs) -> Result<Exit, Failure> {
     let (mut lab, place) = args.database.open()?;
     let show = args.style.show()?;
     let mut style = show.style.clone();
-    let now = clock::realtime();
+    let now = lab.now()?;
     let db = format!(" --db {}", shell_words::quote(&place.to_string()));
     let text = match &args.campaign {
         None => {
@@ -103,12 +102,12 @@ pub fn status(args: &LabStatusArgs) -> Result<Exit, Failure> {
 pub struct CampaignArgs {
     /// Number or name of a campaign (the newest of the name), or the first digits of its uuid
     #[arg(value_name = "CAMPAIGN")]
-    campaign: String,
+    pub campaign: String,
     /// Print JSON
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     #[command(flatten)]
-    database: LabDatabase,
+    pub database: LabDatabase,
 }
 
 /// What a change did, in JSON.
@@ -190,13 +189,13 @@ pub fn machines(args: &LabMachinesArgs) -> Result<Exit, Failure> {
     let text = if args.json {
         json::machines(&all).map_err(Failure::system)?
     } else {
-        terminal::machines(&all, clock::realtime(), &style)
+        terminal::machines(&all, lab.now()?, &style)
     };
     print(&text);
     Ok(Exit::Done)
 }
 
-/// Let a machine take no further tasks, or undo that
+/// Give no further tasks to a machine, or undo that
 #[derive(Args)]
 pub struct DrainArgs {
     /// Name of the machine
@@ -215,7 +214,10 @@ pub fn drain(args: &DrainArgs) -> Result<Exit, Failure> {
     let name = escape(&args.name);
     print(&match args.undo {
         true => format!("machine {name} takes tasks again\n"),
-        false => format!("machine {name} takes no further tasks; undo with: `tare lab drain --undo`\n"),
+        false => format!(
+            "machine {name} takes no further tasks; undo with: `tare lab drain --undo {}`\n",
+            shell_words::quote(&name)
+        ),
     });
     Ok(Exit::Done)
 }

@@ -47,7 +47,7 @@ pub struct PushArgs {
 
 /// Copy results from a PostgreSQL server into the store
 ///
-/// As `tare push`, the other way.
+/// Only adds, as `tare push` does. A run that is copied is marked as imported, because its commands may be another user's.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tare pull 4711 --from postgresql://alice@db.example/lab
@@ -66,7 +66,7 @@ pub fn push(args: &PushArgs) -> Result<Exit, Failure> {
     let local = args.store.readable()?;
     check_server("--to", &args.to)?;
     let mut server = open_place(&args.to, &environment)?;
-    copy(&args.what, &*local, &mut *server, &shown_name(Path::new(&args.to)))
+    copy(&args.what, &*local, &mut *server, ("pushed to", &shown_name(Path::new(&args.to))))
 }
 
 pub fn pull(args: &PullArgs) -> Result<Exit, Failure> {
@@ -74,7 +74,7 @@ pub fn pull(args: &PullArgs) -> Result<Exit, Failure> {
     let server = open_place_read_only(&args.from, &environment)?;
     let mut local = args.store.writable()?;
     let to = local.path().to_owned();
-    copy(&args.what, &*server, &mut *local, &shown_name(&to))
+    copy(&args.what, &*server, &mut *local, ("pulled into", &shown_name(&to)))
 }
 
 fn check_server(option: &str, name: &OsStr) -> Result<(), Failure> {
@@ -114,8 +114,8 @@ impl CopiedPart {
     }
 }
 
-/// Copies all that is named. One that cannot be copied does not keep the others from it.
-fn copy(what: &CopiedArgs, from: &dyn Store, to: &mut dyn Store, shown: &str) -> Result<Exit, Failure> {
+/// Copies all that is named. One that cannot be copied does not keep the others from it. `how` and `shown` say where to.
+fn copy(what: &CopiedArgs, from: &dyn Store, to: &mut dyn Store, (how, shown): (&str, &str)) -> Result<Exit, Failure> {
     let all = if what.all {
         everything(from)?
     } else {
@@ -127,7 +127,7 @@ fn copy(what: &CopiedArgs, from: &dyn Store, to: &mut dyn Store, shown: &str) ->
         match deliver(from, document, to, &mut |_| {}) {
             Ok(delivered) => {
                 if !what.json {
-                    print(&format!("{}\n", said(&delivered, shown)));
+                    print(&format!("{}\n", said(how, shown, &delivered)));
                 }
                 copied.push(CopiedPart::of(&delivered));
             }

@@ -4,6 +4,7 @@ use crate::args::store::StoredId;
 use crate::args::style::TableStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::lab::database::LabDatabase;
+use crate::lab::manage::CampaignArgs;
 use crate::lab::slurm;
 use crate::output::{local_time, print};
 use crate::stored;
@@ -120,22 +121,6 @@ pub fn nodes(args: &LabNodesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Import the archives that tasks of Slurm have left in their campaign's folder
-///
-/// Needed where the nodes cannot reach the lab's database. Can be called again; what was imported is in the folder
-/// `collected`.
-#[derive(Args)]
-pub struct CollectArgs {
-    /// Number or name of a campaign (the newest of the name), or the first digits of its uuid
-    #[arg(value_name = "CAMPAIGN")]
-    campaign: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    database: LabDatabase,
-}
-
 /// What was collected, in JSON.
 #[derive(serde::Serialize)]
 struct CollectedPart {
@@ -147,7 +132,7 @@ struct CollectedPart {
     left: u64,
 }
 
-pub fn collect(args: &CollectArgs) -> Result<Exit, Failure> {
+pub fn collect(args: &CampaignArgs) -> Result<Exit, Failure> {
     let (mut lab, place) = args.database.open()?;
     let found = lab.find_campaign(&args.campaign)?;
     let folder = slurm::folder(&mut lab, found.id)?;

@@ -68,8 +68,15 @@ impl TestServer {
         let mut file = std::fs::OpenOptions::new().append(true).open(data.join("postgresql.conf")).expect("settings");
         let socket = folder.display();
         writeln!(file, "listen_addresses = ''\nunix_socket_directories = '{socket}'\nfsync = off").expect("settings");
-        let script =
-            r#""$1/postgres" -D "$2/data" >"$2/log" 2>&1 & pid=$!; read -r _; kill -QUIT $pid; wait $pid; rm -rf "$2""#;
+        // Each line stops the server, as a crash does, or starts it again; the end of the input ends it.
+        let script = r#"more=0
+            while [ $more = 0 ]; do
+                "$1/postgres" -D "$2/data" >>"$2/log" 2>&1 & pid=$!
+                read -r _; more=$?
+                kill -QUIT $pid; wait $pid
+                if [ $more = 0 ]; then read -r _; more=$?; fi
+            done
+            rm -rf "$2""#;
         let watchdog = as_server_user(Path::new("/bin/sh"))
             .args(["-c", script, "sh"])
             .args([&programs, &folder])
@@ -80,12 +87,34 @@ impl TestServer {
             .spawn()
             .expect("the server");
         let server = TestServer { programs, folder, databases: AtomicU32::new(0), watchdog };
+        server.wait_until(true);
+        Some(server)
+    }
+
+    fn wait_until(&self, answers: bool) {
         let begun = Instant::now();
-        while !server.sql("postgres", "SELECT 1").0 {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the server does not start");
+        while self.sql("postgres", "SELECT 1").0 != answers {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the server does not start, or does not end");
             std::thread::sleep(Duration::from_millis(50));
         }
-        Some(server)
+    }
+
+    fn toggle(&mut self) {
+        self.watchdog.stdin.as_mut().expect("a pipe").write_all(b"\n").expect("the shell");
+    }
+
+    /// Ends the server as a crash does.
+    #[allow(dead_code, reason = "not all test programs do")]
+    pub fn stop(&mut self) {
+        self.toggle();
+        self.wait_until(false);
+    }
+
+    /// Starts it again.
+    #[allow(dead_code, reason = "not all test programs do")]
+    pub fn begin(&mut self) {
+        self.toggle();
+        self.wait_until(true);
     }
 
     /// The URL of a database for a user.

@@ -10,6 +10,7 @@ use postgres::{Client, Row};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use tarebench_core::base::units::Nanos;
 
 /// The queue of a lab, over one connection. An error leaves it usable, but for those of the connection
 /// ([`LabError::is_passing`]): connect again then. No operation holds a lock longer than it runs.
@@ -75,6 +76,15 @@ impl Lab {
     /// Where it is: its URL without its password. For messages.
     pub fn path(&self) -> &std::path::Path {
         &self.path
+    }
+
+    /// The server's clock, since 1970: all times of the queue are its times.
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn now(&mut self) -> Result<Nanos, LabError> {
+        let question = Question { doing: "read the server's clock", sql: "SELECT lab_now()", values: &[], subject: "" };
+        Ok(Nanos(self.ask_single(&question)?))
     }
 
     pub(crate) fn client(&mut self) -> &mut Client {

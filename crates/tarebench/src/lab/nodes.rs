@@ -8,24 +8,30 @@ use tarebench_core::sample::data::{Phase, Sample};
 use tarebench_core::sample::measure::Measure;
 use tarebench_store::{Store, StoreError};
 
-/// Compares the machines of a campaign by the runs of its finished tasks; by net time where all samples have one,
+/// Compares the machines of a campaign by the runs of its finished tasks that are still stored; by net time where all samples have one,
 /// else by process time, else by elapsed time.
 ///
 /// # Errors
 /// The store's.
 pub fn compare_nodes(store: &dyn Store, tasks: &[LabTask]) -> Result<NodesReport, StoreError> {
-    let mut programs = Vec::new();
+    let mut measured = Vec::new();
     for task in tasks {
         for uuid in &task.runs {
-            let run = store.run(store.resolve(uuid)?)?;
+            let id = match store.resolve(uuid) {
+                Ok(id) => id,
+                // An administrator has removed it.
+                Err(StoreError::NoSuchRun { .. }) => continue,
+                Err(e) => return Err(e),
+            };
+            let run = store.run(id)?;
             let samples = counted(store, &run)?;
             let machine = task.agent.clone().unwrap_or_else(|| run.host.name.clone());
-            programs.push((machine, run, samples));
+            measured.push((machine, run, samples));
         }
     }
-    let measure = measure(programs.iter().flat_map(|(_, _, samples)| samples));
+    let measure = measure(measured.iter().flat_map(|(_, _, samples)| samples));
     let runs: Vec<NodeRun> =
-        programs.iter().flat_map(|(machine, run, samples)| node_runs(machine, run, samples, measure)).collect();
+        measured.iter().flat_map(|(machine, run, samples)| node_runs(machine, run, samples, measure)).collect();
     Ok(nodes(&runs, measure))
 }
 

@@ -12,7 +12,6 @@ use tarebench::render::lab::page::left::time_left;
 use tarebench::render::lab::page::overview::{CampaignProgress, LabFailure};
 use tarebench::store::lab::Lab;
 use tarebench::store::{DocumentFilter, RunFilter, Store};
-use tarebench::sys::clock;
 
 /// Campaigns that have ended on the first page, unless all are asked for.
 const ENDED: usize = 30;
@@ -61,20 +60,12 @@ pub fn version(lab: &mut Lab) -> Result<i64, Trouble> {
     Ok(lab.changes_since(0)?)
 }
 
-/// The time by which the ages of heartbeats are counted: this machine's clock, but no earlier than what the server's
-/// has said.
-pub fn now(machines: &[LabMachine], tasks: &[LabTask]) -> Nanos {
-    let heartbeats = machines.iter().map(|m| m.heartbeat);
-    let times = tasks.iter().flat_map(|t| [t.started, t.ended]).flatten();
-    heartbeats.chain(times).fold(clock::realtime(), Nanos::max)
-}
-
 /// For the first page; with all campaigns, or without the older ones that have ended.
 pub fn board(lab: &mut Lab, all: bool) -> Result<LabBoard, Trouble> {
     // First, so that what changes meanwhile is shown again.
     let version = version(lab)?;
     let machines = lab.machines()?;
-    let now = now(&machines, &[]);
+    let now = lab.now()?;
     let mut campaigns = lab.campaigns()?;
     let before = campaigns.len();
     if !all {
@@ -113,7 +104,7 @@ pub fn campaign(lab: &mut Lab, text: &str) -> Result<CampaignData, Trouble> {
     let summary = lab.find_campaign(text)?;
     let (campaign, toml, folder) = lab.campaign(summary.id)?;
     let tasks = lab.tasks(summary.id)?;
-    let now = now(&[], &tasks);
+    let now = lab.now()?;
     let left = time_left(summary.state, &tasks, now);
     Ok(CampaignData { version, now, summary, campaign, toml, folder, tasks, left })
 }
@@ -132,7 +123,7 @@ pub fn machine(lab: &mut Lab, name: &str) -> Result<MachineData, Trouble> {
     }
     tasks.sort_by_key(|(_, t)| std::cmp::Reverse(t.started));
     tasks.truncate(TASKS);
-    let now = now(&machines, &[]);
+    let now = lab.now()?;
     let no_such = || Trouble::NoSuch(format!("no machine of the lab has the name {name:?}"));
     let machine = machines.iter().find(|m| m.name == name).ok_or_else(no_such)?.clone();
     let alike = machines.iter().filter(|m| m.fingerprint == machine.fingerprint && m.name != name);

@@ -1,26 +1,18 @@
 //! The pages of stored results, the same that `tare report`, `tare compare` and `tare history` write.
 
 use crate::args::hints::hints;
+use crate::documents::page::page;
 use crate::lab::serve::trouble::Trouble;
 use crate::output;
-use crate::study::stored as study;
 use tarebench::compare::history::gates;
 use tarebench::compare::stored::{StoredRequest, compare, head};
-use tarebench::core::compare::gate_rule;
 use tarebench::core::compare::history::{HistoryPlan, report as history_report};
 use tarebench::core::compare::stored::StoredPlan;
 use tarebench::core::compare::stored_report;
-use tarebench::core::documents::head::{DocumentKind, Id};
-use tarebench::core::run::report::duals::duals;
-use tarebench::core::run::shown::ShownRun;
-use tarebench::documents;
 use tarebench::render::compare::history::page as history_page;
-use tarebench::render::compare::{gate, stored};
-use tarebench::render::kbest::bench::ShownBench;
+use tarebench::render::compare::stored;
 use tarebench::render::kit::style::Style;
 use tarebench::render::kit::web::html;
-use tarebench::render::kit::web::page::Page;
-use tarebench::run::session;
 use tarebench::store::{NamedDocument, Store};
 use tarebench::sys::clock;
 
@@ -29,55 +21,8 @@ const COMPARED: usize = 20;
 
 /// The page of a run, a profile or another document, as a self-contained file.
 pub fn report(store: &dyn Store, what: NamedDocument, db: &str) -> Result<String, Trouble> {
-    let page = match what {
-        NamedDocument::Run(id) => run(store, id, db)?,
-        NamedDocument::Document(id) => document(store, id, db)?,
-    };
+    let page = page::<Trouble>(store, what, &hints(db))?;
     html::html(&page).map_err(|e| Trouble::Failed(e.to_string()))
-}
-
-fn run(store: &dyn Store, id: i64, db: &str) -> Result<Page, Trouble> {
-    let stored = session::load(store, id)?;
-    if stored.run.plan.programs.is_empty() {
-        return Err(Trouble::NoSuch(format!("run {id} is a recording of a machine, without programs")));
-    }
-    let (report, shown) = (stored.report()?, ShownRun::read(&stored.run, &stored.samples)?);
-    let found = duals(&stored.run, &shown);
-    Ok(tarebench::render::run::page::run(&report, &shown, &found, &hints(db), &clock::zone(), output::foot()))
-}
-
-fn document(store: &dyn Store, id: Id, db: &str) -> Result<Page, Trouble> {
-    let (zone, foot) = (clock::zone(), output::foot());
-    Ok(match id.kind {
-        // A run is not stored as a document.
-        DocumentKind::Run => run(store, id.number, db)?,
-        DocumentKind::Study => study::page(&study::load(store, id)?)?.0,
-        DocumentKind::Bench => {
-            let (head, bench) = documents::bench(store, id)?;
-            let report = tarebench::core::kbest::report::build(&bench);
-            let shown = ShownBench { head: &head, bench: &bench, report: &report };
-            tarebench::render::kbest::page::bench(&shown, &zone, foot)
-        }
-        DocumentKind::Comparison => {
-            let (head, found) = tarebench::compare::stored::load(store, id)?;
-            stored::page::comparison(&head, &found, &stored_report::report(&found), &zone, foot)
-        }
-        DocumentKind::Gate => {
-            let (head, found) = tarebench::compare::gate::load(store, id)?;
-            gate::page::gate(&head, &found, &gate_rule::report(&found), &zone, foot)
-        }
-        DocumentKind::Noise => {
-            let (head, noise) = tarebench::noise::measure::load(store, id)?;
-            let grains = tarebench::noise::measure::reported(&noise, &[]);
-            tarebench::render::noise::page::noise(&head, &noise, &grains, &zone, foot)
-        }
-        DocumentKind::Profile => {
-            let profile = crate::profile::result::stored(store, id)?;
-            let learned = tarebench::profile::learned(&profile).map_err(|e| Trouble::Failed(e.to_string()))?;
-            // Doubts are about measuring with it on this machine, which nobody asks here.
-            tarebench::render::profile::page::profile(&profile, &learned, &[], &hints(db), &zone, foot)
-        }
-    })
 }
 
 /// The page of a comparison of stored runs, or programs in them, with the address under which it can be found again.

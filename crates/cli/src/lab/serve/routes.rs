@@ -193,10 +193,10 @@ async fn events(State(app): App) -> Response {
 }
 
 async fn metrics(State(app): App) -> Response {
-    let read = app.labs.with(|lab| Ok((lab.metrics()?, lab.campaigns()?, lab.machines()?))).await;
+    let read = app.labs.with(|lab| Ok((lab.now()?, lab.metrics()?, lab.campaigns()?, lab.machines()?))).await;
     let text = match &read {
-        Ok((figures, campaigns, machines)) => exposition(Some(&LabGauges {
-            now: data::now(machines, &[]),
+        Ok((now, figures, campaigns, machines)) => exposition(Some(&LabGauges {
+            now: *now,
             campaigns,
             machines,
             queue: figures.queue,
