@@ -99,9 +99,10 @@ pub fn said(what: &str, to: &str, delivered: &Delivered) -> String {
     let to = tarebench::render::kit::text::escape(to);
     let there = delivered.there;
     let same = match delivered.here {
+        // Warm-ups, too, which other commands do not count as samples.
         NamedDocument::Run(_) => {
             let plural = if delivered.samples == 1 { "" } else { "s" };
-            format!("{} sample{plural}, digest equal", delivered.samples)
+            format!("{} execution{plural}, digest equal", delivered.samples)
         }
         NamedDocument::Document(_) => "equal".to_owned(),
     };

@@ -102,7 +102,7 @@ fn a_campaign_is_measured_by_an_agent_and_read_from_the_server() {
     run(&mut lab.lab(&["drain", "n1", "--undo"]), 0);
 
     let out = run(&mut lab.agent("n1"), 0);
-    assert!(text(&out.stderr).contains("done: 6 samples"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("done: 6 executions"), "{}", text(&out.stderr));
     let status = lab.status("small");
     assert_eq!((&status["summary"]["state"], &status["summary"]["done"]), (&"finished".into(), &1.into()));
     let task = &status["tasks"][0];
@@ -230,9 +230,9 @@ fn runs_are_pushed_and_pulled() {
     // With --push, and with --db, it is measured here and pushed at the end.
     let out = run(&mut lab.tare(&["run", "-r", "3", "-w", "0", "--push", &lab.url, "--", "true"]), 0);
     let said = text(&out.stderr);
-    assert!(said.contains("run 2 there, 3 samples, digest equal"), "{said}");
+    assert!(said.contains("run 2 there, 3 executions, digest equal"), "{said}");
     let out = run(lab.tare(&["run", "-r", "2", "-w", "0", "--db", &lab.url, "--", "true"]).env_remove("TARE_DB"), 0);
-    assert!(text(&out.stderr).contains("run 3 there, 2 samples, digest equal"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("run 3 there, 2 executions, digest equal"), "{}", text(&out.stderr));
 
     let copy = lab.dir.path().join("copy.db");
     let pulled = json(lab.tare(&["pull", "--all", "--json", "--from", &lab.url, "--db"]).arg(&copy), 0);
@@ -325,7 +325,7 @@ fn tasks_of_slurm_leave_archives_that_are_collected() {
     let mut task = by_slurm(lab.tare(&["lab", "task"]));
     task.arg(&shared).args(["1", "--push", &lab.url]).env("SLURM_JOB_ID", "78").env("SLURMD_NODENAME", "node2");
     let out = run(&mut task, 0);
-    assert!(text(&out.stderr).contains("done: 6 samples"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("done: 6 executions"), "{}", text(&out.stderr));
     let summary = lab.status("small")["summary"].clone();
     assert_eq!((&summary["done"], &summary["samples"]), (&2.into(), &12.into()));
 }

@@ -110,12 +110,12 @@ pub fn run(
     let mut away: Option<ServerPauses> = None;
     loop {
         if let Some(signal) = signals.caught() {
-            return Ok(agent.leave(signal));
+            return Ok(agent.leave(AgentEnd::Signal(signal)));
         }
         let pause = match agent.turn(measure, watch) {
-            Ok(AgentTurn::Task(end)) if plan.once => return Ok(AgentEnd::Once(Some(end))),
+            Ok(AgentTurn::Task(end)) if plan.once => return Ok(agent.leave(AgentEnd::Once(Some(end)))),
             Ok(AgentTurn::Task(_)) => Nanos::ZERO,
-            Ok(AgentTurn::Nothing) if plan.once => return Ok(AgentEnd::Once(None)),
+            Ok(AgentTurn::Nothing) if plan.once => return Ok(agent.leave(AgentEnd::Once(None))),
             Ok(AgentTurn::Nothing | AgentTurn::NotNow) => {
                 if away.take().is_some() {
                     watch(AgentNews::Back);
@@ -215,9 +215,9 @@ impl<'a> Agent<'a> {
     }
 
     /// The lab knows at once that this machine takes no more tasks.
-    fn leave(&mut self, signal: i32) -> AgentEnd {
+    fn leave(&mut self, end: AgentEnd) -> AgentEnd {
         let _ = self.announce(LabMachineState::Gone, None);
-        AgentEnd::Signal(signal)
+        end
     }
 }
 

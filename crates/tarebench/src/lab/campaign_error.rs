@@ -1,6 +1,8 @@
 //! What is wrong in the file of a campaign, and where.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// Longest file that is read, in bytes.
@@ -61,11 +63,13 @@ impl BadCampaign {
 /// The text of a file.
 pub(crate) fn read_text(file: &Path) -> Result<String, CampaignFileError> {
     let failed = |what: String| CampaignFileError { file: file.display().to_string(), place: None, what };
-    let length = std::fs::metadata(file).map_err(|e| failed(e.to_string()))?.len();
-    if length > LONGEST {
-        return Err(failed(format!("it has {length} bytes, expected at most {} MiB", LONGEST >> 20)));
+    let content = File::open(file).map_err(|e| failed(e.to_string()))?;
+    let mut bytes = Vec::new();
+    // A device has no length, and no end.
+    content.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|e| failed(e.to_string()))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(failed(format!("it is longer than {} MiB, the most that is read", LONGEST >> 20)));
     }
-    let bytes = std::fs::read(file).map_err(|e| failed(e.to_string()))?;
     String::from_utf8(bytes).map_err(|e| failed(format!("it is not UTF-8 text: {e}")))
 }
 

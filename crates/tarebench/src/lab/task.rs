@@ -363,7 +363,7 @@ pub(crate) fn jittered(time: Nanos, random: u64) -> Nanos {
 impl fmt::Display for TaskEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TaskEnd::Done { run, samples } => write!(f, "done: {samples} samples, run {run}"),
+            TaskEnd::Done { run, samples } => write!(f, "done: {samples} executions pushed, run {run}"),
             TaskEnd::Failed(why) => write!(f, "failed: {why}"),
             TaskEnd::GivenBack(signal) => write!(f, "given back after signal {signal}; its samples are kept here"),
             TaskEnd::Cancelled => f.write_str("cancelled; its samples are kept here"),
