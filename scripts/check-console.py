@@ -55,6 +55,7 @@ SHAPES = [(re.compile(pattern), replacement) for pattern, replacement in (
     (r"(?:\d+ of )?\b\d+ samples?\b(?: \([^()]*discarded[^()]*\))?", "SAMPLES"),
     (r"\(=[\d+]+\)", ""),
     (r"\[(?:ns|us|µs|ms|s)\]", "[U]"),
+    (r"\b[0-9a-f]{32}\b", "UUID"),
     # The interval of the ratio or figure before it, which may be unknown.
     (r"\[[+−-]?\d[^\[\]]*\]", ""),
     # tare trace: the number of a period, and what it was caused by.

@@ -18,6 +18,7 @@ Exit code 1, and the first difference, if anything of this does not hold; 2 for 
 """
 import argparse
 import collections
+import contextlib
 import hashlib
 import json
 import os
@@ -365,12 +366,11 @@ def keep_stores(folder, kept):
     """Links each node's store, which its task removes when it has delivered its run. What a task that was killed leaves is in the log
     beside the store, so that a link is of use only when the store itself is gone: `local_stores`."""
     while True:
-        for store in folder.glob("*/*.db"):
-            try:
-                (kept / f"{store.stat().st_ino}.db").hardlink_to(store)
-            except OSError:
-                # Linked before, or gone.
-                continue
+        # A folder may be gone before it is looked into.
+        with contextlib.suppress(FileNotFoundError):
+            for store in folder.glob("*/*.db"):
+                with contextlib.suppress(FileNotFoundError, FileExistsError):
+                    (kept / f"{store.stat().st_ino}.db").hardlink_to(store)
         time.sleep(0.02)
 
 

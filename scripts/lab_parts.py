@@ -183,8 +183,9 @@ class Proxy:
         try:
             await self._pass(reader, writer, direction, cut, ends)
         except ConnectionError:
-            # The other direction was cut, or an end was killed.
-            pass
+            # An end was killed, or the other direction was cut: the other end hears of it, too.
+            for end in ends:
+                end.transport.abort()
 
     async def _pass(self, reader, writer, direction, cut, ends):
         passed = 0

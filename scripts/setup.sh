@@ -64,6 +64,8 @@ for purpose in "$@"; do
         need python3 python3
         # Of the script that runs the CI templates.
         python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
+        # Prometheus' own parser reads what the lab's web application serves.
+        /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || missing="$missing python3-prometheus-client"
         # Google Benchmark's own comparison reads what a gate exports.
         [ -e /usr/share/benchmark/compare.py ] || missing="$missing libbenchmark-tools"
         /usr/bin/python3 -c 'import scipy' 2>/dev/null || missing="$missing python3-scipy"

@@ -1,17 +1,17 @@
-//! Pushing a run to a server when it has ended.
+//! Pushing what was measured to a server when it has ended.
 
 use crate::args::store::StoreArgs;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use std::ffi::{OsStr, OsString};
 use tarebench::run::session::{MeasuredRun, StopReason, StorePlace};
-use tarebench::store::is_server;
+use tarebench::store::{NamedDocument, Store, is_server};
 
 #[cfg(feature = "postgres")]
 use {
     crate::args::store::{environment, shown_name},
     std::path::Path,
     tarebench::lab::push::{Delivered, deliver},
-    tarebench::store::{NamedDocument, PostgresPlace, Store, StoreError, open_place},
+    tarebench::store::{PostgresPlace, StoreError, open_place},
 };
 
 /// Where a run is pushed to.
@@ -39,34 +39,70 @@ impl PushTarget {
     /// Pushes a run that has ended; one that was interrupted is pushed when it was resumed.
     pub fn push(&self, place: &StorePlace, measured: &MeasuredRun, quiet: bool) -> Result<(), Failure> {
         let (StorePlace::Store(store), StopReason::Finished) = (place, &measured.why) else { return Ok(()) };
-        self.push_run(&**store, measured.run.id, quiet)
+        self.push_all(&**store, &[NamedDocument::Run(measured.run.id)], quiet)
     }
 
     #[cfg(feature = "postgres")]
-    fn push_run(&self, store: &dyn Store, run: i64, quiet: bool) -> Result<(), Failure> {
+    fn push_all(&self, store: &dyn Store, all: &[NamedDocument], quiet: bool) -> Result<(), Failure> {
         let shown = shown_name(Path::new(&self.0));
-        let opened = open_place(&self.0, &environment).map_err(Failure::from);
-        let pushed = opened.and_then(|mut server| {
-            deliver(store, NamedDocument::Run(run), &mut *server, &mut |_| {}).map_err(Failure::from)
-        });
-        match pushed {
-            Ok(delivered) => {
-                if !quiet {
-                    eprintln!("{}", said("pushed to", &shown, &delivered));
+        let mut server = None;
+        for what in all {
+            let pushed = opened(&mut server, &self.0).and_then(|to| Ok(deliver(store, *what, to, &mut |_| {})?));
+            match pushed {
+                Ok(delivered) => {
+                    if !quiet {
+                        eprintln!("{}", said("pushed to", &shown, &delivered));
+                    }
                 }
-                Ok(())
-            }
-            Err(e) => {
-                let text = format!("run {run} is stored here, but was not pushed: {}", e.message);
-                let hint = format!("push it with: `tare push {run} --to {}`", shell_words::quote(&shown));
-                Err(Failure::system(text).hint(hint))
+                Err(e) => {
+                    let text = format!("{what} is stored here, but was not pushed: {}", e.message);
+                    let number = match what {
+                        NamedDocument::Run(id) => id.to_string(),
+                        NamedDocument::Document(id) => id.to_string(),
+                    };
+                    let hint = format!("push it with: `tare push {number} --to {}`", shell_words::quote(&shown));
+                    return Err(Failure::system(text).hint(hint));
+                }
             }
         }
+        Ok(())
     }
 
     #[cfg(not(feature = "postgres"))]
-    fn push_run(&self, _: &dyn tarebench::store::Store, _: i64, _: bool) -> Result<(), Failure> {
+    fn push_all(&self, _: &dyn Store, _: &[NamedDocument], _: bool) -> Result<(), Failure> {
         check(&self.0)
+    }
+}
+
+/// The server, connected to when something is pushed: not before, and not while a program is measured.
+#[cfg(feature = "postgres")]
+fn opened<'a>(server: &'a mut Option<Box<dyn Store>>, name: &OsStr) -> Result<&'a mut dyn Store, Failure> {
+    let there = match server.take() {
+        Some(there) => there,
+        None => open_place(name, &environment)?,
+    };
+    Ok(&mut **server.insert(there))
+}
+
+/// Copies what a command measured to the server of its `--db`.
+pub struct PushAtEnd<'a> {
+    store: &'a StoreArgs,
+    to: Option<PushTarget>,
+}
+
+impl<'a> PushAtEnd<'a> {
+    /// Before anything is measured: the server's name is checked.
+    pub fn of(store: &'a StoreArgs) -> Result<PushAtEnd<'a>, Failure> {
+        Ok(PushAtEnd { store, to: PushTarget::of(None, store)? })
+    }
+
+    /// When all is measured: pushes what is complete. Returns the exit code of the measurement.
+    pub fn end(&self, exit: Exit, quiet: bool) -> Result<Exit, Failure> {
+        let all = self.store.finished();
+        if let Some(to) = self.to.as_ref().filter(|_| !all.is_empty()) {
+            to.push_all(&*self.store.local_readable()?, &all, quiet)?;
+        }
+        Ok(exit)
     }
 }
 

@@ -9,9 +9,11 @@ mod server;
 use common::{alone, folder, json, run, skip, tare, text};
 use serde_json::Value;
 use server::TestServer;
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A server with an empty lab, and a folder for the local stores.
@@ -249,19 +251,64 @@ fn runs_are_pushed_and_pulled() {
             && !marked(run(&mut lab.tare(&["show", "1", "--db", &lab.url]), 0))
     );
 
-    // The result is printed though the server is away, and a command that measures otherwise refuses a server.
+    // The result is printed though the server is away.
     let gone = "postgresql://postgres@/lab?host=/no/such/folder";
     let out = run(&mut lab.tare(&["run", "-r", "2", "-w", "0", "--push", gone, "--", "true"]), 4);
     let (shown, said) = (text(&out.stdout), text(&out.stderr));
     assert!(shown.contains("true") && said.contains("was not pushed") && said.contains("tare push 3 --to"), "{said}");
-    let out = run(&mut lab.tare(&["noise", "--db", &lab.url]), 2);
-    assert!(text(&out.stderr).contains("which it does into a file only"), "{}", text(&out.stderr));
     run(&mut lab.tare(&["run", "--push", "/tmp/file", "--", "true"]), 2);
     run(&mut lab.tare(&["push", "--to", &lab.url]), 2);
     // A password is in no message.
     let secret = "postgresql://postgres:geheim@/lab?host=/no/such/folder";
     let out = run(&mut lab.tare(&["list", "--db", secret]), 4);
     assert!(!text(&out.stderr).contains("geheim"), "{}", text(&out.stderr));
+}
+
+/// Whatever measures does so into the local file, also if `TARE_DB` names the server, and pushes what it finished.
+#[test]
+fn every_measurement_is_stored_here_and_pushed() {
+    let _alone = alone();
+    let Some(lab) = TestLab::new() else { return };
+    let home = lab.dir.path().join("data");
+    let here = home.join("tarebench/tare.db");
+    let with_server = |words: &[&str]| {
+        let mut c = lab.tare(words);
+        c.env("TARE_DB", &lab.url).env("XDG_DATA_HOME", &home).env("TARE_STATE", lab.dir.path().join("state"));
+        c
+    };
+    let uuids = |words: &[&str]| {
+        let listed = json(&mut with_server(words), 0);
+        listed.as_array().unwrap().iter().map(|r| r["uuid"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let both = |wanted: usize| {
+        let there = uuids(&["list", "--json", "--limit", "1000"]);
+        assert_eq!(there, uuids(&["list", "--json", "--limit", "1000", "--db", here.to_str().unwrap()]));
+        assert_eq!(there.len(), wanted, "{there:?}");
+    };
+    let pushed = |words: &[&str], what: &str| {
+        let out = run(&mut with_server(words), 0);
+        assert!(text(&out.stderr).contains(&format!(": {what} there, ")), "{}", text(&out.stderr));
+    };
+    pushed(&["noise", "--for", "100ms", "--calibrations", "200"], "n1");
+    both(1);
+    pushed(&["study", "interval-counting", "--rounds", "1", "--longest", "5ms"], "s1");
+    both(2);
+    // A study's runs are stored for themselves, too.
+    pushed(&["study", "et-pt", "--samples", "6", "--longest", "125ms"], "s2");
+    both(4);
+    assert_eq!(uuids(&["list", "--json", "--kind", "run"]).len(), 1);
+    let mut stopped = with_server(&["run", "-r", "40", "-w", "0", "sleep 0.1"]);
+    let child = stopped.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    // SAFETY: a plain call; the process has not been waited for.
+    unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGINT) };
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(130));
+    let hint = "resume with: `tare resume 2`";
+    assert!(text(&out.stderr).contains(hint), "{}", text(&out.stderr));
+    assert_eq!(uuids(&["list", "--json", "--limit", "1000"]).len(), 4, "a run is pushed when it is complete");
+    pushed(&["resume", "2"], "run 2");
+    both(5);
 }
 
 /// Slurm's commands are scripts here: only what tare does with them is tested.

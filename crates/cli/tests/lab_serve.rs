@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tarebench::core::base::reading::Reading;
 use tarebench::core::base::units::Nanos;
@@ -272,8 +272,42 @@ fn pages(serving: &Serving, id: i64) {
     ] {
         assert!(metrics.body.lines().any(|l| l == line), "{line}: {}", metrics.body);
     }
+    prometheus_reads(&metrics.body);
     assert!(serving.get("/app.js").headers["content-type"].starts_with("text/javascript"));
     assert!(serving.get("/style.css").headers["content-type"].starts_with("text/css"));
+}
+
+/// The parser of Prometheus' client library finds every figure, and each family with its type and help.
+fn prometheus_reads(text: &str) {
+    let script = "
+import json, sys
+from prometheus_client.parser import text_string_to_metric_families as families
+found = [family for family in families(sys.stdin.read())]
+assert all(family.documentation and family.type in ('gauge', 'counter') for family in found), found
+print(json.dumps([[sample.name, sample.labels, sample.value] for family in found for sample in family.samples]))
+";
+    if !Command::new("/usr/bin/python3")
+        .args(["-c", "import prometheus_client"])
+        .output()
+        .is_ok_and(|o| o.status.success())
+    {
+        return skip("needs python3-prometheus-client");
+    }
+    let mut reader = Command::new("/usr/bin/python3");
+    reader.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut reader = reader.spawn().unwrap();
+    reader.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let read = reader.wait_with_output().unwrap();
+    assert!(read.status.success());
+    let samples: Vec<(String, BTreeMap<String, String>, f64)> = serde_json::from_slice(&read.stdout).unwrap();
+    let of = |name: &str| samples.iter().filter(|(n, ..)| n == name).collect::<Vec<_>>();
+    let tasks: BTreeMap<&str, f64> =
+        of("tare_lab_tasks").iter().map(|(_, l, value)| (l["state"].as_str(), *value)).collect();
+    let wanted = [("cancelled", 0.0), ("done", 0.0), ("failed", 1.0), ("leased", 2.0), ("waiting", 997.0)];
+    assert_eq!(tasks, BTreeMap::from(wanted));
+    for (name, label) in [("tare_lab_campaign_tasks", "name"), ("tare_lab_heartbeat_age_seconds", "machine")] {
+        assert!(of(name).iter().any(|(_, labels, _)| labels[label] == HOSTILE), "{samples:?}");
+    }
 }
 
 fn refusals(serving: &Serving) {

@@ -52,6 +52,9 @@ pub(crate) trait StoreBackend {
 
     /// Gives the space of removed rows back, where the database does not do so by itself.
     fn shrink(&self) {}
+
+    /// A run or document was brought to its end through this value.
+    fn finished(&self, _: NamedDocument) {}
 }
 
 impl<B: StoreBackend> Store for B {
@@ -113,7 +116,11 @@ impl<B: StoreBackend> Store for B {
         self.write("store the run's status", |db| match rows::update_status(db, run, status)? {
             0 => Err(runs::no_such(&path, run).into()),
             _ => Ok(()),
-        })
+        })?;
+        if status == Status::Finished {
+            self.finished(NamedDocument::Run(run));
+        }
+        Ok(())
     }
 
     fn set_run_count(&mut self, run: i64, runs: RunCount) -> Result<()> {
@@ -248,7 +255,9 @@ impl<B: StoreBackend> Store for B {
 
     fn save_profile(&mut self, profile: &Profile, begun: Option<Id>, conditions: Option<&Conditions>) -> Result<Saved> {
         let path = self.place().to_owned();
-        self.write("store the profile", |db| profiles::save(db, &path, profile, begun, conditions))
+        let saved = self.write("store the profile", |db| profiles::save(db, &path, profile, begun, conditions))?;
+        self.finished(NamedDocument::Document(saved.id));
+        Ok(saved)
     }
 
     fn import_profile(&mut self, reader: &mut dyn Read) -> Result<Saved> {
@@ -318,7 +327,11 @@ impl<B: StoreBackend> Store for B {
 
     fn create_document(&mut self, head: &DocumentHead, doc: &Value) -> Result<Id> {
         let path = self.place().to_owned();
-        self.write("store the document", |db| profiles::insert(db, &path, head, doc))
+        let id = self.write("store the document", |db| profiles::insert(db, &path, head, doc))?;
+        if head.status == Status::Finished {
+            self.finished(NamedDocument::Document(id));
+        }
+        Ok(id)
     }
 
     fn append_part(&mut self, id: Id, part: &DocumentPart) -> Result<u64> {
@@ -334,7 +347,11 @@ impl<B: StoreBackend> Store for B {
         self.write("change the document", |db| {
             documents::require(db, &path, id)?;
             documents::update(db, id, status, doc)
-        })
+        })?;
+        if status == Status::Finished {
+            self.finished(NamedDocument::Document(id));
+        }
+        Ok(())
     }
 
     fn document(&self, id: Id) -> Result<StoredDocument> {

@@ -45,4 +45,4 @@ pub use crate::open::default_path;
 #[cfg(feature = "postgres")]
 pub use crate::postgres::{PostgresPlace, PostgresStore};
 pub use crate::profiles::Saved;
-pub use crate::sqlite::SqliteStore;
+pub use crate::sqlite::{FinishedResults, SqliteStore};

@@ -3,12 +3,14 @@
 use crate::backend::StoreBackend;
 use crate::contract::Result;
 use crate::database::Database;
+use crate::documents::NamedDocument;
 use crate::error::{ErrorContext, Inner, StoreError};
 use crate::open;
 use crate::schema::KNOWN;
 use crate::sqlite_database::SqliteDatabase;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A store in one SQLite database, in write-ahead mode, each commit synced.
 #[derive(Debug)]
@@ -16,6 +18,30 @@ pub struct SqliteStore {
     conn: Connection,
     path: PathBuf,
     writable: bool,
+    finished: FinishedResults,
+}
+
+/// What was brought to its end through a store, in this order: runs, and other documents. Copies share one list.
+#[derive(Clone, Debug, Default)]
+pub struct FinishedResults(Arc<Mutex<Vec<NamedDocument>>>);
+
+impl FinishedResults {
+    /// All of them, each once.
+    pub fn all(&self) -> Vec<NamedDocument> {
+        self.list().clone()
+    }
+
+    fn add(&self, what: NamedDocument) {
+        let mut list = self.list();
+        if !list.contains(&what) {
+            list.push(what);
+        }
+    }
+
+    fn list(&self) -> MutexGuard<'_, Vec<NamedDocument>> {
+        // A list is never half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl SqliteStore {
@@ -28,7 +54,7 @@ impl SqliteStore {
     /// [`StoreError::Io`].
     pub fn open(path: &Path) -> Result<SqliteStore> {
         let (conn, path) = open::for_writing(path)?;
-        Ok(SqliteStore { conn, path, writable: true })
+        Ok(SqliteStore { conn, path, writable: true, finished: FinishedResults::default() })
     }
 
     /// Opens a database for reading only, also where the file, its folder or the disk is read-only. Everything that
@@ -39,7 +65,7 @@ impl SqliteStore {
     /// [`StoreError::Busy`], [`StoreError::Corrupt`], [`StoreError::Io`].
     pub fn open_read_only(path: &Path) -> Result<SqliteStore> {
         let (conn, path) = open::for_reading(path)?;
-        Ok(SqliteStore { conn, path, writable: false })
+        Ok(SqliteStore { conn, path, writable: false, finished: FinishedResults::default() })
     }
 
     /// A store in memory that ends with this value: for tests of users of a store.
@@ -48,7 +74,14 @@ impl SqliteStore {
     /// SQLite's.
     pub fn in_memory() -> Result<SqliteStore> {
         let (conn, path) = open::in_memory()?;
-        Ok(SqliteStore { conn, path, writable: true })
+        Ok(SqliteStore { conn, path, writable: true, finished: FinishedResults::default() })
+    }
+
+    /// The same store, which adds what is finished through it to this list.
+    #[must_use]
+    pub fn listing_finished(mut self, list: &FinishedResults) -> SqliteStore {
+        self.finished = list.clone();
+        self
     }
 
     /// Gives the space of removed rows back to the file system.
@@ -85,7 +118,7 @@ impl StoreBackend for SqliteStore {
     }
 
     fn write_once<T>(&mut self, doing: &'static str, f: impl FnOnce(&dyn Database) -> Inner<T>) -> Result<T> {
-        let SqliteStore { conn, path, writable } = self;
+        let SqliteStore { conn, path, writable, .. } = self;
         let at = ErrorContext { path, doing, writable: *writable };
         if !*writable {
             let cause = "it was opened for reading only".to_owned();
@@ -108,5 +141,9 @@ impl StoreBackend for SqliteStore {
     fn shrink(&self) {
         // What was removed is gone; whether the file shrinks now or after a later removal does not matter.
         let _ = self.vacuum();
+    }
+
+    fn finished(&self, what: NamedDocument) {
+        self.finished.add(what);
     }
 }

@@ -6,7 +6,9 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use tarebench::run::session::{StorePlace, store_path};
-use tarebench::store::{NamedDocument, SqliteStore, Store, StoreError, is_server, open_place, open_place_read_only};
+use tarebench::store::{
+    FinishedResults, NamedDocument, SqliteStore, Store, StoreError, is_server, open_place, open_place_read_only,
+};
 
 /// Where runs are stored.
 #[derive(Args)]
@@ -16,6 +18,9 @@ pub struct StoreArgs {
     #[arg(long, value_name = "FILE", env = "TARE_DB", global = true, help_heading = "Store",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     db: Option<PathBuf>,
+    /// What this command has finished in the file that it measures into.
+    #[arg(skip)]
+    finished: FinishedResults,
 }
 
 impl StoreArgs {
@@ -56,22 +61,36 @@ impl StoreArgs {
         Ok(StorePlace::Store(self.local()?))
     }
 
-    /// The file to measure into, also if a server is named: the default one then, from which it is pushed.
-    pub fn place_beside_server(&self) -> Result<StorePlace, Failure> {
-        match self.server() {
-            Some(_) => Ok(StorePlace::Store(Box::new(SqliteStore::open(&store_path(None)?)?))),
-            None => self.place(),
+    /// The file to measure into. If a server is named, it is the default file, as nothing may touch the network while a
+    /// program is measured; [`crate::pushed::PushAtEnd`] copies from it.
+    pub fn local(&self) -> Result<Box<dyn Store>, Failure> {
+        Ok(Box::new(SqliteStore::open(&self.local_path()?)?.listing_finished(&self.finished)))
+    }
+
+    /// That file, opened for reading only.
+    pub fn local_readable(&self) -> Result<Box<dyn Store>, Failure> {
+        Ok(Box::new(SqliteStore::open_read_only(&self.local_path()?)?))
+    }
+
+    /// The same; `None` if nothing was ever stored there.
+    pub fn local_if_there(&self) -> Result<Option<Box<dyn Store>>, Failure> {
+        match SqliteStore::open_read_only(&self.local_path()?) {
+            Ok(store) => Ok(Some(Box::new(store))),
+            Err(StoreError::Missing { .. }) => Ok(None),
+            Err(e) => Err(e.into()),
         }
     }
 
-    /// The file to measure into; an error for a server, as nothing may touch the network while a program is measured.
-    pub fn local(&self) -> Result<Box<dyn Store>, Failure> {
-        if self.server().is_some() {
-            let what = "this command measures, which it does into a file only: --db or TARE_DB is a server";
-            let hint = "omit --db and unset TARE_DB, then copy the result with: `tare push RUN --to URL`";
-            return Err(Failure::usage(what).hint(hint));
+    fn local_path(&self) -> Result<PathBuf, Failure> {
+        match self.server() {
+            Some(_) => Ok(store_path(None)?),
+            None => self.path(),
         }
-        Ok(Box::new(SqliteStore::open(&self.path()?)?))
+    }
+
+    /// What was finished in the file of [`Self::local`] since the arguments were read.
+    pub fn finished(&self) -> Vec<NamedDocument> {
+        self.finished.all()
     }
 
     /// The store to write to; an error with `--db none`.

@@ -9,6 +9,7 @@ use crate::compare::suite::{self, GateMeasure, Suite, SuiteBenchmark, SuiteCondi
 use crate::exit::{Exit, Failure};
 use crate::output::short;
 use crate::progress::Display;
+use crate::pushed::PushAtEnd;
 use crate::run::command::say_shell;
 use crate::run::programs::command_of;
 use crate::run::startable;
@@ -174,7 +175,9 @@ pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
         suite.benchmarks.iter().map(|b| command_of(&b.command, &mut by_shell)).collect::<Result<_, _>>()?;
     check_cpus(&suite)?;
     args.outputs.check()?;
-    let show = args.style.show()?.with_store(args.store.named());
+    // The gate is in a file, whatever it is pushed to.
+    let show = args.style.show()?.with_store(args.store.named_file());
+    let push = PushAtEnd::of(&args.store)?;
     if !show.is_quiet() {
         say_shell(&by_shell);
     }
@@ -187,7 +190,8 @@ pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
     let options = MeasureOptions { tags: args.programs.tag.iter().cloned().collect() };
     let mut display = Display::new(&show);
     let done = measure(&request, &mut place, &options, &signals, &mut |e| display.on(e));
-    finish(done, display, &args.outputs, args.rule.inconclusive, &show)
+    let exit = finish(done, display, &args.outputs, args.rule.inconclusive, &show)?;
+    push.end(exit, show.is_quiet())
 }
 
 /// Resumes a stored gate. What could not be decided passes with a warning, as by default.

@@ -8,6 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::profile;
 use crate::progress::Display;
+use crate::pushed::PushAtEnd;
 use crate::run::command::finish;
 use crate::run::imported;
 use crate::study::resume::resume_stored;
@@ -52,13 +53,14 @@ impl ResumeArgs {
 
 pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     args.exports.check()?;
-    let show = args.style.show()?.with_store(args.store.named());
+    let show = args.style.show()?.with_store(args.store.named_file());
+    let push = PushAtEnd::of(&args.store)?;
     let store = args.store.local()?;
-    let id = match args.what.resolve(&*store)? {
-        NamedDocument::Run(id) => id,
-        NamedDocument::Document(id) => return document(args, store, id, &show),
-    };
-    run(args, store, id, &show)
+    let exit = match args.what.resolve(&*store)? {
+        NamedDocument::Run(id) => run(args, store, id, &show),
+        NamedDocument::Document(id) => document(args, store, id, &show),
+    }?;
+    push.end(exit, show.is_quiet())
 }
 
 fn document(args: &ResumeArgs, store: Box<dyn Store>, id: Id, show: &Show) -> Result<Exit, Failure> {

@@ -63,7 +63,7 @@ pub struct PullArgs {
 }
 
 pub fn push(args: &PushArgs) -> Result<Exit, Failure> {
-    let local = args.store.readable()?;
+    let local = args.store.local_readable()?;
     check_server("--to", &args.to)?;
     let mut server = open_place(&args.to, &environment)?;
     copy(&args.what, &*local, &mut *server, ("pushed to", &shown_name(Path::new(&args.to))))
@@ -72,7 +72,7 @@ pub fn push(args: &PushArgs) -> Result<Exit, Failure> {
 pub fn pull(args: &PullArgs) -> Result<Exit, Failure> {
     check_server("--from", &args.from)?;
     let server = open_place_read_only(&args.from, &environment)?;
-    let mut local = args.store.writable()?;
+    let mut local = args.store.local()?;
     let to = local.path().to_owned();
     copy(&args.what, &*server, &mut *local, ("pulled into", &shown_name(&to)))
 }

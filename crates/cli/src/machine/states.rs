@@ -36,7 +36,7 @@ pub fn states(args: &MachineStatesArgs) -> Result<Exit, Failure> {
     }
     let show = args.style.show()?.with_store(args.store.named());
     // That nothing was measured yet is one of the answers.
-    let place = args.store.readable_if_there()?.map_or(StorePlace::Nowhere, StorePlace::Store);
+    let place = args.store.local_if_there()?.map_or(StorePlace::Nowhere, StorePlace::Store);
     let LearnedMachine { levels, states, programs, .. } = machine_states(&place)?;
     let machine = machine(&MachineRequest::default());
     let known = KnownMachine { machine: &machine, states: states.as_ref(), levels: levels.as_ref(), programs };
@@ -50,7 +50,7 @@ pub fn states(args: &MachineStatesArgs) -> Result<Exit, Failure> {
 
 /// As `tare rm`: what is named is removed, and how much that was is reported.
 fn forget(args: &MachineStatesArgs) -> Result<Exit, Failure> {
-    let mut place = StorePlace::Store(args.store.writable()?);
+    let mut place = StorePlace::Store(args.store.local()?);
     match forget_machine_states(&mut place)? {
         0 => eprintln!("nothing was known of this machine"),
         1 => eprintln!("forgot 1 record of this machine"),

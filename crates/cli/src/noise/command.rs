@@ -7,6 +7,7 @@ use crate::noise::result::{NoiseResultArgs, failure, print_noise, published, wri
 use crate::noise::{bsp, files, model, show};
 use crate::output::print;
 use crate::progress::Display;
+use crate::pushed::PushAtEnd;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use tarebench::core::base::units::Nanos;
@@ -207,6 +208,7 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
         opened.map_err(|e| Failure::usage(format!("export file {}: {e}", file.display())))?;
     }
+    let push = PushAtEnd::of(&args.store)?;
     let mut place = args.store.place()?;
     let options = MeasureOptions { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
@@ -241,6 +243,6 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     }
     match failed(&found) {
         Some(series) => Err(Failure::system(format!("the measurement on CPU {} ended early", series.cpu))),
-        None => Ok(Exit::Done),
+        None => push.end(Exit::Done, show.is_quiet()),
     }
 }

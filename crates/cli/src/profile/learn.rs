@@ -10,6 +10,7 @@ use crate::output::named;
 use crate::own_program;
 use crate::profile::result::{check_name, default_name, print_profile, print_unkept, shown};
 use crate::progress::Display;
+use crate::pushed::PushAtEnd;
 use crate::run::imported;
 use clap::{Args, ValueEnum};
 use std::path::Path;
@@ -165,7 +166,8 @@ fn name_of(given: Option<&str>) -> Result<String, Failure> {
 
 pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let name = name_of(args.name.as_deref())?;
-    let show = shown(&args.style, store)?;
+    // The profile is in a file, whatever it is pushed to.
+    let show = args.style.show()?.with_store(store.named_file());
     if args.watch {
         let plan = passive_plan(args, name)?;
         return watch(args, plan, store, &show);
@@ -195,7 +197,9 @@ pub fn learn(args: &LearnArgs, store: &StoreArgs) -> Result<Exit, Failure> {
         cpus,
     };
     announce(&name, &[Some(("short", short)), long.map(|l| ("long", l))], "INC", is_kept(&place), &show);
-    measure(args, &ProfilePlan::Active(plan), place, &show)
+    let push = PushAtEnd::of(store)?;
+    let exit = measure(args, &ProfilePlan::Active(plan), place, &show)?;
+    push.end(exit, show.is_quiet())
 }
 
 /// Measures what the plan says, with the machine tuned if that is asked for.
@@ -245,7 +249,9 @@ fn watch(args: &LearnArgs, plan: PassivePlan, store: &StoreArgs, show: &Show) ->
     let (short, long) = plan.lengths;
     let parts = [Some(("short", shape(short))), long.map(|l| ("long", shape(l)))];
     announce(&plan.name, &parts, "virtual samples", is_kept(&place), show);
-    measure(args, &ProfilePlan::Passive(plan), place, show)
+    let push = PushAtEnd::of(store)?;
+    let exit = measure(args, &ProfilePlan::Passive(plan), place, show)?;
+    push.end(exit, show.is_quiet())
 }
 
 /// Refuses a second attempt, which would hide an unfinished first one.
@@ -284,7 +290,9 @@ fn announce(name: &str, parts: &[Option<(&str, TaskSeries)>], what: &str, kept: 
 }
 
 pub fn resume(args: &ProfileResumeArgs, store: &StoreArgs) -> Result<Exit, Failure> {
-    let show = shown(&args.style, store)?;
+    // The profile is in a file, whatever it is pushed to.
+    let show = args.style.show()?.with_store(store.named_file());
+    let push = PushAtEnd::of(store)?;
     let store = store.local()?;
     let name = match &args.name {
         Some(name) => name.clone(),
@@ -294,7 +302,8 @@ pub fn resume(args: &ProfileResumeArgs, store: &StoreArgs) -> Result<Exit, Failu
             open.into_iter().next().ok_or_else(none)?
         }
     };
-    resume_named(name, store, imported::trust(args.trust_imported), &args.tuning, &show)
+    let exit = resume_named(name, store, imported::trust(args.trust_imported), &args.tuning, &show)?;
+    push.end(exit, show.is_quiet())
 }
 
 /// Resumes the latest attempt at the profile of this name.

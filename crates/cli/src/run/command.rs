@@ -101,7 +101,7 @@ pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
         say_shell(&by_shell);
         quiet::say_cpu(args, &plan);
     }
-    let mut place = args.store.place_beside_server()?;
+    let mut place = args.store.place()?;
     let _beside = beside_agents(&show);
     let signals = Signals::install().map_err(Failure::system)?;
     let tuned = args.tuning.begin(&signals)?;

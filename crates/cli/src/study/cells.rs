@@ -4,6 +4,7 @@ use crate::args::style::Show;
 use crate::args::values::{duration, pair};
 use crate::exit::{Exit, Failure};
 use crate::progress::Display;
+use crate::pushed::PushAtEnd;
 use crate::study::samples::PresetArg;
 use crate::study::stored::{StudyFiles, StudyOutput, failure, present};
 use clap::Args;
@@ -45,7 +46,7 @@ pub struct StudyMeasure {
 }
 
 pub fn measure(which: Study, args: &StudyMeasure) -> Result<Exit, Failure> {
-    let show = args.output.show()?;
+    let show = args.output.show_measured()?;
     let cpu = study::choose_cpu(args.cpu).map_err(failure)?;
     let mut plan = StudyPlan::new(which, args.preset.preset(), cpu);
     plan.rounds = args.rounds.unwrap_or(plan.rounds);
@@ -59,12 +60,14 @@ pub fn measure(which: Study, args: &StudyMeasure) -> Result<Exit, Failure> {
         return Err(Failure::usage("--longest is shorter than the shortest length")
             .hint("10us is the shortest of kbest, 5ms that of interval-counting"));
     }
+    let push = PushAtEnd::of(&args.output.store)?;
     let mut place = args.output.store.place()?;
     let options = MeasureOptions { tags: args.tag.iter().cloned().collect() };
     let signals = Signals::install().map_err(Failure::system)?;
     let mut display = Display::new(&show);
     let done = study::measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
-    ended(done, display, &args.output.files, &show)
+    let exit = ended(done, display, &args.output.files, &show)?;
+    push.end(exit, show.is_quiet())
 }
 
 /// Resumes a stored study.

@@ -2,6 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::MachineArgs;
+use crate::pushed::PushAtEnd;
 use crate::run::imported;
 use crate::study::cells;
 use crate::study::samples;
@@ -30,7 +31,8 @@ pub struct StudyResumeArgs {
 }
 
 pub fn resume(args: &StudyResumeArgs) -> Result<Exit, Failure> {
-    let show = args.output.show()?;
+    let show = args.output.show_measured()?;
+    let push = PushAtEnd::of(&args.output.store)?;
     let store = args.output.store.local()?;
     let id = args.what.resolve(&*store)?;
     let how = StudyResume {
@@ -39,7 +41,8 @@ pub fn resume(args: &StudyResumeArgs) -> Result<Exit, Failure> {
         files: &args.output.files,
         show: &show,
     };
-    resume_stored(store, id, &how)
+    let exit = resume_stored(store, id, &how)?;
+    push.end(exit, show.is_quiet())
 }
 
 /// Resumes a stored study.

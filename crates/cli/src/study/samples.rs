@@ -8,6 +8,7 @@ use crate::machine::tune::MachineArgs;
 use crate::output::local_time;
 use crate::own_program;
 use crate::progress::Display;
+use crate::pushed::PushAtEnd;
 use crate::study::stored::{StudyFiles, StudyOutput, failure, present};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
@@ -92,12 +93,13 @@ pub struct SampleMeasure {
 
 /// Measures or computes a study; `suite` is the file of [`SampleStudy::Suite`], if one is given.
 pub fn study_samples(which: SampleStudy, args: &SampleMeasure, suite: Option<&Path>) -> Result<Exit, Failure> {
-    let show = args.output.show()?;
     if !args.from.is_empty() {
-        return compute(which, args, &show);
+        return compute(which, args, &args.output.show()?);
     }
+    let show = args.output.show_measured()?;
     let suite = if which == SampleStudy::Suite { programs(suite)? } else { Vec::new() };
     let asked = asked(which, args, &suite)?;
+    let push = PushAtEnd::of(&args.output.store)?;
     let mut place = args.output.store.place()?;
     let access = || args.machine.access();
     let options = SampleStudyOptions {
@@ -108,7 +110,8 @@ pub fn study_samples(which: SampleStudy, args: &SampleMeasure, suite: Option<&Pa
     let signals = Signals::install().map_err(Failure::system)?;
     let mut display = Display::new(&show);
     let done = study::measure(&asked, &mut place, &options, &signals, &mut |e| display.on(e));
-    ended(done, display, &args.output.files, &show)
+    let exit = ended(done, display, &args.output.files, &show)?;
+    push.end(exit, show.is_quiet())
 }
 
 fn tags(args: &SampleMeasure) -> BTreeMap<String, String> {

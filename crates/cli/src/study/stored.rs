@@ -67,6 +67,11 @@ impl StudyOutput {
     pub fn show(&self) -> Result<Show, Failure> {
         Ok(self.style.show()?.with_store(self.store.named()))
     }
+
+    /// The same for what is measured, which is in a file, whatever it is pushed to.
+    pub fn show_measured(&self) -> Result<Show, Failure> {
+        Ok(self.style.show()?.with_store(self.store.named_file()))
+    }
 }
 
 /// Selects a stored study.
