@@ -101,6 +101,12 @@ def test_the_quick_look_has_no_interval(suite):
     assert all(each["head"]["elapsed"]["interval"] is None for each in read(suite.path / "out.json")["benchmarks"])
 
 
+@pytest.mark.parametrize("option", ["--tare", "--tare-inprocess"])
+def test_a_suite_that_makes_errors_of_warnings(suite, option):
+    (suite.path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    suite(option, "--tare-processes=2", test_it=BOTH).assert_outcomes(passed=4)
+
+
 def test_files_of_other_tools(suite):
     suite("--tare", "--tare-processes=2", "--benchmark-json=b.json", "--tare-pyperf=p.json", test_a=BOTH).assert_outcomes(passed=4)
     written = read(suite.path / "b.json")
