@@ -183,6 +183,13 @@ impl<B: StoreBackend> Store for B {
         })
     }
 
+    fn each_sample_alone(&self, run: i64, visit: &mut dyn FnMut(Sample)) -> Result<()> {
+        self.read("read the samples", |db| {
+            runs::require(db, self.place(), run)?;
+            samples::each_sample_alone(db, run, visit)
+        })
+    }
+
     fn each_duet(&self, run: i64, visit: &mut dyn FnMut(Duet)) -> Result<()> {
         self.read("read the duets", |db| {
             runs::require(db, self.place(), run)?;

@@ -173,6 +173,13 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`]; some samples may have been visited before an error.
     fn each_sample(&self, run: i64, visit: &mut dyn FnMut(Sample)) -> Result<()>;
 
+    /// Visits the samples of a run as [`Store::each_sample`] does, without their lists of daemons, which are most of what a sample
+    /// takes: [`Sample::daemons`] is absent.
+    ///
+    /// # Errors
+    /// As of [`Store::each_sample`].
+    fn each_sample_alone(&self, run: i64, visit: &mut dyn FnMut(Sample)) -> Result<()>;
+
     /// Visits the duets of a run, by `seq`; only one is in memory at a time.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::error::{Fault, Inner, StoreError};
 use crate::rows::{bad, document, parse};
 use std::ops::ControlFlow;
 use tarebench_core::base::name::Name;
-use tarebench_core::base::reading::Reading;
+use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{Duet, DuetSide};
 use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
@@ -279,19 +279,38 @@ fn daemon(r: &dyn SqlRow) -> Inner<Daemon> {
 /// A sample that was read, still without its daemons, and how many these are.
 type WithoutDaemons = (Sample, Option<i64>);
 
+const BY_POSITION: &str = "SELECT seq, daemons, doc FROM sample WHERE run_id = ?1 ORDER BY seq";
+
+/// A row of [`BY_POSITION`], and the size of its document.
+fn without_daemons(r: &dyn SqlRow, run: i64) -> Inner<(WithoutDaemons, usize)> {
+    let (seq, count): (u32, Option<i64>) = (r.get(0)?, r.maybe(1)?);
+    let what = || format!("sample {seq} of run {run}");
+    let doc = r.str(2)?;
+    let sample: Sample = parse(&doc, what)?;
+    if sample.seq != seq {
+        return Err(bad(what(), format!("its document is of sample {}", sample.seq)));
+    }
+    Ok(((sample, count), doc.len()))
+}
+
+/// Visits the samples of a run, by their position in it, without their daemons.
+pub(crate) fn each_sample_alone(db: &dyn Database, run: i64, visit: &mut dyn FnMut(Sample)) -> Inner<()> {
+    db.each_row(BY_POSITION, values![run], &mut |r| {
+        let ((mut sample, _), _) = without_daemons(r, run)?;
+        if sample.daemons.value().is_some() {
+            sample.daemons = Reading::Absent(Absent::NotAsked("read without its daemons".to_owned()));
+        }
+        visit(sample);
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
 /// Visits the samples of a run, by their position in it, until the visitor breaks off.
 pub(crate) fn each_sample(db: &dyn Database, run: i64, visit: &mut dyn FnMut(Sample) -> ControlFlow<()>) -> Inner<()> {
     let (mut page, mut bytes): (Vec<WithoutDaemons>, usize) = (Vec::new(), 0);
-    let sql = "SELECT seq, daemons, doc FROM sample WHERE run_id = ?1 ORDER BY seq";
-    db.each_row(sql, values![run], &mut |r| {
-        let (seq, count): (u32, Option<i64>) = (r.get(0)?, r.maybe(1)?);
-        let what = || format!("sample {seq} of run {run}");
-        let doc = r.str(2)?;
-        let sample: Sample = parse(&doc, what)?;
-        if sample.seq != seq {
-            return Err(bad(what(), format!("its document is of sample {}", sample.seq)));
-        }
-        bytes += doc.len() + size_of::<Daemon>() * usize::try_from(count.unwrap_or(0)).unwrap_or(0);
+    db.each_row(BY_POSITION, values![run], &mut |r| {
+        let ((sample, count), size) = without_daemons(r, run)?;
+        bytes += size + size_of::<Daemon>() * usize::try_from(count.unwrap_or(0)).unwrap_or(0);
         page.push((sample, count));
         if page.len() < db.page() && bytes < BATCH_BYTES {
             return Ok(ControlFlow::Continue(()));

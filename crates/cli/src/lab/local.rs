@@ -128,7 +128,7 @@ impl LocalMeasurer {
         let store = open_local(&self.local)?;
         let plan = store.run(run)?.plan;
         let mut counted = 0;
-        store.each_sample(run, &mut |sample| counted += u64::from(sample.phase == Phase::Counted))?;
+        store.each_sample_alone(run, &mut |sample| counted += u64::from(sample.phase == Phase::Counted))?;
         let mut place = StorePlace::Store(Box::new(store));
         let tuned = args.tuning.begin(signals)?;
         let mut gate = TaskGate::new(&plan, counted, signals, between);

@@ -29,6 +29,14 @@ proptest! {
             store.add_sample(id, sample).unwrap();
         }
         prop_assert_eq!(&store.samples(id).unwrap(), &given);
+        // Without their daemons everything else is the same.
+        let mut alone = Vec::new();
+        store.each_sample_alone(id, &mut |sample| alone.push(sample)).unwrap();
+        prop_assert!(alone.iter().all(|s| s.daemons.value().is_none()));
+        for (alone, given) in alone.iter_mut().zip(&given) {
+            alone.daemons = given.daemons.clone();
+        }
+        prop_assert_eq!(&alone, &given);
 }
     }
 

@@ -3,7 +3,7 @@
 use crate::compare::named::{NamedRun, resolve};
 pub use crate::compare::stored_error::StoredCompareError;
 use crate::documents::DocumentError;
-use crate::run::samples::RunSamples;
+use crate::run::samples::SamplesAlone;
 use crate::run::session::{load as load_run, new_uuid};
 use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::compare::stored::{
@@ -258,7 +258,7 @@ fn history(store: &dyn Store, compared: &[ComparedRun]) -> Result<Vec<PastRun>, 
         }
         samples += summary.counted;
         let past = store.run(summary.id).and_then(|run| match is_past(&run) {
-            true => past_run(&run, &RunSamples::stored(store, summary.id)).map(Some),
+            true => past_run(&run, &SamplesAlone { store, run: summary.id }).map(Some),
             false => Ok(None),
         });
         match past {

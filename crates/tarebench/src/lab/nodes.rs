@@ -46,7 +46,7 @@ struct NodeSample {
 
 fn counted(store: &dyn Store, run: &Run) -> Result<Vec<NodeSample>, StoreError> {
     let mut samples = Vec::new();
-    store.each_sample(run.id, &mut |sample| {
+    store.each_sample_alone(run.id, &mut |sample| {
         if sample.phase == Phase::Counted && run.plan.ignore_failure.accepts(&sample.outcome) {
             samples.push(NodeSample {
                 series: sample.series,

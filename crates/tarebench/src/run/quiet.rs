@@ -112,7 +112,7 @@ impl QuietLearner {
         let QuietKnowledge { levels, mut coefficients, .. } = known_now(store, run)?;
         let Some(levels) = levels else { return Ok(()) };
         let mut all: Vec<QuietSeries> = run.plan.programs.iter().map(|_| QuietSeries::new(levels.clone())).collect();
-        store.each_sample(run.id, &mut |sample| {
+        store.each_sample_alone(run.id, &mut |sample| {
             let counts = sample.phase == Phase::Counted && run.plan.ignore_failure.accepts(&sample.outcome);
             let series = all.get_mut(sample.series as usize).filter(|_| counts);
             if let (Some(series), Some(sample)) = (series, QuietSample::of(&sample)) {

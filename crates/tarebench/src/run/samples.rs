@@ -47,6 +47,24 @@ impl<'a> RunSamples<'a> {
     }
 }
 
+/// The samples of a stored run without their lists of daemons, for those who need only times.
+pub(crate) struct SamplesAlone<'a> {
+    pub store: &'a dyn Store,
+    pub run: i64,
+}
+
+impl SampleSource for SamplesAlone<'_> {
+    type Error = StoreError;
+
+    fn each(&self, visit: &mut dyn FnMut(&Sample)) -> Result<(), StoreError> {
+        self.store.each_sample_alone(self.run, &mut |sample| visit(&sample))
+    }
+
+    fn each_duet(&self, visit: &mut dyn FnMut(&Duet)) -> Result<(), StoreError> {
+        self.store.each_duet(self.run, &mut |duet| visit(&duet))
+    }
+}
+
 impl SampleSource for RunSamples<'_> {
     type Error = StoreError;
 
