@@ -29,8 +29,10 @@ pub struct StoredRequest {
     pub plan: StoredPlan,
 }
 
-/// Most samples of other runs that are read.
-const MOST_PAST_SAMPLES: u64 = 50_000;
+/// After so many samples of other runs no more of these are read: that of a few long runs takes longer than everything else.
+const ENOUGH_PAST_SAMPLES: u64 = 10_000;
+/// Another run with more samples is not read.
+const LARGEST_PAST_RUN: u64 = 50_000;
 
 /// Compares what is named.
 ///
@@ -253,16 +255,21 @@ fn history(store: &dyn Store, compared: &[ComparedRun]) -> Result<Vec<PastRun>, 
     let mut samples = 0;
     let others = newest.into_iter().filter(|s| compared.iter().all(|r| r.uuid != s.uuid) && s.counted > 0);
     for summary in others.take(MOST_PAST_RUNS) {
-        if summary.counted > MOST_PAST_SAMPLES.saturating_sub(samples) {
+        if samples >= ENOUGH_PAST_SAMPLES {
+            break;
+        }
+        if summary.counted > LARGEST_PAST_RUN {
             continue;
         }
-        samples += summary.counted;
         let past = store.run(summary.id).and_then(|run| match is_past(&run) {
             true => past_run(&run, &SamplesAlone { store, run: summary.id }).map(Some),
             false => Ok(None),
         });
         match past {
-            Ok(past) => found.extend(past),
+            Ok(past) => {
+                samples += past.as_ref().map_or(0, |_| summary.counted);
+                found.extend(past);
+            }
             // Another process has removed it, or it is damaged; it is not what was asked for.
             Err(StoreError::NoSuchRun { .. } | StoreError::Corrupt { .. }) => {}
             Err(e) => return Err(e),
