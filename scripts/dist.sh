@@ -60,7 +60,7 @@ command_below() { # FOLDER BINARY [STRIP]
 
 static() {
     step "static binary, x86-64"
-    # SQLite is the only C code in it.
+    # SQLite and ring, which rustls uses, are C code and assembly.
     command -v musl-gcc >/dev/null 2>&1 || install_packages musl-tools
     triple=x86_64-unknown-linux-musl
     rustup target add "$triple" 2>/dev/null
