@@ -19,6 +19,7 @@ mod compare;
 mod completions;
 mod documents;
 mod exit;
+mod files;
 mod fit;
 mod inc;
 mod kbest;

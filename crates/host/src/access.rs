@@ -1,6 +1,7 @@
-//! Reading and writing what can be set: files below a root folder, and systemd's units.
+//! Reading and writing what can be set: files below a root folder, systemd's units, and services by their scripts.
 
-use crate::factors::{is_ntp_unit, is_stopped_by_a_factor};
+use crate::factors::{is_ntp_script, is_ntp_unit, is_stopped_by_a_factor};
+use crate::init_script;
 use crate::protect;
 use crate::setting::Target;
 use crate::setting::ValueError;
@@ -169,6 +170,11 @@ impl Access {
                 read_file(file, &self.root.join(name.trim_start_matches('/')))
             }
             Target::Unit(name) => self.systemd()?.state(name),
+            Target::Script(name) => {
+                self.allowed(target)?;
+                init_script::are_used(&self.root, self.is_real())?;
+                init_script::state(&self.root, name)
+            }
         }
     }
 
@@ -181,17 +187,28 @@ impl Access {
         match target {
             Target::File(name) => self.write_file(name, value)?,
             Target::Unit(name) => self.systemd()?.set(name, value)?,
+            Target::Script(name) => {
+                init_script::are_used(&self.root, self.is_real())?;
+                init_script::set(&self.root, name, value)?;
+            }
         }
         self.steps.done();
         Ok(())
     }
 
-    /// Refuses the units that are never touched, and those that no factor stops or starts.
+    /// Refuses the units that are never touched, and the units and scripts that no factor stops or starts.
     ///
     /// # Errors
     /// [`ValueError::Protected`], with the reason.
     pub fn allowed(&self, target: &Target) -> Result<(), ValueError> {
-        let Target::Unit(name) = target else { return Ok(()) };
+        let name = match target {
+            Target::File(_) => return Ok(()),
+            Target::Script(name) if is_ntp_script(name) => return Ok(()),
+            Target::Script(_) => {
+                return Err(ValueError::Protected { what: label(target), why: "no factor runs it".to_owned() });
+            }
+            Target::Unit(name) => name,
+        };
         let own = protect::own_units(&self.root);
         if is_ntp_unit(name) && !own.contains(name) {
             return Ok(());
@@ -278,11 +295,12 @@ pub fn same(target: &Target, a: &str, b: &str) -> bool {
     matches!((a.parse::<i64>(), b.parse::<i64>()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// How a target is called in messages: a path, or a unit's name.
+/// How a target is called in messages: a path, also of a script, or a unit's name.
 pub fn label(target: &Target) -> String {
     match target {
         Target::File(name) => format!("/{}", name.trim_start_matches('/')),
         Target::Unit(name) => name.clone(),
+        Target::Script(name) => format!("/{}/{name}", init_script::FOLDER),
     }
 }
 
@@ -292,6 +310,8 @@ pub fn command(target: &Target, value: &str) -> String {
         Target::File(_) => format!("echo {value} > {}", label(target)),
         Target::Unit(name) if value == "active" => format!("systemctl start {name}"),
         Target::Unit(name) => format!("systemctl stop {name}"),
+        Target::Script(_) if value == "active" => format!("{} start", label(target)),
+        Target::Script(_) => format!("{} stop", label(target)),
     }
 }
 
@@ -342,5 +362,20 @@ mod tests {
         let missing = a.write(&file(absent), "1").unwrap_err();
         assert!(missing.is_missing() && !dir.path().join(absent).exists(), "{missing}");
         assert!(matches!(a.read(&Target::Unit("cron.service".into())), Err(ValueError::NoSystemd(_))));
+    }
+
+    #[test]
+    fn no_script_is_run_but_that_of_the_real_machines_ntp_daemon() {
+        let dir = tempfile::tempdir().unwrap();
+        let a = Access::new(dir.path());
+        for name in ["cron", "../../bin/sh", "chrony/../cron", ""] {
+            let target = Target::Script(name.into());
+            assert!(matches!(a.read(&target), Err(ValueError::Protected { .. })), "{name}");
+            assert!(matches!(a.write(&target, "active"), Err(ValueError::Protected { .. })), "{name}");
+        }
+        let ntp = Target::Script("chrony".into());
+        assert!(a.read(&ntp).unwrap_err().is_missing());
+        assert!(a.write(&ntp, "active").unwrap_err().is_missing());
+        assert_eq!(command(&ntp, "inactive"), "/etc/init.d/chrony stop");
     }
 }

@@ -9,6 +9,7 @@ pub mod factors;
 mod folder;
 pub mod freeze;
 pub mod host;
+mod init_script;
 pub mod journal;
 pub mod protect;
 pub mod restore;

@@ -201,8 +201,8 @@ fn decide<'a>(
 ) -> Option<RestoreStep<'a>> {
     let Change::Value(value) = &entry.change else { return None };
     let way = |outcome, ours| Some(RestoreStep { entry, value, outcome, ours });
-    // Stopped units are restored even after a reboot: a unit that was started by hand would not start by itself.
-    let lasts = value.survives_reboot || matches!(value.target, Target::Unit(_));
+    // Stopped units and services are restored even after a reboot: what was started by hand would not start by itself.
+    let lasts = value.survives_reboot || matches!(value.target, Target::Unit(_) | Target::Script(_));
     if entry.boot != boot && !lasts {
         return way(RestoreOutcome::Rebooted, false);
     }

@@ -13,6 +13,8 @@ pub enum Target {
     File(String),
     /// A systemd unit, started (`active`) or stopped (`inactive`); never enabled or disabled.
     Unit(String),
+    /// A service of a machine without systemd, by the name of its script in /etc/init.d; started (`active`) or stopped (`inactive`).
+    Script(String),
 }
 
 /// A value to give to a target.
@@ -60,6 +62,17 @@ pub enum ValueError {
     /// systemd cannot be reached.
     #[error("systemd: {0}")]
     NoSystemd(Absent),
+    /// Services are not switched by scripts here.
+    #[error("scripts of services: {0}")]
+    NoScripts(Absent),
+    /// A service's script failed.
+    #[error("{what}: {cause}")]
+    Script {
+        /// What was tried: the script and its argument.
+        what: String,
+        /// How it ended.
+        cause: String,
+    },
     /// systemd refused.
     #[error("{what}: {cause}")]
     Systemd {
@@ -73,6 +86,9 @@ pub enum ValueError {
 impl ValueError {
     /// Whether there is nothing that could be read or written at all.
     pub fn is_missing(&self) -> bool {
-        matches!(self, ValueError::Missing(_) | ValueError::NoSystemd(Absent::NotSupported(_)))
+        matches!(
+            self,
+            ValueError::Missing(_) | ValueError::NoScripts(_) | ValueError::NoSystemd(Absent::NotSupported(_))
+        )
     }
 }

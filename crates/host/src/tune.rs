@@ -2,7 +2,7 @@
 
 use crate::access::{Access, command, label, same};
 use crate::coupled::companions;
-use crate::factors::is_ntp_unit;
+use crate::factors::{is_ntp_script, is_ntp_unit};
 use crate::freeze;
 use crate::freeze::FreezePlan;
 use crate::journal;
@@ -156,10 +156,16 @@ pub fn plan(access: &Access, settings: &[Setting]) -> Vec<TuneItem> {
 /// An NTP daemon is switched by its own factor only, whatever a file of settings says.
 fn named(setting: &Setting) -> Result<(), ValueError> {
     match &setting.target {
-        Target::Unit(name) if is_ntp_unit(name) && setting.factor != "ntp" => {
-            Err(ValueError::Protected { what: name.clone(), why: "only the factor ntp switches it".to_owned() })
-        }
-        _ => Ok(()),
+        Target::Unit(name) if is_ntp_unit(name) => {}
+        Target::Script(name) if is_ntp_script(name) => {}
+        _ => return Ok(()),
+    }
+    match setting.factor.as_str() {
+        "ntp" => Ok(()),
+        _ => Err(ValueError::Protected {
+            what: label(&setting.target),
+            why: "only the factor ntp switches it".to_owned(),
+        }),
     }
 }
 

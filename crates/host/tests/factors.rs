@@ -54,6 +54,7 @@ fn listed(settings: &[Setting]) -> String {
     let setting_text = |s: &Setting| match &s.target {
         Target::File(f) => format!("{f} = {}\n", s.wanted),
         Target::Unit(u) => format!("unit {u} = {}\n", s.wanted),
+        Target::Script(name) => format!("script {name} = {}\n", s.wanted),
     };
     settings.iter().map(setting_text).collect()
 }

@@ -6,6 +6,7 @@ use crate::args::style::db_option;
 use crate::documents::page;
 use crate::documents::page::page;
 use crate::exit::{Exit, Failure};
+use crate::files::write_files;
 use crate::output;
 use crate::replace::write_text;
 use crate::study::stored as study;
@@ -51,7 +52,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
     let Report { page, figures, stem } = find(args, &*store)?;
     if let Some(folder) = &args.svg {
-        write_figures(&figures, folder)?;
+        write_files(folder, &figures, "figure")?;
     }
     let file = match (&args.output, &args.svg) {
         (Some(file), _) => file.clone(),
@@ -120,14 +121,4 @@ fn find(args: &ReportArgs, store: &dyn Store) -> Result<Report, Failure> {
 fn of_profile(profile: &Profile, hints: &Hints) -> Result<Report, Failure> {
     let stem: String = profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();
     Report::new(page::of_profile(profile, hints)?, format!("profile-{stem}"))
-}
-
-fn write_figures(figures: &[(String, String)], folder: &std::path::Path) -> Result<(), Failure> {
-    let failed = |what: &std::path::Path, e: std::io::Error| Failure::system(format!("write {}: {e}", what.display()));
-    std::fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
-    for (name, text) in figures {
-        write_text(&folder.join(name), text)?;
-    }
-    eprintln!("wrote {} figures to {}", figures.len(), folder.display());
-    Ok(())
 }

@@ -2,20 +2,19 @@
 
 use crate::args::store::StoreArgs;
 use crate::exit::{Exit, Failure};
+use crate::files::write_files;
 use crate::noise::result::{NoiseResultArgs, print_noise, published, write};
 use crate::noise::undisturbed::UndisturbedArg;
 use crate::output::{foot, print};
-use crate::replace::write_text;
 use crate::stored::say_imported;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::measure::{load, reported_over};
 use tarebench::render::kit::svg::figures::figures;
 use tarebench::render::kit::web::html as web;
-use tarebench::render::kit::web::page::Page;
 use tarebench::render::noise::platform::ShownNoise;
 use tarebench::render::noise::{page, several};
 use tarebench::render::study::published_curves::add_published;
@@ -87,7 +86,7 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
         add_published("noise", &mut page);
     }
     if let Some(folder) = &args.svg {
-        write_figures(folder, &page)?;
+        write_files(folder, &figures(&page).map_err(Failure::system)?, "figure")?;
     }
     if let Some(file) = &asked.html {
         write(file, &web::html(&page).map_err(Failure::system)?)?;
@@ -122,15 +121,4 @@ fn results(store: &dyn Store, id: Id, args: &NoiseResultArgs) -> Result<LoadedNo
     }
     let grains = reported_over(&noise, &args.delays, args.undisturbed.rule());
     Ok((head, noise, grains))
-}
-
-fn write_figures(folder: &Path, page: &Page) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let all = figures(page).map_err(Failure::system)?;
-    for (name, text) in &all {
-        write_text(&folder.join(name), text)?;
-    }
-    eprintln!("wrote {} figures to {}", all.len(), folder.display());
-    Ok(())
 }

@@ -1,8 +1,9 @@
 //! `tare study compare`: studies of CS:APP of several machines or kernels beside each other.
 
 use crate::exit::{Exit, Failure};
+use crate::files::write_files;
 use crate::output::print;
-use crate::study::stored::{StudyOutput, load, write_folder};
+use crate::study::stored::{StudyOutput, load};
 use clap::Args;
 use tarebench::core::documents::head::{DocumentHead, Id};
 use tarebench::core::study::compared::compared;
@@ -59,10 +60,10 @@ pub fn compare(args: &StudyCompareArgs) -> Result<Exit, Failure> {
         print(&sheet_text(&title, &sheet, &show.style));
     }
     if let Some(folder) = &files.svg {
-        write_folder(folder, &sheet_figures(&title, &sheet).map_err(Failure::system)?, "figures")?;
+        write_files(folder, &sheet_figures(&title, &sheet).map_err(Failure::system)?, "figure")?;
     }
     if let Some(folder) = &files.csv {
-        write_folder(folder, &csv_files(&sheet.sections).map_err(Failure::system)?, "tables")?;
+        write_files(folder, &csv_files(&sheet.sections).map_err(Failure::system)?, "table")?;
     }
     Ok(Exit::Done)
 }

@@ -3,11 +3,12 @@
 use crate::args::store::StoreArgs;
 use crate::args::style::{PlainStyleArgs, Show};
 use crate::exit::{Exit, Failure};
+use crate::files::write_files;
 use crate::output;
 use crate::output::print;
 use crate::replace::write_text;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::study::series::StudyGap;
 use tarebench::render::kit::svg::figures::figures;
@@ -170,12 +171,12 @@ fn present_samples(view: &StudyView<'_>, files: &StudyFiles, show: &Show) -> Res
     }
     if let Some(folder) = &files.svg {
         let page = study_page(view, &clock::zone(), output::foot());
-        write_folder(folder, &figures(&page).map_err(Failure::system)?, "figures")?;
+        write_files(folder, &figures(&page).map_err(Failure::system)?, "figure")?;
     }
     if let Some(folder) = &files.csv {
         let mut sections = view.sheet().sections;
         sections.extend(published_section(&view.command()).filter(|_| files.published));
-        write_folder(folder, &csv_files(&sections).map_err(Failure::system)?, "tables")?;
+        write_files(folder, &csv_files(&sections).map_err(Failure::system)?, "table")?;
     }
     Ok(())
 }
@@ -192,12 +193,12 @@ fn present_cells(found: &Studied, files: &StudyFiles, show: &Show) -> Result<(),
         print(&published_text(&published, &show.style));
     }
     if let Some(folder) = &files.svg {
-        write_folder(folder, &terminal::figures(&report), "figures")?;
+        write_files(folder, &terminal::figures(&report), "figure")?;
     }
     if let Some(folder) = &files.csv {
         let mut sections = sections_of(terminal::tables(&report, true), found.plan.study.name());
         sections.extend(published_section(&command).filter(|_| files.published));
-        write_folder(folder, &csv_files(&sections).map_err(Failure::system)?, "tables")?;
+        write_files(folder, &csv_files(&sections).map_err(Failure::system)?, "table")?;
     }
     Ok(())
 }
@@ -234,15 +235,4 @@ pub fn write_page(args: &StudyPageArgs) -> Result<Exit, Failure> {
     write_text(&file, &text)?;
     eprintln!("wrote {}", file.display());
     Ok(Exit::Done)
-}
-
-/// Writes files into a folder, which is created.
-pub fn write_folder(folder: &Path, files: &[(String, String)], what: &str) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| Failure::system(format!("write {}: {e}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    for (name, text) in files {
-        write_text(&folder.join(name), text)?;
-    }
-    eprintln!("wrote {} {what} to {}", files.len(), folder.display());
-    Ok(())
 }

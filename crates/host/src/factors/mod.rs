@@ -22,4 +22,4 @@ pub use crate::factors::daemons::{NON_CRITICAL, NON_CRITICAL_UNITS};
 pub use crate::factors::machine::{Busy, FactorMachine, Process, format_cpu_list};
 pub use crate::factors::spec::{FactorGroup, FactorSpec, FactorValue, Privilege};
 pub use crate::factors::table::{UnknownFactor, find, read, read_all, select, settings, table};
-pub(crate) use crate::factors::time::is_ntp_unit;
+pub(crate) use crate::factors::time::{is_ntp_script, is_ntp_unit};

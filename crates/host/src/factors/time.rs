@@ -2,6 +2,7 @@
 
 use crate::factors::machine::FactorMachine;
 use crate::factors::spec::{Compare, FactorGroup, FactorSpec, FactorValue, FoundFactor, Privilege};
+use crate::init_script;
 use crate::setting::{Setting, Target};
 use std::path::Path;
 use tarebench_core::base::reading::Absent;
@@ -29,6 +30,15 @@ const NTP_UNITS: &[&str] = &[
     "openntpd.service",
     "systemd-timesyncd.service",
 ];
+/// Scripts of NTP daemons in /etc/init.d, as distributions call them, with the name of the daemon's process.
+const NTP_SCRIPTS: &[(&str, &str)] = &[
+    ("chrony", "chronyd"),
+    ("chronyd", "chronyd"),
+    ("ntp", "ntpd"),
+    ("ntpd", "ntpd"),
+    ("ntpsec", "ntpd"),
+    ("openntpd", "ntpd"),
+];
 /// Where systemd looks for units, the first that has one wins.
 const UNIT_FOLDERS: [&str; 4] =
     ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
@@ -37,6 +47,11 @@ const UNIT_FOLDERS: [&str; 4] =
 /// meanwhile; it is protected from everything else.
 pub(crate) fn is_ntp_unit(unit: &str) -> bool {
     NTP_UNITS.contains(&unit)
+}
+
+/// The same of scripts, on machines without systemd.
+pub(crate) fn is_ntp_script(script: &str) -> bool {
+    NTP_SCRIPTS.iter().any(|(name, _)| *name == script)
 }
 
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
@@ -170,17 +185,30 @@ fn is_installed(m: &FactorMachine, unit: &str) -> bool {
 
 /// The NTP daemon that runs, or else the first that is installed, is to run.
 fn ntp_daemon(m: &FactorMachine) -> Vec<Setting> {
-    let Ok(mut units) = m.active_units(NTP_UNITS) else { return Vec::new() };
-    if units.is_empty() {
-        units.extend(NTP_UNITS.iter().find(|u| is_installed(m, u)).map(|u| (*u).to_owned()));
-    }
-    let setting = |unit: String| Setting {
+    let targets: Vec<Target> = if m.has("run/systemd/system") || m.units.value().is_some() {
+        let Ok(mut units) = m.active_units(NTP_UNITS) else { return Vec::new() };
+        if units.is_empty() {
+            units.extend(NTP_UNITS.iter().find(|u| is_installed(m, u)).map(|u| (*u).to_owned()));
+        }
+        units.into_iter().map(Target::Unit).collect()
+    } else {
+        ntp_script(m).into_iter().map(Target::Script).collect()
+    };
+    let setting = |target: Target| Setting {
         factor: "ntp".to_owned(),
-        target: Target::Unit(unit),
+        target,
         wanted: "active".to_owned(),
         survives_reboot: false,
     };
-    units.into_iter().map(setting).collect()
+    targets.into_iter().map(setting).collect()
+}
+
+/// The script of the daemon that runs, or else the first that is installed.
+fn ntp_script(m: &FactorMachine) -> Option<String> {
+    let installed = || NTP_SCRIPTS.iter().filter(|(name, _)| m.has(&format!("{}/{name}", init_script::FOLDER)));
+    let running = m.running_of(&installed().map(|(_, daemon)| *daemon).collect::<Vec<_>>()).unwrap_or_default();
+    let found = installed().find(|(_, daemon)| running.iter().any(|r| r == daemon)).or_else(|| installed().next());
+    found.map(|(name, _)| (*name).to_owned())
 }
 
 fn clock_step(m: &FactorMachine) -> FoundFactor {

@@ -233,9 +233,14 @@ pub(crate) fn caching_tables(executions: &[LoadedExecutions], equal: Option<&Equ
 }
 
 fn misses(e: &EqualCalls, u: bool) -> Table {
-    let mut t =
-        Table::new("Cost of the cache misses (practice problem 9.6)", "From the medians.", &["part", "", ">time"]);
     let m = &e.misses;
+    let note = match [m.data, m.procedure, m.measuring].iter().any(|ns| *ns < 0.0) {
+        true => {
+            "From the medians, as if the costs of misses added up. Below zero: misses overlap, or the CPU fetched ahead."
+        }
+        false => "From the medians.",
+    };
+    let mut t = Table::new("Cost of the cache misses (practice problem 9.6)", note, &["part", "", ">time"]);
     for (name, what, ns) in [
         ("c", "a call without a miss", m.none),
         ("d", "data", m.data),

@@ -101,18 +101,19 @@ pub(crate) fn draw_whole(page: &mut ScreenText<'_>, table: &Table) {
     // An empty column only takes room from the others.
     let columns: Vec<WideColumn> = columns.filter(|c| c.cells.iter().any(|cell| !cell.is_empty())).collect();
     let room = page.width().saturating_sub(INDENT);
-    for (i, part) in parts(columns, room).iter().enumerate() {
+    let (keys, parts) = parts(columns, room);
+    for (i, part) in parts.iter().enumerate() {
         if i > 0 {
             page.gap();
         }
-        draw_part(page, part);
+        draw_part(page, part, if i > 0 { keys } else { 0 });
     }
 }
 
-/// The columns side by side, or in parts of which each fits.
-fn parts(mut columns: Vec<WideColumn>, room: usize) -> Vec<Vec<WideColumn>> {
+/// The columns side by side, or in parts of which each fits, and begins with the columns that name the rows; how many these are.
+fn parts(mut columns: Vec<WideColumn>, room: usize) -> (usize, Vec<Vec<WideColumn>>) {
     if fit(&mut columns, room) {
-        return vec![columns];
+        return (0, vec![columns]);
     }
     let mut named_by = keys(&columns);
     if columns.get(..named_by).is_some_and(|keys| total(keys) > room / 2) {
@@ -136,7 +137,7 @@ fn parts(mut columns: Vec<WideColumn>, room: usize) -> Vec<Vec<WideColumn>> {
             force(part, room);
         }
     }
-    parts
+    (named_by, parts)
 }
 
 /// Number of the first columns that tell all rows apart; 1 if no few do, and 0 of a single column.
@@ -180,7 +181,8 @@ fn force(columns: &mut [WideColumn], room: usize) {
     }
 }
 
-fn draw_part(page: &mut ScreenText<'_>, columns: &[WideColumn]) {
+/// Draws columns side by side, without the rows that have nothing but their first `keys` cells.
+fn draw_part(page: &mut ScreenText<'_>, columns: &[WideColumn], keys: usize) {
     let dots = page.g.dots;
     let headings: Vec<Vec<String>> = columns.iter().map(|c| bounded(&c.heading, c.width, dots)).collect();
     let height = headings.iter().map(Vec::len).max().unwrap_or(0);
@@ -190,7 +192,9 @@ fn draw_part(page: &mut ScreenText<'_>, columns: &[WideColumn]) {
         [empty, lines].concat()
     };
     draw_lines(page, columns, Paint::Dim, &headings.into_iter().map(above).collect::<Vec<_>>());
-    for row in 0..columns.first().map_or(0, |c| c.cells.len()) {
+    let is_filled =
+        |row: &usize| columns.iter().skip(keys).any(|c| c.cells.get(*row).is_some_and(|cell| !cell.is_empty()));
+    for row in (0..columns.first().map_or(0, |c| c.cells.len())).filter(is_filled) {
         let cell = |c: &WideColumn| bounded(c.cells.get(row).map_or("", String::as_str), c.width, dots);
         draw_lines(page, columns, Paint::Plain, &columns.iter().map(cell).collect::<Vec<_>>());
     }
@@ -266,6 +270,23 @@ mod tests {
                         \u{20}10 ms     1  4000.25 ms  5000.25 ms\n  \
                         \u{20}10 ms    11  4000.25 ms  5000.25 ms\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_further_part_has_only_rows_with_something_in_it() {
+        let wide = "1000.25 ms";
+        let columns = ["program", ">a", ">b", ">c", ">d"];
+        let text = drawn(&table(&columns, &[&["INC1", wide, wide, wide, ""], &["INC2", wide, wide, "", wide]]), 36);
+        let expected = "Spread\n  program           a           b\n  \
+                        INC1     1000.25 ms  1000.25 ms\n  \
+                        INC2     1000.25 ms  1000.25 ms\n\n  \
+                        program           c           d\n  \
+                        INC1     1000.25 ms            \n  \
+                        INC2                 1000.25 ms\n";
+        let trimmed = |t: &str| t.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(trimmed(&text), trimmed(expected));
+        let text = drawn(&table(&columns, &[&["INC1", wide, wide, "", ""], &["INC2", wide, wide, wide, wide]]), 36);
+        assert_eq!((text.matches("INC1").count(), text.matches("INC2").count()), (1, 2), "{text}");
     }
 
     #[test]
