@@ -58,12 +58,12 @@ fn answers(series: &HistogramSeries) -> Vec<String> {
         Ok(_) => "these samples do not show two modes of PT".to_owned(),
     };
     let mut found = vec![format!("{} ({} samples): {modes}.", name(series), whole.samples)];
-    let tests = [("all samples", Some(shape)), ("what the strict checks leave", whole.strict.as_ref())];
+    let tests = [("of all samples", Some(shape)), ("that the strict checks leave", whole.strict.as_ref())];
     for (what, shape) in tests {
         if let Some(n) = shape.and_then(|s| s.normality.as_ref()) {
             let verdict = if n.p < 0.05 { "are not normally distributed" } else { "may be normally distributed" };
             let p = number::chance(n.p);
-            found.push(format!("{}: the PT of {what} {verdict} (K² = {:.1}, p = {p}).", name(series), n.k_squared));
+            found.push(format!("{}: the process times {what} {verdict} (K² = {:.1}, p = {p}).", name(series), n.k_squared));
         }
     }
     found
