@@ -318,9 +318,13 @@ impl Motion {
         if probability.is_nan() || probability <= 0.0 {
             return FURTHEST;
         }
-        // The logarithm of the probability is concave, so that Newton's method comes down to the bound from this one,
-        // which ignores that a bound may have been crossed before.
-        let mut bound = bound_with(probability);
+        // The logarithm of the probability is concave, so that Newton's method comes down to the bound from one that is too far:
+        // that which ignores that a bound may have been crossed before, or that of a motion which is as high as it can be, with
+        // everything that is left. Soon after the look before, nothing at all is above the first of them.
+        let (slope, spread) = self.step(information);
+        let highest = self.masses.last().map_or(0.0, |(at, _)| slope * at);
+        let alone = bound_with(probability);
+        let mut bound = alone.min(highest + spread * alone);
         for _ in 0..50 {
             let (beyond, density) = self.beyond(information, bound);
             if beyond <= 0.0 || density <= 0.0 {
@@ -558,6 +562,18 @@ mod tests {
             let (p, interval) = (adjusted_p(36, &all, 0.0), design.interval(&all).unwrap());
             // The p value of any look so far counts, the interval is that of the last one.
             assert!(interval.low <= 0.0 || p < 0.04, "{p} {interval:?}");
+        }
+    }
+
+    /// A cap just above the look before it: one more block changes the motion little, and the bound with it.
+    #[test]
+    fn two_looks_may_be_close_to_each_other() {
+        for (cap, error) in [(276, 0.2988), (276, 0.05), (82, 0.4), (123, 0.01), (414, 0.3), (11, 0.3)] {
+            let stages = stages(&looks(cap));
+            for bounds in [one_sided_bounds(&stages, error), two_sided_bounds(&stages, error)] {
+                let [.., before, last] = bounds[..] else { panic!("{bounds:?}") };
+                assert!((before - 0.01..before + 0.35).contains(&last), "{cap}, {error}: {bounds:?}");
+            }
         }
     }
 

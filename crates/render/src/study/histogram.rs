@@ -63,7 +63,11 @@ fn answers(series: &HistogramSeries) -> Vec<String> {
         if let Some(n) = shape.and_then(|s| s.normality.as_ref()) {
             let verdict = if n.p < 0.05 { "are not normally distributed" } else { "may be normally distributed" };
             let p = number::chance(n.p);
-            found.push(format!("{}: the process times {what} {verdict} (K² = {:.1}, p = {p}).", name(series), n.k_squared));
+            found.push(format!(
+                "{}: the process times {what} {verdict} (K² = {:.1}, p = {p}).",
+                name(series),
+                n.k_squared
+            ));
         }
     }
     found
