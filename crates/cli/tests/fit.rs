@@ -52,16 +52,19 @@ fn insertion_sort_is_quadratic() {
 
 /// Where it leaves a cache, it takes longer for each element: a free power is above 1.
 #[test]
+#[ignore = "slow: two or three measurements of 9 sizes (make slow)"]
 fn heap_sort_is_no_more_than_slightly_above_linear() {
     grows("heap-sort", ["3000", "1000000"], &["linear", "linear_log"], (0.95, 1.4));
 }
 
 #[test]
+#[ignore = "slow: two or three measurements of 9 sizes (make slow)"]
 fn the_product_of_matrices_is_cubic() {
     grows("matrix-product", ["40", "600"], &["cubic", "quadratic_log"], (2.6, 3.4));
 }
 
 #[test]
+#[ignore = "slow: two or three measurements of 9 sizes (make slow)"]
 fn binary_search_is_slower_than_any_root() {
     grows("binary-search", ["100", "100000000"], &["logarithm"], (0.0, 0.4));
 }
