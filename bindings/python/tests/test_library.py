@@ -232,12 +232,17 @@ def test_only_one_measures_at_a_time():
 
 
 def test_handlers_and_mask_are_back():
-    handler, mask = signal.getsignal(signal.SIGINT), signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    tare.run("true", runs=1, warmup=0)
-    assert signal.getsignal(signal.SIGINT) is handler and signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask
-    with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
+    # A shell's background jobs begin with SIGINT ignored, and Python leaves that so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        handler, mask = signal.getsignal(signal.SIGINT), signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        tare.run("true", runs=1, warmup=0)
+        assert signal.getsignal(signal.SIGINT) is handler and signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 INTERRUPTED = """
