@@ -7,7 +7,8 @@ minute   The smallest slowdown that a minute of duets would show with 95% power,
 suites   Gates of ten benchmarks whose base and head are the same files: how many find a regression or an improvement.
 
 Prints Markdown for docs/compare.md and docs/gate.md. Arguments: the parts [all]. Environment: TARE (the command), REPEATS (20 for
-power, 10 for minute), SUITES (100), KINDS (multiply,sort,branches,calls).
+power, 10 for minute), SUITES (100), BLOCKS (of a benchmark of a suite at most; 100, as tare gate has it), KINDS
+(multiply,sort,branches,calls).
 """
 import collections
 import json
@@ -22,6 +23,7 @@ import ratio
 
 KINDS = ["multiply", "sort", "branches", "calls"]
 SUITES = int(os.environ.get("SUITES", "100"))
+BLOCKS = os.environ.get("BLOCKS", "100")
 MINUTE = 60
 
 
@@ -95,19 +97,21 @@ def suites(folder, program):
         repetitions, _ = ratio.calibrate(program, kind)
         suite += f'[[benchmark]]\nname = "{kind}-{number}"\ncommand = "./kinds {kind} {repetitions + 100 * number}"\n'
     (head / "tare.toml").write_text(suite, encoding="utf-8")
-    codes, seconds, false = collections.Counter(), 0.0, []
+    codes, seconds, improved, undecided = collections.Counter(), 0.0, 0, 0
     for number in range(SUITES):
         began = time.monotonic()
-        gate = subprocess.run([ratio.TARE, "gate", "--base-dir", str(base), "--json", "-", "--db", f"{folder}/tare.db", "tare.toml"],
-                              cwd=head, capture_output=True, text=True, check=False)
+        gate = subprocess.run([ratio.TARE, "gate", "--base-dir", str(base), "--max-blocks", BLOCKS, "--json", "-",
+                               "--db", f"{folder}/tare.db", "tare.toml"], cwd=head, capture_output=True, text=True, check=False)
         seconds += time.monotonic() - began
         codes[gate.returncode] += 1
         if gate.returncode not in (0, 5, 6):
             sys.exit(f"exit status {gate.returncode}\n{gate.stdout[-2000:]}\n{gate.stderr[-2000:]}")
-        if gate.returncode == 5:
-            false.append(number)
-        print(f"{number + 1}: exit code {gate.returncode}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    print(f"{SUITES} gates of {len(kinds)} benchmarks whose base and head are the same: {codes[5]} found a regression; "
+        verdicts = collections.Counter(b["verdict"] for b in json.loads(gate.stdout)["report"]["benchmarks"])
+        improved += verdicts["improvement"] > 0
+        undecided += verdicts["inconclusive"]
+        print(f"{number + 1}: exit code {gate.returncode}, {dict(verdicts)}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    print(f"{SUITES} gates of {len(kinds)} benchmarks whose base and head are the same, of {BLOCKS} blocks at most: {codes[5]} found a "
+          f"regression, {improved} an improvement; {undecided} of {SUITES * len(kinds)} benchmarks were inconclusive; "
           f"{seconds / SUITES:.0f} s each.")
 
 

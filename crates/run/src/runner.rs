@@ -6,7 +6,7 @@ use crate::hooks::HookError;
 use crate::sample::not_taken;
 use crate::sampler::{DuetRequest, Hook, HookKind, SampleRequest, Sampler};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::{AloneEvidence, AloneTimes, Duet, DuetForm, DuetSide, DuetSlot};
+use tarebench_core::compare::duet::{AloneEvidence, AloneTimes, Duet, DuetForm, DuetSide, DuetSlot, TogetherEvidence};
 use tarebench_core::run::block_size::BlockEvidence;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{ALONE_BLOCKS, Order, RunCount, RunPlan};
@@ -157,6 +157,12 @@ fn note_duet(progress: &mut [SeriesProgress], plan: &RunPlan, duet: &Duet) {
     if let Some(p) = progress.get_mut(duet.slot().series as usize).filter(|_| duet.void.is_some()) {
         p.void = true;
     }
+    if let Some(p) = progress.get_mut(duet.slot().series as usize)
+        && duet.void.is_none()
+        && duet.sides.iter().all(|side| plan.ignore_failure.accepts(&side.outcome))
+    {
+        p.together.add(duet);
+    }
     for side in duet.sides.iter().filter(failed) {
         let series = if unasked { duet.slot().series } else { side.series };
         match progress.get_mut(series as usize) {
@@ -182,6 +188,8 @@ struct SeriesProgress {
     counted: u32,
     /// What decides whether it suits duets.
     alone: AloneEvidence,
+    /// By which it and the reference share the CPU.
+    together: TogetherEvidence,
     /// PT, or ET where there is none, of the counted successes, ns.
     values: Vec<f64>,
     /// The last decision, and with how many values the next one is due.
@@ -356,7 +364,9 @@ impl Session<'_, '_> {
             }
         }
         (self.watch)(RunEvent::StartingDuet { slot });
-        Some(self.one_duet(slot, place.seq, [program, reference], form))
+        // Whether duets suit them is decided once; the shares follow what is seen.
+        let together = self.progress.get(slot.series as usize).map(|p| p.together.corrected([program, reference]));
+        Some(self.one_duet(slot, place.seq, together.unwrap_or([program, reference]), form))
     }
 
     /// One duet: the hooks before of both programs, both together, the hooks after, store.

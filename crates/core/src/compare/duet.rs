@@ -14,6 +14,7 @@ use crate::sample::daemons::TaskKind;
 use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Survivor, Usage};
 use crate::sample::process_time::ProcessTimes;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// One execution of two programs together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -227,6 +228,44 @@ impl AloneEvidence {
     /// What is known.
     pub fn times(&self) -> Option<AloneTimes> {
         self.times
+    }
+}
+
+/// How long a program takes relative to its reference, from their duets so far. One execution of each alone says little of that on
+/// a machine whose speed changes between the two.
+#[derive(Clone, Debug, Default)]
+pub struct TogetherEvidence {
+    /// Logarithms of the ratios of process times in the latest duets, at most [`LATEST`].
+    logs: VecDeque<f64>,
+}
+
+/// An odd number of duets, whose median is one of them.
+const LATEST: usize = 11;
+
+impl TogetherEvidence {
+    /// Takes the next duet in which both programs did all of their work.
+    pub fn add(&mut self, duet: &Duet) {
+        let [program, reference] = &duet.sides;
+        let (Ok(program), Ok(reference)) = (program.process_time(), reference.process_time()) else { return };
+        if program > Nanos::ZERO && reference > Nanos::ZERO {
+            self.logs.push_back((program.as_f64() / reference.as_f64()).ln());
+            if self.logs.len() > LATEST {
+                self.logs.pop_front();
+            }
+        }
+    }
+
+    /// The times of the program and of the reference alone; the program's are changed so that the ratio of the process times is the
+    /// median of that in the duets, if there were any.
+    pub fn corrected(&self, [mut program, reference]: [AloneTimes; 2]) -> [AloneTimes; 2] {
+        let mut logs: Vec<f64> = self.logs.iter().copied().collect();
+        logs.sort_by(f64::total_cmp);
+        if let Some(log) = logs.get(logs.len() / 2) {
+            let times = log.exp() * reference.pt.as_f64() / program.pt.as_f64().max(1.0);
+            [program.pt, program.elapsed] =
+                [program.pt, program.elapsed].map(|t| Nanos((t.as_f64() * times).round() as i64));
+        }
+        [program, reference]
     }
 }
 

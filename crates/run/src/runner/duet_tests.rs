@@ -150,3 +150,21 @@ fn a_duet_that_cannot_be_stored_ends_the_run() {
     assert!(matches!(ran.ending.why, StopReason::NotKept(_)));
     assert_eq!(ran.text(), "a0 b0 A0 B0 b+a0");
 }
+
+/// The shares of the CPU follow the duets, as the warm-ups may have met another machine: b seems to be 1.6 times as long as a there.
+#[test]
+fn shares_are_by_the_duets_so_far() {
+    let uneven: fn(Slot) -> Nanos = |s| Nanos::from_millis(if s.series == 1 { 160 } else { 100 });
+    let together: fn(DuetSlot) -> [Nanos; 2] =
+        |s| [Nanos::from_millis(if s.index == 1 { 900 } else { 66 }), Nanos::from_millis(66)];
+    let script = Script { process_time: Some(uneven), together: Some(together), ..long() };
+    let ran = run(&plan(2, 1, 5, Order::Duet), &script);
+    let ratios: Vec<f64> = ran.shares.iter().map(|[a, b]| a.as_f64() / b.as_f64()).collect();
+    // One that was disturbed does not count for long.
+    let expected = [1.6, 1.0, 900.0 / 66.0, 1.0, 1.0];
+    assert!(ratios.len() == 5 && ratios.iter().zip(expected).all(|(a, b)| (a / b - 1.0).abs() < 1e-6), "{ratios:?}");
+    // A resumed run goes on by them.
+    let rest = run_after(&plan(2, 1, 5, Order::Duet), &script, (&ran.kept, &ran.duets[..4]), usize::MAX);
+    let ratios: Vec<f64> = rest.shares.iter().map(|[a, b]| a.as_f64() / b.as_f64()).collect();
+    assert!(matches!(ratios.as_slice(), [one] if (one - 1.0).abs() < 1e-6), "{ratios:?}");
+}

@@ -46,6 +46,7 @@ struct Fake<'a> {
     now: Nanos,
     caught: Option<i32>,
     iterations: Vec<(String, String)>,
+    shares: Vec<[Nanos; 2]>,
 }
 
 fn name(slot: Slot) -> String {
@@ -95,6 +96,7 @@ impl Sampler for Fake<'_> {
         self.now += Nanos(20);
         let programs = request.environments.map(|e| variable(e, "TARE_PROGRAM"));
         assert_eq!(programs, [request.slot.series, request.slot.reference].map(|s| (s + 1).to_string()));
+        self.shares.push(request.alone);
         let times = self.script.together.map_or(request.alone, |f| f(request.slot));
         let side = |series: u32, n: usize| DuetSide {
             series,
@@ -239,6 +241,8 @@ pub(super) struct Ran {
     pub(super) kept: Vec<Sample>,
     pub(super) duets: Vec<Duet>,
     pub(super) iterations: Vec<(String, String)>,
+    /// By which the programs of each duet share the CPU.
+    pub(super) shares: Vec<[Nanos; 2]>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -259,7 +263,8 @@ pub(super) fn run_from(plan: &RunPlan, script: &Script, done: &[Sample], room: u
 
 /// The same, after samples and duets.
 pub(super) fn run_after(plan: &RunPlan, script: &Script, done: (&[Sample], &[Duet]), room: usize) -> Ran {
-    let mut fake = Fake { script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
+    let (iterations, shares) = (Vec::new(), Vec::new());
+    let mut fake = Fake { script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations, shares };
     let (mut kept, mut warnings, mut starting) = (Vec::new(), Vec::new(), Vec::new());
     let (mut duets, mut starting_duets) = (Vec::new(), Vec::new());
     let mut sink = |taken: RunPart<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -291,7 +296,7 @@ pub(super) fn run_after(plan: &RunPlan, script: &Script, done: (&[Sample], &[Due
     done.1.iter().for_each(|d| so_far.add_duet(plan, d));
     let ending = Runner { plan, sampler: &mut fake }.run(so_far, &mut sink, &mut watch);
     assert_eq!(finished, kept.len() + duets.len());
-    Ran { ending, log: fake.log, kept, duets, iterations: fake.iterations, warnings }
+    Ran { ending, log: fake.log, kept, duets, iterations: fake.iterations, shares: fake.shares, warnings }
 }
 
 pub(super) fn run(plan: &RunPlan, script: &Script) -> Ran {
@@ -468,7 +473,14 @@ fn a_long_adaptive_run_takes_time_in_proportion() {
     let script = Script { elapsed: Some(spread), ..Script::default() };
     let mut p = plan(1, 0, 0, Order::Rounds);
     p.runs = RunCount::Adaptive { precision: 1e-9, min: 10, max: 300_000 };
-    let mut fake = Fake { script: &script, log: Vec::new(), now: Nanos(1_000), caught: None, iterations: Vec::new() };
+    let mut fake = Fake {
+        script: &script,
+        log: Vec::new(),
+        now: Nanos(1_000),
+        caught: None,
+        iterations: Vec::new(),
+        shares: Vec::new(),
+    };
     let mut taken = 0;
     let mut sink = |_: RunPart<'_>| -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         taken += 1;
