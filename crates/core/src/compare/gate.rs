@@ -84,6 +84,10 @@ pub struct MeasuredBenchmark {
     pub no_duets: Option<NoDuet>,
     /// Logarithms of head / base, one for each block, in the order of the blocks.
     pub logs: Vec<f64>,
+    /// The same of process times, where `logs` are of net times: a history joins gates of machines that know no net time. Empty
+    /// otherwise, and of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub process_logs: Vec<f64>,
     /// Logarithms of base / base, likewise; empty without a control.
     pub control_logs: Vec<f64>,
     /// Times of the executions alone.

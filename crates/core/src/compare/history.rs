@@ -85,7 +85,8 @@ pub struct BenchmarkHistory {
     /// Empty for single commands.
     pub suite: String,
     pub name: String,
-    /// Of the newest gate; others with the same clock (CPU or elapsed time) count, too.
+    /// Of the newest gate. Others of CPU time count, too, if that is of CPU time: if one of them knows no net time, all ratios are of
+    /// process time.
     pub measure: Option<Measure>,
     /// Different commands that gates had under this name.
     pub commands: usize,
@@ -106,6 +107,8 @@ pub struct BenchmarkHistory {
     pub apart: Vec<ApartBuilds>,
     /// Gates without duets whose ratio is that of the times on the quiet machine.
     pub corrected: usize,
+    /// Gates of which only the ratio of net times is known, among others of process times.
+    pub only_net: usize,
     pub not_used: NotUsed,
 }
 
@@ -254,6 +257,8 @@ struct CollectedPair<'a> {
     pair: BuildPair,
     gate: &'a HistoryGate,
     measure: Option<Measure>,
+    /// Logarithm and standard error by process time, where `pair` is by net time.
+    process: Option<(f64, f64)>,
     /// The ratio is that of the corrected times.
     corrected: bool,
 }
@@ -265,7 +270,8 @@ impl<'a> CollectedBuilds<'a> {
             return;
         }
         let corrected = measured.corrected_ratio();
-        let Some((log, error)) = corrected.as_ref().map(corrected_logarithm).or_else(|| logarithm(measured)) else {
+        let Some((log, error)) = corrected.as_ref().map(corrected_logarithm).or_else(|| logarithm(&measured.logs))
+        else {
             self.not_used.few_blocks += 1;
             return;
         };
@@ -279,7 +285,8 @@ impl<'a> CollectedBuilds<'a> {
         let head = self.build(head, &plan.head, gate.created, Some(gate.number));
         self.commands.insert(benchmark.command.as_str());
         let pair = BuildPair { base, head, log, error };
-        self.pairs.push(CollectedPair { pair, gate, measure: measured.measure, corrected: corrected.is_some() });
+        let (measure, process) = (measured.measure, logarithm(&measured.process_logs));
+        self.pairs.push(CollectedPair { pair, gate, measure, process, corrected: corrected.is_some() });
     }
 
     /// The number of a build, which is new or gets what is still missing of it.
@@ -324,20 +331,32 @@ impl<'a> CollectedBuilds<'a> {
         }
     }
 
-    /// Leaves out what was measured by another clock than the newest gate's.
+    /// Leaves out what was measured by another clock than the newest gate's. Where not all know net time, all ratios become those of
+    /// process time: interrupts may be a larger part of one build's time than of another's.
     fn one_measure(&mut self) {
         let elapsed = |measure: Option<Measure>| measure == Some(Measure::Et);
         let Some(newest) = self.pairs.last().map(|p| elapsed(p.measure)) else { return };
         let before = self.pairs.len();
         self.pairs.retain(|p| elapsed(p.measure) == newest);
         self.not_used.other_measure += before - self.pairs.len();
+        if self.pairs.iter().any(|p| p.measure != Some(Measure::Net)) {
+            for p in &mut self.pairs {
+                if let Some((log, error)) = p.process {
+                    (p.pair.log, p.pair.error, p.measure) = (log, error, Some(Measure::Pt));
+                }
+            }
+        }
     }
 
     fn history(&self, (suite, name): (String, String), asked: Option<usize>, plan: &HistoryPlan) -> BenchmarkHistory {
+        let only_net = self.pairs.iter().filter(|p| p.measure == Some(Measure::Net)).count();
+        let newest = self.pairs.last().and_then(|p| p.measure);
+        let measure =
+            if only_net < self.pairs.len() && newest == Some(Measure::Net) { Some(Measure::Pt) } else { newest };
         let mut history = BenchmarkHistory {
             suite,
             name,
-            measure: self.pairs.last().and_then(|p| p.measure),
+            measure,
             commands: self.commands.len(),
             anchor: None,
             anchor_replaced: plan.anchor.is_some() && asked.is_none(),
@@ -348,6 +367,7 @@ impl<'a> CollectedBuilds<'a> {
             detectable: None,
             apart: Vec::new(),
             corrected: self.pairs.iter().filter(|p| p.corrected).count(),
+            only_net: if measure == Some(Measure::Net) { 0 } else { only_net },
             not_used: self.not_used,
         };
         let pairs: Vec<BuildPair> = self.pairs.iter().map(|p| p.pair).collect();
@@ -435,8 +455,8 @@ fn interval(log: f64, variance: f64) -> Interval {
 }
 
 /// Logarithm of head / base with its standard error; `None` below six blocks.
-fn logarithm(measured: &MeasuredBenchmark) -> Option<(f64, f64)> {
-    let values = Values::new(measured.logs.iter().copied()).ok()?;
+fn logarithm(logs: &[f64]) -> Option<(f64, f64)> {
+    let values = Values::new(logs.iter().copied()).ok()?;
     let found = location(&values, LEVEL)?;
     let error = found.interval.ok()?.half_width() / Z;
     Some((found.estimate, error.max(LEAST_ERROR)))

@@ -24,6 +24,8 @@ pub struct Blocks {
     pub measure: Measure,
     /// In the order of the blocks.
     pub logs: Vec<f64>,
+    /// The same by process time, if `measure` is net time; else empty.
+    pub process_logs: Vec<f64>,
 }
 
 impl Blocks {
@@ -128,8 +130,10 @@ impl RunBlocks {
     /// By the duets, with this measure: process time, or net time if that is known in all of them. `None` without.
     pub fn duets(&self, series: u32, measure: Measure) -> Option<Blocks> {
         let duets = &self.programs.get(series as usize)?.duets;
-        let logs: Option<Vec<f64>> = duets.values().map(|times| times.log(measure)).collect();
-        Some(Blocks { basis: RatioBasis::Duets, measure, logs: logs? }).filter(|b| !b.logs.is_empty())
+        let logs = |by: Measure| duets.values().map(|times| times.log(by)).collect::<Option<Vec<f64>>>();
+        let process_logs = if measure == Measure::Net { logs(Measure::Pt)? } else { Vec::new() };
+        let blocks = Blocks { basis: RatioBasis::Duets, measure, logs: logs(measure)?, process_logs };
+        Some(blocks).filter(|b| !b.logs.is_empty())
     }
 
     /// By the executions alone, also where there are duets.
@@ -139,7 +143,12 @@ impl RunBlocks {
         let log = |(block, log): (&u32, &f64)| Some(log - reference.get(block)?);
         // Times that are not greater than 0 have no ratio.
         let logs: Vec<f64> = program.iter().filter_map(log).filter(|log| log.is_finite()).collect();
-        Some(Blocks { basis: RatioBasis::Alone, measure, logs }).filter(|b| !b.logs.is_empty())
+        // An execution alone that has a net time has a process time.
+        let process_logs = match measure {
+            Measure::Net => self.rounds(series, Measure::Pt).map(|b| b.logs).unwrap_or_default(),
+            Measure::Pt | Measure::Et => Vec::new(),
+        };
+        Some(Blocks { basis: RatioBasis::Alone, measure, logs, process_logs }).filter(|b| !b.logs.is_empty())
     }
 
     /// Whether the duets of a program have ended (a failure, or [`Duet::void`]) while its executions alone go on.

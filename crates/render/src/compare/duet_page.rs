@@ -236,7 +236,7 @@ mod tests {
         assert!(points.windows(2).all(|w| (2.0..=3.0).contains(&(w[1].0 - w[0].0))));
         assert_eq!(thinned(&logs[..3], 10).iter().map(|p| p.0).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
         assert_eq!(thinned(&[], 10), []);
-        let blocks = Blocks { basis: RatioBasis::Duets, measure: Measure::Pt, logs };
+        let blocks = Blocks { basis: RatioBasis::Duets, measure: Measure::Pt, logs, process_logs: Vec::new() };
         let report = fixtures::duets();
         let Some(Ok(d)) = &report.comparisons[0].duets else { panic!("duets") };
         let figure = figure(&report, &report.comparisons[0], d, &blocks, 5_000).unwrap();

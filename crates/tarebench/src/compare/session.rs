@@ -361,13 +361,16 @@ impl<'a> GateSession<'a> {
         let is_empty = head.as_ref().is_none_or(|b| b.logs.is_empty());
         let unknown = (is_empty && run.status == Status::Finished).then(none);
         let basis = head.as_ref().map(|b| b.basis).unwrap_or_default();
+        let measured_by = head.as_ref().map(|b| b.measure).or(before.measure);
+        let (logs, process_logs) = head.map(|b| (b.logs, b.process_logs)).unwrap_or_default();
         Ok(MeasuredBenchmark {
             run: Some(run.id),
             run_uuid: Some(run.uuid.clone()),
             basis,
-            measure: head.as_ref().map(|b| b.measure).or(before.measure),
+            measure: measured_by,
             no_duets: before.no_duets,
-            logs: head.map(|b| b.logs).unwrap_or_default(),
+            logs,
+            process_logs,
             control_logs: control.map(|b| b.logs).unwrap_or_default(),
             times: times(report),
             corrected: corrected(report).filter(|_| basis == RatioBasis::Alone),

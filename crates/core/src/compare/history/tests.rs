@@ -106,6 +106,44 @@ fn a_step_is_found_between_its_commits() {
     assert_eq!(all(&reversed), found);
 }
 
+/// A machine that cannot trace the kernel knows process times only. Where interrupts take more of one build's time, its ratio of process
+/// times is another one than that of net times: all of one history are of the same time.
+#[test]
+fn gates_with_and_without_net_time_are_joined_by_process_time() {
+    // By net time no build differs; by process time all but the base are longer by 2%. From gate 20 on, no net time is known.
+    let both = |i: i64| {
+        let mut gate = gate(i, commit(0), commit(i), wobble(i));
+        if let [m] = &mut gate.gate.measured[..] {
+            let process = measured(wobble(i) + 0.02).logs;
+            if i < 20 {
+                m.process_logs = process;
+            } else {
+                (m.logs, m.measure) = (process, Some(Measure::Pt));
+            }
+        }
+        gate
+    };
+    let mixed: Vec<HistoryGate> = (1..=40).map(both).collect();
+    let found = all(&mixed);
+    assert_eq!((found.measure, found.only_net, found.points.len()), (Some(Measure::Pt), 0, 41));
+    assert!((found.points[5].ratio.ln() - 0.02 - wobble(5)).abs() < 1e-9);
+    // All differ from the base, by the same.
+    assert!(found.changes.is_empty(), "{:?}", found.changes);
+    // The newest gate decides nothing: it knows net time, the others do not.
+    let mut newest = gate(41, commit(0), commit(41), 0.0);
+    newest.gate.measured[0].process_logs = measured(0.02).logs;
+    let with_net = all(&[mixed.clone(), vec![newest.clone()]].concat());
+    assert_eq!((with_net.measure, with_net.only_net), (Some(Measure::Pt), 0));
+    // One of an earlier version has no process times: that is counted.
+    newest.gate.measured[0].process_logs.clear();
+    let earlier = all(&[mixed.clone(), vec![newest]].concat());
+    assert_eq!((earlier.measure, earlier.only_net, earlier.points.len()), (Some(Measure::Pt), 1, 42));
+    // Where all know it, net time it is.
+    let net = all(&mixed[..19]);
+    assert_eq!((net.measure, net.only_net), (Some(Measure::Net), 0));
+    assert!((net.points[5].ratio.ln() - wobble(5)).abs() < 1e-9);
+}
+
 /// Corrected times of which the ratio has this logarithm and a standard error of about 0.07%.
 fn corrected(log: f64) -> CorrectedSides {
     let side = |value: f64| {

@@ -76,6 +76,7 @@ pub fn report() -> HistoryReport {
             newest: HistoryBuild { commit: Some(format!("0000990{}", "b".repeat(33))), ..build(-1) },
         }],
         corrected: 0,
+        only_net: 0,
         not_used: NotUsed { failed: 1, few_blocks: 2, ..NotUsed::default() },
     };
     let steady = BenchmarkHistory {

@@ -147,6 +147,12 @@ pub(crate) fn remarks(h: &BenchmarkHistory, zone: &TimeZone, hints: &Hints, show
             plural(h.corrected as u64, "gate")
         ));
     }
+    if h.only_net > 0 {
+        all.push(format!(
+            "{} of an earlier version of tare: net time among process times of others, which may differ by the interrupts.",
+            plural(h.only_net as u64, "gate")
+        ));
+    }
     all.extend(not_used(&h.not_used));
     if h.points.len() >= MOST_POINTS {
         all.push(format!("Only the newest {MOST_POINTS} builds are shown."));
@@ -266,6 +272,10 @@ mod tests {
         let corrected = BenchmarkHistory { corrected: 2, ..h.clone() };
         let found = remarks(&corrected, &TimeZone::UTC, &hints, &show);
         let says = "2 gates without duets rest on process times that are corrected for the state of the machine.";
+        assert_eq!((found.len(), found[2].as_str()), (4, says));
+        let found = remarks(&BenchmarkHistory { only_net: 1, ..h.clone() }, &TimeZone::UTC, &hints, &show);
+        let says = "1 gate of an earlier version of tare: net time among process times of others, which may differ by the \
+                    interrupts.";
         assert_eq!((found.len(), found[2].as_str()), (4, says));
         assert_eq!(
             newest(h, &TimeZone::UTC, &Style::default().glyphs(), &show).unwrap(),
