@@ -103,7 +103,7 @@ fn check_benchmark(benchmark: &GateBenchmark) -> Result<(), &'static str> {
 }
 
 fn check_measured(measured: &MeasuredBenchmark) -> Result<(), &'static str> {
-    for logs in [&measured.logs, &measured.control_logs] {
+    for logs in [&measured.logs, &measured.process_logs, &measured.control_logs] {
         if logs.len() > MOST_LOGS {
             return Err("more than 100000 blocks");
         }
@@ -224,6 +224,7 @@ mod tests {
         for log in [f64::NAN, f64::INFINITY, 51.0] {
             assert!(refused(&|g| g.measured[0].logs.push(log)).contains("a ratio"), "{log}");
             assert!(refused(&|g| g.measured[0].control_logs.push(log)).contains("a ratio"), "{log}");
+            assert!(refused(&|g| g.measured[0].process_logs.push(log)).contains("a ratio"), "{log}");
         }
         assert!(refused(&|g| g.measured[0].logs = vec![0.0; 100_001]).contains("more than 100000 blocks"));
         assert!(refused(&|g| g.measured[0].times[0].head = f64::INFINITY).contains("a time"));
