@@ -149,7 +149,7 @@ pub(crate) fn remarks(h: &BenchmarkHistory, zone: &TimeZone, hints: &Hints, show
     }
     if h.only_net > 0 {
         all.push(format!(
-            "{} of an earlier version of tare: net time among process times of others, which may differ by the interrupts.",
+            "Only net time is known of {} of an earlier version of tare; the other ratios are of process time.",
             plural(h.only_net as u64, "gate")
         ));
     }
@@ -274,8 +274,8 @@ mod tests {
         let says = "2 gates without duets rest on process times that are corrected for the state of the machine.";
         assert_eq!((found.len(), found[2].as_str()), (4, says));
         let found = remarks(&BenchmarkHistory { only_net: 1, ..h.clone() }, &TimeZone::UTC, &hints, &show);
-        let says = "1 gate of an earlier version of tare: net time among process times of others, which may differ by the \
-                    interrupts.";
+        let says =
+            "Only net time is known of 1 gate of an earlier version of tare; the other ratios are of process time.";
         assert_eq!((found.len(), found[2].as_str()), (4, says));
         assert_eq!(
             newest(h, &TimeZone::UTC, &Style::default().glyphs(), &show).unwrap(),
