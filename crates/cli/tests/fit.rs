@@ -46,6 +46,7 @@ fn grows(role: &str, sizes: [&str; 2], one_of: &[&str], power: (f64, f64)) {
 }
 
 #[test]
+#[ignore = "slow: two or three measurements of 9 sizes (make slow)"]
 fn insertion_sort_is_quadratic() {
     grows("insertion-sort", ["400", "25000"], &["quadratic", "quadratic_log"], (1.8, 2.2));
 }
@@ -114,7 +115,10 @@ fn what_does_not_grow_is_constant() {
             serde_json::from_slice(&c.args(["--json", "--expect", "n^2"]).output().unwrap().stdout).unwrap();
         document["simplest"].as_str().unwrap_or_default().to_owned()
     };
-    let all: Vec<String> = (0..3).map(found).collect();
+    let mut all: Vec<String> = (0..2).map(found).collect();
+    if all.iter().any(|g| g != "constant") {
+        all.push(found(2));
+    }
     assert!(all.iter().filter(|g| *g == "constant").count() >= 2, "{all:?}");
 }
 

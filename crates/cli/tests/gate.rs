@@ -102,7 +102,7 @@ fn compared_by_google_benchmark(folder: &Path) {
 #[test]
 fn each_benchmark_of_a_suite_has_its_verdict() {
     let _lock = shared();
-    let (dir, rounds) = (folder(), rounds(80));
+    let (dir, rounds) = (folder(), rounds(40));
     let repo = repository(&dir);
     let sub = repo.join("sub");
     fs::create_dir(&sub).unwrap();

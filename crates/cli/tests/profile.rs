@@ -362,6 +362,7 @@ fn a_killed_recording_keeps_all_but_its_last_seconds() {
 
 /// So many ends in a slice that a buffer may not hold them: all are there, or the slice says that some may be missing.
 #[test]
+#[ignore = "slow: 24 s of recording (make slow)"]
 fn a_burst_of_exits_is_complete_or_marked() {
     if !is_root() {
         return skip("needs root, to see short-lived processes");

@@ -200,8 +200,8 @@ pub fn assert_near(what: &str, found: f64, truth: f64, share: f64) {
     );
 }
 
-/// Measures up to five times, until three agree about whether what is found is within a share of the truth, or 1 ms; the majority
-/// decides. The truth is the burner's own clock: what it took before its exec and after the last look at that clock is in one and
+/// Measures up to five times, and the majority decides whether what is found is within a share of the truth, or 1 ms; it is near if
+/// the first two tries are. The truth is the burner's own clock: what it took before its exec and after the last look at that clock is in one and
 /// not in the other, and a hypervisor may steal there. So a source may be off at times, but not most of the time. A try that is off
 /// by no more than the hypervisor stole meanwhile counts on neither side.
 #[track_caller]
@@ -221,7 +221,7 @@ pub fn comes_near_but_for_steal(what: &str, share: f64, measure: impl FnMut() ->
 fn tries(share: f64, mut measure: impl FnMut() -> (f64, f64)) -> (usize, usize, Vec<(f64, f64, u64)>) {
     const TRIES: usize = 5;
     let (mut near, mut tries, mut off) = (0, Vec::new(), 0);
-    while tries.len() < TRIES && near.max(off) <= TRIES / 2 {
+    while tries.len() < TRIES && near.max(off) <= TRIES / 2 && !(near == 2 && off == 0) {
         let before = stolen_ticks();
         let (found, truth) = measure();
         let stolen = stolen_ticks() - before;

@@ -5,6 +5,7 @@ use crate::quiet::data::{
     FEATURES, HeldOut, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietLevels, QuietTime, SlowdownCause,
 };
 use crate::quiet::features::features;
+use crate::quiet::learning::learned;
 use crate::quiet::prior::{KnownCoefficients, Start, start};
 use crate::quiet::regression::{Fit, Point, Vector, dot, fit, form, huber_mean, middle};
 use crate::sample::data::Sample;
@@ -34,6 +35,8 @@ const MATTERS: f64 = 0.1;
 /// time, the samples agree with each other without correction, too.
 const BETTER: f64 = 0.9;
 const WORSE: f64 = 1.5;
+/// The same for a program whose coefficients are known from earlier runs: that they make it repeat, those have shown.
+const WORSE_KNOWN: f64 = 2.0;
 /// Huber's limit for held-out errors, in standard deviations.
 const HELD_OUT_LIMIT: f64 = 2.5;
 /// Deviations of a sample that is disturbed, and the least by which it differs.
@@ -198,7 +201,11 @@ impl QuietSeries {
             (SYSTEMATIC * correction).powi(2) + LEVEL_ERROR.powi(2) * dot(&fit.coefficients, &fit.coefficients);
         let (low, high) = fit.interval(variance).ok_or(too_few)?;
         let by_chance = (low..=high).contains(&plain.level);
-        let limit = if by_chance { BETTER } else { WORSE };
+        let limit = match start.source {
+            PriorSource::SameProgram => WORSE_KNOWN,
+            _ if by_chance => BETTER,
+            _ => WORSE,
+        };
         if held_out.corrected > limit * held_out.plain {
             return Err(NoQuietTime::NoBetter { held_out });
         }
@@ -240,15 +247,17 @@ impl QuietSeries {
         for o in &self.kept {
             seen.iter_mut().zip(&o.point.x).for_each(|(s, x)| *s = (s.0.min(*x), s.1.max(*x)));
         }
+        let learned = learned(&fit, &start, &self.levels);
         Some(QuietCoefficients {
             revision: self.levels.revision,
             program: program.to_owned(),
             samples: earlier.saturating_add(self.samples()),
             fitted,
-            coefficients: fit.coefficients,
+            coefficients: learned.coefficients,
             residual: fit.residual,
             seen,
-            covariance: Some(Box::new(fit.covariance)),
+            covariance: Some(Box::new(learned.covariance)),
+            level: Some(Box::new(learned.level)),
         })
     }
 
@@ -274,7 +283,7 @@ impl QuietSeries {
         if used > f64::from(probed) + ROUNDING {
             return Err(NoQuietTime::MoreCpus { used, probed });
         }
-        let start = start(known, self.levels.revision);
+        let start = start(known, self.levels.revision, self.levels.learned);
         let fewest = if start.source == PriorSource::Physical { FEWEST } else { FEWEST_KNOWN };
         if self.kept.len() < fewest {
             return Err(NoQuietTime::TooFew { samples });

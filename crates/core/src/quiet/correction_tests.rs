@@ -1,9 +1,11 @@
 use crate::base::units::Nanos;
 use crate::quiet::correction::{MOST_SAMPLES, QuietSample, QuietSeries, fit_coefficients, quiet_time};
-use crate::quiet::data::{FEATURES, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietTime, SlowdownCause};
+use crate::quiet::data::{
+    FEATURES, KnownLevel, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietTime, SlowdownCause,
+};
 use crate::quiet::prior::KnownCoefficients;
 use crate::quiet::simulation::{
-    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, random, series,
+    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, quiet_samples, random, series,
 };
 use crate::sample::probes::{PROBE_KINDS, PROBE_REVISION, SampleProbes};
 use proptest::prelude::*;
@@ -14,14 +16,6 @@ const ALL: [Disturbance; 3] = [Disturbance::Sibling, Disturbance::Clock, Disturb
 fn taken(d: Disturbance, p: &SimulatedProgram, n: usize, gate: bool, rng: &mut ChaCha8Rng) -> Vec<SimulatedSample> {
     let mut machine = SimulatedMachine::new(d, rng);
     series(&mut machine, p, n, gate, rng)
-}
-
-fn quiet_samples(samples: &[SimulatedSample]) -> Vec<QuietSample<'_>> {
-    let waited = Nanos::ZERO;
-    let numbered = (0..).zip(samples);
-    let sample =
-        numbered.map(|(index, (probes, pt))| QuietSample { index, pt: *pt, elapsed: *pt, waited, steal: None, probes });
-    sample.collect()
 }
 
 /// What an earlier run of the program, or of four others, tells.
@@ -317,8 +311,12 @@ proptest! {
         latency in any::<f64>(),
         coefficients in proptest::array::uniform12(any::<f64>()),
         residual in any::<f64>(),
+        known_level in proptest::option::of((any::<f64>(), any::<f64>(), proptest::array::uniform12(any::<f64>()))),
     ) {
         let (_, mut levels) = clocked(1);
+        let known_level = known_level.map(|(log_time, variance, covariance)| {
+            Box::new(KnownLevel { log_time, variance, covariance, levels: levels.clone() })
+        });
         levels.levels = level;
         levels.latency = latency;
         let taken: Vec<_> = rows.into_iter().map(|(ticks, pt, elapsed)| (probes(ticks), pt, elapsed)).collect();
@@ -327,7 +325,7 @@ proptest! {
         }).collect();
         let stored = QuietCoefficients {
             revision: PROBE_REVISION, program: "p".into(), samples: 3, fitted: Nanos(0), coefficients, residual,
-            seen: [(0.0, 0.0); FEATURES], covariance: None,
+            seen: [(0.0, 0.0); FEATURES], covariance: None, level: known_level,
         };
         for known in [
             KnownCoefficients::default(),

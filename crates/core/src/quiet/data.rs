@@ -44,9 +44,9 @@ pub struct QuietLevels {
     /// Ticks of [`crate::sample::probes::ProbeKind::Latency`] at the reference clock: quiet mode.
     pub latency: f64,
     /// Quiet mode of each probe's ticks divided by those of `Latency` in the same wake-up; of the memory probes
-    /// (`MemoryLatency`, `MemoryThroughput`), which the core's clock does not set, of the ticks themselves. In the order of
-    /// [`crate::sample::probes::ProbeKind::ALL`]; the place of `Latency` holds 1, that of a probe that was not seen often enough 0:
-    /// it has no feature then.
+    /// (`MemoryLatency`, `MemoryThroughput`), which the core's clock does not set, of the ticks themselves; of `Evicted` and
+    /// `Code`, which depend on the programs, the lower quartile. In the order of [`crate::sample::probes::ProbeKind::ALL`]; the
+    /// place of `Latency` holds 1, that of a probe that was not seen often enough 0: it has no feature then.
     pub levels: [f64; PROBE_KINDS],
 }
 
@@ -77,6 +77,21 @@ pub struct QuietCoefficients {
     /// Covariance of the coefficients: probes resemble each other, so that the sum of some may be known where each is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covariance: Option<Box<[[f64; FEATURES]; FEATURES]>>,
+    /// What the runs so far took on the quiet machine, by which they are compared with later ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Box<KnownLevel>>,
+}
+
+/// The time of a program on the quiet machine by all its runs so far, and how it depends on the coefficients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KnownLevel {
+    /// Logarithm of the process time in ns, and its variance.
+    pub log_time: f64,
+    pub variance: f64,
+    /// Its covariance with each coefficient.
+    pub covariance: [f64; FEATURES],
+    /// What was quiet.
+    pub levels: QuietLevels,
 }
 
 /// What a part of a correction is for.

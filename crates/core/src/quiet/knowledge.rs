@@ -21,15 +21,15 @@ pub struct QuietKnowledge {
 
 impl QuietKnowledge {
     /// What is kept with a run of these programs ([`crate::run::identity::program_identity`]), so that its result stays the same however
-    /// much is learned later: their own coefficients, and of other programs the newest, without the covariance, which only a
-    /// program's own need.
+    /// much is learned later: their own coefficients, and of other programs the newest, without covariance and level, which
+    /// only a program's own need.
     pub fn of_programs(&self, programs: &[String]) -> QuietKnowledge {
         let (mut kept, mut others): (Vec<_>, Vec<_>) =
             self.coefficients.iter().cloned().partition(|c| programs.contains(&c.program));
         others.sort_by(|a, b| b.fitted.cmp(&a.fitted).then_with(|| a.program.cmp(&b.program)));
         // Of several programs each is one of the others for the rest.
         others.truncate(MOST_OTHERS);
-        others.iter_mut().for_each(|c| c.covariance = None);
+        others.iter_mut().for_each(|c| (c.covariance, c.level) = (None, None));
         kept.append(&mut others);
         QuietKnowledge { levels: self.levels.clone(), history: None, coefficients: kept }
     }

@@ -17,8 +17,14 @@ const LAST_BIN: i32 = 5_000;
 const FEWEST_WAKES: u64 = 50;
 /// Smallest share of the wake-ups near a mode: fewer are outliers.
 const MODE_SHARE: f64 = 0.05;
-/// Half widths, in bins, within which a mode is looked for: memory probes scatter more than the clock.
+/// Half widths, in bins, within which a mode is looked for: the next one if there is none with the first.
 const MODE_WIDTHS: [i32; 4] = [4, 8, 16, 32];
+/// The same for the memory probes, which scatter more than the clock: with a smaller one the mode changes with every run.
+const BROAD: [i32; 1] = [32];
+/// What evicted programs' caches depends on the programs themselves, and has no mode.
+const QUARTILE: f64 = 0.25;
+/// Steps from a bin to the mode near to it.
+const SETTLING: u32 = 30;
 /// A wake-up is busy if issue / latency exceeds its quiet ratio by this factor.
 pub const BUSY: f64 = 1.12;
 /// Bins that count as one where 2% are fine enough: for changes of the state, and for probes that scatter widely, of which the lowest
@@ -134,52 +140,89 @@ impl LogBins {
         self.counts.range(..=bin).fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// Counts within `width` bins around one: all, weighted by nearness, and the weighted mean of the logarithms.
+    /// Counts within `width` bins around one: all, and weighted by nearness.
     fn around(&self, bin: i32, width: i32) -> Around {
-        let (mut mass, mut density, mut sum) = (0.0, 0.0, 0.0);
+        let (mut mass, mut density) = (0.0, 0.0);
         for (other, count) in self.counts.range(bin - width..=bin + width) {
-            let (count, near) = (*count as f64, f64::from(width + 1 - (other - bin).abs()));
-            mass += count;
-            density += near * count;
-            sum += near * count * centre(*other);
+            mass += *count as f64;
+            density += f64::from(width + 1 - (other - bin).abs()) * *count as f64;
         }
-        Around { mass, density, mean: sum / density }
+        Around { mass, density }
     }
 
-    /// The lowest mode that a fair share of the numbers is near to.
-    fn lower_mode(&self) -> Option<f64> {
+    /// From a logarithm to the mean of the logarithms around it, weighted by nearness, until it stays: a bin more or less, as the
+    /// highest one, changes nothing.
+    fn settled(&self, start: f64, width: i32) -> f64 {
+        let reach = f64::from(width + 1) * WIDTH;
+        let mut mean = start;
+        for _ in 0..SETTLING {
+            let (mut all, mut sum) = (0.0, 0.0);
+            for (bin, count) in &self.counts {
+                let near = (reach - (centre(*bin) - mean).abs()).max(0.0) * *count as f64;
+                all += near;
+                sum += near * centre(*bin);
+            }
+            mean = sum / all;
+        }
+        mean
+    }
+
+    /// The lowest mode that a fair share of the numbers is near to, within the first of these half widths in which there is one.
+    fn lower_mode(&self, widths: &[i32]) -> Option<f64> {
         let total = self.total();
         if total < FEWEST_WAKES {
             return None;
         }
         let fair = MODE_SHARE * total as f64;
-        let found = MODE_WIDTHS.into_iter().find_map(|width| {
+        let found = widths.iter().find_map(|&width| {
             let all: Vec<(i32, Around)> = self.counts.keys().map(|bin| (*bin, self.around(*bin, width))).collect();
             let highest = |bin: i32, density: f64| {
                 let near = all.iter().filter(|(other, _)| (other - bin).abs() <= 2 * width);
                 near.into_iter().all(|(_, a)| a.density <= density)
             };
-            all.iter().find(|(bin, a)| a.mass >= fair && highest(*bin, a.density)).map(|(_, a)| a.mean)
+            all.iter()
+                .find(|(bin, a)| a.mass >= fair && highest(*bin, a.density))
+                .map(|(bin, _)| self.settled(centre(*bin), width))
         });
         found.map(f64::exp).or_else(|| self.quantile(MODE_SHARE))
     }
 
     /// The highest bin that is known stands for what is above.
     fn quantile(&self, q: f64) -> Option<f64> {
+        self.quantile_within(q, 0.0)
+    }
+
+    /// As if the numbers of a bin were spread evenly over so many bins around it.
+    fn quantile_within(&self, q: f64, width: f64) -> Option<f64> {
         let rank = q * self.total() as f64;
-        let mut below = 0.0;
+        let (mut below, mut share) = (0.0, 0.5);
         let reached = self.counts.iter().find(|(_, count)| {
+            share = (rank - below) / **count as f64;
             below += **count as f64;
             below >= rank
         });
-        reached.or_else(|| self.counts.last_key_value()).map(|(bin, _)| centre(*bin).exp())
+        let (bin, share) = match reached {
+            Some((bin, _)) => (bin, share),
+            None => (self.counts.last_key_value()?.0, 0.5),
+        };
+        Some((centre(*bin) + (share - 0.5) * width * WIDTH).exp())
+    }
+
+    /// The quiet level of a kind.
+    fn level(&self, kind: ProbeKind) -> Option<f64> {
+        match kind {
+            ProbeKind::Evicted | ProbeKind::Code => {
+                (self.total() >= FEWEST_WAKES).then(|| self.quantile_within(QUARTILE, f64::from(COARSE))).flatten()
+            }
+            ProbeKind::MemoryLatency | ProbeKind::MemoryThroughput => self.lower_mode(&BROAD),
+            _ => self.lower_mode(&MODE_WIDTHS),
+        }
     }
 }
 
 struct Around {
     mass: f64,
     density: f64,
-    mean: f64,
 }
 
 /// Pairs of successive wake-ups by the bins of their ratio, from a lower one to a higher one or reverse.
@@ -319,10 +362,10 @@ impl LevelHistory {
 
     /// The quiet levels; `None` before 50 wake-ups.
     pub fn levels(&self) -> Option<QuietLevels> {
-        let latency = self.kind(ProbeKind::Latency).lower_mode()?;
+        let latency = self.kind(ProbeKind::Latency).level(ProbeKind::Latency)?;
         let mut levels = [0.0; PROBE_KINDS];
         for ((level, bins), kind) in levels.iter_mut().zip(&self.kinds).zip(ProbeKind::ALL) {
-            *level = if kind == ProbeKind::Latency { 1.0 } else { bins.lower_mode().unwrap_or(0.0) };
+            *level = if kind == ProbeKind::Latency { 1.0 } else { bins.level(kind).unwrap_or(0.0) };
         }
         let learned = self.span?.1;
         Some(QuietLevels { revision: self.revision, learned, wakes: self.wakes(), latency, levels })
@@ -331,8 +374,8 @@ impl LevelHistory {
     /// What the machine's states are; `None` before 50 wake-ups.
     pub fn states(&self) -> Option<MachineStates> {
         let (latency, issue) = (self.kind(ProbeKind::Latency), self.kind(ProbeKind::Issue));
-        let reference = latency.lower_mode()?;
-        let limit = bin_of(BUSY * issue.lower_mode()?)?;
+        let reference = latency.level(ProbeKind::Latency)?;
+        let limit = bin_of(BUSY * issue.level(ProbeKind::Issue)?)?;
         let coarse = limit.div_euclid(COARSE);
         let quiet = match self.times.total() {
             // No sample has two wake-ups.

@@ -9,6 +9,9 @@ mod correction_tests;
 pub mod data;
 pub mod features;
 pub mod knowledge;
+mod learning;
+#[cfg(test)]
+mod learning_tests;
 pub mod levels;
 pub mod prior;
 mod regression;

@@ -1,5 +1,6 @@
 //! Which coefficients a fit starts from.
 
+use crate::base::units::Nanos;
 use crate::quiet::data::{FEATURES, PriorSource, QuietCoefficients};
 use crate::quiet::regression::{Matrix, Prior, Vector, inverted, middle};
 use crate::sample::probes::ProbeKind;
@@ -7,9 +8,13 @@ use serde::{Deserialize, Serialize};
 
 /// Coefficients further from 0 are none of a program.
 const FURTHEST: f64 = 5.0;
-/// By how much coefficients differ between sessions, and by which factor their variance was too small in simulations.
+/// By how much coefficients differ after a day or more, and by which factor their variance is larger then; after an hour by a
+/// twenty-fourth of that. Within a session every run adds to what is known.
 const SESSION: f64 = 0.05;
 const INFLATION: f64 = 1.5;
+const DAY: f64 = 86_400e9;
+/// Of any coefficient: what is stored may be exact, or rounded.
+const LEAST_VARIANCE: f64 = 1e-8;
 /// Fewest other programs whose spread says how much programs differ.
 const FEWEST_OTHERS: usize = 3;
 /// The usual residual of an unknown program, and by which factor it is off, as a logarithm.
@@ -43,11 +48,11 @@ pub(crate) struct Start<'a> {
 }
 
 /// Coefficients of the same program count by their covariance, that is by the samples they were fitted to; else the median of other
-/// programs'; else only the clock counts, with all the uncertainty of an unknown program.
-pub(crate) fn start(known: &KnownCoefficients, revision: u32) -> Start<'_> {
+/// programs'; else only the clock counts, with all the uncertainty of an unknown program. `now` is since 1970.
+pub(crate) fn start(known: &KnownCoefficients, revision: u32, now: Nanos) -> Start<'_> {
     let same = known.same.as_ref().filter(|c| usable(c, revision));
     if let Some(same) = same
-        && let Some(precision) = stored_precision(same)
+        && let Some(precision) = stored_precision(same, now)
     {
         let prior = Prior {
             mean: same.coefficients,
@@ -102,7 +107,8 @@ fn deviations() -> Vector {
     for (deviation, kind) in found.iter_mut().zip(ProbeKind::ALL) {
         *deviation = match kind {
             ProbeKind::Latency => 0.45,
-            ProbeKind::Evicted | ProbeKind::Code => 0.2,
+            // They vary by the factor 10, and what is evicted costs a program some per cent at most.
+            ProbeKind::Evicted | ProbeKind::Code => 0.02,
             _ => 0.35,
         };
     }
@@ -126,8 +132,9 @@ fn of_others(others: &[&QuietCoefficients]) -> Prior {
     Prior { residual, ..prior(mean, deviation) }
 }
 
-/// From the covariance, which grows between sessions; `None` if it is none.
-fn stored_precision(same: &QuietCoefficients) -> Option<Matrix> {
+/// From the covariance, which grows with time; `None` if it is none.
+fn stored_precision(same: &QuietCoefficients, now: Nanos) -> Option<Matrix> {
+    let passed = ((now - same.fitted).as_f64() / DAY).clamp(0.0, 1.0);
     let mut covariance = match &same.covariance {
         Some(stored) if stored.iter().flatten().all(|v| v.abs() <= FURTHEST) => **stored,
         Some(_) => return None,
@@ -135,9 +142,9 @@ fn stored_precision(same: &QuietCoefficients) -> Option<Matrix> {
         None => diagonal(deviations().map(|d| d.powi(2) / (1.0 + f64::from(same.samples) / 10.0))),
     };
     for (i, row) in covariance.iter_mut().enumerate() {
-        row.iter_mut().for_each(|v| *v *= INFLATION);
+        row.iter_mut().for_each(|v| *v *= 1.0 + passed * (INFLATION - 1.0));
         if let Some(place) = row.get_mut(i) {
-            *place += SESSION.powi(2);
+            *place += passed * SESSION.powi(2) + LEAST_VARIANCE;
         }
     }
     inverted(&covariance)

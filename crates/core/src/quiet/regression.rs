@@ -52,6 +52,9 @@ pub(crate) struct Fit {
     pub covariance: Matrix,
     /// log PT with all features 0.
     pub level: f64,
+    /// Weighted mean of the samples, and the sum of their weights.
+    pub mean: Point,
+    pub weight: f64,
     /// Of the residuals, each with its probability: mean and variance of the level.
     levels: Vec<(f64, f64, f64)>,
     pub residual: f64,
@@ -91,12 +94,17 @@ pub(crate) fn fit(points: &[Point], prior: &Prior) -> Option<Fit> {
     let found = posterior(points, &weights, prior)?;
     let held_out = held_out(points, &weights, &found);
     let residuals: Vec<f64> = corrected(&found.coefficients).into_iter().map(|z| z - found.level).collect();
+    let x = found.sums.mean_x;
+    let mean = Point { y: found.sums.mean_z + dot(&x, &prior.mean), x };
+    let weight = found.sums.weight;
     let spread = ResidualSpread::new(points, &residuals, &found.coefficients, found.parameters);
     Some(Fit {
         deviations: residuals.iter().zip(&spread.variances).map(|(r, v)| r.abs() / (spread.s * v.sqrt())).collect(),
         coefficients: found.coefficients,
         covariance: found.covariance,
         level: found.level,
+        mean,
+        weight,
         levels: found.levels,
         residual: found.residual,
         held_out,

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::machine::data::{Factor, Standing};
-use tarebench_core::quiet::data::{FEATURES, QuietCoefficients};
+use tarebench_core::quiet::data::{FEATURES, KnownLevel, QuietCoefficients, QuietLevels};
 use tarebench_core::quiet::levels::LevelHistory;
 use tarebench_core::sample::probes::{
     CpuProbes, GateRecord, PROBE_KINDS, PROBE_REVISION, ProbeCost, ProbeWake, SampleProbes,
@@ -59,6 +59,18 @@ fn fit(program: &str, clock: f64) -> QuietCoefficients {
         residual: 1.0 / 3.0,
         seen: [(-0.1, 0.2); FEATURES],
         covariance: Some(Box::new([[1.0 / 7.0; FEATURES]; FEATURES])),
+        level: Some(Box::new(KnownLevel {
+            log_time: 18.4,
+            variance: 1e-4,
+            covariance: [-1e-3; FEATURES],
+            levels: QuietLevels {
+                revision: PROBE_REVISION,
+                learned: Nanos(2),
+                wakes: 50,
+                latency: 24_000.0,
+                levels: [0.5; PROBE_KINDS],
+            },
+        })),
     }
 }
 

@@ -1,0 +1,113 @@
+use crate::base::units::Nanos;
+use crate::quiet::correction::{fit_coefficients, quiet_time};
+use crate::quiet::data::{QuietCoefficients, QuietLevels};
+use crate::quiet::prior::KnownCoefficients;
+use crate::quiet::simulation::{
+    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, quiet_samples, random, series,
+};
+use crate::sample::probes::ProbeKind;
+use rand_chacha::ChaCha8Rng;
+
+fn taken(d: Disturbance, p: &SimulatedProgram, n: usize, rng: &mut ChaCha8Rng) -> Vec<SimulatedSample> {
+    series(&mut SimulatedMachine::new(d, rng), p, n, false, rng)
+}
+
+fn known(same: Option<QuietCoefficients>) -> KnownCoefficients {
+    KnownCoefficients { same, others: Vec::new() }
+}
+
+/// What runs teach one after the other, each in its state of the machine.
+fn taught(
+    states: &[Disturbance],
+    p: &SimulatedProgram,
+    levels: &QuietLevels,
+    rng: &mut ChaCha8Rng,
+) -> KnownCoefficients {
+    let mut all = known(None);
+    for d in states {
+        let samples = taken(*d, p, 10, rng);
+        all = known(fit_coefficients(&quiet_samples(&samples), levels, &all, "p", Nanos(1)));
+    }
+    all
+}
+
+/// In each run the machine is in one state, so that its samples alone say nothing of the sibling. Additions follow the issue width by
+/// 0.7; in the storm they take half as long again.
+#[test]
+fn runs_in_different_states_tell_what_none_of_them_does() {
+    use Disturbance::{Nothing, Storm};
+    let mut rng = random(41);
+    let levels = levels(&mut rng);
+    let program = SimulatedProgram::new(1, 0.002);
+    let all = taught(&[Nothing, Storm, Nothing, Storm, Nothing, Storm], &program, &levels, &mut rng);
+    let storm = taken(Storm, &program, 10, &mut rng);
+    let found = quiet_time(&quiet_samples(&storm), Some(&levels), &all).unwrap();
+    assert!(found.uncorrected > 1.4 * program.work * 1e9, "{found:?}");
+    assert!((found.value / (program.work * 1e9) - 1.0).abs() < 0.02, "{found:?}");
+    assert!(found.interval.contains(program.work * 1e9), "{found:?}");
+    // With what only the samples of each run say, the state stays unknown.
+    let mut alone = all.same.unwrap();
+    alone.covariance = taught(&[Nothing], &program, &levels, &mut rng).same.unwrap().covariance;
+    assert!(quiet_time(&quiet_samples(&storm), Some(&levels), &known(Some(alone))).is_err());
+}
+
+/// A change of the program is none of the machine: it is in the time, and teaches nothing of the coefficients.
+#[test]
+fn a_changed_program_is_learned_anew() {
+    let mut rng = random(42);
+    let levels = levels(&mut rng);
+    let program = SimulatedProgram::new(1, 0.002);
+    let all = taught(&[Disturbance::Sibling; 4], &program, &levels, &mut rng);
+    let before = all.same.clone().unwrap();
+    let changed = SimulatedProgram { work: 1.2 * program.work, ..program };
+    let samples = taken(Disturbance::Sibling, &changed, 10, &mut rng);
+    let found = quiet_time(&quiet_samples(&samples), Some(&levels), &all).unwrap();
+    assert!(found.interval.contains(changed.work * 1e9), "{found:?}");
+    let after = fit_coefficients(&quiet_samples(&samples), &levels, &all, "p", Nanos(2)).unwrap();
+    let level = |c: &QuietCoefficients| c.level.as_ref().unwrap().log_time;
+    assert!((level(&after) - level(&before) - 1.2_f64.ln()).abs() < 0.02, "{after:?}");
+    // All that it teaches is in its own samples.
+    let without = QuietCoefficients { level: None, ..before };
+    let alone = fit_coefficients(&quiet_samples(&samples), &levels, &known(Some(without)), "p", Nanos(2)).unwrap();
+    assert_eq!(after.coefficients, alone.coefficients);
+}
+
+/// The time is known in relation to what is quiet; when that is learned anew, what is known moves with it.
+#[test]
+fn other_levels_move_the_known_time() {
+    let mut rng = random(43);
+    let old = levels(&mut rng);
+    let program = SimulatedProgram::new(4, 0.002);
+    let all = taught(&[Disturbance::Both; 6], &program, &old, &mut rng);
+    let samples = taken(Disturbance::Both, &program, 10, &mut rng);
+    let mut new = old.clone();
+    new.levels[ProbeKind::MemoryThroughput as usize] *= 1.1;
+    let after = |levels: &QuietLevels| fit_coefficients(&quiet_samples(&samples), levels, &all, "p", Nanos(2)).unwrap();
+    let (kept, moved) = (after(&old), after(&new));
+    let by = kept.coefficients[ProbeKind::MemoryThroughput as usize] * 1.1_f64.ln();
+    let level = |c: &QuietCoefficients| c.level.as_ref().unwrap().log_time;
+    assert!(
+        by.abs() > 0.01 && (level(&moved) - level(&kept) - by).abs() < 0.3 * by.abs(),
+        "{by}: {} {}",
+        level(&kept),
+        level(&moved)
+    );
+    // A probe that has no level any more: it begins anew.
+    new.levels[ProbeKind::MemoryThroughput as usize] = 0.0;
+    assert!(level(&after(&new)).is_finite());
+}
+
+/// More runs make it more certain, whatever they meet.
+#[test]
+fn every_run_adds() {
+    let mut rng = random(44);
+    let levels = levels(&mut rng);
+    let program = SimulatedProgram::new(2, 0.002);
+    let variance = |runs: usize, rng: &mut ChaCha8Rng| {
+        let c = taught(&vec![Disturbance::Both; runs], &program, &levels, rng).same.unwrap();
+        (c.level.unwrap().variance, c.samples)
+    };
+    let (one, eight) = (variance(1, &mut rng), variance(8, &mut rng));
+    assert!(eight.0 < one.0 / 2.0, "{one:?} {eight:?}");
+    assert_eq!((one.1, eight.1), (10, 80));
+}
