@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How small a slowdown tare finds, and how often it finds one where there is none, on this machine.
 
-power    Work done R and 1.01 R times (100 ms), compared by 30 duets: how often the verdict is that the second is slower.
+power    Work of 100 ms, and the same with so many repetitions more that it takes 1% longer, compared by 30 duets: how often the verdict
+         is that the second is slower.
 minute   The smallest slowdown that a minute of duets would show with 95% power, by tare's own figure; then how often a minute finds a
          slowdown of that size.
 suites   Gates of ten benchmarks whose base and head are the same files: how many find a regression or an improvement.
@@ -40,11 +41,13 @@ def compared(folder, commands, *options):
     return comparison
 
 
-def work(program, kind, step):
-    """R and R (1 + step) repetitions, and the truth: what is set up before them does not grow."""
+def work(program, kind, slower):
+    """Commands of which the second takes this share longer, and by how much it does: what a program sets up before its repetitions does
+    not grow with them."""
     repetitions, truth = ratio.calibrate(program, kind)
     share = (truth - 1) / (ratio.STEP - 1)
-    return [f"{program} {kind} {repetitions}", f"{program} {kind} {round(repetitions * (1 + step))}"], step * share
+    more = round(repetitions * (1 + slower / share))
+    return [f"{program} {kind} {repetitions}", f"{program} {kind} {more}"], (more / repetitions - 1) * share
 
 
 def verdict(comparison):
