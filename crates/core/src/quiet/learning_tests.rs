@@ -111,3 +111,21 @@ fn every_run_adds() {
     assert!(eight.0 < one.0 / 2.0, "{one:?} {eight:?}");
     assert_eq!((one.1, eight.1), (10, 80));
 }
+
+/// However many runs were before: what is known becomes no surer than it is right.
+#[test]
+fn intervals_hold_the_time_after_many_runs() {
+    let (mut given, mut inside) = (0, 0);
+    for item in 0..60 {
+        let mut rng = random(7_000 + item);
+        let levels = levels(&mut rng);
+        let program = SimulatedProgram::new(item as usize, [0.0, 0.01, 0.03][item as usize % 3]);
+        let state = [Disturbance::Sibling, Disturbance::Clock, Disturbance::Both][item as usize / 3 % 3];
+        let all = taught(&[state; 10], &program, &levels, &mut rng);
+        let samples = taken(state, &program, 10, &mut rng);
+        let Ok(found) = quiet_time(&quiet_samples(&samples), Some(&levels), &all) else { continue };
+        given += 1;
+        inside += u32::from(found.interval.contains(program.work * 1e9));
+    }
+    assert!(given >= 40 && f64::from(inside) >= 0.94 * f64::from(given), "{inside} of {given}");
+}
