@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::compare::duet::{AloneEvidence, Duet, DuetSide, DuetWeight, NoDuet};
+use tarebench_core::compare::duet::{AloneEvidence, AloneTimes, Duet, DuetSide, DuetWeight, NoDuet, TogetherEvidence};
 use tarebench_core::compare::gang::{GangMeans, GangSlices, SwitchTimes};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::blocks::RunBlocks;
@@ -87,6 +87,24 @@ fn report(run: &Run, samples: &[Sample], duets: &[Duet]) -> RunReport {
 
 fn comparison(duets: &[Duet]) -> Comparison {
     report(&duet_run(), &alone(), duets).comparisons.remove(0)
+}
+
+/// Shares of the CPU follow the duets so far; one that was disturbed does not decide for the next one.
+#[test]
+fn shares_follow_the_median_of_the_duets() {
+    let alone = AloneTimes { pt: Nanos(100 * MS), elapsed: Nanos(110 * MS), asleep: Some(0.0), memory: None };
+    let mut together = TogetherEvidence::default();
+    let ratio = |together: &TogetherEvidence| {
+        let [program, reference] = together.corrected([alone, alone]);
+        assert_eq!(reference, alone);
+        (program.pt.as_f64() / reference.pt.as_f64(), program.elapsed.as_f64() / reference.pt.as_f64())
+    };
+    assert_eq!(ratio(&together), (1.0, 1.1));
+    for (i, (program, expected)) in (0..).zip([(120, 1.2), (270, 1.8), (120, 1.2)]) {
+        together.add(&duet(i, program * MS, 100 * MS));
+        let (pt, elapsed) = ratio(&together);
+        assert!((pt - expected).abs() < 1e-6 && (elapsed - 1.1 * expected).abs() < 1e-6, "{i}: {pt} {elapsed}");
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::sample::calls::{Asleep, asleep as kind_of_sleep};
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Survivor, Usage};
 use crate::sample::process_time::ProcessTimes;
+use crate::statistics::series::median_of;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -239,7 +240,7 @@ pub struct TogetherEvidence {
     logs: VecDeque<f64>,
 }
 
-/// An odd number of duets, whose median is one of them.
+/// Duets of which the median is taken.
 const LATEST: usize = 11;
 
 impl TogetherEvidence {
@@ -258,9 +259,7 @@ impl TogetherEvidence {
     /// The times of the program and of the reference alone; the program's are changed so that the ratio of the process times is the
     /// median of that in the duets, if there were any.
     pub fn corrected(&self, [mut program, reference]: [AloneTimes; 2]) -> [AloneTimes; 2] {
-        let mut logs: Vec<f64> = self.logs.iter().copied().collect();
-        logs.sort_by(f64::total_cmp);
-        if let Some(log) = logs.get(logs.len() / 2) {
+        if let Some(log) = median_of(self.logs.iter().copied().collect()) {
             let times = log.exp() * reference.pt.as_f64() / program.pt.as_f64().max(1.0);
             [program.pt, program.elapsed] =
                 [program.pt, program.elapsed].map(|t| Nanos((t.as_f64() * times).round() as i64));
