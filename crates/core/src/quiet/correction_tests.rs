@@ -5,7 +5,7 @@ use crate::quiet::data::{
 };
 use crate::quiet::prior::KnownCoefficients;
 use crate::quiet::simulation::{
-    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, quiet_samples, random, series,
+    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, random, series,
 };
 use crate::sample::probes::{PROBE_KINDS, PROBE_REVISION, SampleProbes};
 use proptest::prelude::*;
@@ -16,6 +16,15 @@ const ALL: [Disturbance; 3] = [Disturbance::Sibling, Disturbance::Clock, Disturb
 fn taken(d: Disturbance, p: &SimulatedProgram, n: usize, gate: bool, rng: &mut ChaCha8Rng) -> Vec<SimulatedSample> {
     let mut machine = SimulatedMachine::new(d, rng);
     series(&mut machine, p, n, gate, rng)
+}
+
+/// As the correction takes them.
+pub(crate) fn quiet_samples(samples: &[SimulatedSample]) -> Vec<QuietSample<'_>> {
+    let waited = Nanos::ZERO;
+    let numbered = (0..).zip(samples);
+    let sample =
+        numbered.map(|(index, (probes, pt))| QuietSample { index, pt: *pt, elapsed: *pt, waited, steal: None, probes });
+    sample.collect()
 }
 
 /// What an earlier run of the program, or of four others, tells.

@@ -16,14 +16,14 @@ const RUNS_DIFFER: f64 = 0.01;
 const CHANGED: f64 = 3.0;
 
 /// Coefficients, their covariance, and the time on the quiet machine.
-pub(crate) struct Learned {
+pub(crate) struct LearnedTime {
     pub coefficients: Vector,
     pub covariance: Matrix,
     pub level: KnownLevel,
 }
 
 /// What is known after a run, from the fit to its samples.
-pub(crate) fn learned(fit: &Fit, start: &Start<'_>, levels: &QuietLevels) -> Learned {
+pub(crate) fn learned(fit: &Fit, start: &Start<'_>, levels: &QuietLevels) -> LearnedTime {
     let variance = fit.residual.powi(2) / fit.weight + RUNS_DIFFER.powi(2);
     let mean = fit.mean;
     let after = after_run(fit, start, levels);
@@ -39,7 +39,7 @@ pub(crate) fn learned(fit: &Fit, start: &Start<'_>, levels: &QuietLevels) -> Lea
         for (row, g) in covariance.iter_mut().zip(&gain) {
             row.iter_mut().zip(&gain).for_each(|(c, h)| *c -= spread * g * h);
         }
-        let found = Learned {
+        let found = LearnedTime {
             coefficients: plus(&fit.coefficients, &gain, error),
             covariance,
             level: KnownLevel {
@@ -51,7 +51,7 @@ pub(crate) fn learned(fit: &Fit, start: &Start<'_>, levels: &QuietLevels) -> Lea
         };
         (error.abs() <= CHANGED * spread.sqrt() && found.is_one()).then_some(found)
     });
-    added.unwrap_or_else(|| Learned {
+    added.unwrap_or_else(|| LearnedTime {
         coefficients: fit.coefficients,
         covariance: fit.covariance,
         level: KnownLevel {
@@ -63,7 +63,7 @@ pub(crate) fn learned(fit: &Fit, start: &Start<'_>, levels: &QuietLevels) -> Lea
     })
 }
 
-impl Learned {
+impl LearnedTime {
     /// A distribution, which rounding or a wrong document may make none.
     fn is_one(&self) -> bool {
         self.level.variance > 0.0

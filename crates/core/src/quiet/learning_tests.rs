@@ -1,9 +1,10 @@
 use crate::base::units::Nanos;
 use crate::quiet::correction::{fit_coefficients, quiet_time};
+use crate::quiet::correction_tests::quiet_samples;
 use crate::quiet::data::{QuietCoefficients, QuietLevels};
 use crate::quiet::prior::KnownCoefficients;
 use crate::quiet::simulation::{
-    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, quiet_samples, random, series,
+    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, random, series,
 };
 use crate::sample::probes::ProbeKind;
 use rand_chacha::ChaCha8Rng;

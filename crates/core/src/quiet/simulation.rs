@@ -1,7 +1,6 @@
 //! A machine and programs of which all is known, for tests: what the probes measure, and what a program takes.
 
 use crate::base::units::Nanos;
-use crate::quiet::correction::QuietSample;
 use crate::quiet::data::QuietLevels;
 use crate::sample::probes::{CpuProbes, GateRecord, PROBE_KINDS, PROBE_REVISION, ProbeCost, ProbeWake, SampleProbes};
 use crate::statistics::random::{RandomPurpose, generator, unit};
@@ -178,13 +177,4 @@ pub(crate) fn series(
     rng: &mut ChaCha8Rng,
 ) -> Vec<SimulatedSample> {
     (0..n).map(|_| execute(m, p, gate, rng)).collect()
-}
-
-/// As the correction takes them.
-pub(crate) fn quiet_samples(samples: &[SimulatedSample]) -> Vec<QuietSample<'_>> {
-    let waited = Nanos::ZERO;
-    let numbered = (0..).zip(samples);
-    let sample =
-        numbered.map(|(index, (probes, pt))| QuietSample { index, pt: *pt, elapsed: *pt, waited, steal: None, probes });
-    sample.collect()
 }
