@@ -339,7 +339,8 @@ fn the_majority_of_tries_decides() {
         let near = std::panic::catch_unwind(decided).is_ok();
         (near, left.len())
     };
-    assert_eq!(decide(&[true, true, true, false]), (true, 1), "three agree");
+    assert_eq!(decide(&[true, true, false]), (true, 1), "the first two agree");
+    assert_eq!(decide(&[false, false, false, true, true]), (false, 2), "three agree");
     assert_eq!(decide(&[false, true, false, true, true]), (true, 0));
     assert_eq!(decide(&[true, false, false, false, true]), (false, 1), "the first good one is not enough");
     assert_eq!(decide(&[true, false, true, false, false]), (false, 0));
