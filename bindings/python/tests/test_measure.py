@@ -255,4 +255,7 @@ except KeyboardInterrupt:
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 7
+        try:
+            assert process.wait(30) == 7
+        finally:
+            process.kill()
