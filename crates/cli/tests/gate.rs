@@ -102,7 +102,8 @@ fn compared_by_google_benchmark(folder: &Path) {
 #[test]
 fn each_benchmark_of_a_suite_has_its_verdict() {
     let _lock = shared();
-    let (dir, rounds) = (folder(), rounds(40));
+    // A shorter program has no duets where the machine is a little faster than it was when this was measured.
+    let (dir, rounds) = (folder(), rounds(100));
     let repo = repository(&dir);
     let sub = repo.join("sub");
     fs::create_dir(&sub).unwrap();
@@ -117,7 +118,7 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
         name = 'suite'
         base = 'old'
         build = 'for f in slower same faster; do cp $f built.$f; done'
-        max-blocks = 24
+        max-blocks = 12
         [[benchmark]]
         name = 'slower'
         command = './prog slower'
@@ -154,7 +155,8 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
     assert_eq!((plan["base"]["commit"].as_str(), plan["head"]["commit"].as_str()), (Some(&*base), Some(&*head)));
     assert_eq!((plan["base"]["name"].as_str(), plan["head"]["subject"].as_str()), (Some("old"), Some("head")));
     assert!(plan["base"]["folder"].as_str().unwrap().ends_with("/sub"));
-    assert_eq!(d["gate"]["measured"][0]["basis"], "duets");
+    let measured = &d["gate"]["measured"][0];
+    assert_eq!(measured["basis"], "duets", "{measured:#}");
     // What others read.
     let summary = fs::read_to_string(sub.join("s.md")).unwrap();
     let job = fs::read_to_string(job).unwrap();

@@ -201,9 +201,9 @@ pub fn assert_near(what: &str, found: f64, truth: f64, share: f64) {
 }
 
 /// Measures up to five times, and the majority decides whether what is found is within a share of the truth, or 1 ms; it is near if
-/// the first two tries are. The truth is the burner's own clock: what it took before its exec and after the last look at that clock is in one and
-/// not in the other, and a hypervisor may steal there. So a source may be off at times, but not most of the time. A try that is off
-/// by no more than the hypervisor stole meanwhile counts on neither side.
+/// the first two tries are. The truth is the burner's own clock: what it took before its exec and after the last look at that clock is
+/// in one and not in the other, and a hypervisor may steal there. So a source may be off at times, but not most of the time. A try
+/// that is off by no more than the hypervisor stole meanwhile counts on neither side.
 #[track_caller]
 pub fn comes_near(what: &str, share: f64, measure: impl FnMut() -> (f64, f64)) {
     let (near, off, tries) = tries(share, measure);

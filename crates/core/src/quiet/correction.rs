@@ -48,7 +48,7 @@ const STEAL: f64 = 0.01;
 const RESIDUAL: f64 = 0.025;
 const MEMORY: f64 = 0.3;
 const STOPS: f64 = 0.3;
-const EVICTION: f64 = 0.1;
+const EVICTION: f64 = 0.03;
 const LARGE: f64 = 0.15;
 
 /// What a correction needs of a sample.
@@ -310,7 +310,7 @@ impl QuietSeries {
 
     fn doubts(&self, fit: &Fit, mean_x: &Vector) -> Vec<QuietDoubt> {
         let b = &fit.coefficients;
-        let kind = |v: &Vector, kinds: [ProbeKind; 2]| kinds.iter().filter_map(|k| v.get(*k as usize)).sum::<f64>();
+        let kind = |v: &[f64], kinds: [ProbeKind; 2]| kinds.iter().filter_map(|k| v.get(*k as usize)).sum::<f64>();
         let count =
             |f: fn(&Observed) -> bool| u32::try_from(self.kept.iter().filter(|o| f(o)).count()).unwrap_or(u32::MAX);
         let mut doubts = Vec::new();
@@ -325,8 +325,9 @@ impl QuietSeries {
         let stopped = self.kept.iter().any(|o| o.point.x.get(PROBE_KINDS).is_some_and(|x| *x > 0.0));
         let coefficient = b.get(PROBE_KINDS).copied().unwrap_or(0.0);
         add(stopped && coefficient > STOPS, QuietDoubt::Stops { coefficient });
-        let features = kind(mean_x, [ProbeKind::Evicted, ProbeKind::Code]);
-        add(features > EVICTION, QuietDoubt::Eviction { features });
+        let added = mean_x.iter().zip(b).map(|(x, b)| x * b).collect::<Vec<f64>>();
+        let part = kind(&added, [ProbeKind::Evicted, ProbeKind::Code]);
+        add(part > EVICTION, QuietDoubt::Eviction { part });
         let correction = dot(mean_x, b);
         add(correction.abs() > LARGE, QuietDoubt::Large { correction });
         let samples = count(|o| o.limit_reached);

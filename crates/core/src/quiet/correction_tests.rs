@@ -7,7 +7,7 @@ use crate::quiet::prior::KnownCoefficients;
 use crate::quiet::simulation::{
     Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, random, series,
 };
-use crate::sample::probes::{PROBE_KINDS, PROBE_REVISION, SampleProbes};
+use crate::sample::probes::{PROBE_KINDS, PROBE_REVISION, ProbeKind, SampleProbes};
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 
@@ -264,6 +264,29 @@ fn memory_and_scatter_are_doubted() {
     let scattered = series(&mut machine, &SimulatedProgram::new(3, 0.05), 30, false, &mut rng);
     let q = quiet_time(&quiet_samples(&scattered), Some(&levels), &KnownCoefficients::default()).unwrap();
     assert!(q.doubts.iter().any(|d| matches!(d, QuietDoubt::Residual { .. })), "{q:?}");
+}
+
+/// Probes that see evictions say nothing of a program that does not mind them.
+#[test]
+fn evictions_are_doubted_by_what_they_added() {
+    let (mut samples, levels) = clocked(20);
+    let evicted = ProbeKind::Evicted as usize;
+    for (probes, _) in &mut samples {
+        for wake in probes.cpus.iter_mut().flat_map(|cpu| &mut cpu.wakes) {
+            wake.ticks[evicted] = wake.ticks[evicted] * 3 / 2;
+        }
+    }
+    let taken = quiet_samples(&samples);
+    let doubt = |coefficient: f64| {
+        let mut same = fit_coefficients(&taken, &levels, &KnownCoefficients::default(), "p", Nanos(1)).unwrap();
+        same.coefficients[evicted] = coefficient;
+        same.covariance = Some(Box::new([[0.0; FEATURES]; FEATURES]));
+        let q = quiet_time(&taken, Some(&levels), &KnownCoefficients { same: Some(same), others: Vec::new() }).unwrap();
+        q.doubts.iter().find_map(|d| if let QuietDoubt::Eviction { part } = d { Some(*part) } else { None })
+    };
+    assert_eq!(doubt(0.01), None);
+    let part = doubt(0.2).expect("a doubt");
+    assert!((part - 0.2 * 1.5_f64.ln()).abs() < 0.03, "{part}");
 }
 
 #[test]

@@ -220,8 +220,9 @@ pub enum QuietDoubt {
     Memory { coefficients: f64 },
     /// Pausing it changes its time: the coefficient of the stops is above 0.3.
     Stops { coefficient: f64 },
-    /// Its caches were evicted by more than the correction can know: features `Evicted` and `Code` above 0.1 in sum.
-    Eviction { features: f64 },
+    /// By the correction, evicted caches made it slower by more than 3%: natural logarithm. What the probes lose of a cache and what
+    /// the program loses of it are two things.
+    Eviction { part: f64 },
     /// The correction is above 15%.
     Large { correction: f64 },
     /// In so many samples the gate's limit was reached.

@@ -185,10 +185,11 @@ pub(crate) fn doubt(doubt: &QuietDoubt, hints: &Hints) -> String {
             ),
             Some(Hint::WithoutGate),
         ),
-        QuietDoubt::Eviction { features } => (
+        QuietDoubt::Eviction { part } => (
             format!(
-                "More of its caches was evicted than a correction can be known for (probes {} slower in sum): the value may be too high.",
-                percent(features.exp_m1())
+                "Evicted caches are thought to have made it {} slower: that depends on which parts of the caches it uses, and is not \
+                 known as well.",
+                percent(part.exp_m1())
             ),
             Some(Hint::MoreSamplesOrDuet),
         ),
@@ -259,7 +260,7 @@ mod tests {
             QuietDoubt::Residual { residual: 0.028 },
             QuietDoubt::Memory { coefficients: 0.61 },
             QuietDoubt::Stops { coefficient: 0.42 },
-            QuietDoubt::Eviction { features: 0.13 },
+            QuietDoubt::Eviction { part: 0.041 },
             QuietDoubt::Large { correction: 0.21 },
             QuietDoubt::LimitReached { samples: 1 },
             QuietDoubt::Steal { samples: 3 },
