@@ -103,9 +103,9 @@ fn all_that_is_frozen_runs_again() {
             .spawn()
             .unwrap()
     };
-    let mut child = run("7", "5");
+    let mut child = run("4", "2");
     until("it is frozen", || frozen.is_frozen());
-    std::thread::sleep(std::time::Duration::from_millis(6_000));
+    std::thread::sleep(std::time::Duration::from_millis(3_000));
     assert!(frozen.is_frozen(), "the sample lasts");
     assert!(child.wait().unwrap().success());
     assert!(!frozen.is_frozen());
