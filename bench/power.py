@@ -9,7 +9,7 @@ suites   Gates of ten benchmarks whose base and head are the same files: how man
 
 Prints Markdown for docs/compare.md and docs/gate.md. Arguments: the parts [all]. Environment: TARE (the command), REPEATS (20 for
 power, 10 for minute), SUITES (100), BLOCKS (of a benchmark of a suite at most; 100, as tare gate has it), KINDS
-(multiply,sort,branches,calls).
+(multiply,sort,sort-new,branches,calls).
 """
 import collections
 import json
@@ -22,7 +22,7 @@ import time
 
 import ratio
 
-KINDS = ["multiply", "sort", "branches", "calls"]
+KINDS = ["multiply", "sort", "sort-new", "branches", "calls"]
 SUITES = int(os.environ.get("SUITES", "100"))
 BLOCKS = os.environ.get("BLOCKS", "100")
 MINUTE = 60

@@ -27,12 +27,13 @@ static void multiply(long r) {
     sink = x;
 }
 
-static void insertion_sort(long r) {
+/* The same numbers again and again, whose order a branch predictor can learn, or new ones each time. */
+static void insertion_sort(long r, int anew) {
     enum { N = 128 };
     static int given[N], a[N];
-    for (int i = 0; i < N; i++)
-        given[i] = (int)(next() % 100000);
     for (long k = 0; k < r; k++) {
+        for (int i = 0; i < N && (anew || k == 0); i++)
+            given[i] = (int)(next() % 100000);
         memcpy(a, given, sizeof a);
         for (int i = 1; i < N; i++) {
             int v = a[i], j = i;
@@ -123,7 +124,9 @@ int main(int argc, char **argv) {
     if (!strcmp(kind, "multiply"))
         multiply(r);
     else if (!strcmp(kind, "sort"))
-        insertion_sort(r);
+        insertion_sort(r, 0);
+    else if (!strcmp(kind, "sort-new"))
+        insertion_sort(r, 1);
     else if (!strcmp(kind, "matrix"))
         matrix(r);
     else if (!strcmp(kind, "l1"))
