@@ -218,9 +218,12 @@ pub fn nodes(runs: &[NodeRun], measure: Measure) -> NodesReport {
     }
 }
 
+/// Largest logarithm whose power of e is a finite number, rounded down.
+const LARGEST: f64 = 700.0;
+
 /// A ratio that is always finite.
 fn ratio(logarithm: f64) -> f64 {
-    logarithm.clamp(-700.0, 700.0).exp()
+    logarithm.clamp(-LARGEST, LARGEST).exp()
 }
 
 fn interval(deviation: f64, half: f64, level: f64) -> Interval {
@@ -359,7 +362,7 @@ fn one_fleet(fingerprint: &str, fleet: &FleetRuns) -> (NodeFleet, BTreeMap<Strin
             runs: levels.overall.runs,
             machines: levels.overall.between,
         },
-        relevant: levels.overall.relevant.exp_m1(),
+        relevant: levels.overall.relevant.min(LARGEST).exp_m1(),
         detectable: levels.overall.detectable.map(|d| ratio(d) - 1.0),
         single_runs: levels.overall.from_fleet,
         groups: found.map(|f| groups(&names, &deviations, &f)),

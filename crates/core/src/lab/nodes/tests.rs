@@ -300,6 +300,23 @@ fn a_report_is_the_same_after_json() {
     assert!(text.contains(r#""measure":"net""#) && text.contains(r#""answer":{"yes":["n003""#), "{text}");
 }
 
+/// Of an imported file: times that differ by more than a floating-point number can say.
+#[test]
+fn runs_that_differ_beyond_measure_have_a_report() {
+    let run = |machine: &str, program: &str, at: i64, time: f64| NodeRun {
+        machine: machine.to_owned(),
+        fingerprint: "same".to_owned(),
+        run: at.to_string(),
+        started: Nanos(at),
+        program: program.to_owned(),
+        times: vec![time],
+        added: None,
+    };
+    let runs = [run("a", "p", 0, 1.0), run("b", "q", 1, 1e-300), run("b", "q", 2, 1e300)];
+    let text = serde_json::to_string(&nodes(&runs, Measure::Pt)).unwrap();
+    assert!(serde_json::from_str::<NodesReport>(&text).is_ok(), "{text}");
+}
+
 fn any_run() -> BoxedStrategy<NodeRun> {
     let time = prop_oneof![
         4 => 1.0..1e12_f64,
