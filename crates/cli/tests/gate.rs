@@ -102,7 +102,7 @@ fn compared_by_google_benchmark(folder: &Path) {
 #[test]
 fn each_benchmark_of_a_suite_has_its_verdict() {
     let _lock = shared();
-    // A shorter program has no duets where the machine is a little faster than it was when this was measured.
+    // Programs of less than 40 ms have no duets, and the machine may be faster now than when the rounds were counted.
     let (dir, rounds) = (folder(), rounds(100));
     let repo = repository(&dir);
     let sub = repo.join("sub");

@@ -130,7 +130,7 @@ fn a_tare_that_is_stopped_for_a_while_has_the_whole_measurement() {
         return;
     }
     let measured = || {
-        let (child, found) = running(&dir, &["--for", "2s", "--json"]);
+        let (child, found) = running(&dir, &["--for", "4s", "--json"]);
         signal(child.id(), libc::SIGSTOP);
         // Until the phases are over: zombies, as tare cannot reap them.
         until("the phases have ended", || found.iter().all(|p| !lives(*p)));
@@ -151,7 +151,7 @@ fn a_tare_that_is_stopped_for_a_while_has_the_whole_measurement() {
     for s in &all {
         assert_eq!(s["ended"]["kind"], "time_over", "{s}");
         let clock = |i: usize| number(&s["pairs"][i]["clock"]);
-        assert!(clock(1) - clock(0) >= 2e9, "{s}");
+        assert!(clock(1) - clock(0) >= 4e9, "{s}");
     }
 }
 
@@ -162,7 +162,7 @@ fn phases_that_somebody_kills_are_said_to_have_died() {
     if !fifo_allowed(&dir) {
         return;
     }
-    let (child, found) = running(&dir, &["--for", "2s", "--json"]);
+    let (child, found) = running(&dir, &["--for", "4s", "--json"]);
     signal(found[0], libc::SIGKILL);
     let out = child.wait_with_output().unwrap();
     assert_eq!(out.status.code(), Some(4), "{}", text(&out.stderr));

@@ -262,6 +262,7 @@ impl SizedData {
     }
 }
 
+/// Logarithm of predicted / measured, of their relative difference.
 fn log_error(relative: f64) -> f64 {
     (1.0 + relative).max(NOTHING).ln()
 }

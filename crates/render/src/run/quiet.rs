@@ -187,8 +187,8 @@ pub(crate) fn doubt(doubt: &QuietDoubt, hints: &Hints) -> String {
         ),
         QuietDoubt::Eviction { part } => (
             format!(
-                "Evicted caches are thought to have made it {} slower: that depends on which parts of the caches it uses, and is not \
-                 known as well.",
+                "By the correction, evicted caches made it {} slower: that depends on which parts of the caches it uses, and is known \
+                 less well than the rest.",
                 percent(part.exp_m1())
             ),
             Some(Hint::MoreSamplesOrDuet),
