@@ -103,7 +103,7 @@ fn compared_by_google_benchmark(folder: &Path) {
 fn each_benchmark_of_a_suite_has_its_verdict() {
     let _lock = shared();
     // Programs of less than 40 ms have no duets, and the machine may be faster now than when the rounds were counted.
-    let (dir, rounds) = (folder(), rounds(100));
+    let (dir, rounds) = (folder(), rounds(80));
     let repo = repository(&dir);
     let sub = repo.join("sub");
     fs::create_dir(&sub).unwrap();
@@ -118,7 +118,7 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
         name = 'suite'
         base = 'old'
         build = 'for f in slower same faster; do cp $f built.$f; done'
-        max-blocks = 12
+        max-blocks = 24
         [[benchmark]]
         name = 'slower'
         command = './prog slower'
