@@ -53,9 +53,7 @@ lint: rust ## Check format, lints, generated files and licences
 	@scripts/setup.sh build test
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
-	$(CARGO) fmt --manifest-path bindings/python/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --locked --manifest-path bindings/python/Cargo.toml --target-dir '$(TARGET_DIR)' -- -D warnings
 	python3 scripts/check-loops.py
 	python3 scripts/check-names.py
 	python3 scripts/check-papers-map.py

@@ -24,7 +24,8 @@ ended() {
 trap ended EXIT
 
 # Run all of them even if one fails: on a noisy machine several may fail. Each test program is started by a script that runs those
-# tests again that stolen CPU time may have failed.
+# tests again that stolen CPU time may have failed. With the Python module, which has no tests here, crates have the features that its
+# wheel needs, and are compiled once.
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo test --locked --workspace --no-fail-fast --config "target.$host.runner = ['python3', '$PWD/scripts/run-test-program.py']"
 

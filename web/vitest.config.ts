@@ -2,7 +2,9 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    fileParallelism: false,
+    // A browser is started for each file; more of them at once are no faster on two CPUs.
+    maxWorkers: 2,
+    minWorkers: 1,
     projects: [
       { test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
       {

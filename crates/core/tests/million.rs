@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "core/common.rs"]
 mod common;
 
 use common::{daemon, profile, run, sample};

@@ -1,13 +1,7 @@
 //! The published examples: EMP (Suh et al., 2016) section 4.5.2 and SEDONA (Suh, 2017) step C.
-// Helpers of tests are not exempt from this as tests themselves are.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-#[path = "common/emp.rs"]
-mod emp;
-
-use common::{daemon, profile, run, sample};
-use emp::{InfrequentDaemon, infrequent_daemons, l_samples};
+use crate::common::{daemon, profile, run, sample};
+use crate::emp::{InfrequentDaemon, infrequent_daemons, l_samples};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::profile::data::Cutoff;
@@ -161,12 +155,13 @@ fn table_xviii_counts_discards_for_each_measure() {
     assert_eq!((pt.samples, pt.retained), (800, 780));
     assert_eq!((et.samples, et.retained), (800, 784));
     // The row of INC128's PT in the table, to its last digit: 128,250 ms, 2.6 ms, 2.0e-5.
-    let xviii = emp::rows("emp-table-18").iter().find(|r| r[0].text() == Some("INC128") && r[1].text() == Some("PT"));
+    let xviii =
+        crate::emp::rows("emp-table-18").iter().find(|r| r[0].text() == Some("INC128") && r[1].text() == Some("PT"));
     let xviii = xviii.unwrap();
-    assert_eq!(emp::text(&xviii[3]), pt.discards());
-    assert!((pt.mean / 1e6 - emp::number(&xviii[6])).abs() < 0.5, "{}", pt.mean);
-    assert!((pt.std_dev.unwrap() / 1e6 - emp::number(&xviii[7])).abs() < 0.05, "{:?}", pt.std_dev);
-    assert!((pt.relative_error.unwrap() - emp::number(&xviii[8])).abs() < 0.05e-5, "{:?}", pt.relative_error);
+    assert_eq!(crate::emp::text(&xviii[3]), pt.discards());
+    assert!((pt.mean / 1e6 - crate::emp::number(&xviii[6])).abs() < 0.5, "{}", pt.mean);
+    assert!((pt.std_dev.unwrap() / 1e6 - crate::emp::number(&xviii[7])).abs() < 0.05, "{:?}", pt.std_dev);
+    assert!((pt.relative_error.unwrap() - crate::emp::number(&xviii[8])).abs() < 0.05e-5, "{:?}", pt.relative_error);
     let discarded = |measure: Measure, by_cutoff: bool| -> Vec<u32> {
         let discards = report.series[0].discards.iter().filter(|d| d.measure == measure);
         discards

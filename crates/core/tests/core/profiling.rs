@@ -1,10 +1,6 @@
 //! EMPv5 on simulated machines, whose daemons are known.
-#![allow(clippy::unwrap_used)]
 
-#[path = "common/machine.rs"]
-mod machine;
-
-use machine::{Comes, Daemon, Drift, LENGTH, Machine, Noise, SIGMA, Simulated};
+use crate::machine::{Comes, Daemon, Drift, LENGTH, Machine, Noise, SIGMA, Simulated};
 use std::collections::BTreeSet;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;

@@ -1,10 +1,6 @@
 //! What the report of a run says of its probes.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::{daemon, profile, run, sample};
+use crate::common::{daemon, profile, run, sample};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::Cutoff;

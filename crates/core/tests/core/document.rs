@@ -1,5 +1,4 @@
 //! The JSON forms of what documents hold.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use tarebench_core::documents::head::{DocumentKind, Id};
 use tarebench_core::kbest::scheme::Parameters;

@@ -1,9 +1,6 @@
 //! Comparing until a difference would be seen: the blocks, the rule, what the report says; the control and the margin.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
@@ -294,9 +291,9 @@ fn the_control_is_not_one_of_the_comparisons() {
     assert_eq!(r.compare_by(Measure::Et), Ok(()));
     assert_eq!(r.control.unwrap().measure, Measure::Et);
     // A plan of an earlier version has none.
-    let plan = serde_json::to_value(common::plan(2)).unwrap();
+    let plan = serde_json::to_value(crate::common::plan(2)).unwrap();
     assert!(plan["programs"][0].get("control").is_none() && plan.get("margin").is_none());
-    assert_eq!(serde_json::from_value::<RunPlan>(plan).unwrap(), common::plan(2));
+    assert_eq!(serde_json::from_value::<RunPlan>(plan).unwrap(), crate::common::plan(2));
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! What of a run is stored with a comparison of stored runs, from data with a known answer.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;

@@ -1,10 +1,6 @@
 //! Growth from the report of a run.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
-
-mod common;
-
-use common::sample;
+use crate::common::sample;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::fit::{GrowthMeasure, MissingSize, NoSizeFit, size_fit};
@@ -16,7 +12,7 @@ use tarebench_core::statistics::growth::Growth;
 
 /// A run of one program with these values of `n`, and three samples of each, of 1 ms + 2 ns n².
 fn measured(values: &[&str]) -> (Run, Vec<Sample>) {
-    let mut run = common::run(values.len());
+    let mut run = crate::common::run(values.len());
     for (program, value) in run.plan.programs.iter_mut().zip(values) {
         program.label = format!("prog {value}");
         program.parameters.insert("n".to_owned(), (*value).to_owned());

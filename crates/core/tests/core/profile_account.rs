@@ -1,12 +1,7 @@
 //! The profile by the account, on simulated machines whose daemons are known; and what check 1 makes of it.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
-mod common;
-#[path = "common/machine.rs"]
-mod machine;
-
-use common::{absent, daemon, profile, run, sample};
-use machine::Random;
+use crate::common::{absent, daemon, profile, run, sample};
+use crate::machine::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::Reading;

@@ -1,9 +1,6 @@
 //! Profiles as wholes: what is doubted of them, what they lack, how their samples are joined.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
-mod common;
-
-use common::{daemon, sample};
+use crate::common::{daemon, sample};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::{Doubt, Profile, ProfilePart};

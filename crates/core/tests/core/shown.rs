@@ -1,10 +1,6 @@
 //! Which samples of a long run its page shows.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::{run, sample};
+use crate::common::{run, sample};
 use proptest::prelude::*;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::shown::{ShownRun, ShownSeries};

@@ -1,9 +1,6 @@
 //! Reports of runs with duets, from data with a known answer.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;

@@ -3,14 +3,8 @@
 //!
 //! A printed value stands for all values that are rounded to it, half a unit of its last digit to either side. A result is confirmed
 //! if some of its inputs' values lead to one of its own.
-// Helpers of tests are not exempt from this as tests themselves are.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-#[path = "common/emp.rs"]
-mod emp;
-
-use emp::{number, rows, table, text};
+use crate::emp::{number, rows, table, text};
 use std::num::NonZeroU64;
 use tarebench_core::noise::model::{Bernoulli, Probability, delayed};
 use tarebench_core::statistics::series::{Values, summary};

@@ -1,10 +1,6 @@
 //! The report of short programs, of which a block holds several executions.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::{run, sample};
+use crate::common::{run, sample};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::plan::{Order, RunCount};

@@ -1,6 +1,5 @@
 //! The running example of EMP (section 4.5.2) as the project's published tables have it.
 #![allow(dead_code)]
-// Helpers of tests are not exempt from this as tests themselves are.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::common::daemon;

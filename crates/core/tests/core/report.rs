@@ -4,9 +4,8 @@ use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
-mod common;
 
-use common::{absent, daemon, profile, run, sample};
+use crate::common::{absent, daemon, profile, run, sample};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
@@ -556,7 +555,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
 fn a_resumed_run_may_have_any_numbers() {
     let alone = vec![Slot { series: 0, phase: Phase::Warmup, index: u32::MAX }];
     let done = Acts { alone, duets: vec![] };
-    let plan = common::plan(1);
+    let plan = crate::common::plan(1);
     let slots = first_warmups(&plan, &done).chain(after_warmups(&plan, &done, 1));
     assert_eq!(slots.count(), 11, "a warm-up, and all counted samples");
 }

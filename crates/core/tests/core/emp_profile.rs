@@ -1,16 +1,8 @@
 //! The published profile of a machine: EMP (Suh et al., 2016) section 4.5.2, tables VIII to XVII, from elapsed times to cutoffs.
-// Helpers of tests are not exempt from this as tests themselves are.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-#[path = "common/emp.rs"]
-mod emp;
-#[path = "common/machine.rs"]
-mod machine;
-
-use common::{daemon, sample};
-use emp::{infrequent_daemons, l_samples, number, rows, text};
-use machine::Random;
+use crate::common::{daemon, sample};
+use crate::emp::{infrequent_daemons, l_samples, number, rows, text};
+use crate::machine::Random;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::{Cutoff, Profile, ProfilePart};
 use tarebench_core::profile::dual::Observation;

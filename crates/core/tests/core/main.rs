@@ -1,0 +1,22 @@
+//! The analyses and reports, from outside: one program, as each would compile the reports' documents anew.
+// clippy.toml allows these in test functions; here every function is for tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+mod compared;
+mod detect;
+mod document;
+mod duets;
+mod emp;
+mod emp_profile;
+mod fit;
+mod machine;
+mod papers;
+mod profile;
+mod profile_account;
+mod profiling;
+mod published;
+mod quiet;
+mod report;
+mod short;
+mod shown;
