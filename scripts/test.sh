@@ -23,6 +23,12 @@ ended() {
 }
 trap ended EXIT
 
+# What the Python tests need is downloaded while cargo compiles; nothing is measured then.
+scripts/test-python.sh --environment "$work/venv" >"$work/venv.log" 2>&1 &
+environment=$!
+cargo test --locked --workspace --no-run
+wait "$environment" || { cat "$work/venv.log"; exit 1; }
+
 # Run all of them even if one fails: on a noisy machine several may fail. Each test program is started by a script that runs those
 # tests again that stolen CPU time may have failed. With the Python module, which has no tests here, crates have the features that its
 # wheel needs, and are compiled once.
@@ -33,7 +39,7 @@ cargo test --locked --workspace --no-fail-fast --config "target.$host.runner = [
 (cd web && TARE="$(realpath "../${CARGO_TARGET_DIR:-target}/debug/tare" 2>/dev/null || echo "${CARGO_TARGET_DIR:-}/debug/tare")" npm test --silent)
 
 # The Python package, from a wheel.
-scripts/test-python.sh
+TARE_PYTHON_ENVIRONMENT=$work/venv scripts/test-python.sh
 
 # The benchmark harness as `cargo bench` calls it; `tare` imports the file that it writes.
 tare="${CARGO_TARGET_DIR:-target}/debug/tare"

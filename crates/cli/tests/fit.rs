@@ -89,7 +89,7 @@ fn naive_fibonacci_grows_faster_than_any_power() {
 fn an_expected_class_is_a_test() {
     let _lock = alone();
     let dir = folder();
-    let sizes = ["400", "25000"];
+    let sizes = ["400", "12000"];
     let rejected = run(fit(&dir, "insertion-sort", sizes).args(["--expect", "n"]), 1);
     let said = text(&rejected.stdout);
     assert!(said.contains("expected n: the data reject it"), "{said}");

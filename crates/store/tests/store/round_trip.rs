@@ -16,7 +16,7 @@ fn in_store(run: &Run, id: i64) -> Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn samples(mut given in proptest::collection::vec(any_sample(), 1..4)) {
