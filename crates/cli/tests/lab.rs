@@ -297,7 +297,7 @@ fn every_measurement_is_stored_here_and_pushed() {
     pushed(&["study", "et-pt", "--samples", "6", "--longest", "125ms"], "s2");
     both(4);
     assert_eq!(uuids(&["list", "--json", "--kind", "run"]).len(), 1);
-    let mut stopped = with_server(&["run", "-r", "40", "-w", "0", "sleep 0.1"]);
+    let mut stopped = with_server(&["run", "-r", "30", "-w", "0", "sleep 0.1"]);
     let child = stopped.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(2));
     // SAFETY: a plain call; the process has not been waited for.

@@ -269,7 +269,7 @@ fn halves_are_measured_by_what_they_print() {
     let _shared = shared();
     let dir = folder();
     let mut c = tare(&dir);
-    c.args(["study", "dual", "--samples", "6", "--json"]);
+    c.args(["study", "dual", "--samples", "3", "--json"]);
     let made = json(&mut c, 0);
     for sample in samples(&made) {
         let names: Vec<&str> =
