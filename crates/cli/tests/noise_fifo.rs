@@ -48,7 +48,8 @@ fn a_real_time_sweep_of_all_cpus_lets_others_go_on() {
             })
         };
         let hearts: Vec<_> = cpus().into_iter().map(heart).collect();
-        let d = json(noise(&dir).args(["--sweep", "--for", "500ms", "--cpus", "all", "--sched", "fifo:50", "--json"]), 0);
+        let d =
+            json(noise(&dir).args(["--sweep", "--for", "500ms", "--cpus", "all", "--sched", "fifo:50", "--json"]), 0);
         done.store(true, Ordering::Relaxed);
         assert_eq!(d["head"]["status"], "finished");
         let series = d["series"].as_array().unwrap();

@@ -26,7 +26,12 @@ fn a_killed_study_goes_on_and_a_finished_one_is_shown() {
     let _shared = shared();
     let dir = folder();
     run(tare(&dir).args(["study", "show"]), 4);
-    let mut child = tare(&dir).args(["study", "caching", "--rounds", "1"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = tare(&dir)
+        .args(["study", "caching", "--rounds", "1"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let began = Instant::now();
     while parts(&dir) < 2 {
         assert!(began.elapsed() < Duration::from_secs(120), "nothing was kept");
