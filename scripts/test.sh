@@ -26,7 +26,7 @@ trap ended EXIT
 # What the Python tests need is downloaded while cargo compiles; nothing is measured then.
 scripts/test-python.sh --environment "$work/venv" >"$work/venv.log" 2>&1 &
 environment=$!
-cargo test --locked --workspace --no-run
+cargo test --locked --workspace --no-run || { wait; exit 1; }
 wait "$environment" || { cat "$work/venv.log"; exit 1; }
 
 # Run all of them even if one fails: on a noisy machine several may fail. Each test program is started by a script that runs those

@@ -219,7 +219,7 @@ fn fourth(dir: &TempDir, before: &[&str]) -> Value {
 }
 
 #[test]
-fn programs_that_end_early_hang_or_stop_end_and_the_other_is_measured() {
+fn programs_that_end_early_hang_stop_or_die_end_and_the_other_is_measured() {
     let _lock = alone();
     if !has_cpus() {
         return;
@@ -228,12 +228,13 @@ fn programs_that_end_early_hang_or_stop_end_and_the_other_is_measured() {
         return skip("needs root, for a cgroup");
     }
     let rounds = rounds(100);
-    // Exit codes and signals end a gang as they end a duet on one CPU, which has its own test.
     let waits = format!("exec {} stop-continue 1", burner());
     let cases = [
         ("exit 0", "exited", 0),
+        ("exit 7", "exited", 1),
         ("exec sleep 97541", "timed_out", 1),
         ("kill -STOP $$", "stopped", 1),
+        ("kill -9 $$", "signaled", 1),
         // Stopped, and continued by a process of its own tree.
         (waits.as_str(), "exited", 0),
     ];

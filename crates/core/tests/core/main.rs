@@ -1,4 +1,5 @@
-//! The analyses and reports, from outside: one program, as each would compile the reports' documents anew.
+//! The analyses and reports, from outside: one program, as each of several would compile the reports' documents
+//! anew.
 // clippy.toml allows these in test functions; here every function is for tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
