@@ -36,6 +36,18 @@ postgresql() {
     need initdb postgresql
 }
 
+browser() {
+    for name in chromium-headless-shell chromium google-chrome; do
+        ! command -v "$name" >/dev/null 2>&1 || return 0
+    done
+    # Debian has a package of the browser without windows. On Ubuntu the package chromium installs a snap.
+    if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
+        missing="$missing chromium-headless-shell"
+    else
+        missing="$missing chromium"
+    fi
+}
+
 for purpose in "$@"; do
     case $purpose in
     rust) rust ;;
@@ -77,10 +89,7 @@ for purpose in "$@"; do
         # The web report is built and tested in a browser.
         need node nodejs
         need npm npm
-        if ! command -v chromium >/dev/null 2>&1 && ! command -v google-chrome >/dev/null 2>&1; then
-            # On Ubuntu the package of this name installs a snap.
-            missing="$missing chromium"
-        fi
+        browser
         mpi
         # Headers that the eBPF programs include.
         [ -e /usr/include/bpf/bpf_helpers.h ] || missing="$missing libbpf-dev"

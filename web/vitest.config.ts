@@ -2,8 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    // A browser is started for each file; more of them at once are no faster on two CPUs.
-    maxWorkers: 2,
+    // A browser is started for each file, and waits a while for each frame: two CPUs serve three of them.
+    maxWorkers: 3,
     minWorkers: 1,
     projects: [
       { test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
