@@ -6,7 +6,7 @@ mod common;
 #[path = "common/server.rs"]
 mod server;
 
-use common::{alone, folder, json, run, skip, tare, text};
+use common::{folder, json, run, shared, skip, tare, text};
 use serde_json::Value;
 use server::TestServer;
 use std::collections::BTreeSet;
@@ -87,7 +87,7 @@ const SMALL: &str = "name = 'small'\nsamples = 3\norder = 'rounds'\noptions = ['
 
 #[test]
 fn a_campaign_is_measured_by_an_agent_and_read_from_the_server() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(lab) = TestLab::new() else { return };
     let submitted = lab.submit(SMALL);
     assert_eq!((&submitted["summary"]["name"], &submitted["summary"]["tasks"]), (&"small".into(), &1.into()));
@@ -143,7 +143,7 @@ fn a_campaign_is_measured_by_an_agent_and_read_from_the_server() {
 
 #[test]
 fn what_fails_is_tried_again_and_can_be_cancelled() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(lab) = TestLab::new() else { return };
     lab.submit("name = 'bad'\nretries = 1\nsamples = 2\noptions = ['-w', '0']\n[[program]]\ncommand = 'false'\n");
     run(&mut lab.agent("n1"), 1);
@@ -174,7 +174,7 @@ fn what_fails_is_tried_again_and_can_be_cancelled() {
 /// An agent that was killed resumes its run from its own store.
 #[test]
 fn a_killed_agent_resumes_its_task() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(lab) = TestLab::new() else { return };
     let slow = "name = 'slow'\nsamples = 12\noptions = ['-w', '0']\n[[program]]\ncommand = 'sleep 0.2'\n";
     lab.submit(slow);
@@ -196,7 +196,7 @@ fn a_killed_agent_resumes_its_task() {
 
 #[test]
 fn a_wrong_campaign_is_refused_before_it_is_queued() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(lab) = TestLab::new() else { return };
     let refused = |campaign: &str, expected: &str| {
         let file = lab.dir.path().join("wrong.toml");
@@ -221,7 +221,7 @@ fn a_wrong_campaign_is_refused_before_it_is_queued() {
 
 #[test]
 fn runs_are_pushed_and_pulled() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(lab) = TestLab::new() else { return };
     run(&mut lab.tare(&["run", "-r", "4", "-w", "0", "--", "true"]), 0);
     let push = ["push", "last", "--json", "--to", &lab.url];
@@ -267,7 +267,7 @@ fn runs_are_pushed_and_pulled() {
 /// Whatever measures does so into the local file, also if `TARE_DB` names the server, and pushes what it finished.
 #[test]
 fn every_measurement_is_stored_here_and_pushed() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(lab) = TestLab::new() else { return };
     let home = lab.dir.path().join("data");
     let here = home.join("tarebench/tare.db");
@@ -314,7 +314,7 @@ fn every_measurement_is_stored_here_and_pushed() {
 /// Slurm's commands are scripts here: only what tare does with them is tested.
 #[test]
 fn tasks_of_slurm_leave_archives_that_are_collected() {
-    let _alone = alone();
+    let _shared = shared();
     let Some(lab) = TestLab::new() else { return };
     let programs = lab.dir.path().join("bin");
     std::fs::create_dir(&programs).unwrap();

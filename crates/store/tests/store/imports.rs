@@ -96,7 +96,7 @@ fn child_imports_a_long_archive() {
     let Some((database, _)) = asked_by_name() else { return };
     let [before, first, _, after] = cut_archive();
     let mut store = open(&database).unwrap();
-    let gap = || repeat(b' ').take(2 << 20);
+    let gap = || repeat(b' ').take(1 << 20);
     let mut text: Box<dyn Read> = Box::new(std::io::Cursor::new(before));
     for seq in 0..96 {
         let comma = if seq == 0 { "" } else { "," };
@@ -121,27 +121,28 @@ fn a_run_is_imported_in_bounded_memory() {
     }
 }
 
-/// Each has no end.
+/// A file that begins like this and has no end is refused, for this cause.
+#[track_caller]
+fn refused_as_too_long(beginning: &str, cause: &str) {
+    let mut store = SqliteStore::in_memory().unwrap();
+    let e = import(&mut store, &mut beginning.as_bytes().chain(repeat(b'a'))).unwrap_err();
+    assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{beginning:.50}: {e}");
+    assert!(store.runs(&RunFilter::default()).unwrap().is_empty());
+}
+
 #[test]
 fn what_is_too_long_is_refused_and_leaves_nothing() {
-    let mut store = SqliteStore::in_memory().unwrap();
     let [before, first, ..] = cut_archive();
-    let profile = r#"{"format":"tare-profile","version":1,"profile":""#.to_owned();
-    let document = r#"{"format":"tare-document","version":2,"doc":""#.to_owned();
-    let run = r#"{"format":"tare-run","version":4,"run":""#.to_owned();
-    let sample = format!("{before}{first},\"");
-    let other = r#"{"format":"tare-run","version":4,"more":""#.to_owned();
-    for (beginning, cause) in [
-        (profile, "it is longer than 256 MiB"),
-        (document, "it is longer than 512 MiB"),
-        (run, "longer than allowed"),
-        (sample, "longer than allowed"),
-        (other, "longer than allowed"),
-    ] {
-        let e = import(&mut store, &mut beginning.as_bytes().chain(repeat(b'a'))).unwrap_err();
-        assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{beginning:.50}: {e}");
-    }
-    assert!(store.runs(&RunFilter::default()).unwrap().is_empty());
+    refused_as_too_long(r#"{"format":"tare-profile","version":1,"profile":""#, "it is longer than 256 MiB");
+    refused_as_too_long(r#"{"format":"tare-document","version":2,"doc":""#, "it is longer than 512 MiB");
+    refused_as_too_long(&format!("{before}{first},\""), "longer than allowed");
+}
+
+#[test]
+#[ignore = "slow: reads 320 MiB a byte at a time (make slow)"]
+fn a_run_that_is_too_long_is_refused_and_leaves_nothing() {
+    refused_as_too_long(r#"{"format":"tare-run","version":4,"run":""#, "longer than allowed");
+    refused_as_too_long(r#"{"format":"tare-run","version":4,"more":""#, "longer than allowed");
 }
 
 /// Imports documents whose values would take over thirty times as much memory as their text.
