@@ -52,7 +52,6 @@ test-python: rust ## Build the Python wheel, install it into a fresh virtual env
 lint: rust ## Check format, lints, generated files and licences
 	@scripts/setup.sh build test
 	$(CARGO) fmt --all --check
-	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	python3 scripts/check-loops.py
 	python3 scripts/check-names.py
@@ -104,4 +103,4 @@ install: ## Install what `make build` made below PREFIX (/usr/local)
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -rf fuzz/target fuzz/corpus fuzz/artifacts
+	rm -rf fuzz/corpus fuzz/artifacts

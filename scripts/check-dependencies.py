@@ -71,7 +71,7 @@ def faults_of_npm(folder):
 
 
 def main():
-    faults = [fault for metadata in sys.argv[1:] for fault in faults_of_crates(metadata)]
+    faults = list(faults_of_crates(sys.argv[1]))
     faults += faults_of_npm(ROOT / "web")
     for fault in faults:
         print(fault, file=sys.stderr)

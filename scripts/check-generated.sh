@@ -6,12 +6,11 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Cargo.lock, of both workspaces.
+# Cargo.lock.
 cargo metadata --locked --format-version 1 >"$work/metadata.json"
-cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >"$work/fuzz-metadata.json"
 
 # Licences, sources and locks of all dependencies.
-python3 scripts/check-dependencies.py "$work/metadata.json" "$work/fuzz-metadata.json"
+python3 scripts/check-dependencies.py "$work/metadata.json"
 
 # Objects of the eBPF programs. They are from Debian 12's clang 14; another version may give other bytes for the same source. That the
 # committed ones are current is then not known, and CI tests what this version gives instead.

@@ -9,6 +9,8 @@ shift
 export RUSTC_BOOTSTRAP=1
 # SQLite's source has two static tables with the same name, which the sanitizer would report as an error.
 export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+# Lines in the reports of what fails.
+export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 command -v cargo-fuzz >/dev/null 2>&1 || cargo install --locked cargo-fuzz
 # shellcheck disable=SC2046
 [ $# -gt 0 ] || set -- $(cargo fuzz list)

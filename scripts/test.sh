@@ -26,14 +26,14 @@ trap ended EXIT
 # What the Python tests need is downloaded while cargo compiles; nothing is measured then.
 scripts/test-python.sh --environment "$work/venv" >"$work/venv.log" 2>&1 &
 environment=$!
-cargo test --locked --workspace --no-run || { wait; exit 1; }
+cargo test --locked --workspace --exclude tare-fuzz --no-run || { wait; exit 1; }
 wait "$environment" || { cat "$work/venv.log"; exit 1; }
 
 # Run all of them even if one fails: on a noisy machine several may fail. Each test program is started by a script that runs those
 # tests again that stolen CPU time may have failed. With the Python module, which has no tests here, crates have the features that its
 # wheel needs, and are compiled once.
 host=$(rustc -vV | sed -n 's/^host: //p')
-cargo test --locked --workspace --no-fail-fast --config "target.$host.runner = ['python3', '$PWD/scripts/run-test-program.py']"
+cargo test --locked --workspace --exclude tare-fuzz --no-fail-fast --config "target.$host.runner = ['python3', '$PWD/scripts/run-test-program.py']"
 
 # Tests of the web report in a browser, with generated data and with pages that the command writes.
 (cd web && TARE="$(realpath "../${CARGO_TARGET_DIR:-target}/debug/tare" 2>/dev/null || echo "${CARGO_TARGET_DIR:-}/debug/tare")" npm test --silent)
@@ -43,7 +43,7 @@ TARE_PYTHON_ENVIRONMENT=$work/venv scripts/test-python.sh
 
 # The benchmark harness as `cargo bench` calls it; `tare` imports the file that it writes.
 tare="${CARGO_TARGET_DIR:-target}/debug/tare"
-cargo test --locked --quiet --workspace --bench own -- --bench --json "$work/own.json"
+cargo test --locked --quiet --workspace --exclude tare-fuzz --bench own -- --bench --json "$work/own.json"
 "$tare" import --db "$work/own.db" "$work/own.json"
 "$tare" show --db "$work/own.db" b1
 
