@@ -27,10 +27,13 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// The program `burner` of crate tarebench-testbed, built on first use.
+/// The program `burner` of crate tarebench-testbed: that of the variable TARE_BURNER, or built on first use.
 pub fn burner() -> &'static str {
     static BURNER: OnceLock<String> = OnceLock::new();
     BURNER.get_or_init(|| {
+        if let Ok(built) = std::env::var("TARE_BURNER") {
+            return built;
+        }
         let bin = Path::new(TARE).parent().expect("a folder");
         let target = bin.parent().expect("the target folder");
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
