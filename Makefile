@@ -37,7 +37,8 @@ test: rust ## Install what the tests need, and run them all
 slow: rust ## Install what the slow tests need (Open MPI, Slurm, debootstrap), and run them
 	@scripts/setup.sh build slurm
 	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked --workspace --no-fail-fast --test bsp --test duets --test durability --test fit \
-		--test gangs --test gate --test noise_truth --test profile --test profile_account --test store -- --ignored
+		--test gangs --test gate --test noise_truth --test profile --test profile_account --test store --test study \
+		--test tune -- --ignored
 	$(CARGO) test --locked --release -p tarebench-core --lib quiet -- --ignored
 	$(CARGO) test --locked --release -p tarebench-core --test million -- --ignored
 	scripts/test-python.sh -m slow

@@ -82,7 +82,7 @@ fn all_that_is_frozen_runs_again() {
     let before = guards(&mount);
 
     // `tare tune` leaves it frozen, until the limit.
-    m.tare(&["tune", "--freeze", &frozen.only(), "--freeze-limit", "2"], 0);
+    m.tare(&["tune", "--freeze", &frozen.only(), "--freeze-limit", "1"], 0);
     assert!(frozen.is_frozen());
     until("the limit has passed", || !frozen.is_frozen());
     let out = m.tare(&["restore"], 0);
@@ -103,9 +103,9 @@ fn all_that_is_frozen_runs_again() {
             .spawn()
             .unwrap()
     };
-    let mut child = run("4", "2");
+    let mut child = run("2.5", "1");
     until("it is frozen", || frozen.is_frozen());
-    std::thread::sleep(std::time::Duration::from_millis(3_000));
+    std::thread::sleep(std::time::Duration::from_millis(1_800));
     assert!(frozen.is_frozen(), "the sample lasts");
     assert!(child.wait().unwrap().success());
     assert!(!frozen.is_frozen());

@@ -118,7 +118,7 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
         name = 'suite'
         base = 'old'
         build = 'for f in slower same faster; do cp $f built.$f; done'
-        max-blocks = 24
+        max-blocks = 12
         [[benchmark]]
         name = 'slower'
         command = './prog slower'

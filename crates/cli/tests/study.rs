@@ -22,6 +22,7 @@ fn competitors() -> usize {
 }
 
 #[test]
+#[ignore = "slow: a whole study (make slow)"]
 fn a_killed_study_goes_on_and_a_finished_one_is_shown() {
     let _shared = shared();
     let dir = folder();

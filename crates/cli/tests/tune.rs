@@ -125,6 +125,7 @@ fn kill_at_every_step(name: &str, m: &Machine, same: &dyn Fn(&str)) -> u64 {
 }
 
 #[test]
+#[ignore = "slow: a kill at each of hundreds of steps (make slow)"]
 fn killed_at_every_step_on_each_machine() {
     let each = |(name, lay_out): (&'static str, LayOut)| {
         move || {
@@ -186,6 +187,7 @@ fn kill_at_random(m: &Machine, times: u64, same: &dyn Fn(&str)) {
 }
 
 #[test]
+#[ignore = "slow: two hundred kills (make slow)"]
 fn killed_at_two_hundred_random_times() {
     let m = Machine::fake(intel_laptop);
     let before = m.values();
