@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the wheel, installs it into a fresh virtual environment, and runs the tests of the Python package there. They disturb each
-# other's figures: one at a time.
+# Builds the wheel, installs it into a fresh virtual environment, and runs the tests of the Python package there, two files at a time:
+# their figures need no quiet machine, and most of the time one CPU is idle.
 # Usage: test-python.sh [ARGUMENT OF pytest…]; by default all but those marked slow.
 #        test-python.sh --environment FOLDER: only makes the virtual environment, without the wheel. With TARE_PYTHON_ENVIRONMENT=FOLDER
 #        the tests then use that one.
@@ -29,4 +29,4 @@ export PATH
 tare --version
 if [ $# -eq 0 ]; then set -- -m "not slow"; fi
 # Elsewhere than in the sources, whose folder would be imported instead of what was installed.
-python -m pytest --quiet -p no:cacheprovider --rootdir bindings/python bindings/python/tests "$@"
+python -m pytest --quiet --numprocesses=2 --dist=loadfile -p no:cacheprovider --rootdir bindings/python bindings/python/tests "$@"

@@ -28,7 +28,7 @@ def test_work(tare):
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in ("PYTEST_ADDOPTS", "TARE_MEASURING_PROCESS"):
+    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "TARE_MEASURING_PROCESS"):
         monkeypatch.delenv(name, raising=False)
 
 

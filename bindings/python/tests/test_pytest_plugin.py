@@ -20,7 +20,7 @@ QUIET = ("-p", "no:cacheprovider")
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch):
-    for name in ("PYTEST_ADDOPTS", "PYTHONHASHSEED", "TARE_MEASURING_PROCESS"):
+    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTHONHASHSEED", "TARE_MEASURING_PROCESS"):
         monkeypatch.delenv(name, raising=False)
 
 
