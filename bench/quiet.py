@@ -169,14 +169,21 @@ def process_time(series):
 
 
 def with_refusal(series):
-    """What a reader gets as the figure: the quiet time, or the mean process time where it was refused; and why that was."""
+    """What a reader gets as the figure: the quiet time, or the mean process time where it was refused; why that was; and the scatter."""
     found = quiet_of(series)
-    return (found[0], None) if found else (process_time(series), reason(series))
+    return (found[0], None, scatter(series)) if found else (process_time(series), reason(series), None)
+
+
+def scatter(series):
+    """By how much the quiet time is uncertain only as the corrected samples differ from each other, in per cent; None where it was
+    refused."""
+    found = (series.get("quiet") or {}).get("Ok")
+    return found and found["residual"] / math.sqrt(found["samples"]) * 100
 
 
 METHODS = {
-    "hyperfine": lambda bench, command: (bench.hyperfine(command), None),
-    "tare, mean CPU time": lambda bench, command: (process_time(bench.tare(command)), None),
+    "hyperfine": lambda bench, command: (bench.hyperfine(command), None, None),
+    "tare, mean CPU time": lambda bench, command: (process_time(bench.tare(command)), None, None),
     "--correct": lambda bench, command: with_refusal(bench.tare(command, "--correct")),
     "--quiet": lambda bench, command: with_refusal(bench.tare(command, "--quiet")),
 }
@@ -201,15 +208,18 @@ def repeat(bench, until):
     programs = bench.programs
     figures = {(p, m): [] for p in programs for m in METHODS}
     refused, seconds = {m: [] for m in METHODS}, dict.fromkeys(METHODS, 0.0)
+    scatters = {p: [] for p in programs}
     rounds = Rounds(number("GROUPS", "10"), until)
     for _ in rounds:
         turn = list(figures)
         random.shuffle(turn)
         for name, method in turn:
             began = time.monotonic()
-            figure, why = METHODS[method](bench, programs[name])
+            figure, why, own = METHODS[method](bench, programs[name])
             seconds[method] += time.monotonic() - began
             figures[name, method].append(figure)
+            if method == "--quiet" and own:
+                scatters[name].append(own)
             refused[method] += [why] * (why is not None)
     spreads = {m: {p: spread(figures[p, m]) for p in programs} for m in METHODS}
     means = {m: geometric(spreads[m].values()) for m in METHODS}
@@ -217,6 +227,13 @@ def repeat(bench, until):
     table(["method", *programs, "geometric mean", "hyperfine's / this", "refused", "wall time"],
           [[m, *(f"{spreads[m][p]:.2f}" for p in programs), f"**{means[m]:.2f}**", f"{means['hyperfine'] / means[m]:.1f}",
             count(refused[m], rounds.done * len(programs)), f"{seconds[m] / seconds['hyperfine']:.1f}"] for m in METHODS])
+    if all(scatters.values()):
+        # No better correction makes a figure of so many executions repeat better than they agree with each other.
+        least = {p: statistics.median(scatters[p]) for p in programs}
+        mean = geometric(least.values())
+        print("What the scatter of the executions of one `--quiet` measurement, after the correction, leaves uncertain, in per cent "
+              f"(median of the groups): {', '.join(f'{p} {least[p]:.2f}' for p in programs)}; geometric mean {mean:.2f}, "
+              f"{means['hyperfine'] / mean:.1f} times less than hyperfine's figures differ.\n")
     gain = means["hyperfine"] / means["--quiet"]
     print(f"- {len(programs)} programs, {rounds.done} groups (wanted: ten of each at least): "
           f"{verdict(min(len(programs), rounds.done) >= 10)}")
@@ -299,7 +316,7 @@ def neighbours(bench, until):
             kind, state = cell
             with beside(bench, *states[state]):
                 series = bench.tare(bench.work(kind, 1), "--quiet")
-            figure, why = with_refusal(series)
+            figure, why, _ = with_refusal(series)
             plain[cell].append(process_time(series))
             if why is None:
                 figures[cell].append(figure)
@@ -395,7 +412,7 @@ def session(bench, until):
         order = list(bench.programs)
         random.shuffle(order)
         for name in order:
-            figure, why = METHODS["--quiet"](bench, bench.programs[name])
+            figure, why, _ = METHODS["--quiet"](bench, bench.programs[name])
             figures[name].append(figure)
             refused[name] += [why] * (why is not None)
     now = {p: statistics.median(v) for p, v in figures.items()}
