@@ -40,12 +40,13 @@ wait "$environment" || { cat "$work/venv.log"; exit 1; }
 TARE_BURNER=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/burner
 export TARE_BURNER
 host=$(rustc -vV | sed -n 's/^host: //p')
-cargo test --locked --workspace --exclude tare-fuzz --no-fail-fast --config "target.$host.runner = ['python3', '$PWD/scripts/run-test-program.py']"
+cargo test --locked --workspace --exclude tare-fuzz --no-fail-fast \
+    --config "target.$host.runner = ['python3', '$PWD/scripts/run-test-program.py']"
 
 # The Python package, from a wheel.
 TARE_PYTHON_ENVIRONMENT=$work/venv scripts/test-python.sh
 
-# Tests of the web report in a browser, with generated data and with pages that the command writes; beside what is no measurement.
+# Tests of the web report in a browser, with generated data and with pages that the command writes; beside what needs no quiet machine.
 (cd web && TARE="$(realpath "../${CARGO_TARGET_DIR:-target}/debug/tare" 2>/dev/null || echo "${CARGO_TARGET_DIR:-}/debug/tare")" \
     nice -n 19 npm test --silent) >"$work/web.log" 2>&1 &
 web=$!
