@@ -27,6 +27,14 @@ static void multiply(long r) {
     sink = x;
 }
 
+/* A variable on the stack, loaded and stored each time. */
+static void increment(long r) {
+    volatile uint64_t x = 0;
+    for (long i = 0; i < r * 1000; i++)
+        x++;
+    sink = x;
+}
+
 /* The same numbers again and again, whose order a branch predictor can learn, or new ones each time. */
 static void insertion_sort(long r, int anew) {
     enum { N = 128 };
@@ -123,6 +131,8 @@ int main(int argc, char **argv) {
     const char *kind = argv[1];
     if (!strcmp(kind, "multiply"))
         multiply(r);
+    else if (!strcmp(kind, "increment"))
+        increment(r);
     else if (!strcmp(kind, "sort"))
         insertion_sort(r, 0);
     else if (!strcmp(kind, "sort-new"))
@@ -131,6 +141,8 @@ int main(int argc, char **argv) {
         matrix(r);
     else if (!strcmp(kind, "l1"))
         chase(r * 1000, 2048);
+    else if (!strcmp(kind, "l2"))
+        chase(r * 1000, 128 << 10);
     else if (!strcmp(kind, "branches"))
         branches(r);
     else if (!strcmp(kind, "calls"))

@@ -8,6 +8,7 @@
 mod buffers;
 mod gate;
 mod kernels;
+mod places;
 mod records;
 mod thread;
 

@@ -1,5 +1,7 @@
-//! aarch64: the same work as on x86-64, instruction for instruction where that is possible.
+//! aarch64: the same work as on x86-64, instruction for instruction where that is possible. `state` in x0, `memory` in x1, `count` in
+//! x2; ticks in x0, the state in x1.
 
+use super::ProbeCode;
 use core::arch::{asm, naked_asm};
 
 /// Slowest counter, Hz, by which work of a microsecond can be timed: 1% of it.
@@ -14,197 +16,237 @@ pub fn missing() -> Option<String> {
         .then(|| format!("the counter of this CPU, {} MHz, is too slow for work of a microsecond", hz / 1_000_000))
 }
 
-/// 800 dependent multiplications.
-#[inline(never)]
-pub fn latency() {
-    // SAFETY: changes registers and flags only.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:",
-            "mul {x}, {x}, {x}", "mul {x}, {x}, {x}", "mul {x}, {x}, {x}", "mul {x}, {x}, {x}",
-            "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            x = inout(reg) 3_u64 => _, n = inout(reg) 200_u32 => _,
-            options(nomem, nostack),
-        );
-    }
+/// Reads the counter into x9. Fences as in [`crate::counter::fenced`].
+macro_rules! begin {
+    () => {
+        "isb
+         mrs x9, cntvct_el0
+         isb
+         "
+    };
 }
 
-/// 3,000 additions in six independent chains.
-#[inline(never)]
-pub fn issue() {
-    // SAFETY: as above.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:",
-            "add {a}, {a}, #1", "add {b}, {b}, #1", "add {c}, {c}, #1",
-            "add {d}, {d}, #1", "add {e}, {e}, #1", "add {f}, {f}, #1",
-            "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            a = inout(reg) 0_u64 => _, b = inout(reg) 0_u64 => _, c = inout(reg) 0_u64 => _,
-            d = inout(reg) 0_u64 => _, e = inout(reg) 0_u64 => _, f = inout(reg) 0_u64 => _,
-            n = inout(reg) 500_u32 => _,
-            options(nomem, nostack),
-        );
-    }
+/// Reads it again and returns the difference; x0 is the state that follows.
+macro_rules! end {
+    () => {
+        "isb
+         mrs x10, cntvct_el0
+         isb
+         mov x1, x0
+         sub x0, x10, x9
+         ret
+         .p2align 6
+         "
+    };
 }
 
-/// 3,072 independent loads: all words of a page, six times.
-///
-/// # Safety
-/// `page` is 4 KiB that can be read.
-#[inline(never)]
-pub unsafe fn loads(page: *const u64) {
-    // SAFETY: by the caller.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:", "mov {p}, {page}", "mov {i:w}, #64",
-            "3:",
-            "ldr {a}, [{p}]", "ldr {b}, [{p}, #8]", "ldr {a}, [{p}, #16]", "ldr {b}, [{p}, #24]",
-            "ldr {a}, [{p}, #32]", "ldr {b}, [{p}, #40]", "ldr {a}, [{p}, #48]", "ldr {b}, [{p}, #56]",
-            "add {p}, {p}, #64", "subs {i:w}, {i:w}, #1", "b.ne 3b",
-            "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            page = in(reg) page, p = out(reg) _, i = out(reg) _, a = out(reg) _, b = out(reg) _,
-            n = inout(reg) 6_u32 => _,
-            options(readonly, nostack),
-        );
-    }
-}
-
-/// 3,072 stores: all words of a page, six times.
-///
-/// # Safety
-/// `page` is 4 KiB that only the caller uses.
-#[inline(never)]
-pub unsafe fn stores(page: *mut u64) {
-    // SAFETY: by the caller.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:", "mov {p}, {page}", "mov {i:w}, #128",
-            "3:",
-            "str xzr, [{p}]", "str xzr, [{p}, #8]", "str xzr, [{p}, #16]", "str xzr, [{p}, #24]",
-            "add {p}, {p}, #32", "subs {i:w}, {i:w}, #1", "b.ne 3b",
-            "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            page = in(reg) page, p = out(reg) _, i = out(reg) _,
-            n = inout(reg) 6_u32 => _,
-            options(nostack),
-        );
-    }
-}
-
-/// 200 branches by the bits of a generator (xorshift64), which is in `state` from one call to the next, so that no predictor can
-/// learn them. `state` is not zero.
-#[inline(never)]
-pub fn branches(state: u64) -> u64 {
-    let next: u64;
-    // SAFETY: changes registers and flags only.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:",
-            "eor {x}, {x}, {x}, lsl #13", "eor {x}, {x}, {x}, lsr #7", "eor {x}, {x}, {x}, lsl #17",
-            "tbz {x}, #0, 3f",
-            "add {s}, {s}, {x}", "b 4f",
-            "3:", "eor {s}, {s}, {x}",
-            "4:", "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            x = inout(reg) state => next, s = inout(reg) 0_u64 => _, n = inout(reg) 200_u32 => _,
-            options(nomem, nostack),
-        );
-    }
-    next
-}
-
-/// Six system calls.
-#[inline(never)]
-pub fn system_calls() {
-    // SAFETY: getppid touches no memory of the process; the kernel changes x0.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:",
-            "svc #0",
-            "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            in("x8") libc::SYS_getppid, out("x0") _, n = inout(reg) 6_u32 => _,
-            options(nostack),
-        );
-    }
-}
-
-/// Reads the first word of each of so many lines, one after the other in memory.
-///
-/// # Safety
-/// `lines` is at least one, and there are so many from `first` on.
-#[inline(never)]
-pub unsafe fn fetch(first: *const u64, lines: u32) {
-    // SAFETY: by the caller.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:", "ldr {a}, [{p}]", "add {p}, {p}, #64", "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            p = inout(reg) first => _, a = out(reg) _, n = inout(reg) lines => _,
-            options(readonly, nostack),
-        );
-    }
-}
-
-/// So many dependent loads along a chain; returns where it is then.
-///
-/// # Safety
-/// `steps` is at least one; `from` begins an endless chain of pointers.
-#[inline(never)]
-pub unsafe fn chase(from: *const u64, steps: u32) -> *const u64 {
-    let mut at = from;
-    // SAFETY: by the caller.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:", "ldr {p}, [{p}]", "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            p = inout(reg) at, n = inout(reg) steps => _,
-            options(readonly, nostack),
-        );
-    }
-    at
-}
-
-/// 80 independent loads from lines that a generator chooses; returns its state.
-///
-/// # Safety
-/// There are `mask` + 1 lines from `base` on, a power of two.
-#[inline(never)]
-pub unsafe fn scatter(base: *const u64, mask: u64, state: u64) -> u64 {
-    let next: u64;
-    // SAFETY: by the caller.
-    unsafe {
-        asm!(
-            ".p2align 6", "2:",
-            // Knuth's constants of MMIX.
-            "madd {x}, {x}, {m}, {c}",
-            "and {t}, {mask}, {x}, lsr #33", "lsl {t}, {t}, #6",
-            "ldr {a}, [{base}, {t}]",
-            "subs {n:w}, {n:w}, #1", "b.ne 2b",
-            x = inout(reg) state => next, t = out(reg) _, a = out(reg) _, n = inout(reg) 80_u32 => _,
-            m = in(reg) 6_364_136_223_846_793_005_u64, c = in(reg) 1_442_695_040_888_963_407_u64,
-            mask = in(reg) mask, base = in(reg) base,
-            options(readonly, nostack),
-        );
-    }
-    next
-}
-
-/// 256 blocks of a cache line each, in an order that jumps about: block i is followed by block (101 i + 57) mod 256, which reaches
-/// all of them, and the last one returns.
+/// All kernels, from a page's start on: where they begin and end. First an entry of 16 bytes for each, in the order of [`super::Kernel`].
 #[unsafe(naked)]
-pub extern "C" fn code() {
+pub extern "C" fn all() -> ProbeCode {
     naked_asm!(
-        "b 2f",
-        ".p2align 12",
-        "2:",
-        ".set tare_probe_block, 0",
-        ".rept 256",
-        ".p2align 6",
-        "add x9, x9, #513",
-        "add x10, x10, x10, lsl #1",
-        "eor x11, x11, x11",
-        ".if (tare_probe_block * 101 + 57) % 256",
-        "b 2b + ((tare_probe_block * 101 + 57) % 256) * 64",
-        ".else",
-        "ret",
-        ".endif",
-        ".set tare_probe_block, tare_probe_block + 1",
-        ".endr",
+        "adr x0, 2f
+         adr x1, 9f
+         ret
+         .p2align 12
+         2:
+         b 20f
+         .p2align 4
+         b 21f
+         .p2align 4
+         b 22f
+         .p2align 4
+         b 23f
+         .p2align 4
+         b 24f
+         .p2align 4
+         b 25f
+         .p2align 4
+         b 26f
+         .p2align 4
+         b 27f
+         .p2align 4
+         b 28f
+         .p2align 4
+         b 29f
+         .p2align 6",
+        // Latency: 800 dependent multiplications.
+        "20:",
+        begin!(),
+        "mov x3, #3
+         mov w4, #200
+         .p2align 6
+         3:
+         mul x3, x3, x3
+         mul x3, x3, x3
+         mul x3, x3, x3
+         mul x3, x3, x3
+         subs w4, w4, #1
+         b.ne 3b",
+        end!(),
+        // Issue: 6,000 additions in six independent chains.
+        "21:",
+        begin!(),
+        "mov w4, #1000
+         .p2align 6
+         3:
+         add x3, x3, #1
+         add x5, x5, #1
+         add x6, x6, #1
+         add x7, x7, #1
+         add x11, x11, #1
+         add x12, x12, #1
+         subs w4, w4, #1
+         b.ne 3b",
+        end!(),
+        // Loads: 3,072 independent ones, all words of a page, six times.
+        "22:",
+        begin!(),
+        "mov w4, #6
+         .p2align 6
+         3:
+         mov x3, x1
+         mov w5, #64
+         4:
+         ldr x6, [x3]
+         ldr x7, [x3, #8]
+         ldr x6, [x3, #16]
+         ldr x7, [x3, #24]
+         ldr x6, [x3, #32]
+         ldr x7, [x3, #40]
+         ldr x6, [x3, #48]
+         ldr x7, [x3, #56]
+         add x3, x3, #64
+         subs w5, w5, #1
+         b.ne 4b
+         subs w4, w4, #1
+         b.ne 3b",
+        end!(),
+        // Stores: 3,072, to all words of a page, six times.
+        "23:",
+        begin!(),
+        "mov w4, #6
+         .p2align 6
+         3:
+         mov x3, x1
+         mov w5, #128
+         4:
+         str xzr, [x3]
+         str xzr, [x3, #8]
+         str xzr, [x3, #16]
+         str xzr, [x3, #24]
+         add x3, x3, #32
+         subs w5, w5, #1
+         b.ne 4b
+         subs w4, w4, #1
+         b.ne 3b",
+        end!(),
+        // Branches: 400, two by the bits of each number of a generator (xorshift64).
+        "24:",
+        begin!(),
+        "mov w4, #200
+         .p2align 6
+         3:
+         eor x0, x0, x0, lsl #13
+         eor x0, x0, x0, lsr #7
+         eor x0, x0, x0, lsl #17
+         tbz x0, #0, 4f
+         add x3, x3, x0
+         b 5f
+         4:
+         eor x3, x3, x0
+         5:
+         tbz x0, #1, 6f
+         sub x3, x3, #7
+         6:
+         subs w4, w4, #1
+         b.ne 3b",
+        end!(),
+        // System calls: six of getppid. The kernel changes x0.
+        "25:",
+        begin!(),
+        "mov x8, #{call}
+         mov w4, #6
+         .p2align 6
+         3:
+         svc #0
+         subs w4, w4, #1
+         b.ne 3b",
+        end!(),
+        // First level: the lines are fetched one after the other in memory, untimed; then as many dependent loads.
+        "26:
+         mov x3, x1
+         mov x4, x2
+         .p2align 6
+         3:
+         ldr x5, [x3]
+         add x3, x3, #64
+         subs w4, w4, #1
+         b.ne 3b",
+        begin!(),
+        "mov x0, x1
+         .p2align 6
+         3:
+         ldr x0, [x0]
+         subs w2, w2, #1
+         b.ne 3b",
+        end!(),
+        // Chase: so many dependent loads along a chain.
+        "27:",
+        begin!(),
+        ".p2align 6
+         3:
+         ldr x0, [x0]
+         subs w2, w2, #1
+         b.ne 3b",
+        end!(),
+        // Scatter: 80 independent loads from lines that a generator chooses, with Knuth's constants of MMIX: 6364136223846793005 and
+        // 1442695040888963407.
+        "28:
+         movz x5, #0x7f2d
+         movk x5, #0x4c95, lsl #16
+         movk x5, #0xf42d, lsl #32
+         movk x5, #0x5851, lsl #48
+         movz x6, #0x814f
+         movk x6, #0xf767, lsl #16
+         movk x6, #0x7b7e, lsl #32
+         movk x6, #0x1405, lsl #48",
+        begin!(),
+        "mov w4, #80
+         .p2align 6
+         3:
+         madd x0, x0, x5, x6
+         and x3, x2, x0, lsr #33
+         lsl x3, x3, #6
+         ldr x7, [x1, x3]
+         subs w4, w4, #1
+         b.ne 3b",
+        end!(),
+        // Code: through all blocks.
+        "29:",
+        begin!(),
+        "b 8f
+         .p2align 6
+         7:",
+        end!(),
+        // 256 blocks of a cache line each, in an order that jumps about: block i is followed by block (101 i + 57) mod 256, which
+        // reaches all of them.
+        ".p2align 12
+         8:
+         .set tare_probe_block, 0
+         .rept 256
+         .p2align 6
+         add x3, x3, #513
+         add x4, x4, x4, lsl #1
+         eor x5, x5, x5
+         .if (tare_probe_block * 101 + 57) % 256
+         b 8b + ((tare_probe_block * 101 + 57) % 256) * 64
+         .else
+         b 7b
+         .endif
+         .set tare_probe_block, tare_probe_block + 1
+         .endr
+         .p2align 12
+         9:",
+        call = const libc::SYS_getppid,
     )
 }
