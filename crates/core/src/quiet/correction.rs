@@ -4,7 +4,7 @@ use crate::base::units::Nanos;
 use crate::quiet::data::{
     FEATURES, HeldOut, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietLevels, QuietTime, SlowdownCause,
 };
-use crate::quiet::features::features;
+use crate::quiet::features::{depends_on_program, features};
 use crate::quiet::learning::learned;
 use crate::quiet::prior::{KnownCoefficients, Start, start};
 use crate::quiet::regression::{Fit, Point, Vector, dot, fit, form, huber_mean, middle};
@@ -189,6 +189,7 @@ impl QuietSeries {
     /// Why it is not known.
     pub fn time(mut self, known: &KnownCoefficients) -> Result<QuietTime, NoQuietTime> {
         let start = self.checked(known)?;
+        let reference = self.relate_to_program(&start);
         let too_few = NoQuietTime::TooFew { samples: self.samples() };
         let points = self.points();
         let fit = fit(&points, &start.prior).ok_or_else(|| too_few.clone())?;
@@ -225,6 +226,7 @@ impl QuietSeries {
             held_out,
             prior: start.source,
             coefficients: fit.coefficients,
+            reference,
             doubts: self.doubts(&fit, &mean_x),
             disturbed: self.disturbed(&fit),
         })
@@ -238,6 +240,7 @@ impl QuietSeries {
         fitted: Nanos,
     ) -> Option<QuietCoefficients> {
         let start = self.checked(known).ok()?;
+        self.relate_to_program(&start);
         if self.kept.len() < FEWEST {
             return None;
         }
@@ -289,6 +292,28 @@ impl QuietSeries {
             return Err(NoQuietTime::TooFew { samples });
         }
         Ok(start)
+    }
+
+    /// Counts the features of the probes that depend on the program from what its first run saw; returns by how much that differs from
+    /// the machine's levels. Else a program that uses much memory would be corrected by what it does itself, and by as much as its
+    /// coefficients are not known yet.
+    fn relate_to_program(&mut self, start: &Start<'_>) -> Vector {
+        let known = start.same.and_then(|c| c.level.as_ref()).map(|known| known.levels.levels);
+        let mut reference = [0.0; FEATURES];
+        for place in ProbeKind::ALL.into_iter().filter(|kind| depends_on_program(*kind)).map(|kind| kind as usize) {
+            let Some(level) = self.levels.levels.get_mut(place).filter(|level| **level > 0.0) else { continue };
+            let earlier = known.and_then(|levels| levels.get(place).copied()).filter(|own| *own > 0.0);
+            let shift = earlier.map(|own| (own / *level).ln()).or_else(|| {
+                middle(&mut self.kept.iter().filter_map(|o| o.point.x.get(place).copied()).collect::<Vec<f64>>())
+            });
+            let Some(shift) = shift.filter(|shift| shift.is_finite()) else { continue };
+            *level *= shift.exp();
+            self.kept.iter_mut().filter_map(|o| o.point.x.get_mut(place)).for_each(|x| *x -= shift);
+            if let Some(reference) = reference.get_mut(place) {
+                *reference = shift;
+            }
+        }
+        reference
     }
 
     /// Refuses if most samples ran in states that the coefficients are not known for.

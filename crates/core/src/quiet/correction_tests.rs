@@ -1,8 +1,10 @@
 use crate::base::units::Nanos;
 use crate::quiet::correction::{MOST_SAMPLES, QuietSample, QuietSeries, fit_coefficients, quiet_time};
 use crate::quiet::data::{
-    FEATURES, KnownLevel, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietTime, SlowdownCause,
+    FEATURES, KnownLevel, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietLevels, QuietTime,
+    SlowdownCause,
 };
+use crate::quiet::features::features;
 use crate::quiet::prior::KnownCoefficients;
 use crate::quiet::simulation::{
     Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, random, series,
@@ -266,27 +268,72 @@ fn memory_and_scatter_are_doubted() {
     assert!(q.doubts.iter().any(|d| matches!(d, QuietDoubt::Residual { .. })), "{q:?}");
 }
 
+/// The same samples, in which a probe took so many times as long.
+fn slower(samples: &[SimulatedSample], kind: ProbeKind, times: f64) -> Vec<SimulatedSample> {
+    let mut samples = samples.to_vec();
+    for wake in samples.iter_mut().flat_map(|(probes, _)| &mut probes.cpus).flat_map(|cpu| &mut cpu.wakes) {
+        let ticks = &mut wake.ticks[kind as usize];
+        *ticks = (f64::from(*ticks) * times).round() as u32;
+    }
+    samples
+}
+
+/// What is known of a program after these samples, with this coefficient of a probe, as if for certain.
+fn certain(samples: &[SimulatedSample], levels: &QuietLevels, kind: ProbeKind, coefficient: f64) -> KnownCoefficients {
+    let fitted = fit_coefficients(&quiet_samples(samples), levels, &KnownCoefficients::default(), "p", Nanos(1));
+    let mut same = fitted.unwrap();
+    same.coefficients[kind as usize] = coefficient;
+    same.covariance = Some(Box::new([[0.0; FEATURES]; FEATURES]));
+    KnownCoefficients { same: Some(same), others: Vec::new() }
+}
+
 /// Probes that see evictions say nothing of a program that does not mind them.
 #[test]
 fn evictions_are_doubted_by_what_they_added() {
-    let (mut samples, levels) = clocked(20);
-    let evicted = ProbeKind::Evicted as usize;
-    for (probes, _) in &mut samples {
-        for wake in probes.cpus.iter_mut().flat_map(|cpu| &mut cpu.wakes) {
-            wake.ticks[evicted] = wake.ticks[evicted] * 3 / 2;
-        }
-    }
-    let taken = quiet_samples(&samples);
+    let (samples, levels) = clocked(20);
+    let evicted = slower(&samples, ProbeKind::Evicted, 1.5);
     let doubt = |coefficient: f64| {
-        let mut same = fit_coefficients(&taken, &levels, &KnownCoefficients::default(), "p", Nanos(1)).unwrap();
-        same.coefficients[evicted] = coefficient;
-        same.covariance = Some(Box::new([[0.0; FEATURES]; FEATURES]));
-        let q = quiet_time(&taken, Some(&levels), &KnownCoefficients { same: Some(same), others: Vec::new() }).unwrap();
+        let known = certain(&samples, &levels, ProbeKind::Evicted, coefficient);
+        let q = quiet_time(&quiet_samples(&evicted), Some(&levels), &known).unwrap();
         q.doubts.iter().find_map(|d| if let QuietDoubt::Eviction { part } = d { Some(*part) } else { None })
     };
     assert_eq!(doubt(0.01), None);
     let part = doubt(0.2).expect("a doubt");
     assert!((part - 0.2 * 1.5_f64.ln()).abs() < 0.03, "{part}");
+}
+
+/// What a program does to the caches itself is its own: quiet is what its first run saw. Later runs are corrected by how much they
+/// differ from that.
+#[test]
+fn a_programs_own_evictions_are_not_corrected() {
+    let (samples, levels) = clocked(20);
+    for kind in [ProbeKind::MemoryLatency, ProbeKind::MemoryThroughput, ProbeKind::Evicted, ProbeKind::Code] {
+        let time = |samples: &[SimulatedSample], known: &KnownCoefficients| {
+            quiet_time(&quiet_samples(samples), Some(&levels), known).unwrap()
+        };
+        let own = slower(&samples, kind, 4.0);
+        let others =
+            KnownCoefficients { same: None, others: vec![certain(&samples, &levels, kind, 0.5).same.unwrap()] };
+        let (plain, first) = (time(&samples, &others), time(&own, &others));
+        assert!((first.value / plain.value - 1.0).abs() < 1e-3, "{kind:?}: {first:?} {plain:?}");
+        assert!(
+            (first.reference[kind as usize] - plain.reference[kind as usize] - 4.0_f64.ln()).abs() < 1e-2,
+            "{first:?}"
+        );
+        // Each sample's own time is that of the value.
+        let corrected = own.iter().map(|(probes, pt)| first.corrected(*pt, &features(probes, &levels).unwrap()));
+        let mean = corrected.sum::<f64>() / own.len() as f64;
+        assert!((mean / first.value - 1.0).abs() < 0.01, "{kind:?}: {mean} {first:?}");
+        let known = certain(&own, &levels, kind, 0.5);
+        let (same, later) = (time(&own, &known), time(&slower(&own, kind, 1.2), &known));
+        let change = (same.value / later.value).ln();
+        assert!((change - 0.5 * 1.2_f64.ln()).abs() < 1e-2, "{kind:?}: {change}");
+        // Without a level of the machine nothing is known of it.
+        let mut without = levels.clone();
+        without.levels[kind as usize] = 0.0;
+        let q = quiet_time(&quiet_samples(&own), Some(&without), &known).unwrap();
+        assert!(q.value.is_finite() && q.reference[kind as usize] == 0.0, "{q:?}");
+    }
 }
 
 #[test]

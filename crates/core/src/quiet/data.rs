@@ -156,6 +156,10 @@ pub struct QuietTime {
     pub prior: PriorSource,
     /// What the samples were corrected with: by which share of each feature the process time follows it.
     pub coefficients: [f64; FEATURES],
+    /// The features from which these count. 0 is the quiet machine; of the probes whose time depends on the program (`MemoryLatency`,
+    /// `MemoryThroughput`, `Evicted`, `Code`) it is what the program's first run saw.
+    #[serde(default = "no_features")]
+    pub reference: [f64; FEATURES],
     /// What makes the value doubtful though it is given.
     pub doubts: Vec<QuietDoubt>,
     /// Numbers in the series of samples in which probes or steal time lie outside what the others saw, or that the fit does not
@@ -164,10 +168,15 @@ pub struct QuietTime {
     pub disturbed: Vec<u32>,
 }
 
+fn no_features() -> [f64; FEATURES] {
+    [0.0; FEATURES]
+}
+
 impl QuietTime {
     /// The process time of one sample (ns) without what its features say that the machine added.
     pub fn corrected(&self, pt: Nanos, features: &Features) -> f64 {
-        let slowdown: f64 = self.coefficients.iter().zip(&features.0).map(|(b, x)| b * x).sum();
+        let moved = features.0.iter().zip(&self.reference).map(|(x, reference)| x - reference);
+        let slowdown: f64 = self.coefficients.iter().zip(moved).map(|(b, x)| b * x).sum();
         pt.as_f64() * (-slowdown).exp()
     }
 }
@@ -280,7 +289,7 @@ mod tests {
     #[test]
     fn a_sample_is_corrected_by_its_own_features() {
         let mut coefficients = [0.0; FEATURES];
-        (coefficients[0], coefficients[1]) = (1.0, 0.5);
+        (coefficients[0], coefficients[1], coefficients[10]) = (1.0, 0.5, 0.25);
         let quiet = QuietTime {
             value: 100.0,
             interval: Interval { low: 99.0, high: 101.0, level: 0.95 },
@@ -291,11 +300,12 @@ mod tests {
             held_out: HeldOut { plain: 0.1, corrected: 0.01 },
             prior: PriorSource::Physical,
             coefficients,
+            reference: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0],
             doubts: Vec::new(),
             left_out: 0,
             disturbed: Vec::new(),
         };
-        let mut features = Features([0.0; FEATURES]);
+        let mut features = Features(quiet.reference);
         assert!((quiet.corrected(Nanos(1_000), &features) - 1_000.0).abs() < 1e-9);
         (features.0[0], features.0[1], features.0[2]) = (1.25_f64.ln(), 4.0_f64.ln(), 3.0);
         // 1.25 times slower by the clock, twice by the sibling; the third does not matter.

@@ -44,6 +44,12 @@ pub fn features(probes: &SampleProbes, levels: &QuietLevels) -> Option<Features>
     Some(Features(found))
 }
 
+/// Whether a program that runs beside a probe changes its time by what it does to the caches itself.
+pub(crate) fn depends_on_program(kind: ProbeKind) -> bool {
+    use ProbeKind as K;
+    matches!(kind, K::MemoryLatency | K::MemoryThroughput | K::Evicted | K::Code)
+}
+
 /// Of a probe in a wake-up, 1 on the quiet machine; `None` for a probe of 0 ticks, which was not run.
 fn speed(wake: &ProbeWake, kind: ProbeKind, level: f64, levels: &QuietLevels) -> Option<f64> {
     let ticks = f64::from(wake.ticks[kind as usize]);

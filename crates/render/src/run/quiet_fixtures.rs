@@ -32,6 +32,7 @@ pub fn quiet_time() -> QuietTime {
         held_out: HeldOut { plain: 0.021, corrected: 0.0016 },
         prior: PriorSource::SameProgram,
         coefficients,
+        reference: [0.0; FEATURES],
         doubts: Vec::new(),
         left_out: 0,
         disturbed: Vec::new(),
