@@ -41,7 +41,8 @@ pub struct QuietLevels {
     pub learned: Nanos,
     /// Wake-ups that they were learned from.
     pub wakes: u64,
-    /// Ticks of [`crate::sample::probes::ProbeKind::Latency`] at the reference clock: quiet mode.
+    /// Ticks of [`crate::sample::probes::ProbeKind::Latency`] at the reference clock: that of the first sample ever seen on the machine;
+    /// the quiet mode if that is further away than 10%.
     pub latency: f64,
     /// Quiet mode of each probe's ticks divided by those of `Latency` in the same wake-up; of the memory probes
     /// (`MemoryLatency`, `MemoryThroughput`), which the core's clock does not set, of the ticks themselves; of `Evicted` and

@@ -2,6 +2,7 @@
 
 use crate::base::units::Nanos;
 use crate::quiet::data::{MachineStates, QuietLevels};
+use crate::quiet::features;
 use crate::sample::data::Sample;
 use crate::sample::probes::{CpuProbes, PROBE_KINDS, ProbeKind, SampleProbes};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ const BROAD: [i32; 1] = [32];
 const QUARTILE: f64 = 0.25;
 /// Steps from a bin to the mode near to it.
 const SETTLING: u32 = 30;
+/// The clock of the first sample is the reference as long as the lower mode is no further away, as a logarithm: a clock that wanders has no
+/// mode that stays, and every time is in relation to it.
+const SAME_CLOCK: f64 = 0.1;
 /// A wake-up is busy if issue / latency exceeds its quiet ratio by this factor.
 pub const BUSY: f64 = 1.12;
 /// Bins that count as one where 2% are fine enough: for changes of the state, and for probes that scatter widely, of which the lowest
@@ -267,6 +271,9 @@ pub struct LevelHistory {
     times: LogBins,
     /// First and last wake-up, since 1970.
     span: Option<(Nanos, Nanos)>,
+    /// When the first sample with enough wake-ups was, and what the ticks of its `Latency` were.
+    #[serde(default)]
+    first: Option<(Nanos, u32)>,
     /// Elapsed time of the samples whose steal time is known, and that, ns.
     elapsed: u64,
     stolen: u64,
@@ -283,6 +290,7 @@ impl LevelHistory {
             watched: 0,
             times: LogBins::default(),
             span: None,
+            first: None,
             elapsed: 0,
             stolen: 0,
         }
@@ -337,6 +345,7 @@ impl LevelHistory {
             }
             self.add_changes(cpu);
         }
+        self.add_first(clock_of(probes).map(|ticks| (wall_clock, ticks)));
         Ok(())
     }
 
@@ -357,12 +366,15 @@ impl LevelHistory {
             self.extend(first);
             self.extend(last);
         }
+        self.add_first(other.first);
         Ok(())
     }
 
     /// The quiet levels; `None` before 50 wake-ups.
     pub fn levels(&self) -> Option<QuietLevels> {
-        let latency = self.kind(ProbeKind::Latency).level(ProbeKind::Latency)?;
+        let mode = self.kind(ProbeKind::Latency).level(ProbeKind::Latency)?;
+        let first = self.first.map(|(_, ticks)| f64::from(ticks));
+        let latency = first.filter(|first| (first / mode).ln().abs() <= SAME_CLOCK).unwrap_or(mode);
         let mut levels = [0.0; PROBE_KINDS];
         for ((level, bins), kind) in levels.iter_mut().zip(&self.kinds).zip(ProbeKind::ALL) {
             *level = if kind == ProbeKind::Latency { 1.0 } else { bins.level(kind).unwrap_or(0.0) };
@@ -400,6 +412,11 @@ impl LevelHistory {
     fn kind(&self, kind: ProbeKind) -> &LogBins {
         // One for each kind.
         &self.kinds[kind as usize]
+    }
+
+    /// Of two, the earlier one.
+    fn add_first(&mut self, other: Option<(Nanos, u32)>) {
+        self.first = self.first.into_iter().chain(other).min();
     }
 
     fn check(&self, found: u32) -> Result<(), OtherRevision> {
@@ -453,6 +470,17 @@ impl LevelHistory {
             }
         }
     }
+}
+
+/// The mean of the middle half of the ticks of `Latency` while the program ran; `None` for fewer than five wake-ups.
+fn clock_of(probes: &SampleProbes) -> Option<u32> {
+    let wakes = probes.cpus.iter().flat_map(|cpu| &cpu.wakes);
+    let mut ticks: Vec<u64> =
+        wakes.map(|w| u64::from(w.ticks[ProbeKind::Latency as usize])).filter(|t| *t > 0).collect();
+    ticks.sort_unstable();
+    let quarter = ticks.len() / 4;
+    let middle = ticks.get(quarter..ticks.len() - quarter).filter(|_| ticks.len() >= features::FEWEST_WAKES)?;
+    u32::try_from(middle.iter().sum::<u64>() / middle.len() as u64).ok()
 }
 
 #[cfg(test)]

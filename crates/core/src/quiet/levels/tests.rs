@@ -60,6 +60,27 @@ fn the_level_is_the_lower_mode() {
     assert!(size < 12_000, "{size} bytes");
 }
 
+/// A clock that wanders has no mode that stays: times of one day would be in relation to another clock than those of the next.
+#[test]
+fn the_reference_clock_is_that_of_the_first_sample() {
+    let at = |latency: u32, n: usize| {
+        let mut ticks = [1_000; PROBE_KINDS];
+        ticks[ProbeKind::Latency as usize] = latency;
+        probes(wakes(vec![ticks; n]))
+    };
+    let latency = |samples: &[SampleProbes]| history(samples).levels().unwrap().latency;
+    assert_eq!(latency(&[at(24_000, 20), at(24_500, 1_000), at(23_500, 3_000)]), 24_000.0);
+    // Too few wake-ups; and another clock altogether.
+    assert_eq!(latency(&[at(24_000, 4), at(24_500, 60), at(23_500, 3_000)]), 24_500.0);
+    let slow = latency(&[at(30_000, 20), at(24_000, 1_000)]);
+    assert!((slow / 24_000.0 - 1.0).abs() < 0.003, "{slow}");
+    // What was written before there was one.
+    let mut text = serde_json::to_value(history(&[at(24_000, 20), at(24_500, 1_000)])).unwrap();
+    text.as_object_mut().unwrap().remove("first").unwrap();
+    let mode = serde_json::from_value::<LevelHistory>(text).unwrap().levels().unwrap().latency;
+    assert!((mode / 24_500.0 - 1.0).abs() < 0.003, "{mode}");
+}
+
 #[test]
 fn nothing_is_said_of_few_wake_ups() {
     let few = history(&[probes(wakes([[1_000; PROBE_KINDS]; 49]))]);
