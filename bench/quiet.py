@@ -18,8 +18,8 @@ and how far it is as comments. Arguments: the parts [all but session].
 
 Environment: TARE (the command); MINUTES (36: for all parts together, after which no further round begins; a round takes up to 3 minutes);
 GROUPS (10), SERIES (10, of truth), TURNS (3, of neighbours), PAIRS (12, of cost): most rounds of the parts, if the time allows them; KINDS
-(increment,multiply,sort,matrix,l1,l2,branches,calls,stream,memory); REAL (gzip,xz); SEED (of the order); FOLDER (keeps programs, store and learned
-coefficients from one call to the next; a temporary one).
+(increment,multiply,sort,matrix,l1,l2,branches,calls,stream,memory); REAL (gzip,xz); SEED (of the order); FOLDER (keeps programs, store
+and learned coefficients from one call to the next; a temporary one).
 """
 import contextlib
 import datetime

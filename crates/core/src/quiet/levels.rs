@@ -2,7 +2,6 @@
 
 use crate::base::units::Nanos;
 use crate::quiet::data::{MachineStates, QuietLevels};
-use crate::quiet::features;
 use crate::sample::data::Sample;
 use crate::sample::probes::{CpuProbes, PROBE_KINDS, ProbeKind, SampleProbes};
 use serde::{Deserialize, Serialize};
@@ -16,6 +15,8 @@ const MOST_BINS: usize = 128;
 const LAST_BIN: i32 = 5_000;
 /// Fewest wake-ups for a level.
 const FEWEST_WAKES: u64 = 50;
+/// Fewest of the first sample, whose clock is the reference.
+const FEWEST_OF_FIRST: usize = 5;
 /// Smallest share of the wake-ups near a mode: fewer are outliers.
 const MODE_SHARE: f64 = 0.05;
 /// Half widths, in bins, within which a mode is looked for: the next one if there is none with the first.
@@ -479,7 +480,7 @@ fn clock_of(probes: &SampleProbes) -> Option<u32> {
         wakes.map(|w| u64::from(w.ticks[ProbeKind::Latency as usize])).filter(|t| *t > 0).collect();
     ticks.sort_unstable();
     let quarter = ticks.len() / 4;
-    let middle = ticks.get(quarter..ticks.len() - quarter).filter(|_| ticks.len() >= features::FEWEST_WAKES)?;
+    let middle = ticks.get(quarter..ticks.len() - quarter).filter(|_| ticks.len() >= FEWEST_OF_FIRST)?;
     u32::try_from(middle.iter().sum::<u64>() / middle.len() as u64).ok()
 }
 

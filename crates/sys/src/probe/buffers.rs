@@ -1,7 +1,7 @@
 //! The memory that the probes walk through: all there before the first sample, locked where that is permitted. What is small and tells
 //! of the core's caches is in pages of 4 KiB, the 64 MiB that tell of the shared cache and the memory are in huge ones.
 
-use super::kernels::{Kernel, ProbeCode};
+use super::kernels::{ProbeCode, ProbeKernel};
 use super::places;
 use crate::{SysError, SysResult, clock};
 use std::ptr::NonNull;
@@ -179,21 +179,23 @@ impl ProbeMemory {
     fn once(&mut self, kind: ProbeKind) -> u64 {
         let (none, lines) = (std::ptr::null_mut(), |n: usize| n as u64);
         let (kernel, state, memory, count) = match kind {
-            ProbeKind::Latency => (Kernel::Latency, 0, none, 0),
-            ProbeKind::Issue => (Kernel::Issue, 0, none, 0),
-            ProbeKind::Loads => (Kernel::Loads, 0, self.own_at(LOADS_AT), 0),
-            ProbeKind::Stores => (Kernel::Stores, 0, self.own_at(STORES_AT), 0),
-            ProbeKind::Branches => (Kernel::Branches, self.branched, none, 0),
-            ProbeKind::SystemCalls => (Kernel::SystemCalls, 0, none, 0),
-            ProbeKind::FirstLevel => (Kernel::FirstLevel, 0, self.own_at(FIRST_LEVEL_AT), lines(FIRST_LEVEL_LINES)),
-            ProbeKind::MemoryLatency => (Kernel::Chase, self.at.expose_provenance() as u64, none, MEMORY_STEPS),
+            ProbeKind::Latency => (ProbeKernel::Latency, 0, none, 0),
+            ProbeKind::Issue => (ProbeKernel::Issue, 0, none, 0),
+            ProbeKind::Loads => (ProbeKernel::Loads, 0, self.own_at(LOADS_AT), 0),
+            ProbeKind::Stores => (ProbeKernel::Stores, 0, self.own_at(STORES_AT), 0),
+            ProbeKind::Branches => (ProbeKernel::Branches, self.branched, none, 0),
+            ProbeKind::SystemCalls => (ProbeKernel::SystemCalls, 0, none, 0),
+            ProbeKind::FirstLevel => {
+                (ProbeKernel::FirstLevel, 0, self.own_at(FIRST_LEVEL_AT), lines(FIRST_LEVEL_LINES))
+            }
+            ProbeKind::MemoryLatency => (ProbeKernel::Chase, self.at.expose_provenance() as u64, none, MEMORY_STEPS),
             ProbeKind::MemoryThroughput => {
-                (Kernel::Scatter, self.scattered, self.chain.base.as_ptr(), lines(CHAIN_LINES - 1))
+                (ProbeKernel::Scatter, self.scattered, self.chain.base.as_ptr(), lines(CHAIN_LINES - 1))
             }
             ProbeKind::Evicted => {
-                (Kernel::Chase, self.own_at(EVICTED_AT).expose_provenance() as u64, none, lines(EVICTED_LINES))
+                (ProbeKernel::Chase, self.own_at(EVICTED_AT).expose_provenance() as u64, none, lines(EVICTED_LINES))
             }
-            ProbeKind::Code => (Kernel::Code, 0, none, 0),
+            ProbeKind::Code => (ProbeKernel::Code, 0, none, 0),
         };
         // SAFETY: there are probes for this CPU, or this value is not used; the mappings are as large as the kernels need, the rings
         // are endless, and only this value uses `own`.
@@ -256,7 +258,7 @@ mod tests {
             // SAFETY: an endless ring.
             let chased = unsafe {
                 let state = start.expose_provenance() as u64;
-                ProbeCode::of_process().time(Kernel::Chase, state, std::ptr::null_mut(), nodes as u64).state
+                ProbeCode::of_process().time(ProbeKernel::Chase, state, std::ptr::null_mut(), nodes as u64).state
             };
             assert_eq!(chased, start.addr() as u64);
         }

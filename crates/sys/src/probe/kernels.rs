@@ -23,7 +23,7 @@ pub use arch::missing;
 /// A piece of work, by its place in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kernel {
+pub enum ProbeKernel {
     /// Dependent multiplications.
     Latency,
     /// Independent address computations.
@@ -53,12 +53,12 @@ const ENTRY: usize = 16;
 /// What a kernel took, in ticks of the counter, and the state that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Timed {
+pub struct ProbeTime {
     pub ticks: u64,
     pub state: u64,
 }
 
-type Entry = unsafe extern "C" fn(state: u64, memory: *mut u64, count: u64) -> Timed;
+type Entry = unsafe extern "C" fn(state: u64, memory: *mut u64, count: u64) -> ProbeTime;
 
 /// The code of all kernels, whole pages.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ impl ProbeCode {
     /// # Safety
     /// There are probes for this CPU ([`missing`]), and the arguments are what the kernel needs.
     #[inline(never)]
-    pub unsafe fn time(self, kernel: Kernel, state: u64, memory: *mut u64, count: u64) -> Timed {
+    pub unsafe fn time(self, kernel: ProbeKernel, state: u64, memory: *mut u64, count: u64) -> ProbeTime {
         // SAFETY: by the caller; every kernel has an entry.
         unsafe {
             let entry = self.start.add(kernel as usize * ENTRY);
@@ -143,21 +143,27 @@ mod tests {
             unsafe {
                 let time = |kernel, state, memory, count| code.time(kernel, state, memory, count);
                 let page = page.as_mut_ptr();
-                for kernel in [Kernel::Latency, Kernel::Issue, Kernel::Loads, Kernel::SystemCalls, Kernel::Code] {
+                for kernel in [
+                    ProbeKernel::Latency,
+                    ProbeKernel::Issue,
+                    ProbeKernel::Loads,
+                    ProbeKernel::SystemCalls,
+                    ProbeKernel::Code,
+                ] {
                     assert!(time(kernel, 0, page, 0).ticks > 0, "{kernel:?}");
                 }
-                assert_eq!(time(Kernel::Chase, ring[0], page, 5).state, ring[0]);
-                assert_eq!(time(Kernel::FirstLevel, 0, ring.as_mut_ptr(), 1).state, ring[0]);
+                assert_eq!(time(ProbeKernel::Chase, ring[0], page, 5).state, ring[0]);
+                assert_eq!(time(ProbeKernel::FirstLevel, 0, ring.as_mut_ptr(), 1).state, ring[0]);
                 // 200 numbers of xorshift64, and 80 of Knuth's generator.
                 let branched = (0..200).fold(5_u64, |x, _| {
                     let x = x ^ (x << 13);
                     let x = x ^ (x >> 7);
                     x ^ (x << 17)
                 });
-                assert_eq!(time(Kernel::Branches, 5, page, 0).state, branched);
+                assert_eq!(time(ProbeKernel::Branches, 5, page, 0).state, branched);
                 let next = |x: u64| x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                assert_eq!(time(Kernel::Scatter, 5, page, 1).state, (0..80).fold(5, |x, _| next(x)));
-                assert!(time(Kernel::Stores, 0, page, 0).ticks > 0);
+                assert_eq!(time(ProbeKernel::Scatter, 5, page, 1).state, (0..80).fold(5, |x, _| next(x)));
+                assert!(time(ProbeKernel::Stores, 0, page, 0).ticks > 0);
             }
             assert_eq!(page, [0; 512]);
             page = [1; 512];

@@ -40,7 +40,8 @@ macro_rules! end {
     };
 }
 
-/// All kernels, from a page's start on: where they begin and end. First an entry of 16 bytes for each, in the order of [`super::Kernel`].
+/// All kernels, from a page's start on: where they begin and end. First an entry of 16 bytes for each, in the order of
+/// [`super::ProbeKernel`].
 #[unsafe(naked)]
 pub extern "C" fn all() -> ProbeCode {
     naked_asm!(
