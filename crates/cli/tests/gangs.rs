@@ -142,9 +142,20 @@ fn each_tree_has_its_own_process_time() {
     }
 }
 
-/// Without the right to cgroups. Programs of one process only, whose CPU time wait4 has; its clock is as fine.
+/// Without the right to cgroups. Programs of one process only, whose CPU time wait4 has; its clock is as fine. As above, the bound of a
+/// calm machine is of the slow test: on one whose hyper-threads others used, ratios of 1.5 came out as 1.41 to 1.50.
 #[test]
 fn a_plain_user_stops_by_signals() {
+    ratio_by_signals(0.05);
+}
+
+#[test]
+#[ignore = "slow: up to five comparisons, on a calm machine (make slow)"]
+fn the_ratio_by_signals_is_that_of_the_work() {
+    ratio_by_signals(0.02);
+}
+
+fn ratio_by_signals(within: f64) {
     let _lock = alone();
     if !has_cpus() {
         return;
@@ -153,7 +164,7 @@ fn a_plain_user_stops_by_signals() {
         return skip("needs root, to become nobody");
     }
     let rounds = rounds(100);
-    comes_near("ratio by signals", 0.02, || {
+    comes_near("ratio by signals", within, || {
         let dir = folder();
         let programs = [1.0, 1.5].map(|share| burns(&format!("loop-threads 2 {}", (rounds as f64 * share) as u64)));
         let d = json(&mut duets(&dir, NOBODY, &["-r6"], &programs), 0);
