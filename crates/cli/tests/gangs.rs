@@ -143,7 +143,7 @@ fn each_tree_has_its_own_process_time() {
 }
 
 /// Without the right to cgroups. Programs of one process only, whose CPU time wait4 has; its clock is as fine. As above, the bound of a
-/// calm machine is of the slow test: on one whose hyper-threads others used, ratios of 1.5 came out as 1.41 to 1.50.
+/// calm machine is of the slow test: on a noisy one, ratios of 1.5 came out as 1.41 to 1.50.
 #[test]
 fn a_plain_user_stops_by_signals() {
     ratio_by_signals(0.05);
