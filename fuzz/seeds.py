@@ -114,7 +114,7 @@ def probed(document):
         paused = [{"at": -1_000_000, "latency": 4_000, "issue": 12_000}, {"at": 7_000_000, "latency": 4_000, "issue": 8_000}]
         cpus = [{"cpu": 1, "wakes": wakes, "kept_every": 1, "paused": paused}]
         record = {"waited": 1_000_000, "stops": number % 4, "paused": 500_000, "limit_reached": number == 3}
-        probes = {"revision": 3, "cpus": cpus, "gate": record, "cost": {"cpu": 90_000, "wakes": 10, "late": 1}}
+        probes = {"revision": 4, "cpus": cpus, "gate": record, "cost": {"cpu": 90_000, "wakes": 10, "late": 1}}
         total = {"value": {"user": pt, "system": 0, "total": pt}}
         absent = {"absent": {"reason": "not_asked", "detail": "x"}}
         times = {"source": "wait4", "cgroup": absent, "task_clock": absent, "exit_records": absent, "wait4": total}

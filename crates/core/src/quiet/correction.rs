@@ -2,9 +2,10 @@
 
 use crate::base::units::Nanos;
 use crate::quiet::data::{
-    FEATURES, HeldOut, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietLevels, QuietTime, SlowdownCause,
+    FEATURES, HeldOut, NoQuietTime, PriorSource, QuietCoefficients, QuietDoubt, QuietLevels, QuietTime, Shrinkage,
+    SlowdownCause,
 };
-use crate::quiet::features::{depends_on_program, features};
+use crate::quiet::features::{chance_of_branches, depends_on_program, features};
 use crate::quiet::learning::learned;
 use crate::quiet::prior::{KnownCoefficients, Start, start};
 use crate::quiet::regression::{Fit, Point, Vector, dot, fit, form, huber_mean, middle};
@@ -37,6 +38,9 @@ const BETTER: f64 = 0.9;
 const WORSE: f64 = 1.5;
 /// The same for a program whose coefficients are known from earlier runs: that they make it repeat, those have shown.
 const WORSE_KNOWN: f64 = 2.0;
+/// The variance of `Branches` that counts is what is above so many times that by chance: ten samples say little of a variance, and
+/// each may have some of its own by how it lies in the predictor.
+const CERTAINLY: f64 = 3.0;
 /// Huber's limit for held-out errors, in standard deviations.
 const HELD_OUT_LIMIT: f64 = 2.5;
 /// Deviations of a sample that is disturbed, and the least by which it differs.
@@ -104,6 +108,8 @@ struct Observed {
     index: u32,
     /// log PT, and the features.
     point: Point,
+    /// Variance of `Branches` by chance.
+    chance: f64,
     /// CPUs used, and probed.
     used: f64,
     probed: u32,
@@ -124,6 +130,7 @@ impl Observed {
         Some(Observed {
             index: sample.index,
             point: Point { y: sample.pt.as_f64().ln(), x: features(sample.probes, levels)?.0 },
+            chance: chance_of_branches(sample.probes),
             used: sample.pt.as_f64() / elapsed,
             probed: u32::try_from(sample.probes.cpus.len()).unwrap_or(u32::MAX),
             busy: (sample.pt + sample.waited.max(Nanos::ZERO)).as_f64() / elapsed,
@@ -190,6 +197,7 @@ impl QuietSeries {
     pub fn time(mut self, known: &KnownCoefficients) -> Result<QuietTime, NoQuietTime> {
         let start = self.checked(known)?;
         let reference = self.relate_to_program(&start);
+        let (branches, branches_error) = self.shrink_branches();
         let too_few = NoQuietTime::TooFew { samples: self.samples() };
         let points = self.points();
         let fit = fit(&points, &start.prior).ok_or_else(|| too_few.clone())?;
@@ -200,7 +208,9 @@ impl QuietSeries {
         let correction = dot(&mean_x, &fit.coefficients);
         let variance =
             (SYSTEMATIC * correction).powi(2) + LEVEL_ERROR.powi(2) * dot(&fit.coefficients, &fit.coefficients);
-        let (low, high) = fit.interval(variance).ok_or(too_few)?;
+        let by_branches =
+            fit.coefficients.get(ProbeKind::Branches as usize).map_or(0.0, |b| b.powi(2) * branches_error);
+        let (low, high) = fit.interval(variance + by_branches).ok_or(too_few)?;
         let by_chance = (low..=high).contains(&plain.level);
         let limit = match start.source {
             PriorSource::SameProgram => WORSE_KNOWN,
@@ -227,6 +237,7 @@ impl QuietSeries {
             prior: start.source,
             coefficients: fit.coefficients,
             reference,
+            branches,
             doubts: self.doubts(&fit, &mean_x),
             disturbed: self.disturbed(&fit),
         })
@@ -241,6 +252,7 @@ impl QuietSeries {
     ) -> Option<QuietCoefficients> {
         let start = self.checked(known).ok()?;
         self.relate_to_program(&start);
+        self.shrink_branches();
         if self.kept.len() < FEWEST {
             return None;
         }
@@ -314,6 +326,24 @@ impl QuietSeries {
             }
         }
         reference
+    }
+
+    /// Draws `Branches` to its mean, as far as the samples differ by chance. Else chance would make the coefficient of a program of
+    /// branches too small, and seem to say so exactly (errors in variables, regression dilution). Returns the variance of its mean, too.
+    fn shrink_branches(&mut self) -> (Shrinkage, f64) {
+        let count = self.kept.len() as f64;
+        let place = ProbeKind::Branches as usize;
+        let mean = |of: &dyn Fn(&Observed) -> f64| self.kept.iter().map(|o| of(o) / count).sum::<f64>();
+        let of = |o: &Observed| o.point.x.get(place).copied().unwrap_or(0.0);
+        let centre = mean(&of);
+        let variance = mean(&|o| (of(o) - centre).powi(2)) * count / (count - 1.0);
+        let chance = CERTAINLY * mean(&|o| o.chance);
+        let share = 1.0 - chance / variance;
+        let shrinkage = Shrinkage { mean: centre, share: if share > 0.0 { share } else { 0.0 } };
+        for x in self.kept.iter_mut().filter_map(|o| o.point.x.get_mut(place)) {
+            *x = shrinkage.of(*x);
+        }
+        (shrinkage, chance / count)
     }
 
     /// Refuses if most samples ran in states that the coefficients are not known for.

@@ -1,7 +1,7 @@
 //! What is known of a machine's quiet state and of programs' sensitivity to it, and the corrected time.
 
 use crate::base::units::Nanos;
-use crate::sample::probes::{GateRule, PROBE_KINDS, SampleProbes};
+use crate::sample::probes::{GateRule, PROBE_KINDS, ProbeKind, SampleProbes};
 use crate::statistics::intervals::Interval;
 use serde::{Deserialize, Serialize};
 
@@ -161,6 +161,9 @@ pub struct QuietTime {
     /// `MemoryThroughput`, `Evicted`, `Code`) it is what the program's first run saw.
     #[serde(default = "no_features")]
     pub reference: [f64; FEATURES],
+    /// What of `Branches` counts.
+    #[serde(default)]
+    pub branches: Shrinkage,
     /// What makes the value doubtful though it is given.
     pub doubts: Vec<QuietDoubt>,
     /// Numbers in the series of samples in which probes or steal time lie outside what the others saw, or that the fit does not
@@ -173,11 +176,35 @@ fn no_features() -> [f64; FEATURES] {
     [0.0; FEATURES]
 }
 
+/// A feature that differs between samples also by chance counts as its mean over the samples, and by a share of its distance from it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shrinkage {
+    pub mean: f64,
+    /// From 0 (all of how the samples differ may be chance) to 1 (none).
+    pub share: f64,
+}
+
+impl Default for Shrinkage {
+    /// What leaves a feature as it is.
+    fn default() -> Shrinkage {
+        Shrinkage { mean: 0.0, share: 1.0 }
+    }
+}
+
+impl Shrinkage {
+    pub fn of(self, feature: f64) -> f64 {
+        self.mean + self.share * (feature - self.mean)
+    }
+}
+
 impl QuietTime {
     /// The process time of one sample (ns) without what its features say that the machine added.
     pub fn corrected(&self, pt: Nanos, features: &Features) -> f64 {
-        let moved = features.0.iter().zip(&self.reference).map(|(x, reference)| x - reference);
-        let slowdown: f64 = self.coefficients.iter().zip(moved).map(|(b, x)| b * x).sum();
+        let mut counted = features.0;
+        counted.iter_mut().zip(&self.reference).for_each(|(x, reference)| *x -= reference);
+        let branches = &mut counted[ProbeKind::Branches as usize];
+        *branches = self.branches.of(*branches);
+        let slowdown: f64 = self.coefficients.iter().zip(&counted).map(|(b, x)| b * x).sum();
         pt.as_f64() * (-slowdown).exp()
     }
 }
@@ -290,8 +317,8 @@ mod tests {
     #[test]
     fn a_sample_is_corrected_by_its_own_features() {
         let mut coefficients = [0.0; FEATURES];
-        (coefficients[0], coefficients[1], coefficients[10]) = (1.0, 0.5, 0.25);
-        let quiet = QuietTime {
+        (coefficients[0], coefficients[1], coefficients[4], coefficients[10]) = (1.0, 0.5, 2.0, 0.25);
+        let mut quiet = QuietTime {
             value: 100.0,
             interval: Interval { low: 99.0, high: 101.0, level: 0.95 },
             uncorrected: 110.0,
@@ -302,11 +329,15 @@ mod tests {
             prior: PriorSource::Physical,
             coefficients,
             reference: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0],
+            branches: Shrinkage { mean: 0.5, share: 0.0 },
             doubts: Vec::new(),
             left_out: 0,
             disturbed: Vec::new(),
         };
         let mut features = Features(quiet.reference);
+        // Twice 0.5 by its branches, whatever this sample saw of them.
+        assert!((quiet.corrected(Nanos(1_000), &features) - 1_000.0 / std::f64::consts::E).abs() < 1e-9);
+        quiet.branches = Shrinkage { mean: 0.5, share: 1.0 };
         assert!((quiet.corrected(Nanos(1_000), &features) - 1_000.0).abs() < 1e-9);
         (features.0[0], features.0[1], features.0[2]) = (1.25_f64.ln(), 4.0_f64.ln(), 3.0);
         // 1.25 times slower by the clock, twice by the sibling; the third does not matter.

@@ -2,6 +2,7 @@
 
 use crate::quiet::data::{FEATURES, Features, QuietLevels};
 use crate::quiet::levels::follows_clock;
+use crate::quiet::regression::middle;
 use crate::sample::probes::{PROBE_KINDS, ProbeKind, ProbeWake, SampleProbes};
 
 /// Fewest wake-ups of a sample.
@@ -10,6 +11,8 @@ pub const FEWEST_WAKES: usize = 5;
 const WORST: f64 = 0.02;
 /// No ratio of two numbers of 32 bits is further from 1, as a logarithm.
 const FURTHEST: f64 = 25.0;
+/// Standard deviation of a normal distribution / median of the distances from its mean.
+const NORMAL_MEDIAN: f64 = 1.4826;
 /// The stops' unit.
 const STOPS: f64 = 100.0;
 
@@ -42,6 +45,28 @@ pub fn features(probes: &SampleProbes, levels: &QuietLevels) -> Option<Features>
         *last = f64::from(gate.stops) / STOPS;
     }
     Some(Features(found))
+}
+
+/// The variance that a sample's `Branches` has by chance: about half of branches that cannot be predicted are predicted wrongly, but
+/// how many in each wake-up is random. By the differences of successive wake-ups, so that what lasts longer is not in it; 0 for fewer
+/// than five.
+pub(crate) fn chance_of_branches(probes: &SampleProbes) -> f64 {
+    let times = |wake: &ProbeWake| {
+        let [branches, latency] = [ProbeKind::Branches, ProbeKind::Latency].map(|k| f64::from(wake.ticks[k as usize]));
+        Some((branches / latency).ln()).filter(|time| time.is_finite())
+    };
+    let mut differences = Vec::new();
+    let mut count = 0;
+    for cpu in &probes.cpus {
+        let times: Vec<f64> = cpu.wakes.iter().filter_map(times).collect();
+        count += times.len();
+        differences.extend(times.windows(2).filter_map(|pair| Some((pair.last()? - pair.first()?).abs())));
+    }
+    if count < FEWEST_WAKES {
+        return 0.0;
+    }
+    let deviation = NORMAL_MEDIAN * middle(&mut differences).unwrap_or(0.0) / std::f64::consts::SQRT_2;
+    deviation.powi(2) / count as f64
 }
 
 /// Whether a program that runs beside a probe changes its time by what it does to the caches itself.

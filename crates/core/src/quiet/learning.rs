@@ -11,7 +11,7 @@ use crate::quiet::regression::{Fit, Matrix, Vector, dot, form, inverted};
 use crate::sample::probes::ProbeKind;
 
 /// By which share the time on the quiet machine differs from run to run, by what no probe sees.
-const RUNS_DIFFER: f64 = 0.01;
+const RUNS_DIFFER: f64 = 0.005;
 /// A run further from what is expected, in standard deviations, is that of a program that was changed: its time is learned anew.
 const CHANGED: f64 = 3.0;
 

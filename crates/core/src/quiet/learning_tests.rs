@@ -4,7 +4,7 @@ use crate::quiet::correction_tests::quiet_samples;
 use crate::quiet::data::{KnownLevel, QuietCoefficients, QuietLevels};
 use crate::quiet::prior::KnownCoefficients;
 use crate::quiet::simulation::{
-    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, random, series,
+    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, normal, random, series,
 };
 use crate::sample::probes::ProbeKind;
 use rand_chacha::ChaCha8Rng;
@@ -102,6 +102,35 @@ fn other_levels_move_the_known_time() {
     // A probe that has no level any more: it begins anew.
     new.levels[ProbeKind::Issue as usize] = 0.0;
     assert!(level(&after(&new)).is_finite());
+}
+
+/// How many branches are predicted wrongly is random, so that the probe of each sample differs by chance. What that seems to say of the
+/// program must not outweigh what the runs say, which met two states of the machine.
+#[test]
+fn chance_teaches_nothing_of_branches() {
+    let mut rng = random(45);
+    let levels = levels(&mut rng);
+    let program = SimulatedProgram::new(2, 0.001);
+    let branches = ProbeKind::Branches as usize;
+    let run = |slower: f64, rng: &mut ChaCha8Rng| -> Vec<SimulatedSample> {
+        let mut samples = taken(Disturbance::Nothing, &program, 10, rng);
+        for (probes, pt) in &mut samples {
+            for ticks in probes.cpus[0].wakes.iter_mut().map(|wake| &mut wake.ticks[branches]) {
+                *ticks = (f64::from(*ticks) * (slower + 0.03 * normal(rng)).exp()) as u32;
+            }
+            *pt = Nanos::from_secs_f64(pt.as_f64() / 1e9 * (program.follows[branches] * slower).exp());
+        }
+        samples
+    };
+    let mut all = known(None);
+    for slower in [0.0, 0.04, 0.0, 0.04, 0.04, 0.0, 0.04, 0.0] {
+        all = known(fit_coefficients(&quiet_samples(&run(slower, &mut rng)), &levels, &all, "p", Nanos(1)));
+    }
+    let learned = all.same.as_ref().unwrap().coefficients[branches];
+    assert!((learned - program.follows[branches]).abs() < 0.2, "{learned}");
+    let found = quiet_time(&quiet_samples(&run(0.04, &mut rng)), Some(&levels), &all).unwrap();
+    assert!((found.value / (program.work * 1e9) - 1.0).abs() < 0.01 && found.branches.share < 0.5, "{found:?}");
+    assert!(found.interval.contains(program.work * 1e9), "{found:?}");
 }
 
 /// More runs make it more certain, whatever they meet.

@@ -5,7 +5,7 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::quiet::data::{
     FEATURES, HeldOut, MachineStates, NoQuietTime, PROBE_PERIOD, PriorSource, ProbePlan, ProbesSummary, QUIET_LIMIT,
-    QuietDoubt, QuietLevels, QuietTime, SlowdownCause,
+    QuietDoubt, QuietLevels, QuietTime, Shrinkage, SlowdownCause,
 };
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::data::Sample;
@@ -33,6 +33,7 @@ pub fn quiet_time() -> QuietTime {
         prior: PriorSource::SameProgram,
         coefficients,
         reference: [0.0; FEATURES],
+        branches: Shrinkage::default(),
         doubts: Vec::new(),
         left_out: 0,
         disturbed: Vec::new(),
