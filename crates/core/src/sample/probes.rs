@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the probes' work. Ticks of different revisions are never compared. 2: the 64 MiB of the memory's probes lie in huge
 /// pages, and all probes run every 4 ms, which what is evicted between two wake-ups depends on. 3: code and memory lie at the same
-/// addresses in every process; twice as many independent additions; two branches for each random number. 4: 1,600 branches in one pass
-/// instead of 400 in each of two.
+/// addresses in every process; twice as many independent additions; two branches for each random number. 4: twice as many
+/// branches.
 pub const PROBE_REVISION: u32 = 4;
 
 /// A piece of work, and what it is sensitive to.
@@ -22,7 +22,7 @@ pub enum ProbeKind {
     Loads,
     /// Independent stores to 4 KiB.
     Stores,
-    /// Branches that cannot be predicted. One pass only.
+    /// Branches that cannot be predicted.
     Branches,
     /// System calls.
     SystemCalls,
@@ -63,7 +63,7 @@ impl ProbeKind {
 pub struct ProbeWake {
     /// After the sample's start.
     pub at: Nanos,
-    /// What each kind took, in ticks of the cycle counter, in the order of [`ProbeKind::ALL`]: the shorter of two passes, or the only one.
+    /// What each kind took, in ticks of the cycle counter, in the order of [`ProbeKind::ALL`]: the shorter of two passes.
     pub ticks: [u32; PROBE_KINDS],
 }
 

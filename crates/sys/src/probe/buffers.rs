@@ -209,12 +209,12 @@ impl ProbeMemory {
         timed.ticks
     }
 
-    /// Ticks of a kind's work: the shorter of two passes, as an interrupt may come into one. Only one of what the first pass would
-    /// change, and of branches: how many of them are predicted wrongly is random, and the more of them, the less so.
+    /// Ticks of a kind's work: the shorter of two passes, as an interrupt may come into one; only one of what the first pass
+    /// would change.
     pub fn ticks(&mut self, kind: ProbeKind) -> u32 {
         let first = self.once(kind);
         let ticks = match kind {
-            ProbeKind::Branches | ProbeKind::Evicted | ProbeKind::Code => first,
+            ProbeKind::Evicted | ProbeKind::Code => first,
             _ => first.min(self.once(kind)),
         };
         u32::try_from(ticks).unwrap_or(u32::MAX)

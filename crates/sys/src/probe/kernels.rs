@@ -1,4 +1,4 @@
-//! The work of the probes, exactly fixed and in assembly, 0.3 to 6 µs each on current cores, together with the readings of the counter
+//! The work of the probes, exactly fixed and in assembly, 0.3 to 5 µs each on current cores, together with the readings of the counter
 //! around it. One file for each architecture, so that it can be read beside the manual.
 //!
 //! What a few hundred instructions take also depends on their addresses: a core finds branches, decoded instructions and lines of its
@@ -154,8 +154,8 @@ mod tests {
                 }
                 assert_eq!(time(ProbeKernel::Chase, ring[0], page, 5).state, ring[0]);
                 assert_eq!(time(ProbeKernel::FirstLevel, 0, ring.as_mut_ptr(), 1).state, ring[0]);
-                // 800 numbers of xorshift64, and 80 of Knuth's generator.
-                let branched = (0..800).fold(5_u64, |x, _| {
+                // 400 numbers of xorshift64, and 80 of Knuth's generator.
+                let branched = (0..400).fold(5_u64, |x, _| {
                     let x = x ^ (x << 13);
                     let x = x ^ (x >> 7);
                     x ^ (x << 17)

@@ -141,10 +141,10 @@ pub extern "C" fn all() -> ProbeCode {
          subs w4, w4, #1
          b.ne 3b",
         end!(),
-        // Branches: 1,600, two by the bits of each number of a generator (xorshift64).
+        // Branches: 800, two by the bits of each number of a generator (xorshift64).
         "24:",
         begin!(),
-        "mov w4, #800
+        "mov w4, #400
          .p2align 6
          3:
          eor x0, x0, x0, lsl #13

@@ -141,10 +141,10 @@ pub extern "C" fn all() -> ProbeCode {
          sub ecx, 1
          jnz 3b",
         end!(),
-        // Branches: 1,600, two by the bits of each number of a generator (xorshift64).
+        // Branches: 800, two by the bits of each number of a generator (xorshift64).
         "24:",
         begin!(),
-        "mov ecx, 800
+        "mov ecx, 400
          .p2align 6
          3:
          mov rax, rdi
