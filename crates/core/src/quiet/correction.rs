@@ -38,9 +38,12 @@ const BETTER: f64 = 0.9;
 const WORSE: f64 = 1.5;
 /// The same for a program whose coefficients are known from earlier runs: that they make it repeat, those have shown.
 const WORSE_KNOWN: f64 = 2.0;
-/// The variance of `Branches` that counts is what is above so many times that by chance: ten samples say little of a variance, and
-/// each may have some of its own by how it lies in the predictor.
+/// Of the variance of `Branches` between samples counts what is above so many times that by chance, as ten samples say little of a
+/// variance.
 const CERTAINLY: f64 = 3.0;
+/// Or above that of this standard deviation, if that is more: by 0.8 to 1.0% samples differed on a calm machine (EPYC) though their
+/// wake-ups did not, by how each execution lies in the predictor's tables.
+const BY_EXECUTION: f64 = 0.012;
 /// Huber's limit for held-out errors, in standard deviations.
 const HELD_OUT_LIMIT: f64 = 2.5;
 /// Deviations of a sample that is disturbed, and the least by which it differs.
@@ -200,7 +203,7 @@ impl QuietSeries {
         let (branches, branches_error) = self.shrink_branches();
         let too_few = NoQuietTime::TooFew { samples: self.samples() };
         let points = self.points();
-        let fit = fit(&points, &start.prior).ok_or_else(|| too_few.clone())?;
+        let fit = fit(&points, &start.prior).ok_or_else(|| too_few.clone())?.without_negative(&points);
         self.check_states(&fit, &start)?;
         let plain = huber_mean(&points.iter().map(|p| p.y).collect::<Vec<f64>>()).ok_or(too_few.clone())?;
         let held_out = HeldOut { plain: spread(&plain.held_out), corrected: spread(&fit.held_out) };
@@ -337,7 +340,7 @@ impl QuietSeries {
         let of = |o: &Observed| o.point.x.get(place).copied().unwrap_or(0.0);
         let centre = mean(&of);
         let variance = mean(&|o| (of(o) - centre).powi(2)) * count / (count - 1.0);
-        let chance = CERTAINLY * mean(&|o| o.chance);
+        let chance = mean(&|o| (CERTAINLY * o.chance).max(BY_EXECUTION.powi(2)));
         let share = 1.0 - chance / variance;
         let shrinkage = Shrinkage { mean: centre, share: if share > 0.0 { share } else { 0.0 } };
         for x in self.kept.iter_mut().filter_map(|o| o.point.x.get_mut(place)) {

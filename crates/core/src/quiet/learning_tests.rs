@@ -83,10 +83,10 @@ fn other_levels_move_the_known_time() {
     let all = taught(&[Disturbance::Both; 6], &program, &old, &mut rng);
     let samples = taken(Disturbance::Both, &program, 10, &mut rng);
     let mut new = old.clone();
-    new.levels[ProbeKind::Issue as usize] *= 1.2;
+    new.levels[ProbeKind::Stores as usize] *= 1.2;
     let after = |levels: &QuietLevels| fit_coefficients(&quiet_samples(&samples), levels, &all, "p", Nanos(2)).unwrap();
     let (kept, moved) = (after(&old), after(&new));
-    let by = kept.coefficients[ProbeKind::Issue as usize] * 1.2_f64.ln();
+    let by = kept.coefficients[ProbeKind::Stores as usize] * 1.2_f64.ln();
     let level = |c: &QuietCoefficients| c.level.as_ref().unwrap().log_time;
     assert!(
         by.abs() > 0.01 && (level(&moved) - level(&kept) - by).abs() < 0.3 * by.abs(),
@@ -100,7 +100,7 @@ fn other_levels_move_the_known_time() {
     let unmoved = level(&after(&memory)) - level(&kept);
     assert!(unmoved.abs() < 1e-9, "{unmoved}");
     // A probe that has no level any more: it begins anew.
-    new.levels[ProbeKind::Issue as usize] = 0.0;
+    new.levels[ProbeKind::Stores as usize] = 0.0;
     assert!(level(&after(&new)).is_finite());
 }
 

@@ -62,6 +62,9 @@ pub(crate) struct Fit {
     pub deviations: Vec<f64>,
     /// Error of the prediction of each sample by the others.
     pub held_out: Vec<f64>,
+    /// What each sample is expected to leave, and by which factor its error is larger without itself.
+    expected: Vec<f64>,
+    alone: Vec<f64>,
 }
 
 pub(crate) fn dot(a: &Vector, b: &Vector) -> f64 {
@@ -92,14 +95,17 @@ pub(crate) fn fit(points: &[Point], prior: &Prior) -> Option<Fit> {
         }
     }
     let found = posterior(points, &weights, prior)?;
-    let held_out = held_out(points, &weights, &found);
+    let alone = alone(points, &weights, &found);
     let residuals: Vec<f64> = corrected(&found.coefficients).into_iter().map(|z| z - found.level).collect();
     let x = found.sums.mean_x;
     let mean = Point { y: found.sums.mean_z + dot(&x, &prior.mean), x };
     let weight = found.sums.weight;
     let spread = ResidualSpread::new(points, &residuals, &found.coefficients, found.parameters);
-    Some(Fit {
-        deviations: residuals.iter().zip(&spread.variances).map(|(r, v)| r.abs() / (spread.s * v.sqrt())).collect(),
+    let mut fit = Fit {
+        deviations: Vec::new(),
+        held_out: Vec::new(),
+        expected: spread.variances.iter().map(|v| spread.s * v.sqrt()).collect(),
+        alone,
         coefficients: found.coefficients,
         covariance: found.covariance,
         level: found.level,
@@ -107,11 +113,52 @@ pub(crate) fn fit(points: &[Point], prior: &Prior) -> Option<Fit> {
         weight,
         levels: found.levels,
         residual: found.residual,
-        held_out,
-    })
+    };
+    fit.predict(points);
+    Some(fit)
 }
 
 impl Fit {
+    /// The same without coefficients below 0, as none of what makes a probe slower makes a program faster: the coefficients are those
+    /// that are the most likely if such ones are 0. Without that, chance in a few samples could correct a program that a probe says
+    /// nothing of by more than it differs. `points` are those of the fit. The intervals remain as wide.
+    pub fn without_negative(mut self, points: &[Point]) -> Fit {
+        let mut covariance = self.covariance;
+        loop {
+            let least =
+                (0..FEATURES).filter_map(|k| Some((k, *self.coefficients.get(k)?, *covariance.get(k)?.get(k)?)));
+            let least = least.filter(|(_, b, variance)| *b < 0.0 && *variance > 0.0);
+            let by_deviations = |(_, b, variance): &(usize, f64, f64)| b / variance.sqrt();
+            let Some((k, b, variance)) = least.min_by(|a, b| by_deviations(a).total_cmp(&by_deviations(b))) else {
+                break;
+            };
+            let Some(with) = covariance.get(k).copied() else { break };
+            for ((other, row), c) in self.coefficients.iter_mut().zip(&mut covariance).zip(&with) {
+                *other -= c / variance * b;
+                row.iter_mut().zip(&with).for_each(|(v, d)| *v -= c / variance * d);
+            }
+            // It stays 0, whatever the others do.
+            if let Some(own) = self.coefficients.get_mut(k) {
+                *own = 0.0;
+            }
+            for (i, row) in covariance.iter_mut().enumerate() {
+                row.iter_mut().enumerate().filter(|(j, _)| i == k || *j == k).for_each(|(_, v)| *v = 0.0);
+            }
+        }
+        let level = self.mean.y - dot(&self.mean.x, &self.coefficients);
+        self.levels.iter_mut().for_each(|(_, mean, _)| *mean += level - self.level);
+        self.level = level;
+        self.predict(points);
+        self
+    }
+
+    /// What each point is from what it is expected to be, in two ways.
+    fn predict(&mut self, points: &[Point]) {
+        let left: Vec<f64> = points.iter().map(|p| p.y - self.level - dot(&p.x, &self.coefficients)).collect();
+        self.deviations = left.iter().zip(&self.expected).map(|(r, e)| r.abs() / e).collect();
+        self.held_out = left.iter().zip(&self.alone).map(|(r, factor)| r * factor).collect();
+    }
+
     /// 95% interval of the level, if its error has this variance beside that of the fit.
     pub fn interval(&self, variance: f64) -> Option<(f64, f64)> {
         let inflation = INFLATION + FEW_INFLATION / self.held_out.len() as f64;
@@ -286,16 +333,16 @@ fn grid_point(s: &WeightedSums, prior: &Prior, residual: f64) -> Option<GridPoin
     (log_probability.is_finite() && level.is_finite() && variance.is_finite()).then_some(found)
 }
 
-/// In closed form: each residual / (1 - its leverage), with the weights and the residual of all.
-fn held_out(points: &[Point], weights: &[f64], p: &Posterior) -> Vec<f64> {
+/// By which factor the error of each point is larger if the others predict it, in closed form: 1 / (1 - its leverage), with the
+/// weights and the residual of all.
+fn alone(points: &[Point], weights: &[f64], p: &Posterior) -> Vec<f64> {
     let squared = p.residual.powi(2);
-    let error = |(point, w): (&Point, &f64)| {
+    let factor = |(point, w): (&Point, &f64)| {
         let x = less(&point.x, &p.sums.mean_x);
         let leverage = w * (1.0 / p.sums.weight + form(&p.covariance, &x) / squared);
-        let residual = point.y - p.level - dot(&point.x, &p.coefficients);
-        residual / (1.0 - leverage).max(1e-3)
+        1.0 / (1.0 - leverage).max(1e-3)
     };
-    points.iter().zip(weights).map(error).collect()
+    points.iter().zip(weights).map(factor).collect()
 }
 
 /// The lower factor; `None` unless positive definite.
@@ -442,6 +489,29 @@ mod tests {
         let length = dot(&same[0].x, &same[0].x).sqrt();
         let (low, high) = found.interval(0.0).unwrap();
         assert!((high - low) / 2.0 > 1.9 * 0.5 * length, "{low} {high} {length}");
+    }
+
+    /// y falls with the second feature, which is nearly the first one: without it the first counts for both.
+    #[test]
+    fn no_coefficient_is_negative() {
+        let alike = |p: &Point| {
+            let mut p = *p;
+            p.x[1] = p.x[0] + 0.1 * p.x[1];
+            p.y = 10.0 + 0.8 * p.x[0] - 0.3 * p.x[1];
+            p
+        };
+        let points: Vec<Point> = points(40, 0.0, 4).iter().map(alike).collect();
+        let free = fit(&points, &prior(0.0, 0.5)).unwrap();
+        assert!((free.coefficients[1] + 0.3).abs() < 0.01, "{free:?}");
+        let found = free.clone().without_negative(&points);
+        assert!(found.coefficients.iter().all(|b| *b >= 0.0) && found.coefficients[1] == 0.0, "{found:?}");
+        // What the two did together, and the level with it: 0.8 - 0.3, and half of 0.1 · 0.3 · 0.3.
+        assert!((found.coefficients[0] - 0.5).abs() < 0.05 && (found.level - 10.0).abs() < 0.01, "{found:?}");
+        assert!(found.held_out.iter().zip(&free.held_out).all(|(a, b)| a.abs() >= b.abs()), "{found:?}");
+        let (low, high) = found.interval(0.0).unwrap();
+        assert!(low < found.level && found.level < high);
+        let positive = fit(&points, &prior(1.0, 0.01)).unwrap();
+        assert_eq!(positive.clone().without_negative(&points).coefficients, positive.coefficients);
     }
 
     #[test]
