@@ -44,6 +44,8 @@ const CERTAINLY: f64 = 3.0;
 /// Or above that of this standard deviation, if that is more: by 0.8 to 1.0% samples differed on a calm machine (EPYC) though their
 /// wake-ups did not, by how each execution lies in the predictor's tables.
 const BY_EXECUTION: f64 = 0.012;
+/// The probes that see what was evicted from the core's own caches.
+const EVICTIONS: [ProbeKind; 2] = [ProbeKind::Evicted, ProbeKind::Code];
 /// Huber's limit for held-out errors, in standard deviations.
 const HELD_OUT_LIMIT: f64 = 2.5;
 /// Deviations of a sample that is disturbed, and the least by which it differs.
@@ -309,18 +311,24 @@ impl QuietSeries {
         Ok(start)
     }
 
-    /// Counts the features of the probes that depend on the program from what its first run saw; returns by how much that differs from
-    /// the machine's levels. Else a program that uses much memory would be corrected by what it does itself, and by as much as its
+    /// Counts the features of the probes that depend on the program from what its first run saw, and those of evictions, which
+    /// neighbours can only add to, from the least that any of its runs saw; returns by how much that differs from the machine's levels. Else a program that uses much memory would be corrected by what it does itself, and by as much as its
     /// coefficients are not known yet.
     fn relate_to_program(&mut self, start: &Start<'_>) -> Vector {
         let known = start.same.and_then(|c| c.level.as_ref()).map(|known| known.levels.levels);
         let mut reference = [0.0; FEATURES];
-        for place in ProbeKind::ALL.into_iter().filter(|kind| depends_on_program(*kind)).map(|kind| kind as usize) {
+        for kind in ProbeKind::ALL.into_iter().filter(|kind| depends_on_program(*kind)) {
+            let place = kind as usize;
             let Some(level) = self.levels.levels.get_mut(place).filter(|level| **level > 0.0) else { continue };
             let earlier = known.and_then(|levels| levels.get(place).copied()).filter(|own| *own > 0.0);
-            let shift = earlier.map(|own| (own / *level).ln()).or_else(|| {
-                middle(&mut self.kept.iter().filter_map(|o| o.point.x.get(place).copied()).collect::<Vec<f64>>())
-            });
+            let now =
+                || middle(&mut self.kept.iter().filter_map(|o| o.point.x.get(place).copied()).collect::<Vec<f64>>());
+            let earlier = earlier.map(|own| (own / *level).ln());
+            let shift = match earlier {
+                Some(earlier) if EVICTIONS.contains(&kind) => now().map(|now| now.min(earlier)),
+                Some(earlier) => Some(earlier),
+                None => now(),
+            };
             let Some(shift) = shift.filter(|shift| shift.is_finite()) else { continue };
             *level *= shift.exp();
             self.kept.iter_mut().filter_map(|o| o.point.x.get_mut(place)).for_each(|x| *x -= shift);
@@ -384,7 +392,7 @@ impl QuietSeries {
         let coefficient = b.get(PROBE_KINDS).copied().unwrap_or(0.0);
         add(stopped && coefficient > STOPS, QuietDoubt::Stops { coefficient });
         let added = mean_x.iter().zip(b).map(|(x, b)| x * b).collect::<Vec<f64>>();
-        let part = kind(&added, [ProbeKind::Evicted, ProbeKind::Code]);
+        let part = kind(&added, EVICTIONS);
         add(part > EVICTION, QuietDoubt::Eviction { part });
         let correction = dot(mean_x, b);
         add(correction.abs() > LARGE, QuietDoubt::Large { correction });

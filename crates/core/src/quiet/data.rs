@@ -158,7 +158,7 @@ pub struct QuietTime {
     /// What the samples were corrected with: by which share of each feature the process time follows it.
     pub coefficients: [f64; FEATURES],
     /// The features from which these count. 0 is the quiet machine; of the probes whose time depends on the program (`MemoryLatency`,
-    /// `MemoryThroughput`, `Evicted`, `Code`) it is what the program's first run saw.
+    /// `MemoryThroughput`) it is what the program's first run saw, of `Evicted` and `Code` the least that any of its runs saw.
     #[serde(default = "no_features")]
     pub reference: [f64; FEATURES],
     /// What of `Branches` counts.
