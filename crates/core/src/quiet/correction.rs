@@ -312,8 +312,9 @@ impl QuietSeries {
     }
 
     /// Counts the features of the probes that depend on the program from what its first run saw, and those of evictions, which
-    /// neighbours can only add to, from the least that any of its runs saw; returns by how much that differs from the machine's levels. Else a program that uses much memory would be corrected by what it does itself, and by as much as its
-    /// coefficients are not known yet.
+    /// neighbours can only add to, from the least that any of its runs saw; returns by how much that differs from the machine's
+    /// levels. Else a program that uses much memory would be corrected by what it does itself, and by as much as its coefficients are
+    /// not known yet.
     fn relate_to_program(&mut self, start: &Start<'_>) -> Vector {
         let known = start.same.and_then(|c| c.level.as_ref()).map(|known| known.levels.levels);
         let mut reference = [0.0; FEATURES];
@@ -344,10 +345,10 @@ impl QuietSeries {
     fn shrink_branches(&mut self) -> (Shrinkage, f64) {
         let count = self.kept.len() as f64;
         let place = ProbeKind::Branches as usize;
-        let mean = |of: &dyn Fn(&Observed) -> f64| self.kept.iter().map(|o| of(o) / count).sum::<f64>();
-        let of = |o: &Observed| o.point.x.get(place).copied().unwrap_or(0.0);
-        let centre = mean(&of);
-        let variance = mean(&|o| (of(o) - centre).powi(2)) * count / (count - 1.0);
+        let mean = |value: &dyn Fn(&Observed) -> f64| self.kept.iter().map(|o| value(o) / count).sum::<f64>();
+        let branches = |o: &Observed| o.point.x.get(place).copied().unwrap_or(0.0);
+        let centre = mean(&branches);
+        let variance = mean(&|o| (branches(o) - centre).powi(2)) * count / (count - 1.0);
         let chance = mean(&|o| (CERTAINLY * o.chance).max(BY_EXECUTION.powi(2)));
         let share = 1.0 - chance / variance;
         let shrinkage = Shrinkage { mean: centre, share: if share > 0.0 { share } else { 0.0 } };
