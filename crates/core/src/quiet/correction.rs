@@ -40,7 +40,7 @@ const WORSE: f64 = 1.5;
 const WORSE_KNOWN: f64 = 2.0;
 /// Of the variance of `Branches` between samples counts what is above so many times that by chance, as ten samples say little of a
 /// variance.
-const CERTAINLY: f64 = 3.0;
+const TIMES_CHANCE: f64 = 3.0;
 /// Or above that of this standard deviation, if that is more: by 0.8 to 1.0% samples differed on a calm machine (EPYC) though their
 /// wake-ups did not, by how each execution lies in the predictor's tables.
 const BY_EXECUTION: f64 = 0.012;
@@ -349,7 +349,7 @@ impl QuietSeries {
         let branches = |o: &Observed| o.point.x.get(place).copied().unwrap_or(0.0);
         let centre = mean(&branches);
         let variance = mean(&|o| (branches(o) - centre).powi(2)) * count / (count - 1.0);
-        let chance = mean(&|o| (CERTAINLY * o.chance).max(BY_EXECUTION.powi(2)));
+        let chance = mean(&|o| (TIMES_CHANCE * o.chance).max(BY_EXECUTION.powi(2)));
         let share = 1.0 - chance / variance;
         let shrinkage = Shrinkage { mean: centre, share: if share > 0.0 { share } else { 0.0 } };
         for x in self.kept.iter_mut().filter_map(|o| o.point.x.get_mut(place)) {

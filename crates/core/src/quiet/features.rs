@@ -179,6 +179,22 @@ mod tests {
         near(&features(&probes(&[&[slow; 20]]), &unknown).unwrap(), ProbeKind::Issue as usize, 0.0);
     }
 
+    #[test]
+    fn chance_is_what_differs_from_one_wake_up_to_the_next() {
+        let by = |logarithms: &[f64]| {
+            let row = |by: &f64| changed(|kind| if kind == ProbeKind::Branches { by.exp() } else { 1.0 });
+            chance_of_branches(&probes(&[&logarithms.iter().map(row).collect::<Vec<_>>()]))
+        };
+        // Each differs by 0.1 from the next: a deviation of 1.4826 · 0.1 / √2 in a wake-up, of 20 times less variance in their mean.
+        let chance: Vec<f64> = (0..20).map(|i| 0.1 * f64::from(i % 2)).collect();
+        assert!((by(&chance) / ((1.4826_f64 * 0.1).powi(2) / 2.0 / 20.0) - 1.0).abs() < 0.01, "{}", by(&chance));
+        // A state that lasts is no chance, nor is an interrupt in one of them.
+        let mut lasting: Vec<f64> = (0..20).map(|i| 0.1 * f64::from(i / 10)).collect();
+        lasting[5] = 2.0;
+        assert_eq!(by(&lasting), 0.0);
+        assert_eq!(by(&chance[..4]), 0.0);
+    }
+
     proptest! {
         #[test]
         fn finite_whatever_the_ticks(
