@@ -342,6 +342,18 @@ fn a_programs_own_evictions_are_not_corrected() {
     }
 }
 
+/// Whatever chance said in earlier runs.
+#[test]
+fn a_slower_probe_makes_no_program_faster() {
+    let (samples, levels) = clocked(20);
+    let kind = ProbeKind::MemoryThroughput;
+    let known = certain(&samples, &levels, kind, -0.5);
+    let time = |samples: &[SimulatedSample]| quiet_time(&quiet_samples(samples), Some(&levels), &known).unwrap();
+    let (same, slow) = (time(&samples), time(&slower(&samples, kind, 1.2)));
+    assert!((slow.value / same.value - 1.0).abs() < 1e-3, "{slow:?} {same:?}");
+    assert!(slow.coefficients.iter().all(|b| *b >= 0.0), "{slow:?}");
+}
+
 #[test]
 fn many_samples_are_thinned_whatever_their_order() {
     let (samples, levels) = clocked(10);
