@@ -98,8 +98,8 @@ fn length<T>(data: &[T]) -> u32 {
 unsafe fn call<T>(command: i64, attributes: &T, what: impl Fn() -> String) -> SysResult<OwnedFd> {
     // A signal that is pending ends a long verification (Linux 5.0).
     const ATTEMPTS: u32 = 10;
-    let mut attempt = 0;
-    loop {
+    let mut raised = None;
+    for attempt in 1.. {
         // SAFETY: the attributes are as long as is said; the rest is the caller's.
         let fd = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of::<T>()) };
         if fd >= 0 {
@@ -107,10 +107,43 @@ unsafe fn call<T>(command: i64, attributes: &T, what: impl Fn() -> String) -> Sy
             return Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) });
         }
         let error = SysError::last(what());
-        attempt += 1;
-        if error.errno() != Some(libc::EAGAIN) || attempt == ATTEMPTS {
-            return Err(error);
+        match error.errno() {
+            Some(libc::EAGAIN) if attempt < ATTEMPTS => {}
+            Some(libc::EPERM) if raised.is_none() => {
+                raised = LockedMemory::raise();
+                if raised.is_none() {
+                    return Err(error);
+                }
+            }
+            _ => return Err(error),
         }
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// The limit of locked memory, without effect as long as this lives.
+///
+/// Before Linux 5.11 the memory of maps and programs counts against it, and EPERM says that it was reached. What counts is the limit
+/// at the call; the programs that tare starts get the one that tare was started with.
+struct LockedMemory(libc::rlimit);
+
+impl LockedMemory {
+    /// `None` if there is no limit, or it may not be raised.
+    fn raise() -> Option<LockedMemory> {
+        // SAFETY: all-zero is a valid rlimit; the calls write to it, or read it.
+        unsafe {
+            let mut before: libc::rlimit = std::mem::zeroed();
+            let none = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+            let limited = libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut before) == 0 && before.rlim_cur != none.rlim_cur;
+            (limited && libc::setrlimit(libc::RLIMIT_MEMLOCK, &none) == 0).then_some(LockedMemory(before))
+        }
+    }
+}
+
+impl Drop for LockedMemory {
+    fn drop(&mut self) {
+        // SAFETY: a valid rlimit.
+        unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &self.0) };
     }
 }
 
