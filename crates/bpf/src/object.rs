@@ -14,10 +14,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use tarebench_sys::bpf::{MapSpec, ProgramKind, ProgramSpec};
 use tarebench_sys::{SysError, bpf};
 
-/// What Linux 5.15, the oldest that is supported, knows of an object's types. Newer ones are omitted.
-const FEATURES: BtfFeatures = BtfFeatures::new(true, true, true, true, true, false, false, false);
-/// Room for the verifier's message on a program that it refuses.
-const LOG_BYTES: usize = 1 << 20;
+/// What Linux 5.10, the oldest that is supported, knows of an object's types. Newer ones are omitted.
+const FEATURES: BtfFeatures = BtfFeatures::new(true, true, true, true, false, false, false, false);
+/// Room for the verifier's message on a program that it refuses: the most that Linux 5.10 takes.
+const LOG_BYTES: usize = (1 << 24) - 1;
 const ENOENT: i32 = 2;
 
 /// An object must be aligned for the ELF reader.
@@ -200,7 +200,7 @@ fn load(name: &'static str, program: &Prepared, kind: ProgramKind, types: Borrow
         let _ = bpf::load_program(spec, &mut log);
         let end = log.iter().position(|b| *b == 0).unwrap_or(log.len());
         let text = String::from_utf8_lossy(log.get(..end).unwrap_or_default()).into_owned();
-        BpfError::new(name, &first).with_detail(&text)
+        BpfError::refused(name, &first, &text)
     })
 }
 

@@ -49,10 +49,14 @@ impl BpfError {
         BpfError { denied: true, ..BpfError::of(program, cause.to_owned()) }
     }
 
-    /// With more for developers.
-    pub(crate) fn with_detail(mut self, more: &str) -> BpfError {
-        self.detail = format!("{}\n{more}", self.detail);
-        self
+    /// The kernel refuses the program; `log` is what its verifier says, of which the last word is the reason.
+    pub(crate) fn refused(program: &'static str, cause: &dyn std::error::Error, log: &str) -> BpfError {
+        let error = BpfError::new(program, cause);
+        let cause = match reason(log) {
+            Some(reason) => format!("{}: {reason}", error.cause),
+            None => error.cause,
+        };
+        BpfError { cause, detail: format!("{}\n{log}", error.detail), ..error }
     }
 
     /// The whole text with the verifier's log, for developers.
@@ -69,6 +73,13 @@ impl BpfError {
     }
 }
 
+/// The reason in a verifier's log: its last line but for statistics.
+fn reason(log: &str) -> Option<&str> {
+    const STATISTICS: [&str; 3] = ["processed ", "verification time ", "stack depth "];
+    let said = |line: &&str| !line.trim().is_empty() && !STATISTICS.iter().any(|s| line.starts_with(s));
+    log.lines().rev().find(said).map(str::trim)
+}
+
 /// The kernel's side knows processes by their ids, and times by its clock, as they are outside of all namespaces.
 ///
 /// # Errors
@@ -83,4 +94,22 @@ pub fn own_namespaces() -> Result<(), Absent> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_the_verifiers_reason() {
+        let log = "0: (b7) r0 = 0\n1: (85) call bpf_task_pt_regs#175\ninvalid func unknown#175\n\
+                   verification time 45839 usec\nstack depth 0+80\nprocessed 931 insns (limit 1000000)\n\n";
+        let error = std::io::Error::from_raw_os_error(22);
+        let refused = BpfError::refused("account_switch", &error, log);
+        assert!(refused.to_string().ends_with(": invalid func unknown#175"), "{refused}");
+        assert!(refused.detail().contains("r0 = 0"));
+        // Where the verifier says nothing, the system's error is all that there is.
+        let silent = BpfError::refused("account_switch", &error, "\n");
+        assert!(silent.to_string().ends_with("(os error 22)"), "{silent}");
+    }
 }
