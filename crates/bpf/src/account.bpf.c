@@ -71,6 +71,15 @@ static __always_inline struct cost *cost_of(struct cpu *c, struct preemptor *who
 	return found;
 }
 
+static __always_inline void add_cost(struct cost *cost, __u64 side, __u64 word, __u64 more)
+{
+	__u64 at = side * COST_WORDS + word;
+	// So that every verifier sees a bound of the sum itself.
+	asm volatile("" : "+r"(at));
+	if (at < PREEMPTOR_WORDS)
+		__sync_fetch_and_add(&cost->words[at], more);
+}
+
 // `class`: that of the task if it is a program's, else NO_CLASS.
 #define NO_CLASS (~0ULL)
 
@@ -110,13 +119,13 @@ static __always_inline bool second_waits(struct waits *w)
 // beginning.
 //
 // Like other functions that are not static, it is verified once for a program rather than on each path that calls it
-// (Linux 5.6); so it looks its records up itself.
-__noinline int charge(struct preemptor *who, __u64 now, __u32 side)
+// (Linux 5.6); so it looks its records up itself. Whom it charges is in WORD_PREEMPTOR.
+__noinline int charge(__u64 now, __u32 side)
 {
 	struct control *ctl = armed();
 	struct cpu *c = this_cpu();
 	struct waits *w = waits_of(bpf_get_smp_processor_id());
-	if (!who || !ctl || !c || !w)
+	if (!ctl || !c || !w)
 		return 0;
 	side %= SIDES;
 	__u64 *words = &w->words[SIDE_CLASS * side];
@@ -124,34 +133,31 @@ __noinline int charge(struct preemptor *who, __u64 now, __u32 side)
 	__u64 ns[CLASSES] = {};
 #pragma unroll
 	for (int class = 0; class < CLASSES; class ++) {
-#pragma unroll
-		for (int attempt = 0; attempt < 3; attempt++) {
-			__u64 old = words[class];
-			__u64 n = old >> WAITERS_SHIFT;
-			if (!n)
-				break;
-			__u64 sum = old & SUM_MASK;
-			__u64 until = (n * t) & SUM_MASK;
-			// A switch that is told of late lies before the beginnings of some.
-			if (until <= sum)
-				break;
-			if (__sync_val_compare_and_swap(&words[class], old, (n << WAITERS_SHIFT) | until) != old)
-				continue;
-			ns[class] = (until - sum) << 6;
-			break;
-		}
+		__u64 old = words[class];
+		__u64 n = old >> WAITERS_SHIFT;
+		__u64 sum = old & SUM_MASK;
+		__u64 until = (n * t) & SUM_MASK;
+		// A switch that is told of late lies before the beginnings of some.
+		if (!n || until <= sum)
+			continue;
+		// Added rather than exchanged, which the verifier takes before Linux 5.12, too. Of one that begins to wait meanwhile
+		// nothing is lost; what is charged too much for one that ends to, the next charge has less.
+		__sync_fetch_and_add(&words[class], until - sum);
+		ns[class] = (until - sum) << 6;
 	}
 	c->words[WORD_CHARGED] = now;
-	if (who->kind == PREEMPTOR_NOBODY || !(ns[CLASS_MAIN] | ns[CLASS_OTHERS]))
+	// In memory of this function: as a key of a map the verifier takes no other before Linux 6.2.
+	struct preemptor key;
+	__builtin_memcpy(&key, &c->words[WORD_PREEMPTOR], sizeof(key));
+	if (key.kind == PREEMPTOR_NOBODY || !(ns[CLASS_MAIN] | ns[CLASS_OTHERS]))
 		return 0;
-	struct cost *cost = cost_of(c, who);
+	struct cost *cost = cost_of(c, &key);
 	if (!cost)
 		return 0;
-	__u64 *sums = &cost->words[COST_WORDS * side];
 	if (ns[CLASS_MAIN])
-		__sync_fetch_and_add(&sums[0], ns[CLASS_MAIN]);
+		add_cost(cost, side, 0, ns[CLASS_MAIN]);
 	if (ns[CLASS_OTHERS])
-		__sync_fetch_and_add(&sums[2], ns[CLASS_OTHERS]);
+		add_cost(cost, side, 2, ns[CLASS_OTHERS]);
 	return 0;
 }
 
@@ -192,7 +198,7 @@ static __always_inline __u64 class_on(struct cpu *c)
 	return (c->words[WORD_CLASS] & 7) - 1;
 }
 
-static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u64 key, __u64 class, __u64 now, __u64 steal,
+static __always_inline void enter(struct control *ctl, struct cpu *c, __u64 key, __u64 class, __u64 now, __u64 steal,
 				     __u64 runtime)
 {
 	c->words[WORD_TASK] = key;
@@ -201,12 +207,6 @@ static __always_inline void enter_at(struct control *ctl, struct cpu *c, __u64 k
 	c->words[WORD_SINCE] = now;
 	c->words[WORD_STEAL] = steal;
 	c->words[WORD_RUNTIME] = runtime;
-}
-
-static __always_inline void enter(struct control *ctl, struct cpu *c, struct task_struct *t, __u64 steal, __u64 class,
-				  __u64 now)
-{
-	enter_at(ctl, c, key_of(t), class, now, steal, t->se.sum_exec_runtime);
 }
 
 // Ends whatever a task was in before it got a CPU.
@@ -225,18 +225,20 @@ static __always_inline void end_state(struct control *ctl, struct cpu *c, struct
 // at the last look at the run queue's clock, less what it has run until then.
 __noinline int enter_late(void)
 {
-	struct task_struct *p = (void *)bpf_get_current_task_btf();
+	// Read by copies, as this is rare.
+	struct task_struct *p = (void *)bpf_get_current_task();
+	__u64 key = key_of(p);
 	struct control *ctl = armed();
 	struct cpu *c = this_cpu();
-	struct task *t = ctl ? task_by(ctl, key_of(p)) : NULL;
+	struct task *t = ctl ? task_by(ctl, key) : NULL;
 	if (!c || !t)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
 	struct rq *rq = run_queue_copied(p);
-	__u64 ran = p->se.sum_exec_runtime - t->words[TASK_RUNTIME];
+	__u64 ran = BPF_CORE_READ(p, se.sum_exec_runtime) - t->words[TASK_RUNTIME];
 	__u64 began = now - ran;
 	if (rq)
-		began = p->se.exec_start + (BPF_CORE_READ(rq, clock) - BPF_CORE_READ(rq, clock_task)) +
+		began = BPF_CORE_READ(p, se.exec_start) + (BPF_CORE_READ(rq, clock) - BPF_CORE_READ(rq, clock_task)) +
 			t->words[TASK_OFFSET] - ran;
 	// Clocks and rounding must not put it before its own beginning or into the future.
 	if (began < t->words[TASK_SINCE])
@@ -245,12 +247,11 @@ __noinline int enter_late(void)
 		began = now;
 	struct waits *w = waits_of(bpf_get_smp_processor_id());
 	if (w && began > c->words[WORD_CHARGED]) {
-		struct preemptor who;
-		__builtin_memcpy(&who, &c->words[WORD_NEXT], sizeof(who));
+		__builtin_memcpy(&c->words[WORD_PREEMPTOR], &c->words[WORD_NEXT], sizeof(struct preemptor));
 		if (first_waits(w))
-			charge(&who, began, 0);
+			charge(began, 0);
 		if (second_waits(w))
-			charge(&who, began, 1);
+			charge(began, 1);
 	}
 	end_state(ctl, c, t, began);
 	// Of the scheduler's last look, as `began` is where it leaves out what was stolen before: that of the beginning of the
@@ -258,34 +259,35 @@ __noinline int enter_late(void)
 	__u64 steal = t->words[TASK_STEAL];
 	if (steal == STEAL_NOT_KNOWN || (rq && bpf_core_field_exists(rq->prev_steal_time_rq)))
 		steal = steal_copied(rq);
-	enter_at(ctl, c, key_of(p), t->words[TASK_CLASS], began, steal, t->words[TASK_RUNTIME]);
+	enter(ctl, c, key, t->words[TASK_CLASS], began, steal, t->words[TASK_RUNTIME]);
 	c->words[WORD_LATE]++;
 	return 1;
 }
 
-// Whether a task of the program has this CPU; if it got it unseen, it is entered. `current` is the task that has it.
-static __always_inline bool attend(struct control *ctl, struct cpu *c, struct task_struct *current)
+// Whether a task of the program has this CPU; if it got it unseen, it is entered. `current`: the key of the task that has it.
+static __always_inline bool attend(struct control *ctl, struct cpu *c, __u64 current)
 {
-	if (c->words[WORD_TASK] == key_of(current))
+	if (c->words[WORD_TASK] == current)
 		return is_ours(ctl, c);
-	return current->pid && may_be_known(current) && enter_late();
+	__u32 tid = bpf_get_current_pid_tgid();
+	return tid && may_be_known(tid) && enter_late();
 }
 
-// What the scheduler has noted of this CPU.
-struct queue { __u64 clock; __u64 steal; };
-
-__noinline int look_at_queue(struct queue *queue)
+// Into the record of this CPU; as zero where it is not known.
+__noinline int look_at_queue(void)
 {
-	struct rq *rq = queue ? run_queue_of((void *)bpf_get_current_task_btf()) : NULL;
-	if (!rq)
+	struct cpu *c = this_cpu();
+	struct queue queue = {};
+	if (!c)
 		return 0;
-	queue->clock = rq->clock;
-	queue->steal = steal_of(rq);
+	look(&queue);
+	c->words[WORD_QUEUE_CLOCK] = queue.clock;
+	c->words[WORD_QUEUE_STEAL] = queue.steal;
 	return 0;
 }
 
-// Closes what the running task has had of its CPU.
-static __always_inline void leave(struct cpu *c, struct task_struct *t, __u64 steal, __u64 now)
+// Closes what the running task has had of its CPU; its run time is `runtime` by now.
+static __always_inline void leave(struct cpu *c, __u64 runtime, __u64 steal, __u64 now)
 {
 	__u64 class = class_on(c);
 	__u64 stolen = steal - c->words[WORD_STEAL];
@@ -294,7 +296,7 @@ static __always_inline void leave(struct cpu *c, struct task_struct *t, __u64 st
 	// Backwards, or more than all of it, is no account of this stint.
 	if (stolen && stolen <= whole)
 		add(c, class, SLOT_STOLEN, stolen, 1);
-	add(c, class, SLOT_RUNTIME, t->se.sum_exec_runtime - c->words[WORD_RUNTIME], 0);
+	add(c, class, SLOT_RUNTIME, runtime - c->words[WORD_RUNTIME], 0);
 	c->words[WORD_TASK] = 0;
 	c->words[WORD_CLASS] = 0;
 	c->words[WORD_DEPTH] = 0;
@@ -307,7 +309,7 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 	__u64 key = key_of(prev);
 	unsigned int state = state_of(prev);
 	struct task *t = task_of(ctl, prev);
-	leave(c, prev, queue->steal, now);
+	leave(c, prev->se.sum_exec_runtime, queue->steal, now);
 	if (!t) {
 		// But for a first thread that made room for another one's exec.
 		if (!(state & TASK_DEAD))
@@ -329,8 +331,7 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 			return;
 		struct cost *cost = next->kind == PREEMPTOR_NOBODY ? NULL : cost_of(c, next);
 		if (cost)
-			__sync_fetch_and_add(
-				&cost->words[side_of(class) * COST_WORDS + (part == CLASS_MAIN ? 1 : 3)], 1);
+			add_cost(cost, side_of(class), part == CLASS_MAIN ? 1 : 3, 1);
 		return;
 	}
 	t->words[TASK_STEAL] = STEAL_NOT_KNOWN;
@@ -341,7 +342,7 @@ static __always_inline void depart(struct control *ctl, struct cpu *c, struct ta
 		t->words[TASK_CALL] = CALL_ENDED;
 		side_at(ctl, t->words[TASK_CLASS])->words[SIDE_LEFT] = now;
 	} else {
-		t->words[TASK_CALL] = call_of(prev, state);
+		t->words[TASK_CALL] = call_of(prev, state, ctl->words[CONTROL_STACK]);
 	}
 }
 
@@ -358,7 +359,7 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 		c->words[WORD_CLASS] = 0;
 		return 0;
 	}
-	bool ours = attend(ctl, c, prev);
+	bool ours = attend(ctl, c, key_of(prev));
 	bool first = first_waits(w), second = second_waits(w);
 	struct task *new = next->pid ? task_of(ctl, next) : NULL;
 	if (!first && !second && !ours && !new) {
@@ -368,22 +369,23 @@ int BPF_PROG(account_switch, bool preempt, struct task_struct *prev, struct task
 
 	__u64 now = bpf_ktime_get_ns();
 	// Of this CPU, of which the other task is, too.
-	struct queue queue = {};
-	look_at_queue(&queue);
+	look_at_queue();
+	struct queue queue = { c->words[WORD_QUEUE_CLOCK], c->words[WORD_QUEUE_STEAL] };
 	struct preemptor who;
 	if (first || second) {
 		identify(ctl, &who, prev, ours ? class_on(c) : NO_CLASS);
+		__builtin_memcpy(&c->words[WORD_PREEMPTOR], &who, sizeof(who));
 		if (first)
-			charge(&who, now, 0);
+			charge(now, 0);
 		if (second)
-			charge(&who, now, 1);
+			charge(now, 1);
 	}
 	identify(ctl, &who, next, new ? new->words[TASK_CLASS] : NO_CLASS);
 	if (ours)
 		depart(ctl, c, prev, &queue, &who, preempt, now);
 	if (new) {
 		end_state(ctl, c, new, now);
-		enter(ctl, c, next, queue.steal, new->words[TASK_CLASS], now);
+		enter(ctl, c, key_of(next), new->words[TASK_CLASS], now, queue.steal, next->se.sum_exec_runtime);
 	}
 	// For those who wait, if the switch away from it is not seen.
 	__builtin_memcpy(&c->words[WORD_NEXT], &who, sizeof(who));
@@ -485,7 +487,7 @@ int BPF_PROG(account_fork, struct task_struct *parent, struct task_struct *child
 		side->words[SIDE_LEADER] = key_of(child);
 		ctl->words[CONTROL_STARTED] = warming ? 0 : started + 1;
 		describe(ctl, parent);
-	} else if (attend(ctl, c, parent)) {
+	} else if (attend(ctl, c, key_of(parent))) {
 		class = of_descendant(class_on(c));
 	} else {
 		return 0;
@@ -504,7 +506,7 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 	if (!is_main(ctl, p->tgid) || ctl->words[CONTROL_WARMING])
 		return 0;
 	struct task *t = task_of(ctl, p);
-	if (!t || !attend(ctl, c, p))
+	if (!t || !attend(ctl, c, key_of(p)))
 		return 0;
 	__u64 steal = steal_copied(run_queue_copied(p));
 	__u64 now = bpf_ktime_get_ns();
@@ -524,10 +526,11 @@ int BPF_PROG(account_exec, struct task_struct *p, int old_pid, struct linux_binp
 	}
 	if (!side->words[SIDE_EXEC])
 		side->words[SIDE_EXEC] = now;
-	leave(c, p, steal, now);
+	__u64 runtime = p->se.sum_exec_runtime;
+	leave(c, runtime, steal, now);
 	t->words[TASK_CLASS] = class;
-	t->words[TASK_RUNTIME] = p->se.sum_exec_runtime;
-	enter(ctl, c, p, steal, class, now);
+	t->words[TASK_RUNTIME] = runtime;
+	enter(ctl, c, key_of(p), class, now, steal, runtime);
 	return 0;
 }
 
@@ -548,10 +551,11 @@ int BPF_PROG(account_waking, struct task_struct *p)
 	struct control *ctl = armed();
 	if (!ctl || p->tgid != ctl->words[CONTROL_TARE] || ctl->words[CONTROL_WARMING])
 		return 0;
-	struct task_struct *current = (void *)bpf_get_current_task_btf();
-	if (!is_main(ctl, current->tgid))
+	struct task_struct *current = (void *)bpf_get_current_task();
+	int tgid = bpf_get_current_pid_tgid() >> 32;
+	if (!is_main(ctl, tgid))
 		return 0;
-	__u64 class = outside_of(ctl, current->tgid);
+	__u64 class = outside_of(ctl, tgid);
 	struct side *side = side_at(ctl, class);
 	if (!side->words[SIDE_EXITED] || side->words[SIDE_END])
 		return 0;
@@ -559,19 +563,20 @@ int BPF_PROG(account_waking, struct task_struct *p)
 	struct task *t = task_by(ctl, side->words[SIDE_LEADER]);
 	if (!c || !t)
 		return 0;
-	bool running = attend(ctl, c, current) && key_of(current) == side->words[SIDE_LEADER];
+	bool running = attend(ctl, c, key_of(current)) && key_of(current) == side->words[SIDE_LEADER];
 	__u64 steal = steal_copied(run_queue_copied(current));
 	__u64 now = bpf_ktime_get_ns();
 	__u64 state = t->words[TASK_STATE];
+	__u64 runtime = BPF_CORE_READ(current, se.sum_exec_runtime);
 	side->words[SIDE_END] = now;
 	if (running)
-		leave(c, current, steal, now);
+		leave(c, runtime, steal, now);
 	else
 		end_state(ctl, c, t, now);
 	t->words[TASK_CLASS] = class;
 	t->words[TASK_SINCE] = now;
 	if (running)
-		enter(ctl, c, current, steal, class, now);
+		enter(ctl, c, key_of(current), class, now, steal, runtime);
 	else if (state == STATE_PREEMPTED || state == STATE_WOKEN)
 		begin_wait(ctl, t, t->words[TASK_CPU], state, now);
 	else
@@ -585,7 +590,7 @@ static __always_inline int begin_interrupt(void)
 {
 	struct control *ctl = armed();
 	struct cpu *c = this_cpu();
-	if (!ctl || !c || !attend(ctl, c, (void *)bpf_get_current_task_btf()))
+	if (!ctl || !c || !attend(ctl, c, bpf_get_current_task()))
 		return 0;
 	__u64 depth = c->words[WORD_DEPTH];
 	if (depth >= FRAMES) {

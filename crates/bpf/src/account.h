@@ -56,8 +56,13 @@
 /* The task that the last switch gave this CPU to, where some waited for it, as a preemptor's key; and when. */
 #define WORD_NEXT 20
 #define WORD_CHARGED 23
-#define WORD_SUMS 24
-#define CPU_WORDS 6168
+/* What functions that are verified for themselves take and give: before Linux 5.13 they have no pointers as arguments. The key of
+ * the task whose cost is charged; the run queue's clock and steal time. */
+#define WORD_PREEMPTOR 24
+#define WORD_QUEUE_CLOCK 27
+#define WORD_QUEUE_STEAL 28
+#define WORD_SUMS 32
+#define CPU_WORDS 6176
 /* Words of a CPU's record for the second program: its sums only. */
 #define SECOND_WORDS 6144
 
@@ -73,6 +78,8 @@
 /* How many programs are to be followed, and were started. */
 #define CONTROL_WANTED 8
 #define CONTROL_STARTED 9
+/* Bytes of a task's stack in the kernel. */
+#define CONTROL_STACK 10
 /* Of each program: its process, its main thread's record, and moments. */
 #define CONTROL_SIDES 16
 #define SIDE_MAIN 0
@@ -103,8 +110,8 @@
 #define STATE_WOKEN 2
 #define STATE_BLOCKED 3
 
-/* A bit for each hash of a thread id that may be known. */
-#define FILTER_WORDS 1024
+/* A byte for each hash of a thread id that may be known. */
+#define FILTER_BYTES 16384
 
 /* A preemptor's key: kind, then the name; its value: ns and count of MAIN, then of OTHERS, then the same of the second
  * program. The kinds without a name are the programs: the first (SELF) and the second (PARTNER). */

@@ -13,6 +13,9 @@ use crate::layout::account::*;
 const OBJECT_SIZE: usize = include_bytes!("account.bpf.o").len();
 static OBJECT: Aligned<OBJECT_SIZE> = Aligned(*include_bytes!("account.bpf.o"));
 
+/// A task's stack in the kernel, on x86-64 and aarch64, unless a page is larger (THREAD_SIZE in arch/*/include/asm).
+const STACK_BYTES: u64 = 16 << 10;
+
 /// Programs that the account needs, and their tracepoints.
 const PROGRAMS: &[(&str, &str)] = &[
     ("account_switch", "sched_switch"),
@@ -38,6 +41,8 @@ words!(Control, CONTROL_WORDS);
 words!(Cpu, CPU_WORDS);
 words!(Second, SECOND_WORDS);
 words!(Waits, 8);
+/// Bytes, handed over as words.
+const FILTER_WORDS: usize = FILTER_BYTES / size_of::<u64>();
 words!(Filter, FILTER_WORDS);
 words!(TaskWords, TASK_WORDS);
 words!(PreemptorKey, 1 + NAME_BYTES / 8);
@@ -192,7 +197,7 @@ impl AccountTracer {
     /// `most_tasks`: how many tasks of a program can be distinguished at a time, 16,384 by default.
     ///
     /// # Errors
-    /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or older than 5.15, or where the verifier refuses them.
+    /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or older than 5.10, or where the verifier refuses them.
     pub fn load(types: &KernelTypes, cpus: u32, most_tasks: Option<u32>) -> Result<AccountTracer, BpfError> {
         let mut entries = vec![("cpus", cpus), ("seconds", cpus), ("waits", cpus)];
         entries.extend(most_tasks.map(|n| ("tasks", n)));
@@ -247,6 +252,7 @@ impl AccountTracer {
         control.0[CONTROL_GENERATION] = self.generation;
         control.0[CONTROL_WARMING] = u64::from(warming);
         control.0[CONTROL_WANTED] = programs;
+        control.0[CONTROL_STACK] = STACK_BYTES.max(tarebench_sys::cpu::page_bytes());
         self.control.set(0, control, 0).map_err(|e| of_map(&e))
     }
 
@@ -557,7 +563,10 @@ mod tests {
         assert!((SIDES - 1) * SIDE_CLASS + CLASSES < 8);
         assert!(CONTROL_STARTED < CONTROL_SIDES && CONTROL_SIDES + SIDES * SIDE_WORDS <= CONTROL_WORDS);
         assert!(SIDE_LEFT < SIDE_WORDS && SIDES * COST_WORDS == PREEMPTOR_WORDS);
-        assert!(WORD_FRAMES + 2 * FRAMES <= WORD_SINCE && WORD_NEXT + 3 <= WORD_CHARGED && WORD_CHARGED < WORD_SUMS);
+        assert!(WORD_FRAMES + 2 * FRAMES <= WORD_SINCE && WORD_NEXT + 3 <= WORD_CHARGED);
+        assert!(
+            WORD_CHARGED < WORD_PREEMPTOR && WORD_PREEMPTOR + 3 <= WORD_QUEUE_CLOCK && WORD_QUEUE_STEAL < WORD_SUMS
+        );
         assert!(SLOT_TASKS < SLOT_SOFTIRQ && SLOT_SOFTIRQ + SOFTIRQS <= SLOT_VECTOR);
         assert!(SLOT_VECTOR + VECTORS <= SLOT_IRQ && SLOT_IRQ + IRQS <= SLOT_BLOCKED && SLOT_BLOCKED + CALLS == SLOTS);
     };

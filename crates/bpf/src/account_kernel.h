@@ -19,6 +19,7 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
+	void *stack;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct sched_entity se;
@@ -33,9 +34,12 @@ struct linux_binprm;
 struct task_struct___before_5_14 { volatile long state; };
 struct task_struct___before_5_16 { unsigned int cpu; };
 // Where a system call's number is differs by architecture; the object is the same.
+struct pt_regs { long last; };
 struct pt_regs___x86 { unsigned long orig_ax; };
 struct pt_regs___arm64 { int syscallno; };
 #pragma clang attribute pop
+
+#include "look.h"
 
 static __always_inline unsigned int state_of(struct task_struct *t)
 {
@@ -51,50 +55,16 @@ static __always_inline __u32 cpu_of(struct task_struct *t)
 	return ((struct task_struct___before_5_16 *)t)->cpu;
 }
 
-// The run queue of the CPU that a task is on; NULL where kernels do not link it so.
-//
-// Where the verifier meets a pointer that is loaded from a task, it searches all of the kernel's types by name, some three
-// times (Linux 6.2, btf_nested_type_is_trusted): a millisecond on each path that it follows. So it is loaded thus in one
-// function, which is verified once; elsewhere, where less often a time is taken, by copies.
-static __always_inline struct rq *run_queue_of(struct task_struct *t)
+// The registers with which a task has entered the kernel: at the top of its stack there (task_pt_regs in arch/*/include/asm).
+static __always_inline void *registers_of(struct task_struct *t, __u64 stack_bytes)
 {
-	if (!bpf_core_field_exists(t->se.cfs_rq->rq))
-		return NULL;
-	return t->se.cfs_rq->rq;
-}
-
-// The hypervisor's account of this CPU as the scheduler has last seen it, which is at the latest now: it looks before
-// it switches.
-static __always_inline __u64 steal_of(struct rq *rq)
-{
-	if (!rq)
-		return 0;
-	if (bpf_core_field_exists(rq->prev_steal_time_rq))
-		return rq->prev_steal_time_rq;
-	if (bpf_core_field_exists(rq->prev_steal_time))
-		return rq->prev_steal_time;
-	return 0;
-}
-
-// The same two by copies, which the verifier does not look up.
-static __always_inline struct rq *run_queue_copied(struct task_struct *t)
-{
-	return bpf_core_field_exists(t->se.cfs_rq->rq) ? BPF_CORE_READ(t, se.cfs_rq, rq) : NULL;
-}
-
-static __always_inline __u64 steal_copied(struct rq *rq)
-{
-	if (!rq)
-		return 0;
-	if (bpf_core_field_exists(rq->prev_steal_time_rq))
-		return BPF_CORE_READ(rq, prev_steal_time_rq);
-	if (bpf_core_field_exists(rq->prev_steal_time))
-		return BPF_CORE_READ(rq, prev_steal_time);
-	return 0;
+	if (HAS_TASK_PT_REGS)
+		return (void *)bpf_task_pt_regs((void *)t);
+	return BPF_CORE_READ(t, stack) + stack_bytes - bpf_core_type_size(struct pt_regs);
 }
 
 // Why a task sleeps: by its system call, or what else it is.
-static __always_inline __u64 call_of(struct task_struct *t, unsigned int state)
+static __always_inline __u64 call_of(struct task_struct *t, unsigned int state, __u64 stack_bytes)
 {
 	if (state & TASK_STOPPED_OR_TRACED)
 		return CALL_STOPPED;
@@ -102,7 +72,7 @@ static __always_inline __u64 call_of(struct task_struct *t, unsigned int state)
 	// (It sleeps interruptibly there: others wait for a disk or the like, and are stopped after that.)
 	if (state & 1 && bpf_core_field_exists(t->jobctl) && BPF_CORE_READ(t, jobctl) & JOBCTL_TRAP_FREEZE)
 		return CALL_STOPPED;
-	void *regs = (void *)bpf_task_pt_regs((void *)t);
+	void *regs = registers_of(t, stack_bytes);
 	long call = -1;
 	if (regs && bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax))
 		call = BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);

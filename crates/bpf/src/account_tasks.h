@@ -61,8 +61,9 @@ struct {
 	__type(value, struct cost);
 } preemptors SEC(".maps");
 
-// A bit for each hash of a thread id that may be in `tasks`: most switches and wake-ups are of others.
-struct filter { __u64 words[FILTER_WORDS]; };
+// A byte for each hash of a thread id that may be in `tasks`: most switches and wake-ups are of others. Bytes can be set from
+// all CPUs at once; bits only since Linux 5.12.
+struct filter { __u8 bytes[FILTER_BYTES]; };
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -185,16 +186,16 @@ static __always_inline struct task *task_by(struct control *ctl, __u64 key)
 	return t && t->words[TASK_GENERATION] == ctl->words[CONTROL_GENERATION] ? t : NULL;
 }
 
-static __always_inline bool may_be_known(struct task_struct *t)
+static __always_inline bool may_be_known(__u32 tid)
 {
-	__u32 zero = 0, tid = t->pid;
+	__u32 zero = 0;
 	struct filter *f = bpf_map_lookup_elem(&filter, &zero);
-	return f && f->words[tid / 64 % FILTER_WORDS] & (1ULL << (tid % 64));
+	return f && f->bytes[tid % FILTER_BYTES];
 }
 
 static __always_inline struct task *task_of(struct control *ctl, struct task_struct *t)
 {
-	return may_be_known(t) ? task_by(ctl, key_of(t)) : NULL;
+	return may_be_known(t->pid) ? task_by(ctl, key_of(t)) : NULL;
 }
 
 static __always_inline void remember(struct control *ctl, struct cpu *c, struct task_struct *p, __u64 class, __u64 now)
@@ -214,7 +215,7 @@ static __always_inline void remember(struct control *ctl, struct cpu *c, struct 
 	__u32 zero = 0, tid = p->pid;
 	struct filter *f = bpf_map_lookup_elem(&filter, &zero);
 	if (f)
-		__sync_fetch_and_or(&f->words[tid / 64 % FILTER_WORDS], 1ULL << (tid % 64));
+		f->bytes[tid % FILTER_BYTES] = 1;
 	add(c, class, SLOT_TASKS, 0, 1);
 }
 

@@ -38,7 +38,7 @@ pub struct KernelTypes {
     strings: usize,
     /// Where each type begins in the data; none has the id 0.
     places: Vec<u32>,
-    /// Ids of all structures.
+    /// Ids of all structures and enumerations.
     records: Vec<u32>,
     tracepoints: HashMap<Vec<u8>, u32>,
 }
@@ -127,7 +127,7 @@ impl KernelTypes {
             let id = u32::try_from(all.places.len()).ok()?;
             all.places.push(u32::try_from(at).ok()?);
             match head.kind() {
-                KIND_STRUCT => all.records.push(id),
+                KIND_STRUCT | KIND_ENUM | KIND_ENUM64 => all.records.push(id),
                 KIND_TYPEDEF => {
                     if let Some(tracepoint) = all.name(head.name).strip_prefix(TRACEPOINT) {
                         let tracepoint = tracepoint.to_owned();
@@ -162,7 +162,7 @@ impl KernelTypes {
         self.records.iter().filter_map(move |id| name(*id)).filter(|(_, name)| !name.is_empty())
     }
 
-    /// The structures that an object names, and their nested types, but not those that they point to.
+    /// The structures and enumerations that an object names, and their nested types, but not those that they point to.
     pub(crate) fn cut_out(&self, object: &Object) -> Result<Btf, BpfError> {
         let broken = |what: &str| BpfError::of("types of the kernel", format!("the types of {what} are broken"));
         let own = object.btf.as_ref().and_then(|btf| KernelTypes::parse(btf.to_bytes()));

@@ -4,7 +4,8 @@
 // each switch to another task. User space pairs them afterwards and is never woken.
 //
 // The records lie in an array that is made before. It is filled once: what has no room is counted, and as nothing is
-// overwritten, only the end of the time is missing then.
+// overwritten, only the end of the time is missing then. It is filled from its beginning, by what happens with interrupts off,
+// and from its end, by softirqs, so that neither of the two is interrupted by another writer of its own.
 //
 // Not every kernel tells of every switch. So each record looks who has the CPU; what got it unseen is recorded late.
 //
@@ -36,6 +37,8 @@ struct task_struct {
 };
 struct irqaction;
 #pragma clang attribute pop
+
+#include "look.h"
 
 struct control { __u64 words[CONTROL_WORDS]; };
 struct chunk { __u64 words[CHUNK_WORDS]; };
@@ -74,17 +77,22 @@ static __always_inline void put(__u64 unit, __u64 first, __u64 second)
 	chunk->words[at + 1] = second;
 }
 
-// Takes units; false if there is no room. In one step, as an interrupt may come between: then the records are not in the
-// order of their times, and user space sorts them.
-static __always_inline bool take(struct control *c, __u64 units, __u64 now, __u64 *at)
+// Takes units; false if there is no room.
+static __always_inline bool take(struct control *c, bool softirq, __u64 units, __u64 now, __u64 *at)
 {
-	*at = __sync_fetch_and_add(&c->words[CONTROL_AT], units);
-	if (*at + units <= c->words[CONTROL_ROOM])
-		return true;
-	if (!c->words[CONTROL_FULL])
-		c->words[CONTROL_FULL] = now;
-	__sync_fetch_and_add(&c->words[CONTROL_LOST], 1);
-	return false;
+	__u64 *used = &c->words[softirq ? CONTROL_SOFTIRQ_AT : CONTROL_AT];
+	__u64 wanted = units + (softirq ? SOFTIRQ_MARGIN : 0);
+	if (c->words[CONTROL_AT] + c->words[CONTROL_SOFTIRQ_AT] + wanted > c->words[CONTROL_ROOM]) {
+		if (!c->words[CONTROL_FULL])
+			c->words[CONTROL_FULL] = now;
+		__sync_fetch_and_add(&c->words[CONTROL_LOST], 1);
+		return false;
+	}
+	*at = *used;
+	*used += units;
+	if (softirq)
+		*at = c->words[CONTROL_ROOM] - *used;
+	return true;
 }
 
 static __always_inline __u64 second_word(__u64 kind, __u64 flags, __u64 what, __u64 tid)
@@ -92,48 +100,51 @@ static __always_inline __u64 second_word(__u64 kind, __u64 flags, __u64 what, __
 	return kind << KIND_SHIFT | flags << FLAGS_SHIFT | (what & PART_MASK) << WHAT_SHIFT | (tid & PART_MASK);
 }
 
-// The task has got the CPU.
-static __noinline int got(struct control *c, struct task_struct *t, __u64 flags, __u64 now)
+// The task that has got the CPU.
+struct taken { __u64 ids; __u64 flags; __u64 name[2]; };
+
+static __noinline int got(struct control *c, struct taken *t, bool softirq, __u64 now)
 {
 	__u64 at;
-	c->words[CONTROL_TASK] = (__u64)t->pid + 1;
-	if (!take(c, 2, now, &at))
+	__u32 tid = t->ids;
+	c->words[CONTROL_TASK] = (__u64)tid + 1;
+	if (!take(c, softirq, 2, now, &at))
 		return 0;
-	__u64 name[2];
-	__builtin_memcpy(name, t->group_leader->comm, sizeof(name));
-	if (t->flags & PF_KTHREAD)
-		flags |= FLAG_KERNEL;
-	put(at, now, second_word(KIND_SWITCH, flags, t->tgid, t->pid));
-	put(at + 1, name[0], name[1]);
+	put(at, now, second_word(KIND_SWITCH, t->flags, t->ids >> 32, tid));
+	put(at + 1, t->name[0], t->name[1]);
 	return 0;
 }
 
 // If another task has the CPU than the last switch told, it is recorded now.
-static __always_inline void attend(struct control *c, struct task_struct *current, __u64 now)
+static __always_inline void attend(struct control *c, bool softirq, __u64 now)
 {
-	if (c->words[CONTROL_TASK] != (__u64)current->pid + 1)
-		got(c, current, FLAG_LATE, now);
+	struct taken t = { .ids = bpf_get_current_pid_tgid(), .flags = FLAG_LATE };
+	if (c->words[CONTROL_TASK] == (__u64)(__u32)t.ids + 1)
+		return;
+	struct task_struct *current = (void *)bpf_get_current_task();
+	struct task_struct *leader = BPF_CORE_READ(current, group_leader);
+	bpf_probe_read_kernel(t.name, sizeof(t.name), &leader->comm);
+	if (BPF_CORE_READ(current, flags) & PF_KTHREAD)
+		t.flags |= FLAG_KERNEL;
+	got(c, &t, softirq, now);
 }
 
 // What the hypervisor has taken, if the scheduler has looked since the record before: it does in a tick and before a switch, and its
 // clock tells that it has. A kernel that leaves stolen time to its statistics notes it at other times than that. Only where
 // interrupts are off.
-static __always_inline void attend_stolen(struct control *c, struct task_struct *current, __u64 now)
+static __always_inline void attend_stolen(struct control *c, __u64 now)
 {
-	if (!bpf_core_field_exists(current->se.cfs_rq->rq))
+	struct queue queue;
+	if (!bpf_core_field_exists(((struct rq *)0)->prev_steal_time_rq) || !look(&queue))
 		return;
-	struct rq *rq = current->se.cfs_rq->rq;
-	if (!bpf_core_field_exists(rq->prev_steal_time_rq))
-		return;
-	__u64 clock = rq->clock, stolen = rq->prev_steal_time_rq;
-	if (clock != c->words[CONTROL_CLOCK]) {
-		__u64 more = stolen - c->words[CONTROL_STOLEN], at;
-		if (c->words[CONTROL_CLOCK] && more && more <= STOLEN_MASK && take(c, 2, now, &at)) {
+	if (queue.clock != c->words[CONTROL_CLOCK]) {
+		__u64 more = queue.steal - c->words[CONTROL_STOLEN], at;
+		if (c->words[CONTROL_CLOCK] && more && more <= STOLEN_MASK && take(c, false, 2, now, &at)) {
 			put(at, now, (__u64)KIND_STOLEN << KIND_SHIFT | more);
 			put(at + 1, c->words[CONTROL_SINCE], 0);
 		}
-		c->words[CONTROL_CLOCK] = clock;
-		c->words[CONTROL_STOLEN] = stolen;
+		c->words[CONTROL_CLOCK] = queue.clock;
+		c->words[CONTROL_STOLEN] = queue.steal;
 		c->words[CONTROL_SINCE] = c->words[CONTROL_LOOKED];
 	}
 	c->words[CONTROL_LOOKED] = now;
@@ -145,14 +156,14 @@ static __always_inline int edge(__u64 kind, __u64 what)
 	if (!c)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
-	struct task_struct *current = (void *)bpf_get_current_task_btf();
-	attend(c, current, now);
+	bool softirq = kind == KIND_BEGIN_SOFTIRQ || kind == KIND_END_SOFTIRQ;
+	attend(c, softirq, now);
 	// A softirq may be interrupted between the two readings.
-	if (kind != KIND_BEGIN_SOFTIRQ && kind != KIND_END_SOFTIRQ)
-		attend_stolen(c, current, now);
+	if (!softirq)
+		attend_stolen(c, now);
 	__u64 at;
-	if (take(c, 1, now, &at))
-		put(at, now, second_word(kind, 0, what, current->pid));
+	if (take(c, softirq, 1, now, &at))
+		put(at, now, second_word(kind, 0, what, (__u32)bpf_get_current_pid_tgid()));
 	return 0;
 }
 
@@ -163,9 +174,13 @@ int BPF_PROG(timeline_switch, bool preempt, struct task_struct *prev, struct tas
 	if (!c)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
-	attend(c, prev, now);
-	attend_stolen(c, prev, now);
-	got(c, next, 0, now);
+	attend(c, false, now);
+	attend_stolen(c, now);
+	struct taken t = { .ids = (__u64)next->tgid << 32 | (__u32)next->pid };
+	struct task_struct *leader = BPF_CORE_READ(next, group_leader);
+	bpf_probe_read_kernel(t.name, sizeof(t.name), &leader->comm);
+	t.flags = next->flags & PF_KTHREAD ? FLAG_KERNEL : 0;
+	got(c, &t, false, now);
 	return 0;
 }
 

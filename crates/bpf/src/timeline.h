@@ -36,7 +36,7 @@
 
 /* Words of the control record. The CPU's number and 1; 0: nothing is recorded. */
 #define CONTROL_CPU 0
-/* The next unit, and how many there is room for. */
+/* Units that are taken from the beginning, and how many there is room for. */
 #define CONTROL_AT 1
 #define CONTROL_ROOM 2
 /* Records that had no room, and when the first of them came. */
@@ -50,4 +50,9 @@
 #define CONTROL_STOLEN 7
 #define CONTROL_SINCE 8
 #define CONTROL_LOOKED 9
-#define CONTROL_WORDS 10
+/* Units that are taken from the end, by softirqs: a record of these may be interrupted by another one, and so both write to
+ * places of their own. */
+#define CONTROL_SOFTIRQ_AT 10
+#define CONTROL_WORDS 11
+/* As many units may be taken in an interrupt of a softirq's record. */
+#define SOFTIRQ_MARGIN 64

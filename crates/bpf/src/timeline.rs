@@ -77,7 +77,7 @@ impl Timeline {
     /// Starts to record what the kernel does on a CPU. `room`: minimum number of events, of any kind.
     ///
     /// # Errors
-    /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or older than 5.15, where the verifier refuses the
+    /// Without CAP_BPF and CAP_PERFMON, on kernels without BTF or older than 5.10, where the verifier refuses the
     /// programs, or without enough memory.
     pub fn start(types: &KernelTypes, cpu: u32, room: u32) -> Result<Timeline, BpfError> {
         let chunk = u32::try_from(CHUNK_UNITS).unwrap_or(u32::MAX);
@@ -111,27 +111,31 @@ impl Timeline {
         let end = tarebench_sys::clock::monotonic();
         let mut control = self.control.get(&0, 0).map_err(|e| of_map(&e))?;
         let word = |at: usize| control.0.get(at).copied().unwrap_or_default();
-        let used = word(CONTROL_AT).min(word(CONTROL_ROOM));
+        let room = word(CONTROL_ROOM);
+        let (used, by_softirqs) = (word(CONTROL_AT).min(room), word(CONTROL_SOFTIRQ_AT).min(room));
         let (lost, full) = (word(CONTROL_LOST), word(CONTROL_FULL));
         // What comes from now on is not read.
         control.0[CONTROL_CPU] = 0;
         self.control.set(0, control, 0).map_err(|e| of_map(&e))?;
         let lost = lost + self.loader.missed().saturating_sub(self.missed);
-        let units = self.units(used)?;
         let names = InterruptNames::read().unwrap_or_default();
-        let Records { edges, late, stolen } = records(&units, &names);
+        let mut all = records(&self.units(0..used)?, &names);
+        all.append(records(&self.units(room - by_softirqs..room)?, &names));
+        let Records { edges, late, stolen } = all;
+        // The first one says which task had the CPU when the recording started, which no switch could report.
+        let late = late.saturating_sub(1);
         let until = Some(full).filter(|t| *t > 0).and_then(|t| i64::try_from(t).ok()).map_or(end, Nanos);
         Ok(Recorded { events: pair(edges, until), stolen, from: self.from, until, lost, late, missing: self.missing })
     }
 
-    fn units(&self, used: u64) -> Result<Vec<[u64; UNIT_WORDS]>, BpfError> {
-        let used = usize::try_from(used).unwrap_or(usize::MAX);
-        let mut units = Vec::with_capacity(used);
-        let mut chunk = 0;
-        while units.len() < used {
-            let words = self.chunks.get(&chunk, 0).map_err(|e| of_map(&e))?.0;
-            units.extend(words.as_chunks::<UNIT_WORDS>().0.iter().take(used - units.len()).copied());
-            chunk += 1;
+    fn units(&self, range: std::ops::Range<u64>) -> Result<Vec<[u64; UNIT_WORDS]>, BpfError> {
+        let each = CHUNK_UNITS as u64;
+        let mut units = Vec::new();
+        for number in range.start / each..range.end.div_ceil(each) {
+            let (number, first) = (u32::try_from(number).unwrap_or(u32::MAX), number * each);
+            let words = self.chunks.get(&number, 0).map_err(|e| of_map(&e))?.0;
+            let inside = words.as_chunks::<UNIT_WORDS>().0.iter().zip(first..).filter(|(_, at)| range.contains(at));
+            units.extend(inside.map(|(unit, _)| *unit));
         }
         Ok(units)
     }
@@ -144,6 +148,14 @@ struct Records {
     /// Switches that were found late.
     late: u64,
     stolen: Vec<Stolen>,
+}
+
+impl Records {
+    /// Adds those of softirqs, the last of which was written first.
+    fn append(&mut self, softirqs: Records) {
+        self.edges.extend(softirqs.edges.into_iter().rev());
+        self.late += softirqs.late;
+    }
 }
 
 fn records(units: &[[u64; UNIT_WORDS]], names: &InterruptNames) -> Records {
@@ -180,8 +192,7 @@ fn records(units: &[[u64; UNIT_WORDS]], names: &InterruptNames) -> Records {
         };
         edges.extend(i64::try_from(*time).ok().map(|time| (Nanos(time), edge)));
     }
-    // The first one says which task had the CPU when the recording started, which no switch could report.
-    Records { edges, late: late_ones.saturating_sub(1), stolen }
+    Records { edges, late: late_ones, stolen }
 }
 
 fn vector(n: usize, names: &InterruptNames) -> CpuOccupant {
@@ -236,7 +247,7 @@ mod tests {
             (Nanos(12), Edge::Begin(CpuOccupant::Interrupt { name: "IRQ 3999999".to_owned() })),
         ];
         let stolen = vec![Stolen { from: Nanos(20), until: Nanos(40), time: Nanos(1 << 40) }];
-        assert_eq!(records, Records { edges: wanted, late: 0, stolen });
+        assert_eq!(records, Records { edges: wanted, late: 1, stolen });
     }
 
     fn timeline(cpu: u32, room: u32) -> Option<Timeline> {

@@ -27,4 +27,6 @@ pub const CONTROL_CLOCK: usize = 6;
 pub const CONTROL_STOLEN: usize = 7;
 pub const CONTROL_SINCE: usize = 8;
 pub const CONTROL_LOOKED: usize = 9;
-pub const CONTROL_WORDS: usize = 10;
+pub const CONTROL_SOFTIRQ_AT: usize = 10;
+pub const CONTROL_WORDS: usize = 11;
+pub const SOFTIRQ_MARGIN: usize = 64;

@@ -42,6 +42,13 @@ pub fn allowed() -> SysResult<Vec<u32>> {
     }
 }
 
+/// Bytes of a page of memory.
+pub fn page_bytes() -> u64 {
+    // SAFETY: no preconditions.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
+}
+
 /// Confines this process (its main thread) to these CPUs.
 ///
 /// # Errors
