@@ -17,6 +17,7 @@ mod args;
 mod command_line;
 mod compare;
 mod completions;
+mod cores;
 mod documents;
 mod exit;
 mod files;

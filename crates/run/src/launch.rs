@@ -19,7 +19,7 @@ use tarebench_sys::opened_as::{OpenPurpose, open_as};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, Scheduling, resolve, spawn};
 use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait, wait_any};
-use tarebench_sys::{SysError, clock, process};
+use tarebench_sys::{SysError, clock, process, topology};
 
 /// The result of one execution, between the two stamps and by reaping.
 #[derive(Clone, Debug)]
@@ -278,13 +278,14 @@ fn open(options: &mut std::fs::OpenOptions, name: &[u8]) -> Result<OwnedFd, SysE
     opened.map_err(|e| SysError::io(format!("open `{}`", name.to_string_lossy()), e))
 }
 
-/// Keeps tare off the program's CPUs, if it has others; returns the program's set, and what tare had.
+/// Keeps tare off the program's CPUs, and off the other hyper-threads of their cores, if it has others; returns the program's set, and
+/// what tare had.
 fn keep_to_other_cpus(cpus: &[u32]) -> Result<(CpuSet, Vec<u32>), RunError> {
-    let allowed = tarebench_sys::cpu::allowed()?;
-    if let Some(bad) = cpus.iter().find(|c| !allowed.contains(c)) {
-        return Err(RunError::Plan(format!("CPU {bad} is not among the CPUs that may be used here: {allowed:?}")));
+    let (allowed, reachable) = (tarebench_sys::cpu::allowed()?, topology::reachable()?);
+    if let Some(bad) = cpus.iter().find(|c| !reachable.contains(c)) {
+        return Err(RunError::Plan(format!("CPU {bad} is not among the CPUs that may be used here: {reachable:?}")));
     }
-    let others: Vec<u32> = allowed.iter().copied().filter(|c| !cpus.contains(c)).collect();
+    let others = topology::apart_from(Path::new("/"), &allowed, cpus);
     if !others.is_empty() {
         tarebench_sys::cpu::confine(&others)?;
     }

@@ -30,6 +30,7 @@ pub mod spawn;
 pub mod stdio;
 pub mod taskstats;
 pub mod thread;
+pub mod topology;
 pub mod tree_guard;
 pub mod uname;
 pub mod wait;

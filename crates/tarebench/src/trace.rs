@@ -10,7 +10,7 @@ use tarebench_core::trace::activity::{BadTrace, Trace, threshold};
 use tarebench_core::trace::explained::{Explained, TraceRecording, explain};
 use tarebench_render::trace::terminal::{Activity, Made};
 use tarebench_sys::activity::{Competitors, CounterReadings, steps, watch as watch_counter};
-use tarebench_sys::{SysError, clock, counter, cpu, process};
+use tarebench_sys::{SysError, clock, counter, cpu, process, topology};
 
 /// Plan of a trace.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +83,9 @@ pub fn measure(plan: &TracePlan, watch: Watch<'_>) -> Result<MeasuredTrace, Trac
     }
     let allowed = cpu::allowed()?;
     let on = plan.cpu.or(allowed.last().copied()).unwrap_or(0);
-    if !allowed.contains(&on) {
-        return Err(TraceError::Cpu { cpu: on, allowed });
+    let reachable = topology::reachable()?;
+    if !reachable.contains(&on) {
+        return Err(TraceError::Cpu { cpu: on, allowed: reachable });
     }
     watch(Event::Step(None, MeasuringStep::Trace { duration: plan.duration }));
     cpu::confine(&[on])?;

@@ -6,6 +6,7 @@ use crate::args::values::{cpu_list, duration, pair, share};
 use crate::compare::builds::{GateBase, GateBuilds, check_again, make};
 use crate::compare::gate_outputs::GateOutputs;
 use crate::compare::suite::{self, GateMeasure, Suite, SuiteBenchmark, SuiteConditions};
+use crate::cores::say_shared;
 use crate::exit::{Exit, Failure};
 use crate::output::short;
 use crate::progress::Display;
@@ -33,8 +34,8 @@ use tarebench::documents::{DocumentError, MeasureOptions, Stopped};
 use tarebench::render::kit::text::escape;
 use tarebench::run::session::StorePlace;
 use tarebench::store::Store;
-use tarebench::sys::cpu;
 use tarebench::sys::signals::Signals;
+use tarebench::sys::topology;
 
 /// Largest slowdown that passes.
 const THRESHOLD: f64 = 0.02;
@@ -180,6 +181,7 @@ pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
     let push = PushAtEnd::of(&args.store)?;
     if !show.is_quiet() {
         say_shell(&by_shell);
+        suite.benchmarks.iter().filter_map(|b| b.own.cpus.as_deref()).for_each(say_shared);
     }
     let mut place = args.store.place()?;
     let signals = Signals::install().map_err(Failure::system)?;
@@ -277,7 +279,7 @@ fn base_of(args: &GateArgs, suite: &Suite) -> Result<GateBase, Failure> {
 
 /// Before the builds, which may take long.
 fn check_cpus(suite: &Suite) -> Result<(), Failure> {
-    let allowed = cpu::allowed().map_err(Failure::system)?;
+    let allowed = topology::reachable().map_err(Failure::system)?;
     let mut asked = suite.benchmarks.iter().filter_map(|b| b.own.cpus.as_ref()).flatten();
     match asked.find(|cpu| !allowed.contains(cpu)) {
         None => Ok(()),

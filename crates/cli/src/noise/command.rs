@@ -2,6 +2,7 @@
 
 use crate::args::store::StoreArgs;
 use crate::args::values::{cpu_list, duration, pair};
+use crate::cores::say_shared;
 use crate::exit::{Exit, Failure};
 use crate::noise::result::{NoiseResultArgs, failure, print_noise, published, write};
 use crate::noise::{bsp, files, model, show};
@@ -153,6 +154,7 @@ fn plan(args: &MeasureArgs) -> Result<NoisePlan, Failure> {
         Some(list) => Some(cpu_list(list)?),
     };
     let cpus = choose_cpus(asked).map_err(failure)?;
+    say_shared(&cpus);
     let heuristic = match args.calibrate {
         HeuristicArg::SecondDecile => Heuristic::SecondDecile,
         HeuristicArg::Minimum => Heuristic::Minimum,

@@ -2,6 +2,7 @@
 
 use crate::args::exports::Exports;
 use crate::args::style::Show;
+use crate::cores::say_shared;
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::output::short;
@@ -100,6 +101,7 @@ pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
     if !show.is_quiet() {
         say_shell(&by_shell);
         quiet::say_cpu(args, &plan);
+        say_shared(&plan.cpus);
     }
     let mut place = args.store.place()?;
     let _beside = beside_agents(&show);

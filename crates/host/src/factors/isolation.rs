@@ -3,9 +3,10 @@
 use crate::factors::machine::{FactorMachine, format_cpu_list};
 use crate::factors::spec::{FactorGroup, FactorReader, FactorSpec, FactorValue, FoundFactor, Privilege, Setter};
 use crate::setting::{Setting, Target};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::base::reading::Absent;
 use tarebench_sys::procfs::parse_cpu_list;
+use tarebench_sys::topology::core_of;
 
 const KERNEL: &str = "proc/sys/kernel";
 const CPU: &str = "sys/devices/system/cpu";
@@ -176,7 +177,16 @@ fn smt(m: &FactorMachine) -> FoundFactor {
         }
     }
     let fix = format!("echo off > /{CPU}/smt/control, or keep the siblings of the measured CPUs idle");
-    Ok(FactorValue::wrong("on: two threads or more share a core").value("on").fix(fix))
+    let online = m.online();
+    let cores: BTreeSet<Vec<u32>> = online.iter().map(|cpu| core_of(&m.root, *cpu)).collect();
+    let text = match cores.iter().find(|core| core.len() > 1) {
+        Some(core) => {
+            let (cpus, cores) = (online.len(), cores.len());
+            format!("on: {cpus} CPUs are threads of {cores} cores, CPUs {} of one", format_cpu_list(core))
+        }
+        None => "on: two threads or more share a core".to_owned(),
+    };
+    Ok(FactorValue::wrong(text).value("on").fix(fix))
 }
 
 /// Value of a kernel parameter; the last one counts.
@@ -192,12 +202,14 @@ fn isolated(m: &FactorMachine) -> FoundFactor {
     let nohz = m.cpu_list(&format!("{CPU}/nohz_full"));
     let rcu = parameter(&cmdline, "rcu_nocbs").unwrap_or_else(|| "none".to_owned());
     let text = format!("isolated: {}; without tick: {}; rcu_nocbs: {rcu}", list(&isolated), list(&nohz));
-    let good = match &m.cpus {
-        Some(cpus) if !cpus.is_empty() => cpus.iter().all(|c| isolated.contains(c)),
-        _ => !isolated.is_empty(),
+    let (good, shown) = match &m.cpus {
+        Some(cpus) if !cpus.is_empty() => (cpus.iter().all(|c| isolated.contains(c)), text.clone()),
+        _ if isolated.is_empty() => (false, text.clone()),
+        // They are used only where somebody asks for them.
+        _ => (true, format!("{text}; measure there: --cpus {}", format_cpu_list(&isolated))),
     };
     let fix = "boot with isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST, and measure on these CPUs";
-    Ok(FactorValue::when(good, &text).value(text).fix(fix))
+    Ok(FactorValue::when(good, shown).value(text).fix(fix))
 }
 
 fn irqbalance(m: &FactorMachine) -> FoundFactor {

@@ -32,7 +32,7 @@ use tarebench_sys::perf;
 use tarebench_sys::perf::{CacheLevel, CacheMisses};
 use tarebench_sys::procfs::{parse_steal_of, read_below};
 use tarebench_sys::signals::Signals;
-use tarebench_sys::{SysError, clock, counter, cpu};
+use tarebench_sys::{SysError, clock, counter, cpu, topology};
 
 /// Iterations of the calibration's loop (ICS'05, section 3.1).
 const ITERATIONS: u64 = 1_000_000;
@@ -48,10 +48,10 @@ const ROOM: f64 = 1.25;
 /// # Errors
 /// The system's, and if one may not be used.
 pub fn choose_cpus(asked: Option<Vec<u32>>) -> Result<Vec<u32>, NoiseError> {
-    let allowed = cpu::allowed()?;
-    let Some(mut cpus) = asked else { return Ok(allowed.last().copied().into_iter().collect()) };
+    let Some(mut cpus) = asked else { return Ok(cpu::allowed()?.last().copied().into_iter().collect()) };
     cpus.sort_unstable();
     cpus.dedup();
+    let allowed = topology::reachable()?;
     match cpus.iter().find(|c| !allowed.contains(c)) {
         Some(&cpu) => Err(NoiseError::Cpu { cpu, allowed }),
         None => Ok(cpus),

@@ -15,7 +15,7 @@ use tarebench_core::study::data::{StudyPart, StudyPlan};
 use tarebench_core::study::report::{StudyReport, build};
 use tarebench_store::{Store, content};
 use tarebench_sys::signals::Signals;
-use tarebench_sys::{clock, cpu};
+use tarebench_sys::{clock, cpu, topology};
 
 /// A stored study.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +40,8 @@ impl Studied {
 /// # Errors
 /// Those of the system; if the requested CPU may not be used.
 pub fn choose_cpu(asked: Option<u32>) -> Result<u32, StudyError> {
-    let allowed = cpu::allowed()?;
-    match asked.or(allowed.last().copied()) {
+    let allowed = topology::reachable()?;
+    match asked.or(cpu::allowed()?.last().copied()) {
         Some(cpu) if allowed.contains(&cpu) => Ok(cpu),
         other => Err(StudyError::Cpu { cpu: other.unwrap_or(0), allowed }),
     }
