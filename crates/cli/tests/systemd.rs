@@ -29,6 +29,8 @@ struct Units {
     calls: Vec<String>,
     /// Units that polkit would not let go.
     denied: Vec<String>,
+    /// Units whose start ends in another state.
+    starts_as: BTreeMap<String, String>,
 }
 
 struct Manager(Arc<Mutex<Units>>);
@@ -52,10 +54,11 @@ impl Manager {
         if units.denied.iter().any(|d| d == name) {
             return Err(fdo::Error::AccessDenied("Permission denied".into()));
         }
+        let becomes = (call == "start").then(|| units.starts_as.get(name).cloned()).flatten();
         match units.states.get_mut(name) {
             None => Err(fdo::Error::Failed(format!("Unit {name} not found."))),
             Some(s) => {
-                *s = state.to_owned();
+                *s = becomes.unwrap_or_else(|| state.to_owned());
                 Ok(none())
             }
         }
@@ -252,6 +255,33 @@ fn refused_changed_and_restarted() {
     m.tare(&["tune", "--only", "daemons"], 0);
     m.tare(&["restore"], 0);
     assert!(bus.calls().iter().all(|c| !c.contains("cron")));
+}
+
+#[test]
+fn units_that_do_not_start_again() {
+    let Some(bus) = Bus::start() else { return skip("needs dbus-daemon") };
+    let m = Machine::fake(arm_server).with_bus(&bus.address);
+    let starts_as = |name: &str, state: &str| {
+        bus.units.lock().expect("no panic").starts_as.insert(name.to_owned(), state.to_owned());
+    };
+    // It had failed meanwhile for a reason of its own. It is told once, and stays in the journal until that is dropped.
+    starts_as("fwupd.service", "failed");
+    // One that ends by itself when it has nothing to do.
+    starts_as("cups.service", "inactive");
+    m.tare(&["tune", "--only", "daemons"], 0);
+    bus.calls();
+    let said = text(&m.tare(&["restore"], 1).stdout);
+    assert!(said.contains("start fwupd.service: it failed; `systemctl status fwupd.service` says why"), "{said}");
+    assert!(said.contains("cups.service was started and has ended again"), "{said}");
+    assert!(said.contains("tare restore --forget"), "{said}");
+    let starts = |calls: &[String], name: &str| calls.iter().filter(|c| **c == format!("start {name}")).count();
+    let calls = bus.calls();
+    assert_eq!((starts(&calls, "fwupd.service"), starts(&calls, "cups.service")), (1, 1), "{calls:?}");
+    assert_eq!(bus.states()["cron.service"], "active");
+    let said = text(&m.tare(&["restore", "--forget"], 1).stdout);
+    assert!(said.contains("fwupd.service") && !said.contains("cups.service"), "{said}");
+    assert!(!m.journal().exists());
+    assert!(text(&m.tare(&["restore"], 0).stdout).contains("nothing to restore"));
 }
 
 #[test]

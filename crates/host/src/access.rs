@@ -46,13 +46,23 @@ pub struct Access {
     bus: Bus,
     systemd: OnceCell<Result<Systemd, Absent>>,
     pub(crate) steps: Steps,
+    /// Plays a kernel, below a root that is laid out: called before a file is read, and after it was written.
+    #[cfg(test)]
+    pub(crate) kernel: Option<fn(&Path, &str, Option<&str>)>,
 }
 
 impl Access {
     /// Access to the machine whose files are below `root`; its systemd by the bus of the system if `root` is `/`.
     pub fn new(root: &Path) -> Access {
         let bus = if root == Path::new("/") { Bus::System } else { Bus::None };
-        Access { root: root.to_owned(), bus, systemd: OnceCell::new(), steps: Steps::default() }
+        Access {
+            root: root.to_owned(),
+            bus,
+            systemd: OnceCell::new(),
+            steps: Steps::default(),
+            #[cfg(test)]
+            kernel: None,
+        }
     }
 
     /// With systemd behind another bus, by its D-Bus address.
@@ -166,6 +176,10 @@ impl Access {
     pub fn read(&self, target: &Target) -> Result<String, ValueError> {
         match target {
             Target::File(name) => {
+                #[cfg(test)]
+                if let Some(kernel) = self.kernel {
+                    kernel(&self.root, name, None);
+                }
                 let file = self.open("read", name, OFlags::RDONLY)?;
                 read_file(file, &self.root.join(name.trim_start_matches('/')))
             }
@@ -232,7 +246,12 @@ impl Access {
         if self.is_real() {
             return file.write_all(line.as_bytes()).map_err(failed);
         }
-        self.replace(name, &line).map_err(failed)
+        self.replace(name, &line).map_err(failed)?;
+        #[cfg(test)]
+        if let Some(kernel) = self.kernel {
+            kernel(&self.root, name, Some(value));
+        }
+        Ok(())
     }
 
     fn replace(&self, name: &str, line: &str) -> io::Result<()> {

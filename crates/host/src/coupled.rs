@@ -36,6 +36,15 @@ pub(crate) fn companions(root: &Path, target: &Target) -> Vec<Target> {
     names.into_iter().map(Target::File).collect()
 }
 
+/// Whether reading it may change it. Up to Linux 6.12, kernel/watchdog.c (proc_watchdog_common) takes what it reports for
+/// what is wanted: who reads `soft_watchdog` while `watchdog` is 0 turns it off for good, and a 1 to one of the two has no
+/// effect. Only if each is written, and none is read in between, all are as before.
+pub(crate) fn is_lost_when_read(target: &Target) -> bool {
+    let Target::File(name) = target else { return false };
+    let file = name.trim_start_matches('/').strip_prefix("proc/sys/kernel/");
+    file.is_some_and(|file| matches!(file, "watchdog" | "soft_watchdog" | "nmi_watchdog"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

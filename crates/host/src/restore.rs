@@ -1,6 +1,7 @@
 //! Restores the values of the journal, in reverse order, and reads each value back.
 
 use crate::access::{Access, label, same};
+use crate::coupled;
 use crate::freeze;
 use crate::journal;
 use crate::journal::{Change, Journal, JournalEntry, JournalHeader, JournalRecord, Loaded, ValueChange};
@@ -18,7 +19,7 @@ const PASSES: usize = 4;
 pub struct How {
     /// Overwrite what others have changed since.
     pub force: bool,
-    /// Keep what others have changed, and drop the old value.
+    /// Keep what others have changed and what is refused, and drop the old value.
     pub forget: bool,
     /// Only report what would be done.
     pub dry_run: bool,
@@ -41,6 +42,8 @@ pub enum RestoreOutcome {
     },
     /// It cannot be restored.
     Refused { why: String },
+    /// The old value was accepted, and has no effect: writing it again would change nothing.
+    Ineffective { why: String },
     /// It no longer exists.
     Gone,
     /// The machine has been rebooted since, which reset the value.
@@ -84,7 +87,13 @@ impl Restored {
     /// Whether all is as it was before.
     pub fn is_whole(&self) -> bool {
         let open = |o: &RestoreOutcome| {
-            matches!(o, RestoreOutcome::Changed { .. } | RestoreOutcome::Refused { .. } | RestoreOutcome::Gone)
+            matches!(
+                o,
+                RestoreOutcome::Changed { .. }
+                    | RestoreOutcome::Refused { .. }
+                    | RestoreOutcome::Ineffective { .. }
+                    | RestoreOutcome::Gone
+            )
         };
         !self.damaged && !self.pending && self.count(open) == 0
     }
@@ -105,6 +114,7 @@ impl Restored {
         part(self.count(|o| *o == RestoreOutcome::AsBefore), "as before already");
         part(self.count(|o| matches!(o, RestoreOutcome::Changed { .. })), "changed by another process and kept");
         part(self.count(|o| matches!(o, RestoreOutcome::Refused { .. })), "refused");
+        part(self.count(|o| matches!(o, RestoreOutcome::Ineffective { .. })), "without effect");
         part(self.count(|o| *o == RestoreOutcome::Gone), "no longer there");
         part(self.count(|o| *o == RestoreOutcome::Rebooted), "reset by the reboot");
         if parts.is_empty() {
@@ -172,8 +182,7 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
             .push("the machine was rebooted since it was tuned; entries that a reboot resets were dropped".to_owned());
     }
     let left = |w: &&RestoreStep| match w.outcome {
-        RestoreOutcome::Changed { .. } => !how.forget,
-        RestoreOutcome::Refused { .. } => true,
+        RestoreOutcome::Changed { .. } | RestoreOutcome::Refused { .. } => !how.forget,
         _ => false,
     };
     let mut left: Vec<&JournalEntry> = ways.iter().filter(left).map(|w| w.entry).collect();
@@ -236,9 +245,12 @@ fn decide<'a>(
 /// Writes the old values, in the order given. As some change others, or are refused until others are restored, those
 /// that do not read back as they should are written again.
 fn put_back(access: &Access, ways: &mut [RestoreStep]) {
-    for _ in 0..PASSES {
+    for pass in 0..PASSES {
+        if pass > 0 {
+            write_unread(access, ways);
+        }
         let mut open = false;
-        for w in ways.iter_mut().filter(|w| w.ours) {
+        for w in ways.iter_mut().filter(|w| w.ours && !is_settled(w)) {
             w.outcome = put_back_one(access, w);
             open |= !matches!(w.outcome, RestoreOutcome::PutBack | RestoreOutcome::AsBefore);
         }
@@ -246,6 +258,24 @@ fn put_back(access: &Access, ways: &mut [RestoreStep]) {
         let is = |w: &RestoreStep| access.read(&w.value.target).is_ok_and(|v| same(&w.value.target, &v, &w.value.old));
         if !open && ways.iter().filter(|w| w.ours).all(is) {
             return;
+        }
+    }
+}
+
+/// A unit or script that did not start when it was told to does not start the next time either: it may only exceed its
+/// limit of starts.
+fn is_settled(w: &RestoreStep) -> bool {
+    let tried = matches!(w.outcome, RestoreOutcome::Refused { .. } | RestoreOutcome::Ineffective { .. });
+    tried && !matches!(w.value.target, Target::File(_))
+}
+
+/// Writes the values that must not be read in between.
+fn write_unread(access: &Access, ways: &mut [RestoreStep]) {
+    for w in ways.iter_mut().filter(|w| w.ours && coupled::is_lost_when_read(&w.value.target)) {
+        // Also those that read as before: what is wanted of them may not be. What is refused is found when it is read.
+        let accepted = access.write(&w.value.target, &w.value.old).is_ok();
+        if accepted && w.outcome != RestoreOutcome::AsBefore {
+            w.outcome = RestoreOutcome::PutBack;
         }
     }
 }
@@ -267,9 +297,16 @@ fn put_back_one(access: &Access, w: &RestoreStep) -> RestoreOutcome {
         (_, Ok(v)) if same(target, &v, old) => RestoreOutcome::PutBack,
         (Err(ValueError::Missing(_)), _) | (_, Err(ValueError::Missing(_))) => RestoreOutcome::Gone,
         (Err(e), _) | (Ok(()), Err(e)) => RestoreOutcome::Refused { why: e.to_string() },
-        (Ok(()), Ok(v)) => {
-            RestoreOutcome::Refused { why: format!("{} reads {v} after it was set to {old}", label(target)) }
-        }
+        (Ok(()), Ok(v)) => RestoreOutcome::Ineffective { why: without_effect(target, old, &v) },
+    }
+}
+
+/// What a reading says after the old value was accepted.
+fn without_effect(target: &Target, old: &str, now: &str) -> String {
+    match target {
+        Target::File(_) => format!("the kernel reports {now} after {old} was written; the next boot sets it anew"),
+        Target::Unit(name) if old == "active" => format!("{name} was started and has ended again"),
+        Target::Unit(_) | Target::Script(_) => format!("{} is {now} after it was set to {old}", label(target)),
     }
 }
 
@@ -302,4 +339,109 @@ fn finish(
         journal::remove(state, steps).map_err(failed)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::Setting;
+    use crate::tune::{TuneRequest, tune};
+    use std::path::Path;
+    use tempfile::TempDir;
+
+    const DETECTORS: [&str; 3] =
+        ["proc/sys/kernel/watchdog", "proc/sys/kernel/soft_watchdog", "proc/sys/kernel/nmi_watchdog"];
+
+    fn number(path: &Path) -> bool {
+        std::fs::read_to_string(path).unwrap().trim() == "1"
+    }
+
+    fn put(path: &Path, on: bool) {
+        std::fs::write(path, format!("{}\n", u8::from(on))).unwrap();
+    }
+
+    /// What somebody wants of a detector, which a kernel keeps beside what it reports.
+    fn wish(root: &Path, name: &str) -> std::path::PathBuf {
+        root.join(format!("{name}.wanted"))
+    }
+
+    /// kernel/watchdog.c of Linux 5.10 to 6.12: proc_watchdog_common, lockup_detector_update_enable.
+    fn watchdogs(root: &Path, name: &str, written: Option<&str>) {
+        if !DETECTORS.contains(&name) {
+            return;
+        }
+        match written {
+            None => return put(&wish(root, name), number(&root.join(name))),
+            Some(value) => put(&wish(root, name), value == "1"),
+        }
+        let [all, soft, nmi] = DETECTORS.map(|name| number(&wish(root, name)));
+        let [soft, nmi] = [all && soft, all && nmi];
+        for (name, on) in DETECTORS.iter().zip([soft || nmi, soft, nmi]) {
+            put(&root.join(name), on);
+        }
+    }
+
+    /// A kernel that accepts what is written to the watchdog, and keeps it off.
+    fn stuck(root: &Path, name: &str, _: Option<&str>) {
+        if name == DETECTORS[0] {
+            put(&root.join(name), false);
+        }
+    }
+
+    fn machine(values: [bool; 3]) -> TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/sys/kernel")).unwrap();
+        for (name, on) in DETECTORS.iter().zip(values) {
+            put(&dir.path().join(name), on);
+            put(&wish(dir.path(), name), on);
+        }
+        dir
+    }
+
+    fn access(dir: &TempDir, kernel: fn(&Path, &str, Option<&str>)) -> Access {
+        let mut access = Access::new(dir.path());
+        access.kernel = Some(kernel);
+        access
+    }
+
+    fn switch_off(dir: &TempDir, names: &[&str]) -> State {
+        let state = State::at(&dir.path().join("state"));
+        let setting = |name: &&str| Setting {
+            factor: "watchdog".to_owned(),
+            target: Target::File((*name).to_owned()),
+            wanted: "0".to_owned(),
+            survives_reboot: false,
+        };
+        let request = TuneRequest { settings: names.iter().map(setting).collect(), freeze: None };
+        tune(access(dir, watchdogs), state.clone(), &request, &|| false).unwrap().keep();
+        state
+    }
+
+    #[test]
+    fn detectors_that_a_reader_turns_off_are_restored() {
+        for values in [[true, true, false], [true, true, true], [true, false, true]] {
+            for names in [&DETECTORS[..1], &[DETECTORS[0], DETECTORS[2]], &DETECTORS[1..]] {
+                let dir = machine(values);
+                let state = switch_off(&dir, names);
+                assert!(names.iter().all(|name| !number(&dir.path().join(name))));
+                let done = restore(&access(&dir, watchdogs), &state, How::default()).unwrap();
+                assert_eq!(DETECTORS.map(|name| number(&dir.path().join(name))), values, "{names:?} {done:?}");
+                assert!(done.is_whole(), "{done:?}");
+                let count = done.count(|o| *o == RestoreOutcome::AsBefore);
+                assert_eq!(count, values.iter().filter(|on| !**on).count(), "what was written is reported: {done:?}");
+                assert!(!state.journal().exists());
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_without_effect_is_said_once() {
+        let dir = machine([true, true, false]);
+        let state = switch_off(&dir, &DETECTORS[..1]);
+        let done = restore(&access(&dir, stuck), &state, How::default()).unwrap();
+        let why = "the kernel reports 0 after 1 was written; the next boot sets it anew".to_owned();
+        assert!(done.items.iter().any(|i| i.outcome == RestoreOutcome::Ineffective { why: why.clone() }), "{done:?}");
+        assert!(!done.is_whole() && !done.pending, "{done:?}");
+        assert!(!state.journal().exists());
+    }
 }

@@ -101,6 +101,10 @@ impl Systemd {
             let line = self.line(name)?;
             // Field 7 is the number of the unit's pending job; a timer's or socket's start has none for long.
             if line.7 == 0 && !line.3.ends_with("ing") {
+                if verb == "start" && line.3 == "failed" {
+                    let cause = format!("it failed; `systemctl status {name}` says why");
+                    return Err(ValueError::Systemd { what: format!("{verb} {name}"), cause });
+                }
                 break;
             }
             process::sleep(Duration::from_millis(20));

@@ -13,15 +13,15 @@ use tarebench::sys::signals::Signals;
 /// Restore the settings that `tare tune` or `tare run --tune` changed
 ///
 /// Also works after a kill or a power cut. A value that another process has changed since then is kept and reported:
-/// --force restores it anyway, --forget drops it.
+/// --force restores it anyway, --forget drops it. --forget also drops what the system refuses to restore.
 #[derive(Args)]
-#[command(after_help = "Exit codes: 0 success, also if there was nothing to restore; 1 a value was kept, refused \
-or is unknown; 2 usage error; 4 the journal cannot be read or removed.")]
+#[command(after_help = "Exit codes: 0 success, also if there was nothing to restore; 1 a value was kept, refused, \
+without effect or is unknown; 2 usage error; 4 the journal cannot be read or removed.")]
 pub struct RestoreArgs {
     /// Also restore values that others have changed since
     #[arg(long)]
     force: bool,
-    /// Drop values that others have changed since from the journal, without restoring them
+    /// Drop values that others have changed since, or that are refused, from the journal, without restoring them
     #[arg(long, conflicts_with = "force")]
     forget: bool,
     /// Show what would be restored; change nothing
@@ -57,9 +57,12 @@ fn table(restored: &Restored) -> String {
         text += &format!("{}\n", escape(note));
     }
     text += &format!("{}\n", restored.summary());
-    let kept = restored.items.iter().any(|i| matches!(i.outcome, RestoreOutcome::Changed { .. }));
-    if restored.pending && kept {
+    let any = |of: fn(&RestoreOutcome) -> bool| restored.pending && restored.items.iter().any(|i| of(&i.outcome));
+    if any(|o| matches!(o, RestoreOutcome::Changed { .. })) {
         text += "restore the kept values with `tare restore --force`, or drop them with `tare restore --forget`\n";
+    }
+    if any(|o| matches!(o, RestoreOutcome::Refused { .. })) {
+        text += "the refused values stay in the journal: call `tare restore` again, or drop them with `tare restore --forget`\n";
     }
     text
 }
@@ -72,6 +75,7 @@ fn row(i: &RestoreItem) -> [String; 3] {
         RestoreOutcome::AsBefore => format!("{old}, unchanged"),
         RestoreOutcome::Changed { value } => format!("kept at {value}, changed by another process since; was {old}"),
         RestoreOutcome::Refused { why } => format!("cannot be restored to {old}: {why}"),
+        RestoreOutcome::Ineffective { why } => format!("not restored to {old}: {why}"),
         RestoreOutcome::Gone => format!("no longer exists; was {old}"),
         RestoreOutcome::Rebooted => "reset by the reboot".to_owned(),
     };
