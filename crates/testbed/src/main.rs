@@ -188,7 +188,7 @@ fn timer(hz: u64, ms: u64) {
     // SAFETY: a handler that does nothing, and a valid interval.
     unsafe {
         libc::signal(libc::SIGALRM, fired as extern "C" fn(i32) as usize);
-        let every = libc::timeval { tv_sec: 0, tv_usec: (1_000_000 / hz) as libc::suseconds_t };
+        let every = libc::timeval { tv_sec: 0, tv_usec: (1_000_000 / hz) as _ };
         let value = libc::itimerval { it_interval: every, it_value: every };
         assert_eq!(libc::setitimer(libc::ITIMER_REAL, &value, std::ptr::null_mut()), 0, "setitimer");
     }
@@ -422,7 +422,9 @@ fn inject(name: &[u8], cpu: u64, priority: u64, period_us: u64, length_us: u64, 
     // SAFETY: valid arguments.
     unsafe {
         libc::mlockall(libc::MCL_CURRENT);
-        let param = libc::sched_param { sched_priority: priority as i32 };
+        // musl's has more fields.
+        let mut param: libc::sched_param = std::mem::zeroed();
+        param.sched_priority = priority as i32;
         assert_eq!(libc::sched_setscheduler(0, libc::SCHED_FIFO, &param), 0, "sched_setscheduler");
     }
     println!("ready");
