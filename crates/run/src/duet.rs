@@ -18,6 +18,7 @@ use tarebench_core::run::plan::{RunPlan, Sched};
 use tarebench_core::sample::account::Account;
 use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Stamp, Survivor};
 use tarebench_core::sample::process_time::{CpuTime, PtSource};
+use tarebench_sys::cpu_controller::CpuController;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, spawn};
 use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, stop_signal, wait_any};
@@ -28,6 +29,8 @@ use tarebench_sys::{SysError, clock, process};
 pub struct DuetCollectors {
     sides: [PtCollector; 2],
     cpu: u32,
+    /// Once it was asked for.
+    controller: Option<Option<CpuController>>,
 }
 
 impl DuetCollectors {
@@ -47,7 +50,7 @@ impl DuetCollectors {
             }
             PtCollector::probe(plan.leave_running, false, Some(PtSource::Wait4))
         };
-        Ok(DuetCollectors { sides: [side(), side()], cpu })
+        Ok(DuetCollectors { sides: [side(), side()], cpu, controller: None })
     }
 
     /// Makes the cgroups ready and gives them their shares; where they have no CPU controller, the nice values for the programs
@@ -59,7 +62,13 @@ impl DuetCollectors {
         for (((side, share), weight), levels) in self.sides.iter_mut().zip(&mut shares).zip(weights).zip(levels) {
             side.make_ready()?;
             let nice = base.saturating_add(levels).min(19);
-            *share = match side.leaf().map(|leaf| leaf.set_weight(weight)) {
+            let mut weighted = side.leaf().map(|leaf| leaf.set_weight(weight));
+            if matches!(weighted, Some(Ok(false))) && self.controller.is_none() {
+                // What refuses it is no failure: nice values do the same.
+                self.controller = Some(CpuController::enable().ok().flatten());
+                weighted = side.leaf().map(|leaf| leaf.set_weight(weight));
+            }
+            *share = match weighted {
                 Some(Ok(true)) => (DuetWeight::Cgroup(weight), base),
                 _ => (DuetWeight::Nice(nice), nice),
             };

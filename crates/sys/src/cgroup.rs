@@ -16,6 +16,8 @@ use tarebench_core::sample::process_time::CpuTime;
 const PREFIX: &str = "tare.";
 /// Prefix of leaves whose processes are to live on.
 const KEPT_PREFIX: &str = "tare-kept.";
+/// Prefix of the cgroup that a tare lives in beside its leaves ([`crate::cpu_controller`]).
+const OWN_PREFIX: &str = "tare-own.";
 
 /// A folder of the v2 hierarchy, made for samples.
 pub struct Leaf {
@@ -36,11 +38,19 @@ pub fn own_folder(root: &Path) -> SysResult<PathBuf> {
     own_place(root).map(|(folder, _)| folder)
 }
 
-/// Folder of this process in the hierarchy, and the name of its cgroup.
-fn own_place(root: &Path) -> SysResult<(PathBuf, Vec<u8>)> {
+/// Name of the cgroup beside its leaves that this process may move to.
+pub(crate) fn own_part() -> String {
+    format!("{OWN_PREFIX}{}-{}", process::own_pid(), own_start_ticks())
+}
+
+/// Folder of this process in the hierarchy, and the name of its cgroup: the one that it was started in.
+pub(crate) fn own_place(root: &Path) -> SysResult<(PathBuf, Vec<u8>)> {
     let none = || SysError::io("find cgroup v2", std::io::Error::from_raw_os_error(libc::ENOSYS));
     let mount = parse_cgroup2_mount(&read_below(root, "proc/self/mountinfo")?).ok_or_else(none)?;
-    let own = parse_own_cgroup2(&read_below(root, "proc/self/cgroup")?).ok_or_else(none)?;
+    let mut own = parse_own_cgroup2(&read_below(root, "proc/self/cgroup")?).ok_or_else(none)?;
+    if let Some(above) = own.strip_suffix(own_part().as_bytes()).and_then(|above| above.strip_suffix(b"/")) {
+        own = above.to_vec();
+    }
     let below = |p: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(p.strip_prefix(b"/").unwrap_or(p)));
     Ok((root.join(below(&mount)).join(below(&own)), own))
 }

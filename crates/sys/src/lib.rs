@@ -11,6 +11,7 @@ pub mod cgroup;
 pub mod clock;
 pub mod counter;
 pub mod cpu;
+pub mod cpu_controller;
 pub mod error;
 pub mod guard;
 pub mod lock;
