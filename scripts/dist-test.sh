@@ -114,6 +114,9 @@ if [ -n "$deb" ]; then
         dpkg -i /dist/$deb
         test -s /usr/share/man/man1/tare.1.gz
         test -s /usr/share/bash-completion/completions/tare
+        test -s /usr/lib/systemd/system/tare-lab-agent.service
+        test -s /usr/share/tare/tare-lab-agent.env
+        test -z \"\$(find /etc/systemd/system -name 'tare-lab-agent*')\"
         $job
         dpkg -r tarebench
         test ! -e /usr/bin/tare"

@@ -50,11 +50,11 @@ native() {
     cargo build --release --locked -p tarebench-cli -p tarebench-c
 }
 
-# bin, share/man and share of the shells, below a folder.
+# bin, share/man, share of the shells and the agent's unit, below a folder.
 command_below() { # FOLDER BINARY [STRIP]
     TARE=$target/release/tare scripts/install.sh "$1" >/dev/null
     rm -f "$1/bin/tare-bsp"
-    rm -rf "$1/share/tare"
+    rm -f "$1/share/tare/tare-bsp.sbatch"
     stripped "$2" "$1/bin/tare" "${3:-strip}"
 }
 

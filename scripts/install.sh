@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the command, its manual pages and completions below PREFIX.
+# Installs the command, its manual pages and completions below PREFIX, and the unit of the agent, which is not enabled.
 set -eu
 TARE=${TARE:?the built command}
 prefix=${1:?usage: install.sh PREFIX}
@@ -17,6 +17,9 @@ completion() { # SHELL FILE
 completion bash bash-completion/completions/tare
 completion zsh zsh/site-functions/_tare
 completion fish fish/vendor_completions.d/tare.fish
+packaging=$(dirname "$0")/../packaging
+install -D -m 644 "$packaging/tare-lab-agent.service" "$prefix/lib/systemd/system/tare-lab-agent.service"
+install -D -m 644 "$packaging/tare-lab-agent.env" "$prefix/share/tare/tare-lab-agent.env"
 # Only if `make mpi` has built it.
 bsp=$(dirname "$TARE")/tare-bsp
 if [ -x "$bsp" ]; then
