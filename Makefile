@@ -8,7 +8,7 @@ TIME ?= 300
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 TARE := $(TARGET_DIR)/release/tare
 
-.PHONY: help setup build mpi run test test-python slow lint bench fuzz dist dist-test publish-check console book install clean rust
+.PHONY: help setup build mpi run test test-python slow lint bench machines fuzz dist dist-test publish-check console book install clean rust
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -72,6 +72,10 @@ bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown
 	@TARE='$(TARE)' python3 bench/power.py
 	@TARE='$(TARE)' python3 bench/quiet.py
 	@python3 bench/lab.py --tare '$(TARE)' --samples 200000 --runs 100
+
+machines: rust ## Boot kernels from 5.10 on in QEMU, x86-64 and arm64, and try tare in each (as root; KERNELS='5.10 6.1' for some)
+	@scripts/setup.sh build machines
+	scripts/machines.sh $(KERNELS)
 
 fuzz: rust ## Fuzz every target for TIME seconds (300)
 	@scripts/setup.sh build

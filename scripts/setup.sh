@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the named purposes: rust (only checks), build, run, test, bench, mpi, slurm.
+# Installs what is missing for the named purposes: rust (only checks), build, run, test, bench, machines, mpi, slurm.
 # Does nothing and needs no privilege if nothing is missing.
 set -eu
 
@@ -91,6 +91,13 @@ for purpose in "$@"; do
         mpi
         # Headers that the eBPF programs include.
         [ -e /usr/include/bpf/bpf_helpers.h ] || missing="$missing libbpf-dev"
+        ;;
+    machines)
+        need python3 python3
+        need qemu-system-x86_64 qemu-system-x86
+        need qemu-system-aarch64 qemu-system-arm
+        # A guest has no libraries for another one.
+        if ! ldd "$(command -v busybox)" 2>&1 | grep -q 'not a dynamic'; then missing="$missing busybox-static"; fi
         ;;
     mpi) mpi ;;
     slurm)

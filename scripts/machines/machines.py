@@ -40,7 +40,7 @@ def arguments():
 def busybox_of(architecture, folder):
     """A static shell for this architecture."""
     if architecture == "amd64":
-        return pathlib.Path("/bin/busybox")
+        return pathlib.Path(shutil.which("busybox"))
     into = folder / f"busybox-{architecture}"
     if not (into / "bin/busybox").exists() and not (into / "usr/bin/busybox").exists():
         kernels.Packages(folder / "apt", "bookworm", architecture).fetch("busybox-static", into)

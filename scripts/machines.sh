@@ -1,0 +1,27 @@
+#!/bin/sh
+# Boots real kernels in QEMU and holds tare against truths in each (scripts/machines), of these names or all.
+# Without PROGRAMS, a folder of tare, burner and truth, builds these, for aarch64 too, and writes docs/machines.md if all are asked for.
+# Usage: machines.sh [KERNEL…]
+set -eu
+cd "$(dirname "$0")/.."
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+triple=aarch64-unknown-linux-musl
+
+set -- $(for kernel in "$@"; do printf -- '--kernel %s ' "$kernel"; done)
+if [ -n "${PROGRAMS:-}" ]; then
+    exec python3 scripts/machines/machines.py --folder "$target/machines" --programs "$PROGRAMS" --no-topologies "$@"
+fi
+cargo build --locked -p tarebench-cli -p tarebench-testbed
+code=0
+scripts/aarch64.sh cargo build --locked --target "$triple" -p tarebench-cli -p tarebench-testbed || code=$?
+case $code in
+0) set -- --programs-arm64 "$target/$triple/debug" "$@" ;;
+# It has said why that cannot be had here.
+3) ;;
+*) exit "$code" ;;
+esac
+case " $* " in
+*" --kernel "*) ;;
+*) set -- --write docs/machines.md "$@" ;;
+esac
+exec python3 scripts/machines/machines.py --folder "$target/machines" --programs "$target/debug" "$@"
