@@ -151,7 +151,8 @@ impl Loader {
         }
     }
 
-    /// How often the kernel has skipped programs, because they ran already on that CPU (Linux 5.12).
+    /// How often the kernel has skipped programs, because they ran already on that CPU. It counts this since Linux 5.12; before, it
+    /// skips none that are attached to raw tracepoints.
     pub(crate) fn missed(&self) -> u64 {
         self.programs.iter().filter_map(|p| p.field("recursion_misses")).sum()
     }
