@@ -35,6 +35,12 @@ class Machine:
         """Of the machine as a whole."""
         self.checks.append(Check("boot", "root", "fails", text))
 
+    def head(self):
+        """A short name by what the machine itself says: `7.2 PREEMPT_RT`, `6.1 arm64`."""
+        release, _, architecture = self.version.partition(" ")
+        kind = " PREEMPT_RT" if "-rt-" in release else ""
+        return ".".join(release.split(".")[:2]) + kind + (" arm64" if architecture == "aarch64" else "")
+
     def failures(self):
         return [c for c in self.checks if c.standing == "fails"]
 
@@ -55,14 +61,14 @@ def document(machines, topologies):
     """The page: tables of features by kernels and by topologies, then what stands in where, and why."""
     notes = []
     lines = [HEAD]
-    lines += table(machines, [m.kernel for m in machines], notes)
+    lines += table(machines, [m.head() for m in machines], notes)
     if topologies:
-        lines += ["", "## Topologies", "", f"With kernel {topologies[0].kernel}: which CPUs are chosen, and what is said of them.", ""]
+        lines += ["", "## Topologies", "", f"With Linux {topologies[0].head()}: which CPUs are chosen, and what is said of them.", ""]
         lines += table(topologies, [m.name for m in topologies], notes)
     lines += ["", "## What stands in", ""]
     lines += [f"{number}. {text}" for number, text in enumerate(notes, start=1)]
     lines += ["", "## Kernels", ""]
-    lines += [f"- {m.kernel}: Linux {m.version}" for m in machines]
+    lines += [f"- Linux {m.version}" for m in machines]
     return "\n".join(lines) + "\n"
 
 
