@@ -158,6 +158,8 @@ pub(crate) fn restore_locked(access: &Access, state: &State, how: How) -> Result
     let mut done = Restored { damaged: !loaded.damaged.is_empty(), ..Restored::default() };
     let mut ways: Vec<RestoreStep> =
         loaded.changes.iter().rev().filter_map(|e| decide(access, e, &loaded, &boot, how)).collect();
+    // A service would have to stop for its socket to start.
+    ways.sort_by_key(|w| matches!(&w.value.target, Target::Unit(name) if name.ends_with(".service")));
     if how.dry_run {
         done.items = ways.iter().map(item).collect();
         return Ok(done);
@@ -305,7 +307,9 @@ fn put_back_one(access: &Access, w: &RestoreStep) -> RestoreOutcome {
 fn without_effect(target: &Target, old: &str, now: &str) -> String {
     match target {
         Target::File(_) => format!("the kernel reports {now} after {old} was written; the next boot sets it anew"),
-        Target::Unit(name) if old == "active" => format!("{name} was started and has ended again"),
+        Target::Unit(name) if old == "active" => {
+            format!("it was started and is inactive again; `systemctl status {name}` says why")
+        }
         Target::Unit(_) | Target::Script(_) => format!("{} is {now} after it was set to {old}", label(target)),
     }
 }

@@ -88,6 +88,17 @@ impl Systemd {
 
     /// Starts (`active`) or stops (`inactive`) a unit, and waits until it has settled.
     pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), ValueError> {
+        // systemd starts no socket whose service is running (src/core/socket.c, socket_start): the service has to stop for it.
+        let service = name.strip_suffix(".socket").filter(|_| value == "active").map(|stem| format!("{stem}.service"));
+        let Some(service) = service.filter(|service| self.state(service).is_ok_and(|state| state == "active")) else {
+            return self.ask(name, value);
+        };
+        self.ask(&service, "inactive")?;
+        let started = self.ask(name, value);
+        self.ask(&service, "active").and(started)
+    }
+
+    fn ask(&self, name: &str, value: &str) -> Result<(), ValueError> {
         let (method, verb) = match value {
             "active" => ("StartUnit", "start"),
             "inactive" => ("StopUnit", "stop"),
