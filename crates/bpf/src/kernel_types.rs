@@ -7,6 +7,7 @@ use crate::program::BpfError;
 use aya_obj::Object;
 use aya_obj::btf::Btf;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 const PLACE: &str = "/sys/kernel/btf/vmlinux";
 const MAGIC: u16 = 0xeb9f;
@@ -83,6 +84,21 @@ fn plain(name: &[u8]) -> &[u8] {
     name.get(..end).unwrap_or(name)
 }
 
+/// What is missing on a kernel that is too old for tare's programs; `None` on others, and where the release is no number.
+fn too_old(release: &str) -> Option<String> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
+    let version = (parts.next()?, parts.next()?);
+    (version < (5, 10)).then(|| format!("tracing needs Linux 5.10 or later, this is {release}"))
+}
+
+/// Why there is no file of types; `sys` is the folder in which the kernel puts it.
+fn no_types(sys: &Path) -> String {
+    match sys.is_dir() {
+        true => "this kernel was built without type information for eBPF (CONFIG_DEBUG_INFO_BTF)".to_owned(),
+        false => format!("{PLACE} cannot be read, as sysfs is not mounted"),
+    }
+}
+
 impl KernelTypes {
     /// Reads them, which takes some milliseconds and 10 MB; so they are only read where programs may be loaded, and are best
     /// dropped when they are.
@@ -95,7 +111,14 @@ impl KernelTypes {
         if effective.is_some_and(|caps| !may_trace(caps)) {
             return Err(BpfError::denied("types of the kernel", "a capability is missing"));
         }
+        let release = tarebench_sys::uname::uname().release;
+        if let Some(missing) = too_old(&release) {
+            return Err(BpfError::of("types of the kernel", missing));
+        }
         let data = std::fs::read(PLACE).map_err(|e| {
+            if e.kind() == std::io::ErrorKind::NotFound {
+                return BpfError::of("types of the kernel", no_types(Path::new("/sys/kernel")));
+            }
             let place = tarebench_sys::SysError::io(PLACE, e);
             BpfError::new("types of the kernel", &place)
         })?;
@@ -375,6 +398,24 @@ mod tests {
     fn flavours_are_left_out() {
         assert_eq!(plain(b"task_struct___before_5_14"), b"task_struct");
         assert_eq!(plain(b"rq"), b"rq");
+    }
+
+    #[test]
+    fn a_kernel_without_types_is_told_from_a_system_without_sysfs() {
+        assert!(no_types(Path::new("/")).contains("CONFIG_DEBUG_INFO_BTF"));
+        assert!(no_types(Path::new("/nonexistent")).contains("sysfs is not mounted"));
+    }
+
+    #[test]
+    fn kernels_that_are_too_old_are_named() {
+        assert_eq!(
+            too_old("5.4.0-150-generic").unwrap(),
+            "tracing needs Linux 5.10 or later, this is 5.4.0-150-generic"
+        );
+        assert!(too_old("4.19.0").is_some());
+        for release in ["5.10.0-32-cloud-amd64", "6.1.0", "7.2.13+deb14-rt-amd64", "unknown"] {
+            assert_eq!(too_old(release), None, "{release}");
+        }
     }
 
     #[test]

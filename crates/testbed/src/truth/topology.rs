@@ -115,7 +115,8 @@ fn duets(machine: &CpuLayout) -> Found {
     let document = json(&mut tare(&["run", "--json", "--order", "duet", "-r6", a, b]))?;
     let comparison = &document["report"]["comparisons"][0];
     let (ratio, cpu) = (number(comparison, "/ratio")?, machine.last());
-    let on: BTreeSet<u64> = document["duets"].as_array().into_iter().flatten().filter_map(|d| d["cpu"].as_u64()).collect();
+    let on: BTreeSet<u64> =
+        document["duets"].as_array().into_iter().flatten().filter_map(|d| d["cpu"].as_u64()).collect();
     let text = format!("ratio {ratio:.2} of 1.1 on CPUs {on:?}");
     match comparison["basis"] == "duets" && (ratio - 1.1).abs() < 0.06 && on == BTreeSet::from([u64::from(cpu)]) {
         true => Ok(Works(text)),
@@ -140,7 +141,8 @@ fn probes(machine: &CpuLayout) -> Found {
 }
 
 fn noise(machine: &CpuLayout) -> Found {
-    let words = ["noise", "--calibrations", "30", "--grain", "1ms", "--phases", "100", "--style", "none", "--cpus", "all"];
+    let words =
+        ["noise", "--calibrations", "30", "--grain", "1ms", "--phases", "100", "--style", "none", "--cpus", "all"];
     let out = output(&words)?;
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     let shares = text.contains("hyper-threads of one core");
