@@ -109,15 +109,15 @@ impl KernelTypes {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let effective = status.lines().find_map(|l| u64::from_str_radix(l.strip_prefix("CapEff:")?.trim(), 16).ok());
         if effective.is_some_and(|caps| !may_trace(caps)) {
-            return Err(BpfError::denied("types of the kernel", "a capability is missing"));
+            return Err(BpfError::denied("", "a capability is missing"));
         }
         let release = tarebench_sys::uname::uname().release;
         if let Some(missing) = too_old(&release) {
-            return Err(BpfError::of("types of the kernel", missing));
+            return Err(BpfError::of("", missing));
         }
         let data = std::fs::read(PLACE).map_err(|e| {
             if e.kind() == std::io::ErrorKind::NotFound {
-                return BpfError::of("types of the kernel", no_types(Path::new("/sys/kernel")));
+                return BpfError::of("", no_types(Path::new("/sys/kernel")));
             }
             let place = tarebench_sys::SysError::io(PLACE, e);
             BpfError::new("types of the kernel", &place)

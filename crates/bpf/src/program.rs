@@ -6,7 +6,7 @@ const EPERM: i32 = 1;
 
 /// A kernel program cannot be used here.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("kernel program `{program}`: {cause}")]
+#[error("{}{cause}", if program.is_empty() { String::new() } else { format!("kernel program `{program}`: ") })]
 pub struct BpfError {
     program: &'static str,
     cause: String,

@@ -566,7 +566,7 @@ fn without_bpf_the_reason_is_told() {
         return skip("needs root, where BPF would be allowed");
     }
     let dir = folder();
-    let mut c = via(&dir, &[burner(), "without-bpf"]);
+    let mut c = via(&dir, &[burner(), "refusing", "bpf", "ENOSYS"]);
     c.args(OPTIONS).args(["-r1", "--", "true"]);
     let all = samples(&json(&mut c, 0));
     let Reading::Absent(Absent::NotSupported(why)) = &all[0].account else { panic!("{:?}", all[0].account) };

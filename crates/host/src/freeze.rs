@@ -89,7 +89,7 @@ struct FrozenProcess {
 fn read(root: &Path, pid: i32) -> Option<FrozenProcess> {
     let data = read_below(root, &format!("proc/{pid}/stat")).ok()?;
     let stat = parse_stat(&data)?;
-    if stat.kernel_thread || matches!(stat.state, b'Z' | b'X') {
+    if stat.kernel_thread || stat.has_ended() {
         return None;
     }
     // Fields 6 (session) and 7 (terminal) of proc(5); the name before them may hold anything.

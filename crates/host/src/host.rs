@@ -7,7 +7,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::machine::data::Host;
 use tarebench_sys::clock::CounterRate;
 use tarebench_sys::procfs::{parse_cpu_list, read_text_below};
-use tarebench_sys::uname;
+use tarebench_sys::{topology, uname};
 
 fn text(root: &Path, path: &str) -> Reading<String> {
     read_text_below(root, path).map_err(|e| e.absent("a readable file")).into()
@@ -88,7 +88,7 @@ pub fn describe_at_once(root: &Path) -> Host {
         let line = cpuinfo_field(&m, "MemTotal")?;
         line.strip_suffix("kB")?.trim().parse::<u64>().ok().map(|k| k * 1024)
     });
-    let online = read_text_below(root, "sys/devices/system/cpu/online").ok().and_then(|t| parse_cpu_list(&t));
+    let online = topology::online(root).ok().and_then(|t| parse_cpu_list(&t));
     Host {
         machine: machine(root, &u.node),
         name: u.node,

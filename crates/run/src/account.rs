@@ -13,7 +13,8 @@ use tarebench_core::sample::account::{Account, Counters, Estimate, Ledger, Preem
 use tarebench_core::sample::calls::call_name;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_sys::perf;
-use tarebench_sys::procfs::{InterruptLine, parse_cpu_list, parse_interrupts, read_below, read_text_below};
+use tarebench_sys::procfs::{InterruptLine, parse_interrupts, read_below};
+use tarebench_sys::topology::possible_count;
 use tarebench_sys::{SysError, process};
 
 /// Accounts for samples.
@@ -28,16 +29,13 @@ pub struct AccountCollector {
 impl AccountCollector {
     /// Loads the tracer, if this kernel and this user's privilege allow.
     pub fn open(types: &Result<KernelTypes, BpfError>) -> AccountCollector {
-        let cpus = read_text_below(Path::new("/"), "sys/devices/system/cpu/possible");
-        let here = own_namespaces();
-        let possible = cpus.ok().and_then(|text| parse_cpu_list(&text)).and_then(|list| list.into_iter().max());
-        let load = |highest: u32| {
-            let tracer = types.as_ref().map_err(Clone::clone).and_then(|t| AccountTracer::load(t, highest + 1, None));
+        let count = || possible_count(Path::new("/")).map_err(|e| e.absent("a readable /proc/stat"));
+        let load = |cpus: u32| {
+            let tracer = types.as_ref().map_err(Clone::clone).and_then(|t| AccountTracer::load(t, cpus, None));
             tracer.map_err(|e| e.absent())
         };
-        let no_list = || Absent::NotSupported("no list of CPUs in sysfs".into());
         AccountCollector {
-            tracer: here.and_then(|()| possible.ok_or_else(no_list)).and_then(load),
+            tracer: own_namespaces().and_then(|()| count()).and_then(load),
             counters: perf::PerfCounters::open().map(drop).map_err(|e| perf::no_counter(&e)),
             running: None,
             architecture: std::env::consts::ARCH.to_owned(),

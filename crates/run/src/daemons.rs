@@ -9,7 +9,8 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::daemons::{Daemon, Daemons, TaskKind};
 use tarebench_sys::snapshot::{Snapshot, SnapshotEntry, SnapshotReader};
-use tarebench_sys::{SysError, clock, process, procfs};
+use tarebench_sys::topology::possible;
+use tarebench_sys::{SysError, clock, process};
 
 /// Which processes are tare's and the program's, for [`difference`].
 #[derive(Clone, Debug, Default)]
@@ -234,7 +235,7 @@ impl DaemonCollector {
     /// # Errors
     /// If `/proc` cannot be read at all.
     pub fn open(types: &Result<KernelTypes, BpfError>) -> Result<DaemonCollector, SysError> {
-        let cpus = procfs::read_text_below(Path::new("/"), "sys/devices/system/cpu/possible")?;
+        let cpus = possible(Path::new("/"))?;
         Ok(DaemonCollector {
             reader: SnapshotReader::of_this_machine()?,
             exits: ExitSource::open(&cpus, types),

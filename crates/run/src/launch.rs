@@ -17,7 +17,7 @@ use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cpu::CpuSet;
 use tarebench_sys::opened_as::{OpenPurpose, open_as};
 use tarebench_sys::signals::Signals;
-use tarebench_sys::spawn::{Child, Launch, Scheduling, resolve, spawn};
+use tarebench_sys::spawn::{Child, Launch, Scheduling, argument_bytes, argument_limit, resolve, spawn};
 use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait, wait_any};
 use tarebench_sys::{SysError, clock, process, topology};
 
@@ -116,6 +116,17 @@ impl ProcessLauncher {
             capture: None,
             metrics: Vec::new(),
         })
+    }
+
+    /// Whether all programs can be started with the longest padding, and with what else a sample adds to the environment.
+    pub fn has_room_for_padding(&self) -> bool {
+        const ADDED: u64 = 4096 + 512;
+        let bytes = |words: &mut dyn Iterator<Item = &[u8]>| words.map(argument_bytes).sum::<u64>();
+        let environment = bytes(&mut self.base_environment.iter().map(Vec::as_slice));
+        let arguments = |p: &Program| bytes(&mut p.command.words().iter().map(|w| w.as_bytes()));
+        let longest = self.plan.programs.iter().map(arguments).max().unwrap_or(0);
+        // Its path is on the stack, too.
+        longest + environment + ADDED + 4096 < argument_limit()
     }
 
     fn launch_for(&self, program: &Program, environment: &[Vec<u8>]) -> Result<Launch, SysError> {

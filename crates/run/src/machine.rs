@@ -54,6 +54,10 @@ impl Sampler for MachineSampler<'_> {
         taken
     }
 
+    fn has_room_for_padding(&self) -> bool {
+        self.launcher.has_room_for_padding()
+    }
+
     fn take_duet(&mut self, request: &DuetRequest<'_>) -> Result<(Duet, Option<i32>), RunError> {
         // Where both would not fit, what they measured would be the disk.
         if let Some(needed) = request.memory

@@ -231,9 +231,16 @@ impl Runner<'_> {
     /// Runs the rest of the plan, given what there is already.
     pub fn run(&mut self, so_far: RunSoFar, sink: &mut SampleSink<'_>, watch: &mut dyn FnMut(RunEvent<'_>)) -> Ending {
         let RunSoFar { acts, last_round, next_seq, block_size, progress, detect } = so_far;
+        let pads = self.sampler.has_room_for_padding();
+        if !pads {
+            let text = "the environment is not padded, as the arguments nearly fill what the system allows: the place of the stack \
+                        is the same in all samples";
+            watch(RunEvent::Warning(text.to_owned()));
+        }
         let mut session = Session {
             plan: self.plan,
             sampler: self.sampler,
+            pads,
             block_size,
             executions: 1,
             progress,
@@ -255,6 +262,8 @@ impl Runner<'_> {
 struct Session<'r, 'k> {
     plan: &'r RunPlan,
     sampler: &'r mut dyn Sampler,
+    /// Whether the environment is padded, in all samples or in none.
+    pads: bool,
     /// Decides how many executions of each program a block holds.
     block_size: BlockEvidence,
     /// That number; 1 until the first warm-ups are done.
@@ -371,7 +380,7 @@ impl Session<'_, '_> {
 
     /// One duet: the hooks before of both programs, both together, the hooks after, store.
     fn one_duet(&mut self, slot: DuetSlot, seq: u32, alone: [AloneTimes; 2], form: DuetForm) -> Flow {
-        let padding = environment_padding(self.plan.seed, seq);
+        let padding = self.padding(seq);
         let slots =
             [slot.series, slot.reference].map(|series| Slot { series, phase: Phase::Counted, index: slot.index });
         let environments = slots.map(|s| sample_environment(s, padding));
@@ -460,9 +469,13 @@ impl Session<'_, '_> {
         self.detect.as_mut().is_some_and(|rule| rule.is_enough(&programs))
     }
 
+    fn padding(&self, seq: u32) -> u32 {
+        if self.pads { environment_padding(self.plan.seed, seq) } else { 0 }
+    }
+
     /// One slot: setup if it is the first of its program, prepare, sample, conclude, store.
     fn one(&mut self, slot: Slot, seq: u32) -> Flow {
-        let padding = environment_padding(self.plan.seed, seq);
+        let padding = self.padding(seq);
         let environment = sample_environment(slot, padding);
         let request = SampleRequest { slot, seq, environment: &environment, padding };
         let mut sample = match self.before(slot, &environment) {

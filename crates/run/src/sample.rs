@@ -401,7 +401,7 @@ fn while_time(pids: Vec<i32>, until: Option<Nanos>) -> impl Iterator<Item = i32>
 
 /// Whether a process is there and not a zombie.
 fn is_running(pid: i32) -> bool {
-    process::stat(pid).is_some_and(|s| !matches!(s.state, b'Z' | b'X'))
+    process::stat(pid).is_some_and(|s| !s.has_ended())
 }
 
 /// Kills the processes that `left` lists until there are none; returns the error for the one that could not be killed. `reap`

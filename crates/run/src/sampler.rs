@@ -88,6 +88,12 @@ pub trait Sampler {
     /// Only what makes further measuring pointless; a program that fails is an outcome.
     fn take_duet(&mut self, request: &DuetRequest<'_>) -> Result<(Duet, Option<i32>), RunError>;
 
+    /// Whether the programs' arguments and environment leave room for the padding variable: beyond the system's limit a program
+    /// cannot be started.
+    fn has_room_for_padding(&self) -> bool {
+        true
+    }
+
     /// What the execution of the last sample wrote last to its standard error, if it failed and that is known.
     fn last_words(&mut self) -> Option<String> {
         None

@@ -54,6 +54,11 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// Whether it has ended. Where nobody reaps it, as the first process of many containers, it stays in the table.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, b'Z' | b'X')
+    }
+
     /// Start time since boot.
     pub fn start(&self) -> Nanos {
         Nanos((self.start_ticks as i64).saturating_mul(1_000_000_000 / USER_HZ))

@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Scheduling to give to the program.
 #[derive(Clone, Copy, Debug)]
@@ -73,10 +74,30 @@ struct ArgumentStrings {
 }
 
 impl ArgumentStrings {
+    fn bytes(&self) -> u64 {
+        self._strings.iter().map(|s| argument_bytes(s.as_bytes())).sum()
+    }
+
     fn new(strings: Vec<CString>) -> ArgumentStrings {
         let pointers = strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect();
         ArgumentStrings { pointers, _strings: strings }
     }
+}
+
+/// The longest single argument or variable (MAX_ARG_STRLEN, include/uapi/linux/binfmts.h), of pages of 4 KiB.
+const LONGEST_ARGUMENT: usize = 128 << 10;
+
+/// What an argument or variable takes of [`argument_limit`]: its bytes, its end and its address (execve(2)).
+pub fn argument_bytes(word: &[u8]) -> u64 {
+    (word.len() + 1 + size_of::<usize>()) as u64
+}
+
+/// What arguments and environment of a program may take together: a quarter of the limit of its stack, but at most 6 MiB and at least
+/// 128 KiB (execve(2)).
+pub fn argument_limit() -> u64 {
+    // SAFETY: no preconditions.
+    let limit = unsafe { libc::sysconf(libc::_SC_ARG_MAX) };
+    u64::try_from(limit).unwrap_or(128 << 10).clamp(128 << 10, 6 << 20)
 }
 
 fn c_string(what: &str, bytes: &[u8]) -> SysResult<CString> {
@@ -165,6 +186,17 @@ impl Launch {
         // SAFETY: no preconditions, cannot fail.
         let thread = unsafe { libc::gettid() };
         self.here = cpu::stay().map(|before| Here { before, thread });
+    }
+
+    /// What the kernel found too long.
+    fn too_much(&self) -> String {
+        let strings = self.argv._strings.iter().chain(&self.envp._strings);
+        let longest = strings.map(|s| s.as_bytes().len()).max().unwrap_or(0);
+        if longest >= LONGEST_ARGUMENT {
+            return format!(": an argument or variable of {longest} bytes, of {LONGEST_ARGUMENT} at most");
+        }
+        let (all, limit) = (self.argv.bytes() + self.envp.bytes(), argument_limit());
+        format!(": its arguments and environment take {all} bytes, of {limit} at most (a quarter of `ulimit -s`)")
     }
 
     /// Sets the working directory.
@@ -280,6 +312,8 @@ impl Drop for ChildStack {
 struct ChildArgs {
     launch: *const Launch,
     parent_is_free: bool,
+    /// The folder of a cgroup that the child is to join itself; -1 if there is none, or it was born into it.
+    cgroup: RawFd,
     /// The kernel has not reset the signal handlers.
     has_handlers: bool,
     mask: *const libc::sigset_t,
@@ -288,7 +322,10 @@ struct ChildArgs {
     errno: i32,
 }
 
-const STEPS: [&str; 10] = [
+/// clone3 was refused, and the older call was not. Container filters say so for as long as they are there.
+static CLONE3_IS_REFUSED: AtomicBool = AtomicBool::new(false);
+
+const STEPS: [&str; 11] = [
     "start",
     "make a process group for",
     "set the standard streams of",
@@ -299,6 +336,7 @@ const STEPS: [&str; 10] = [
     "reset the signals of",
     "execute",
     "set the parent-death signal of",
+    "move to its cgroup",
 ];
 
 #[repr(C)]
@@ -327,7 +365,8 @@ const HANDLED: [libc::c_int; 7] =
 
 /// Starts the program; returns when it has started to execute (or could not).
 ///
-/// With `cgroup` (a folder of the v2 hierarchy) the program is born into it. Signals are as before
+/// With `cgroup` (a folder of the v2 hierarchy) the program is born into it; where clone3(2) is refused, its process joins it before
+/// the exec, for which the kernel may wait some milliseconds. Signals are as before
 /// [`Signals::install`]; SIGPIPE, which Rust programs ignore, is reset to its default.
 ///
 /// # Errors
@@ -343,6 +382,7 @@ pub fn spawn(launch: &Launch, cgroup: Option<BorrowedFd<'_>>, signals: &Signals)
     let mut args = ChildArgs {
         launch,
         parent_is_free: false,
+        cgroup: -1,
         has_handlers: false,
         mask: &signals.original,
         parent,
@@ -366,20 +406,21 @@ pub fn spawn(launch: &Launch, cgroup: Option<BorrowedFd<'_>>, signals: &Signals)
     // returns. No handler of ours runs in the child: clone3 has reset them all; after the older clone, the signals of
     // Signals::install are blocked until the child has reset them, its first action.
     let r = unsafe {
-        match arch::clone3(&clone, child_main, (&raw mut args).cast()) {
-            // Container filters deny clone3 with ENOSYS; the older call lacks only the cgroup.
-            r if r == -(libc::ENOSYS as isize) && cgroup.is_none() => {
-                let top = stack.base.cast::<u8>().add(stack.size);
-                args.has_handlers = true;
-                arch::clone(
-                    clone.flags & !CLONE_CLEAR_SIGHAND | libc::SIGCHLD as u64,
-                    top.cast(),
-                    &raw mut pidfd,
-                    child_main,
-                    (&raw mut args).cast(),
-                )
-            }
-            r => r,
+        let refused = match CLONE3_IS_REFUSED.load(Ordering::Relaxed) {
+            true => -(libc::ENOSYS as isize),
+            false => arch::clone3(&clone, child_main, (&raw mut args).cast()),
+        };
+        // Container filters deny clone3, with ENOSYS or, older ones, with EPERM. The older call lacks the cgroup and the handlers.
+        if refused == -(libc::ENOSYS as isize) || refused == -(libc::EPERM as isize) {
+            let top = stack.base.cast::<u8>().add(stack.size);
+            args.has_handlers = true;
+            args.cgroup = cgroup.map_or(-1, |folder| folder.as_raw_fd());
+            let flags = clone.flags & !(CLONE_CLEAR_SIGHAND | CLONE_INTO_CGROUP) | libc::SIGCHLD as u64;
+            let r = arch::clone(flags, top.cast(), &raw mut pidfd, child_main, (&raw mut args).cast());
+            CLONE3_IS_REFUSED.store(r >= 0, Ordering::Relaxed);
+            if r >= 0 { r } else { refused }
+        } else {
+            refused
         }
     };
     // No child, or one that could not do it.
@@ -390,7 +431,10 @@ pub fn spawn(launch: &Launch, cgroup: Option<BorrowedFd<'_>>, signals: &Signals)
     }
     let failure = |step: i32, errno: i32| {
         let step = STEPS.get(step as usize).unwrap_or(&STEPS[0]);
-        let what = format!("{step} `{}`", launch.program.to_string_lossy());
+        let mut what = format!("{step} `{}`", launch.program.to_string_lossy());
+        if errno == libc::E2BIG {
+            what += &launch.too_much();
+        }
         SysError::io(what, std::io::Error::from_raw_os_error(errno))
     };
     if r < 0 {
@@ -441,6 +485,9 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
     unsafe {
         if (*args).has_handlers {
             reset_handlers();
+        }
+        if (*args).cgroup >= 0 && !join_cgroup((*args).cgroup) {
+            return Some(10);
         }
         let apart = match launch.identity {
             Some(_) => libc::setsid(),
@@ -501,6 +548,19 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
         }
     }
     None
+}
+
+/// Moves this process to the cgroup of this folder.
+///
+/// # Safety
+/// Only in a vfork child.
+unsafe fn join_cgroup(folder: RawFd) -> bool {
+    // SAFETY: async-signal-safe calls on valid arguments; the descriptor table is the child's own.
+    unsafe {
+        let processes = libc::openat(folder, c"cgroup.procs".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        // 0 is the process that writes it.
+        processes >= 0 && libc::write(processes, c"0".as_ptr().cast(), 1) == 1
+    }
 }
 
 /// # Safety
@@ -726,7 +786,6 @@ mod tests {
     fn signals_before_the_exec_are_the_childs_alone() {
         use crate::signals::Signals;
         use crate::wait::{reap, wait};
-        use std::sync::atomic::{AtomicBool, Ordering};
         let signals = Signals::install().unwrap();
         let (launch, done) = (Launch::new(Path::new("/bin/true"), [&b"true"[..]], []).unwrap(), AtomicBool::new(false));
         // SAFETY: no preconditions.

@@ -1,7 +1,7 @@
 //! Which CPUs share a core, and which ones this process can be moved to.
 
 use crate::cpu::{self, CpuSet};
-use crate::procfs::{parse_cpu_list, read_below};
+use crate::procfs::{parse_cpu_list, read_below, read_text_below};
 use crate::{SysError, SysResult};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,6 +29,37 @@ pub fn apart_from(root: &Path, allowed: &[u32], cpus: &[u32]) -> Vec<u32> {
         |taken: &dyn Fn(&u32) -> bool| -> Vec<u32> { allowed.iter().copied().filter(|c| !taken(c)).collect() };
     let far = without(&|c| near.contains(c) || cpus.contains(c));
     if far.is_empty() { without(&|c| cpus.contains(c)) } else { far }
+}
+
+/// CPUs that the machine may have, as a list in the kernel's form (`0-3`). Without sysfs, those that are online.
+///
+/// # Errors
+/// Without procfs, too.
+pub fn possible(root: &Path) -> SysResult<String> {
+    read_text_below(root, "sys/devices/system/cpu/possible").or_else(|_| online(root))
+}
+
+/// CPUs that are online, likewise.
+///
+/// # Errors
+/// Without procfs, too.
+pub fn online(root: &Path) -> SysResult<String> {
+    if let Ok(list) = read_text_below(root, "sys/devices/system/cpu/online") {
+        return Ok(list);
+    }
+    let stat = read_text_below(root, "proc/stat")?;
+    let numbers = stat.lines().filter_map(|line| line.strip_prefix("cpu")?.split(' ').next()).filter(|n| !n.is_empty());
+    Ok(numbers.collect::<Vec<_>>().join(","))
+}
+
+/// How many CPUs a table needs that has a place for each of [`possible`].
+///
+/// # Errors
+/// As there, and if it is no list.
+pub fn possible_count(root: &Path) -> SysResult<u32> {
+    let list = possible(root)?;
+    let highest = parse_cpu_list(&list).and_then(|cpus| cpus.into_iter().max());
+    highest.map(|n| n + 1).ok_or_else(|| SysError::format("possible CPUs", "a list such as 0-3", list.as_bytes()))
 }
 
 /// CPUs to which this process can be moved. That are more than it may use now ([`cpu::allowed`]) where the kernel isolates CPUs
@@ -77,6 +108,17 @@ mod tests {
         assert_eq!(shared_cores(root.path(), &[1, 2, 5, 6, 7]), [[1, 5], [2, 6]]);
         // Nothing is known of a CPU that is not there.
         assert_eq!(core_of(root.path(), 9), [9]);
+    }
+
+    #[test]
+    fn without_sysfs_the_cpus_that_are_online_are_known() {
+        let root = machine();
+        assert!(possible(root.path()).is_err());
+        std::fs::create_dir(root.path().join("proc")).unwrap();
+        std::fs::write(root.path().join("proc/stat"), "cpu  1 2\ncpu0 1 2\ncpu3 1 2\nintr 5\n").unwrap();
+        assert_eq!((possible(root.path()).unwrap().as_str(), possible_count(root.path()).unwrap()), ("0,3", 4));
+        std::fs::write(root.path().join("sys/devices/system/cpu/possible"), "0-7\n").unwrap();
+        assert_eq!((possible(root.path()).unwrap().as_str(), possible_count(root.path()).unwrap()), ("0-7", 8));
     }
 
     #[test]

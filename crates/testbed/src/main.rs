@@ -217,16 +217,32 @@ fn crowd(n: u64) {
     }
 }
 
-/// Becomes another program for which the kernel has no bpf(2), as one that was built without it.
-fn without_bpf(words: &[std::ffi::OsString]) {
+/// System calls that filters of containers refuse, by name.
+const REFUSED: &[(&str, libc::c_long)] = &[
+    ("bpf", libc::SYS_bpf),
+    ("clone3", libc::SYS_clone3),
+    ("close_range", libc::SYS_close_range),
+    ("memfd_create", libc::SYS_memfd_create),
+    ("openat2", libc::SYS_openat2),
+    ("perf_event_open", libc::SYS_perf_event_open),
+    ("pidfd_open", libc::SYS_pidfd_open),
+    ("pidfd_send_signal", libc::SYS_pidfd_send_signal),
+    ("prctl", libc::SYS_prctl),
+    ("sched_setaffinity", libc::SYS_sched_setaffinity),
+    ("statx", libc::SYS_statx),
+];
+
+/// Becomes another program, for which the kernel refuses a system call with this error, as filters of containers do.
+fn refusing(call: &str, errno: i32, words: &[std::ffi::OsString]) {
     const LOAD_NUMBER: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const JUMP_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
+    let number = REFUSED.iter().find(|c| c.0 == call).unwrap_or_else(|| panic!("unknown system call {call}")).1;
     let statement = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut filter = [
         statement(LOAD_NUMBER, 0, 0, 0),
-        statement(JUMP_EQUAL, 0, 1, libc::SYS_bpf as u32),
-        statement(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        statement(JUMP_EQUAL, 0, 1, number as u32),
+        statement(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32),
         statement(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
@@ -562,7 +578,15 @@ const ROLES: &[(&str, ProgramRole)] = &[
     ("born", |w| pulse(w.text(1).as_bytes(), w.n(2), w.n(3), w.n(4), 0, true)),
     ("timer", |w| timer(w.n(1), w.n(2))),
     ("loopback", |w| loopback(w.n(1))),
-    ("without-bpf", |w| without_bpf(&w.0[1..])),
+    ("refusing", |w| refusing(w.text(1), if w.text(2) == "EPERM" { libc::EPERM } else { libc::ENOSYS }, &w.0[3..])),
+    // The first process of a name space, which reaps nobody: it starts a program and waits until a file is there.
+    ("reaps-nobody", |w| {
+        let child = std::process::Command::new(&w.0[2]).args(&w.0[3..]).spawn().expect("start");
+        std::mem::forget(child);
+        while !std::path::Path::new(&w.0[1]).exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }),
     ("crowd", |w| crowd(w.n(1))),
     ("exec-by-thread", |w| exec_by_a_thread(w.n(1))),
     ("first-ends", |w| first_thread_ends(w.n(1))),

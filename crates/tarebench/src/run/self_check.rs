@@ -7,9 +7,9 @@ use tarebench_bpf::account::{AccountTracer, Statistics};
 use tarebench_core::base::reading::Absent;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::ratio::{Ratio, compare};
-use tarebench_sys::procfs::{parse_cpu_list, read_text_below};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Launch, spawn};
+use tarebench_sys::topology::possible_count;
 use tarebench_sys::{SysError, process, wait};
 
 /// Why the self-check cannot be made.
@@ -131,8 +131,7 @@ pub fn check(
 }
 
 fn load() -> Result<AccountTracer, SelfCheckError> {
-    let cpus = read_text_below(Path::new("/"), "sys/devices/system/cpu/possible")?;
-    let count = parse_cpu_list(&cpus).and_then(|list| list.into_iter().max()).map_or(1, |highest| highest + 1);
+    let count = possible_count(Path::new("/"))?;
     let loaded = KernelTypes::read().and_then(|types| AccountTracer::load(&types, count, None));
     loaded.map_err(|e| SelfCheckError::NoTracing(e.absent()))
 }

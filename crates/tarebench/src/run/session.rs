@@ -265,7 +265,7 @@ pub(crate) fn claimant(host: &Host) -> Claimant {
 }
 
 pub(crate) fn is_alive(c: &Claimant) -> bool {
-    process::stat(c.pid).is_some_and(|s| s.start() == c.start)
+    process::stat(c.pid).is_some_and(|s| s.start() == c.start && !s.has_ended())
 }
 
 /// Opens the collectors that the plan and this machine allow. `levels` are those of the quiet machine, as far as they are known.
