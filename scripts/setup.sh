@@ -96,6 +96,7 @@ for purpose in "$@"; do
         need python3 python3
         need qemu-system-x86_64 qemu-system-x86
         need qemu-system-aarch64 qemu-system-arm
+        need debootstrap debootstrap
         # A guest has no libraries for another one.
         if ! ldd "$(command -v busybox)" 2>&1 | grep -q 'not a dynamic'; then missing="$missing busybox-static"; fi
         ;;
