@@ -155,7 +155,7 @@ pub fn take(
     let series = [request.slot.series, request.slot.reference];
     let cpu = collectors.cpu;
     let on_one_cpu = |i: usize| gang.is_none().then(|| (cpu, shares[i].1));
-    let launch = |i: usize| launcher.together(series[i], request.environments[i], on_one_cpu(i));
+    let launch = |i: usize| launcher.together(series[i], request.environments[i], on_one_cpu(i), signals);
     let launches = [launch(0), launch(1)];
     if let Reading::Value(account) = account {
         account.prepare();

@@ -6,6 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use tarebench_core::base::name::Name;
+use tarebench_core::base::signal::Signal;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, resolve, spawn};
 use tarebench_sys::wait::{ProcessEnd, Woken, has_ended, is_stopped, reap, wait};
@@ -74,7 +75,7 @@ pub fn run(kind: &str, script: &str, place: &HookContext<'_>, signals: &Signals)
     let how = match reap(child.pid, true).map_err(broken)?.map(|r| r.ended) {
         Some(ProcessEnd::Exited(0)) => return Ok(()),
         Some(ProcessEnd::Exited(code)) => format!("exit status {code}"),
-        Some(ProcessEnd::Signaled(signal)) => format!("killed by signal {signal}"),
+        Some(ProcessEnd::Signaled(signal)) => format!("killed by {}", Signal(signal)),
         None => "an unknown status".to_owned(),
     };
     let said = errors.map(last_words).unwrap_or_default();

@@ -19,7 +19,7 @@ use tarebench_sys::opened_as::{OpenPurpose, open_as};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, Scheduling, argument_bytes, argument_limit, resolve, spawn};
 use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait, wait_any};
-use tarebench_sys::{SysError, clock, process, topology};
+use tarebench_sys::{SysError, clock, fifo, process, topology};
 
 /// The result of one execution, between the two stamps and by reaping.
 #[derive(Clone, Debug)]
@@ -129,7 +129,7 @@ impl ProcessLauncher {
         longest + environment + ADDED + 4096 < argument_limit()
     }
 
-    fn launch_for(&self, program: &Program, environment: &[Vec<u8>]) -> Result<Launch, SysError> {
+    fn launch_for(&self, program: &Program, environment: &[Vec<u8>], signals: &Signals) -> Result<Launch, SysError> {
         let words = program.command.words();
         let name = words.first().map(|w| w.as_bytes()).unwrap_or_default();
         let folder = self.plan.cwd_of(program).as_bytes();
@@ -146,7 +146,7 @@ impl ProcessLauncher {
         if each_its_own || !std::env::current_dir().is_ok_and(|d| d == cwd) {
             launch.cwd(folder)?;
         }
-        self.streams(program, &mut launch)?;
+        self.streams(program, &mut launch, signals)?;
         if let Some(cpus) = self.cpus {
             launch.cpus(cpus);
         }
@@ -177,10 +177,11 @@ impl ProcessLauncher {
         series: u32,
         environment: &[Vec<u8>],
         on_one_cpu: Option<(u32, i8)>,
+        signals: &Signals,
     ) -> Result<Launch, SysError> {
         let none = || SysError::format("start a program", "one of the plan", series.to_string().as_bytes());
         let program = self.plan.programs.get(series as usize).ok_or_else(none)?;
-        let mut launch = self.launch_for(program, environment)?;
+        let mut launch = self.launch_for(program, environment, signals)?;
         if let Some((cpu, nice)) = on_one_cpu {
             launch.cpus(CpuSet::new(&[cpu])?);
             launch.scheduling(Scheduling::Nice(nice));
@@ -188,25 +189,30 @@ impl ProcessLauncher {
         Ok(launch)
     }
 
-    fn open_named(&self, name: &[u8], purpose: OpenPurpose) -> Result<OwnedFd, SysError> {
+    /// With `signals`, the other end of a FIFO is waited for.
+    fn open_named(&self, name: &[u8], purpose: OpenPurpose, signals: Option<&Signals>) -> Result<OwnedFd, SysError> {
+        let open = |options: &mut std::fs::OpenOptions| match signals {
+            Some(signals) => fifo::open(options, name, signals),
+            None => open(options, name),
+        };
         match (&self.identity, purpose) {
             // Its program may have put a link or a FIFO there since the last sample.
             (Some(user), _) => open_as(user, Path::new(std::ffi::OsStr::from_bytes(name)), purpose),
-            (None, OpenPurpose::Read) => open(File::options().read(true), name),
-            (None, OpenPurpose::Append) => open(File::options().append(true).create(true), name),
+            (None, OpenPurpose::Read) => open(File::options().read(true)),
+            (None, OpenPurpose::Append) => open(File::options().append(true).create(true)),
         }
     }
 
-    fn streams(&self, program: &Program, launch: &mut Launch) -> Result<(), SysError> {
+    fn streams(&self, program: &Program, launch: &mut Launch, signals: &Signals) -> Result<(), SysError> {
         match &self.plan.input {
             Input::Null => launch.stdio(0, open(File::options().read(true), b"/dev/null")?),
-            Input::File(name) => launch.stdio(0, self.open_named(name.as_bytes(), OpenPurpose::Read)?),
+            Input::File(name) => launch.stdio(0, self.open_named(name.as_bytes(), OpenPurpose::Read, Some(signals))?),
             Input::Inherit => {}
         }
         match (self.plan.output_of(program), &self.drain_pipe) {
             (Output::Inherit, _) => {}
             (Output::File(name), _) => {
-                launch.stdio(1, self.open_named(name.as_bytes(), OpenPurpose::Append)?);
+                launch.stdio(1, self.open_named(name.as_bytes(), OpenPurpose::Append, Some(signals))?);
                 launch.stdio(2, open(File::options().write(true), b"/dev/null")?);
             }
             (Output::Pipe, Some(pipe)) => {
@@ -254,7 +260,7 @@ impl ProcessLauncher {
     /// [`Self::metrics`].
     pub fn heard(&mut self, failed: bool) {
         if let Some(capture) = self.capture.take() {
-            let texts = capture.finish(&|name| self.open_named(name, OpenPurpose::Read));
+            let texts = capture.finish(&|name| self.open_named(name, OpenPurpose::Read, None));
             self.metrics = self.patterns.search(&texts);
             let [_, stderr] = texts;
             let end = |text: &[u8]| {
@@ -359,10 +365,7 @@ impl ProcessLauncher {
         signals: &Signals,
     ) -> Result<LaunchedExecution, RunError> {
         let program = self.plan.programs.get(series).ok_or_else(|| RunError::Plan("no such program".into()))?;
-        let mut launch = match self.launch_for(program, environment) {
-            Ok(launch) => launch,
-            Err(e) => return Ok(not_started(&e)),
-        };
+        let launch = self.launch_for(program, environment, signals);
         // A signal that arrived during an earlier wait would not wake the wait below.
         if let Some(signal) = signals.caught() {
             let interrupted = Some(signal);
@@ -372,6 +375,10 @@ impl ProcessLauncher {
                 ..LaunchedExecution::nothing()
             });
         }
+        let mut launch = match launch {
+            Ok(launch) => launch,
+            Err(e) => return Ok(not_started(&e)),
+        };
         settle(signals);
         let wall_clock = clock::realtime();
         let offsets = clock::offsets();

@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// What a file is opened for.
@@ -125,11 +125,17 @@ fn passable(file: OwnedFd) -> std::io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// Whether a file can be opened for reading, without waiting for the writer of a FIFO.
+/// Whether a file can be opened for reading. A FIFO is not opened: its writer would take this process for the reader.
 ///
 /// # Errors
 /// The system's.
 pub fn check_readable(file: &Path) -> std::io::Result<()> {
+    if std::fs::metadata(file)?.file_type().is_fifo() {
+        let name = CString::new(file.as_os_str().as_bytes()).map_err(|_| std::io::ErrorKind::InvalidInput)?;
+        // SAFETY: a C string.
+        let readable = unsafe { libc::access(name.as_ptr(), libc::R_OK) == 0 };
+        return if readable { Ok(()) } else { Err(std::io::Error::last_os_error()) };
+    }
     let mut options = std::fs::File::options();
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file).map(drop)
 }

@@ -105,6 +105,22 @@ impl Signals {
         }
     }
 
+    /// Waits until a file is readable, or its other end is gone; false if a signal asked tare to end before.
+    pub(crate) fn wait_readable(&self, file: &std::fs::File) -> bool {
+        use std::os::fd::AsRawFd;
+        let mut poll = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        loop {
+            // SAFETY: one valid pollfd, no time-out, and a valid mask.
+            let n = unsafe { libc::ppoll(&mut poll, 1, std::ptr::null(), &self.between) };
+            if n > 0 {
+                return true;
+            }
+            if self.caught().is_some() {
+                return false;
+            }
+        }
+    }
+
     /// Sleeps until a time on CLOCK_MONOTONIC, or until such a signal comes, which it returns. One call, unless Ctrl-Z
     /// or an orphan's end interrupts it.
     pub fn sleep_until(&self, deadline: Nanos) -> Option<i32> {

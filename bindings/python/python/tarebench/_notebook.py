@@ -6,6 +6,8 @@ import base64
 import html as markup
 from typing import TYPE_CHECKING, Any
 
+from tarebench._signals import signal_name
+
 if TYPE_CHECKING:
     from tarebench._result import Comparison, Measure, Run
 
@@ -122,7 +124,7 @@ def _notes(run: Run) -> list[str]:
     which = "not stored" if run.id is None else f"run {run.id}"
     notes = [which]
     if run.interrupted:
-        notes.append(f"interrupted by signal {run.signal}: the samples before it are here")
+        notes.append(f"interrupted by {signal_name(run.signal)}: the samples before it are here")
     if run.stopped is not None:
         notes.append(run.stopped)
     notes += [f"{series.name}: {len(series.failures)} executions failed" for series in run.series if series.failures]

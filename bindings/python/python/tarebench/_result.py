@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 from tarebench import _native
 from tarebench._samples import Samples
+from tarebench._signals import signal_name
 
 if TYPE_CHECKING:
     from tarebench._notebook import Figure
@@ -21,7 +22,7 @@ class Interrupted(KeyboardInterrupt):
     """A signal has ended a measurement; ``result`` is the run with what was measured before."""
 
     def __init__(self, result: Run) -> None:
-        super().__init__(f"interrupted by signal {result.signal}")
+        super().__init__(f"interrupted by {signal_name(result.signal)}")
         self.result = result
 
 

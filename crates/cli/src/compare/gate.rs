@@ -20,6 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tarebench::compare::gate::{GateError, GateRequest, MeasuredGate, load, measure, resume as resume_gate};
 use tarebench::core::base::name::Name;
+use tarebench::core::base::signal::Signal;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::compare::gate::{GateBenchmark, GatePlan, GateReport, GateVerdict};
 use tarebench::core::documents::head::{Id, Status};
@@ -405,7 +406,7 @@ fn finish(
     let report = measured.report();
     outputs.write(&measured, &report, show)?;
     if let Stopped::Interrupted(signal) = measured.stopped {
-        let message = format!("interrupted by signal {signal}");
+        let message = format!("interrupted by {}", Signal(signal));
         let failure = Failure { exit: Exit::Interrupted, message, hint: None };
         return Err(match measured.head.number {
             0 => failure.hint("nothing was stored"),

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tarebench::compare::build::{BuildError, run_script};
 use tarebench::core::base::hash::fnv64;
+use tarebench::core::base::signal::Signal;
 use tarebench::sys::signals::Signals;
 use tarebench::sys::{lock, process};
 
@@ -76,7 +77,7 @@ impl BuildPlace<'_> {
 }
 
 fn interrupted(signal: i32) -> Failure {
-    let message = format!("interrupted by signal {signal} before anything was measured");
+    let message = format!("interrupted by {} before anything was measured", Signal(signal));
     Failure { exit: Exit::Interrupted, message, hint: None }
 }
 

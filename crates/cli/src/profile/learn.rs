@@ -15,6 +15,7 @@ use crate::run::imported;
 use clap::{Args, ValueEnum};
 use std::path::Path;
 use tarebench::core::base::name::Name;
+use tarebench::core::base::signal::Signal;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::profile::data::DaemonRule;
 use tarebench::core::profile::profiling::reach;
@@ -363,8 +364,8 @@ fn finish(measured: MeasuredProfile, name: &str, show: &Show) -> Result<Exit, Fa
         StopReason::Interrupted(signal) => Failure {
             exit: Exit::Interrupted,
             message: match measured.kept {
-                true => format!("interrupted by signal {signal}; {there} are kept"),
-                false => format!("interrupted by signal {signal}"),
+                true => format!("interrupted by {}; {there} are kept", Signal(signal)),
+                false => format!("interrupted by {}", Signal(signal)),
             },
             hint: Some(hint),
         },

@@ -12,9 +12,10 @@ use crate::run::args::RunArgs;
 use crate::run::plan::{self, Built};
 use crate::run::shell::ShellSyntax;
 use crate::run::{quiet, self_check, startable};
+use tarebench::core::base::signal::Signal;
 use tarebench::core::run::last_words::LastWords;
 use tarebench::core::run::notes::Note;
-use tarebench::core::run::plan::{Command, RunPlan};
+use tarebench::core::run::plan::{Command, IgnoreFailure, RunPlan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
 #[cfg(feature = "postgres")]
@@ -183,7 +184,7 @@ pub fn conclude(measured: &MeasuredRun, report: &RunReport, show: &Show) -> Resu
             let n = measured.taken;
             let stored =
                 if resume.is_some() { format!("{n} samples are stored") } else { "nothing was stored".to_owned() };
-            let message = format!("interrupted by signal {signal}; {stored}");
+            let message = format!("interrupted by {}; {stored}", Signal(*signal));
             Err(with_hint(Failure { exit: Exit::Interrupted, message, hint: None }))
         }
         StopReason::NotKept(e) => {
@@ -200,7 +201,7 @@ fn ended(report: &RunReport, last_words: &[LastWords], show: &Show) -> Exit {
     let mut exit = Exit::Done;
     for failure in failed(report, last_words, &show.progress_style) {
         let Some(series) = report.series.get(failure.series) else { continue };
-        let (code, hint) = cure(series, &failure.outcome, failure.at_once);
+        let (code, hint) = cure(series, &failure.outcome, failure.at_once, &report.run.plan.ignore_failure);
         eprintln!("tare: {}; {hint}", failure.text);
         if exit == Exit::Done {
             exit = code;
@@ -209,20 +210,56 @@ fn ended(report: &RunReport, last_words: &[LastWords], show: &Show) -> Exit {
     exit
 }
 
-/// The exit code of a failed execution, and a hint.
-fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool) -> (Exit, &'static str) {
+/// The exit code of a failed execution, and a hint, which fits its cause: `-i` only where it was not given and would help.
+fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool, ignore: &IgnoreFailure) -> (Exit, &'static str) {
     let program = &series.program;
     match outcome {
         Outcome::NotStarted { .. } if at_once && (program.setup.is_some() || program.prepare.is_some()) => {
             (Exit::Usage, "check that the setup or prepare command creates it")
         }
         Outcome::NotStarted { .. } if at_once => (Exit::Usage, "run it by itself to see why"),
-        Outcome::NotStarted { .. } => (Exit::ProgramFailed, "it was started before; another process has removed it"),
+        Outcome::NotStarted { .. } => (Exit::ProgramFailed, "it could be started before; run it by itself to see why"),
         Outcome::HookFailed { .. } => (Exit::ProgramFailed, "run the command by itself to see why"),
         Outcome::Exited { code: 127 } if matches!(program.command, Command::Shell { .. }) => {
             (Exit::ProgramFailed, "the shell has no such command: check its spelling, or select another shell with -S")
         }
         Outcome::TimedOut { .. } => (Exit::ProgramFailed, "--timeout sets how long an execution may take"),
-        _ => (Exit::ProgramFailed, "see its output with --show-output, accept failures with -i"),
+        Outcome::Stopped { signal } => (Exit::ProgramFailed, stop_hint(*signal)),
+        Outcome::Signaled { signal } if signal_hint(*signal).is_some() => {
+            (Exit::ProgramFailed, signal_hint(*signal).unwrap_or_default())
+        }
+        _ => match ignore {
+            IgnoreFailure::No => (Exit::ProgramFailed, "see its output with --show-output, accept failures with -i"),
+            IgnoreFailure::Codes(_) => {
+                (Exit::ProgramFailed, "see its output with --show-output; -i accepts other exit codes")
+            }
+            IgnoreFailure::All => (Exit::ProgramFailed, "see its output with --show-output"),
+        },
     }
+}
+
+/// Why a program stops itself, and what to do.
+fn stop_hint(signal: i32) -> &'static str {
+    const SIGTTIN: i32 = 21;
+    const SIGTTOU: i32 = 22;
+    match signal {
+        SIGTTIN => "it read from the terminal; give it --input FILE, or your terminal with --input inherit",
+        SIGTTOU => "it changed the terminal's settings or wrote to it; give it the terminal with --input inherit",
+        _ => "a program that stops itself is measured only if another process continues it",
+    }
+}
+
+/// What a signal says of the cause, where it does; a shell gives it as 128 and its number.
+fn signal_hint(signal: i32) -> Option<&'static str> {
+    const SIGPIPE: i32 = 13;
+    const SIGXCPU: i32 = 24;
+    const SIGXFSZ: i32 = 25;
+    const SIGSYS: i32 = 31;
+    Some(match signal {
+        SIGPIPE => "it wrote to a pipe that nobody reads any more",
+        SIGXCPU => "it reached its limit of CPU time (`ulimit -t`)",
+        SIGXFSZ => "it reached the limit of the size of a file (`ulimit -f`)",
+        SIGSYS => "a filter of system calls (seccomp) has ended it",
+        _ => return None,
+    })
 }

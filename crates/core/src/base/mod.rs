@@ -4,4 +4,5 @@ pub mod date;
 pub mod hash;
 pub mod name;
 pub mod reading;
+pub mod signal;
 pub mod units;

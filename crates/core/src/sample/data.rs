@@ -2,6 +2,7 @@
 
 use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
+use crate::base::signal::Signal;
 use crate::base::units::{Cycles, Nanos};
 use crate::sample::account::{Account, Counters, Estimate, net_time};
 use crate::sample::daemons::Daemons;
@@ -84,9 +85,9 @@ impl std::fmt::Display for Outcome {
         match self {
             Outcome::Exited { code: 0 } => write!(f, "ok"),
             Outcome::Exited { code } => write!(f, "exit status {code}"),
-            Outcome::Signaled { signal } => write!(f, "killed by signal {signal}"),
+            Outcome::Signaled { signal } => write!(f, "killed by {}", Signal(*signal)),
             Outcome::TimedOut { limit } => write!(f, "killed after the time limit of {} s", limit.secs()),
-            Outcome::Stopped { signal } => write!(f, "stopped by signal {signal} and not continued"),
+            Outcome::Stopped { signal } => write!(f, "stopped by {} and not continued", Signal(*signal)),
             Outcome::NotStarted { error } => write!(f, "could not be started: {error}"),
             Outcome::HookFailed { error } => write!(f, "{error}"),
             Outcome::Interrupted => write!(f, "interrupted"),

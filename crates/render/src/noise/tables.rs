@@ -5,6 +5,7 @@ use crate::kit::number::{chance, exact, ratio};
 use crate::kit::table::Table;
 use crate::trace::terminal::reason;
 use tarebench_core::base::reading::Reading;
+use tarebench_core::base::signal::Signal;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::noise::attribution::Attribution;
 use tarebench_core::noise::data::Heuristic;
@@ -375,7 +376,7 @@ pub(crate) fn cpus(plan: &NoisePlan) -> String {
 pub(crate) fn ended(s: &Series, u: bool) -> Option<String> {
     let how = match s.ended {
         PhasesEnd::Complete | PhasesEnd::TimeOver => return None,
-        PhasesEnd::Interrupted { signal } => format!("were ended early by signal {signal}"),
+        PhasesEnd::Interrupted { signal } => format!("were ended early by {}", Signal(signal)),
         PhasesEnd::TookTooLong => "took far longer than expected and were killed".to_owned(),
         PhasesEnd::Died => "were killed by another process or by the kernel's limit of real-time CPU time".to_owned(),
     };

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use tarebench_core::base::signal::Signal;
 use tarebench_run::hooks::{self, HookContext, HookError};
 use tarebench_sys::signals::Signals;
 
@@ -13,7 +14,7 @@ pub enum BuildError {
     #[error("{0}")]
     Failed(String),
     /// Tare was asked to end meanwhile.
-    #[error("interrupted by signal {0}")]
+    #[error("interrupted by {}", Signal(*.0))]
     Interrupted(i32),
 }
 

@@ -7,6 +7,7 @@ use crate::lab::push::{deliver, open_local, open_server};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use tarebench_core::base::signal::Signal;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Status;
 use tarebench_core::lab::state::LabProgress;
@@ -365,7 +366,7 @@ impl fmt::Display for TaskEnd {
         match self {
             TaskEnd::Done { run, samples } => write!(f, "done: {samples} executions pushed, run {run}"),
             TaskEnd::Failed(why) => write!(f, "failed: {why}"),
-            TaskEnd::GivenBack(signal) => write!(f, "given back after signal {signal}; its samples are kept here"),
+            TaskEnd::GivenBack(signal) => write!(f, "given back after {}; its samples are kept here", Signal(*signal)),
             TaskEnd::Cancelled => f.write_str("cancelled; its samples are kept here"),
             TaskEnd::Lost => {
                 f.write_str("lost: its lease had ended, and another machine has it; its samples are kept here")

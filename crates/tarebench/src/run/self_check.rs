@@ -5,6 +5,7 @@ use tarebench_bpf::KernelTypes;
 pub use tarebench_bpf::account::Cost;
 use tarebench_bpf::account::{AccountTracer, Statistics};
 use tarebench_core::base::reading::Absent;
+use tarebench_core::base::signal::Signal;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::ratio::{Ratio, compare};
 use tarebench_sys::signals::Signals;
@@ -22,7 +23,7 @@ pub enum SelfCheckError {
     #[error(transparent)]
     System(#[from] SysError),
     /// The user ended it.
-    #[error("interrupted by signal {0}")]
+    #[error("interrupted by {}", Signal(*.0))]
     Interrupted(i32),
 }
 

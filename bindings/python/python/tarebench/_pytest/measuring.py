@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
+from tarebench._signals import signal_name
+
 from .channel import PROTOCOL, Channel, Message
 from .results import Record, Times, Title
 from .settings import Settings
@@ -162,7 +164,7 @@ class Process:
             code = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             return "stopped answering"
-        return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        return f"was ended by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
 
     def close(self, graceful: bool) -> None:
         """End it, and whatever it has started."""

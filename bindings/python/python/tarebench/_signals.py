@@ -1,0 +1,13 @@
+"""Names of signals."""
+
+from __future__ import annotations
+
+import signal
+
+
+def signal_name(number: int) -> str:
+    """A signal's name, as ``SIGINT``; ``signal 34`` of one that has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

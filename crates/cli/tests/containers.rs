@@ -1,0 +1,225 @@
+//! What containers and sandboxes lack: system calls, sysfs, a first process that reaps; and waits that a signal must end.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::*;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// System calls that filters refuse, each with both errors that filters answer.
+const CALLS: &[&str] = &[
+    "bpf",
+    "clone3",
+    "close_range",
+    "memfd_create",
+    "openat2",
+    "perf_event_open",
+    "pidfd_open",
+    "pidfd_send_signal",
+    "sched_setaffinity",
+    "statx",
+];
+
+fn measured(c: &mut Command) -> f64 {
+    let document = json(c.args(["run", "--json", "-w0", "-r1", "--", burner(), "burn-self", "50"]), 0);
+    process_time(only_sample(&document))
+}
+
+/// Each is measured rightly all the same, by the processes' own account.
+#[test]
+fn refused_system_calls_leave_a_measurement() {
+    let _lock = shared();
+    let users =
+        if is_root() { &[("ENOSYS", &[][..]), ("EPERM", NOBODY)][..] } else { &[("ENOSYS", &[][..]), ("EPERM", &[])] };
+    for call in CALLS {
+        for (errno, user) in users {
+            let dir = folder();
+            let before: Vec<&str> = user.iter().copied().chain([burner(), "refusing", call, errno]).collect();
+            let found = measured(&mut via(&dir, &before));
+            let (truth, n) = truth(&dir);
+            assert_eq!(n, 1);
+            assert!(found >= 0.99 * truth && found < 2.0 * truth, "{call} {errno} {user:?}: {found} of {truth} ns");
+        }
+    }
+}
+
+/// By the cgroup, which the process joins before its exec, and so with a child that nobody waits for.
+#[test]
+fn without_clone3_the_cgroup_counts_all_the_same() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for a cgroup");
+    }
+    for errno in ["ENOSYS", "EPERM"] {
+        let dir = folder();
+        let mut c = via(&dir, &[burner(), "refusing", "clone3", errno]);
+        let document = json(c.args(["run", "--json", "-w0", "-r1", "--", burner(), "child-unwaited", "50"]), 0);
+        assert_eq!(document["report"]["run"]["pt_source"], "cgroup");
+        let found = process_time(only_sample(&document));
+        let (truth, n) = truth(&dir);
+        assert!(n == 2 && found >= 0.99 * truth, "{errno}: {found} of {truth} ns in {n} processes");
+    }
+}
+
+/// A process that may not be made at all is one sentence.
+#[test]
+fn what_cannot_be_done_without_is_said() {
+    let _lock = shared();
+    let dir = folder();
+    let mut c = via(&dir, &[burner(), "refusing", "prctl", "EPERM"]);
+    let said = text(&run(c.args(["run", "-r1", "true"]), 4).stderr);
+    assert!(said.contains("become a child subreaper: Operation not permitted"), "{said}");
+}
+
+#[test]
+fn a_system_without_sysfs_is_measured() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for a mount name space");
+    }
+    let hidden = ["unshare", "--mount", "sh", "-c", "umount -l /sys && exec \"$@\"", "sh"];
+    let dir = folder();
+    let found = measured(&mut via(&dir, &hidden));
+    let (truth, _) = truth(&dir);
+    assert!(found >= 0.99 * truth, "{found} of {truth} ns");
+    let sample = json(via(&dir, &hidden).args(["show", "last", "--json"]), 0)["samples"][0].clone();
+    let why = sample["account"]["absent"]["detail"].as_str().expect("a reason").to_owned();
+    assert!(why.contains("sysfs is not mounted"), "{why}");
+    // All CPUs are there, by procfs.
+    let cpus = std::thread::available_parallelism().expect("CPUs").get();
+    let doctor = via(&dir, &hidden).args(["doctor"]).output().expect("doctor");
+    assert!(text(&doctor.stdout).contains(&format!(": {cpus} × ")), "{}", text(&doctor.stdout));
+    for command in [
+        &["noise", "--calibrations", "30", "--grain", "1ms", "--phases", "20"][..],
+        &["trace", "--for", "10ms"],
+        &["clocks"],
+    ] {
+        run(via(&dir, &hidden).args(command), 0);
+    }
+}
+
+/// Where the parent of a killed tare does not reap it, it stays as a zombie; what it has left is ended by the next one.
+#[test]
+fn leftovers_of_a_tare_that_nobody_reaps_are_ended() {
+    let _lock = alone();
+    if !is_root() {
+        return skip("needs root, for a cgroup");
+    }
+    let dir = folder();
+    let pids = dir.path().join("pid");
+    let script = format!("{} never & echo $! >{}; wait", burner(), pids.display());
+    let mut c = tare(&dir);
+    let mut killed =
+        c.args(["run", "-w0", "-r1", "--", "sh", "-c", &script]).stdout(Stdio::null()).spawn().expect("tare");
+    let began = Instant::now();
+    let pid = loop {
+        assert!(began.elapsed() < Duration::from_secs(30), "it does not start");
+        let text = std::fs::read_to_string(&pids).unwrap_or_default();
+        if let Ok(pid) = text.trim().parse::<u32>() {
+            break pid;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    killed.kill().expect("kill");
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(lives(pid), "the test shows nothing: what was left has ended by itself");
+    run(tare(&dir).args(["run", "-w0", "-r1", "true"]), 0);
+    let ended = !lives(pid);
+    if !ended {
+        signal(pid, libc::SIGKILL);
+    }
+    killed.wait().expect("wait");
+    assert!(ended, "process {pid} is still there");
+}
+
+fn fifo(dir: &TempDir) -> String {
+    let path = dir.path().join("fifo").display().to_string();
+    assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    path
+}
+
+/// Waiting for the other end of a FIFO ends at Ctrl-C and SIGTERM, and when the other end comes.
+#[test]
+fn the_other_end_of_a_fifo_is_waited_for() {
+    let _lock = shared();
+    for option in ["--input", "--output"] {
+        for number in [libc::SIGINT, libc::SIGTERM] {
+            let dir = folder();
+            let mut c = tare(&dir);
+            c.args(["run", "-w0", "-r1", option, &fifo(&dir), "true"]).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = c.spawn().expect("tare");
+            std::thread::sleep(Duration::from_millis(500));
+            assert!(child.try_wait().expect("wait").is_none(), "{option}: it does not wait");
+            signal(child.id(), number);
+            let began = Instant::now();
+            let status = loop {
+                if let Some(status) = child.try_wait().expect("wait") {
+                    break status;
+                }
+                if began.elapsed() > Duration::from_secs(20) {
+                    child.kill().expect("kill");
+                    child.wait().expect("wait");
+                    panic!("{option}: deaf to signal {number}");
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            };
+            assert_eq!(status.code(), Some(130), "{option}, signal {number}");
+        }
+    }
+    let dir = folder();
+    let path = fifo(&dir);
+    let copy = dir.path().join("copy");
+    let mut c = tare(&dir);
+    let script = format!("cat >{}", copy.display());
+    let mut child = c
+        .args(["run", "-w0", "-r1", "--input", &path, "--", "sh", "-c", &script])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("tare");
+    let mut writer = std::fs::File::options().write(true).custom_flags(0).open(&path).expect("open");
+    writer.write_all(b"through\n").expect("write");
+    drop(writer);
+    assert!(child.wait().expect("wait").success());
+    assert_eq!(std::fs::read_to_string(copy).expect("read"), "through\n");
+}
+
+/// Near the system's limit the padding of the environment is left out, in all samples; beyond it a sentence says what is too long.
+#[test]
+fn long_arguments_are_measured_without_padding() {
+    let _lock = shared();
+    let dir = folder();
+    // A shell's own list is shorter than what it gives to the program.
+    let limit = 2 << 20;
+    let of = |bytes: usize| -> Vec<String> { vec!["y".repeat(100_000); bytes / 100_000] };
+    let near = of(limit - 150_000);
+    let mut c = tare(&dir);
+    let document = json(c.args(["run", "--json", "-w0", "-r4", "--", "true"]).args(&near), 0);
+    let paddings = |d: &serde_json::Value| -> Vec<u64> {
+        d["samples"]
+            .as_array()
+            .expect("samples")
+            .iter()
+            .map(|s| s["environment_padding"].as_u64().expect("bytes"))
+            .collect()
+    };
+    assert!(paddings(&document).iter().any(|p| *p > 0), "there is room");
+    // With a smaller stack the limit is lower.
+    let small = |args: &[&str]| {
+        let mut c = via(&dir, &["sh", "-c", "ulimit -s 2048; exec \"$@\"", "sh"]);
+        c.args(args);
+        c
+    };
+    let environment: usize = std::env::vars_os().map(|(k, v)| k.len() + v.len() + 10).sum();
+    let fill = "z".repeat(100_000);
+    let rest = (512 << 10) - environment - 6_500 - 4 * 100_010;
+    let last = "z".repeat(rest.min(120_000));
+    let args = ["run", "--json", "-w0", "-r4", "--", "true", &fill, &fill, &fill, &fill, &last];
+    let out = run(&mut small(&args), 0);
+    let document: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(paddings(&document), [0, 0, 0, 0]);
+    assert!(text(&out.stderr).contains("the environment is not padded"), "{}", text(&out.stderr));
+}
