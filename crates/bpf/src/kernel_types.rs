@@ -11,6 +11,8 @@ use std::path::Path;
 
 const PLACE: &str = "/sys/kernel/btf/vmlinux";
 const MAGIC: u16 = 0xeb9f;
+/// Descriptors of all programs, their maps and what they are attached to, with room for the others of a measurement.
+const OPEN_FILES: u64 = 256;
 const HEADER_BYTES: usize = 24;
 /// Prefix of the type definitions that stand for tracepoints.
 const TRACEPOINT: &[u8] = b"btf_trace_";
@@ -110,6 +112,12 @@ impl KernelTypes {
         let effective = status.lines().find_map(|l| u64::from_str_radix(l.strip_prefix("CapEff:")?.trim(), 16).ok());
         if effective.is_some_and(|caps| !may_trace(caps)) {
             return Err(BpfError::denied("", "a capability is missing"));
+        }
+        let files = tarebench_sys::limits::open_files();
+        if files < OPEN_FILES {
+            // They would be missing where a program is started.
+            let text = format!("tracing needs {OPEN_FILES} open files, and {files} are allowed (`ulimit -n`)");
+            return Err(BpfError::of("", text));
         }
         let release = tarebench_sys::uname::uname().release;
         if let Some(missing) = too_old(&release) {

@@ -223,3 +223,41 @@ fn long_arguments_are_measured_without_padding() {
     assert_eq!(paddings(&document), [0, 0, 0, 0]);
     assert!(text(&out.stderr).contains("the environment is not padded"), "{}", text(&out.stderr));
 }
+
+/// `ulimit` before tare; a program has the limits that tare was started with.
+fn limited(dir: &TempDir, limit: &str, user: &[&str]) -> Command {
+    let script = format!("ulimit {limit} && exec \"$@\"");
+    let before: Vec<&str> = user.iter().copied().chain(["sh", "-c", &script, "sh"]).collect();
+    via(dir, &before)
+}
+
+#[test]
+fn small_limits_leave_a_measurement_or_a_sentence() {
+    let _lock = shared();
+    let users = if is_root() { &[&[][..], NOBODY][..] } else { &[&[][..]] };
+    for user in users {
+        let dir = folder();
+        let seen = dir.path().join("seen");
+        for limit in ["-n 16", "-S -n 16", "-s 128"] {
+            let program = format!("ulimit -n >{}", seen.display());
+            let mut c = limited(&dir, limit, user);
+            run(c.args(["run", "-w0", "-r2", "-S", "sh", &program]), 0);
+            let wanted = if limit.contains("16") { "16\n" } else { "" };
+            assert!(std::fs::read_to_string(&seen).expect("a number").starts_with(wanted), "{limit}");
+            std::fs::remove_file(&seen).expect("remove");
+        }
+        // A store that cannot grow is told, and tare is not killed.
+        let file = dir.path().join("small");
+        let mut c = limited(&dir, "-f 4", user);
+        let said = text(&run(c.args(["run", "-r2", "--db"]).arg(&file).arg("true"), 4).stderr);
+        assert!(said.contains("tare: "), "{said}");
+    }
+    if is_root() {
+        // One process is tare itself.
+        let dir = folder();
+        let user = ["setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", "prlimit", "--nproc=1"];
+        let mut c = via(&dir, &user);
+        let said = text(&run(c.args(["run", "-w0", "-r1", "--db", "none", "true"]), 4).stderr);
+        assert!(said.contains("the limit of processes is reached: `ulimit -u`"), "{said}");
+    }
+}

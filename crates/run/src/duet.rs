@@ -6,7 +6,7 @@ use self::gang::{Gang, GangEnd, can_be_stopped};
 use crate::RunError;
 use crate::account::AccountCollector;
 use crate::daemons::own_pid;
-use crate::launch::{Early, ProcessLauncher, own_use};
+use crate::launch::{Early, ProcessLauncher, not_started_by, own_use};
 use crate::process_time::PtCollector;
 use crate::sample::{Tree, end_leaf, settle_survivors, steal};
 use crate::sampler::DuetRequest;
@@ -306,9 +306,9 @@ impl RunningDuet<'_> {
         }
         for (n, i) in [first, 1 - first].into_iter().enumerate() {
             let folder = self.collectors[i].folder();
-            let started = launches[i].as_ref().map_err(ToString::to_string).and_then(|l| {
+            let started = launches[i].as_ref().map_err(not_started_by).and_then(|l| {
                 self.sides[i].start = clock::stamp_before();
-                spawn(l, folder, self.signals).map_err(|e| e.to_string())
+                spawn(l, folder, self.signals).map_err(|e| not_started_by(&e))
             });
             match started {
                 Ok(child) => {
@@ -320,8 +320,8 @@ impl RunningDuet<'_> {
                     self.sides[i].pid = Some(child.pid);
                     self.sides[i].child = Some(child);
                 }
-                Err(error) => {
-                    self.sides[i].without(Outcome::NotStarted { error });
+                Err(outcome) => {
+                    self.sides[i].without(outcome);
                     let other = &mut self.sides[1 - i];
                     if let Some(child) = &other.child {
                         kill(&self.collectors[1 - i], self.tree, child);
@@ -418,7 +418,7 @@ impl RunningDuet<'_> {
         let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
             Some(ProcessEnd::Signaled(signal)) => Outcome::Signaled { signal },
             Some(ProcessEnd::Exited(code)) => Outcome::Exited { code },
-            None => Outcome::NotStarted { error: "another process has reaped the program".to_owned() },
+            None => Outcome::NotStarted { error: "another process has reaped the program".to_owned(), by_limit: false },
         });
         self.sides[i].ended = Some(EndedSide { end, outcome, reaped, survivors });
     }
@@ -479,7 +479,7 @@ impl RunningSide {
         let absent = || Absent::NotAsked("the program was not started".into());
         let ended = self.ended.unwrap_or_else(|| EndedSide {
             end: clock::stamp_after(),
-            outcome: Outcome::NotStarted { error: String::new() },
+            outcome: Outcome::NotStarted { error: String::new(), by_limit: false },
             reaped: None,
             survivors: Vec::new(),
         });

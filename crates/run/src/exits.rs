@@ -4,12 +4,15 @@ use std::collections::{HashMap, HashSet};
 use tarebench_bpf::{BpfError, ExitRecord, ExitTracer, KernelTypes};
 use tarebench_core::base::reading::Absent;
 use tarebench_core::base::units::Nanos;
-use tarebench_sys::SysError;
 use tarebench_sys::procfs::{Comm, USER_HZ};
 use tarebench_sys::taskstats::{ExitListener, TaskstatsRecord};
+use tarebench_sys::{SysError, limits};
 
 /// Room for 20,000 exits and more: a record takes up to 2.5 KiB of the receive buffer's account.
 const LISTENER_BUFFER: usize = 128 << 20;
+
+/// With fewer descriptors there would be none for the program's own start.
+const OPEN_FILES: u64 = 64;
 
 /// When a process started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,9 +151,16 @@ impl ExitSource {
     /// Opens what this kernel and this user's privilege allow.
     pub fn open(possible_cpus: &str, types: &Result<KernelTypes, BpfError>) -> ExitSource {
         const EINVAL: i32 = 22;
-        let listener = ExitListener::open(possible_cpus, LISTENER_BUFFER).map_err(|e| match e.errno() {
-            Some(EINVAL) => Absent::NotSupported("taskstats exit records are not sent into containers".into()),
-            _ => e.absent("CAP_NET_ADMIN (run as root), to see processes that end inside a sample"),
+        let files = limits::open_files();
+        let opened = match files < OPEN_FILES {
+            true => Err(Absent::NotSupported(format!("{files} open files are allowed (`ulimit -n`), too few for it"))),
+            false => Ok(ExitListener::open(possible_cpus, LISTENER_BUFFER)),
+        };
+        let listener = opened.and_then(|listener| {
+            listener.map_err(|e| match e.errno() {
+                Some(EINVAL) => Absent::NotSupported("taskstats exit records are not sent into containers".into()),
+                _ => e.absent("CAP_NET_ADMIN (run as root), to see processes that end inside a sample"),
+            })
         });
         ExitSource {
             tracer: types.as_ref().map_err(Clone::clone).and_then(ExitTracer::load).map_err(|e| e.absent()),

@@ -19,7 +19,7 @@ use tarebench_sys::opened_as::{OpenPurpose, open_as};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, Scheduling, argument_bytes, argument_limit, resolve, spawn};
 use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait, wait_any};
-use tarebench_sys::{SysError, clock, fifo, process, topology};
+use tarebench_sys::{SysError, clock, fifo, limits, process, topology};
 
 /// The result of one execution, between the two stamps and by reaping.
 #[derive(Clone, Debug)]
@@ -416,7 +416,7 @@ impl ProcessLauncher {
         let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
             Some(ProcessEnd::Signaled(signal)) => Outcome::Signaled { signal },
             Some(ProcessEnd::Exited(code)) => Outcome::Exited { code },
-            None => Outcome::NotStarted { error: lost().to_string() },
+            None => Outcome::NotStarted { error: lost().to_string(), by_limit: false },
         });
         Ok(LaunchedExecution {
             start,
@@ -507,7 +507,26 @@ fn wait_quietly(child: &Child) -> Woken {
 }
 
 fn not_started(e: &SysError) -> LaunchedExecution {
-    LaunchedExecution { outcome: Outcome::NotStarted { error: e.to_string() }, ..LaunchedExecution::nothing() }
+    LaunchedExecution { outcome: not_started_by(e), ..LaunchedExecution::nothing() }
+}
+
+/// Why a program was not started; of a limit, which one.
+pub(crate) fn not_started_by(e: &SysError) -> Outcome {
+    const ENOMEM: i32 = 12;
+    const EAGAIN: i32 = 11;
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    const E2BIG: i32 = 7;
+    let limit = match e.errno() {
+        Some(EMFILE) => format!("; the limit of open files is {} (`ulimit -n`)", limits::open_files()),
+        Some(ENFILE) => "; the system's limit of open files is reached (fs.file-max)".to_owned(),
+        Some(EAGAIN) => "; the limit of processes is reached: `ulimit -u`, or pids.max of the cgroup".to_owned(),
+        Some(ENOMEM) => "; there is no memory left for it: `ulimit -v`, or the machine's".to_owned(),
+        // It says itself what is too long.
+        Some(E2BIG) => String::new(),
+        _ => return Outcome::NotStarted { error: e.to_string(), by_limit: false },
+    };
+    Outcome::NotStarted { error: format!("{e}{limit}"), by_limit: true }
 }
 
 impl LaunchedExecution {
@@ -519,7 +538,7 @@ impl LaunchedExecution {
             end: clock::stamp_after(),
             wall_clock: clock::realtime(),
             clock_shift: Reading::Absent(absent()),
-            outcome: Outcome::NotStarted { error: String::new() },
+            outcome: Outcome::NotStarted { error: String::new(), by_limit: false },
             pid: None,
             cpu: Reading::Absent(absent()),
             usage: Reading::Absent(absent()),

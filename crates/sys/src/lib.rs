@@ -15,6 +15,7 @@ pub mod cpu_controller;
 pub mod error;
 pub mod fifo;
 pub mod guard;
+pub mod limits;
 pub mod lock;
 pub mod mechanisms;
 pub mod memory;

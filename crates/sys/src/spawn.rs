@@ -360,8 +360,16 @@ const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// handler runs in memory that it shares with the parent.
 const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
 /// Signals that tare, or Rust's runtime, may have a handler for.
-const HANDLED: [libc::c_int; 7] =
-    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGCHLD, libc::SIGSEGV, libc::SIGBUS];
+const HANDLED: [libc::c_int; 8] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGCHLD,
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGXFSZ,
+];
 
 /// Starts the program; returns when it has started to execute (or could not).
 ///
@@ -538,6 +546,9 @@ unsafe fn prepare_child(launch: &Launch, args: *mut ChildArgs) -> Option<i32> {
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) != 0 || libc::getppid() != (*args).parent {
                 return Some(9);
             }
+        }
+        if let Some(limit) = crate::limits::open_files_before() {
+            libc::setrlimit(libc::RLIMIT_NOFILE, limit);
         }
         let mut default: libc::sigaction = std::mem::zeroed();
         default.sa_sigaction = libc::SIG_DFL;

@@ -214,6 +214,7 @@ fn ended(report: &RunReport, last_words: &[LastWords], show: &Show) -> Exit {
 fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool, ignore: &IgnoreFailure) -> (Exit, &'static str) {
     let program = &series.program;
     match outcome {
+        Outcome::NotStarted { by_limit: true, .. } => (Exit::System, "raise the limit, or shorten what reaches it"),
         Outcome::NotStarted { .. } if at_once && (program.setup.is_some() || program.prepare.is_some()) => {
             (Exit::Usage, "check that the setup or prepare command creates it")
         }

@@ -54,6 +54,9 @@ pub enum Outcome {
     NotStarted {
         /// The system's message.
         error: String,
+        /// A limit was reached, of processes, open files, memory or arguments: the system's fault, not the program's.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_limit: bool,
     },
     /// A hook before or after it failed.
     HookFailed {
@@ -88,7 +91,7 @@ impl std::fmt::Display for Outcome {
             Outcome::Signaled { signal } => write!(f, "killed by {}", Signal(*signal)),
             Outcome::TimedOut { limit } => write!(f, "killed after the time limit of {} s", limit.secs()),
             Outcome::Stopped { signal } => write!(f, "stopped by {} and not continued", Signal(*signal)),
-            Outcome::NotStarted { error } => write!(f, "could not be started: {error}"),
+            Outcome::NotStarted { error, .. } => write!(f, "could not be started: {error}"),
             Outcome::HookFailed { error } => write!(f, "{error}"),
             Outcome::Interrupted => write!(f, "interrupted"),
         }

@@ -470,7 +470,7 @@ pub fn hostile() -> RunReport {
             index: 0,
             warmup: false,
             duet: false,
-            outcome: Outcome::NotStarted { error: "\x1b[5m no\nfile".into() },
+            outcome: Outcome::NotStarted { error: "\x1b[5m no\nfile".into(), by_limit: false },
             ignored: false,
         }];
         s.daemons_incomplete = Some((1, "\x1b[0m".into()));

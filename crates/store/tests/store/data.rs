@@ -294,7 +294,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         any::<i32>().prop_map(|signal| Outcome::Signaled { signal }),
         nanos().prop_map(|limit| Outcome::TimedOut { limit }),
         any::<i32>().prop_map(|signal| Outcome::Stopped { signal }),
-        text().prop_map(|error| Outcome::NotStarted { error }),
+        (text(), any::<bool>()).prop_map(|(error, by_limit)| Outcome::NotStarted { error, by_limit }),
         text().prop_map(|error| Outcome::HookFailed { error }),
         Just(Outcome::Interrupted),
     ]
