@@ -1,5 +1,6 @@
 //! Process time of the program's tree, and where it was read.
 
+use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ pub struct CpuTime {
 /// Process time of the whole tree, from every source that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessTimes {
-    /// The source that this run reports; the same in all its samples.
+    /// The source that is reported; the same in all counted samples of a program.
     pub source: PtSource,
     /// From the sample's cgroup (resolution 1 µs).
     pub cgroup: Reading<CpuTime>,
@@ -74,12 +75,90 @@ pub struct ProcessTimes {
     pub exit_records: Reading<Nanos>,
     /// From wait4, of the program and of orphans that tare reaped (resolution 1 µs).
     pub wait4: Reading<CpuTime>,
+    /// Whether the source has seen all of the program.
+    #[serde(default, skip_serializing_if = "SourceCheck::is_default")]
+    pub check: SourceCheck,
 }
 
+/// What is known of whether a source has seen all of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceCheck {
+    /// By how much the run's source may be below wait4 by its nature ([`allowance`]); samples of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowance: Option<Nanos>,
+    /// The run's source, where it saw less than wait4 in the program's first sample, so that wait4 is the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<PtSource>,
+    /// The cgroup in which the main process ended, if that is not the one in which it started.
+    pub moved_to: Reading<Option<Name>>,
+}
+
+impl SourceCheck {
+    fn is_default(&self) -> bool {
+        *self == SourceCheck::default()
+    }
+}
+
+impl Default for SourceCheck {
+    /// Samples of earlier versions.
+    fn default() -> SourceCheck {
+        let why = "the version of tare that took the sample did not record it";
+        SourceCheck { allowance: None, replaced: None, moved_to: Reading::Absent(Absent::NotAsked(why.into())) }
+    }
+}
+
+/// A source that saw less of the program than wait4 did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shortfall {
+    pub source: PtSource,
+    /// What the source counted.
+    pub counted: Nanos,
+    /// What wait4 saw.
+    pub seen: Nanos,
+}
+
+/// By how much a source may be below wait4 although it saw the whole program.
+///
+/// `until_exec`: how long the start took at most, as the task-clock counts from exec on and wait4 from the start. `switches`:
+/// context switches of the tree. The task-clock starts after the scheduler has chosen the task and stops before it chooses the
+/// next one (`prepare_task_switch`, kernel/sched/core.c), while the scheduler's account has no gap. Steal time only
+/// makes the task-clock larger; cgroup and wait4 both lack it, as both are the scheduler's account.
+pub fn allowance(source: PtSource, until_exec: Nanos, switches: u64) -> Nanos {
+    let rounding = Nanos::from_micros(2);
+    let switches = i64::try_from(switches).unwrap_or(i64::MAX);
+    match source {
+        // Two readings of 1 us each.
+        PtSource::Cgroup | PtSource::Wait4 => rounding,
+        PtSource::TaskClock => Nanos(SWITCH.0.saturating_mul(switches).saturating_add((until_exec + rounding).0)),
+        PtSource::ExitRecords => TICK + rounding,
+    }
+}
+
+/// The longest part of a context switch that the task-clock lacks.
+const SWITCH: Nanos = Nanos::from_micros(5);
+/// The longest tick: CONFIG_HZ of 100.
+const TICK: Nanos = Nanos::from_millis(10);
+/// For samples that have no allowance: a start, and a tenth for context switches.
+const EARLIER: Nanos = Nanos::from_millis(1);
+const EARLIER_SHARE: i64 = 10;
+
 impl ProcessTimes {
-    /// PT by the run's source.
+    /// PT by the run's source; absent where that has not seen all of the program.
     pub fn total(&self) -> Result<Nanos, Absent> {
-        let r = match self.source {
+        match self.shortfall(self.source) {
+            Some(short) => Err(Absent::Lost(format!(
+                "{} counted {} ms of CPU time, wait4 saw {} ms",
+                short.source.name(),
+                short.counted.as_f64() / 1e6,
+                short.seen.as_f64() / 1e6
+            ))),
+            None => self.by(self.source),
+        }
+    }
+
+    /// PT by a source.
+    fn by(&self, source: PtSource) -> Result<Nanos, Absent> {
+        let r = match source {
             PtSource::Cgroup => self.cgroup.as_result().map(|c| c.total),
             PtSource::TaskClock => self.task_clock.as_result().copied(),
             PtSource::ExitRecords => self.exit_records.as_result().copied(),
@@ -88,8 +167,102 @@ impl ProcessTimes {
         r.map_err(Clone::clone)
     }
 
-    /// User and system time: from the cgroup, else from wait4.
+    /// A source that is below wait4 by more than its nature explains has not seen all of the program.
+    pub fn shortfall(&self, source: PtSource) -> Option<Shortfall> {
+        let (counted, seen) = (self.by(source).ok()?, self.wait4.value()?.total);
+        let allowance = self.check.allowance.unwrap_or(EARLIER + Nanos(seen.0 / EARLIER_SHARE));
+        (seen - counted > allowance).then_some(Shortfall { source, counted, seen })
+    }
+
+    /// The shortfall of the run's source, whether wait4 stands in for it or not.
+    pub fn run_shortfall(&self) -> Option<Shortfall> {
+        self.shortfall(self.check.replaced.unwrap_or(self.source))
+    }
+
+    /// User and system time: from the cgroup, else from wait4; from wait4 where the cgroup has not seen all of the program.
     pub fn split(&self) -> Option<CpuTime> {
-        self.cgroup.value().or(self.wait4.value()).copied()
+        let cgroup = self.cgroup.value().filter(|_| self.shortfall(PtSource::Cgroup).is_none());
+        cgroup.filter(|_| self.source != PtSource::Wait4).or(self.wait4.value()).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(source: PtSource, counted: i64, seen: i64, check: SourceCheck) -> ProcessTimes {
+        let none = || Absent::NotAsked("x".into());
+        let cpu = |total: i64| CpuTime { user: Nanos(total), system: Nanos::ZERO, total: Nanos(total) };
+        let mut times = ProcessTimes {
+            source,
+            cgroup: Reading::Absent(none()),
+            task_clock: Reading::Absent(none()),
+            exit_records: Reading::Absent(none()),
+            wait4: Reading::Value(cpu(seen)),
+            check,
+        };
+        match source {
+            PtSource::Cgroup => times.cgroup = Reading::Value(cpu(counted)),
+            PtSource::TaskClock => times.task_clock = Reading::Value(Nanos(counted)),
+            PtSource::ExitRecords => times.exit_records = Reading::Value(Nanos(counted)),
+            PtSource::Wait4 => {}
+        }
+        times
+    }
+
+    fn checked(source: PtSource, switches: u64) -> SourceCheck {
+        let allowance = allowance(source, Nanos::from_micros(300), switches);
+        SourceCheck { allowance: Some(allowance), ..SourceCheck::default() }
+    }
+
+    #[test]
+    fn a_source_that_saw_less_than_wait4_has_no_value() {
+        use PtSource as S;
+        const MS: i64 = 1_000_000;
+        let total = |source, counted, switches| times(source, counted, 20 * MS, checked(source, switches)).total();
+        // What the resolutions explain.
+        assert_eq!(total(S::Cgroup, 20 * MS - 2_000, 0), Ok(Nanos(20 * MS - 2_000)));
+        assert_eq!(total(S::TaskClock, 20 * MS - 302_000, 0), Ok(Nanos(20 * MS - 302_000)));
+        assert_eq!(total(S::TaskClock, 18 * MS, 1_000), Ok(Nanos(18 * MS)));
+        assert_eq!(total(S::ExitRecords, 10 * MS, 0), Ok(Nanos(10 * MS)));
+        // A larger one has seen what nobody waited for.
+        assert_eq!(total(S::Cgroup, 90 * MS, 0), Ok(Nanos(90 * MS)));
+        // What they do not.
+        for (source, counted) in [
+            (S::Cgroup, 20 * MS - 3_000),
+            (S::TaskClock, 3_360),
+            (S::TaskClock, 20 * MS - 400_000),
+            (S::ExitRecords, 9 * MS),
+        ] {
+            assert!(matches!(total(source, counted, 0), Err(Absent::Lost(_))), "{source:?} {counted}");
+        }
+    }
+
+    #[test]
+    fn wait4_stands_in_for_a_source_that_saw_less() {
+        let mut found = times(PtSource::TaskClock, 3_360, 20_400_000, checked(PtSource::TaskClock, 2));
+        let short = Shortfall { source: PtSource::TaskClock, counted: Nanos(3_360), seen: Nanos(20_400_000) };
+        assert_eq!(found.run_shortfall(), Some(short));
+        (found.source, found.check.replaced) = (PtSource::Wait4, Some(PtSource::TaskClock));
+        assert_eq!(found.total(), Ok(Nanos(20_400_000)));
+        assert_eq!(found.run_shortfall(), Some(short));
+    }
+
+    #[test]
+    fn a_cgroup_that_lacks_the_program_does_not_split_its_time() {
+        let found = times(PtSource::Cgroup, 600_000, 50_000_000, checked(PtSource::Cgroup, 0));
+        assert_eq!(found.split().map(|c| c.total), Some(Nanos(50_000_000)));
+        let found = times(PtSource::Cgroup, 60_000_000, 50_000_000, checked(PtSource::Cgroup, 0));
+        assert_eq!(found.split().map(|c| c.total), Some(Nanos(60_000_000)));
+    }
+
+    #[test]
+    fn samples_of_earlier_versions_are_checked_by_a_wide_measure() {
+        let total = |counted: i64| times(PtSource::TaskClock, counted, 20_000_000, SourceCheck::default()).total();
+        assert!(total(17_500_000).is_ok() && total(3_360).is_err());
+        let text = serde_json::to_string(&times(PtSource::Cgroup, 1, 1, SourceCheck::default())).unwrap();
+        assert!(!text.contains("check"), "{text}");
+        let read: ProcessTimes = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.check, SourceCheck::default());
     }
 }

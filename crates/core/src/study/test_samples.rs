@@ -8,7 +8,7 @@ use crate::machine::conditions::tests::host;
 use crate::machine::data::Host;
 use crate::sample::daemons::Daemons;
 use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Usage};
-use crate::sample::process_time::{CpuTime, ProcessTimes, PtSource};
+use crate::sample::process_time::{CpuTime, ProcessTimes, PtSource, SourceCheck};
 use crate::study::series::{StudyProgram, StudySeries, StudyWork};
 use std::collections::BTreeMap;
 
@@ -38,6 +38,7 @@ pub(crate) fn sample(index: u32, start_s: f64, elapsed_ns: i64, pt_ns: i64) -> S
             task_clock: Reading::Absent(not_asked()),
             exit_records: Reading::Absent(not_asked()),
             wait4: Reading::Value(pt),
+            check: SourceCheck::default(),
         }),
         usage: Reading::Value(Usage {
             max_rss: 4_194_304,

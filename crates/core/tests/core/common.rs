@@ -18,7 +18,7 @@ use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::data::*;
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_core::sample::process_time::ProcessTimes;
-use tarebench_core::sample::process_time::PtSource;
+use tarebench_core::sample::process_time::{PtSource, SourceCheck};
 
 pub fn absent<T>() -> Reading<T> {
     Reading::Absent(Absent::NotAsked("test".to_owned()))
@@ -140,6 +140,7 @@ pub fn sample(series: u32, index: u32, pt: Nanos, daemons: Vec<Daemon>) -> Sampl
             task_clock: absent(),
             exit_records: absent(),
             wait4: absent(),
+            check: SourceCheck::default(),
         }),
         usage: Reading::Value(Usage {
             max_rss: 1000 + u64::from(index),

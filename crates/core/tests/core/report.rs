@@ -3,7 +3,7 @@
 use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
+use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource, SourceCheck};
 
 use crate::common::{absent, daemon, profile, run, sample};
 use proptest::prelude::*;
@@ -579,6 +579,7 @@ fn extreme_sample(seq: u32, numbers: &[i64]) -> Sample {
         task_clock: Reading::Value(time()),
         exit_records: Reading::Value(time()),
         wait4: Reading::Value(cpu),
+        check: SourceCheck::default(),
     });
     s.steal = Reading::Value(time());
     s.clock_shift = Reading::Value(ClockShift { suspended: time(), stepped: time() });

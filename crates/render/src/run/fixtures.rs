@@ -28,7 +28,7 @@ use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::data::*;
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_core::sample::process_time::ProcessTimes;
-use tarebench_core::sample::process_time::PtSource;
+use tarebench_core::sample::process_time::{PtSource, SourceCheck};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 
 /// Words for some hints.
@@ -519,6 +519,7 @@ fn sample(i: u32, outcome: Outcome) -> Sample {
             task_clock: Reading::Value(Nanos(800_000_123)),
             exit_records: Reading::Absent(Absent::NoPermission("CAP_NET_ADMIN".into())),
             wait4: Reading::Value(cpu),
+            check: SourceCheck::default(),
         }),
         usage: Reading::Value(Usage {
             max_rss: 48_402_432,
@@ -712,6 +713,7 @@ pub fn raw_duets() -> Vec<Duet> {
                 task_clock: Reading::Absent(Absent::NoPermission("perf_event_paranoid 2 or lower".into())),
                 exit_records: Reading::Absent(Absent::NoPermission("CAP_NET_ADMIN".into())),
                 wait4: Reading::Value(cpu),
+                check: SourceCheck::default(),
             }),
             together: Reading::Value(Nanos((pt * 0.97) as i64)),
             account: Reading::Absent(Absent::NoPermission("CAP_BPF and CAP_PERFMON (run as root)".into())),

@@ -17,7 +17,7 @@ use tarebench_core::run::plan::{
 };
 use tarebench_core::run::schedule::{Act, Slot, schedule};
 use tarebench_core::sample::data::{Outcome, OwnUse, Phase, Sample, Stamp};
-use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
+use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource, SourceCheck};
 
 /// What the fake does at a slot, by the slot's name (`A0`, in lower case for warm-ups), and at a hook (`setup a`).
 #[derive(Default)]
@@ -174,6 +174,7 @@ fn process_times(pt: Nanos) -> Reading<ProcessTimes> {
         task_clock: Reading::Absent(absent()),
         exit_records: Reading::Absent(absent()),
         wait4: Reading::Value(CpuTime { user: pt, system: Nanos::ZERO, total: pt }),
+        check: SourceCheck::default(),
     })
 }
 

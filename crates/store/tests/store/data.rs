@@ -32,7 +32,7 @@ use tarebench_core::sample::probes::{
 };
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_core::sample::process_time::ProcessTimes;
-use tarebench_core::sample::process_time::PtSource;
+use tarebench_core::sample::process_time::{PtSource, SourceCheck};
 
 /// A folder with a path for a database in it.
 pub fn place() -> (tempfile::TempDir, PathBuf) {
@@ -208,6 +208,7 @@ pub fn sample(seq: u32, daemons: usize) -> Sample {
             task_clock: Reading::Value(Nanos(1_999_001)),
             exit_records: Reading::Value(Nanos(1)),
             wait4: Reading::Absent(Absent::Failed("no child".to_owned())),
+            check: SourceCheck::default(),
         }),
         usage: Reading::Absent(Absent::NotAsked("-".to_owned())),
         peak_memory: Reading::Value(7),
@@ -316,6 +317,7 @@ fn process_times() -> impl Strategy<Value = ProcessTimes> {
             task_clock,
             exit_records,
             wait4,
+            check: SourceCheck::default(),
         },
     )
 }

@@ -6,7 +6,7 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::data::{Outcome, OwnUse, Stamp, not_probed};
 use tarebench_core::sample::probes::{CpuProbes, ProbeCost, ProbeKind, ProbeWake, SampleProbes};
-use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
+use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource, SourceCheck};
 use tarebench_store::SqliteStore;
 
 const MS: i64 = 1_000_000;
@@ -76,6 +76,7 @@ fn sample(index: u32, probed: bool) -> Sample {
         task_clock: Reading::Absent(absent()),
         exit_records: Reading::Absent(absent()),
         wait4: Reading::Value(CpuTime { user: pt, system: Nanos::ZERO, total: pt }),
+        check: SourceCheck::default(),
     };
     Sample {
         series: 0,
