@@ -345,3 +345,127 @@ fn the_majority_of_tries_decides() {
     assert_eq!(decide(&[true, false, false, false, true]), (false, 1), "the first good one is not enough");
     assert_eq!(decide(&[true, false, true, false, false]), (false, 0));
 }
+
+/// As user nobody, who may run set-user-ID programs.
+const NOBODY_WITH_SETUID: &[&str] = &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+
+#[test]
+fn a_set_user_id_program_has_the_time_that_wait4_saw() {
+    use std::os::unix::fs::PermissionsExt;
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for a set-user-ID program");
+    }
+    let dir = folder();
+    let program = dir.path().join("set-user-id");
+    std::fs::copy(burner(), &program).expect("copy");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).expect("chmod");
+    let taken = |options: &[&str]| {
+        let mut c = via(&dir, NOBODY_WITH_SETUID);
+        c.args(["run", "--json", "-r2"]).args(options).arg("--").arg(&program).args(["burn-self", "30"]);
+        json(&mut c, 0)
+    };
+    let document = taken(&["-w1"]);
+    if source(&document) != "task_clock" {
+        return skip("needs perf events for ordinary users");
+    }
+    for sample in document["samples"].as_array().expect("samples") {
+        let times = &sample["process_times"]["value"];
+        assert_eq!(
+            (&times["source"], &times["check"]["replaced"]),
+            (&"wait4".into(), &"task_clock".into()),
+            "{times:#}"
+        );
+        assert!(process_time(sample) >= 0.030, "{times:#}");
+    }
+    // Without a warm-up the first sample decides.
+    for sample in taken(&["-w0"])["samples"].as_array().expect("samples") {
+        assert_eq!(sample["process_times"]["value"]["source"], "wait4");
+    }
+    let mut c = via(&dir, NOBODY_WITH_SETUID);
+    c.args(["run", "-w1", "-r2", "--style", "none", "--"]).arg(&program).args(["burn-self", "30"]);
+    let said = text(&run(&mut c, 0).stdout);
+    assert!(said.contains("CPU time is from wait4, because perf task-clock counted only"), "{said}");
+}
+
+/// A cgroup beside tare's, and its removal.
+struct Elsewhere(std::path::PathBuf);
+
+impl Elsewhere {
+    fn make(name: &str) -> Elsewhere {
+        let own = std::fs::read_to_string("/proc/self/cgroup").expect("own cgroup");
+        let own = own.lines().find_map(|l| l.strip_prefix("0::")).expect("cgroup v2");
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+        let mount = mounts.lines().find(|l| l.contains(" - cgroup2 ")).and_then(|l| l.split(' ').nth(4));
+        let path = format!("{}{own}/{name}-{}", mount.expect("cgroup v2"), std::process::id());
+        std::fs::create_dir(&path).expect("a cgroup");
+        Elsewhere(path.into())
+    }
+
+    fn processes(&self) -> String {
+        std::fs::read_to_string(self.0.join("cgroup.procs")).expect("its processes")
+    }
+
+    /// A shell script that moves there first.
+    fn script(&self, then: &str) -> [String; 3] {
+        let moves = format!("echo $$ > {}/cgroup.procs || exit 9; {then}", self.0.display());
+        ["sh".to_owned(), "-c".to_owned(), moves]
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        for pid in self.processes().lines().filter_map(|l| l.parse().ok()) {
+            signal(pid, libc::SIGKILL);
+        }
+        until("the cgroup is removed", || std::fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+#[test]
+fn a_program_that_moves_to_another_cgroup_has_all_its_time() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for a cgroup");
+    }
+    let (dir, elsewhere) = (folder(), Elsewhere::make("tare-test-time"));
+    // Its leftover process has a session of its own, so that only its ancestry tells whose it is.
+    let burner = burner();
+    let script = elsewhere.script(&format!("{burner} burn-self 40; setsid sleep 1000 & exit 0"));
+    let mut c = tare(&dir);
+    let document = json(c.args(["run", "--json", "-w0", "-r2", "--"]).args(&script), 0);
+    assert_eq!(source(&document), "cgroup");
+    for sample in document["samples"].as_array().expect("samples") {
+        let times = &sample["process_times"]["value"];
+        assert_eq!((&times["source"], &times["check"]["replaced"]), (&"wait4".into(), &"cgroup".into()), "{times:#}");
+        assert!(process_time(sample) >= 0.040, "{times:#}");
+        let to = times["check"]["moved_to"]["value"].as_str().expect("where it ended");
+        assert!(elsewhere.0.ends_with(to.trim_start_matches('/')), "{to}");
+        // The exit records count it as the program's, and it is no daemon.
+        let exits = times["exit_records"]["value"].as_f64().expect("exit records");
+        assert!(exits >= 0.99 * 40e6, "{times:#}");
+        assert!(daemons(sample, "burner").is_empty() && daemons(sample, "sh").is_empty(), "{:#}", sample["daemons"]);
+        let ended = survivors(sample);
+        assert!(ended.len() == 1 && ended[0].1 == "ended" && !lives(ended[0].0), "{ended:?}");
+    }
+    assert_eq!(elsewhere.processes(), "", "leftover processes end");
+    let mut c = tare(&dir);
+    let said = text(&run(c.args(["run", "-w0", "-r2", "--style", "none", "--"]).args(&script), 0).stdout);
+    assert!(said.contains("CPU time is from wait4, because cgroup v2 cpu.stat counted only"), "{said}");
+    assert!(said.contains("The program moved to another cgroup"), "{said}");
+}
+
+#[test]
+fn a_time_limit_ends_a_program_that_moved_to_another_cgroup() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, for a cgroup");
+    }
+    let (dir, elsewhere) = (folder(), Elsewhere::make("tare-test-limit"));
+    let mut c = tare(&dir);
+    c.args(["run", "--json", "-w0", "-r1", "--timeout", "0.3", "-i", "--"]).args(elsewhere.script("exec sleep 1000"));
+    let out = c.output().expect("tare runs");
+    assert_eq!(elsewhere.processes(), "", "{}", text(&out.stderr));
+    let document: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(only_sample(&document)["outcome"]["kind"], "timed_out");
+}

@@ -25,6 +25,8 @@ pub struct Roles {
     pub members: Option<Vec<i32>>,
     /// Number of that cgroup.
     pub cgroup: Option<u64>,
+    /// Orphans that come to tare are all the program's.
+    pub adopts_all: bool,
 }
 
 /// The program's tree and all others, separately.
@@ -97,6 +99,19 @@ impl Scene<'_> {
         member || (roles.members.is_none() && (ppid == roles.own || self.tree.contains(&ppid)))
     }
 
+    /// It ended in another cgroup than that of the program, to which it belongs by its parent.
+    fn has_left(&self, x: &ProcessExit) -> bool {
+        let roles = self.roles;
+        let adopted = x.ppid == roles.own && (Some(x.pid) == roles.main || roles.adopts_all);
+        let member = roles.members.as_ref().is_some_and(|m| m.contains(&x.pid));
+        let below = adopted || member || self.tree.contains(&x.ppid);
+        x.member == Some(false) && below && self.tree.contains(&x.pid)
+    }
+
+    fn in_tree_by_parents(&self, x: &ProcessExit) -> bool {
+        x.member.is_none() && self.in_tree(x.pid, x.ppid)
+    }
+
     fn kind(&self, pid: i32, kernel: bool) -> TaskKind {
         match kernel {
             true => TaskKind::Kernel,
@@ -131,7 +146,7 @@ impl Scene<'_> {
 
     /// A process that ended during the sample.
     fn ended(&self, x: &ProcessExit, born: bool, realtime_offset: Nanos, out: &mut TreeDifference) {
-        if born && x.member.unwrap_or_else(|| self.in_tree(x.pid, x.ppid)) {
+        if born && (x.member == Some(true) || self.has_left(x) || self.in_tree_by_parents(x)) {
             *out.tree_exits.get_or_insert(Nanos::ZERO) += x.cpu;
             return;
         }
@@ -201,17 +216,17 @@ fn tree_of(
     let members = exits.iter().zip(born).filter(|(x, born)| **born && x.member == Some(true)).map(|(x, _)| x.pid);
     let members = members.filter(|pid| !roles.helpers.contains(pid));
     let mut tree: HashSet<i32> = members.chain(roles.main).chain(roles.members.iter().flatten().copied()).collect();
-    if roles.members.is_some() && exits.iter().all(|x| x.member.is_some()) {
-        return tree;
-    }
+    // Then the parents decide only about those that have left the cgroup.
+    let known = roles.members.is_some() && exits.iter().all(|x| x.member.is_some());
     let is_born = |e: &&SnapshotEntry| old.get(&e.pid).is_none_or(|o| o.start_ticks != e.start_ticks);
-    let alive = after.entries.iter().filter(is_born).map(|e| (e.pid, e.ppid));
+    let alive = after.entries.iter().filter(|_| !known).filter(is_born).map(|e| (e.pid, e.ppid));
     let ended = exits.iter().zip(born).filter(|(_, born)| **born).map(|(x, _)| (x.pid, x.ppid));
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for (pid, ppid) in alive.chain(ended) {
         children.entry(ppid).or_default().push(pid);
     }
-    let mut queue: Vec<i32> = tree.iter().copied().chain([roles.own]).collect();
+    let own = Some(roles.own).filter(|_| !known || roles.adopts_all);
+    let mut queue: Vec<i32> = tree.iter().copied().chain(own).collect();
     while let Some(parent) = queue.pop() {
         for child in children.remove(&parent).unwrap_or_default() {
             if !roles.helpers.contains(&child) && tree.insert(child) {

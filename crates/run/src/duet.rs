@@ -6,9 +6,9 @@ use self::gang::{Gang, GangEnd, can_be_stopped};
 use crate::RunError;
 use crate::account::AccountCollector;
 use crate::daemons::own_pid;
-use crate::launch::{Early, ProcessLauncher, not_started_by, own_use};
-use crate::process_time::PtCollector;
-use crate::sample::{Tree, end_leaf, settle_survivors, steal};
+use crate::launch::{Early, ProcessLauncher, last_cgroup, not_started_by, own_use};
+use crate::process_time::{ExecutionTimes, PtCollector};
+use crate::sample::{Tree, end_held, settle_survivors, steal};
 use crate::sampler::DuetRequest;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
@@ -16,8 +16,8 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet, cgroup_weights, nice_levels};
 use tarebench_core::run::plan::{RunPlan, Sched};
 use tarebench_core::sample::account::Account;
-use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Stamp, Survivor};
-use tarebench_core::sample::process_time::{CpuTime, PtSource};
+use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Stamp, Survivor, Usage};
+use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
 use tarebench_sys::cpu_controller::CpuController;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, spawn};
@@ -121,6 +121,7 @@ struct EndedSide {
     end: Stamp,
     outcome: Outcome,
     reaped: Option<Reaped>,
+    last_cgroup: Reading<Name>,
     survivors: Vec<Survivor>,
 }
 
@@ -193,6 +194,8 @@ pub fn take(
     duet.end_escaped(&mut orphans);
     let accounts = accounts(account, [0, 1].map(|i: usize| duet.sides[i].pid), first);
     let (interrupted, sides) = (duet.interrupted, duet.harvest(series, shares.map(|s| s.0), accounts));
+    let left = sides.iter().find(|side| times_left(&side.process_times));
+    let void = void.or(left.map(|side| NoDuet::LeftCgroup { series: side.series }));
     let duet = Duet {
         seq: request.seq,
         index: request.slot.index,
@@ -219,6 +222,12 @@ fn accounts(collector: &mut Reading<AccountCollector>, mains: [Option<i32>; 2], 
         }
         Reading::Absent(why) => [Reading::Absent(why.clone()), Reading::Absent(why.clone())],
     }
+}
+
+/// Whether a part of the program has left its cgroup, by which its share, its turns and its time are known.
+fn times_left(times: &Reading<ProcessTimes>) -> bool {
+    let left = |t: &ProcessTimes| matches!(t.check.moved_to, Reading::Value(Some(_))) || t.run_shortfall().is_some();
+    times.value().is_some_and(left)
 }
 
 /// The program that uses more CPUs.
@@ -293,7 +302,15 @@ impl RunningSide {
 
     fn without(&mut self, outcome: Outcome) {
         let end = clock::stamp_after();
-        self.ended = Some(EndedSide { end, outcome, reaped: None, survivors: Vec::new() });
+        self.ended = Some(EndedSide::without(end, outcome));
+    }
+}
+
+impl EndedSide {
+    /// One that has not run.
+    fn without(end: Stamp, outcome: Outcome) -> EndedSide {
+        let last_cgroup = Reading::Absent(Absent::NotAsked("the program was not started".into()));
+        EndedSide { end, outcome, reaped: None, last_cgroup, survivors: Vec::new() }
     }
 }
 
@@ -399,7 +416,7 @@ impl RunningDuet<'_> {
             let early = Early { child: &child, others: &other, start: began, limit, signals: self.signals };
             let (collector, tree) = (&self.collectors[i], self.tree);
             let mut end_tree = |main: i32, force: bool| match collector.leaf() {
-                Some(leaf) => end_leaf(leaf, force),
+                Some(leaf) => end_held(leaf, main, force),
                 // The tree by parents would hold the other program, too.
                 None if other.is_empty() => tree.signal(main, force),
                 None => drop(process::kill(main, if force { 9 } else { 15 })),
@@ -412,6 +429,7 @@ impl RunningDuet<'_> {
             let used = self.collectors[1 - i].so_far();
             self.together[1 - i] = Some(used);
         }
+        let last_cgroup = last_cgroup(child.pid, self.collectors[i].leaf().is_some());
         let reaped = reap(child.pid, true).ok().flatten();
         self.gang.iter_mut().for_each(|gang| gang.reaped(i));
         let survivors = self.end_leftovers(i);
@@ -420,7 +438,7 @@ impl RunningDuet<'_> {
             Some(ProcessEnd::Exited(code)) => Outcome::Exited { code },
             None => Outcome::NotStarted { error: "another process has reaped the program".to_owned(), by_limit: false },
         });
-        self.sides[i].ended = Some(EndedSide { end, outcome, reaped, survivors });
+        self.sides[i].ended = Some(EndedSide { end, outcome, reaped, last_cgroup, survivors });
     }
 
     fn end_leftovers(&self, i: usize) -> Vec<Survivor> {
@@ -477,17 +495,22 @@ impl RunningSide {
         collector: &mut PtCollector,
     ) -> DuetSide {
         let absent = || Absent::NotAsked("the program was not started".into());
-        let ended = self.ended.unwrap_or_else(|| EndedSide {
-            end: clock::stamp_after(),
-            outcome: Outcome::NotStarted { error: String::new(), by_limit: false },
-            reaped: None,
-            survivors: Vec::new(),
-        });
+        let not_started = || Outcome::NotStarted { error: String::new(), by_limit: false };
+        let ended = self.ended.unwrap_or_else(|| EndedSide::without(clock::stamp_after(), not_started()));
         let process_times = match ended.reaped {
             None => Reading::Absent(absent()),
             Some(r) => {
                 let exits = Reading::Absent(Absent::NotAsked("exit records are not read in duets".into()));
-                Reading::Value(collector.harvest(exits, Reading::Value(r.cpu)))
+                Reading::Value(collector.harvest(ExecutionTimes {
+                    series,
+                    counted: true,
+                    exit_records: exits,
+                    wait4: Reading::Value(r.cpu),
+                    orphans: Nanos::ZERO,
+                    switches: Usage::switches(&r.usage),
+                    until_exec: Nanos::ZERO,
+                    last_cgroup: ended.last_cgroup,
+                }))
             }
         };
         let all = || match &process_times {
@@ -499,7 +522,7 @@ impl RunningSide {
             weight,
             start: self.start,
             end: ended.end,
-            together: together.unwrap_or_else(all),
+            together: together.filter(|_| !times_left(&process_times)).unwrap_or_else(all),
             account: Reading::Absent(absent()),
             outcome: ended.outcome,
             usage: ended.reaped.map(|r| r.usage).ok_or_else(absent).into(),
@@ -512,7 +535,7 @@ impl RunningSide {
 /// Ends what was started when the other program could not be.
 fn kill(collector: &PtCollector, tree: &Tree, child: &Child) {
     match collector.leaf() {
-        Some(leaf) => drop(leaf.kill_all()),
+        Some(leaf) => end_held(leaf, child.pid, true),
         None => tree.signal(child.pid, true),
     }
     let _ = reap(child.pid, true);

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Child as StdChild, Command as StdCommand, Stdio};
+use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::plan::{Input, Output, Program, RunPlan, Sched};
@@ -19,7 +20,7 @@ use tarebench_sys::opened_as::{OpenPurpose, open_as};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, Scheduling, argument_bytes, argument_limit, resolve, spawn};
 use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait, wait_any};
-use tarebench_sys::{SysError, clock, fifo, limits, process, topology};
+use tarebench_sys::{SysError, cgroup, clock, fifo, limits, process, topology};
 
 /// The result of one execution, between the two stamps and by reaping.
 #[derive(Clone, Debug)]
@@ -42,6 +43,10 @@ pub struct LaunchedExecution {
     pub usage: Reading<Usage>,
     /// Orphans that tare adopted and reaped during the execution: pid and CPU time.
     pub orphans: Vec<(i32, CpuTime)>,
+    /// How long the start took, where no cgroup holds the program.
+    pub until_exec: Nanos,
+    /// The cgroup that the main process ended in, where one was made for it.
+    pub last_cgroup: Reading<Name>,
     /// The main thread's time on a CPU and runnable without one, by the scheduler.
     pub schedstat: Reading<(Nanos, Nanos)>,
     /// Tare's own use between the stamps.
@@ -391,6 +396,8 @@ impl ProcessLauncher {
             Ok(child) => child,
             Err(e) => return Ok(not_started(&e)),
         };
+        // perf's task-clock may be in use. The clock is read without a system call, when the program runs already.
+        let until_exec = if cgroup.is_none() { clock::monotonic() - start.monotonic } else { Nanos::ZERO };
         let mut orphans = Vec::new();
         let mut orphan = |r: Reaped| orphans.push((r.pid, r.cpu));
         // Pauses of the gate are not the program's time.
@@ -411,6 +418,7 @@ impl ProcessLauncher {
         };
         let clock_shift = offsets.and_then(|before| Ok(before.shift_until(clock::offsets()?)));
         let schedstat = process::schedstat(child.pid).map_err(|e| e.absent("a readable /proc"));
+        let last_cgroup = last_cgroup(child.pid, cgroup.is_some());
         let reaped = reap(child.pid, true)?;
         let lost = || Absent::Failed("another process has reaped the program".into());
         let outcome = outcome.unwrap_or(match reaped.map(|r| r.ended) {
@@ -428,10 +436,20 @@ impl ProcessLauncher {
             cpu: reaped.map(|r| r.cpu).ok_or_else(lost).into(),
             usage: reaped.map(|r| r.usage).ok_or_else(lost).into(),
             orphans,
+            until_exec,
+            last_cgroup,
             schedstat: schedstat.into(),
             own,
             interrupted,
         })
+    }
+}
+
+/// The cgroup in which a process that has not been reaped ended, if one was made for it.
+pub(crate) fn last_cgroup(pid: i32, has_one: bool) -> Reading<Name> {
+    match has_one {
+        true => cgroup::of_process(pid).map(|name| Name::new(name)).map_err(|e| e.absent("a readable /proc")).into(),
+        false => Reading::Absent(Absent::NotAsked("no cgroup was made for the program".into())),
     }
 }
 
@@ -543,6 +561,8 @@ impl LaunchedExecution {
             cpu: Reading::Absent(absent()),
             usage: Reading::Absent(absent()),
             orphans: Vec::new(),
+            until_exec: Nanos::ZERO,
+            last_cgroup: Reading::Absent(absent()),
             schedstat: Reading::Absent(absent()),
             own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
             interrupted: None,

@@ -1,12 +1,40 @@
 //! Process time of the program's tree, by the best source that this machine and user have, chosen once per run.
 
+use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
+use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
+use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource, SourceCheck, allowance};
 use tarebench_sys::cgroup::Leaf;
 use tarebench_sys::perf::TaskClock;
 use tarebench_sys::{SysError, clock};
+
+/// What is known of an execution beside the readings of [`PtCollector`].
+pub struct ExecutionTimes {
+    pub series: u32,
+    /// A counted sample, or a duet.
+    pub counted: bool,
+    pub exit_records: Reading<Nanos>,
+    /// Of the program and of orphans.
+    pub wait4: Reading<CpuTime>,
+    /// Of the orphans alone.
+    pub orphans: Nanos,
+    /// Context switches by wait4.
+    pub switches: u64,
+    /// How long the start took, where the task-clock may be in use.
+    pub until_exec: Nanos,
+    /// The cgroup that the main process ended in.
+    pub last_cgroup: Reading<Name>,
+}
+
+/// Whether wait4 stands in for the run's source.
+#[derive(Clone, Copy, Default)]
+struct SeriesSource {
+    by_wait4: bool,
+    /// A counted sample has been taken: the others use the same source.
+    settled: bool,
+}
 
 /// Reads process times around each sample.
 pub struct PtCollector {
@@ -15,6 +43,8 @@ pub struct PtCollector {
     keep: bool,
     leaf: Option<Leaf>,
     clock: Option<TaskClock>,
+    /// By program.
+    series: HashMap<u32, SeriesSource>,
     cgroup_before: Option<CpuTime>,
     clock_before: Option<Nanos>,
 }
@@ -55,7 +85,16 @@ impl PtCollector {
         } else {
             PtSource::Wait4
         };
-        PtCollector { source, notes, keep, leaf, clock, cgroup_before: None, clock_before: None }
+        PtCollector {
+            source,
+            notes,
+            keep,
+            leaf,
+            clock,
+            series: HashMap::new(),
+            cgroup_before: None,
+            clock_before: None,
+        }
     }
 
     /// The source in use.
@@ -116,7 +155,7 @@ impl PtCollector {
     }
 
     /// Readings after a sample, when the program's tree has ended.
-    pub fn harvest(&mut self, exit_records: Reading<Nanos>, wait4: Reading<CpuTime>) -> ProcessTimes {
+    pub fn harvest(&mut self, of: ExecutionTimes) -> ProcessTimes {
         let not_used = |s: PtSource| Absent::NotAsked(format!("{} is used", s.name()));
         let cgroup = match (&self.leaf, self.cgroup_before) {
             (Some(leaf), Some(before)) => {
@@ -130,7 +169,33 @@ impl PtCollector {
             }
             _ => Reading::Absent(not_used(self.source)),
         };
-        ProcessTimes { source: self.source, cgroup, task_clock, exit_records, wait4 }
+        let allowance = allowance(self.source, of.until_exec, of.switches, of.orphans);
+        let check = SourceCheck { allowance: Some(allowance), replaced: None, moved_to: self.moved_to(of.last_cgroup) };
+        let (exit_records, wait4) = (of.exit_records, of.wait4);
+        let mut times = ProcessTimes { source: self.source, cgroup, task_clock, exit_records, wait4, check };
+        if self.by_wait4(of.series, of.counted, &times) {
+            times.check.replaced = Some(self.source);
+            times.source = PtSource::Wait4;
+        }
+        times
+    }
+
+    /// Whether wait4 stands in for the source. The first counted sample decides, and the warm-ups before it: all counted samples
+    /// have one source.
+    fn by_wait4(&mut self, series: u32, counted: bool, times: &ProcessTimes) -> bool {
+        let series = self.series.entry(series).or_default();
+        if !series.settled {
+            series.by_wait4 |= times.shortfall(self.source).is_some();
+            series.settled = counted;
+        }
+        series.by_wait4
+    }
+
+    fn moved_to(&self, last: Reading<Name>) -> Reading<Option<Name>> {
+        match &self.leaf {
+            Some(leaf) => last.map(|name| Some(name).filter(|name| !leaf.has_below(name.as_bytes()))),
+            None => Reading::Absent(Absent::NotAsked("it was started in tare's own cgroup".into())),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::account::AccountCollector;
 use crate::daemons::{DaemonCollector, Roles, own_pid};
 use crate::launch::{LaunchedExecution, ProcessLauncher};
 use crate::probes::ProbeCollector;
-use crate::process_time::PtCollector;
+use crate::process_time::{ExecutionTimes, PtCollector};
 use crate::sampler::SampleRequest;
 use std::collections::HashSet;
 use std::os::fd::BorrowedFd;
@@ -15,7 +15,7 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::sample::account::{Account, Counters, Estimate};
 use tarebench_core::sample::daemons::Daemons;
-use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Sample, Survivor, Usage};
+use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Phase, Sample, Survivor, Usage};
 use tarebench_core::sample::probes::SampleProbes;
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cgroup::Leaf;
@@ -56,7 +56,7 @@ pub fn take(
             probes.release();
         }
         match pt.leaf() {
-            Some(leaf) => end_leaf(leaf, force),
+            Some(leaf) => end_held(leaf, main, force),
             None => tree.signal(main, force),
         }
     };
@@ -74,7 +74,14 @@ pub fn take(
         members.extend(tree.escaped(execution.pid, members));
     }
     let cgroup = pt.leaf().and_then(Leaf::id);
-    let mut roles = Roles { main: execution.pid, own: own_pid(), helpers: tree.helpers.clone(), members, cgroup };
+    let mut roles = Roles {
+        main: execution.pid,
+        own: own_pid(),
+        helpers: tree.helpers.clone(),
+        members,
+        cgroup,
+        adopts_all: tree.is_alone(),
+    };
     let (observed, alive) = observe(daemons, &roles, &execution, &tree)?;
     let meanwhile = execution.orphans.iter().filter(|o| !tree.outsiders.contains(&o.0)).map(|o| o.1);
     let mut orphans: Vec<CpuTime> = meanwhile.collect();
@@ -89,7 +96,16 @@ pub fn take(
     let peak_memory = peak_memory(peak, &execution.usage, own_peak);
     let started = execution.pid.is_some();
     let process_times = match started {
-        true => Reading::Value(pt.harvest(exit_records, with_orphans(&execution.cpu, &orphans))),
+        true => Reading::Value(pt.harvest(ExecutionTimes {
+            series: request.slot.series,
+            counted: request.slot.phase == Phase::Counted,
+            exit_records,
+            wait4: with_orphans(&execution.cpu, &orphans),
+            orphans: orphans.iter().map(|o| o.total).sum(),
+            switches: execution.usage.value().map_or(0, Usage::switches),
+            until_exec: execution.until_exec,
+            last_cgroup: execution.last_cgroup,
+        })),
         false => Reading::Absent(Absent::NotAsked("the program was not started".into())),
     };
     let sample = Sample {
@@ -325,6 +341,17 @@ pub(crate) fn end_leaf(leaf: &Leaf, force: bool) {
     }
 }
 
+/// As [`end_leaf`], and the main process, which may have left it.
+pub(crate) fn end_held(leaf: &Leaf, main: i32, force: bool) {
+    let left = !leaf.holds(main);
+    end_leaf(leaf, force);
+    if left {
+        let signals: &[i32] = if force { &[SIGKILL] } else { &[SIGTERM, SIGCONT] };
+        // Not reaped before the end: its pid is not reused.
+        signals.iter().for_each(|signal| drop(process::kill(main, *signal)));
+    }
+}
+
 /// The program's tree as seen through parents, for machines where it has no separate cgroup.
 pub(crate) struct Tree {
     /// Children that tare had before.
@@ -369,14 +396,20 @@ impl Tree {
         }
     }
 
-    /// Orphans of the program that have left its cgroup: known by its process group or session,
-    /// because orphans of a hook's background processes come to tare, too.
+    /// Whether all orphans that come to tare are the program's: a hook has left no background process, whose orphans would come, too.
+    fn is_alone(&self) -> bool {
+        self.outsiders.iter().all(|pid| self.helpers.contains(pid))
+    }
+
+    /// Orphans of the program that have left its cgroup: where others may come to tare, those of its process group or session.
     fn escaped(&self, main: Option<i32>, members: &[i32]) -> Vec<i32> {
         let of_program =
             |pid: &i32| process::stat(*pid).is_some_and(|s| Some(s.pgrp) == main || Some(s.session) == main);
         let members: HashSet<i32> = members.iter().copied().collect();
         let all = self.descendants(None).into_iter();
-        all.filter(|pid| !members.contains(pid) && main.is_some()).filter(of_program).collect()
+        all.filter(|pid| !members.contains(pid) && main.is_some())
+            .filter(|pid| self.is_alone() || of_program(pid))
+            .collect()
     }
 }
 

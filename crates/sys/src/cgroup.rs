@@ -55,6 +55,16 @@ pub(crate) fn own_place(root: &Path) -> SysResult<(PathBuf, Vec<u8>)> {
     Ok((root.join(below(&mount)).join(below(&own)), own))
 }
 
+/// Name of a process's cgroup in the v2 hierarchy; a zombie has the one in which it ended.
+///
+/// # Errors
+/// If there is no such process, or no cgroup v2.
+pub fn of_process(pid: i32) -> SysResult<Vec<u8>> {
+    let path = format!("/proc/{pid}/cgroup");
+    let data = std::fs::read(&path).map_err(|e| SysError::io(format!("read {path}"), e))?;
+    parse_own_cgroup2(&data).ok_or_else(|| SysError::format(&path, "a line of cgroup v2", &data))
+}
+
 /// The file that gives this process's cgroup no time for real-time tasks, if that is so: a kernel with RT_GROUP_SCHED and cgroup v1.
 /// (In cgroup v2 such a kernel gives it to the root cgroup only, and no file says so.)
 pub fn without_realtime(root: &Path) -> Option<PathBuf> {
@@ -218,10 +228,14 @@ impl Leaf {
         }
     }
 
+    /// Whether the cgroup of this name is this one or below it, whose time counts here, too.
+    pub fn has_below(&self, name: &[u8]) -> bool {
+        name.strip_prefix(self.name.as_slice()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    }
+
     /// Whether a process is in it, not in a cgroup below. By the process, as the list of a large tree is long.
-    fn holds(&self, pid: i32) -> bool {
-        let cgroup = std::fs::read(format!("/proc/{pid}/cgroup")).ok().and_then(|c| parse_own_cgroup2(&c));
-        cgroup.is_some_and(|name| name == self.name)
+    pub fn holds(&self, pid: i32) -> bool {
+        of_process(pid).is_ok_and(|name| name == self.name)
     }
 
     /// Sends a signal to every process in it.

@@ -323,6 +323,8 @@ pub enum NoDuet {
     Memory { needed: u64, available: u64 },
     /// A part of its tree has left the process group, by which alone it could be stopped.
     LeftGroup { series: u32 },
+    /// A part of its tree has left its cgroup, by which it is alternated and its process time is known.
+    LeftCgroup { series: u32 },
     /// It stops itself, and was stopped and continued by signals.
     StoppedItself { series: u32 },
 }

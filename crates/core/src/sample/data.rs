@@ -113,6 +113,13 @@ pub struct Usage {
     pub involuntary_switches: u64,
 }
 
+impl Usage {
+    /// All context switches.
+    pub fn switches(&self) -> u64 {
+        self.voluntary_switches.saturating_add(self.involuntary_switches)
+    }
+}
+
 /// A process of the program's tree that was alive when the program had ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivor {

@@ -120,27 +120,33 @@ pub struct Shortfall {
 /// By how much a source may be below wait4 although it saw the whole program.
 ///
 /// `until_exec`: how long the start took at most, as the task-clock counts from exec on and wait4 from the start. `switches`:
-/// context switches of the tree. The task-clock starts after the scheduler has chosen the task and stops before it chooses the
+/// context switches of the tree, of which those of `orphans` (CPU time) are not known. The task-clock starts after the scheduler has chosen the task and stops before it chooses the
 /// next one (`prepare_task_switch`, kernel/sched/core.c), while the scheduler's account has no gap. Steal time only
 /// makes the task-clock larger; cgroup and wait4 both lack it, as both are the scheduler's account.
-pub fn allowance(source: PtSource, until_exec: Nanos, switches: u64) -> Nanos {
+pub fn allowance(source: PtSource, until_exec: Nanos, switches: u64, orphans: Nanos) -> Nanos {
     let rounding = Nanos::from_micros(2);
     let switches = i64::try_from(switches).unwrap_or(i64::MAX);
     match source {
         // Two readings of 1 us each.
         PtSource::Cgroup | PtSource::Wait4 => rounding,
-        PtSource::TaskClock => Nanos(SWITCH.0.saturating_mul(switches).saturating_add((until_exec + rounding).0)),
+        PtSource::TaskClock => {
+            let fixed = until_exec + EXEC + rounding + Nanos(orphans.0 / SHARE);
+            Nanos(SWITCH.0.saturating_mul(switches).saturating_add(fixed.0))
+        }
         PtSource::ExitRecords => TICK + rounding,
     }
 }
 
 /// The longest part of a context switch that the task-clock lacks.
 const SWITCH: Nanos = Nanos::from_micros(5);
+/// The kernel lets the parent of a vfork go on before it enables the task-clock (`begin_new_exec`, fs/exec.c).
+const EXEC: Nanos = Nanos::from_micros(20);
+/// One part in so many of the CPU time, where the number of context switches is not known.
+const SHARE: i64 = 10;
 /// The longest tick: CONFIG_HZ of 100.
 const TICK: Nanos = Nanos::from_millis(10);
-/// For samples that have no allowance: a start, and a tenth for context switches.
+/// A start, for samples that have no allowance.
 const EARLIER: Nanos = Nanos::from_millis(1);
-const EARLIER_SHARE: i64 = 10;
 
 impl ProcessTimes {
     /// PT by the run's source; absent where that has not seen all of the program.
@@ -170,7 +176,7 @@ impl ProcessTimes {
     /// A source that is below wait4 by more than its nature explains has not seen all of the program.
     pub fn shortfall(&self, source: PtSource) -> Option<Shortfall> {
         let (counted, seen) = (self.by(source).ok()?, self.wait4.value()?.total);
-        let allowance = self.check.allowance.unwrap_or(EARLIER + Nanos(seen.0 / EARLIER_SHARE));
+        let allowance = self.check.allowance.unwrap_or(EARLIER + Nanos(seen.0 / SHARE));
         (seen - counted > allowance).then_some(Shortfall { source, counted, seen })
     }
 
@@ -211,7 +217,7 @@ mod tests {
     }
 
     fn checked(source: PtSource, switches: u64) -> SourceCheck {
-        let allowance = allowance(source, Nanos::from_micros(300), switches);
+        let allowance = allowance(source, Nanos::from_micros(280), switches, Nanos::ZERO);
         SourceCheck { allowance: Some(allowance), ..SourceCheck::default() }
     }
 

@@ -367,6 +367,9 @@ pub(crate) fn reason(why: &NoDuet, names: &[String], unicode: bool) -> String {
         NoDuet::LeftGroup { series } => {
             format!("a part of {} has left its process group, by which alone it could be stopped", name(series))
         }
+        NoDuet::LeftCgroup { series } => {
+            format!("a part of {} has left the cgroup by which the two programs are alternated", name(series))
+        }
         NoDuet::StoppedItself { series } => {
             format!("{} stops itself, so that signals cannot alternate it with another program", name(series))
         }
@@ -589,6 +592,7 @@ mod tests {
             NoDuet::ShortGang { series: 0, elapsed: Nanos(0) },
             NoDuet::Memory { needed: u64::MAX, available: 0 },
             NoDuet::LeftGroup { series: 0 },
+            NoDuet::LeftCgroup { series: 0 },
             NoDuet::StoppedItself { series: 0 },
         ];
         for why in all {

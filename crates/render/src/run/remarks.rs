@@ -12,7 +12,7 @@ use tarebench_core::run::notes::{FactorChange, ReadingTime, ShellStart};
 use tarebench_core::run::report::data::Measure;
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
 use tarebench_core::sample::data::Outcome;
-use tarebench_core::sample::process_time::PtSource;
+use tarebench_core::sample::process_time::{PtSource, Shortfall};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 
 /// The sentences of a remark.
@@ -53,6 +53,11 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::NoSamples => "There is no counted sample.".to_owned(),
         Kind::Failures { failed, accepted, of, first } => failures(*failed, *accepted, *of, first, hints),
         Kind::NoProcessTime { missing, of, why } => format!("{missing} of {of} samples have no CPU time; {why}."),
+        Kind::Replaced { samples, of, first } => replaced(*samples, *of, first),
+        Kind::LeftCgroup { samples, of, to } => format!(
+            "The program moved to another cgroup ({to}) in {samples} of {of} samples. CPU time that it used there is known by \
+             wait4 only."
+        ),
         Kind::NotTrustworthy { measure, retained, of } => {
             let what = format!("Only {retained} of {of} samples are retained for {} time", adjective(*measure));
             format!("{what}: the result is not trustworthy.{}", hints.sentence(&Hint::QuietMachine))
@@ -196,6 +201,21 @@ fn process_time_source(source: PtSource, notes: &[String]) -> String {
     let misses = source.misses().map_or_else(String::new, |m| format!(", which misses {m}"));
     let better = if notes.is_empty() { String::new() } else { format!(" Better sources: {}.", notes.join("; ")) };
     format!("CPU time is from {}{misses}.{better}", source.name())
+}
+
+fn replaced(samples: u32, of: u32, first: &Shortfall) -> String {
+    let source = first.source.name();
+    let (counted, seen) = (time(first.counted.as_f64()), time(first.seen.as_f64()));
+    let why = match first.source {
+        PtSource::TaskClock => "The kernel ends that count when a program changes its privileges (set-user-ID). ",
+        PtSource::Cgroup => "A part of the program ran in another cgroup. ",
+        PtSource::ExitRecords | PtSource::Wait4 => "",
+    };
+    let misses = PtSource::Wait4.misses().unwrap_or_default();
+    format!(
+        "CPU time is from wait4, because {source} counted only {counted} of {seen} ({samples} of {of} samples). {why}CPU time \
+         by wait4 misses {misses}."
+    )
 }
 
 fn by_elapsed(

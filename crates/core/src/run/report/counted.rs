@@ -13,6 +13,7 @@ use crate::run::report::grouping::{
 };
 use crate::sample::daemons::{Daemon, Daemons, TaskKind};
 use crate::sample::data::{ClockShift, Fate, Outcome, Phase, Sample, Survivor, Usage};
+use crate::sample::process_time::{ProcessTimes, Shortfall};
 use crate::statistics::series::Values;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -88,6 +89,10 @@ pub(crate) struct SeriesCounts<'a> {
     failures: Vec<(SamplePlace, FailedSample)>,
     pub no_process_time: FirstFound<Absent>,
     pub no_net_time: FirstFound<Absent>,
+    /// Samples in which the run's source saw less of the program than wait4, which stands in for it, with the first of them.
+    pub replaced: (u32, FirstFound<Shortfall>),
+    /// Samples whose main process ended in another cgroup, with that of the first.
+    pub moved: (u32, FirstFound<String>),
     daemons: DaemonTally,
     survivors: BTreeMap<String, SurvivorSummary>,
     resources: ResourceTally,
@@ -108,6 +113,8 @@ impl<'a> SeriesCounts<'a> {
             failures: Vec::new(),
             no_process_time: FirstFound::default(),
             no_net_time: FirstFound::default(),
+            replaced: (0, FirstFound::default()),
+            moved: (0, FirstFound::default()),
             daemons: DaemonTally::default(),
             survivors: BTreeMap::new(),
             resources: ResourceTally::default(),
@@ -160,11 +167,27 @@ impl<'a> SeriesCounts<'a> {
         let net = known(net, &mut self.no_net_time);
         let (index, block, seq) = (sample.index, sample.block_number(), sample.seq);
         self.good.push(GoodSample { index, block, seq, elapsed, paused: sample.paused(), pt, net });
+        if let Reading::Value(times) = &sample.process_times {
+            self.check_source(at, times);
+        }
         self.daemons.add(at, &sample.daemons, run.plan.images, names);
         self.resources.add(at, sample);
         if let Reading::Value(steal) = &sample.steal {
             self.stolen.0.add(elapsed);
             self.stolen.1.add(*steal);
+        }
+    }
+
+    fn check_source(&mut self, at: SamplePlace, times: &ProcessTimes) {
+        if times.check.replaced.is_some()
+            && let Some(short) = times.run_shortfall()
+        {
+            self.replaced.0 = self.replaced.0.saturating_add(1);
+            self.replaced.1.offer(at, || short);
+        }
+        if let Reading::Value(Some(to)) = &times.check.moved_to {
+            self.moved.0 = self.moved.0.saturating_add(1);
+            self.moved.1.offer(at, || to.to_string());
         }
     }
 

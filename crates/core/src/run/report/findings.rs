@@ -7,7 +7,7 @@ use crate::profile::data::Doubt;
 use crate::run::notes::{FactorChange, ShellStart};
 use crate::sample::data::Outcome;
 use crate::sample::measure::Measure;
-use crate::sample::process_time::PtSource;
+use crate::sample::process_time::{PtSource, Shortfall};
 use crate::statistics::intervals::{Interval, NoInterval};
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +124,24 @@ pub enum RemarkKind {
         of: u64,
         /// Why, of the first.
         why: Absent,
+    },
+    /// The run's source saw less of the program than wait4, which stands in for it.
+    Replaced {
+        /// Samples concerned.
+        samples: u32,
+        /// The total.
+        of: u32,
+        /// In the first.
+        first: Shortfall,
+    },
+    /// The main process ended in another cgroup than the one that it was started in.
+    LeftCgroup {
+        /// Samples concerned.
+        samples: u32,
+        /// The total.
+        of: u32,
+        /// Which cgroup, in the first.
+        to: String,
     },
     /// Fewer than half of the samples are retained.
     NotTrustworthy {
@@ -300,6 +318,8 @@ impl Remark {
             | K::ControlDiffers { .. }
             | K::NoSamples
             | K::NoProcessTime { .. }
+            | K::Replaced { .. }
+            | K::LeftCgroup { .. }
             | K::NotTrustworthy { .. }
             | K::NoTime { .. }
             | K::NotEnded { .. }

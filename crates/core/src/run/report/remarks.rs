@@ -66,6 +66,7 @@ pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
     for (group, report) in c.counted.series.iter().zip(c.series) {
         builder.series = Some(count(group.index));
         outcomes(group, report, &mut builder);
+        unseen_by_source(group, &mut builder);
         retained(group, report, &mut builder);
         adaptive(c.run, group, &mut builder);
         daemons(group, report, &mut builder);
@@ -218,6 +219,17 @@ fn outcomes(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBui
         let missing = group.good.iter().filter(|s| s.pt.is_none()).count() as u64;
         let of = group.good.len() as u64;
         builder.add(RemarkKind::NoProcessTime { missing, of, why: why.clone() });
+    }
+}
+
+/// What the run's source did not see of the program.
+fn unseen_by_source(group: &SeriesCounts, builder: &mut RemarkBuilder) {
+    let of = count(group.good.len());
+    if let (samples, Some(first)) = (group.replaced.0, group.replaced.1.get()) {
+        builder.add(RemarkKind::Replaced { samples, of, first: *first });
+    }
+    if let (samples, Some(to)) = (group.moved.0, group.moved.1.get()) {
+        builder.add(RemarkKind::LeftCgroup { samples, of, to: to.clone() });
     }
 }
 

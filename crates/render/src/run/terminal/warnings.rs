@@ -123,6 +123,16 @@ fn shared(kind: &Kind) -> Option<(String, String)> {
             ("Samples failed and do not count", format!("{} ({first})", counted(failed, *all)))
         }
         Kind::NoProcessTime { missing, of: all, .. } => ("Samples without CPU time", counted(*missing, *all)),
+        Kind::Replaced { first, .. } => (
+            "CPU time is from wait4, because the run's source did not count all of it",
+            format!(
+                "({} counted {} of {})",
+                first.source.name(),
+                duration(first.counted.as_f64()),
+                duration(first.seen.as_f64())
+            ),
+        ),
+        Kind::LeftCgroup { to, .. } => ("The program moved to another cgroup", format!("({to})")),
         Kind::NotTrustworthy { retained, of: all, .. } => {
             ("Not trustworthy, as too few samples are retained", counted(u64::from(*retained), u64::from(*all)))
         }
