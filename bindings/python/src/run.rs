@@ -140,9 +140,9 @@ impl Run {
         };
         // By what the run's own comparisons are made, where these two programs have it.
         if let Some(own) = self.report.comparisons.first() {
-            match &own.by_metric {
-                Some(name) => {
-                    let _ = report.compare_by_metric(name);
+            match own.number() {
+                Some(number) => {
+                    let _ = report.compare_by_number(number);
                 }
                 None => {
                     let _ = report.compare_by(own.measure);

@@ -15,7 +15,8 @@ pub enum Exit {
     System = 4,
     /// A benchmark of a gate is slower.
     Regression = 5,
-    /// A gate could not decide, and was asked to count that as a failure; or the times of `tare fit` cannot tell.
+    /// A gate could not decide, and was asked to count that as a failure; or the times of `tare fit` cannot tell; or
+    /// the machine does not have the counter to compare by.
     Inconclusive = 6,
     /// Interrupted; the samples so far were stored and printed.
     Interrupted = 130,

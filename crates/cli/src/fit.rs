@@ -12,12 +12,13 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tarebench::core::fit::{GrowthMeasure, NoSizeFit, SizeFit, geometric_sizes, size_fit};
 use tarebench::core::run::report::data::RunReport;
+use tarebench::core::sample::counters::Counter;
 use tarebench::core::statistics::complexity::{Expectation, FEWEST_SIZES};
 use tarebench::core::statistics::growth::Growth;
 use tarebench::render::fit::{figure, json, said, terminal};
 use tarebench::run::session::load;
 use tarebench::store::NamedDocument;
-use tarebench::sys::perf::{PerfCounters, no_counter};
+use tarebench::sys::events::EventSet;
 
 /// Find how the time of a program grows with the size of its input
 ///
@@ -160,12 +161,14 @@ fn check_counted(args: &FitArgs) -> Result<(), Failure> {
     if args.run.conditions.no_account {
         return Err(Failure::usage("--by instructions: with --no-account, instructions are not counted"));
     }
-    let opened = PerfCounters::open().map(drop).map_err(|e| no_counter(&e));
-    opened.map_err(|why| Failure {
-        exit: Exit::Inconclusive,
-        message: format!("--by instructions: {why}"),
-        hint: Some("--by cpu and --by net use times".to_owned()),
-    })
+    match EventSet::probe(Counter::Instructions.events()).missing().next() {
+        None => Ok(()),
+        Some((_, why)) => Err(Failure {
+            exit: Exit::Inconclusive,
+            message: format!("--by instructions: {why}"),
+            hint: Some("--by cpu and --by net use times".to_owned()),
+        }),
+    }
 }
 
 /// Makes a list of the one parameter that is the size.

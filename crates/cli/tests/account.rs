@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use tarebench::core::base::reading::{Absent, Reading};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::sample::account::{Account, Ledger};
+use tarebench::core::sample::counters::CounterEvent;
 use tarebench::core::sample::daemons::TaskKind;
 use tarebench::core::sample::data::Sample;
 use tempfile::TempDir;
@@ -597,7 +598,11 @@ fn hardware_counts_are_there_or_their_absence_is_told() {
     let dir = folder();
     let all = measure(&dir, &["-r1"], &["burn-self", "50"]);
     match &all[0].counters {
-        Reading::Value(c) => assert!(c.instructions_user > 1_000_000 && c.cycles_user > 0, "{c:?}"),
+        Reading::Value(c) => {
+            let all = [CounterEvent::InstructionsUser, CounterEvent::CyclesUser].map(|e| c.get(e));
+            assert!(all.iter().all(|e| e.as_ref().is_ok_and(|e| e.count > 0) || e.is_err()), "{c:?}");
+            assert!(all.iter().any(Result::is_ok), "{c:?}");
+        }
         Reading::Absent(Absent::NotSupported(why)) => assert!(why.contains("PMU"), "{why}"),
         Reading::Absent(why) => assert!(!is_root(), "{why}"),
     }

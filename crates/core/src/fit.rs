@@ -3,6 +3,7 @@
 
 use crate::base::reading::{Absent, Reading};
 use crate::run::report::data::{MeasureReport, RunReport, SeriesReport};
+use crate::sample::counters::Counter;
 use crate::statistics::complexity::{Complexity, NoComplexity, SizePoint, analyse};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,8 +116,11 @@ fn measured(series: &SeriesReport, measure: GrowthMeasure) -> Result<SizePoint, 
         GrowthMeasure::Et => time(&series.et),
         GrowthMeasure::Net => time(&series.net),
         GrowthMeasure::Instructions => {
-            let c = series.counters.as_result().map_err(Clone::clone)?;
-            Ok(point(c.samples, c.instructions, c.instructions_std_dev))
+            let all = series.counters.as_result().map_err(Clone::clone)?;
+            let none = || Absent::NotAsked("instructions were not counted".to_owned());
+            let found = all.get(Counter::Instructions).ok_or_else(none)?;
+            let m = found.figures.as_result().map_err(Clone::clone)?;
+            Ok(point(m.values, m.mean, m.std_dev))
         }
     }
 }

@@ -9,26 +9,29 @@ use tarebench_bpf::{BpfError, KernelTypes, own_namespaces};
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::sample::account::{Account, Counters, Estimate, Ledger, Preemptor, Share};
+use tarebench_core::sample::account::{Account, Estimate, Ledger, Preemptor, Share};
 use tarebench_core::sample::calls::call_name;
+use tarebench_core::sample::counters::{CounterEvent, Counters};
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_sys::perf;
+use tarebench_core::sample::process_time::CpuTime;
+use tarebench_sys::events::{EventSet, OpenEvents};
 use tarebench_sys::procfs::{InterruptLine, parse_interrupts, read_below};
 use tarebench_sys::topology::possible_count;
-use tarebench_sys::{SysError, process};
+use tarebench_sys::process;
 
 /// Accounts for samples.
 pub struct AccountCollector {
     tracer: Result<AccountTracer, Absent>,
-    counters: Result<(), Absent>,
-    running: Option<perf::PerfCounters>,
+    counters: Result<EventSet, Absent>,
+    counting: Option<OpenEvents>,
     architecture: String,
     interrupts: Result<Vec<InterruptLine>, Absent>,
 }
 
 impl AccountCollector {
     /// Loads the tracer, if this kernel and this user's privilege allow.
-    pub fn open(types: &Result<KernelTypes, BpfError>) -> AccountCollector {
+    /// The kernel's events are counted where the PMU's are, and where they are asked for.
+    pub fn open(types: &Result<KernelTypes, BpfError>, asked: bool) -> AccountCollector {
         let count = || possible_count(Path::new("/")).map_err(|e| e.absent("a readable /proc/stat"));
         let load = |cpus: u32| {
             let tracer = types.as_ref().map_err(Clone::clone).and_then(|t| AccountTracer::load(t, cpus, None));
@@ -36,8 +39,8 @@ impl AccountCollector {
         };
         AccountCollector {
             tracer: own_namespaces().and_then(|()| count()).and_then(load),
-            counters: perf::PerfCounters::open().map(drop).map_err(|e| perf::no_counter(&e)),
-            running: None,
+            counters: counters(asked),
+            counting: None,
             architecture: std::env::consts::ARCH.to_owned(),
             interrupts: Err(Absent::NotAsked("the account is traced".into())),
         }
@@ -71,7 +74,7 @@ impl AccountCollector {
         }
         self.interrupts = self.counted();
         // A new one for each sample, as for the task-clock.
-        self.running = self.counters.as_ref().ok().and_then(|()| perf::PerfCounters::open().ok());
+        self.counting = self.counters.as_ref().ok().map(EventSet::open);
     }
 
     /// The next two processes that tare starts are programs that run together.
@@ -142,22 +145,51 @@ impl AccountCollector {
         })
     }
 
-    /// The hardware's counts of the tree that has ended.
-    pub fn counters(&mut self) -> Reading<Counters> {
-        if let Err(absent) = &self.counters {
-            return Reading::Absent(absent.clone());
-        }
-        let failed = |e: SysError| Absent::Failed(e.to_string());
-        let never = || Absent::Lost("the hardware counters were in use by other processes".into());
-        let read = self.running.as_mut().map(|c| c.read().map_err(failed)).unwrap_or_else(|| Err(never()));
-        let all = |counts: [Option<u64>; 4]| match counts {
-            [Some(cycles_user), Some(cycles_kernel), Some(instructions_user), Some(instructions_kernel)] => {
-                Ok(Counters { cycles_user, cycles_kernel, instructions_user, instructions_kernel })
-            }
-            _ => Err(never()),
+    /// The counts of the tree that has ended; `used` is the CPU time that its main process and those that it waited for used.
+    pub fn counters(&mut self, used: &Reading<CpuTime>) -> Reading<Counters> {
+        let set = match &mut self.counters {
+            Ok(set) => set,
+            Err(absent) => return Reading::Absent(absent.clone()),
         };
-        read.and_then(all).into()
+        let Some(opened) = self.counting.take() else {
+            return Reading::Absent(Absent::NotAsked("the program was not started".into()));
+        };
+        let counters: Counters = set.read(opened).into_iter().collect();
+        match used.value().and_then(|used| stopped_early(&counters, used.total)) {
+            Some(why) => Reading::Absent(why),
+            None => Reading::Value(counters),
+        }
     }
+}
+
+/// The events that can be counted, or why none is.
+fn counters(asked: bool) -> Result<EventSet, Absent> {
+    let set = EventSet::probe(&CounterEvent::ALL);
+    let missing = |e: CounterEvent| set.missing().find(|(missing, _)| *missing == e).map(|(_, why)| why.clone());
+    let hardware: Option<Vec<Absent>> =
+        CounterEvent::ALL.into_iter().filter(|e| !e.is_software()).map(missing).collect();
+    match hardware.and_then(|all| all.into_iter().next()) {
+        Some(why) if !asked => Err(why),
+        _ => Ok(set),
+    }
+}
+
+/// What of the CPU time may always be missing in the task-clock: what was used before exec.
+const BEFORE_EXEC: Nanos = Nanos::from_millis(10);
+
+/// The kernel stops counting, without a word, in a program that is set-user-ID or may not be read (`begin_new_exec`). Some kernels stop
+/// before a process that ends gives its memory back, which takes less time than to use it: only from a half on is something missing.
+fn stopped_early(counters: &Counters, used: Nanos) -> Option<Absent> {
+    let clock = counters.get(CounterEvent::TaskClock).ok()?.value().ok()?;
+    let missing = used.as_f64() - clock;
+    (missing > BEFORE_EXEC.as_f64() && missing > used.as_f64() / 2.0).then(|| {
+        Absent::Lost(format!(
+            "the kernel counted {:.1} of {:.1} ms of CPU time; it does not count in a program that is set-user-ID or that the user \
+             may not read",
+            clock / 1e6,
+            used.millis()
+        ))
+    })
 }
 
 fn interrupts() -> Result<Vec<InterruptLine>, Absent> {

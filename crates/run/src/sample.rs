@@ -13,7 +13,8 @@ use std::path::Path;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::sample::account::{Account, Counters, Estimate};
+use tarebench_core::sample::account::{Account, Estimate};
+use tarebench_core::sample::counters::Counters;
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Phase, Sample, Survivor, Usage};
 use tarebench_core::sample::probes::SampleProbes;
@@ -245,7 +246,7 @@ fn accounts(
     execution: &LaunchedExecution,
 ) -> (Reading<Account>, Reading<Estimate>, Reading<Counters>) {
     match collector {
-        Reading::Value(c) => (c.stop(execution.pid), c.estimate(&execution.schedstat), c.counters()),
+        Reading::Value(c) => (c.stop(execution.pid), c.estimate(&execution.schedstat), c.counters(&execution.cpu)),
         Reading::Absent(why) => {
             (Reading::Absent(why.clone()), Reading::Absent(why.clone()), Reading::Absent(why.clone()))
         }

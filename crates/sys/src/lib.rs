@@ -13,6 +13,7 @@ pub mod counter;
 pub mod cpu;
 pub mod cpu_controller;
 pub mod error;
+pub mod events;
 pub mod fifo;
 pub mod guard;
 pub mod limits;

@@ -22,23 +22,25 @@ struct Attr {
     config1: u64,
 }
 
-const HARDWARE: u32 = 0;
-const CPU_CYCLES: u64 = 0;
-const INSTRUCTIONS: u64 = 1;
-const CACHE_MISSES: u64 = 3;
+pub(crate) const HARDWARE: u32 = 0;
+pub(crate) const CPU_CYCLES: u64 = 0;
+pub(crate) const INSTRUCTIONS: u64 = 1;
+pub(crate) const CACHE_MISSES: u64 = 3;
 const HARDWARE_CACHE: u32 = 3;
 /// Of PERF_TYPE_HW_CACHE: L1 data, reads, misses.
 const L1_READ_MISSES: u64 = 1 << 16;
-const SOFTWARE: u32 = 1;
-const TASK_CLOCK: u64 = 1;
-const DISABLED: u64 = 1;
-const INHERIT: u64 = 1 << 1;
-const EXCLUDE_USER: u64 = 1 << 4;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HV: u64 = 1 << 6;
-const ENABLE_ON_EXEC: u64 = 1 << 12;
+pub(crate) const SOFTWARE: u32 = 1;
+pub(crate) const TASK_CLOCK: u64 = 1;
+pub(crate) const DISABLED: u64 = 1;
+pub(crate) const INHERIT: u64 = 1 << 1;
+/// Stopped, not multiplexed, where no counter is free.
+pub(crate) const PINNED: u64 = 1 << 2;
+pub(crate) const EXCLUDE_USER: u64 = 1 << 4;
+pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
+pub(crate) const EXCLUDE_HV: u64 = 1 << 6;
+pub(crate) const ENABLE_ON_EXEC: u64 = 1 << 12;
 /// PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING.
-const TIMES: u64 = 3;
+pub(crate) const TIMES: u64 = 3;
 const FD_CLOEXEC: libc::c_ulong = 1 << 3;
 
 /// A task-clock that sleeps in this process and counts in the programs that it starts, from their exec on, with
@@ -80,46 +82,6 @@ impl TaskClock {
         let mut value = [0; 8];
         self.file.read_exact(&mut value).map_err(|e| SysError::io("read perf task-clock", e))?;
         Ok(Nanos(i64::from_ne_bytes(value)))
-    }
-}
-
-/// Hardware counts of the programs that this process starts, from their exec on, with all their descendants.
-///
-/// Four events, as inherited ones cannot be read as a group before Linux 6.13; where there are fewer counters than
-/// events, the kernel multiplexes them, and the counts are scaled by how long each was counted.
-pub struct PerfCounters {
-    files: [std::fs::File; 4],
-}
-
-impl PerfCounters {
-    /// Opens cycles in user mode and in the kernel, then instructions likewise.
-    ///
-    /// # Errors
-    /// ENOENT or EOPNOTSUPP where there is no PMU (most virtual machines), EACCES where `perf_event_paranoid` forbids
-    /// to count in the kernel (above 1).
-    pub fn open() -> SysResult<PerfCounters> {
-        let flags = DISABLED | INHERIT | ENABLE_ON_EXEC | EXCLUDE_HV;
-        let (user, kernel) = (flags | EXCLUDE_KERNEL, flags | EXCLUDE_USER);
-        Ok(PerfCounters {
-            files: [
-                open_hardware(CPU_CYCLES, user, TIMES)?,
-                open_hardware(CPU_CYCLES, kernel, TIMES)?,
-                open_hardware(INSTRUCTIONS, user, TIMES)?,
-                open_hardware(INSTRUCTIONS, kernel, TIMES)?,
-            ],
-        })
-    }
-
-    /// Counts so far, in the order of [`Counters::open`]; `None` for an event that never had a counter.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn read(&mut self) -> SysResult<[Option<u64>; 4]> {
-        let mut counts = [None; 4];
-        for (file, count) in self.files.iter_mut().zip(&mut counts) {
-            *count = read_scaled(file)?;
-        }
-        Ok(counts)
     }
 }
 
@@ -183,7 +145,7 @@ fn open_hardware(config: u64, flags: u64, read_format: u64) -> SysResult<std::fs
 }
 
 /// Of a thread; 0 is this one.
-fn open_of(tid: i32, kind: u32, config: u64, flags: u64, read_format: u64) -> SysResult<std::fs::File> {
+pub(crate) fn open_of(tid: i32, kind: u32, config: u64, flags: u64, read_format: u64) -> SysResult<std::fs::File> {
     let attr = Attr { kind, size: size_of::<Attr>() as u32, config, flags, read_format, ..Attr::default() };
     // SAFETY: `attr` is valid for its stated size; any CPU, no group.
     let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &attr, tid, -1, -1, FD_CLOEXEC) as i32 };

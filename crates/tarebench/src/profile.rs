@@ -249,6 +249,7 @@ fn blank(name: &str) -> RunPlan {
         images: true,
         // A recording has no program.
         account: false,
+        counters: false,
         tags: BTreeMap::from([(TAG.to_owned(), name.to_owned())]),
         require: Vec::new(),
         hook_shell: vec![],
@@ -297,6 +298,7 @@ fn plan(request: &ActivePlan, shape: TaskSeries, stage: Stage, attempt: &str) ->
         purpose: Some(RunPurpose::Learn(learning)),
         // What INC waited for each daemon; snapshots alone show what CPU time they used.
         account: true,
+        counters: false,
         metrics: Vec::new(),
         probes: None,
         ..blank(&request.name)

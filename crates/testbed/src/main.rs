@@ -13,6 +13,7 @@
 )]
 
 mod algorithms;
+mod counted;
 mod slow_ticks;
 
 use std::io::{BufRead, Write};
@@ -504,6 +505,9 @@ const ROLES: &[(&str, ProgramRole)] = &[
     ("loop", |w| {
         work(w.n(1));
     }),
+    ("instructions", |w| counted::instructions(w.n(1))),
+    ("page-faults", |w| counted::page_faults(usize::try_from(w.n(1)).expect("a number of pages"))),
+    ("sleeps", |w| counted::sleeps(w.n(1))),
     // What it takes does not depend on its size.
     ("constant", |_| {
         work(10_000_000);

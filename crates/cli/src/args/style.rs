@@ -3,17 +3,19 @@
 use crate::args::exports::{Exports, write_samples};
 use crate::args::hints::hints;
 use crate::args::store::shown_name;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::print;
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::Path;
+use tarebench::core::base::reading::Reading;
 use tarebench::core::compare::stored::ComparedBy;
 use tarebench::core::run::plan::RunPlan;
-use tarebench::core::run::report::data::{Measure, RunReport};
+use tarebench::core::run::report::data::{ComparedNumber, Measure, RunReport};
 use tarebench::core::run::report::metrics::NoMetricRatio;
+use tarebench::core::sample::counters::Counter;
 use tarebench::render::kbest::bench;
 use tarebench::render::kit::number::TimeUnit;
 use tarebench::render::kit::style::{Sort, Style};
@@ -21,6 +23,7 @@ use tarebench::render::kit::text::escape;
 use tarebench::render::run::json;
 use tarebench::render::run::terminal::report as terminal;
 use tarebench::run::samples::RunSamples;
+use tarebench::sys::events::EventSet;
 
 /// How results are shown.
 #[derive(Args)]
@@ -35,8 +38,9 @@ pub struct StyleArgs {
     /// Order of the programs in the comparison
     #[arg(long, value_enum, default_value_t = SortArg::Auto)]
     sort: SortArg,
-    /// Compare programs by this measure, or by what they print: metric:NAME, see --metric [default: CPU time, or elapsed time if
-    /// a program has no CPU time]
+    /// Compare programs by this measure, by a counter (instructions, cycles, branches, branch-misses, cache-references, cache-misses,
+    /// page-faults, context-switches, cpu-migrations, task-clock; of instructions and cycles also :u and :k, in user mode and in the
+    /// kernel), or by what they print: metric:NAME, see --metric [default: CPU time, or elapsed time if a program has no CPU time]
     #[arg(long, value_parser = ComparedByParser, value_name = "MEASURE")]
     compare_by: Option<ComparedBy>,
     /// Print everything: statistics, daemons, discards and account of each program, and the conditions of the run
@@ -78,8 +82,8 @@ pub struct ComparisonStyleArgs {
     /// Unit of times in tables [default: chosen for each]
     #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
     time_unit: Option<UnitArg>,
-    /// Compare programs by this measure, or by what they print: metric:NAME, see `tare run --metric` [default: CPU time, or
-    /// elapsed time if a program has no CPU time]
+    /// Compare programs by this measure, by a counter (see `tare run --compare-by`), or by what they print: metric:NAME, see `tare
+    /// run --metric` [default: CPU time, or elapsed time if a program has no CPU time]
     #[arg(long, value_parser = ComparedByParser, value_name = "MEASURE")]
     compare_by: Option<ComparedBy>,
     /// Print everything: the times of all programs, and the machines
@@ -136,7 +140,7 @@ impl MeasureArg {
 /// What introduces the name of a value that programs print.
 const METRIC: &str = "metric:";
 
-/// Reads a measure, or `metric:NAME`.
+/// Reads a measure, a counter, or `metric:NAME`.
 #[derive(Clone)]
 struct ComparedByParser;
 
@@ -148,12 +152,16 @@ impl TypedValueParser for ComparedByParser {
         if let Some(name) = printed {
             return Ok(ComparedBy::Printed { metric: name.to_owned() });
         }
+        if let Some(counter) = value.to_str().and_then(Counter::named) {
+            return Ok(ComparedBy::Counter { counter });
+        }
         let measure = EnumValueParser::<MeasureArg>::new().parse_ref(command, arg, value)?;
         Ok(ComparedBy::Time(measure.measure()))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(MeasureArg::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+        let times = MeasureArg::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        Some(Box::new(times.chain(Counter::ALL.into_iter().map(|c| PossibleValue::new(c.name())))))
     }
 }
 
@@ -284,22 +292,57 @@ pub fn db_option(db: Option<&Path>) -> String {
     db.map(|d| format!(" --db {}", shell_words::quote(&shown_name(d)))).unwrap_or_default()
 }
 
+/// Lets a run count what its programs are to be compared by.
+fn count(counter: Counter, plan: &mut RunPlan) -> Result<(), Failure> {
+    let name = counter.name();
+    if !plan.account {
+        return Err(Failure::usage(format!("--compare-by {name}: with --no-account, nothing is counted")));
+    }
+    plan.counters = true;
+    match EventSet::probe(counter.events()).missing().next() {
+        None => Ok(()),
+        Some((_, why)) => Err(Failure {
+            exit: Exit::Inconclusive,
+            message: format!("--compare-by {name}: {why}"),
+            hint: Some("cpu, net and elapsed are times, which need no counter".to_owned()),
+        }),
+    }
+}
+
 fn label(report: &RunReport, series: u32) -> String {
     escape(report.series.get(series as usize).map_or("", |s| s.program.label.as_str())).into_owned()
 }
 
-/// Compares the programs by what they print; where that cannot be, says so.
-fn compare_printed(report: &mut RunReport, metric: &str) {
-    let Err(why) = report.compare_by_metric(metric) else { return };
-    let (series, why) = match why {
-        NoMetricRatio::Absent { series } => (series, "no sample of it has the value"),
-        NoMetricRatio::NotPositive { series } => {
-            (series, "one of its values is zero or negative, and such values have no meaningful ratio")
-        }
-        NoMetricRatio::NoPairs { series } => (series, "in no round both programs have the value"),
+/// Compares the programs by what they print or by a counter; where that cannot be, says so.
+fn compare_number(report: &mut RunReport, number: ComparedNumber<'_>) {
+    let Err(why) = report.compare_by_number(number) else { return };
+    let name = match number {
+        ComparedNumber::Printed(name) => escape(name),
+        ComparedNumber::Counter(counter) => counter.name().into(),
     };
-    eprintln!("tare: `{}` cannot be compared by {}: {why}", label(report, series), escape(metric));
+    let (series, why) = match why {
+        NoMetricRatio::Absent { series } => (series, not_counted(report, series, number)),
+        NoMetricRatio::NotPositive { series } => {
+            let why = "one of its values is zero or negative, and such values have no meaningful ratio";
+            (series, why.to_owned())
+        }
+        NoMetricRatio::NoPairs { series } => (series, "in no round both programs have the value".to_owned()),
+    };
+    eprintln!("tare: `{}` cannot be compared by {name}: {why}", label(report, series));
     eprintln!("      the comparison below is the default one");
+}
+
+/// Why no sample has a number.
+fn not_counted(report: &RunReport, series: u32, number: ComparedNumber<'_>) -> String {
+    let counters = report.series.get(series as usize).map(|s| &s.counters);
+    let why = match (number, counters) {
+        (ComparedNumber::Counter(_), Some(Reading::Absent(why))) => Some(why),
+        (ComparedNumber::Counter(counter), Some(Reading::Value(all))) => {
+            all.get(counter).and_then(|c| c.figures.absent())
+        }
+        _ => None,
+    };
+    why.map_or_else(|| "no sample of it has the value".to_owned(), ToString::to_string)
 }
 
 impl Show {
@@ -331,9 +374,14 @@ impl Show {
         self.compare_by.clone()
     }
 
-    /// Refuses a comparison by what no `--metric` of the plan reads.
-    pub fn check_metric(&self, plan: &RunPlan) -> Result<(), Failure> {
-        let Some(ComparedBy::Printed { metric }) = &self.compare_by else { return Ok(()) };
+    /// Refuses a comparison by what no `--metric` of the plan reads, or by a counter that this machine does not have; one that it has
+    /// is counted.
+    pub fn check_number(&self, plan: &mut RunPlan) -> Result<(), Failure> {
+        let metric = match &self.compare_by {
+            Some(ComparedBy::Printed { metric }) => metric,
+            Some(ComparedBy::Counter { counter }) => return count(*counter, plan),
+            Some(ComparedBy::Time(_)) | None => return Ok(()),
+        };
         if plan.metrics.iter().any(|m| m.name == *metric) {
             return Ok(());
         }
@@ -353,7 +401,8 @@ impl Show {
         let measure = match &self.compare_by {
             None => return,
             Some(ComparedBy::Time(measure)) => *measure,
-            Some(ComparedBy::Printed { metric }) => return compare_printed(report, metric),
+            Some(ComparedBy::Printed { metric }) => return compare_number(report, ComparedNumber::Printed(metric)),
+            Some(ComparedBy::Counter { counter }) => return compare_number(report, ComparedNumber::Counter(*counter)),
         };
         let Err(series) = report.compare_by(measure) else { return };
         let label = label(report, series);

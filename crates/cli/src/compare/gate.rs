@@ -366,6 +366,7 @@ fn run_plan(
         // The ratios of blocks rest on process times alone; the account takes time to begin.
         images: false,
         account: false,
+        counters: false,
         tags: tags.iter().cloned().collect(),
         require: vec![],
         hook_shell: vec![],

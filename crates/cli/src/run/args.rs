@@ -151,6 +151,10 @@ pub struct ConditionArgs {
     /// Do not trace the kernel; there is then no account of where the time went and no net time
     #[arg(long)]
     pub no_account: bool,
+    /// Count page faults, context switches and other events of the kernel also where there is no PMU (performance monitoring unit) to
+    /// count instructions, cycles, branches and cache misses; each start of a process takes some microseconds longer then
+    #[arg(long, conflicts_with = "no_account")]
+    pub counters: bool,
     /// Record a number that the programs print: the first group of the regular expression, or the whole of it, in its last
     /// match on standard output, else on standard error; may be repeated
     #[arg(long, value_name = "NAME=REGEX", value_parser = metric)]

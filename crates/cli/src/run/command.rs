@@ -86,7 +86,7 @@ pub fn timed(args: &RunArgs) -> Result<Timed, Failure> {
 
 /// The same for a caller.
 pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
-    let Built { plan, by_shell } = plan::build(args)?;
+    let Built { mut plan, by_shell } = plan::build(args)?;
     startable::check(&plan)?;
     if plan.sequential_for_setups() && args.count.order.is_none() {
         eprintln!(
@@ -98,7 +98,7 @@ pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
     let push = PushTarget::of(args.push.as_deref(), &args.store)?;
     // The run is in a file, whatever it is pushed to.
     let show = caller.show(args.style.show()?.with_store(args.store.named_file()));
-    show.check_metric(&plan)?;
+    show.check_number(&mut plan)?;
     if !show.is_quiet() {
         say_shell(&by_shell);
         quiet::say_cpu(args, &plan);

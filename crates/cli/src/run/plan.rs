@@ -102,6 +102,7 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         leave_running: c.leave_running,
         images: !c.no_images,
         account: !c.no_account,
+        counters: c.counters,
         tags: c.tag.iter().cloned().collect(),
         require: args.statistics.require.clone(),
         hook_shell: explicit_shell(&args.what)?,

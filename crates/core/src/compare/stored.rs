@@ -6,6 +6,7 @@ use crate::base::units::Nanos;
 use crate::compare::ratio::RatioBasis;
 use crate::documents::head::Status;
 use crate::machine::conditions::Conditions;
+use crate::sample::counters::Counter;
 use crate::sample::measure::Measure;
 use crate::statistics::intervals::{Interval, NoInterval};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,10 @@ pub enum ComparedBy {
     /// A number that the programs print (`--metric`), by its name.
     Printed {
         metric: String,
+    },
+    /// An event that the kernel or the PMU counts.
+    Counter {
+        counter: Counter,
     },
 }
 
@@ -74,6 +79,9 @@ pub struct StoredSide {
     /// What it printed of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<SideMetric>,
+    /// What was counted of it, by [`Counter::name`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<SideMetric>,
     /// The program with which its run compares it by blocks; `None` for that program itself, and in sequential runs.
     pub against: Option<SideReference>,
 }
@@ -145,6 +153,9 @@ pub struct StoredPair {
     /// The same of what both printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<BlockMetric>,
+    /// The same of the counters of both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<BlockMetric>,
     /// The samples of a block were neighbours in time.
     pub paired_in_time: bool,
 }

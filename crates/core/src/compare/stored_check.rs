@@ -95,11 +95,12 @@ fn check_run(run: &ComparedRun) -> Result<(), &'static str> {
 }
 
 fn check_side(side: &StoredSide, runs: usize) -> Result<(), &'static str> {
-    let StoredSide { run, series: _, label, program, times, metrics, against } = side;
+    let StoredSide { run, series: _, label, program, times, metrics, counters, against } = side;
     check_index(*run, runs)?;
     check_texts([label.as_str(), program.as_str()])?;
     check_times(times)?;
     check_printed(metrics)?;
+    check_printed(counters)?;
     against.as_ref().map_or(Ok(()), check_reference)
 }
 
@@ -111,14 +112,15 @@ fn check_reference(reference: &SideReference) -> Result<(), &'static str> {
 }
 
 fn check_pair(pair: &StoredPair, sides: &[StoredSide]) -> Result<(), &'static str> {
-    let StoredPair { program, reference, blocks, metrics, paired_in_time: _ } = pair;
+    let StoredPair { program, reference, blocks, metrics, counters, paired_in_time: _ } = pair;
     check_index(*program, sides.len())?;
     check_index(*reference, sides.len())?;
     if program == reference {
         return Err("the same program twice");
     }
     check_ratios(blocks)?;
-    check_printed_ratios(metrics)
+    check_printed_ratios(metrics)?;
+    check_printed_ratios(counters)
 }
 
 fn check_printed(metrics: &[SideMetric]) -> Result<(), &'static str> {

@@ -22,13 +22,14 @@
 
 use crate::compare::ratio::{RatioBasis, Verdict, verdict};
 use crate::compare::stored::{
-    BlockRatio, ComparedBy, ComparedRun, SeriesTimes, SideMetric, SideReference, StoredComparison, StoredPair,
-    StoredSide,
+    BlockMetric, BlockRatio, ComparedBy, ComparedRun, SeriesTimes, SideMetric, SideReference, StoredComparison,
+    StoredPair, StoredSide,
 };
 use crate::compare::stored_floor::{
     ASSUMED_DUETS, ASSUMED_MACHINES, ASSUMED_ROUNDS, ASSUMED_TIMES, FloorOf, FloorQuestion, RunFloor, floor,
 };
 use crate::machine::differences::{ConditionDifference, differences};
+use crate::sample::counters::Counter;
 use crate::sample::measure::Measure;
 use crate::statistics::intervals::{Interval, LEVEL, NoInterval};
 use serde::{Deserialize, Serialize};
@@ -164,10 +165,23 @@ fn pair_report(comparison: &StoredComparison, pair: &StoredPair) -> Option<Store
         false => Apart { comparison, program, reference }.ratio(measure),
     };
     let (positive, not_positive): (Vec<_>, Vec<_>) =
-        printed_by_both(program.side, reference.side).partition(|both| both.iter().all(|m| m.smallest > 0.0));
-    let printed = positive.into_iter().filter_map(|both| printed_ratio(pair, same_run, both));
+        of_both(&program.side.metrics, &reference.side.metrics).partition(|both| both.iter().all(|m| m.smallest > 0.0));
+    let by_name = |both: [&SideMetric; 2]| {
+        let [SideMetric { name, .. }, _] = both;
+        let within = pair.metrics.iter().find(|m| same_run && m.name == *name);
+        number_ratio(ComparedBy::Printed { metric: name.clone() }, within, both)
+    };
+    let printed = positive.into_iter().filter_map(by_name);
+    let by_counter = |both: [&SideMetric; 2]| {
+        let counter = Counter::named(&both[0].name).filter(|_| both.iter().all(|m| m.smallest > 0.0))?;
+        let within = pair.counters.iter().find(|m| same_run && m.name == counter.name());
+        number_ratio(ComparedBy::Counter { counter }, within, both)
+    };
+    // These are many: only the one that was asked for.
+    let asked = |r: &StoredRatio| comparison.plan.measure.as_ref() == Some(&r.measure);
+    let counted = of_both(&program.side.counters, &reference.side.counters).filter_map(by_counter).filter(asked);
     let times = [Measure::Et, Measure::Pt, Measure::Net].into_iter().filter_map(by);
-    let ratios: Vec<StoredRatio> = times.chain(printed).map(judged).collect();
+    let ratios: Vec<StoredRatio> = times.chain(printed).chain(counted).map(judged).collect();
     let has = |measure: &ComparedBy| ratios.iter().any(|r| r.measure == *measure);
     let automatic = [Measure::Pt, Measure::Et, Measure::Net].map(ComparedBy::Time);
     Some(StoredPairReport {
@@ -181,18 +195,18 @@ fn pair_report(comparison: &StoredComparison, pair: &StoredPair) -> Option<Store
     })
 }
 
-/// What both print under the same name: of the program first, in its order.
-fn printed_by_both<'a>(
-    program: &'a StoredSide,
-    reference: &'a StoredSide,
-) -> impl Iterator<Item = [&'a SideMetric; 2]> {
-    program.metrics.iter().filter_map(|p| Some([p, reference.metrics.iter().find(|r| r.name == p.name)?]))
+/// What both have under the same name: of the program first, in its order.
+fn of_both<'a>(program: &'a [SideMetric], reference: &'a [SideMetric]) -> impl Iterator<Item = [&'a SideMetric; 2]> {
+    program.iter().filter_map(|p| Some([p, reference.iter().find(|r| r.name == p.name)?]))
 }
 
 /// By the rounds of the run that holds both, else by medians; without a floor.
-fn printed_ratio(pair: &StoredPair, same_run: bool, [program, reference]: [&SideMetric; 2]) -> Option<StoredRatio> {
-    let measure = ComparedBy::Printed { metric: program.name.clone() };
-    if let Some(found) = pair.metrics.iter().find(|m| same_run && m.name == program.name) {
+fn number_ratio(
+    measure: ComparedBy,
+    within: Option<&BlockMetric>,
+    [program, reference]: [&SideMetric; 2],
+) -> Option<StoredRatio> {
+    if let Some(found) = within {
         return Some(StoredRatio {
             measure,
             way: RatioWay::SameRun { basis: RatioBasis::Alone, pairs: found.pairs },
@@ -412,6 +426,7 @@ pub(crate) mod tests {
             program: "p".to_owned(),
             times: vec![SeriesTimes { measure: Measure::Pt, samples: 10, median, interval }],
             metrics: Vec::new(),
+            counters: Vec::new(),
             against: None,
         }
     }
@@ -427,6 +442,7 @@ pub(crate) mod tests {
                 reference: 0,
                 blocks: Vec::new(),
                 metrics: Vec::new(),
+                counters: Vec::new(),
                 paired_in_time: false,
             }],
             left_out: Vec::new(),

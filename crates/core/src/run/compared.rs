@@ -13,6 +13,7 @@ use crate::machine::data::Factor;
 use crate::run::blocks::{Blocks, RunBlocks};
 use crate::run::data::Run;
 pub use crate::run::identity::program_identity;
+use crate::run::report::counters::{CounterRatio, CounterSummary};
 use crate::run::report::data::{Comparison, DuetRatio, MeasureReport, RunReport, SeriesReport};
 use crate::run::report::metrics::{MetricRatio, MetricSummary};
 use crate::run::samples::SampleSource;
@@ -48,6 +49,7 @@ pub fn side(run: u32, report: &RunReport, series: u32) -> Option<StoredSide> {
         program: program_identity(&report.run.plan, &found.program),
         times: series_times(found),
         metrics: side_metrics(found),
+        counters: side_counters(found),
         against: compared.and_then(|c| reference(report, c)),
     })
 }
@@ -98,10 +100,24 @@ pub fn block_metrics(comparison: &Comparison) -> Vec<BlockMetric> {
         interval: r.interval.clone(),
         pairs: r.pairs,
     };
+    comparison.metrics.iter().map(metric).filter(is_possible).take(MOST_PRINTED).collect()
+}
+
+/// Whether ratio and bounds are numbers that a ratio can be.
+fn is_possible(r: &BlockMetric) -> bool {
     let possible = |v: f64| v.is_finite() && v > 0.0;
-    let with_bounds = |r: &MetricRatio| r.interval.as_ref().ok().is_none_or(|i| possible(i.low) && possible(i.high));
-    let finite = comparison.metrics.iter().filter(|r| possible(r.ratio) && with_bounds(r));
-    finite.take(MOST_PRINTED).map(metric).collect()
+    possible(r.ratio) && r.interval.as_ref().ok().is_none_or(|i| possible(i.low) && possible(i.high))
+}
+
+/// The same of the counters of both.
+pub fn block_counters(comparison: &Comparison) -> Vec<BlockMetric> {
+    let block = |r: &CounterRatio| BlockMetric {
+        name: r.counter.name().to_owned(),
+        ratio: r.ratio,
+        interval: r.interval.clone(),
+        pairs: r.pairs,
+    };
+    comparison.counters.iter().map(block).filter(is_possible).collect()
 }
 
 fn side_metrics(series: &SeriesReport) -> Vec<SideMetric> {
@@ -116,6 +132,20 @@ fn side_metrics(series: &SeriesReport) -> Vec<SideMetric> {
         })
     };
     series.metrics.iter().filter_map(metric).take(MOST_PRINTED).collect()
+}
+
+fn side_counters(series: &SeriesReport) -> Vec<SideMetric> {
+    let side = |c: &CounterSummary| {
+        let f = c.figures.value()?;
+        Some(SideMetric {
+            name: c.counter.name().to_owned(),
+            samples: f.values,
+            median: f.median,
+            interval: f.median_interval.clone(),
+            smallest: f.min,
+        })
+    };
+    series.counters.value().map_or_else(Vec::new, |all| all.counters.iter().filter_map(side).collect())
 }
 
 fn series_times(series: &SeriesReport) -> Vec<SeriesTimes> {

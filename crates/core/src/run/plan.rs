@@ -302,6 +302,10 @@ pub struct RunPlan {
     pub images: bool,
     /// Account for every sample's time by tracing in the kernel, where that can be had.
     pub account: bool,
+    /// Count the events of the kernel and the PMU also on a machine without a PMU, where only the kernel's are left: any event makes
+    /// starting a process some microseconds slower.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counters: bool,
     /// Labels that the user gave, for finding the run again.
     pub tags: BTreeMap<String, String>,
     /// Protocol steps without which nothing is measured (`v1` … `v6`).

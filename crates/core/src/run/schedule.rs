@@ -253,6 +253,7 @@ pub(crate) mod tests {
             leave_running: false,
             images: true,
             account: true,
+            counters: false,
             tags: BTreeMap::new(),
             require: vec![],
             hook_shell: vec![],

@@ -189,14 +189,3 @@ pub struct Estimate {
     /// Interrupts on all CPUs during the sample, by name: how many, not how long (`/proc/interrupts`).
     pub interrupts: Reading<BTreeMap<String, u64>>,
 }
-
-/// Hardware counts of the program's tree, from exec on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
-    /// Cycles in user mode.
-    pub cycles_user: u64,
-    pub cycles_kernel: u64,
-    /// Instructions in user mode.
-    pub instructions_user: u64,
-    pub instructions_kernel: u64,
-}

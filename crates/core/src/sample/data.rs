@@ -4,7 +4,8 @@ use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
 use crate::base::signal::Signal;
 use crate::base::units::{Cycles, Nanos};
-use crate::sample::account::{Account, Counters, Estimate, net_time};
+use crate::sample::account::{Account, Estimate, net_time};
+use crate::sample::counters::Counters;
 use crate::sample::daemons::Daemons;
 use crate::sample::probes::SampleProbes;
 use crate::sample::process_time::ProcessTimes;
@@ -242,7 +243,7 @@ pub struct Sample {
     pub account: Reading<Account>,
     /// What can be said of that without tracing.
     pub estimate: Reading<Estimate>,
-    /// Hardware counts.
+    /// Counts of the kernel and of the PMU.
     pub counters: Reading<Counters>,
     /// Length of the random environment variable that shifts the stack, in bytes.
     pub environment_padding: u32,

@@ -13,6 +13,7 @@
 use crate::base::reading::{Absent, Reading};
 use crate::run::discards::RELAXED;
 use crate::sample::account::Ledger;
+use crate::sample::counters::Counter;
 use crate::sample::data::Sample;
 use crate::sample::process_time::PtSource;
 use crate::statistics::blocks::{block_length, draw_blocks, lag_one, resamples};
@@ -366,7 +367,7 @@ fn faults(samples: &[&Sample]) -> Result<Vec<Vec<f64>>, Absent> {
 fn cycle_length(samples: &[&Sample], times: &[f64]) -> Result<Vec<Vec<f64>>, Absent> {
     let length = |(s, time): (&&Sample, &f64)| {
         let c = s.counters.as_result().map_err(Clone::clone)?;
-        let cycles = (c.cycles_user.saturating_add(c.cycles_kernel)) as f64;
+        let cycles = Counter::Cycles.of(c)?.value;
         let none = || Absent::NotSupported("the CPU counted no cycles".to_owned());
         if cycles > 0.0 { Ok(time / cycles) } else { Err(none()) }
     };

@@ -64,6 +64,7 @@ pub fn plan(programs: usize) -> RunPlan {
         leave_running: false,
         images: true,
         account: true,
+        counters: false,
         tags: BTreeMap::new(),
         require: vec![],
         hook_shell: vec![],

@@ -6,7 +6,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::fit::{GrowthMeasure, MissingSize, NoSizeFit, size_fit};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::report::build::build;
-use tarebench_core::sample::account::Counters;
+use tarebench_core::sample::counters::{CounterEvent, EventCount};
 use tarebench_core::sample::data::Sample;
 use tarebench_core::statistics::growth::Growth;
 
@@ -70,12 +70,10 @@ fn the_growth_of_instructions() {
     for s in &mut samples {
         let n: u64 = sizes[s.series as usize].parse().unwrap();
         let (user, kernel) = (1_000 + 7 * n, 500 + u64::from(s.index));
-        s.counters = Reading::Value(Counters {
-            cycles_user: 1,
-            cycles_kernel: 1,
-            instructions_user: user,
-            instructions_kernel: kernel,
-        });
+        let count = |count| Reading::Value(EventCount::complete(count, Nanos(1)));
+        let counted =
+            [(CounterEvent::InstructionsUser, count(user)), (CounterEvent::InstructionsKernel, count(kernel))];
+        s.counters = Reading::Value(counted.into_iter().collect());
     }
     let fit = size_fit(&build(&run, &samples, None), GrowthMeasure::Instructions).unwrap();
     assert_eq!((fit.measure, fit.complexity.simplest()), (GrowthMeasure::Instructions, Growth::Linear));

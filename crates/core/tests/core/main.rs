@@ -5,6 +5,7 @@
 
 mod common;
 mod compared;
+mod counters;
 mod detect;
 mod document;
 mod duets;

@@ -26,6 +26,7 @@ use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kin
 use tarebench_core::run::report::metrics::NoMetricRatio;
 use tarebench_core::run::schedule::{Acts, Slot, after_warmups, first_warmups};
 use tarebench_core::sample::account::*;
+use tarebench_core::sample::counters::{CounterEvent, EventCount, EventTimes};
 use tarebench_core::sample::data::*;
 
 fn ms(x: i64) -> Nanos {
@@ -608,13 +609,11 @@ fn extreme_sample(seq: u32, numbers: &[i64]) -> Sample {
     let (waited, on_cpu) = (Reading::Value(share().time), Reading::Value(share().time));
     let interrupts = Reading::Value([("LOC".to_owned(), u64::MAX)].into());
     s.estimate = Reading::Value(Estimate { waited, on_cpu, interrupts });
-    let mut count = || number() as u64;
-    s.counters = Reading::Value(Counters {
-        cycles_user: count(),
-        cycles_kernel: count(),
-        instructions_user: count(),
-        instructions_kernel: count(),
-    });
+    let mut count = |event| {
+        let times = EventTimes { enabled: Nanos(number()), running: Nanos(number()) };
+        (event, Reading::Value(EventCount { count: number() as u64, times: Reading::Value(times), user_only: false }))
+    };
+    s.counters = Reading::Value(CounterEvent::ALL.into_iter().map(&mut count).collect());
     s
 }
 

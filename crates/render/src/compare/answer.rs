@@ -1,7 +1,8 @@
 //! The answer on the terminal: which of two programs is faster, and by how much.
 
 use crate::compare::duets;
-use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, printed, short};
+use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, by_number, short};
+use crate::kit::counted::{basis, name_of};
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
@@ -11,8 +12,11 @@ use tarebench_core::run::report::data::RunReport;
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let Some(c) = report.comparisons.first() else { return };
     let margin = report.run.plan.margin;
-    let found = match &c.by_metric {
-        Some(name) => printed(c, margin, names, &page.style.show(name), page.g.absent),
+    let found = match c.number() {
+        Some(number) => {
+            let name = name_of(number, |n| page.style.show(n).into());
+            by_number(c, margin, names, [&name, basis(report, c, number)], page.g.absent)
+        }
         None => answer(c, margin, names, page.g.absent),
     };
     match found {

@@ -5,7 +5,7 @@ use crate::kit::number;
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::words::plural;
-use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport};
+use tarebench_core::run::report::data::{ComparedNumber, Comparison, Measure, MeasureRatio, RatioBasis, RunReport};
 use tarebench_core::run::report::findings::RemarkKind;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 
@@ -74,8 +74,9 @@ pub(crate) fn sentence(c: &Comparison, names: &[String], absent: &str) -> String
             format!(", by {} of {need} needed", plural(c.pairs, kind))
         }
     };
-    let by = match (&c.by_metric, c.measure) {
-        (Some(_), _) => " by what it prints",
+    let by = match (c.number(), c.measure) {
+        (Some(ComparedNumber::Counter(_)), _) => " by its count",
+        (Some(ComparedNumber::Printed(_)), _) => " by what it prints",
         (None, Measure::Et) => " by elapsed time",
         (None, Measure::Pt | Measure::Net) => "",
     };

@@ -1,8 +1,9 @@
 //! The first view of a run's page: who is faster, by how much, and where the time went.
 
 use crate::compare::duets::reason;
-use crate::compare::rows::{by_measure, by_metric, ordering_mean, ranked};
-use crate::compare::sentence::{Answer, Sentence, answer, printed, spelled, verdict_word};
+use crate::compare::rows::{by_measure, by_number, ordering_mean, ranked};
+use crate::compare::sentence::{self, Answer, Sentence, answer, spelled, verdict_word};
+use crate::kit::counted;
 use crate::kit::markup::ABSENT;
 use crate::kit::number;
 use crate::kit::number::TimeScale;
@@ -12,7 +13,9 @@ use crate::kit::words::plural;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::RunCount;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
-use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{
+    ComparedNumber, Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport,
+};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 
 /// Id of a program's plot.
@@ -152,10 +155,10 @@ fn program(report: &RunReport, i: usize, s: &SeriesReport, measure: Measure) -> 
     }
 }
 
-/// `None` where what the program prints is lower or higher, which is neither faster nor slower: its basis says so.
+/// `None` where what the program prints or counts is lower or higher, which is neither faster nor slower: its basis says so.
 fn verdict(c: &Comparison) -> Option<OverviewVerdict> {
     match c.verdict {
-        Verdict::Faster | Verdict::Slower if c.by_metric.is_some() => None,
+        Verdict::Faster | Verdict::Slower if c.number().is_some() => None,
         Verdict::Faster => Some(OverviewVerdict::Faster),
         Verdict::Slower => Some(OverviewVerdict::Slower),
         Verdict::Same => Some(OverviewVerdict::Same),
@@ -219,8 +222,11 @@ fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
     let names: Vec<String> = (0..report.series.len()).map(|i| label(report, i)).collect();
     let figures = |s: &Sentence| s.interval.as_ref().map_or_else(|| s.text.clone(), |i| format!("{} {i}", s.text));
     let margin = report.run.plan.margin;
-    let found = match &c.by_metric {
-        Some(metric) => printed(c, margin, &names, &escape(metric), ABSENT),
+    let found = match c.number() {
+        Some(number) => {
+            let name = counted::name_of(number, escape);
+            sentence::by_number(c, margin, &names, [&name, counted::basis(report, c, number)], ABSENT)
+        }
         None => answer(c, margin, &names, ABSENT),
     };
     match found {
@@ -245,7 +251,7 @@ fn several(report: &RunReport, first: usize, measure: Measure) -> Vec<String> {
         .filter(|i| mean(i).is_some())
         .min_by(|a, b| mean(a).unwrap_or(f64::INFINITY).total_cmp(&mean(b).unwrap_or(f64::INFINITY)));
     let Some(fastest) = fastest else { return vec![format!("{}: no successful sample.", label(report, first))] };
-    let what = by_metric(report).map_or_else(|| name(measure).into(), escape);
+    let what = by_number(report).map_or_else(|| name(measure).into(), |n| counted::name_of(n, escape));
     let least = format!("{} has the lowest mean {what}.", label(report, fastest));
     let compared = report.comparisons.iter().find(|c| c.series as usize == fastest);
     std::iter::once(least).chain(compared.and_then(|c| against(report, c).into_iter().next())).collect()
@@ -255,10 +261,14 @@ fn note(report: &RunReport, measure: Measure) -> String {
     let means = "Means ± standard deviation of the retained samples, with the 95% interval of the mean.";
     let Some(c) = report.comparisons.first().or(report.control.as_ref()) else { return means.to_owned() };
     let reference = label(report, c.reference as usize);
-    if let Some(metric) = by_metric(report) {
-        let metric = escape(metric);
+    if let Some(number) = by_number(report) {
+        let what = counted::name_of(number, escape);
+        let whose = match number {
+            ComparedNumber::Printed(_) => "which the program prints",
+            ComparedNumber::Counter(_) => "counted by the kernel or the PMU",
+        };
         return format!(
-            "{means} Ratio: {metric}, which the program prints, divided by that of {reference}, the median of the pairs of \
+            "{means} Ratio: {what}, {whose}, divided by that of {reference}, the median of the pairs of \
              executions alone with its 95% interval."
         );
     }

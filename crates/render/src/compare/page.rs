@@ -1,6 +1,7 @@
 //! The page's table of comparisons.
 
 use crate::compare::sentence::{chosen, verdict_word};
+use crate::kit::counted;
 use crate::kit::number;
 use crate::kit::table::Table;
 use crate::kit::text::escape;
@@ -20,9 +21,9 @@ pub(crate) fn comparison(report: &RunReport) -> Option<Table> {
         let by_duets = c.basis == RatioBasis::Duets;
         let first = chosen(c);
         let basis = if by_duets { plural(c.pairs, "duet") } else { plural(c.pairs, "pair") };
-        let by = c.by_metric.as_ref().map_or(measure(c.ratio_measure()).into(), |name| escape(name));
+        let by = c.number().map_or(measure(c.ratio_measure()).into(), |n| counted::name_of(n, escape));
         row(&mut t, report, c, &first, [&by, verdict_word(c), &basis]);
-        let all = by_duets || c.by_metric.is_some();
+        let all = by_duets || c.number().is_some();
         for other in c.ratios.iter().filter(|r| all || r.measure != c.measure) {
             row(&mut t, report, c, other, [measure(other.measure), word(other.verdict), &plural(other.pairs, "pair")]);
         }

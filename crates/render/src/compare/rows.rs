@@ -6,7 +6,7 @@ use crate::kit::screen::ScreenText;
 use crate::kit::style::Sort;
 use crate::kit::text;
 use tarebench_core::base::reading::Reading;
-use tarebench_core::run::report::data::{Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{ComparedNumber, Measure, MeasureReport, RunReport, SeriesReport};
 
 /// Index of the program that others are compared with.
 pub(crate) fn reference(report: &RunReport) -> Option<usize> {
@@ -33,15 +33,15 @@ fn ordering(report: &RunReport) -> Measure {
     if measured.all(|s| by_measure(s, chosen).value().is_some()) { chosen } else { Measure::Et }
 }
 
-/// What the programs print that they are compared by, if that was chosen.
-pub(crate) fn by_metric(report: &RunReport) -> Option<&str> {
-    report.comparisons.first()?.by_metric.as_deref()
+/// What the programs print, or a counter, that they are compared by, if that was chosen.
+pub(crate) fn by_number(report: &RunReport) -> Option<ComparedNumber<'_>> {
+    report.comparisons.first()?.number()
 }
 
-/// What orders programs: the mean of what they print, if they are compared by it, else that of a measure.
+/// What orders programs: the mean of the number that they are compared by, else that of a measure.
 pub(crate) fn ordering_mean(report: &RunReport, s: &SeriesReport, measure: Measure) -> Option<f64> {
-    match by_metric(report) {
-        Some(name) => s.metrics.iter().find(|m| m.name == name)?.figures.value().map(|f| f.mean),
+    match by_number(report) {
+        Some(number) => s.figures(number).map(|f| f.mean),
         None => by_measure(s, measure).value().map(|m| m.mean),
     }
 }

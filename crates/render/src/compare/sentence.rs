@@ -24,9 +24,9 @@ pub(crate) fn short(m: Measure) -> &'static str {
     }
 }
 
-/// The verdict of a comparison in one word. Whether more or less of what programs print is better, tare cannot know.
+/// The verdict of a comparison in one word. Whether more or less of what programs print or count is better, tare cannot know.
 pub(crate) fn verdict_word(c: &Comparison) -> &'static str {
-    match (c.verdict, &c.by_metric) {
+    match (c.verdict, c.number()) {
         (Verdict::Faster, None) => "faster",
         (Verdict::Slower, None) => "slower",
         (Verdict::Faster, Some(_)) => "lower",
@@ -39,8 +39,8 @@ pub(crate) fn verdict_word(c: &Comparison) -> &'static str {
 /// What one measure says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
-    /// `CPU time`; `CPU time in duets` and `CPU time alone` where these disagree; `printed value`.
-    pub by: &'static str,
+    /// `CPU time`; `CPU time in duets` and `CPU time alone` where these disagree; `printed value`; `count`.
+    pub by: String,
     /// `xz is 2.58 times as fast as gzip`, without a period.
     pub text: String,
     /// `[2.50, 2.70]`.
@@ -97,17 +97,21 @@ pub(crate) fn answer(c: &Comparison, margin: Option<f64>, names: &[String], abse
     Answer::Agreed(own(spelled_of(c, c.measure)), beside.collect())
 }
 
-/// The answer by what the programs print under a name, which is ready to be shown; the times stand beside it, in its direction.
-pub(crate) fn printed(c: &Comparison, margin: Option<f64>, names: &[String], name: &str, absent: &str) -> Answer {
+/// The answer by a number of this name, which is ready to be shown, and basis; the times stand beside it, in its direction.
+pub(crate) fn by_number(
+    c: &Comparison,
+    margin: Option<f64>,
+    names: &[String],
+    [name, by]: [&str; 2],
+    absent: &str,
+) -> Answer {
     let words = AnswerWords { c, margin, names, absent };
     let chosen = chosen(c);
     let beside = [Measure::Et, Measure::Pt].into_iter().filter_map(|m| ratio_by(c, m)).map(|r| {
         let (ratio, interval) = figures(&r, chosen.ratio > 1.0, absent);
         BesideMeasure { measure: r.measure, ratio, interval }
     });
-    // What programs print in duets is not read.
-    let by = if matches!(c.duets, Some(Ok(_))) { "printed value, executions alone" } else { "printed value" };
-    Answer::Agreed(words.printed(&chosen, name, by), beside.collect())
+    Answer::Agreed(words.of_number(&chosen, name, by), beside.collect())
 }
 
 /// The ratio of the verdict; by what programs print, its measure says nothing.
@@ -124,7 +128,7 @@ pub(crate) fn chosen(c: &Comparison) -> MeasureRatio {
 /// The ratio by a measure: the comparison's own where that is of this measure; by CPU time that of the duets, if there are any.
 pub(crate) fn ratio_by(c: &Comparison, measure: Measure) -> Option<MeasureRatio> {
     match &c.duets {
-        _ if c.measure == measure && c.by_metric.is_none() => Some(chosen(c)),
+        _ if c.measure == measure && c.number().is_none() => Some(chosen(c)),
         // Duets that were chosen by another measure say nothing new by this one.
         Some(Ok(d)) if measure == Measure::Pt && c.basis == RatioBasis::Alone => Some(MeasureRatio {
             measure,
@@ -203,11 +207,11 @@ impl AnswerWords<'_> {
             }
             (Ok(_), Verdict::Faster | Verdict::Slower) => format!("{fast} is {ratio} times as fast as {slow}"),
         };
-        Sentence { by, text, interval, pairs: pairs(r, kind) }
+        Sentence { by: by.to_owned(), text, interval, pairs: pairs(r, kind) }
     }
 
-    /// The program that prints more stands first, so that the ratio is at least 1.
-    fn printed(&self, r: &MeasureRatio, name: &str, by: &'static str) -> Sentence {
+    /// The program that has more of it stands first, so that the ratio is at least 1.
+    fn of_number(&self, r: &MeasureRatio, name: &str, by: &str) -> Sentence {
         let program = |i: u32| self.names.get(i as usize).map_or("", String::as_str);
         let program_first = r.ratio > 1.0;
         let (more, less) = match program_first {
@@ -222,7 +226,7 @@ impl AnswerWords<'_> {
             (Ok(_), Verdict::Same) => format!("{}: {}", no_difference(self.margin), said("had")),
             (Ok(_), Verdict::Faster | Verdict::Slower) => said("has"),
         };
-        Sentence { by, text, interval, pairs: pairs(r, "pair") }
+        Sentence { by: by.to_owned(), text, interval, pairs: pairs(r, "pair") }
     }
 }
 

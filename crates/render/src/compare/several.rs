@@ -5,17 +5,19 @@ use crate::compare::names::{command, is_named, is_scan};
 use crate::compare::rows;
 use crate::compare::rows::{by_measure, main};
 use crate::compare::sentence::{chosen, ratio_by, short, spelled, verdict_word};
+use crate::kit::counted;
 use crate::kit::grid;
 use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::number;
-use crate::kit::printed;
 use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::RunCount;
-use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{
+    ComparedNumber, Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport,
+};
 
 /// Columns between columns.
 const GAP: usize = 2;
@@ -36,10 +38,10 @@ fn measures(report: &RunReport) -> (Measure, Measure) {
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let order = rows::order(report, page.style.sort);
     let (first, second) = measures(report);
-    let metric = rows::by_metric(report);
+    let number = rows::by_number(report);
     let mut columns = vec![name_column(page, report, &order, names)];
-    if let Some(name) = metric {
-        columns.extend(printed_columns(page, report, &order, name));
+    if let Some(number) = number {
+        columns.extend(number_columns(page, report, &order, number));
         columns.push(time_column(page, report, &order, first));
     } else {
         columns.extend(timed_columns(page, report, &order, first));
@@ -56,8 +58,8 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[St
     commands(page, report, &order, names, &mut columns);
     grid::draw(page, &columns, 0, GAP);
     if !report.comparisons.is_empty() {
-        match metric {
-            Some(name) => printed_note(page, report, names, name),
+        match number {
+            Some(number) => number_note(page, report, names, number),
             None => note(page, report, names, first),
         }
         duets::brief(page, report, names);
@@ -78,15 +80,21 @@ fn timed_columns(page: &ScreenText<'_>, report: &RunReport, order: &[usize], m: 
     columns
 }
 
-/// What the programs print under a name that they are compared by: its means, their ratios, the verdicts.
-fn printed_columns(page: &ScreenText<'_>, report: &RunReport, order: &[usize], name: &str) -> [GridColumn; 3] {
-    let mean = |&i: &usize| printed::mean(&report.series[i], name, page.g.plus_minus);
+/// The number that the programs are compared by: its means, their ratios, the verdicts.
+fn number_columns(
+    page: &ScreenText<'_>,
+    report: &RunReport,
+    order: &[usize],
+    number: ComparedNumber<'_>,
+) -> [GridColumn; 3] {
+    let mean = |&i: &usize| counted::mean(&report.series[i], number, page.g.plus_minus);
     let means = order.iter().map(|i| GridCell::new(mean(i).unwrap_or_else(|| page.g.absent.to_owned())));
-    let head = text::cut_middle(&page.style.show(name), HEADING, page.g.dots).into_owned();
-    let printed = |c: &Comparison| c.by_metric.is_some().then(|| (chosen(c), ""));
+    let head =
+        text::cut_middle(&counted::name_of(number, |n| page.style.show(n).into()), HEADING, page.g.dots).into_owned();
+    let printed = |c: &Comparison| c.number().is_some().then(|| (chosen(c), ""));
     let word = |c: &Comparison| {
         let paint = if matches!(c.verdict, Verdict::Undecided) { Paint::Warn } else { Paint::Strong };
-        c.by_metric.is_some().then(|| GridCell::new(verdict_word(c)).paint(paint))
+        c.number().is_some().then(|| GridCell::new(verdict_word(c)).paint(paint))
     };
     [
         GridColumn::new(head, Align::Right, means.collect()),
@@ -295,16 +303,16 @@ fn commands(
     columns.push(column);
 }
 
-fn printed_note(page: &mut ScreenText<'_>, report: &RunReport, names: &[String], metric: &str) {
+fn number_note(page: &mut ScreenText<'_>, report: &RunReport, names: &[String], number: ComparedNumber<'_>) {
     let Some(c) = report.comparisons.first() else { return };
     let reference = names.get(c.reference as usize).map_or("", String::as_str);
     let pairs = || report.comparisons.iter().map(|c| c.pairs);
     let (least, most) = (pairs().min().unwrap_or(0), pairs().max().unwrap_or(0));
     let pairs = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    // What programs print in duets is not read.
+    // What programs print or count in duets is not read.
     let in_duets = report.comparisons.iter().any(|c| matches!(c.duets, Some(Ok(_))));
     let alone = if in_duets { " of executions alone" } else { "" };
-    let what = page.style.show(metric);
+    let what = counted::name_of(number, |n| page.style.show(n).into());
     page.hang(&[], Paint::Dim, &format!("ratio: {what} relative to {reference}; medians of {pairs} pairs{alone}"));
 }
 

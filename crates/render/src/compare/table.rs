@@ -3,6 +3,7 @@
 use crate::compare::duets;
 use crate::compare::rows::{order, parameters, reference, times};
 use crate::compare::sentence::verdict_word;
+use crate::kit::counted;
 use crate::kit::grid;
 use crate::kit::grid::{Align, GridCell, GridColumn};
 use crate::kit::hints::Hint;
@@ -29,7 +30,7 @@ fn ratio(page: &ScreenText<'_>, c: &Comparison) -> String {
 fn verdict(c: &Comparison) -> GridCell {
     GridCell::new(verdict_word(c)).paint(match c.verdict {
         // Of what programs print, tare cannot know which is better.
-        Verdict::Faster | Verdict::Slower if c.by_metric.is_some() => Paint::Strong,
+        Verdict::Faster | Verdict::Slower if c.number().is_some() => Paint::Strong,
         Verdict::Faster => Paint::Good,
         Verdict::Slower => Paint::Bad,
         Verdict::Same => Paint::Plain,
@@ -157,8 +158,8 @@ fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
         return;
     };
     let mixed = report.comparisons.iter().any(|c| c.measure != first.measure);
-    let what = match &first.by_metric {
-        Some(name) => page.style.show(name),
+    let what = match first.number() {
+        Some(number) => counted::name_of(number, |n| page.style.show(n).into()).into_owned(),
         None if mixed => "PT (ET where PT is absent)".to_owned(),
         None if report.comparisons.iter().any(|c| c.ratio_measure() != first.ratio_measure()) => {
             "CPU time (net where all duets have it)".to_owned()
@@ -175,7 +176,7 @@ fn comparison_notes(page: &mut ScreenText<'_>, report: &RunReport) {
     let repeated = matches!(report.run.plan.runs, RunCount::Detect { .. });
     let in_duets = report.comparisons.iter().any(|c| matches!(c.duets, Some(Ok(_))));
     let how = match by_duets {
-        _ if first.by_metric.is_some() => {
+        _ if first.number().is_some() => {
             let alone = if in_duets { " of executions alone" } else { "" };
             format!("median of {pairs} pairs{alone}, 95% sign-test interval")
         }

@@ -1,3 +1,4 @@
+pub(crate) mod counted;
 pub mod csv;
 pub mod error;
 pub mod grid;

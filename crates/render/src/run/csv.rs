@@ -6,7 +6,7 @@ use crate::kit::csv::{number, text, write};
 use crate::kit::error::{RenderError, SamplesError};
 use crate::kit::text::escape;
 use crate::run::duet_csv::{COMPARED, compared};
-use crate::run::{metrics, quiet_csv};
+use crate::run::{counters, metrics, quiet_csv};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use tarebench_core::base::reading::Reading;
@@ -130,7 +130,7 @@ fn header(fixed: &[&str], metrics: Vec<String>, parameters: &BTreeSet<&str>) -> 
 }
 
 /// One row per program: hyperfine's columns first, then PT's and the discards, then the ratios to the reference, then
-/// what the programs printed, then the parameters.
+/// what the programs printed, what was counted of them where anything was, then the parameters.
 ///
 /// Times are in seconds. hyperfine's columns are of elapsed time, over the samples retained for ET.
 ///
@@ -139,7 +139,8 @@ fn header(fixed: &[&str], metrics: Vec<String>, parameters: &BTreeSet<&str>) -> 
 pub fn series(report: &RunReport) -> Result<String, RenderError> {
     let parameters = parameter_names(report);
     let printed = metrics::names(report);
-    let heads = metrics::series_columns(&printed).into_iter().chain(quiet_csv::series_heads(report)).collect();
+    let heads = metrics::series_columns(&printed).into_iter().chain(counters::series_heads(report));
+    let heads = heads.chain(quiet_csv::series_heads(report)).collect();
     let mut rows = vec![header(&[&SERIES[..], &COMPARED].concat(), heads, &parameters)];
     for (i, s) in report.series.iter().enumerate() {
         let (et, pt, net) = (s.et.value(), s.pt.value(), s.net.value());
@@ -179,6 +180,7 @@ pub fn series(report: &RunReport) -> Result<String, RenderError> {
         ]);
         row.extend(compared(report, i));
         row.extend(metrics::series_cells(report, i, &printed));
+        row.extend(counters::series_cells(report, i));
         row.extend(quiet_csv::series_cells(report, s));
         row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| text(v))));
         rows.push(row);
@@ -211,7 +213,7 @@ pub fn write_samples<S: SampleSource + ?Sized>(
     let printed = metrics::names(report);
     let mut w = ::csv::WriterBuilder::new().from_writer(out);
     let heads = printed.iter().map(|name| format!("metric_{}", escape(name)));
-    let heads = heads.chain(quiet_csv::sample_heads(report)).collect();
+    let heads = heads.chain(counters::sample_heads(report)).chain(quiet_csv::sample_heads(report)).collect();
     let mut written = w.write_record(header(&SAMPLES, heads, &parameters));
     let read = samples.each(&mut |s| {
         let series = report.series.get(s.series as usize);
@@ -222,6 +224,7 @@ pub fn write_samples<S: SampleSource + ?Sized>(
         let discards = discards.get(s.series as usize).unwrap_or(&none);
         row.extend([Measure::Pt, Measure::Et, Measure::Net].map(|m| discarded(s, discards, m)));
         row.extend(metrics::sample_cells(s, &printed));
+        row.extend(counters::sample_cells(report, s));
         row.extend(quiet_csv::sample_cells(report, s));
         let values = series.map(|r| &r.program.parameters);
         row.extend(parameters.iter().map(|p| cell(values.and_then(|v| v.get(*p)), |v| text(v))));

@@ -9,7 +9,7 @@ use std::io;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight};
 use tarebench_core::run::blocks::duet_times;
 use tarebench_core::run::plan::RunPlan;
-use tarebench_core::run::report::data::{Comparison, Measure, RatioBasis, RunReport};
+use tarebench_core::run::report::data::{ComparedNumber, Comparison, Measure, RatioBasis, RunReport};
 use tarebench_core::run::samples::SampleSource;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 
@@ -59,10 +59,11 @@ pub(crate) fn compared(report: &RunReport, series: usize) -> Vec<String> {
         RatioBasis::Alone => "alone",
         RatioBasis::Duets => "duets",
     };
-    let chosen = c
-        .by_metric
-        .as_ref()
-        .map_or_else(|| measure(c.ratio_measure()).to_owned(), |name| text(&format!("metric:{name}")));
+    let chosen = match c.number() {
+        None => measure(c.ratio_measure()).to_owned(),
+        Some(ComparedNumber::Printed(name)) => text(&format!("metric:{name}")),
+        Some(ComparedNumber::Counter(counter)) => counter.name().to_owned(),
+    };
     let mut row = vec![text(reference), chosen, basis.to_owned()];
     row.extend(estimate(c.ratio, &c.interval));
     row.extend([c.pairs.to_string(), verdict_word(c).to_owned()]);

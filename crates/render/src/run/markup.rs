@@ -1,6 +1,7 @@
 //! A run's table for documents: Markdown, AsciiDoc, Org mode.
 
-use crate::compare::rows::{by_metric, order as row_order, ranked};
+use crate::compare::rows::{by_number, order as row_order, ranked};
+use crate::kit::counted;
 use crate::kit::markup::{ABSENT, Markup, MarkupTable};
 use crate::kit::number;
 use crate::kit::number::unit as middle_unit;
@@ -8,7 +9,9 @@ use crate::kit::number::{TimeScale, TimeUnit};
 use crate::kit::printed;
 use crate::kit::style::Sort;
 use crate::run::metrics;
-use tarebench_core::run::report::data::{Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport};
+use tarebench_core::run::report::data::{
+    ComparedNumber, Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport,
+};
 
 /// A GitHub-flavoured Markdown table with hyperfine's columns, PT and net time: elapsed time, process time, net time, ratio.
 ///
@@ -83,12 +86,19 @@ fn by_duets(report: &RunReport) -> Option<bool> {
     (!any || all().all(by_duets)).then_some(any)
 }
 
+fn plain_name(number: ComparedNumber<'_>) -> String {
+    match number {
+        ComparedNumber::Printed(name) => printed::plain(name),
+        ComparedNumber::Counter(counter) => counter.name().to_owned(),
+    }
+}
+
 fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable {
     let sort = if sort == Sort::Auto { Sort::Command } else { sort };
     let means = report.series.iter().filter_map(|s| s.et.value()).map(|m| m.mean);
     let unit = middle_unit(means, unit);
     let by = match report.comparisons.first().map(|c| c.measure) {
-        _ if by_metric(report).is_some() => "",
+        _ if by_number(report).is_some() => "",
         Some(m) if report.comparisons.iter().all(|c| c.measure == m) => match m {
             Measure::Pt | Measure::Net if by_duets(report) == Some(true) => {
                 match report.comparisons.iter().filter(|c| c.net_duets()).count() {
@@ -110,9 +120,11 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
         format!("Max [{unit}]"),
         format!("PT [{unit}]"),
         format!("Net [{unit}]"),
-        by_metric(report)
-            .map_or_else(|| format!("Relative{by}"), |name| format!("Relative ({})", printed::plain(name))),
+        by_number(report)
+            .map_or_else(|| format!("Relative{by}"), |number| format!("Relative ({})", plain_name(number))),
     ];
+    let counter = by_number(report).filter(|n| matches!(n, ComparedNumber::Counter(_)));
+    heads.extend(counter.map(plain_name));
     let printed = metrics::names(report);
     heads.extend(printed.iter().map(|name| printed::plain(name)));
     let corrected = report.series.iter().any(|s| matches!(s.quiet, Some(Ok(_))));
@@ -122,6 +134,7 @@ fn table(report: &RunReport, unit: Option<TimeUnit>, sort: Sort) -> MarkupTable 
     let row = |i: usize| {
         let s = &report.series[i];
         let mut cells = cells(report, s, i, unit);
+        cells.extend(counter.map(|number| counted::mean(s, number, "±").unwrap_or_else(|| ABSENT.to_owned())));
         cells.extend(printed.iter().map(|name| printed::mean(s, name, "±").unwrap_or_else(|| ABSENT.to_owned())));
         if corrected {
             cells.push(quiet_time(s, unit).unwrap_or_else(|| ABSENT.to_owned()));

@@ -1,4 +1,5 @@
 pub mod commands;
+pub(crate) mod counters;
 pub mod csv;
 pub mod duet_csv;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::kit::web::page::{
 };
 use crate::profile::effect::process_time;
 use crate::profile::page::{PageNames, dual};
+use crate::run::counters;
 use crate::run::protocol::{asks, finding, no_check_one};
 use crate::run::quiet_page::quiet;
 use crate::run::terminal::account::label;
@@ -280,10 +281,17 @@ fn plot(
         measures,
         samples: samples_of(all, s, report),
         dual: duals(all, report, found),
-        tables: [figures(s), metrics::table(s), discards(s, all), Some(daemons(s)), account_table(s)]
-            .into_iter()
-            .flatten()
-            .collect(),
+        tables: [
+            figures(s),
+            metrics::table(s),
+            discards(s, all),
+            Some(daemons(s)),
+            account_table(s),
+            counters::table(s),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         quiet: None,
     }
 }

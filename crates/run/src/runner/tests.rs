@@ -216,6 +216,7 @@ pub(crate) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPla
         leave_running: false,
         images: true,
         account: true,
+        counters: false,
         tags: BTreeMap::new(),
         require: vec![],
         hook_shell: vec![],

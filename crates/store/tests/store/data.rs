@@ -22,7 +22,8 @@ use tarebench_core::quiet::data::ProbePlan;
 use tarebench_core::run::data::*;
 use tarebench_core::run::notes::{Note, from_texts};
 use tarebench_core::run::plan::*;
-use tarebench_core::sample::account::{Account, Counters, Estimate, Ledger, Preemptor, Share};
+use tarebench_core::sample::account::{Account, Estimate, Ledger, Preemptor, Share};
+use tarebench_core::sample::counters::{CounterEvent, Counters, EventCount, EventTimes};
 use tarebench_core::sample::daemons::Daemon;
 use tarebench_core::sample::daemons::Daemons;
 use tarebench_core::sample::daemons::TaskKind;
@@ -91,6 +92,7 @@ pub fn run(n: u128) -> Run {
             leave_running: false,
             images: true,
             account: true,
+            counters: false,
             tags: [("build".to_owned(), "a".to_owned())].into(),
             require: vec!["v5".to_owned()],
             hook_shell: vec![],
@@ -413,12 +415,14 @@ fn estimate() -> impl Strategy<Value = Estimate> {
 }
 
 fn counters() -> impl Strategy<Value = Counters> {
-    any::<[u64; 4]>().prop_map(|[cycles_user, cycles_kernel, instructions_user, instructions_kernel]| Counters {
-        cycles_user,
-        cycles_kernel,
-        instructions_user,
-        instructions_kernel,
-    })
+    let times = (nanos(), nanos()).prop_map(|(enabled, running)| EventTimes { enabled, running });
+    let count = (any::<u64>(), reading(times), any::<bool>()).prop_map(|(count, times, user_only)| EventCount {
+        count,
+        times,
+        user_only,
+    });
+    let all = proptest::collection::vec(reading(count), CounterEvent::ALL.len());
+    all.prop_map(|all| CounterEvent::ALL.into_iter().zip(all).collect())
 }
 
 fn wake() -> impl Strategy<Value = ProbeWake> {

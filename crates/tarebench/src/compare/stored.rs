@@ -12,7 +12,7 @@ use tarebench_core::compare::stored::{
 use tarebench_core::compare::stored_check::{MOST_PAIRS, MOST_PAST_RUNS};
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id, Status};
 use tarebench_core::machine::conditions::fingerprint;
-use tarebench_core::run::compared::{block_metrics, block_ratios, compared_run, past_run, side};
+use tarebench_core::run::compared::{block_counters, block_metrics, block_ratios, compared_run, past_run, side};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_store::{RunFilter, Store, StoreError, content};
@@ -143,8 +143,8 @@ impl<'a> ComparisonMaker<'a> {
         if self.pairs.iter().any(|p| (p.program, p.reference) == (program, base)) {
             return Ok(());
         }
-        let WithinRun { blocks, metrics, paired_in_time } = within;
-        self.pairs.push(StoredPair { program, reference: base, blocks, metrics, paired_in_time });
+        let WithinRun { blocks, metrics, counters, paired_in_time } = within;
+        self.pairs.push(StoredPair { program, reference: base, blocks, metrics, counters, paired_in_time });
         match self.pairs.len() > MOST_PAIRS {
             true => Err(StoredCompareError::TooMany { most: MOST_PAIRS }),
             false => Ok(()),
@@ -212,6 +212,7 @@ impl<'a> ComparisonMaker<'a> {
 struct WithinRun {
     blocks: Vec<BlockRatio>,
     metrics: Vec<BlockMetric>,
+    counters: Vec<BlockMetric>,
     /// The samples of a block were neighbours in time.
     paired_in_time: bool,
 }
@@ -220,7 +221,12 @@ fn comparison_of(report: &RunReport, program: u32, reference: u32) -> Option<Wit
     let mut all = report.comparisons.iter().chain(&report.control);
     let found = all.find(|c| c.series == program && c.reference == reference)?;
     let paired_in_time = found.paired_in_time;
-    Some(WithinRun { blocks: block_ratios(found), metrics: block_metrics(found), paired_in_time })
+    Some(WithinRun {
+        blocks: block_ratios(found),
+        metrics: block_metrics(found),
+        counters: block_counters(found),
+        paired_in_time,
+    })
 }
 
 fn no_counterpart(other: &NamedRun, reference: &NamedRun) -> StoredCompareError {

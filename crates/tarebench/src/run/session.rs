@@ -284,7 +284,7 @@ fn collectors(
     };
     let sees_exits = daemons.value().is_some_and(DaemonCollector::sees_exits);
     let account = if plan.account {
-        Reading::Value(AccountCollector::open(&types))
+        Reading::Value(AccountCollector::open(&types, plan.counters))
     } else {
         Reading::Absent(Absent::NotAsked("tracing is switched off".into()))
     };

@@ -69,6 +69,7 @@ pub fn run_plan(
         images: true,
         // Only this study asks where the time went; tracing would disturb the others.
         account: study.sample_study == SampleStudy::Variance,
+        counters: false,
         tags: tags(uuid, index),
         require: Vec::new(),
         hook_shell: Vec::new(),

@@ -1,4 +1,4 @@
-//! `truth WHO [topology]`: holds the command `tare` against known truths on the machine on which it runs, as root or as an ordinary user.
+//! `truth WHO [topology|counters]`: holds the command `tare` against known truths on the machine on which it runs, as root or as an ordinary user.
 //!
 //! For machines that are booted to try tare there (`make machines`): a kernel, `tare`, `burner` and this program suffice. It prints
 //! a line for each check: `CHECK`, the feature, WHO, the standing and a text, with tabs between them. It exits with 1 if one fails.
@@ -12,6 +12,7 @@
 
 mod account;
 mod commands;
+mod counters;
 mod process_time;
 mod report;
 mod topology;
@@ -22,14 +23,17 @@ use report::Report;
 fn main() {
     let who = std::env::args().nth(1).unwrap_or_else(|| "root".to_owned());
     let mut report = Report::new(&who);
-    if std::env::args().nth(2).as_deref() == Some("topology") {
-        topology::check(&mut report);
-    } else {
-        process_time::check(&mut report);
-        account::check(&mut report);
-        commands::check(&mut report);
-        if report.is_root() {
-            tuning::check(&mut report);
+    match std::env::args().nth(2).as_deref() {
+        Some("topology") => topology::check(&mut report),
+        Some("counters") => counters::check(&mut report),
+        _ => {
+            process_time::check(&mut report);
+            account::check(&mut report);
+            counters::check(&mut report);
+            commands::check(&mut report);
+            if report.is_root() {
+                tuning::check(&mut report);
+            }
         }
     }
     std::process::exit(i32::from(report.has_failures()));

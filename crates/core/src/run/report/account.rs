@@ -82,25 +82,6 @@ pub struct EstimateReport {
     pub interrupts: Reading<BTreeMap<String, f64>>,
 }
 
-/// Means per sample over the samples retained for ET.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CountersReport {
-    /// Cycles, user and kernel.
-    pub cycles: f64,
-    /// Instructions, user and kernel.
-    pub instructions: f64,
-    /// Standard deviation of these (n - 1); `None` for a single sample, and where it is too large to compute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instructions_std_dev: Option<f64>,
-    /// Over how many samples; 0 in reports of earlier versions.
-    #[serde(default)]
-    pub samples: u32,
-    /// Share of the instructions that ran in the kernel.
-    pub kernel_share: f64,
-    /// Cycles per nanosecond of PT: the effective clock speed, GHz.
-    pub clock_ghz: Option<f64>,
-}
-
 /// Accounts of samples, summed.
 #[derive(Default)]
 pub(crate) struct AccountTally {
@@ -296,94 +277,5 @@ impl EstimateTally {
             _ => Reading::Value(self.interrupts.into_iter().map(mean).collect()),
         };
         Reading::Value(EstimateReport { waited: self.waited.reading(), interrupts })
-    }
-}
-
-/// Hardware counts of samples, summed.
-#[derive(Default)]
-pub(crate) struct CountersTally {
-    samples: u32,
-    absent: FirstFound<Absent>,
-    cycles: u128,
-    user: u128,
-    kernel: u128,
-    squares: Squares,
-    pt: TimeSum,
-    /// A sample has no process time.
-    no_process_time: bool,
-}
-
-/// The sum of squared counts, exact, so that the order of samples makes no difference; `None` beyond 128 bits.
-struct Squares(Option<u128>);
-
-impl Default for Squares {
-    fn default() -> Squares {
-        Squares(Some(0))
-    }
-}
-
-impl Squares {
-    fn add(&mut self, count: u128) {
-        self.0 = self.0.and_then(|sum| sum.checked_add(count.checked_mul(count)?));
-    }
-
-    /// Of so many counts with this sum.
-    fn std_dev(&self, samples: u32, sum: u128) -> Option<f64> {
-        let n = u128::from(samples);
-        let squared = n.checked_mul(self.0?)?.checked_sub(sum.checked_mul(sum)?)?;
-        (n > 1).then(|| (squared as f64 / (n * (n - 1)) as f64).sqrt())
-    }
-}
-
-impl CountersTally {
-    pub fn add(&mut self, sample: &Sample) {
-        let c = match &sample.counters {
-            Reading::Value(counters) => counters,
-            Reading::Absent(why) => return self.absent.offer(place(sample), || why.clone()),
-        };
-        self.samples = self.samples.saturating_add(1);
-        self.cycles += u128::from(c.cycles_user) + u128::from(c.cycles_kernel);
-        self.user += u128::from(c.instructions_user);
-        self.kernel += u128::from(c.instructions_kernel);
-        self.squares.add(u128::from(c.instructions_user) + u128::from(c.instructions_kernel));
-        match sample.process_time() {
-            Ok(pt) => self.pt.add(pt),
-            Err(_) => self.no_process_time = true,
-        }
-    }
-
-    pub fn report(self) -> Reading<CountersReport> {
-        if self.samples == 0 {
-            return self.absent.absent();
-        }
-        let n = f64::from(self.samples);
-        let (cycles, instructions) = (self.cycles as f64, (self.user + self.kernel) as f64);
-        Reading::Value(CountersReport {
-            cycles: cycles / n,
-            instructions: instructions / n,
-            instructions_std_dev: self.squares.std_dev(self.samples, self.user + self.kernel),
-            samples: self.samples,
-            kernel_share: if instructions > 0.0 { self.kernel as f64 / instructions } else { 0.0 },
-            clock_ghz: (!self.no_process_time && self.pt.as_f64() > 0.0).then(|| cycles / self.pt.as_f64()),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_spread_of_counts_is_exact() {
-        let squares = |counts: &[u128]| {
-            let mut squares = Squares::default();
-            counts.iter().for_each(|c| squares.add(*c));
-            squares.std_dev(counts.len() as u32, counts.iter().sum())
-        };
-        // Beside 1e15, a deviation of 1 is lost in floating point.
-        let found = squares(&[1_000_000_000_000_001, 1_000_000_000_000_002, 1_000_000_000_000_003]);
-        assert_eq!(found, Some(1.0));
-        assert_eq!((squares(&[7]), squares(&[5, 5])), (None, Some(0.0)));
-        assert_eq!(squares(&[u128::from(u64::MAX) * 2, 1]), None);
     }
 }

@@ -10,6 +10,7 @@ use crate::run::discards::DiscardRule;
 use crate::run::plan::{Order, ProfileChoice};
 use crate::run::protocol::{CheckOne, CheckOneDetail, Evidence, NoCheckOne, NoProcessTime, ShortProfile, assess};
 use crate::run::report::counted::{RunCounts, SeriesCounts};
+use crate::run::report::counters::counter_ratios;
 use crate::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport};
 use crate::run::report::duets::RunDuets;
 use crate::run::report::grouping::{FamilyNames, KeptSamples, count, reference};
@@ -230,6 +231,7 @@ fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>, detect: Op
             reference: count(reference),
             measure: found.measure,
             by_metric: None,
+            by_counter: None,
             basis: RatioBasis::Alone,
             ratio: found.ratio,
             verdict: found.verdict,
@@ -239,6 +241,7 @@ fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>, detect: Op
             ratios,
             duets: duets.ratio(i, [program, base], detect.map(DetectRule::design)),
             metrics: metric_ratios(&program.metrics, &base.metrics),
+            counters: counter_ratios(&program.counters, &base.counters),
         };
         comparison.choose_duets();
         Some(comparison)

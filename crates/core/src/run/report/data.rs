@@ -12,10 +12,11 @@ use crate::run::discards::DiscardReason;
 use crate::run::plan::Program;
 use crate::run::protocol::{NoCheckOne, ProtocolReport};
 use crate::run::report::account::AccountReport;
-use crate::run::report::account::CountersReport;
 use crate::run::report::account::EstimateReport;
+use crate::run::report::counters::{CounterRatio, CountersReport};
 use crate::run::report::findings::Remark;
-use crate::run::report::metrics::{MetricRatio, MetricSummary, NoMetricRatio};
+use crate::run::report::metrics::{MetricFigures, MetricRatio, MetricSummary, NoMetricRatio};
+use crate::sample::counters::Counter;
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Outcome;
 pub use crate::sample::measure::Measure;
@@ -181,7 +182,7 @@ pub struct SeriesReport {
     pub account: Reading<AccountReport>,
     /// What can be said of it without.
     pub estimate: Reading<EstimateReport>,
-    /// Hardware counts.
+    /// Counts of the kernel and of the PMU.
     pub counters: Reading<CountersReport>,
     /// Memory, switches, faults.
     pub resources: Resources,
@@ -210,6 +211,9 @@ pub struct Comparison {
     /// program prints less. `measure` is that of the times beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_metric: Option<String>,
+    /// The counter that they are of, if one was chosen; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_counter: Option<Counter>,
     /// What ratio, interval and verdict rest on.
     #[serde(default)]
     pub basis: RatioBasis,
@@ -230,6 +234,27 @@ pub struct Comparison {
     /// The ratios of what both programs printed of themselves, when each ran alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricRatio>,
+    /// The ratios of the counters that both programs have, when each ran alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<CounterRatio>,
+}
+
+/// A number of the programs that is no time, and that they are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparedNumber<'a> {
+    /// What they print under this name.
+    Printed(&'a str),
+    Counter(Counter),
+}
+
+impl SeriesReport {
+    /// The figures of such a number.
+    pub fn figures(&self, number: ComparedNumber<'_>) -> Option<&MetricFigures> {
+        match number {
+            ComparedNumber::Printed(name) => self.metrics.iter().find(|m| m.name == name)?.figures.value(),
+            ComparedNumber::Counter(counter) => self.counters.value()?.get(counter)?.figures.value(),
+        }
+    }
 }
 
 /// Ratio of two programs' CPU times when they run together ([`crate::compare::duet`]).
@@ -306,7 +331,7 @@ impl Comparison {
             return true;
         }
         let Some(chosen) = self.by(measure).cloned() else { return false };
-        self.by_metric = None;
+        (self.by_metric, self.by_counter) = (None, None);
         self.basis = RatioBasis::Alone;
         self.measure = measure;
         self.ratio = chosen.ratio;
@@ -316,23 +341,48 @@ impl Comparison {
         true
     }
 
-    /// Makes what both print the quantity of the verdict, from executions alone; without its ratio nothing changes, and the result
-    /// is false. The margin is that of [`verdict_within`].
-    pub fn choose_metric(&mut self, name: &str, margin: Option<f64>) -> bool {
-        let Some(chosen) = self.metrics.iter().find(|m| m.name == name).cloned() else { return false };
-        self.by_metric = Some(chosen.name);
+    /// Makes a number of both the quantity of the verdict, from executions alone; without its ratio nothing changes, and the result is
+    /// false. The margin is that of [`verdict_within`].
+    pub fn choose_number(&mut self, number: ComparedNumber<'_>, margin: Option<f64>) -> bool {
+        let Some((ratio, interval, pairs)) = self.number_ratio(number) else { return false };
+        (self.by_metric, self.by_counter) = match number {
+            ComparedNumber::Printed(name) => (Some(name.to_owned()), None),
+            ComparedNumber::Counter(counter) => (None, Some(counter)),
+        };
         self.basis = RatioBasis::Alone;
-        self.ratio = chosen.ratio;
-        self.verdict = verdict_within(&chosen.interval, margin);
-        self.interval = chosen.interval;
-        self.pairs = chosen.pairs;
+        self.ratio = ratio;
+        self.verdict = verdict_within(&interval, margin);
+        self.interval = interval;
+        self.pairs = pairs;
         true
+    }
+
+    /// By what both print under this name: see [`Self::choose_number`].
+    pub fn choose_metric(&mut self, name: &str, margin: Option<f64>) -> bool {
+        self.choose_number(ComparedNumber::Printed(name), margin)
+    }
+
+    fn number_ratio(&self, number: ComparedNumber<'_>) -> Option<(f64, Result<Interval, NoInterval>, u32)> {
+        match number {
+            ComparedNumber::Printed(name) => {
+                self.metrics.iter().find(|m| m.name == name).map(|m| (m.ratio, m.interval.clone(), m.pairs))
+            }
+            ComparedNumber::Counter(counter) => {
+                self.counters.iter().find(|c| c.counter == counter).map(|c| (c.ratio, c.interval.clone(), c.pairs))
+            }
+        }
+    }
+
+    /// The number that the programs are compared by, if it is no time.
+    pub fn number(&self) -> Option<ComparedNumber<'_>> {
+        let counter = self.by_counter.map(ComparedNumber::Counter);
+        self.by_metric.as_deref().map(ComparedNumber::Printed).or(counter)
     }
 
     /// Makes duets the basis of the verdict, if there are any.
     pub fn choose_duets(&mut self) -> bool {
         let Some(Ok(duets)) = &self.duets else { return false };
-        self.by_metric = None;
+        (self.by_metric, self.by_counter) = (None, None);
         self.basis = RatioBasis::Duets;
         self.measure = Measure::Pt;
         self.ratio = duets.ratio;
@@ -359,8 +409,8 @@ impl Comparison {
     /// programs that wait or run in parallel differ in one of the two only, or in opposite directions. That duets decide what
     /// executions alone leave open is no disagreement.
     pub fn disagreeing(&self) -> Option<&MeasureRatio> {
-        // What programs print is another quantity, and disagrees with no time.
-        if self.by_metric.is_some() {
+        // What programs print or count is another quantity, and disagrees with no time.
+        if self.number().is_some() {
             return None;
         }
         let others = self.ratios.iter().filter(|r| r.measure != self.measure && r.measure != Measure::Net);
@@ -409,31 +459,37 @@ impl RunReport {
         Ok(())
     }
 
-    /// Compares the programs by what they print under this name, from executions alone.
+    /// Compares the programs by what they print under a name or by a counter, from executions alone.
     ///
     /// # Errors
     /// The first reason why two programs cannot be compared by it; nothing is changed then.
-    pub fn compare_by_metric(&mut self, name: &str) -> Result<(), NoMetricRatio> {
-        if let Some(why) = self.comparisons.iter().find_map(|c| self.no_metric_ratio(c, name)) {
+    pub fn compare_by_number(&mut self, number: ComparedNumber<'_>) -> Result<(), NoMetricRatio> {
+        if let Some(why) = self.comparisons.iter().find_map(|c| self.no_number_ratio(c, number)) {
             return Err(why);
         }
         let margin = self.run.plan.margin;
         for c in self.comparisons.iter_mut().chain(&mut self.control) {
-            c.choose_metric(name, margin);
+            c.choose_number(number, margin);
         }
         Ok(())
     }
 
-    fn no_metric_ratio(&self, c: &Comparison, name: &str) -> Option<NoMetricRatio> {
+    /// By what they print under this name: see [`Self::compare_by_number`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compare_by_metric(&mut self, name: &str) -> Result<(), NoMetricRatio> {
+        self.compare_by_number(ComparedNumber::Printed(name))
+    }
+
+    fn no_number_ratio(&self, c: &Comparison, number: ComparedNumber<'_>) -> Option<NoMetricRatio> {
         for series in [c.reference, c.series] {
-            let found = self.series.get(series as usize).and_then(|s| s.metrics.iter().find(|m| m.name == name));
-            match found.and_then(|m| m.figures.value()) {
+            match self.series.get(series as usize).and_then(|s| s.figures(number)) {
                 None => return Some(NoMetricRatio::Absent { series }),
                 Some(figures) if figures.min <= 0.0 => return Some(NoMetricRatio::NotPositive { series }),
                 Some(_) => {}
             }
         }
-        let has = c.metrics.iter().any(|m| m.name == name);
-        (!has).then_some(NoMetricRatio::NoPairs { series: c.series })
+        c.number_ratio(number).is_none().then_some(NoMetricRatio::NoPairs { series: c.series })
     }
 }

@@ -4,6 +4,7 @@ use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use crate::run::data::Run;
+use crate::sample::counters::Counter;
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Sample;
 use crate::sample::families::family;
@@ -119,6 +120,8 @@ pub(crate) struct KeptSamples {
     pub net: Vec<(u32, f64)>,
     /// Printed values, by name, of the samples retained by elapsed time.
     pub metrics: Vec<(String, Vec<(u32, f64)>)>,
+    /// Counters, of the same samples.
+    pub counters: Vec<(Counter, Vec<(u32, f64)>)>,
 }
 
 /// Families of names met before: a run has few names and many daemons.

@@ -124,7 +124,7 @@ impl MetricsTally {
     }
 }
 
-fn figures(values: &[(u32, f64)]) -> Option<MetricFigures> {
+pub(crate) fn figures(values: &[(u32, f64)]) -> Option<MetricFigures> {
     let values = Values::new(values.iter().map(|v| v.1)).ok()?;
     let s = summary(&values)?;
     Some(MetricFigures {

@@ -3,6 +3,7 @@
 pub mod account;
 pub mod build;
 pub mod counted;
+pub mod counters;
 pub mod data;
 pub mod duals;
 pub(crate) mod duets;

@@ -1,7 +1,8 @@
 //! The last reading of a run's samples: means over those that are retained.
 
 use crate::base::reading::Absent;
-use crate::run::report::account::{AccountTally, CountersTally, EstimateTally};
+use crate::run::report::account::{AccountTally, EstimateTally};
+use crate::run::report::counters::CountersTally;
 use crate::run::report::data::GrossDifference;
 use crate::run::report::grouping::{FamilyNames, Mean, place, read};
 use crate::run::report::metrics::MetricsTally;

@@ -113,6 +113,7 @@ impl SeriesStatistics {
     pub fn report(self, series: &mut SeriesCounts, mut retained: RetainedSeries) -> (SeriesReport, KeptSamples) {
         let SeriesStatistics { pt, et, net } = self;
         let (metrics, printed) = std::mem::take(&mut retained.metrics).report();
+        let (counters, counted) = std::mem::take(&mut retained.counters).report();
         let report = SeriesReport {
             program: series.program.clone(),
             counted: series.counted,
@@ -128,13 +129,13 @@ impl SeriesStatistics {
             difference: retained.difference(),
             account: retained.account.report(),
             estimate: retained.estimate.report(),
-            counters: retained.counters.report(),
+            counters,
             resources: series.resources(),
             metrics,
             quiet: None,
             probes: None,
         };
-        (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept, metrics: printed })
+        (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept, metrics: printed, counters: counted })
     }
 }
 

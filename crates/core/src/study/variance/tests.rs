@@ -1,8 +1,10 @@
 //! Sources of variance that are put in, and found again.
 
 use super::*;
+use crate::base::reading::Reading;
 use crate::base::units::Nanos;
-use crate::sample::account::{Account, Counters, Share};
+use crate::sample::account::{Account, Share};
+use crate::sample::counters::{CounterEvent, EventCount};
 use crate::sample::data::MetricReading;
 use crate::statistics::correlation::tests::normal;
 use crate::statistics::random::below;
@@ -189,9 +191,9 @@ fn clock_speed_and_drift() {
     let row = row_of(&plain);
     assert!(share(&row.all, VarianceCause::Drift).share > 0.9, "{row:?}");
     let count = |(s, cycles): &(Sample, u64)| {
-        let counters =
-            Counters { cycles_user: *cycles, cycles_kernel: 0, instructions_user: 1, instructions_kernel: 0 };
-        Sample { counters: Reading::Value(counters), ..s.clone() }
+        let count = |count| Reading::Value(EventCount::complete(count, Nanos(1)));
+        let counters = [(CounterEvent::CyclesUser, count(*cycles)), (CounterEvent::CyclesKernel, count(0))];
+        Sample { counters: Reading::Value(counters.into_iter().collect()), ..s.clone() }
     };
     let counted: Vec<Sample> = both.iter().map(count).collect();
     let row = row_of(&counted);

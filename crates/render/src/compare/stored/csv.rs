@@ -54,6 +54,7 @@ fn row(comparison: &StoredComparison, pair: &StoredPairReport, ratio: &StoredRat
         match &ratio.measure {
             ComparedBy::Time(m) => short(*m).to_lowercase(),
             ComparedBy::Printed { metric } => text(&format!("metric:{metric}")),
+            ComparedBy::Counter { counter } => counter.name().to_owned(),
         },
         (pair.measure.as_ref() == Some(&ratio.measure)).to_string(),
         way(ratio.way).to_owned(),

@@ -61,12 +61,20 @@ pub fn side(run: u32, label: &str, elapsed: f64, cpu: f64) -> StoredSide {
         program: label.to_owned(),
         times: vec![times(Measure::Et, elapsed * MS), times(Measure::Pt, cpu * MS)],
         metrics: Vec::new(),
+        counters: Vec::new(),
         against: None,
     }
 }
 
 fn pair(program: u32, reference: u32) -> StoredPair {
-    StoredPair { program, reference, blocks: Vec::new(), metrics: Vec::new(), paired_in_time: false }
+    StoredPair {
+        program,
+        reference,
+        blocks: Vec::new(),
+        metrics: Vec::new(),
+        counters: Vec::new(),
+        paired_in_time: false,
+    }
 }
 
 /// Eight runs of a program, whose times differ by 2% from run to run.

@@ -23,6 +23,7 @@ pub fn table(comparison: &StoredComparison, report: &StoredReport, markup: Marku
                 ComparedBy::Time(m) => spelled(*m).to_owned(),
                 // Only the label is written as code: of a name, nothing is markup.
                 ComparedBy::Printed { metric } => plain(metric),
+                ComparedBy::Counter { counter } => counter.name().to_owned(),
             },
             ratio.unwrap_or_else(absent),
             interval.unwrap_or_else(absent),

@@ -68,9 +68,10 @@ fn overview(words: &StoredWords<'_>, report: &StoredReport) -> Overview {
     let floors: Vec<String> = floors.filter(|floor| seen.insert(floor.clone())).collect();
     let mut measures: Vec<Measure> = report.pairs.iter().filter_map(time_of).collect();
     measures.dedup();
-    let printed = |pair: &StoredPairReport| matches!(pair.measure, Some(ComparedBy::Printed { .. }));
+    let printed =
+        |pair: &StoredPairReport| matches!(pair.measure, Some(ComparedBy::Printed { .. } | ComparedBy::Counter { .. }));
     let (of, what) = match report.pairs.iter().any(printed) {
-        true => ("value", "the samples only, where programs print it"),
+        true => ("value", "the samples only, where programs print it or it is a count"),
         false => ("time", "the range by which two runs differ although the program does not"),
     };
     Overview {
@@ -140,7 +141,9 @@ fn of_measure(times: &[SeriesTimes], measure: Option<Measure>) -> Option<&Series
 fn time_of(pair: &StoredPairReport) -> Option<Measure> {
     match pair.measure.as_ref()? {
         ComparedBy::Time(measure) => Some(*measure),
-        ComparedBy::Printed { .. } => [Measure::Pt, Measure::Et].into_iter().find(|m| pair.by(*m).is_some()),
+        ComparedBy::Printed { .. } | ComparedBy::Counter { .. } => {
+            [Measure::Pt, Measure::Et].into_iter().find(|m| pair.by(*m).is_some())
+        }
     }
 }
 

@@ -71,6 +71,7 @@ impl StoredWords<'_> {
         match by {
             ComparedBy::Time(m) => spelled(*m).to_owned(),
             ComparedBy::Printed { metric } => text::cut_middle(&(self.show)(metric), WIDEST, self.g.dots).into_owned(),
+            ComparedBy::Counter { counter } => counter.name().to_owned(),
         }
     }
 
@@ -78,12 +79,12 @@ impl StoredWords<'_> {
     pub fn sentence(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
         match ratio.measure {
             ComparedBy::Time(_) => self.timed(pair, ratio),
-            ComparedBy::Printed { .. } => self.printed(pair, ratio),
+            ComparedBy::Printed { .. } | ComparedBy::Counter { .. } => self.of_number(pair, ratio),
         }
     }
 
-    /// The program that prints more stands first: tare cannot know whether that is better.
-    fn printed(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
+    /// The program that has more of it stands first: tare cannot know whether that is better.
+    fn of_number(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
         let (program, reference) = (self.name(pair.program), self.name(pair.reference));
         let (more, less) = if ratio.ratio < 1.0 { (reference, program) } else { (program, reference) };
         let (factor, interval) = figures(ratio.ratio, &ratio.interval, self.g.absent);
@@ -154,6 +155,8 @@ impl StoredWords<'_> {
             ComparedBy::Time(m) => spelled(m),
             ComparedBy::Printed { .. } if self.have_duets(pair) => "printed value, executions alone",
             ComparedBy::Printed { .. } => "printed value",
+            ComparedBy::Counter { .. } if self.have_duets(pair) => "count, executions alone",
+            ComparedBy::Counter { .. } => "count",
         };
         format!("{what}, {how}")
     }
@@ -227,7 +230,7 @@ impl StoredWords<'_> {
         if let Some(asked) = self.comparison.plan.measure.as_ref().filter(|m| **m != chosen.measure) {
             add(true, format!("they cannot be compared by {}: {}", self.what(asked), missing(pair, asked)));
         }
-        if matches!(chosen.measure, ComparedBy::Printed { .. }) && !self.same_run(pair) {
+        if !matches!(chosen.measure, ComparedBy::Time(_)) && !self.same_run(pair) {
             let what = self.what(&chosen.measure);
             add(
                 true,
@@ -312,6 +315,7 @@ fn missing(pair: &StoredPairReport, asked: &ComparedBy) -> &'static str {
             "a value that one of them printed is zero or negative, and such values have no meaningful ratio"
         }
         ComparedBy::Printed { .. } => "not both print it",
+        ComparedBy::Counter { .. } => "not both have a count above 0 in all samples",
     }
 }
 
@@ -341,10 +345,10 @@ pub(crate) fn marked_verdict(pair: &StoredPairReport, ratio: &StoredRatio) -> St
 
 /// The verdict in one word.
 pub(crate) fn stored_verdict(ratio: &StoredRatio) -> &'static str {
-    let printed = matches!(ratio.measure, ComparedBy::Printed { .. });
+    let number = !matches!(ratio.measure, ComparedBy::Time(_));
     match ratio.verdict {
-        Ok(Verdict::Faster) if printed => "lower",
-        Ok(Verdict::Slower) if printed => "higher",
+        Ok(Verdict::Faster) if number => "lower",
+        Ok(Verdict::Slower) if number => "higher",
         Ok(Verdict::Faster) => "faster",
         Ok(Verdict::Slower) => "slower",
         Ok(Verdict::Same | Verdict::Undecided) => "undecided",

@@ -5,6 +5,7 @@ use crate::kit::screen::ScreenText;
 use crate::kit::style::Paint;
 use crate::kit::text;
 use crate::kit::words::{Reasons, plural, time};
+use crate::run::counters;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::account::{AccountEntry, AccountReport, EntryKind, EstimateReport};
 use tarebench_core::run::report::data::SeriesReport;
@@ -20,7 +21,7 @@ pub(crate) fn field(page: &mut ScreenText<'_>, s: &SeriesReport) {
             estimate(page, s.estimate.value());
         }
     }
-    counters(page, s);
+    counters::section(page, s);
 }
 
 fn traced(page: &mut ScreenText<'_>, a: &AccountReport) {
@@ -149,26 +150,4 @@ fn estimate(page: &mut ScreenText<'_>, e: Option<&EstimateReport>) {
     }
     let lines = reasons.lines(page);
     page.field_lines("", &lines);
-}
-
-fn counters(page: &mut ScreenText<'_>, s: &SeriesReport) {
-    match &s.counters {
-        Reading::Value(c) => {
-            let per = |v: f64| number::count(v).unwrap_or_else(|| page.g.absent.to_owned());
-            let mut items = vec![
-                format!("instructions {}", per(c.instructions)),
-                format!("cycles {}", per(c.cycles)),
-                format!("per cycle {}", number::fixed(c.instructions / c.cycles, 2).unwrap_or_default()),
-                format!("in the kernel {}", number::percent(c.kernel_share).unwrap_or_default()),
-            ];
-            if let Some(ghz) = c.clock_ghz {
-                items.push(format!("clock {} GHz", number::fixed(ghz, 3).unwrap_or_default()));
-            }
-            page.field_items("counters", &items);
-        }
-        Reading::Absent(why) => {
-            let why = page.style.prose(&why.to_string());
-            page.painted_field("counters", Paint::Dim, &why);
-        }
-    }
 }
