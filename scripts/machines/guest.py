@@ -39,6 +39,8 @@ def nodes(number, cpus):
 
 
 TWO_CPUS = Machine("two CPUs")
+# With `-icount`, QEMU counts instructions, one of them a cycle of 1 ns; those of all CPUs together, so there is only one.
+COUNTING = Machine("1 CPU that counts instructions", smp="1", qemu=("-icount", "shift=0"), append="checks=counters")
 # Checked for the choice of CPUs.
 TOPOLOGIES = [
     Machine("1 CPU", smp="1", append="checks=topology"),

@@ -57,14 +57,18 @@ unattributed and names an injected competitor, the ratio of two programs that di
 """
 
 
-def document(machines, topologies):
-    """The page: tables of features by kernels and by topologies, then what stands in where, and why."""
+def document(machines, topologies, counting):
+    """The page: tables of features by kernels, by topologies, and with a PMU, then what stands in where, and why."""
     notes = []
     lines = [HEAD]
     lines += table(machines, [m.head() for m in machines], notes)
     if topologies:
         lines += ["", "## Topologies", "", f"With Linux {topologies[0].head()}: which CPUs are chosen, and what is said of them.", ""]
         lines += table(topologies, [m.name for m in topologies], notes)
+    if counting:
+        lines += ["", "## Counters", ""]
+        lines += ["With one CPU, whose PMU counts cycles and instructions: held against programs that execute a known number of them.", ""]
+        lines += table(counting, [m.head() for m in counting], notes)
     lines += ["", "## What stands in", ""]
     lines += [f"{number}. {text}" for number, text in enumerate(notes, start=1)]
     lines += ["", "## Kernels", ""]

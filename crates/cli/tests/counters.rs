@@ -124,7 +124,7 @@ fn programs_are_compared_by_a_counter() {
         assert!(out.contains(holds), "{option}: {out}");
     }
     // Stored runs, too: of one run by its rounds, and the same of its archive.
-    let words = ["compare", "last:few", "last:many", "--compare-by", "page-faults"];
+    let words = ["compare", "last.few", "last.many", "--compare-by", "page-faults"];
     let said = text(&run(tare(&dir).args(words), 0).stdout);
     assert!(said.contains("times the page-faults of"), "{said}");
     let archive = dir.path().join("run.json");
@@ -141,12 +141,12 @@ fn a_counter_that_is_not_there_is_refused_before_anything_runs() {
     let dir = folder();
     let mark = dir.path().join("ran");
     let mut c = tare(&dir);
-    c.args(["run", "-r1", "--no-account", "--compare-by", "page-faults", "touch"]).arg(&mark);
+    c.args(["run", "-r1", "--no-account", "--compare-by", "page-faults", "--", "touch"]).arg(&mark);
     let said = text(&run(&mut c, 2).stderr);
     assert!(said.contains("--compare-by page-faults: with --no-account, nothing is counted"), "{said}");
     if !has_pmu() {
         let mut c = tare(&dir);
-        c.args(["run", "-r1", "--compare-by", "instructions", "touch"]).arg(&mark);
+        c.args(["run", "-r1", "--compare-by", "instructions", "--", "touch"]).arg(&mark);
         let said = text(&run(&mut c, 6).stderr);
         assert!(said.contains("--compare-by instructions: not available: no PMU"), "{said}");
     }

@@ -15,9 +15,9 @@ use tarebench_core::sample::counters::{CounterEvent, Counters};
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::events::{EventSet, OpenEvents};
+use tarebench_sys::process;
 use tarebench_sys::procfs::{InterruptLine, parse_interrupts, read_below};
 use tarebench_sys::topology::possible_count;
-use tarebench_sys::process;
 
 /// Accounts for samples.
 pub struct AccountCollector {

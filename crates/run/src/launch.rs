@@ -448,7 +448,7 @@ impl ProcessLauncher {
 /// The cgroup in which a process that has not been reaped ended, if one was made for it.
 pub(crate) fn last_cgroup(pid: i32, has_one: bool) -> Reading<Name> {
     match has_one {
-        true => cgroup::of_process(pid).map(|name| Name::new(name)).map_err(|e| e.absent("a readable /proc")).into(),
+        true => cgroup::of_process(pid).map(Name::new).map_err(|e| e.absent("a readable /proc")).into(),
         false => Reading::Absent(Absent::NotAsked("no cgroup was made for the program".into())),
     }
 }

@@ -25,7 +25,10 @@ enum Mode {
 }
 
 /// Events that count.
-pub struct OpenEvents(Vec<(CounterEvent, Result<(Mode, std::fs::File), Absent>)>);
+pub struct OpenEvents(Vec<(CounterEvent, OpenEvent)>);
+
+/// In which mode an event is counted, with its descriptor; or why it is not.
+type OpenEvent = Result<(Mode, std::fs::File), Absent>;
 
 /// Whether an event takes no turns, so that others that do cannot take its time.
 fn is_pinned(event: CounterEvent) -> bool {
@@ -70,7 +73,9 @@ impl EventSet {
     pub fn probe(wanted: &[CounterEvent]) -> EventSet {
         let tried: Vec<(CounterEvent, Result<Mode, SysError>)> = wanted.iter().map(|e| (*e, probe(*e))).collect();
         let hardware = |e: &CounterEvent| !e.is_software();
-        let has_pmu = tried.iter().any(|(e, mode)| hardware(e) && mode.is_ok());
+        let hardware_found = tried.iter().any(|(e, mode)| hardware(e) && mode.is_ok());
+        // One that counts none of the wanted events is a PMU, too.
+        let has_pmu = hardware_found || probe(CounterEvent::CyclesUser).is_ok();
         // Only beside an event that takes turns is it seen that a pinned one lost its counter.
         let pinned = tried.iter().any(|(e, mode)| hardware(e) && !is_pinned(*e) && mode.is_ok());
         let named = |(event, mode): (CounterEvent, Result<Mode, SysError>)| {

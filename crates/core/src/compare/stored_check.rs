@@ -226,6 +226,7 @@ mod tests {
                 interval: Ok(Interval { low: -3e40, high: 0.0, level: 0.95 }),
                 smallest: -3e40,
             }],
+            counters: Vec::new(),
             against: Some(against),
         };
         let past = PastSeries {
@@ -252,6 +253,7 @@ mod tests {
                     interval: Err(NoInterval::TooFew { have: 3, need: 6 }),
                     pairs: 3,
                 }],
+                counters: Vec::new(),
                 paired_in_time: true,
             }],
             left_out: vec![LeftOutProgram { run: 0, label: String::new() }],

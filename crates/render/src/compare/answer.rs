@@ -15,7 +15,7 @@ pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[St
     let found = match c.number() {
         Some(number) => {
             let name = name_of(number, |n| page.style.show(n).into());
-            by_number(c, margin, names, [&name, basis(report, c, number)], page.g.absent)
+            by_number(c, margin, names, &name, basis(report, c, number), page.g.absent)
         }
         None => answer(c, margin, names, page.g.absent),
     };

@@ -225,7 +225,7 @@ fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
     let found = match c.number() {
         Some(number) => {
             let name = counted::name_of(number, escape);
-            sentence::by_number(c, margin, &names, [&name, counted::basis(report, c, number)], ABSENT)
+            sentence::by_number(c, margin, &names, &name, counted::basis(report, c, number), ABSENT)
         }
         None => answer(c, margin, &names, ABSENT),
     };

@@ -40,7 +40,7 @@ pub(crate) fn verdict_word(c: &Comparison) -> &'static str {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
     /// `CPU time`; `CPU time in duets` and `CPU time alone` where these disagree; `printed value`; `count`.
-    pub by: String,
+    pub by: &'static str,
     /// `xz is 2.58 times as fast as gzip`, without a period.
     pub text: String,
     /// `[2.50, 2.70]`.
@@ -102,7 +102,8 @@ pub(crate) fn by_number(
     c: &Comparison,
     margin: Option<f64>,
     names: &[String],
-    [name, by]: [&str; 2],
+    name: &str,
+    by: &'static str,
     absent: &str,
 ) -> Answer {
     let words = AnswerWords { c, margin, names, absent };
@@ -207,11 +208,11 @@ impl AnswerWords<'_> {
             }
             (Ok(_), Verdict::Faster | Verdict::Slower) => format!("{fast} is {ratio} times as fast as {slow}"),
         };
-        Sentence { by: by.to_owned(), text, interval, pairs: pairs(r, kind) }
+        Sentence { by, text, interval, pairs: pairs(r, kind) }
     }
 
     /// The program that has more of it stands first, so that the ratio is at least 1.
-    fn of_number(&self, r: &MeasureRatio, name: &str, by: &str) -> Sentence {
+    fn of_number(&self, r: &MeasureRatio, name: &str, by: &'static str) -> Sentence {
         let program = |i: u32| self.names.get(i as usize).map_or("", String::as_str);
         let program_first = r.ratio > 1.0;
         let (more, less) = match program_first {
@@ -226,7 +227,7 @@ impl AnswerWords<'_> {
             (Ok(_), Verdict::Same) => format!("{}: {}", no_difference(self.margin), said("had")),
             (Ok(_), Verdict::Faster | Verdict::Slower) => said("has"),
         };
-        Sentence { by: by.to_owned(), text, interval, pairs: pairs(r, "pair") }
+        Sentence { by, text, interval, pairs: pairs(r, "pair") }
     }
 }
 
@@ -248,6 +249,7 @@ pub(crate) fn no_difference(margin: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kit::counted;
     use crate::run::fixtures;
 
     fn names() -> Vec<String> {
@@ -346,7 +348,8 @@ mod tests {
 
     #[test]
     fn the_program_that_prints_more_stands_first() {
-        let said = |c: &Comparison, margin| match printed(c, margin, &names(), "rate", "–") {
+        let of = |c: &Comparison| counted::basis(&fixtures::two(), c, c.number().unwrap());
+        let said = |c: &Comparison, margin| match by_number(c, margin, &names(), "rate", of(c), "–") {
             Answer::Agreed(s, beside) => (s, beside),
             Answer::Disagreed(s) => panic!("{s:?}"),
         };

@@ -226,3 +226,100 @@ pub(crate) fn sample_cells(report: &RunReport, sample: &Sample) -> Vec<String> {
     };
     CounterEvent::ALL.into_iter().flat_map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::style::Style;
+    use crate::run::terminal::report::run_report;
+    use crate::run::{csv, fixtures, markup};
+    use tarebench_core::base::reading::Absent;
+    use tarebench_core::run::report::counters::{CounterRatio, ScaledCounter};
+    use tarebench_core::run::report::data::ComparedNumber;
+    use tarebench_core::run::report::metrics::MetricFigures;
+    use tarebench_core::statistics::intervals::Interval;
+
+    fn summary(counter: Counter, mean: f64, scaled: Option<ScaledCounter>) -> CounterSummary {
+        let interval = Ok(Interval { low: mean * 0.99, high: mean * 1.01, level: 0.95 });
+        let (std_dev, values) = (Some(mean / 100.0), 10);
+        let figures =
+            MetricFigures { values, mean, std_dev, median: mean, median_interval: interval, min: mean, max: mean };
+        CounterSummary { counter, figures: Reading::Value(figures), missing: 0, scaled, user_only: false }
+    }
+
+    /// Two programs, of which the second executes twice as many instructions, and one counter that is scaled.
+    fn counted() -> RunReport {
+        let mut report = fixtures::two();
+        for (i, s) in report.series.iter_mut().enumerate() {
+            let why = || Absent::NotSupported("the PMU of this CPU does not count it".into());
+            let absent = || Reading::Absent(why());
+            let none = CounterSummary { figures: Reading::Absent(why()), ..summary(Counter::CacheMisses, 1.0, None) };
+            let scaled = ScaledCounter { samples: 4, least: 0.63 };
+            s.counters = Reading::Value(CountersReport {
+                counters: vec![
+                    summary(Counter::Instructions, 1e9 * (i + 1) as f64, None),
+                    summary(Counter::InstructionsUser, 9e8, None),
+                    summary(Counter::Branches, 1e6, Some(scaled)),
+                    none,
+                ],
+                per_cycle: absent(),
+                kernel_share: Reading::Value(0.1),
+                clock_ghz: absent(),
+                branch_miss_rate: absent(),
+                cache_miss_rate: absent(),
+            });
+        }
+        for c in &mut report.comparisons {
+            let interval = Ok(Interval { low: 1.99, high: 2.01, level: 0.95 });
+            let ratio = |counter| CounterRatio { counter, ratio: 2.0, interval: interval.clone(), pairs: 10 };
+            c.counters = vec![ratio(Counter::Instructions), ratio(Counter::Branches)];
+        }
+        report
+    }
+
+    #[test]
+    fn counters_are_shown_in_full_only_and_estimates_are_marked() {
+        let style = |full| Style { width: 200, full, unicode: true, ..Style::default() };
+        let full = run_report(&counted(), &style(true));
+        assert!(
+            full.contains("instructions 1000000000 ") && full.contains("instructions in the kernel 10 %"),
+            "{full}"
+        );
+        assert!(full.contains("branches 1000000 (scaled: counted at least 63 % of the time in 4 samples)"), "{full}");
+        assert!(full.contains("cache-misses: not available: the PMU of this CPU does not count it"), "{full}");
+        assert!(!full.contains("instructions:u"), "a part of a sum that is known: {full}");
+        let brief = run_report(&counted(), &style(false));
+        assert!(!brief.contains("instructions"), "{brief}");
+    }
+
+    #[test]
+    fn a_comparison_by_a_counter_names_it_and_marks_estimates() {
+        let style = Style { width: 200, unicode: true, ..Style::default() };
+        let mut report = counted();
+        assert_eq!(report.compare_by_number(ComparedNumber::Counter(Counter::Instructions)), Ok(()));
+        let said = run_report(&report, &style);
+        assert!(said.contains(" times the instructions of ") && said.contains("count, "), "{said}");
+        assert!(!said.contains("scaled"), "{said}");
+        let table = markup::markdown(&report, None, crate::kit::style::Sort::Auto);
+        assert!(table.contains("| Relative (instructions) | instructions |"), "{table}");
+        assert_eq!(report.compare_by_number(ComparedNumber::Counter(Counter::Branches)), Ok(()));
+        let said = run_report(&report, &style);
+        assert!(said.contains(" times the branches of ") && said.contains("count, scaled"), "{said}");
+        let table = markup::markdown(&report, None, crate::kit::style::Sort::Auto);
+        assert!(table.contains("(scaled)"), "{table}");
+    }
+
+    #[test]
+    fn csv_has_an_empty_cell_for_what_is_absent() {
+        let text = csv::series(&counted()).unwrap();
+        let mut rows = ::csv::Reader::from_reader(text.as_bytes());
+        let heads = rows.headers().unwrap().clone();
+        let row = rows.records().next().unwrap().unwrap();
+        let cell = |name: &str| row.get(heads.iter().position(|h| h == name).unwrap()).unwrap();
+        assert_eq!(cell("counter_instructions_mean"), "1000000000");
+        assert_eq!((cell("counter_branches_scaled_from"), cell("counter_instructions_scaled_from")), ("0.63", ""));
+        assert_eq!((cell("counter_cache_misses_mean"), cell("counter_cache_misses_samples")), ("", ""));
+        let plain = csv::series(&fixtures::two()).unwrap();
+        assert!(!plain.contains("counter_"), "nothing was counted");
+    }
+}

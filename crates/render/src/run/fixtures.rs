@@ -332,6 +332,7 @@ pub fn comparison(series: u32, ratio: f64, low: f64, high: f64, verdict: Verdict
         }],
         duets: None,
         metrics: Vec::new(),
+        counters: Vec::new(),
     }
 }
 
