@@ -14,7 +14,7 @@ use tarebench_core::sample::calls::call_name;
 use tarebench_core::sample::counters::{CounterEvent, Counters};
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::process_time::CpuTime;
-use tarebench_sys::events::{EventSet, OpenEvents};
+use tarebench_sys::events::{CountingEvents, EventSet};
 use tarebench_sys::process;
 use tarebench_sys::procfs::{InterruptLine, parse_interrupts, read_below};
 use tarebench_sys::topology::possible_count;
@@ -23,7 +23,7 @@ use tarebench_sys::topology::possible_count;
 pub struct AccountCollector {
     tracer: Result<AccountTracer, Absent>,
     counters: Result<EventSet, Absent>,
-    counting: Option<OpenEvents>,
+    counting: Option<CountingEvents>,
     architecture: String,
     interrupts: Result<Vec<InterruptLine>, Absent>,
 }

@@ -358,8 +358,8 @@ fn remove_stale(parent: &Path) {
     for entry in entries.flatten() {
         let file_name = entry.file_name();
         let Some(name) = file_name.to_str() else { continue };
-        let of = |prefix| name.strip_prefix(prefix);
-        let (rest, kept) = match (of(PREFIX), of(KEPT_PREFIX).or(of(OWN_PREFIX))) {
+        let after = |prefix| name.strip_prefix(prefix);
+        let (rest, kept) = match (after(PREFIX), after(KEPT_PREFIX).or(after(OWN_PREFIX))) {
             (Some(rest), _) => (rest, false),
             (_, Some(rest)) => (rest, true),
             _ => continue,

@@ -12,23 +12,23 @@ use tarebench_core::sample::counters::{CounterEvent, EventCount, EventTimes, nev
 
 /// Which events can be opened here, and how: found once, so that a sample costs no call that fails.
 pub struct EventSet {
-    events: Vec<(CounterEvent, Result<Mode, Absent>)>,
+    events: Vec<(CounterEvent, Result<CountMode, Absent>)>,
     /// Those that must not take turns have counters of their own.
     pinned: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum CountMode {
     All,
     /// The user may not count in the kernel.
     UserOnly,
 }
 
 /// Events that count.
-pub struct OpenEvents(Vec<(CounterEvent, OpenEvent)>);
+pub struct CountingEvents(Vec<(CounterEvent, OpenEvent)>);
 
 /// In which mode an event is counted, with its descriptor; or why it is not.
-type OpenEvent = Result<(Mode, std::fs::File), Absent>;
+type OpenEvent = Result<(CountMode, std::fs::File), Absent>;
 
 /// Whether an event takes no turns, so that others that do cannot take its time.
 fn is_pinned(event: CounterEvent) -> bool {
@@ -36,13 +36,13 @@ fn is_pinned(event: CounterEvent) -> bool {
     matches!(event, CyclesUser | CyclesKernel | InstructionsUser | InstructionsKernel)
 }
 
-fn flags(event: CounterEvent, mode: Mode) -> u64 {
+fn flags(event: CounterEvent, mode: CountMode) -> u64 {
     let own = match event {
         CounterEvent::CyclesUser | CounterEvent::InstructionsUser => perf::EXCLUDE_KERNEL,
         CounterEvent::CyclesKernel | CounterEvent::InstructionsKernel => perf::EXCLUDE_USER,
         _ => 0,
     };
-    let mode = if mode == Mode::UserOnly { perf::EXCLUDE_KERNEL } else { 0 };
+    let mode = if mode == CountMode::UserOnly { perf::EXCLUDE_KERNEL } else { 0 };
     perf::DISABLED | perf::INHERIT | perf::ENABLE_ON_EXEC | perf::EXCLUDE_HV | own | mode
 }
 
@@ -62,7 +62,7 @@ fn numbers(event: CounterEvent) -> (u32, u64) {
     }
 }
 
-fn open(event: CounterEvent, mode: Mode, pinned: bool) -> SysResult<std::fs::File> {
+fn open(event: CounterEvent, mode: CountMode, pinned: bool) -> SysResult<std::fs::File> {
     let (kind, config) = numbers(event);
     let pinned = if pinned && is_pinned(event) { perf::PINNED } else { 0 };
     perf::open_of(0, kind, config, flags(event, mode) | pinned, perf::TIMES)
@@ -71,14 +71,14 @@ fn open(event: CounterEvent, mode: Mode, pinned: bool) -> SysResult<std::fs::Fil
 impl EventSet {
     /// Tries each of these events.
     pub fn probe(wanted: &[CounterEvent]) -> EventSet {
-        let tried: Vec<(CounterEvent, Result<Mode, SysError>)> = wanted.iter().map(|e| (*e, probe(*e))).collect();
+        let tried: Vec<(CounterEvent, Result<CountMode, SysError>)> = wanted.iter().map(|e| (*e, probe(*e))).collect();
         let hardware = |e: &CounterEvent| !e.is_software();
         let hardware_found = tried.iter().any(|(e, mode)| hardware(e) && mode.is_ok());
         // One that counts none of the wanted events is a PMU, too.
         let has_pmu = hardware_found || probe(CounterEvent::CyclesUser).is_ok();
         // Only beside an event that takes turns is it seen that a pinned one lost its counter.
         let pinned = tried.iter().any(|(e, mode)| hardware(e) && !is_pinned(*e) && mode.is_ok());
-        let named = |(event, mode): (CounterEvent, Result<Mode, SysError>)| {
+        let named = |(event, mode): (CounterEvent, Result<CountMode, SysError>)| {
             (event, mode.map_err(|e| absent(&e, event, has_pmu, paranoia())))
         };
         EventSet { events: tried.into_iter().map(named).collect(), pinned }
@@ -90,19 +90,19 @@ impl EventSet {
     }
 
     /// Opens all that can be opened: one call each, and a descriptor.
-    pub fn open(&self) -> OpenEvents {
-        let one = |(event, mode): &(CounterEvent, Result<Mode, Absent>)| {
+    pub fn open(&self) -> CountingEvents {
+        let opened_event = |(event, mode): &(CounterEvent, Result<CountMode, Absent>)| {
             let opened = mode.clone().and_then(|mode| {
                 open(*event, mode, self.pinned).map(|file| (mode, file)).map_err(|e| Absent::Failed(e.to_string()))
             });
             (*event, opened)
         };
-        OpenEvents(self.events.iter().map(one).collect())
+        CountingEvents(self.events.iter().map(opened_event).collect())
     }
 
     /// What they have counted of a tree that has ended. Where cycles or instructions did not get counters of their own, they take
     /// turns from the next sample on.
-    pub fn read(&mut self, opened: OpenEvents) -> Vec<(CounterEvent, Reading<EventCount>)> {
+    pub fn read(&mut self, opened: CountingEvents) -> Vec<(CounterEvent, Reading<EventCount>)> {
         let mut counts: Vec<(CounterEvent, Result<EventCount, Absent>)> = opened
             .0
             .into_iter()
@@ -115,8 +115,8 @@ impl EventSet {
     }
 }
 
-fn probe(event: CounterEvent) -> SysResult<Mode> {
-    let all = open(event, Mode::All, false);
+fn probe(event: CounterEvent) -> SysResult<CountMode> {
+    let all = open(event, CountMode::All, false);
     // Context switches and migrations happen in the kernel: without it none would be counted.
     let in_user_mode = !matches!(
         event,
@@ -127,11 +127,11 @@ fn probe(event: CounterEvent) -> SysResult<Mode> {
     );
     match all {
         Err(e) if in_user_mode && is_refused(&e) => {
-            open(event, Mode::UserOnly, false)?;
+            open(event, CountMode::UserOnly, false)?;
             // It counts the same either way.
-            Ok(if event == CounterEvent::TaskClock { Mode::All } else { Mode::UserOnly })
+            Ok(if event == CounterEvent::TaskClock { CountMode::All } else { CountMode::UserOnly })
         }
-        opened => opened.map(|_| Mode::All),
+        opened => opened.map(|_| CountMode::All),
     }
 }
 
@@ -171,7 +171,7 @@ fn absent(e: &SysError, event: CounterEvent, has_pmu: bool, paranoia: Option<i32
     }
 }
 
-fn read(mode: Mode, mut file: std::fs::File) -> Result<EventCount, Absent> {
+fn read(mode: CountMode, mut file: std::fs::File) -> Result<EventCount, Absent> {
     let mut value = [0; 24];
     file.read_exact(&mut value).map_err(|e| Absent::Failed(SysError::io("read a counter", e).to_string()))?;
     let word = |at: usize| value.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes);
@@ -183,7 +183,7 @@ fn read(mode: Mode, mut file: std::fs::File) -> Result<EventCount, Absent> {
     if times.running == Nanos::ZERO {
         return Err(never_counted());
     }
-    Ok(EventCount { count: word(0), times: Reading::Value(times), user_only: mode == Mode::UserOnly })
+    Ok(EventCount { count: word(0), times: Reading::Value(times), user_only: mode == CountMode::UserOnly })
 }
 
 /// The kernel stops a pinned event for which no counter is free, in one task and without a word: it is then enabled for a shorter time

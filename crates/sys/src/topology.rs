@@ -17,8 +17,8 @@ pub fn core_of(root: &Path, cpu: u32) -> Vec<u32> {
 
 /// The cores of which two or more of these CPUs are hyper-threads: the CPUs of each that are among these.
 pub fn shared_cores(root: &Path, cpus: &[u32]) -> Vec<Vec<u32>> {
-    let of = |cpu: &u32| -> Vec<u32> { core_of(root, *cpu).into_iter().filter(|c| cpus.contains(c)).collect() };
-    let cores: BTreeSet<Vec<u32>> = cpus.iter().map(of).filter(|core| core.len() > 1).collect();
+    let among = |cpu: &u32| -> Vec<u32> { core_of(root, *cpu).into_iter().filter(|c| cpus.contains(c)).collect() };
+    let cores: BTreeSet<Vec<u32>> = cpus.iter().map(among).filter(|core| core.len() > 1).collect();
     cores.into_iter().collect()
 }
 

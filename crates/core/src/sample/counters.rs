@@ -330,18 +330,18 @@ mod tests {
 
     #[test]
     fn a_sum_is_as_good_as_its_worst_part() {
-        let of = |kernel: Reading<EventCount>| {
+        let cycles_with = |kernel: Reading<EventCount>| {
             let user = Reading::Value(count(100, 80, 80));
             let all: Counters =
                 [(CounterEvent::CyclesUser, user), (CounterEvent::CyclesKernel, kernel)].into_iter().collect();
             Counter::Cycles.of(&all)
         };
-        let scaled = of(Reading::Value(count(10, 80, 20))).unwrap();
+        let scaled = cycles_with(Reading::Value(count(10, 80, 20))).unwrap();
         assert_eq!((scaled.value, scaled.counted), (140.0, Some(0.25)));
-        assert_eq!(of(Reading::Value(count(10, 80, 80))).unwrap().counted, None);
+        assert_eq!(cycles_with(Reading::Value(count(10, 80, 80))).unwrap().counted, None);
         // A part alone is not the whole.
         let why = Absent::NoPermission("x".into());
-        assert_eq!(of(Reading::Absent(why.clone())).unwrap_err(), why);
+        assert_eq!(cycles_with(Reading::Absent(why.clone())).unwrap_err(), why);
         assert!(matches!(Counter::PageFaults.of(&Counters::default()), Err(Absent::NotAsked(_))));
     }
 

@@ -348,8 +348,8 @@ mod tests {
 
     #[test]
     fn the_program_that_prints_more_stands_first() {
-        let of = |c: &Comparison| counted::basis(&fixtures::two(), c, c.number().unwrap());
-        let said = |c: &Comparison, margin| match by_number(c, margin, &names(), "rate", of(c), "–") {
+        let basis_of = |c: &Comparison| counted::basis(&fixtures::two(), c, c.number().unwrap());
+        let said = |c: &Comparison, margin| match by_number(c, margin, &names(), "rate", basis_of(c), "–") {
             Answer::Agreed(s, beside) => (s, beside),
             Answer::Disagreed(s) => panic!("{s:?}"),
         };

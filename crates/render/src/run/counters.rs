@@ -165,8 +165,8 @@ const COLUMNS: [&str; 10] = [
 
 /// The headings of [`series_cells`].
 pub(crate) fn series_heads(report: &RunReport) -> Vec<String> {
-    let of = |counter: Counter| COLUMNS.map(|c| format!("counter_{}_{c}", head(counter)));
-    if counted(report) { Counter::ALL.into_iter().flat_map(of).collect() } else { Vec::new() }
+    let heads_of = |counter: Counter| COLUMNS.map(|c| format!("counter_{}_{c}", head(counter)));
+    if counted(report) { Counter::ALL.into_iter().flat_map(heads_of).collect() } else { Vec::new() }
 }
 
 /// The figures of a program's counters, empty where absent.
@@ -176,7 +176,7 @@ pub(crate) fn series_cells(report: &RunReport, series: usize) -> Vec<String> {
     }
     let s = report.series.get(series);
     let compared = report.comparisons.iter().chain(&report.control).find(|c| c.series as usize == series);
-    let of = |counter: Counter| {
+    let cells_of = |counter: Counter| {
         let c = s.and_then(|s| summary(s, counter));
         let f = c.and_then(|c| c.figures.value());
         let r = compared.and_then(|c| c.counters.iter().find(|r| r.counter == counter));
@@ -195,7 +195,7 @@ pub(crate) fn series_cells(report: &RunReport, series: usize) -> Vec<String> {
             cell(ratio, |i| exact(i.high)),
         ]
     };
-    Counter::ALL.into_iter().flat_map(of).collect()
+    Counter::ALL.into_iter().flat_map(cells_of).collect()
 }
 
 /// The headings of [`sample_cells`]: of each event the count, and the times that say whether it is a part of the truth only.
@@ -215,7 +215,7 @@ pub(crate) fn sample_cells(report: &RunReport, sample: &Sample) -> Vec<String> {
     if !counted(report) {
         return Vec::new();
     }
-    let of = |event: CounterEvent| {
+    let cells_of = |event: CounterEvent| {
         let count: Option<&EventCount> = sample.counters.value().and_then(|c| c.get(event).ok());
         let times = count.and_then(|c| c.times.value());
         [
@@ -224,7 +224,7 @@ pub(crate) fn sample_cells(report: &RunReport, sample: &Sample) -> Vec<String> {
             cell(times, |t| t.running.0.to_string()),
         ]
     };
-    CounterEvent::ALL.into_iter().flat_map(of).collect()
+    CounterEvent::ALL.into_iter().flat_map(cells_of).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The account of a sample, and duets.
 
-use crate::report::{Found, Instead, Report, Works, absent, json, number, tare};
+use crate::report::{CheckReport, Found, Instead, Works, absent, json, number, tare};
 use serde_json::Value;
 use std::process::{Child, Command};
 
@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 const UNATTRIBUTED: f64 = 0.001;
 const UNATTRIBUTED_NS: f64 = 20e3;
 
-pub fn check(report: &mut Report) {
+pub fn check(report: &mut CheckReport) {
     let (rounds, is_root) = (rounds(200), report.is_root());
     report.check("account: unattributed", || adds_up(rounds));
     report.check("account: preemptor", || names_a_preemptor(rounds, is_root));

@@ -1,11 +1,11 @@
 //! The other commands: that they say what they are asked for, in figures that can be.
 
-use crate::report::{Found, Instead, Report, Works, absent, folder, json, said, tare};
+use crate::report::{CheckReport, Found, Instead, Works, absent, folder, json, said, tare};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use tarebench_kbest::Kbest;
 
-pub fn check(report: &mut Report) {
+pub fn check(report: &mut CheckReport) {
     report.check("doctor", doctor);
     report.check("clocks", clocks);
     report.check("trace", trace);

@@ -1,6 +1,6 @@
 //! What the PMU and the kernel count, held against programs whose events are known exactly.
 
-use crate::report::{Found, Instead, Report, Works, absent, json, number, tare};
+use crate::report::{CheckReport, Found, Instead, Works, absent, json, number, tare};
 use serde_json::Value;
 
 /// Of the burner's loop.
@@ -10,7 +10,7 @@ const ROUNDS: u64 = 25_000_000;
 const START: f64 = 3e6;
 const STARTS_DIFFER: f64 = 20e3;
 
-pub fn check(report: &mut Report) {
+pub fn check(report: &mut CheckReport) {
     report.check("counters: instructions", instructions);
     report.check("counters: clock speed", clock_speed);
     report.check("counters: 1% more instructions", one_percent_more);
@@ -39,17 +39,17 @@ fn count(sample: &Value, event: &str) -> Result<Result<f64, String>, String> {
     if let Some(found) = why.next() {
         return Ok(Err(found["why"]["detail"].as_str().unwrap_or_default().to_owned()));
     }
-    let of = |what: &str| number(counters, &format!("/value/counts/{event}{what}"));
-    match of("/times/value/enabled")? == of("/times/value/running")? {
-        true => Ok(Ok(of("/count")?)),
+    let part = |what: &str| number(counters, &format!("/value/counts/{event}{what}"));
+    match part("/times/value/enabled")? == part("/times/value/running")? {
+        true => Ok(Ok(part("/count")?)),
         false => Err(format!("{event} is scaled: {}", counters["value"]["counts"][event])),
     }
 }
 
 /// The count of an event in a program, and in one that does so much more.
 fn two(program: &str, event: &str, [once, more]: [u64; 2]) -> Result<Result<[f64; 2], String>, String> {
-    let of = |n: u64| count(&sample(&[program, &n.to_string()])?, event);
-    Ok(match (of(once)?, of(more)?) {
+    let counted = |n: u64| count(&sample(&[program, &n.to_string()])?, event);
+    Ok(match (counted(once)?, counted(more)?) {
         (Ok(once), Ok(more)) => Ok([once, more]),
         (Err(why), _) | (_, Err(why)) => Err(why),
     })

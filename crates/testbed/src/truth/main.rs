@@ -18,11 +18,11 @@ mod report;
 mod topology;
 mod tuning;
 
-use report::Report;
+use report::CheckReport;
 
 fn main() {
     let who = std::env::args().nth(1).unwrap_or_else(|| "root".to_owned());
-    let mut report = Report::new(&who);
+    let mut report = CheckReport::new(&who);
     match std::env::args().nth(2).as_deref() {
         Some("topology") => topology::check(&mut report),
         Some("counters") => counters::check(&mut report),

@@ -1,7 +1,7 @@
 //! Process time of known work: of the program itself, and of processes and threads that it starts. Long, as under emulation the end of a
 //! process, which it cannot report itself, takes some milliseconds.
 
-use crate::report::{Found, Instead, Report, Works, absent, folder, json, number, tare};
+use crate::report::{CheckReport, Found, Instead, Works, absent, folder, json, number, tare};
 use serde_json::Value;
 
 /// What burns a known time, and how many processes say how much they have burnt.
@@ -16,7 +16,7 @@ const TREES: [(&str, &str, usize); 5] = [
 const SHARE: f64 = 0.01;
 const LEAST: f64 = 1e6;
 
-pub fn check(report: &mut Report) {
+pub fn check(report: &mut CheckReport) {
     for (what, work, tellers) in TREES {
         report.check(&format!("process time: {what}"), || of_tree(work, tellers));
     }

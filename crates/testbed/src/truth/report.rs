@@ -5,24 +5,24 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// How a feature stands on this machine.
-pub enum Standing {
+pub enum CheckStanding {
     Works(String),
     /// It is not there, and tare says so and why; what stands in for it, if anything.
     Instead(String),
 }
-pub use Standing::{Instead, Works};
+pub use CheckStanding::{Instead, Works};
 
 /// A check's result: the text of a failure is what was expected and found.
-pub type Found = Result<Standing, String>;
+pub type Found = Result<CheckStanding, String>;
 
-pub struct Report {
+pub struct CheckReport {
     who: String,
     failures: usize,
 }
 
-impl Report {
-    pub fn new(who: &str) -> Report {
-        Report { who: who.to_owned(), failures: 0 }
+impl CheckReport {
+    pub fn new(who: &str) -> CheckReport {
+        CheckReport { who: who.to_owned(), failures: 0 }
     }
 
     pub fn is_root(&self) -> bool {

@@ -1,11 +1,11 @@
 //! Which CPUs are chosen on a machine with several sockets, hyper-threads or isolated CPUs, and what is said of them.
 
-use crate::report::{Found, Instead, Report, Works, json, number, said, tare};
+use crate::report::{CheckReport, Found, Instead, Works, json, number, said, tare};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Output;
 
-pub fn check(report: &mut Report) {
+pub fn check(report: &mut CheckReport) {
     let machine = CpuLayout::read();
     report.check("doctor: cores", || doctor_cores(&machine));
     report.check("doctor: isolated CPUs", || doctor_isolated(&machine));

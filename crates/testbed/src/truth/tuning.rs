@@ -1,6 +1,6 @@
 //! `tune` and `restore`: afterwards everything is as before, whenever `tune` was killed.
 
-use crate::report::{Found, Report, Works, folder, json, said, tare};
+use crate::report::{CheckReport, Found, Works, folder, json, said, tare};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Kills, at equal distances of the time that a whole `tune` takes.
 const KILLS: u32 = 8;
 
-pub fn check(report: &mut Report) {
+pub fn check(report: &mut CheckReport) {
     report.check("tune, restore", whole);
     report.check("tune, SIGKILL, restore", killed);
 }

@@ -135,16 +135,16 @@ impl CountersTally {
         for (tally, counter) in self.all.iter_mut().zip(Counter::ALL) {
             tally.add(sample, counter, counters);
         }
-        let of = |counter: Counter| counter.of(counters).map(|v| v.value);
+        let value_of = |counter: Counter| counter.of(counters).map(|v| v.value);
         let on_cpu = match counters.get(CounterEvent::TaskClock) {
             Ok(clock) => clock.value(),
             Err(_) => sample.process_time().map(|pt| pt.as_f64()),
         };
-        self.per_cycle.add(sample, of(Counter::Instructions), of(Counter::Cycles));
-        self.kernel_share.add(sample, of(Counter::InstructionsKernel), of(Counter::Instructions));
-        self.clock.add(sample, of(Counter::Cycles), on_cpu);
-        self.branch_misses.add(sample, of(Counter::BranchMisses), of(Counter::Branches));
-        self.cache_misses.add(sample, of(Counter::CacheMisses), of(Counter::CacheReferences));
+        self.per_cycle.add(sample, value_of(Counter::Instructions), value_of(Counter::Cycles));
+        self.kernel_share.add(sample, value_of(Counter::InstructionsKernel), value_of(Counter::Instructions));
+        self.clock.add(sample, value_of(Counter::Cycles), on_cpu);
+        self.branch_misses.add(sample, value_of(Counter::BranchMisses), value_of(Counter::Branches));
+        self.cache_misses.add(sample, value_of(Counter::CacheMisses), value_of(Counter::CacheReferences));
     }
 
     /// The statistics, and the values behind them, by block.
