@@ -96,7 +96,9 @@ fn too_old(release: &str) -> Option<String> {
 /// Why there is no file of types; `sys` is the folder in which the kernel puts it.
 fn no_types(sys: &Path) -> String {
     match sys.is_dir() {
-        true => "this kernel was built without type information for eBPF (CONFIG_DEBUG_INFO_BTF)".to_owned(),
+        true => {
+            format!("{PLACE} is not there: the kernel was built without CONFIG_DEBUG_INFO_BTF, or the system hides it")
+        }
         false => format!("{PLACE} cannot be read, as sysfs is not mounted"),
     }
 }

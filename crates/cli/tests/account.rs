@@ -588,7 +588,7 @@ fn without_btf_the_reason_is_told() {
     c.args(OPTIONS).args(["-r1", "--", "true"]);
     let all = samples(&json(&mut c, 0));
     let Reading::Absent(Absent::NotSupported(why)) = &all[0].account else { panic!("{:?}", all[0].account) };
-    assert!(why.contains("types of the kernel"), "{why}");
+    assert!(why.contains("CONFIG_DEBUG_INFO_BTF"), "{why}");
     assert!(all[0].estimate.value().is_some());
 }
 
