@@ -383,8 +383,8 @@ fn a_set_user_id_program_has_the_time_that_wait4_saw() {
         assert_eq!(sample["process_times"]["value"]["source"], "wait4");
     }
     let mut c = via(&dir, NOBODY_WITH_SETUID);
-    c.args(["run", "-w1", "-r2", "--style", "none", "--"]).arg(&program).args(["burn-self", "30"]);
-    let said = text(&run(&mut c, 0).stdout);
+    c.args(["run", "-w1", "-r2", "--"]).arg(&program).args(["burn-self", "30"]);
+    let said = text(&run(&mut c, 0).stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("CPU time is from wait4, because perf task-clock counted only"), "{said}");
 }
 
@@ -450,7 +450,8 @@ fn a_program_that_moves_to_another_cgroup_has_all_its_time() {
     }
     assert_eq!(elsewhere.processes(), "", "leftover processes end");
     let mut c = tare(&dir);
-    let said = text(&run(c.args(["run", "-w0", "-r2", "--style", "none", "--"]).args(&script), 0).stdout);
+    let said = text(&run(c.args(["run", "-w0", "-r2", "--"]).args(&script), 0).stdout);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("CPU time is from wait4, because cgroup v2 cpu.stat counted only"), "{said}");
     assert!(said.contains("The program moved to another cgroup"), "{said}");
 }
