@@ -120,8 +120,9 @@ pub struct Shortfall {
 /// By how much a source may be below wait4 although it saw the whole program.
 ///
 /// `until_exec`: how long the start took at most, as the task-clock counts from exec on and wait4 from the start. `switches`:
-/// context switches of the tree, of which those of `orphans` (CPU time) are not known. The task-clock starts after the scheduler has chosen the task and stops before it chooses the
-/// next one (`prepare_task_switch`, kernel/sched/core.c), while the scheduler's account has no gap. Steal time only
+/// context switches of the tree, of which those of `orphans` (CPU time) are not known. The task-clock starts after the scheduler
+/// has chosen the task and stops before it chooses the next one (`prepare_task_switch`, kernel/sched/core.c), while the
+/// scheduler's account has no gap. Steal time only
 /// makes the task-clock larger; cgroup and wait4 both lack it, as both are the scheduler's account.
 pub fn allowance(source: PtSource, until_exec: Nanos, switches: u64, orphans: Nanos) -> Nanos {
     let rounding = Nanos::from_micros(2);

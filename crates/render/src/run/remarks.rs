@@ -207,7 +207,10 @@ fn replaced(samples: u32, of: u32, first: &Shortfall) -> String {
     let source = first.source.name();
     let (counted, seen) = (time(first.counted.as_f64()), time(first.seen.as_f64()));
     let why = match first.source {
-        PtSource::TaskClock => "The kernel ends that count when a program changes its privileges (set-user-ID). ",
+        PtSource::TaskClock => {
+            "It may be a program that changed its privileges (set-user-ID), at which the kernel ends that count, or many short \
+             processes, of whose starts and ends it leaves out a part. "
+        }
         PtSource::Cgroup => "A part of the program ran in another cgroup. ",
         PtSource::ExitRecords | PtSource::Wait4 => "",
     };
