@@ -13,6 +13,7 @@ if [ -n "${PROGRAMS:-}" ]; then
 fi
 cargo build --locked -p tarebench-cli -p tarebench-testbed
 code=0
+systemd=0
 scripts/aarch64.sh cargo build --locked --target "$triple" -p tarebench-cli -p tarebench-testbed || code=$?
 case $code in
 0) set -- --programs-arm64 "$target/$triple/debug" "$@" ;;
@@ -22,6 +23,13 @@ case $code in
 esac
 case " $* " in
 *" --kernel "*) ;;
-*) set -- --write docs/machines.md "$@" ;;
+*)
+    # All: also a Debian with systemd, whose failures are told at the end.
+    python3 scripts/machines/systemd.py --tare "$target/debug/tare" --work "$target/debug/burner" --folder "$target/machines" \
+        --results "$target/machines/systemd" || systemd=1
+    set -- --write docs/machines.md --systemd "$target/machines/systemd" "$@"
+    ;;
 esac
-exec python3 scripts/machines/machines.py --folder "$target/machines" --programs "$target/debug" "$@"
+code=0
+python3 scripts/machines/machines.py --folder "$target/machines" --programs "$target/debug" "$@" || code=$?
+exit $((code ? code : systemd))

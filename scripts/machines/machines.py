@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Boots real kernels in QEMU and holds tare against known truths in each, as root and as an ordinary user.
 
-Usage: machines.py [--kernel NAME]… [--write FILE] [--folder FOLDER] --programs FOLDER [--programs-arm64 FOLDER]
+Usage: machines.py [--kernel NAME]… [--write FILE] [--systemd FILE] [--folder FOLDER] --programs FOLDER [--programs-arm64 FOLDER]
 
 Downloads Debian's kernels by apt, once, and boots each without KVM. In the guest there are only the kernel, a static shell,
 `tare`, `burner` and `truth` (crates/testbed), which makes the checks and prints a line for each. Exits with 1 if one fails.
@@ -33,6 +33,7 @@ def arguments():
     parser.add_argument("--kernel", action="append", choices=[k.name for k in kernels.KERNELS], help="instead of all")
     parser.add_argument("--no-topologies", action="store_true", help="only machines of two CPUs")
     parser.add_argument("--write", type=pathlib.Path, help="write the table of features into this file")
+    parser.add_argument("--systemd", type=pathlib.Path, help="results of systemd.py, for the table")
     parser.add_argument("--folder", type=pathlib.Path, default="target/machines", help="where kernels are kept")
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of tare, burner and truth")
     parser.add_argument("--programs-arm64", type=pathlib.Path, help="folder of the same for aarch64")
@@ -93,6 +94,16 @@ def parts(found, lengths):
     yield found
 
 
+def systemd_of(options):
+    """What the checks on a Debian with systemd found; nothing where they were not made."""
+    if not options.systemd or not options.systemd.exists():
+        return None
+    found = results.Machine("systemd", "Debian 12")
+    for line in options.systemd.read_text(encoding="utf-8").splitlines():
+        found.read(line)
+    return found
+
+
 def main():
     options = arguments()
     chosen = [k for k in kernels.KERNELS if not options.kernel or k.name in options.kernel]
@@ -113,7 +124,8 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             found = list(pool.map(lambda m: run(*m, initrds[m[1].architecture], options), booted))
     if options.write:
-        options.write.write_text(results.document(*parts(found, [len(chosen), len(topologies)])), encoding="utf-8")
+        text = results.document(*parts(found, [len(chosen), len(topologies)]), systemd_of(options))
+        options.write.write_text(text, encoding="utf-8")
     passed = sum(len(f.checks) - len(f.failures()) for f in found)
     failed = sum(len(f.failures()) for f in found)
     for one in found:

@@ -1,5 +1,6 @@
 """What the checks of machines found, and the document that shows it."""
 import dataclasses
+import re
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +58,7 @@ unattributed and names an injected competitor, the ratio of two programs that di
 """
 
 
-def document(machines, topologies, counting):
+def document(machines, topologies, counting, systemd):
     """The page: tables of features by kernels, by topologies, and with a PMU, then what stands in where, and why."""
     notes = []
     lines = [HEAD]
@@ -69,6 +70,11 @@ def document(machines, topologies, counting):
         lines += ["", "## Counters", ""]
         lines += ["With one CPU, whose PMU counts cycles and instructions: held against programs that execute a known number of them.", ""]
         lines += table(counting, [m.head() for m in counting], notes)
+    if systemd:
+        lines += ["", "## systemd", ""]
+        lines += ["On a Debian 12 with systemd as its first process (`scripts/machines/systemd.py`), over several boots:", ""]
+        lines += ["| feature | who | |", "| --- | --- | --- |"]
+        lines += [f"| {c.feature} | {c.who} | {c.standing} |" for c in systemd.checks]
     lines += ["", "## What stands in", ""]
     lines += [f"{number}. {text}" for number, text in enumerate(notes, start=1)]
     lines += ["", "## Kernels", ""]
@@ -92,7 +98,7 @@ def cell(checks, notes):
         word = check.standing
         if word == "instead":
             # Without figures, which differ from run to run.
-            note = check.text.split("ms: ", 1)[-1]
+            note = re.sub(r"^\d+ ", "", check.text.split("ms: ", 1)[-1])
             if note not in notes:
                 notes.append(note)
             word = f"({notes.index(note) + 1})"

@@ -255,6 +255,42 @@ def weights():
     return f"cpu.weight {found[0]['value']} and {found[1]['value']}"
 
 
+def quota():
+    """Two levels above the program's own cgroup have one: the scope's is used up."""
+    texts = []
+    for scope in (["systemd-run", "--scope"], None):
+        options = ("--quiet", "-p", "CPUQuota=20%")
+        tare = ("tare", "run", "--json", "-w0", "-r3", "--", WORK, "burn-self", "300")
+        said = run(*scope, *options, *tare) if scope else in_scope("-p", "CPUQuota=20%", *tare)
+        for sample in json.loads(said)["samples"]:
+            cgroup, share = sample["cgroup_limits"]["value"]["throttled"][0]
+            elapsed = sample["end"]["monotonic"] - sample["start"]["monotonic"]
+            if ".scope" not in cgroup or not 0.5 * elapsed < share["time"] < 2 * elapsed:
+                raise Wrong(f"{share} in {cgroup}, of {elapsed} ns")
+            account = sample["account"].get("value")
+            waited = account and account["main"]["preempted"]["time"] + account["main"]["woken"]["time"]
+            if scope and not 0.5 * share["time"] < waited <= elapsed:
+                raise Wrong(f"the account has waits of {waited} ns, the quota took {share['time']} ns")
+        texts.append(f"{share['time'] / elapsed:.0%}")
+    shown = run("tare", "show", "last", "--full")
+    if "throttled by the quota of cgroup" not in shown:
+        raise Wrong(f"no entry in the account: {shown}")
+    return f"a scope of 20% holds a program up for {texts[0]} of its time (root), {texts[1]} (user)"
+
+
+def memory():
+    """The limit of the scope that tare is in."""
+    limits = ("--quiet", "-p", "MemoryMax=150M", "-p", "MemorySwapMax=0")
+    hog = "dd if=/dev/zero of=/dev/null bs=400M count=1"
+    failed = run("systemd-run", "--scope", *limits, "tare", "run", "-w0", "-r1", "-S", "sh", f"exec {hog}", code=1)
+    if "as memory ran out at the limit of cgroup /" not in failed:
+        raise Wrong(failed)
+    survived = in_scope(*limits[1:], "tare", "run", "-w0", "-r1", "-S", "sh", f"{hog}; true")
+    if "Memory ran out at the limit of cgroup /" not in survived:
+        raise Wrong(survived)
+    return "what the kernel killed at the scope's limit is named, and warned of where the program goes on"
+
+
 def doctor_in_scope():
     limited = alice("systemd-run", "--user", "--scope", "--quiet", "-p", "Delegate=yes", "-p", "CPUQuota=50%", "tare", "doctor", "--json",
                     "--only", "cpu-quota", code=None)
@@ -415,6 +451,7 @@ PARTS = {
                 ("run --tune", "root", tuned_run),
                 ("run --tune --freeze", "root", frozen_run), ("restore of a unit that fails", "root", unit_that_fails)],
     "user": [("process time in a delegated scope", "user", process_time), ("weights of duets in a delegated scope", "user", weights),
+             ("quota of a scope", "user", quota), ("memory of a scope", "user", memory),
              ("doctor in a scope with a quota", "user", doctor_in_scope), ("tune", "user", plain_user)],
     "lab": [("lab agent as a unit", "root", lab_is_set_up), ("lab agent, restart of the unit", "root", restarted),
             ("lab agent, SIGKILL", "root", agent_killed)],

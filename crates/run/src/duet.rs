@@ -10,6 +10,7 @@ use crate::launch::{Early, ProcessLauncher, last_cgroup, not_started_by, own_use
 use crate::process_time::{ExecutionTimes, PtCollector};
 use crate::sample::{Tree, end_held, settle_survivors, steal};
 use crate::sampler::DuetRequest;
+use std::path::Path;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
@@ -18,6 +19,7 @@ use tarebench_core::run::plan::{RunPlan, Sched};
 use tarebench_core::sample::account::Account;
 use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Stamp, Survivor, Usage};
 use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
+use tarebench_sys::cgroup_limits::LimitFiles;
 use tarebench_sys::cpu_controller::CpuController;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, spawn};
@@ -31,6 +33,7 @@ pub struct DuetCollectors {
     cpu: u32,
     /// Once it was asked for.
     controller: Option<Option<CpuController>>,
+    limits: LimitFiles,
 }
 
 impl DuetCollectors {
@@ -50,7 +53,7 @@ impl DuetCollectors {
             }
             PtCollector::probe(plan.leave_running, false, Some(PtSource::Wait4))
         };
-        Ok(DuetCollectors { sides: [side(), side()], cpu, controller: None })
+        Ok(DuetCollectors { sides: [side(), side()], cpu, controller: None, limits: LimitFiles::open(Path::new("/")) })
     }
 
     /// Makes the cgroups ready and gives them their shares; where they have no CPU controller, the nice values for the programs
@@ -161,7 +164,7 @@ pub fn take(
     if let Reading::Value(account) = account {
         account.prepare();
     }
-    let steal_before = steal();
+    let (steal_before, limits_before) = (steal(), collectors.limits.read());
     for side in &mut collectors.sides {
         side.arm()?;
     }
@@ -204,6 +207,7 @@ pub fn take(
         sides,
         own,
         steal: steal().and_then(|after| Ok(after - steal_before?)).into(),
+        cgroup_limits: Reading::Value(collectors.limits.since(&limits_before)),
         clock_shift: offsets.and_then(|before| Ok(before.shift_until(clock::offsets()?))).into(),
         environment_padding: request.padding,
         slices,
@@ -277,6 +281,7 @@ fn nothing(request: &DuetRequest<'_>, outcomes: [Outcome; 2], void: Option<NoDue
         own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
         steal: Reading::Absent(absent()),
         clock_shift: Reading::Absent(absent()),
+        cgroup_limits: Reading::Absent(absent()),
         environment_padding: request.padding,
         slices: None,
         void,

@@ -20,6 +20,7 @@ use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Phase, Sample, Survivo
 use tarebench_core::sample::probes::SampleProbes;
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cgroup::Leaf;
+use tarebench_sys::cgroup_limits::{LimitCounts, LimitFiles};
 use tarebench_sys::procfs::{parse_steal, read_below};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Launch, spawn};
@@ -33,6 +34,8 @@ pub struct Collectors {
     pub daemons: Reading<DaemonCollector>,
     /// Accounts; absent if none are wanted.
     pub account: Reading<AccountCollector>,
+    /// What the limits of tare's cgroups do.
+    pub limits: LimitFiles,
     /// Probes beside the program; absent if none are wanted.
     pub probes: Reading<ProbeCollector>,
 }
@@ -50,8 +53,8 @@ pub fn take(
     signals: &Signals,
 ) -> Result<(Sample, Option<i32>), RunError> {
     let mut tree = Tree::before(launcher.helpers());
-    let steal_before = arm(collectors, &mut tree, leave_running, signals)?;
-    let Collectors { pt, daemons, account, probes } = collectors;
+    let (steal_before, limits_before) = arm(collectors, &mut tree, leave_running, signals)?;
+    let Collectors { pt, daemons, account, limits, probes } = collectors;
     let mut end_tree = |main: i32, force: bool| {
         if let Reading::Value(probes) = &*probes {
             probes.release();
@@ -64,7 +67,7 @@ pub fn take(
     let own_peak = wait::own_peak_memory();
     let execution =
         launcher.execute(request.slot.series as usize, request.environment, pt.folder(), &mut end_tree, signals)?;
-    let steal_after = steal();
+    let (steal_after, cgroup_limits) = (steal(), limits.since(&limits_before));
     if let Reading::Value(account) = account {
         account.ended();
     }
@@ -127,6 +130,7 @@ pub fn take(
         own: execution.own,
         steal: steal_after.and_then(|a| Ok(a - steal_before?)).into(),
         clock_shift: execution.clock_shift,
+        cgroup_limits: Reading::Value(cgroup_limits),
         account: accounts.0,
         estimate: accounts.1,
         counters: accounts.2,
@@ -140,13 +144,13 @@ pub fn take(
 /// A wait before a start up to this long leaves the snapshot of daemons as it is.
 const SHORT_WAIT: Nanos = Nanos::from_millis(5);
 
-/// Makes the collectors ready, so that the next process is the program; returns the steal time so far.
+/// Makes the collectors ready, so that the next process is the program; returns the steal time and what limits did so far.
 fn arm(
-    Collectors { pt, daemons, account, probes }: &mut Collectors,
+    Collectors { pt, daemons, account, limits, probes }: &mut Collectors,
     tree: &mut Tree,
     leave_running: bool,
     signals: &Signals,
-) -> Result<Result<Nanos, Absent>, RunError> {
+) -> Result<(Result<Nanos, Absent>, LimitCounts), RunError> {
     if let Reading::Value(daemons) = daemons {
         daemons.arm()?;
     }
@@ -168,12 +172,12 @@ fn arm(
             daemons.arm()?;
         }
     }
-    let steal_before = steal();
+    let before = (steal(), limits.read());
     pt.arm()?;
     if let Reading::Value(account) = account {
         account.start();
     }
-    Ok(steal_before)
+    Ok(before)
 }
 
 /// The record of a sample whose program was not started, as a hook before it failed.
@@ -198,6 +202,7 @@ pub fn not_taken(request: &SampleRequest<'_>, error: String) -> Sample {
         own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
         steal: Reading::Absent(absent()),
         clock_shift: Reading::Absent(absent()),
+        cgroup_limits: Reading::Absent(absent()),
         account: Reading::Absent(absent()),
         estimate: Reading::Absent(absent()),
         counters: Reading::Absent(absent()),

@@ -1,6 +1,8 @@
 //! A cgroup v2 leaf that holds the program's tree: exact CPU time, membership, and a way to kill all of it.
 
-use crate::procfs::{flat_keyed, parse_cgroup2_mount, parse_int, parse_own_cgroup2, parse_stat, read_below};
+use crate::procfs::{
+    flat_keyed, parse_cgroup2_mount, parse_int, parse_own_cgroup1, parse_own_cgroup2, parse_stat, read_below,
+};
 use crate::{SysError, SysResult, pidfd, process};
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -68,11 +70,9 @@ pub fn of_process(pid: i32) -> SysResult<Vec<u8>> {
 /// The file that gives this process's cgroup no time for real-time tasks, if that is so: a kernel with RT_GROUP_SCHED and cgroup v1.
 /// (In cgroup v2 such a kernel gives it to the root cgroup only, and no file says so.)
 pub fn without_realtime(root: &Path) -> Option<PathBuf> {
-    let cgroups = read_below(root, "proc/self/cgroup").ok()?;
-    let fields = cgroups.split(|b| *b == b'\n').map(|line| line.splitn(3, |b| *b == b':').collect::<Vec<_>>());
-    let own = fields.filter(|f| f.get(1).is_some_and(|c| c.split(|b| *b == b',').any(|c| c == b"cpu")));
-    let own = own.filter_map(|f| f.get(2).map(|p| p.strip_prefix(b"/").unwrap_or(p).to_vec())).next()?;
-    let file = |mount: &str| root.join(mount).join(std::ffi::OsStr::from_bytes(&own)).join("cpu.rt_runtime_us");
+    let own = parse_own_cgroup1(&read_below(root, "proc/self/cgroup").ok()?, "cpu")?;
+    let own = std::ffi::OsStr::from_bytes(own.strip_prefix(b"/").unwrap_or(&own));
+    let file = |mount: &str| root.join(mount).join(own).join("cpu.rt_runtime_us");
     // Where distributions mount it.
     let files = ["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"].map(file);
     files.into_iter().find(|f| std::fs::read(f).is_ok_and(|text| parse_int(text.trim_ascii()) == Some(0)))

@@ -8,6 +8,7 @@ pub mod activity;
 pub mod bpf;
 pub mod cache;
 pub mod cgroup;
+pub mod cgroup_limits;
 pub mod clock;
 pub mod counter;
 pub mod cpu;

@@ -186,6 +186,18 @@ pub fn parse_cgroup2_mount(mountinfo: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
+/// Where the cgroup v1 hierarchy with this controller is mounted, from `/proc/self/mountinfo`, after which of its cgroups is mounted
+/// there.
+pub fn parse_cgroup1_mount(mountinfo: &[u8], controller: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    mountinfo.split(|&b| b == b'\n').find_map(|line| {
+        let text = line.split(|&b| b == b' ').collect::<Vec<_>>();
+        let dash = text.iter().position(|f| *f == b"-")?;
+        let controllers = text.get(dash + 3).filter(|_| text.get(dash + 1).is_some_and(|kind| *kind == b"cgroup"))?;
+        let field = |i: usize| unescape_octal(text.get(i).copied().unwrap_or_default());
+        controllers.split(|&b| b == b',').any(|c| c == controller.as_bytes()).then(|| (field(3), field(4)))
+    })
+}
+
 /// Mount points hold `\040` for a space and the like.
 fn unescape_octal(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
@@ -212,6 +224,16 @@ fn unescape_octal(field: &[u8]) -> Vec<u8> {
 /// Path of the process in the v2 hierarchy, from `/proc/self/cgroup` (`0::/path`).
 pub fn parse_own_cgroup2(cgroup: &[u8]) -> Option<Vec<u8>> {
     cgroup.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"0::")).map(<[u8]>::to_vec)
+}
+
+/// Path of the process in the v1 hierarchy with this controller, from `/proc/self/cgroup` (`4:cpu,cpuacct:/path`).
+pub fn parse_own_cgroup1(cgroup: &[u8], controller: &str) -> Option<Vec<u8>> {
+    cgroup.split(|&b| b == b'\n').find_map(|line| {
+        let mut fields = line.splitn(3, |b| *b == b':').skip(1);
+        let controllers = fields.next()?;
+        let path = fields.next()?;
+        controllers.split(|b| *b == b',').any(|c| c == controller.as_bytes()).then(|| path.to_vec())
+    })
 }
 
 /// Value of a key in a flat keyed file such as `cpu.stat` or `cgroup.events`.
@@ -355,6 +377,7 @@ mod tests {
             let _ = (parse_stat(&data), parse_schedstat(&data), parse_steal(&data).is_ok());
             let _ = (parse_schedstat_waits(&data), parse_interrupts(&data));
             let _ = (parse_cgroup2_mount(&data), parse_own_cgroup2(&data), flat_keyed(&data, "usage_usec"));
+            let _ = (parse_cgroup1_mount(&data, "cpu"), parse_own_cgroup1(&data, "cpu"));
             let _ = parse_cpu_list(&String::from_utf8_lossy(&data));
         }
     }

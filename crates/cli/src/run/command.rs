@@ -20,7 +20,7 @@ use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
 #[cfg(feature = "postgres")]
 use tarebench::lab::lock::{LockMode, MachineLock, take};
-use tarebench::render::run::terminal::failed::failed;
+use tarebench::render::run::terminal::failed::{Failed, failed};
 use tarebench::run::session::{MeasuredRun, RunOptions, StopReason, StorePlace, measure};
 use tarebench::run::shell_start::shell_starts;
 use tarebench::sys::signals::Signals;
@@ -201,7 +201,7 @@ fn ended(report: &RunReport, last_words: &[LastWords], show: &Show) -> Exit {
     let mut exit = Exit::Done;
     for failure in failed(report, last_words, &show.progress_style) {
         let Some(series) = report.series.get(failure.series) else { continue };
-        let (code, hint) = cure(series, &failure.outcome, failure.at_once, &report.run.plan.ignore_failure);
+        let (code, hint) = cure(series, &failure, &report.run.plan.ignore_failure);
         eprintln!("tare: {}; {hint}", failure.text);
         if exit == Exit::Done {
             exit = code;
@@ -211,9 +211,10 @@ fn ended(report: &RunReport, last_words: &[LastWords], show: &Show) -> Exit {
 }
 
 /// The exit code of a failed execution, and a hint, which fits its cause: `-i` only where it was not given and would help.
-fn cure(series: &SeriesReport, outcome: &Outcome, at_once: bool, ignore: &IgnoreFailure) -> (Exit, &'static str) {
-    let program = &series.program;
-    match outcome {
+fn cure(series: &SeriesReport, failure: &Failed, ignore: &IgnoreFailure) -> (Exit, &'static str) {
+    let (program, at_once) = (&series.program, failure.at_once);
+    match &failure.outcome {
+        _ if failure.out_of_memory => (Exit::ProgramFailed, "raise the limit of memory, or let the program use less"),
         Outcome::NotStarted { by_limit: true, .. } => (Exit::System, "raise the limit, or shorten what reaches it"),
         Outcome::NotStarted { .. } if at_once && (program.setup.is_some() || program.prepare.is_some()) => {
             (Exit::Usage, "check that the setup or prepare command creates it")

@@ -10,6 +10,7 @@ use crate::base::units::Nanos;
 use crate::compare::gang::GangSlices;
 use crate::sample::account::{Account, Ledger, net_time};
 use crate::sample::calls::{Asleep, asleep as kind_of_sleep};
+use crate::sample::cgroup_limits::{self, CgroupLimits};
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Survivor, Usage};
 use crate::sample::process_time::ProcessTimes;
@@ -36,6 +37,9 @@ pub struct Duet {
     pub steal: Reading<Nanos>,
     /// Whether the machine was suspended or its clock set meanwhile.
     pub clock_shift: Reading<ClockShift>,
+    /// What quotas and a lack of memory did meanwhile, to both.
+    #[serde(default = "cgroup_limits::not_recorded", skip_serializing_if = "cgroup_limits::is_not_recorded")]
+    pub cgroup_limits: Reading<CgroupLimits>,
     /// Length of the random environment variable that shifts the stacks, in bytes; the same for both.
     pub environment_padding: u32,
     /// How they took turns as gangs; absent where the scheduler alternated them.

@@ -51,7 +51,7 @@ impl Observation {
         });
         let (number, start) = (sample.index.saturating_add(1), sample.wall_clock);
         let process_time = sample.process_time().ok();
-        let waits = sample.account.value().and_then(family_waits);
+        let waits = family_waits(sample);
         Observation { number, start, elapsed: sample.elapsed(), process_time, executions, incomplete, waits }
     }
 

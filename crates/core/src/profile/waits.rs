@@ -1,8 +1,8 @@
 //! How long a program waited for each daemon, by the account of the sample.
 
 use crate::base::units::Nanos;
-use crate::sample::account::Account;
 use crate::sample::daemons::TaskKind;
+use crate::sample::data::Sample;
 use crate::sample::families::family;
 use std::collections::BTreeMap;
 
@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 pub type FamilyWaits = BTreeMap<String, Nanos>;
 
 /// What the program waited for each daemon: runnable, while the daemon had its CPU; from before exec to its end. Without the
-/// program's own tasks, which wait for each other, and without tare. `None` if events were lost, as some waits may then be missing.
-pub fn family_waits(account: &Account) -> Option<FamilyWaits> {
-    if account.incomplete().is_some() {
+/// program's own tasks, which wait for each other, and without tare. `None` without an account; if events were lost, as some waits may
+/// then be missing; and if a quota held the program up, as daemons that had its CPU meanwhile are innocent.
+pub fn family_waits(sample: &Sample) -> Option<FamilyWaits> {
+    let account = sample.account.value()?;
+    if account.incomplete().is_some() || sample.throttled().time > Nanos::ZERO {
         return None;
     }
     let mut waits = FamilyWaits::new();

@@ -91,9 +91,8 @@ impl QuietSample<'_> {
 
 /// By the account the waits of all tasks for others than the program's own; without it, those of the main thread for any.
 fn waited(sample: &Sample) -> Nanos {
-    if let Some(account) = sample.account.value() {
-        let preemptors = [&account.main, &account.others].into_iter().flat_map(|ledger| &ledger.preemptors);
-        return preemptors.filter(|p| p.kind.is_some()).map(|p| p.share.time).sum();
+    if let Some(waits) = sample.waits() {
+        return waits.iter().map(|w| w.preempted(false)).sum();
     }
     sample.estimate.value().and_then(|e| e.waited.value().copied()).unwrap_or(Nanos::ZERO)
 }

@@ -4,7 +4,8 @@ use crate::base::name::Name;
 use crate::base::reading::{Absent, Reading};
 use crate::base::signal::Signal;
 use crate::base::units::{Cycles, Nanos};
-use crate::sample::account::{Account, Estimate, net_time};
+use crate::sample::account::{Account, Estimate, Ledger, Share, net_time};
+use crate::sample::cgroup_limits::{self, CgroupLimits, Waits};
 use crate::sample::counters::Counters;
 use crate::sample::daemons::Daemons;
 use crate::sample::probes::SampleProbes;
@@ -239,6 +240,9 @@ pub struct Sample {
     /// Whether the machine was suspended or its clock set meanwhile.
     #[serde(default = "clock_shift_not_recorded", skip_serializing_if = "is_not_recorded")]
     pub clock_shift: Reading<ClockShift>,
+    /// What quotas and a lack of memory did meanwhile.
+    #[serde(default = "cgroup_limits::not_recorded", skip_serializing_if = "cgroup_limits::is_not_recorded")]
+    pub cgroup_limits: Reading<CgroupLimits>,
     /// Where its time went, traced in the kernel.
     pub account: Reading<Account>,
     /// What can be said of that without tracing.
@@ -311,6 +315,24 @@ impl Sample {
     /// Net time: PT minus interrupt, softirq and steal time charged to the program.
     pub fn net_time(&self) -> Result<Nanos, Absent> {
         net_time(&self.process_times, &self.account)
+    }
+
+    /// For how long a quota of CPU time held the program's cgroup up, at most; the longest, if several did. Nothing where that is
+    /// not known.
+    pub fn throttled(&self) -> Share {
+        let longest = self.cgroup_limits.value().and_then(CgroupLimits::longest_throttling);
+        longest.map_or_else(Share::default, |(_, share)| *share)
+    }
+
+    /// How the time divides in which tasks were runnable without a CPU: of the main thread, and of the others together.
+    pub fn waits(&self) -> Option<[Waits; 2]> {
+        let account = self.account.value()?;
+        let held = self.throttled();
+        let of = |ledger: &Ledger, tasks: u64| {
+            let time = Nanos(held.time.0.saturating_mul(i64::try_from(tasks).unwrap_or(i64::MAX)));
+            ledger.waits(Share { time, count: held.count })
+        };
+        Some([of(&account.main, 1), of(&account.others, account.others.tasks)])
     }
 
     /// From just before the start until the program's exec had succeeded.

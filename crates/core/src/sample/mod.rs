@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod calls;
+pub mod cgroup_limits;
 pub mod counters;
 pub mod daemons;
 pub mod data;

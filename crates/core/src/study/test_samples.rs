@@ -58,6 +58,7 @@ pub(crate) fn sample(index: u32, start_s: f64, elapsed_ns: i64, pt_ns: i64) -> S
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos(200_000), voluntary_switches: 2, involuntary_switches: 0 },
         steal: Reading::Value(Nanos::ZERO),
+        cgroup_limits: crate::sample::cgroup_limits::not_recorded(),
         clock_shift: Reading::Value(ClockShift { suspended: Nanos::ZERO, stepped: Nanos::ZERO }),
         account: Reading::Absent(not_asked()),
         estimate: Reading::Absent(not_asked()),

@@ -161,6 +161,7 @@ pub fn sample(series: u32, index: u32, pt: Nanos, daemons: Vec<Daemon>) -> Sampl
         survivors: vec![],
         own: OwnUse { cpu: Nanos(1000), voluntary_switches: 2, involuntary_switches: 0 },
         steal: Reading::Value(Nanos(0)),
+        cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
         clock_shift: absent(),
         account: Reading::Absent(Absent::NotAsked("a test".into())),
         estimate: Reading::Absent(Absent::NotAsked("a test".into())),

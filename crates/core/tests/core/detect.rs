@@ -47,6 +47,7 @@ fn duet(series: u32, index: u32, ratio: f64) -> Duet {
         sides: [side(series, 100.0 * MS * ratio), side(0, 100.0 * MS)],
         own: like.own,
         steal: Reading::Value(Nanos(0)),
+        cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
         clock_shift: like.clock_shift,
         environment_padding: 0,
         slices: None,

@@ -55,6 +55,7 @@ fn duet(index: u32, program: i64, reference: i64) -> Duet {
         sides: [side(1, Nanos(program), end), side(0, Nanos(reference), end - 10 * MS)],
         own: like.own,
         steal: Reading::Value(Nanos(0)),
+        cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
         clock_shift: like.clock_shift,
         environment_padding: 0,
         slices: None,

@@ -15,6 +15,7 @@ use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::profile::data::{Cutoff, Doubt};
+use tarebench_core::profile::waits::family_waits;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::plan::{IgnoreFailure, Order, ProfileChoice, RunCount};
@@ -26,6 +27,7 @@ use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kin
 use tarebench_core::run::report::metrics::NoMetricRatio;
 use tarebench_core::run::schedule::{Acts, Slot, after_warmups, first_warmups};
 use tarebench_core::sample::account::*;
+use tarebench_core::sample::cgroup_limits::{CgroupLimits, OomKills};
 use tarebench_core::sample::counters::{CounterEvent, EventCount, EventTimes};
 use tarebench_core::sample::data::*;
 
@@ -312,6 +314,35 @@ fn the_account_adds_up_to_the_elapsed_time() {
     let report = build(&run(1), &partial, None);
     assert!(remarked!(report, Kind::AccountIncomplete { samples: 1, of: 10, .. }));
     assert_eq!(report.series[0].net.value().unwrap().samples, 9);
+}
+
+#[test]
+fn what_a_quota_took_is_not_booked_to_others() {
+    let held = |index: u32, time: Nanos| {
+        let mut s = accounted(index);
+        let throttled = vec![(Name::new(*b"/box"), Share { time, count: 2 }), (Name::new(*b"/"), Share::default())];
+        let oom_kills = OomKills { cgroup: Reading::Value(0), machine: Reading::Value(0), limit: None };
+        s.cgroup_limits = Reading::Value(CgroupLimits { throttled, oom_kills });
+        s
+    };
+    // 30 ms were waited for others.
+    let samples: Vec<Sample> = (0..10).map(|i| held(i, ms(24))).collect();
+    let report = build(&run(1), &samples, None);
+    let a = report.series[0].account.value().unwrap();
+    let of = |kind| a.elapsed.iter().find(|e| e.kind == kind).map(|e| (e.name.as_str(), e.time / 1e6));
+    assert_eq!(of(EntryKind::Throttled), Some(("/box", 24.0)));
+    assert_eq!(of(EntryKind::Preempted).map(|p| p.1), Some(6.0));
+    let sum: f64 = a.elapsed.iter().map(|e| e.time).sum();
+    assert!((sum - a.gross).abs() < 1.0, "{sum} of {}", a.gross);
+    assert!(
+        remarked!(report, Kind::Throttled { samples: 10, of: 10, time, cgroup } if *time == 240e6 && cgroup == "/box")
+    );
+    // Nobody learns from such samples what daemons do.
+    assert!(family_waits(&accounted(0)).is_some_and(|w| !w.is_empty()) && family_waits(&samples[0]).is_none());
+    // What was waited bounds it.
+    let report = build(&run(1), &[held(0, ms(500))], None);
+    let elapsed = &report.series[0].account.value().unwrap().elapsed;
+    assert!(elapsed.iter().any(|e| e.kind == EntryKind::Throttled && e.time == 30e6), "{elapsed:?}");
 }
 
 /// Programs that burn alike and wait differently.

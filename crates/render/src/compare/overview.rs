@@ -316,10 +316,11 @@ fn without(report: &RunReport) -> String {
 }
 
 /// Kinds of entries that are one part of a bar, with the name of its look.
-const PARTS: [(&str, &str, &[EntryKind]); 8] = [
+const PARTS: [(&str, &str, &[EntryKind]); 9] = [
     ("net", "net", &[EntryKind::Net]),
     ("interrupts", "interrupts and softirqs", &[EntryKind::Interrupt, EntryKind::Softirq]),
     ("stolen", "stolen by the hypervisor", &[EntryKind::Stolen]),
+    ("throttled", "throttled by a quota", &[EntryKind::Throttled]),
     ("preempted", "waited for other tasks", &[EntryKind::Preempted]),
     ("waiting", "waited for a CPU or its own tasks", &[EntryKind::Waiting, EntryKind::Own]),
     ("asleep", "asleep", &[EntryKind::Blocked]),

@@ -16,6 +16,7 @@ use tarebench_core::run::report::account::{AccountReport, EntryKind};
 use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport};
 use tarebench_core::run::samples::SampleSource;
 use tarebench_core::sample::account::Ledger;
+use tarebench_core::sample::cgroup_limits::Waits;
 use tarebench_core::sample::daemons::{Daemon, TaskKind};
 use tarebench_core::sample::data::{Phase, Sample};
 
@@ -61,7 +62,7 @@ const SERIES: [&str; 35] = [
     "discarded_sigma",
 ];
 
-const SAMPLES: [&str; 53] = [
+const SAMPLES: [&str; 56] = [
     "series",
     "command",
     "phase",
@@ -98,6 +99,10 @@ const SAMPLES: [&str; 53] = [
     // 0 where the readings cannot tell it from none.
     "suspended_ns",
     "clock_set_ns",
+    // On each CPU at most, by the longest of the quotas.
+    "throttled_ns",
+    // Processes killed for lack of memory: in the program's cgroup, else on the machine.
+    "oom_kills",
     "net_ns",
     // Of the main thread; these and elapsed time add up.
     "launch_ns",
@@ -105,6 +110,7 @@ const SAMPLES: [&str; 53] = [
     "main_interrupts_ns",
     "main_softirqs_ns",
     "main_stolen_ns",
+    "main_throttled_ns",
     "main_waited_for_others_ns",
     "main_waited_for_own_tasks_ns",
     "main_waited_for_cpu_ns",
@@ -252,7 +258,7 @@ const ACCOUNT: [&[EntryKind]; 9] = [
     &[EntryKind::Interrupt],
     &[EntryKind::Softirq],
     &[EntryKind::Stolen],
-    &[EntryKind::Preempted, EntryKind::Own, EntryKind::Waiting],
+    &[EntryKind::Preempted, EntryKind::Own, EntryKind::Waiting, EntryKind::Throttled],
     &[EntryKind::Blocked],
     &[EntryKind::Reap],
     &[EntryKind::Unattributed],
@@ -326,6 +332,8 @@ fn surroundings(s: &Sample) -> Vec<String> {
         cell(s.steal.value(), |t| t.0.to_string()),
         cell(s.clock_shift.value(), |c| c.suspend().unwrap_or_default().0.to_string()),
         cell(s.clock_shift.value(), |c| c.step().unwrap_or_default().0.to_string()),
+        cell(s.cgroup_limits.value(), |_| s.throttled().time.0.to_string()),
+        cell(s.cgroup_limits.value(), |l| l.out_of_memory().map_or(0, |oom| oom.kills).to_string()),
     ]
 }
 
@@ -333,9 +341,8 @@ fn account(s: &Sample) -> Vec<String> {
     let ns = |t: Nanos| t.0.to_string();
     let a = s.account.value();
     let of_main = |f: &dyn Fn(&Ledger) -> Nanos| cell(a, |a| ns(f(&a.main)));
-    let sum = |l: &Ledger, own: bool| -> Nanos {
-        l.preemptors.iter().filter(|p| p.kind.is_none() == own).map(|p| p.share.time).sum()
-    };
+    let waits = s.waits();
+    let waited = |f: &dyn Fn(&Waits) -> Nanos| cell(waits.as_ref(), |[main, _]| ns(f(main)));
     vec![
         cell(s.net_time().ok(), ns),
         cell(s.launch(), ns),
@@ -343,9 +350,10 @@ fn account(s: &Sample) -> Vec<String> {
         of_main(&|l| l.interrupts.values().map(|s| s.time).sum()),
         of_main(&|l| l.softirqs.values().map(|s| s.time).sum()),
         cell(a.and_then(|a| a.main.stolen.value()), |s| ns(s.time)),
-        of_main(&|l| sum(l, false)),
-        of_main(&|l| sum(l, true)),
-        of_main(&Ledger::unnamed_wait),
+        waited(&|w| w.throttled.time),
+        waited(&|w| w.preempted(false)),
+        waited(&|w| w.preempted(true)),
+        waited(&|w| w.unnamed),
         of_main(&Ledger::asleep),
         cell(s.reap(), ns),
         cell(s.unattributed(), ns),

@@ -137,6 +137,7 @@ pub fn series(label: &str, pt: MeasureReport, et: MeasureReport) -> SeriesReport
         account: Reading::Absent(Absent::NoPermission("CAP_BPF and CAP_PERFMON (run as root)".into())),
         estimate: Reading::Value(EstimateReport {
             waited: Reading::Value(310.0e3),
+            throttled: Reading::Value(0.0),
             interrupts: Reading::Value([("Local timer interrupts".to_owned(), 209.0)].into()),
         }),
         counters: Reading::Absent(Absent::NotSupported("no PMU (performance monitoring unit)".into())),
@@ -383,8 +384,22 @@ pub fn scan() -> RunReport {
         r.comparisons.push(comparison(i, ratio, ratio * 0.99, ratio * 1.01, Verdict::Slower));
     }
     r.series[3].failures = vec![
-        FailedSample { index: 2, warmup: false, duet: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
-        FailedSample { index: 3, warmup: false, duet: false, outcome: Outcome::Exited { code: 3 }, ignored: false },
+        FailedSample {
+            index: 2,
+            warmup: false,
+            duet: false,
+            outcome: Outcome::Exited { code: 3 },
+            ignored: false,
+            out_of_memory: None,
+        },
+        FailedSample {
+            index: 3,
+            warmup: false,
+            duet: false,
+            outcome: Outcome::Exited { code: 3 },
+            ignored: false,
+            out_of_memory: None,
+        },
     ];
     r.series[7].pt = Reading::Value(measure(160e6, 2e6, 10, 5, 1));
     r.comparisons[6].interval = Err(no_interval());
@@ -397,13 +412,21 @@ pub fn troubled() -> RunReport {
     let mut s = series("flaky --server", measure(5.02e6, 0.4e6, 10, 6, 0), measure(1.004e9, 1.1e6, 10, 6, 0));
     s.discards = (0..6).map(|i| cutoff(i, Measure::Pt, "postgres", 3_000_000 + i64::from(i))).collect();
     s.failures = vec![
-        FailedSample { index: 0, warmup: true, duet: false, outcome: Outcome::Exited { code: 1 }, ignored: false },
+        FailedSample {
+            index: 0,
+            warmup: true,
+            duet: false,
+            outcome: Outcome::Exited { code: 1 },
+            ignored: false,
+            out_of_memory: None,
+        },
         FailedSample {
             index: 7,
             warmup: false,
             duet: false,
             outcome: Outcome::Signaled { signal: 11 },
             ignored: false,
+            out_of_memory: None,
         },
         FailedSample {
             index: 8,
@@ -411,14 +434,23 @@ pub fn troubled() -> RunReport {
             duet: false,
             outcome: Outcome::Signaled { signal: 11 },
             ignored: false,
+            out_of_memory: None,
         },
-        FailedSample { index: 9, warmup: false, duet: false, outcome: Outcome::Exited { code: 4 }, ignored: true },
+        FailedSample {
+            index: 9,
+            warmup: false,
+            duet: false,
+            outcome: Outcome::Exited { code: 4 },
+            ignored: true,
+            out_of_memory: None,
+        },
         FailedSample {
             index: 10,
             warmup: false,
             duet: false,
             outcome: Outcome::TimedOut { limit: Nanos(5_000_000_000) },
             ignored: false,
+            out_of_memory: None,
         },
     ];
     s.survivors = vec![
@@ -475,6 +507,7 @@ pub fn hostile() -> RunReport {
             duet: false,
             outcome: Outcome::NotStarted { error: "\x1b[5m no\nfile".into(), by_limit: false },
             ignored: false,
+            out_of_memory: None,
         }];
         s.daemons_incomplete = Some((1, "\x1b[0m".into()));
         s.discards = vec![cutoff(0, Measure::Pt, "e\x1b\u{85}", 1)];
@@ -552,6 +585,7 @@ fn sample(i: u32, outcome: Outcome) -> Sample {
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos(200_000), voluntary_switches: 2, involuntary_switches: 0 },
         steal: Reading::Absent(Absent::NotSupported("no steal".into())),
+        cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
         clock_shift: match i {
             0 => Reading::Absent(Absent::NotAsked("a test".into())),
             i => {
@@ -735,6 +769,7 @@ pub fn raw_duets() -> Vec<Duet> {
             sides: [side(1, reference * ratio, index), side(0, reference, index)],
             own: like.own,
             steal: Reading::Value(Nanos(0)),
+            cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
             clock_shift: like.clock_shift,
             environment_padding: 100,
             slices: None,

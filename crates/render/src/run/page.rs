@@ -28,6 +28,7 @@ use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport, SeriesReport};
 use tarebench_core::run::shown::{ShownRun, ShownSeries};
 use tarebench_core::sample::account::Ledger;
+use tarebench_core::sample::cgroup_limits::Waits;
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::families::family;
 
@@ -231,17 +232,16 @@ fn account(all: &[&Sample], retained: Vec<usize>) -> Option<PageAccount> {
         return None;
     }
     let main = |f: fn(&Ledger) -> Nanos| move |s: &Sample| Some(f(&s.account.value()?.main));
-    let waited = |l: &Ledger, own: bool| -> Nanos {
-        l.preemptors.iter().filter(|p| p.kind.is_none() == own).map(|p| p.share.time).sum()
-    };
+    let waited = |f: fn(&Waits) -> Nanos| move |s: &Sample| s.waits().map(|[main, _]| f(&main));
     type TimeOf<'a> = Box<dyn Fn(&Sample) -> Option<Nanos> + 'a>;
     let entries: Vec<(&'static str, TimeOf<'_>)> = vec![
         ("net", Box::new(main(Ledger::net))),
         ("interrupts and softirqs", Box::new(main(Ledger::interrupted))),
         ("stolen by the hypervisor", Box::new(main(Ledger::stolen))),
-        ("waited for other tasks", Box::new(move |s| Some(waited(&s.account.value()?.main, false)))),
-        ("waited for its own tasks", Box::new(move |s| Some(waited(&s.account.value()?.main, true)))),
-        ("waited for a CPU", Box::new(main(Ledger::unnamed_wait))),
+        ("throttled by a quota", Box::new(waited(|w| w.throttled.time))),
+        ("waited for other tasks", Box::new(waited(|w| w.preempted(false)))),
+        ("waited for its own tasks", Box::new(waited(|w| w.preempted(true)))),
+        ("waited for a CPU", Box::new(waited(|w| w.unnamed))),
         ("asleep", Box::new(main(Ledger::asleep))),
         ("launch, until exec", Box::new(Sample::launch)),
         ("reaping", Box::new(Sample::reap)),

@@ -11,6 +11,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::run::notes::{FactorChange, ReadingTime, ShellStart};
 use tarebench_core::run::report::data::Measure;
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
+use tarebench_core::sample::cgroup_limits::OutOfMemory;
 use tarebench_core::sample::data::Outcome;
 use tarebench_core::sample::process_time::{PtSource, Shortfall};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
@@ -58,6 +59,8 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
             "The program moved to another cgroup ({to}) in {samples} of {of} samples. CPU time that it used there is known by \
              wait4 only."
         ),
+        Kind::Throttled { samples, of, time, cgroup } => throttled(*samples, *of, *time, cgroup),
+        Kind::OutOfMemory { samples, of, first } => out_of_memory(*samples, *of, first),
         Kind::NotTrustworthy { measure, retained, of } => {
             let what = format!("Only {retained} of {of} samples are retained for {} time", adjective(*measure));
             format!("{what}: the result is not trustworthy.{}", hints.sentence(&Hint::QuietMachine))
@@ -218,6 +221,25 @@ fn replaced(samples: u32, of: u32, first: &Shortfall) -> String {
     format!(
         "CPU time is from wait4, because {source} counted only {counted} of {seen} ({samples} of {of} samples). {why}CPU time \
          by wait4 misses {misses}."
+    )
+}
+
+fn throttled(samples: u32, of: u32, time: f64, cgroup: &str) -> String {
+    let mean = self::time(time / f64::from(samples.max(1)));
+    format!(
+        "The quota of CPU time of cgroup {cgroup} was used up in {samples} of {of} samples, for {mean} of each on average: the \
+         program had to wait, and elapsed time depends on the quota. Raise it (cpu.max, in cgroup v1 cpu.cfs_quota_us)."
+    )
+}
+
+fn out_of_memory(samples: u32, of: u32, first: &OutOfMemory) -> String {
+    let killed = words::plural(first.kills, "process");
+    let place = if first.in_cgroup { "of the program's cgroup" } else { "of this machine, perhaps the program's," };
+    let limit = first.limit.as_ref().map_or_else(String::new, |l| format!(" at the limit of cgroup {l}"));
+    let more = if samples > 1 { " in the first of them" } else { "" };
+    format!(
+        "Memory ran out{limit} in {samples} of {of} samples, which count: the kernel killed {killed} {place}{more}. The program \
+         did less than it should."
     )
 }
 

@@ -141,7 +141,8 @@ fn failures_in_duets_count_where_duets_were_asked_for() {
     use tarebench_core::sample::data::Outcome;
     let mut r = fixtures::duets();
     let outcome = Outcome::Exited { code: 98 };
-    r.series[1].failures = vec![FailedSample { index: 0, warmup: false, duet: true, outcome, ignored: false }];
+    r.series[1].failures =
+        vec![FailedSample { index: 0, warmup: false, duet: true, outcome, ignored: false, out_of_memory: None }];
     assert_eq!(failed(&r, &[], &style(100)), []);
     r.run.plan.order = Order::Duet;
     let said = failed(&r, &[], &style(100));

@@ -118,6 +118,7 @@ impl Sampler for Fake<'_> {
             sides: [side(request.slot.series, 0), side(request.slot.reference, 1)],
             own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
             steal: Reading::Value(Nanos::ZERO),
+            cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
             clock_shift: Reading::Absent(Absent::NotAsked(String::new())),
             environment_padding: request.padding,
             slices: None,

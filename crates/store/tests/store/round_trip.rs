@@ -128,6 +128,7 @@ fn duet(seq: u32) -> Duet {
         sides: [side(1), side(0)],
         own: of.own,
         steal: of.steal,
+        cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
         clock_shift: of.clock_shift,
         environment_padding: 4095,
         slices: seq.is_multiple_of(2).then(|| GangSlices {

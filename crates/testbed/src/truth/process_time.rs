@@ -7,9 +7,9 @@ use serde_json::Value;
 /// What burns a known time, and how many processes say how much they have burnt.
 const TREES: [(&str, &str, usize); 5] = [
     ("itself", "burn-self 1500", 1),
-    ("child", "child-waited 1500", 2),
-    ("orphan", "child-unwaited 1500", 2),
-    ("daemon", "daemon 2000", 3),
+    ("child", "child-waited 3000", 2),
+    ("orphan", "child-unwaited 3000", 2),
+    ("daemon", "daemon 4000", 3),
     ("threads", "threads 4 400", 1),
 ];
 /// As the command's tests have it: a share of the truth, or 1 ms.

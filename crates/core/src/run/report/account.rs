@@ -1,9 +1,11 @@
 //! The account of a series: means over its retained samples.
 
 use crate::base::reading::{Absent, Reading};
+use crate::base::units::Nanos;
 use crate::run::report::grouping::{FamilyNames, FirstFound, Mean, TimeSum, place, read};
 use crate::sample::account::{Ledger, Share};
 use crate::sample::calls::asleep;
+use crate::sample::cgroup_limits::{CgroupLimits, Waits};
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Sample;
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,8 @@ pub enum EntryKind {
     Softirq,
     /// Stolen by the hypervisor.
     Stolen,
+    /// Runnable, but the quota of CPU time of the cgroup of this name was used up.
+    Throttled,
     /// Runnable, but another task of this name had the CPU.
     Preempted,
     /// Runnable, but another task of the program had the CPU.
@@ -41,7 +45,7 @@ pub enum EntryKind {
 pub struct AccountEntry {
     /// What.
     pub kind: EntryKind,
-    /// Which: of an interrupt, softirq, daemon family or system call; else empty.
+    /// Which: of an interrupt, softirq, cgroup, daemon family or system call; else empty.
     pub name: String,
     /// What a preemptor is; `None` for what is no task.
     pub task: Option<TaskKind>,
@@ -78,6 +82,8 @@ pub struct AccountReport {
 pub struct EstimateReport {
     /// The main thread, runnable without a CPU, ns.
     pub waited: Reading<f64>,
+    /// Of that at most, with its cgroup's quota of CPU time used up, ns; 0 if no quota was.
+    pub throttled: Reading<f64>,
     /// Interrupts on all CPUs, by name: how many.
     pub interrupts: Reading<BTreeMap<String, f64>>,
 }
@@ -112,8 +118,11 @@ impl AccountTally {
         self.launch.add(sample.launch().unwrap_or_default());
         self.reap.add(sample.reap().unwrap_or_default());
         self.unattributed.add(sample.unattributed().unwrap_or_default());
-        self.main.add(&a.main, names);
-        self.others.add(&a.others, names);
+        let [main, others] = sample.waits().unwrap_or_default();
+        let cgroup = sample.cgroup_limits.value().and_then(CgroupLimits::longest_throttling);
+        let cgroup = cgroup.map_or_else(String::new, |(name, _)| name.to_string());
+        self.main.add(&a.main, &main, &cgroup, names);
+        self.others.add(&a.others, &others, &cgroup, names);
         self.other_tasks = self.other_tasks.saturating_add(a.others.tasks);
         if let Some(why) = a.incomplete() {
             self.gaps = self.gaps.saturating_add(1);
@@ -175,7 +184,7 @@ impl Entries {
         entry.count = entry.count.saturating_add(share.count);
     }
 
-    fn add(&mut self, l: &Ledger, names: &mut FamilyNames) {
+    fn add(&mut self, l: &Ledger, divided: &Waits, cgroup: &str, names: &mut FamilyNames) {
         self.put(EntryKind::Net, "", None, Share { time: l.net(), count: l.on_cpu.count });
         for (name, share) in &l.interrupts {
             self.put(EntryKind::Interrupt, name, None, *share);
@@ -186,14 +195,17 @@ impl Entries {
         if let Reading::Value(share) = &l.stolen {
             self.put(EntryKind::Stolen, "", None, *share);
         }
-        for p in &l.preemptors {
+        if divided.throttled.time > Nanos::ZERO {
+            self.put(EntryKind::Throttled, cgroup, None, divided.throttled);
+        }
+        for p in &divided.preemptors {
             match p.kind {
                 Some(kind) => self.put(EntryKind::Preempted, &names.family(&p.name, kind), Some(kind), p.share),
                 None => self.put(EntryKind::Own, "", None, p.share),
             }
         }
         let waits = l.preempted.count.saturating_add(l.woken.count);
-        self.put(EntryKind::Waiting, "", None, Share { time: l.unnamed_wait(), count: waits });
+        self.put(EntryKind::Waiting, "", None, Share { time: divided.unnamed, count: waits });
         for (name, share) in &l.blocked {
             self.put(EntryKind::Blocked, name, None, *share);
         }
@@ -240,6 +252,7 @@ pub(crate) struct EstimateTally {
     samples: u32,
     absent: FirstFound<Absent>,
     waited: Mean,
+    throttled: Mean,
     interrupts: BTreeMap<String, u64>,
     /// Samples whose interrupts are known.
     counted: u32,
@@ -255,6 +268,7 @@ impl EstimateTally {
         };
         self.samples = self.samples.saturating_add(1);
         self.waited.add_time(at, read(&estimate.waited).copied());
+        self.throttled.add_time(at, read(&sample.cgroup_limits).map(|_| sample.throttled().time));
         match &estimate.interrupts {
             Reading::Value(interrupts) => {
                 self.counted = self.counted.saturating_add(1);
@@ -276,6 +290,7 @@ impl EstimateTally {
             0 => self.uncounted.absent(),
             _ => Reading::Value(self.interrupts.into_iter().map(mean).collect()),
         };
-        Reading::Value(EstimateReport { waited: self.waited.reading(), interrupts })
+        let (waited, throttled) = (self.waited.reading(), self.throttled.reading());
+        Reading::Value(EstimateReport { waited, throttled, interrupts })
     }
 }

@@ -11,6 +11,7 @@ use crate::run::report::data::{DaemonSummary, FailedSample, Resources, SurvivorS
 use crate::run::report::grouping::{
     FamilyNames, FirstFound, Mean, SamplePlace, TimeSum, count, no_sample, place, read,
 };
+use crate::sample::cgroup_limits::{CgroupLimits, OutOfMemory};
 use crate::sample::daemons::{Daemon, Daemons, TaskKind};
 use crate::sample::data::{ClockShift, Fate, Outcome, Phase, Sample, Survivor, Usage};
 use crate::sample::process_time::{ProcessTimes, Shortfall};
@@ -77,6 +78,21 @@ impl<'a> RunCounts<'a> {
     }
 }
 
+/// Samples that a quota of CPU time held up: how many, for how long in all at most, and the cgroup of the first.
+#[derive(Default)]
+pub(crate) struct ThrottledSamples {
+    pub samples: u32,
+    pub time: TimeSum,
+    pub cgroup: FirstFound<String>,
+}
+
+/// The lack of memory that may have ended a failed execution. Elsewhere on the machine it ends what SIGKILL has ended.
+fn killed_by(outcome: &Outcome, limits: &Reading<CgroupLimits>) -> Option<OutOfMemory> {
+    const SIGKILL: i32 = 9;
+    let killed = matches!(outcome, Outcome::Signaled { signal: SIGKILL });
+    limits.value()?.out_of_memory().filter(|oom| oom.in_cgroup || killed)
+}
+
 /// The samples of one series.
 pub(crate) struct SeriesCounts<'a> {
     pub index: usize,
@@ -93,6 +109,10 @@ pub(crate) struct SeriesCounts<'a> {
     pub replaced: (u32, FirstFound<Shortfall>),
     /// Samples whose main process ended in another cgroup, with that of the first.
     pub moved: (u32, FirstFound<String>),
+    /// Samples that a quota held up.
+    pub throttled: ThrottledSamples,
+    /// Samples in which processes were killed for lack of memory, with the first.
+    pub out_of_memory: (u32, FirstFound<OutOfMemory>),
     daemons: DaemonTally,
     survivors: BTreeMap<String, SurvivorSummary>,
     resources: ResourceTally,
@@ -115,6 +135,8 @@ impl<'a> SeriesCounts<'a> {
             no_net_time: FirstFound::default(),
             replaced: (0, FirstFound::default()),
             moved: (0, FirstFound::default()),
+            throttled: ThrottledSamples::default(),
+            out_of_memory: (0, FirstFound::default()),
             daemons: DaemonTally::default(),
             survivors: BTreeMap::new(),
             resources: ResourceTally::default(),
@@ -131,10 +153,10 @@ impl<'a> SeriesCounts<'a> {
         let accepted = run.plan.ignore_failure.accepts(&sample.outcome);
         if !sample.outcome.success() {
             let (index, outcome) = (sample.index, sample.outcome.clone());
-            self.failures.push((
-                place(sample),
-                FailedSample { index, warmup: !counts, duet: false, outcome, ignored: accepted },
-            ));
+            let out_of_memory = killed_by(&outcome, &sample.cgroup_limits);
+            let failure =
+                FailedSample { index, warmup: !counts, duet: false, outcome, ignored: accepted, out_of_memory };
+            self.failures.push((place(sample), failure));
         }
         let shift = sample.clock_shift.value().filter(|s| s.suspend().is_some() || s.step().is_some());
         if let Some(shift) = shift.filter(|_| counts) {
@@ -152,7 +174,8 @@ impl<'a> SeriesCounts<'a> {
         if started && !side.outcome.success() {
             let (index, outcome) = (duet.index, side.outcome.clone());
             let ignored = run.plan.ignore_failure.accepts(&outcome);
-            let failure = FailedSample { index, warmup: false, duet: true, outcome, ignored };
+            let out_of_memory = killed_by(&outcome, &duet.cgroup_limits);
+            let failure = FailedSample { index, warmup: false, duet: true, outcome, ignored, out_of_memory };
             self.failures.push(((index, duet.seq), failure));
         }
     }
@@ -170,11 +193,26 @@ impl<'a> SeriesCounts<'a> {
         if let Reading::Value(times) = &sample.process_times {
             self.check_source(at, times);
         }
+        if let Reading::Value(limits) = &sample.cgroup_limits {
+            self.check_limits(at, limits);
+        }
         self.daemons.add(at, &sample.daemons, run.plan.images, names);
         self.resources.add(at, sample);
         if let Reading::Value(steal) = &sample.steal {
             self.stolen.0.add(elapsed);
             self.stolen.1.add(*steal);
+        }
+    }
+
+    fn check_limits(&mut self, at: SamplePlace, limits: &CgroupLimits) {
+        if let Some((cgroup, share)) = limits.longest_throttling() {
+            self.throttled.samples = self.throttled.samples.saturating_add(1);
+            self.throttled.time.add(share.time);
+            self.throttled.cgroup.offer(at, || cgroup.to_string());
+        }
+        if let Some(oom) = limits.out_of_memory() {
+            self.out_of_memory.0 = self.out_of_memory.0.saturating_add(1);
+            self.out_of_memory.1.offer(at, || oom);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::run::report::account::EstimateReport;
 use crate::run::report::counters::{CounterRatio, CountersReport};
 use crate::run::report::findings::Remark;
 use crate::run::report::metrics::{MetricFigures, MetricRatio, MetricSummary, NoMetricRatio};
+use crate::sample::cgroup_limits::OutOfMemory;
 use crate::sample::counters::Counter;
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Outcome;
@@ -101,6 +102,9 @@ pub struct FailedSample {
     pub outcome: Outcome,
     /// The user asked for it to be accepted, so that it counts.
     pub ignored: bool,
+    /// Processes were killed for lack of memory meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_memory: Option<OutOfMemory>,
 }
 
 impl FailedSample {

@@ -5,6 +5,7 @@ use crate::compare::ratio::{RatioBasis, Verdict};
 use crate::documents::head::Status;
 use crate::profile::data::Doubt;
 use crate::run::notes::{FactorChange, ShellStart};
+use crate::sample::cgroup_limits::OutOfMemory;
 use crate::sample::data::Outcome;
 use crate::sample::measure::Measure;
 use crate::sample::process_time::{PtSource, Shortfall};
@@ -142,6 +143,25 @@ pub enum RemarkKind {
         of: u32,
         /// Which cgroup, in the first.
         to: String,
+    },
+    /// A quota of CPU time of the program's cgroup held it up.
+    Throttled {
+        /// Samples concerned.
+        samples: u32,
+        /// The total.
+        of: u32,
+        /// For how long on each CPU, at most, summed over these samples.
+        time: f64,
+        /// The cgroup, of the first.
+        cgroup: String,
+    },
+    /// Processes were killed for lack of memory, and the program went on.
+    OutOfMemory {
+        /// Samples concerned.
+        samples: u32,
+        /// The total.
+        of: u32,
+        first: OutOfMemory,
     },
     /// Fewer than half of the samples are retained.
     NotTrustworthy {
@@ -320,6 +340,8 @@ impl Remark {
             | K::NoProcessTime { .. }
             | K::Replaced { .. }
             | K::LeftCgroup { .. }
+            | K::Throttled { .. }
+            | K::OutOfMemory { .. }
             | K::NotTrustworthy { .. }
             | K::NoTime { .. }
             | K::NotEnded { .. }

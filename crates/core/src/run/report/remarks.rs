@@ -67,6 +67,7 @@ pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
         builder.series = Some(count(group.index));
         outcomes(group, report, &mut builder);
         unseen_by_source(group, &mut builder);
+        limits(group, &mut builder);
         retained(group, report, &mut builder);
         adaptive(c.run, group, &mut builder);
         daemons(group, report, &mut builder);
@@ -230,6 +231,19 @@ fn unseen_by_source(group: &SeriesCounts, builder: &mut RemarkBuilder) {
     }
     if let (samples, Some(to)) = (group.moved.0, group.moved.1.get()) {
         builder.add(RemarkKind::LeftCgroup { samples, of, to: to.clone() });
+    }
+}
+
+/// What limits of the program's cgroups did to it.
+fn limits(group: &SeriesCounts, builder: &mut RemarkBuilder) {
+    let of = count(group.good.len());
+    if let (samples, Some(first)) = (group.out_of_memory.0, group.out_of_memory.1.get()) {
+        builder.add(RemarkKind::OutOfMemory { samples, of, first: first.clone() });
+    }
+    let held = &group.throttled;
+    if let Some(cgroup) = held.cgroup.get() {
+        let (samples, time, cgroup) = (held.samples, held.time.as_f64(), cgroup.clone());
+        builder.add(RemarkKind::Throttled { samples, of, time, cgroup });
     }
 }
 

@@ -49,7 +49,7 @@ impl FirstCheck {
         }
         let list = sample.daemons.value().map_or(&[][..], |d| d.list.as_slice());
         let papers = self.cutoffs.furthest(list.iter().map(|d| (names.family(&d.name, d.kind), d.cpu)));
-        let waits = sample.account.value().filter(|_| self.cutoffs.know_effects()).and_then(family_waits);
+        let waits = Some(sample).filter(|_| self.cutoffs.know_effects()).and_then(family_waits);
         let effect = waits.map(|waits| {
             let mut longest: HashMap<String, Nanos> = HashMap::new();
             for d in list {

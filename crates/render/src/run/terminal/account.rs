@@ -70,6 +70,9 @@ pub(crate) fn label(page: &ScreenText<'_>, e: &AccountEntry) -> String {
         EntryKind::Interrupt => format!("interrupts: {name}"),
         EntryKind::Softirq => format!("softirq: {name}"),
         EntryKind::Stolen => "stolen by the hypervisor".to_owned(),
+        EntryKind::Throttled => {
+            format!("throttled by the quota of cgroup {}", text::cut_middle(&name, 25, page.g.dots))
+        }
         EntryKind::Preempted if e.task == Some(TaskKind::Partner) => "waited for its partner".to_owned(),
         EntryKind::Preempted => {
             let kind = match e.task {
@@ -126,7 +129,10 @@ fn estimate(page: &mut ScreenText<'_>, e: Option<&EstimateReport>) {
     let mut reasons = Reasons::default();
     match &e.waited {
         Reading::Value(w) => {
-            page.field("", &format!("estimate: the main thread waited {} for a CPU", time(page, *w)));
+            let throttled = e.throttled.value().filter(|t| **t > 0.0).map_or_else(String::new, |t| {
+                format!(", up to {} of it throttled by the quota of its cgroup", time(page, t.min(*w)))
+            });
+            page.field("", &format!("estimate: the main thread waited {} for a CPU{throttled}", time(page, *w)));
         }
         Reading::Absent(why) => reasons.add("waiting", why),
     }

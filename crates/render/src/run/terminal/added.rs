@@ -23,6 +23,7 @@ fn label(page: &ScreenText<'_>, e: &AccountEntry) -> Option<String> {
         EntryKind::Interrupt | EntryKind::Preempted => name,
         EntryKind::Softirq => format!("softirq {name}"),
         EntryKind::Stolen => "hypervisor".to_owned(),
+        EntryKind::Throttled => "CPU quota".to_owned(),
         EntryKind::Waiting => "CPU wait".to_owned(),
         EntryKind::Launch => "launch".to_owned(),
         EntryKind::Reap => "reaping".to_owned(),

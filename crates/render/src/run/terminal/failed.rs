@@ -6,6 +6,7 @@ use crate::kit::words::plural;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::Order;
 use tarebench_core::run::report::data::{FailedSample, RunReport, SeriesReport};
+use tarebench_core::sample::cgroup_limits::OutOfMemory;
 use tarebench_core::sample::data::Outcome;
 
 /// Widest name of a program.
@@ -20,6 +21,8 @@ pub struct Failed {
     pub text: String,
     /// How its first failure ended.
     pub outcome: Outcome,
+    /// Processes were killed for lack of memory in it.
+    pub out_of_memory: bool,
     /// Its first failure was its first execution.
     pub at_once: bool,
 }
@@ -31,6 +34,16 @@ pub(crate) fn execution(f: &FailedSample) -> &'static str {
         FailedSample { warmup: true, .. } => "warm-up",
         _ => "sample",
     }
+}
+
+/// How a lack of memory is told after what the system says of the program's end.
+fn out_of_memory(style: &Style, oom: &OutOfMemory) -> String {
+    let place = match &oom.limit {
+        Some(limit) => format!("at the limit of cgroup {}", style.show(limit)),
+        None if oom.in_cgroup => "in its cgroup".to_owned(),
+        None => "on this machine".to_owned(),
+    };
+    format!(", as memory ran out {place} (the kernel killed {})", plural(oom.kills, "process"))
 }
 
 /// The programs with failures that were not accepted, with what is known of their `last_words`; what the user interrupted did not
@@ -56,10 +69,12 @@ pub fn failed(report: &RunReport, last_words: &[LastWords], style: &Style) -> Ve
                 && (w.series as usize, w.warmup, w.index) == (series, first.warmup, first.index)
                 && matches!(first.outcome, Outcome::Exited { .. } | Outcome::Signaled { .. })
         });
+        let memory = first.out_of_memory.as_ref().map_or_else(String::new, |oom| out_of_memory(style, oom));
         let words = words.map_or_else(String::new, |w| format!(": {}", style.prose(w.text.trim_end_matches('.'))));
         let at_once = first.index == 0 && !first.duet && (first.warmup || report.run.plan.warmup == 0);
-        let text = format!("`{name}` failed in {execution} {number}: {outcome}{more}{words}");
-        Some(Failed { series, text, outcome: first.outcome.clone(), at_once })
+        let text = format!("`{name}` failed in {execution} {number}: {outcome}{memory}{more}{words}");
+        let (outcome, out_of_memory) = (first.outcome.clone(), first.out_of_memory.is_some());
+        Some(Failed { series, text, outcome, out_of_memory, at_once })
     };
     report.series.iter().enumerate().filter_map(failure).collect()
 }

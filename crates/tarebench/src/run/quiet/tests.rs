@@ -95,6 +95,7 @@ fn sample(index: u32, probed: bool) -> Sample {
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos::ZERO, voluntary_switches: 0, involuntary_switches: 0 },
         steal: Reading::Value(Nanos::ZERO),
+        cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
         clock_shift: Reading::Absent(absent()),
         account: Reading::Absent(absent()),
         estimate: Reading::Absent(absent()),
