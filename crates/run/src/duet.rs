@@ -19,7 +19,7 @@ use tarebench_core::run::plan::{RunPlan, Sched};
 use tarebench_core::sample::account::Account;
 use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Stamp, Survivor, Usage};
 use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
-use tarebench_sys::cgroup_limits::LimitFiles;
+use tarebench_sys::cgroup_limits::CgroupLimitFiles;
 use tarebench_sys::cpu_controller::CpuController;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Child, Launch, spawn};
@@ -33,7 +33,7 @@ pub struct DuetCollectors {
     cpu: u32,
     /// Once it was asked for.
     controller: Option<Option<CpuController>>,
-    limits: LimitFiles,
+    limits: CgroupLimitFiles,
 }
 
 impl DuetCollectors {
@@ -53,7 +53,12 @@ impl DuetCollectors {
             }
             PtCollector::probe(plan.leave_running, false, Some(PtSource::Wait4))
         };
-        Ok(DuetCollectors { sides: [side(), side()], cpu, controller: None, limits: LimitFiles::open(Path::new("/")) })
+        Ok(DuetCollectors {
+            sides: [side(), side()],
+            cpu,
+            controller: None,
+            limits: CgroupLimitFiles::open(Path::new("/")),
+        })
     }
 
     /// Makes the cgroups ready and gives them their shares; where they have no CPU controller, the nice values for the programs

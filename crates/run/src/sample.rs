@@ -20,7 +20,7 @@ use tarebench_core::sample::data::{Fate, Outcome, OwnUse, Phase, Sample, Survivo
 use tarebench_core::sample::probes::SampleProbes;
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_sys::cgroup::Leaf;
-use tarebench_sys::cgroup_limits::{LimitCounts, LimitFiles};
+use tarebench_sys::cgroup_limits::{CgroupLimitCounts, CgroupLimitFiles};
 use tarebench_sys::procfs::{parse_steal, read_below};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::spawn::{Launch, spawn};
@@ -35,7 +35,7 @@ pub struct Collectors {
     /// Accounts; absent if none are wanted.
     pub account: Reading<AccountCollector>,
     /// What the limits of tare's cgroups do.
-    pub limits: LimitFiles,
+    pub limits: CgroupLimitFiles,
     /// Probes beside the program; absent if none are wanted.
     pub probes: Reading<ProbeCollector>,
 }
@@ -150,7 +150,7 @@ fn arm(
     tree: &mut Tree,
     leave_running: bool,
     signals: &Signals,
-) -> Result<(Result<Nanos, Absent>, LimitCounts), RunError> {
+) -> Result<(Result<Nanos, Absent>, CgroupLimitCounts), RunError> {
     if let Reading::Value(daemons) = daemons {
         daemons.arm()?;
     }

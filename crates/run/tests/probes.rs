@@ -18,7 +18,7 @@ use tarebench_run::probes::ProbeCollector;
 use tarebench_run::process_time::PtCollector;
 use tarebench_run::sample::{Collectors, take};
 use tarebench_run::sampler::SampleRequest;
-use tarebench_sys::cgroup_limits::LimitFiles;
+use tarebench_sys::cgroup_limits::CgroupLimitFiles;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{cpu, process};
 
@@ -81,7 +81,7 @@ fn samples(plan: &RunPlan, probes: Reading<ProbeCollector>, count: u32) -> Vec<S
         pt: PtCollector::probe(false, false, None),
         daemons: Reading::Absent(not_asked()),
         account: Reading::Absent(not_asked()),
-        limits: LimitFiles::open(std::path::Path::new("/")),
+        limits: CgroupLimitFiles::open(std::path::Path::new("/")),
         probes,
     };
     let mut sample = |index: u32| {

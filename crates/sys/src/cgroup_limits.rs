@@ -39,7 +39,7 @@ impl CountsFile {
 }
 
 /// The files that tell what the limits did: of the own cgroup first, then of its parents.
-pub struct LimitFiles {
+pub struct CgroupLimitFiles {
     /// `cpu.stat` of the cgroups that may have a quota.
     quotas: Vec<CountsFile>,
     /// What counts the processes of the own cgroup that were killed for lack of memory, and those below it.
@@ -50,7 +50,7 @@ pub struct LimitFiles {
 }
 
 /// All counts at one time.
-pub struct LimitCounts {
+pub struct CgroupLimitCounts {
     throttled: Vec<Option<Share>>,
     kills: Option<u64>,
     reached: Vec<Option<u64>>,
@@ -83,9 +83,9 @@ fn own_v1(root: &Path, controller: &str) -> Option<(PathBuf, Vec<u8>)> {
     Some((root.join(relative(&mount)).join(relative(below)), named.to_vec()))
 }
 
-impl LimitFiles {
+impl CgroupLimitFiles {
     /// What there is of them.
-    pub fn open(root: &Path) -> LimitFiles {
+    pub fn open(root: &Path) -> CgroupLimitFiles {
         let v1 = |controller: &str| own_v1(root, controller).map(upwards).unwrap_or_default();
         let v2 = own_place(root).ok().map(upwards).unwrap_or_default();
         let files = |of: &[(PathBuf, Vec<u8>)], name: &str| -> Vec<CountsFile> {
@@ -102,7 +102,7 @@ impl LimitFiles {
         kills.retain(|f| f.count("oom_kill").is_some());
         let local = files(&v2, "memory.events.local").into_iter().map(|f| (f, Some("oom")));
         let numbers = files(&memory, "memory.failcnt").into_iter().map(|f| (f, None));
-        LimitFiles {
+        CgroupLimitFiles {
             quotas,
             kills: kills.into_iter().next(),
             reached: local.chain(numbers).collect(),
@@ -111,9 +111,9 @@ impl LimitFiles {
     }
 
     /// All counts as they are now.
-    pub fn read(&self) -> LimitCounts {
+    pub fn read(&self) -> CgroupLimitCounts {
         let number = |data: Vec<u8>| std::str::from_utf8(data.trim_ascii()).ok()?.parse().ok();
-        LimitCounts {
+        CgroupLimitCounts {
             throttled: self.quotas.iter().map(|f| throttled(&f.read()?)).collect(),
             kills: self.kills.as_ref().and_then(|f| f.count("oom_kill")),
             reached: self
@@ -126,7 +126,7 @@ impl LimitFiles {
     }
 
     /// What happened since then.
-    pub fn since(&self, before: &LimitCounts) -> CgroupLimits {
+    pub fn since(&self, before: &CgroupLimitCounts) -> CgroupLimits {
         let now = self.read();
         let more = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         let files = self.quotas.iter().zip(now.throttled.iter().zip(&before.throttled));
@@ -190,7 +190,7 @@ mod tests {
             ("sys/fs/cgroup/a/memory.events", events),
             ("sys/fs/cgroup/a/memory.events.local", events),
         ]);
-        let files = LimitFiles::open(dir.path());
+        let files = CgroupLimitFiles::open(dir.path());
         let before = files.read();
         let nothing = files.since(&before);
         assert_eq!(nothing.longest_throttling(), None);
@@ -223,7 +223,7 @@ mod tests {
             ("sys/fs/cgroup/memory/x/memory.failcnt", "0\n"),
             ("sys/fs/cgroup/memory/x/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n"),
         ]);
-        let files = LimitFiles::open(dir.path());
+        let files = CgroupLimitFiles::open(dir.path());
         let before = files.read();
         write(&dir, "sys/fs/cgroup/cpu/slow/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 7000\n");
         write(&dir, "sys/fs/cgroup/memory/memory.failcnt", "3\n");
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn without_cgroups_there_are_the_machines_kills_only() {
         let dir = machine(&[("proc/vmstat", "oom_kill 0\n")]);
-        let files = LimitFiles::open(dir.path());
+        let files = CgroupLimitFiles::open(dir.path());
         let before = files.read();
         write(&dir, "proc/vmstat", "oom_kill 1\n");
         let found = files.since(&before);

@@ -328,11 +328,11 @@ impl Sample {
     pub fn waits(&self) -> Option<[Waits; 2]> {
         let account = self.account.value()?;
         let held = self.throttled();
-        let of = |ledger: &Ledger, tasks: u64| {
+        let divided = |ledger: &Ledger, tasks: u64| {
             let time = Nanos(held.time.0.saturating_mul(i64::try_from(tasks).unwrap_or(i64::MAX)));
             ledger.waits(Share { time, count: held.count })
         };
-        Some([of(&account.main, 1), of(&account.others, account.others.tasks)])
+        Some([divided(&account.main, 1), divided(&account.others, account.others.tasks)])
     }
 
     /// From just before the start until the program's exec had succeeded.

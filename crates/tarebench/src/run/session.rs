@@ -35,7 +35,7 @@ use tarebench_run::runner::{Ending, RunPart, RunSoFar, Runner};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
 use tarebench_store::{Claimant, NamedDocument, Store, StoreError};
-use tarebench_sys::cgroup_limits::LimitFiles;
+use tarebench_sys::cgroup_limits::CgroupLimitFiles;
 use tarebench_sys::clock::{self, CounterRate};
 use tarebench_sys::process;
 use tarebench_sys::signals::Signals;
@@ -297,7 +297,7 @@ fn collectors(
     if let Reading::Value(probes) = &mut probes {
         probes.prepare(pt.leaf(), plan.leave_running);
     }
-    Ok(Collectors { pt, daemons, account, limits: LimitFiles::open(Path::new("/")), probes })
+    Ok(Collectors { pt, daemons, account, limits: CgroupLimitFiles::open(Path::new("/")), probes })
 }
 
 /// How to measure, beyond the plan.
