@@ -93,7 +93,7 @@ pub struct Holder {
 
 impl Holder {
     fn is_alive(&self) -> bool {
-        process::stat(self.pid).is_some_and(|s| s.start() == self.start && !s.has_ended())
+        process::is_alive(self.pid, |s| s.start() == self.start)
     }
 }
 

@@ -341,8 +341,7 @@ fn remove_with_patience(path: &Path) {
 fn owner_alive(name: &str) -> Option<bool> {
     let mut parts = name.split('-');
     let (pid, start) = (parts.next()?.parse::<i32>().ok()?, parts.next()?.parse::<u64>().ok()?);
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok();
-    Some(stat.and_then(|s| parse_stat(&s)).is_some_and(|s| s.start_ticks == start && !s.has_ended()))
+    Some(process::is_alive(pid, |s| s.start_ticks == start))
 }
 
 /// Locks a leaf for as long as the file is open. Across pid namespaces only this shows whether its owner is alive: there

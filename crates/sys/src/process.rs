@@ -88,6 +88,12 @@ pub fn stat(pid: i32) -> Option<Stat> {
     parse_stat(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Whether the process with this pid is alive and the one that is meant, by its `stat`. One whose `stat` this user may not see (`hidepid` of
+/// /proc) counts as that one.
+pub fn is_alive(pid: i32, is_meant: impl Fn(&Stat) -> bool) -> bool {
+    stat(pid).map_or_else(|| exists(pid), |s| is_meant(&s) && !s.has_ended())
+}
+
 /// Whether a process is a descendant of another; a zombie counts.
 pub fn descends(pid: i32, ancestor: i32) -> bool {
     // Deeper than any usual tree of processes.
@@ -202,4 +208,23 @@ pub fn own_nice() -> i8 {
     // SAFETY: no memory involved. It cannot fail for this process; -1 may be a value.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     i8::try_from(nice).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_alive_if_it_is_the_one_that_is_meant() {
+        let start = stat(own_pid()).unwrap().start_ticks;
+        assert!(is_alive(own_pid(), |s| s.start_ticks == start) && !is_alive(own_pid(), |s| s.start_ticks != start));
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        let pid = ended.id() as i32;
+        while !stat(pid).unwrap().has_ended() {
+            std::thread::yield_now();
+        }
+        assert!(!is_alive(pid, |_| true), "a zombie");
+        ended.wait().unwrap();
+        assert!(!is_alive(pid, |_| true));
+    }
 }

@@ -62,7 +62,7 @@ pub fn end_leftovers(folder: &Path) {
 fn is_alive(value: &str) -> Option<bool> {
     let (pid, start) = value.split_once('-')?;
     let (pid, start) = (pid.parse::<i32>().ok()?, start.parse::<u64>().ok()?);
-    Some(process::stat(pid).is_some_and(|s| s.start_ticks == start && !s.has_ended()))
+    Some(process::is_alive(pid, |s| s.start_ticks == start))
 }
 
 /// Ends all processes with this mark, also those that they start meanwhile.

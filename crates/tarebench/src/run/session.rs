@@ -266,7 +266,7 @@ pub(crate) fn claimant(host: &Host) -> Claimant {
 }
 
 pub(crate) fn is_alive(c: &Claimant) -> bool {
-    process::stat(c.pid).is_some_and(|s| s.start() == c.start && !s.has_ended())
+    process::is_alive(c.pid, |s| s.start() == c.start)
 }
 
 /// Opens the collectors that the plan and this machine allow. `levels` are those of the quiet machine, as far as they are known.
