@@ -1,6 +1,7 @@
 //! The kernel's counts of what the limits of this process's cgroups did: quotas of CPU time and lack of memory, cgroup v1 and v2.
 
 use crate::cgroup::own_place;
+use crate::limits::open_files;
 use crate::procfs::{flat_keyed, parse_cgroup1_mount, parse_own_cgroup1, read_below};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -16,19 +17,29 @@ use tarebench_core::sample::cgroup_limits::{CgroupLimits, OomKills};
 struct CountsFile {
     /// The cgroup, as its hierarchy names it.
     cgroup: Name,
-    file: File,
+    path: PathBuf,
+    /// `None` if descriptors are few: it is then opened each time.
+    kept: Option<File>,
 }
+
+/// With fewer descriptors than these, none is kept for counts.
+const FEW: u64 = 64;
 
 impl CountsFile {
     fn open(folder: &Path, name: &str, cgroup: &[u8]) -> Option<CountsFile> {
-        let file = File::open(folder.join(name)).ok()?;
-        Some(CountsFile { cgroup: Name::new(cgroup), file })
+        let path = folder.join(name);
+        let file = File::open(&path).ok()?;
+        Some(CountsFile { cgroup: Name::new(cgroup), path, kept: (open_files() >= FEW).then_some(file) })
     }
 
     fn read(&self) -> Option<Vec<u8>> {
         // The kernel fills the buffer as far as it can (seq_file), and all of these files fit.
         let mut all = vec![0; 1 << 14];
-        let length = self.file.read_at(&mut all, 0).ok()?;
+        let length = match &self.kept {
+            Some(file) => file.read_at(&mut all, 0),
+            None => File::open(&self.path).and_then(|file| file.read_at(&mut all, 0)),
+        };
+        let length = length.ok()?;
         all.truncate(length);
         Some(all)
     }
