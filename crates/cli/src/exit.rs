@@ -1,5 +1,8 @@
 //! Exit codes of the command.
 
+use tarebench::core::base::signal::Signal;
+use tarebench::sys::signals;
+
 /// Exit code of a command; `tare help` documents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -49,6 +52,12 @@ impl Failure {
         Failure { exit: Exit::System, message: message.to_string(), hint: None }
     }
 
+    /// A signal asked tare to end before anything was measured.
+    pub fn interrupted(signal: i32) -> Failure {
+        let message = format!("interrupted by {} before anything was measured", Signal(signal));
+        Failure { exit: Exit::Interrupted, message, hint: None }
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
@@ -58,6 +67,14 @@ impl Failure {
 impl From<tarebench::store::StoreError> for Failure {
     fn from(e: tarebench::store::StoreError) -> Failure {
         use tarebench::store::StoreError as S;
+        if let (S::Busy { path, .. }, Some(signal)) = (&e, signals::pending()) {
+            let text = format!(
+                "interrupted by {} while another process wrote to the store {}",
+                Signal(signal),
+                path.display()
+            );
+            return Failure { exit: Exit::Interrupted, message: text, hint: None };
+        }
         let hint = match &e {
             S::ReadOnly { .. } | S::Full { .. } | S::NoPlace | S::NotADatabase { .. } => {
                 Some("select another file with --db FILE or TARE_DB, or store nothing with --db none")

@@ -46,6 +46,7 @@ use std::ffi::OsString;
 
 /// Runs the command; `arguments` begin with its name, as those of a process. Results are printed, errors too. Returns the exit code.
 pub fn main(arguments: Vec<OsString>) -> u8 {
+    tarebench::store::end_waits_when(|| tarebench::sys::signals::pending().is_some());
     let ended = match parse(arguments) {
         Ok(cli) => dispatch(cli),
         Err(NotParsed::Failure(failure)) => Err(failure),

@@ -261,3 +261,128 @@ fn small_limits_leave_a_measurement_or_a_sentence() {
         assert!(said.contains("the limit of processes is reached: `ulimit -u`"), "{said}");
     }
 }
+
+/// Where users see their own processes only, a measurement is complete.
+#[test]
+fn hidden_processes_are_alive() {
+    let _lock = shared();
+    if !is_root() {
+        return skip("needs root, to mount a /proc");
+    }
+    let dir = folder();
+    let hidden = ["unshare", "--mount", "sh", "-c", "mount -t proc -o hidepid=2 proc /proc && exec \"$@\"", "sh"];
+    let before: Vec<&str> = hidden.iter().chain(NOBODY).copied().collect();
+    let document = json(via(&dir, &before).args(["run", "--json", "-w0", "-r1", "--", burner(), "burn-self", "50"]), 0);
+    let (truth, _) = truth(&dir);
+    let found = process_time(only_sample(&document));
+    assert!(found >= 0.99 * truth && found < 2.0 * truth, "{found} of {truth} ns");
+}
+
+/// A reader that never reads: the output does not fit into the pipe.
+fn with_full_pipe(c: &mut Command) -> (std::process::Child, std::io::PipeReader) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: a valid descriptor; a page is the smallest pipe.
+    assert!(unsafe { libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&writer), libc::F_SETPIPE_SZ, 4096) } > 0);
+    (c.stdout(writer).stderr(Stdio::null()).spawn().unwrap(), reader)
+}
+
+/// Sends it SIGTERM, which must end it.
+fn ends_at_sigterm(what: &str, mut child: std::process::Child) {
+    signal(child.id(), libc::SIGTERM);
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(10) {
+            let _ = child.kill();
+            panic!("{what} did not end at SIGTERM");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether a process is in a system call of this number.
+fn waits_in(pid: u32, call: libc::c_long) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+    text.split(' ').next().and_then(|n| n.parse().ok()) == Some(call)
+}
+
+#[test]
+fn a_full_pipe_is_left_at_a_signal() {
+    let _lock = shared();
+    let dir = folder();
+    let run = ["run", "--json", "-w0", "-r30", "--", "true"];
+    let (child, reader) = with_full_pipe(tare(&dir).args(run));
+    until("the pipe is full", || waits_in(child.id(), libc::SYS_write));
+    ends_at_sigterm("tare run", child);
+    drop(reader);
+    // What was measured is stored.
+    let stored = json(tare(&dir).args(["export", "last"]), 0);
+    assert_eq!(stored["samples"].as_array().map(Vec::len), Some(30));
+}
+
+/// A lock of another process, for which SQLite waits.
+#[test]
+fn a_locked_store_is_left_at_a_signal() {
+    let _lock = shared();
+    let dir = folder();
+    run(tare(&dir).args(["run", "-w0", "-r1", "--", "true"]), 0);
+    let other = rusqlite::Connection::open(dir.path().join("tare.db")).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let child =
+        tare(&dir).args(["run", "-w0", "-r1", "--", "true"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    until("it waits for the lock", || waits_in(child.id(), libc::SYS_clock_nanosleep));
+    let pid = child.id();
+    signal(pid, libc::SIGTERM);
+    let out = child.wait_with_output().unwrap();
+    assert!(text(&out.stderr).contains("interrupted by SIGTERM") || out.status.code().is_none(), "{out:?}");
+}
+
+/// Of a gate, whose work tree git makes.
+#[test]
+fn a_git_that_hangs_is_left_at_a_signal() {
+    let _lock = shared();
+    let dir = folder();
+    let place = dir.path();
+    let tools = place.join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let hanging =
+        "#!/bin/sh\ncase \" $* \" in\n*\" worktree add \"*) exec sleep 60 ;;\n*) exec /usr/bin/git \"$@\" ;;\nesac\n";
+    std::fs::write(tools.join("git"), hanging).unwrap();
+    std::fs::set_permissions(tools.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let git = |args: &[&str]| {
+        let set = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+        assert!(Command::new("git").arg("-C").arg(place).args(set).args(args).output().unwrap().status.success());
+    };
+    git(&["init", "-q"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "two"]);
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let mut c = tare(&dir);
+    c.current_dir(place).env("PATH", path).args(["gate", "true", "--base", "HEAD~1"]);
+    let child = c.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    until("git hangs", || processes_with("sleep").iter().any(|p| parent(*p) == pid));
+    signal(pid, libc::SIGTERM);
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(130), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("interrupted by SIGTERM"), "{}", text(&out.stderr));
+}
+
+fn parent(pid: u32) -> u32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok()).unwrap_or(0)
+}
+
+/// SQLite knows of an input/output error only.
+#[test]
+fn the_limit_of_a_files_size_is_named() {
+    let _lock = shared();
+    let dir = folder();
+    run(tare(&dir).args(["run", "-w0", "-r30", "--", "true"]), 0);
+    let size = std::fs::metadata(dir.path().join("tare.db")).unwrap().len();
+    let blocks = size.div_ceil(512);
+    let limited = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let out = run(via(&dir, &["sh", "-c", &limited]).args(["run", "-w0", "-r200", "--", "true"]), 4);
+    let said = text(&out.stderr);
+    assert!(said.contains("ulimit -f") && said.contains("may not grow"), "{said}");
+}

@@ -50,6 +50,14 @@ pub enum StoreError {
         doing: &'static str,
         cause: String,
     },
+    /// A file of the store would become larger than this process may make one; everything stored before is intact.
+    #[error("cannot {doing}: the store {} may not grow: {cause}", .path.display())]
+    TooLarge {
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        cause: String,
+    },
     /// The disk is full, or the quota is used up; everything stored before is intact.
     #[error("cannot {doing}: the disk that holds the store {} is full: {cause}", .path.display())]
     Full {
@@ -360,6 +368,10 @@ impl ErrorContext<'_> {
         use std::io::ErrorKind as K;
         let (path, doing) = (self.path.to_owned(), self.doing);
         match cause.kind() {
+            K::FileTooLarge => {
+                let limit = "the limit of the size of a file is reached (`ulimit -f`)";
+                StoreError::TooLarge { path, doing, cause: limit.to_owned() }
+            }
             K::StorageFull | K::QuotaExceeded => StoreError::Full { path, doing, cause: cause.to_string() },
             K::ReadOnlyFilesystem => StoreError::ReadOnly { path, doing, cause: cause.to_string() },
             K::PermissionDenied if self.writable => StoreError::ReadOnly { path, doing, cause: cause.to_string() },
@@ -396,7 +408,9 @@ impl ErrorContext<'_> {
             Some(C::TooBig) => StoreError::Unstorable { what: "document", cause: e.to_string() },
             Some(C::SystemIoFailure | C::CannotOpen | C::PermissionDenied) if self.writable => {
                 match probe(self.path).map_err(|cause| self.io(cause)) {
-                    Err(told @ (StoreError::Full { .. } | StoreError::ReadOnly { .. })) => told,
+                    Err(
+                        told @ (StoreError::Full { .. } | StoreError::TooLarge { .. } | StoreError::ReadOnly { .. }),
+                    ) => told,
                     _ => StoreError::Sqlite { path, doing, cause: e },
                 }
             }
@@ -418,6 +432,14 @@ fn probe(database: &Path) -> std::io::Result<()> {
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
     // The size of SQLite's shared-memory file, which is the first to be refused on a full disk.
     let written = file.write_all(&[0xa5; 64 * 1024]).and_then(|()| file.sync_all());
+    // As large as SQLite's files, with a hole.
+    let sizes = ["", "-wal"].map(|end| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(end);
+        std::fs::metadata(name).map_or(0, |m| m.len())
+    });
+    let largest = sizes.into_iter().max().unwrap_or(0).saturating_add(1 << 20);
+    let written = written.and_then(|()| file.set_len(largest));
     drop(file);
     std::fs::remove_file(&path)?;
     written
@@ -425,3 +447,5 @@ fn probe(database: &Path) -> std::io::Result<()> {
 
 /// How long an operation waits for another process's transaction.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// And when this process was asked to end.
+pub(crate) const WAIT_AT_END: Duration = Duration::from_secs(2);

@@ -41,7 +41,7 @@ pub use crate::format::{ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH_LIMIT, DOCUMENT_L
 pub use crate::import::import;
 pub use crate::learned::MachineKey;
 pub use crate::named::{is_server, open_place, open_place_read_only};
-pub use crate::open::default_path;
+pub use crate::open::{default_path, end_waits_when};
 #[cfg(feature = "postgres")]
 pub use crate::postgres::{PostgresPlace, PostgresStore};
 pub use crate::profiles::Saved;

@@ -1,7 +1,6 @@
 //! Opens a database of tare, and leaves other files unchanged.
 
-use crate::error::BUSY_TIMEOUT;
-use crate::error::{ErrorContext, Fault, StoreError};
+use crate::error::{BUSY_TIMEOUT, ErrorContext, Fault, StoreError, WAIT_AT_END};
 use crate::schema::{APPLICATION_ID, KNOWN, migrations};
 use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
@@ -11,6 +10,7 @@ use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Statements that a connection keeps prepared: more than the store has.
@@ -65,8 +65,29 @@ pub(crate) fn in_memory() -> Result<(Connection, PathBuf), StoreError> {
     Ok((conn, path))
 }
 
+/// What asks a process to end.
+static ENDING: OnceLock<fn() -> bool> = OnceLock::new();
+
+/// Waits for other processes' transactions end soon once this holds: a signal that is blocked, since tare must store what it has
+/// measured.
+pub fn end_waits_when(asked: fn() -> bool) {
+    let _ = ENDING.set(asked);
+}
+
+/// Whether to try again, after a wait; `before`: how often it was waited before, without a break.
+fn wait_for_others(before: i32) -> bool {
+    const EACH: Duration = Duration::from_millis(10);
+    let waited = EACH * before.unsigned_abs();
+    let asked = ENDING.get().is_some_and(|asked| asked());
+    if waited >= BUSY_TIMEOUT || (asked && waited >= WAIT_AT_END) {
+        return false;
+    }
+    std::thread::sleep(EACH);
+    true
+}
+
 fn set_up(conn: &mut Connection, at: ErrorContext) -> Result<(), Fault> {
-    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.busy_handler(Some(wait_for_others))?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     // Until it is known to be tare's, closing must not move the write-ahead log into the file.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -198,7 +219,7 @@ fn connect(path: &Path, way: &ReadingWay) -> Result<Connection, Fault> {
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let conn = Connection::open_with_flags(uri(path, query), flags)?;
-    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.busy_handler(Some(wait_for_others))?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     if matches!(way, ReadingWay::PrivateIndex) {
         conn.query_row("PRAGMA locking_mode = EXCLUSIVE", [], |_| Ok(()))?;

@@ -10,6 +10,7 @@ pub mod cache;
 pub mod cgroup;
 pub mod cgroup_limits;
 pub mod clock;
+pub mod command;
 pub mod counter;
 pub mod cpu;
 pub mod cpu_controller;

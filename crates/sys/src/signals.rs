@@ -23,6 +23,20 @@ pub fn forget() {
 /// Signals that end a run in an orderly way.
 const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
+/// The signal that asked this process to end, also while such signals are blocked. For waits that cannot be interrupted, which look
+/// for it now and then.
+pub fn pending() -> Option<i32> {
+    caught().or_else(|| {
+        // SAFETY: a valid set to write to and to read.
+        let is_pending = unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigpending(&mut set);
+            ENDING.map(|signal| libc::sigismember(&set, signal) == 1)
+        };
+        ENDING.into_iter().zip(is_pending).find_map(|(signal, pending)| pending.then_some(signal))
+    })
+}
+
 /// The signal masks of a measuring process.
 ///
 /// SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGCHLD are blocked except inside ppoll(2), so that none is lost
@@ -82,6 +96,21 @@ impl Signals {
             let between = waiting;
             libc::sigaddset(&mut waiting, libc::SIGTSTP);
             Ok(Signals { original, waiting, between })
+        }
+    }
+
+    /// When nothing is measured any more: such a signal ends this process at once, wherever it waits.
+    pub fn release(self) {
+        // SAFETY: valid, initialised structures.
+        unsafe {
+            for signal in ENDING {
+                let mut old: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &mut old);
+                if old.sa_sigaction == on_signal as extern "C" fn(libc::c_int) as usize {
+                    libc::signal(signal, libc::SIG_DFL);
+                }
+            }
+            libc::sigprocmask(libc::SIG_SETMASK, &self.original, std::ptr::null_mut());
         }
     }
 

@@ -193,6 +193,7 @@ pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
     let options = MeasureOptions { tags: args.programs.tag.iter().cloned().collect() };
     let mut display = Display::new(&show);
     let done = measure(&request, &mut place, &options, &signals, &mut |e| display.on(e));
+    signals.release();
     let exit = finish(done, display, &args.outputs, args.rule.inconclusive, &show)?;
     push.end(exit, show.is_quiet())
 }
@@ -211,6 +212,7 @@ pub fn resume(store: Box<dyn Store>, id: Id, json: bool, show: &Show) -> Result<
     let mut place = StorePlace::Store(store);
     let mut display = Display::new(show);
     let done = resume_gate(id, &mut place, &signals, &mut |e| display.on(e));
+    signals.release();
     finish(done, display, &GateOutputs::only_json(json), Inconclusive::Pass, show)
 }
 

@@ -4,9 +4,10 @@ use crate::exit::Failure;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::compare::gate::GateSide;
+use tarebench::sys::command::{NoOutput, output};
 
 /// Digits of a commit's id in messages.
 const SHORT: usize = 12;
@@ -23,17 +24,20 @@ enum GitFault {
     Missing,
     /// Its own message, on one line.
     Failed(String),
+    /// A signal asked tare to end meanwhile.
+    Interrupted(i32),
 }
 
 /// Runs git in a folder; what it prints, without the last line break.
 fn git(folder: &Path, args: &[&str]) -> Result<Vec<u8>, GitFault> {
     let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(args).stdin(Stdio::null());
+    command.arg("-C").arg(folder).args(args);
     // Its messages are looked at; it must neither ask for a password nor write an index that another git uses.
     command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
-    match command.output() {
-        Err(e) if e.kind() == ErrorKind::NotFound => Err(GitFault::Missing),
-        Err(e) => Err(GitFault::Failed(e.to_string())),
+    match output(&mut command) {
+        Err(NoOutput::Interrupted(signal)) => Err(GitFault::Interrupted(signal)),
+        Err(NoOutput::Failed(e)) if e.kind() == ErrorKind::NotFound => Err(GitFault::Missing),
+        Err(NoOutput::Failed(e)) => Err(GitFault::Failed(e.to_string())),
         Ok(out) if out.status.success() => {
             let mut text = out.stdout;
             text.pop_if(|last| *last == b'\n');
@@ -69,6 +73,7 @@ fn needed(folder: &Path, fault: GitFault) -> Failure {
             let text = format!("{} is in no git repository, from which --base takes the base", folder.display());
             Failure::usage(text).hint(BUILD_IT)
         }
+        GitFault::Interrupted(signal) => Failure::interrupted(signal),
         GitFault::Failed(text) => Failure::usage(format!("git refuses {}: {text}", folder.display())),
     }
 }
@@ -113,7 +118,7 @@ impl Repository {
     fn commit(&self, revision: &str) -> Result<Option<String>, Failure> {
         match git_text(&self.top, &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")]) {
             Ok(commit) => Ok(Some(commit)),
-            Err(GitFault::Missing) => Err(needed(&self.top, GitFault::Missing)),
+            Err(fault @ (GitFault::Missing | GitFault::Interrupted(_))) => Err(needed(&self.top, fault)),
             Err(GitFault::Failed(_)) => Ok(None),
         }
     }
@@ -140,7 +145,7 @@ impl Repository {
         };
         match git_text(&self.top, &["merge-base", &head, &base]) {
             Ok(commit) => Ok(commit),
-            Err(GitFault::Missing) => Err(needed(&self.top, GitFault::Missing)),
+            Err(fault @ (GitFault::Missing | GitFault::Interrupted(_))) => Err(needed(&self.top, fault)),
             Err(GitFault::Failed(text)) if !text.is_empty() => Err(needed(&self.top, GitFault::Failed(text))),
             Err(GitFault::Failed(_)) if self.is_shallow() => {
                 let text = format!("HEAD and `{revision}` have no common commit in {top}, which is a shallow clone");

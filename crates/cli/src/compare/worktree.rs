@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tarebench::compare::build::{BuildError, run_script};
 use tarebench::core::base::hash::fnv64;
-use tarebench::core::base::signal::Signal;
 use tarebench::sys::signals::Signals;
 use tarebench::sys::{lock, process};
 
@@ -71,14 +70,9 @@ impl BuildPlace<'_> {
                 let hint = "its output is above; nothing was measured".to_owned();
                 Failure { exit: Exit::ProgramFailed, message, hint: Some(hint) }
             }
-            BuildError::Interrupted(signal) => interrupted(signal),
+            BuildError::Interrupted(signal) => Failure::interrupted(signal),
         })
     }
-}
-
-fn interrupted(signal: i32) -> Failure {
-    let message = format!("interrupted by {} before anything was measured", Signal(signal));
-    Failure { exit: Exit::Interrupted, message, hint: None }
 }
 
 fn clean(path: &Path) -> String {
@@ -235,7 +229,7 @@ impl RepositoryBuilds<'_> {
             BuildError::Failed(text) => {
                 Failure::system(format!("the base {} could not be checked out: {text}", short_id(commit)))
             }
-            BuildError::Interrupted(signal) => interrupted(signal),
+            BuildError::Interrupted(signal) => Failure::interrupted(signal),
         })
     }
 }
@@ -293,7 +287,7 @@ impl BaseEntry<'_> {
             }
             process::sleep(Duration::from_millis(100));
             if let Some(signal) = signals.caught() {
-                return Err(interrupted(signal));
+                return Err(Failure::interrupted(signal));
             }
         }
     }

@@ -104,6 +104,7 @@ fn run(args: &ResumeArgs, store: Box<dyn Store>, id: i64, show: &Show) -> Result
     let measured = session::resume(id, &mut place, args.trust(), &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
+    signals.release();
     let exit = finish(&measured?, &place, show, &args.exports)?;
     restored.map(|()| exit)
 }

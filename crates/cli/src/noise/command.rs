@@ -217,6 +217,7 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let mut display = Display::new(&show);
     let done = measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
     drop(display);
+    signals.release();
     let measured = done.map_err(failure)?;
     let grains = measured.report_over(&asked.delays, asked.undisturbed.rule());
     let MeasuredNoise { head, noise: found, stopped } = measured;

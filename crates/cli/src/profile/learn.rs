@@ -212,6 +212,7 @@ fn measure(args: &LearnArgs, plan: &ProfilePlan, mut place: StorePlace, show: &S
     let measured = profiling::measure(plan, &mut place, &options, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
+    signals.release();
     let exit = finish(measured?, plan.name(), show)?;
     restored.map(|()| exit)
 }
@@ -323,6 +324,7 @@ pub fn resume_named(
     let measured = profiling::resume(&name, &mut place, trust, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
+    signals.release();
     let exit = finish(measured?, &name, show)?;
     restored.map(|()| exit)
 }

@@ -115,6 +115,9 @@ pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
     let measured = measure(plan, &mut place, options, &signals, &mut |e| display.on(e));
     drop(display);
     let restored = TuneAround::end(tuned);
+    if caller == Caller::Command {
+        signals.release();
+    }
     Ok(Timed { measured: measured?, place, show, restored, push })
 }
 

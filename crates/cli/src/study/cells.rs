@@ -66,6 +66,7 @@ pub fn measure(which: Study, args: &StudyMeasure) -> Result<Exit, Failure> {
     let signals = Signals::install().map_err(Failure::system)?;
     let mut display = Display::new(&show);
     let done = study::measure(&plan, &mut place, &options, &signals, &mut |e| display.on(e));
+    signals.release();
     let exit = ended(done, display, &args.output.files, &show)?;
     push.end(exit, show.is_quiet())
 }
@@ -76,6 +77,7 @@ pub fn resume(store: Box<dyn Store>, id: Id, files: &StudyFiles, show: &Show) ->
     let mut place = StorePlace::Store(store);
     let mut display = Display::new(show);
     let done = study::resume(id, &mut place, &signals, &mut |e| display.on(e));
+    signals.release();
     ended(done, display, files, show)
 }
 

@@ -110,6 +110,7 @@ pub fn study_samples(which: SampleStudy, args: &SampleMeasure, suite: Option<&Pa
     let signals = Signals::install().map_err(Failure::system)?;
     let mut display = Display::new(&show);
     let done = study::measure(&asked, &mut place, &options, &signals, &mut |e| display.on(e));
+    signals.release();
     let exit = ended(done, display, &args.output.files, &show)?;
     push.end(exit, show.is_quiet())
 }
@@ -247,6 +248,7 @@ pub fn resume(store: Box<dyn Store>, id: Id, how: &StudyResume<'_>) -> Result<Ex
     let signals = Signals::install().map_err(Failure::system)?;
     let mut display = Display::new(how.show);
     let done = study::resume(id, &mut place, &options, how.trust, &signals, &mut |e| display.on(e));
+    signals.release();
     ended(done, display, how.files, how.show)
 }
 
