@@ -1,6 +1,7 @@
 #!/bin/sh
 # Boots real kernels in QEMU and holds tare against truths in each (scripts/machines), of these names or all.
-# Without PROGRAMS, a folder of tare, burner and truth, builds these, for aarch64 too, and writes docs/machines.md if all are asked for.
+# With PROGRAMS, a folder of tare, burner and truth, makes what checks break with a kernel. Without, builds these programs, for aarch64
+# too, and makes all checks; if all kernels are asked for, tries tare on a Debian with systemd, too, and writes docs/machines.md.
 # Usage: machines.sh [KERNEL…]
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,7 +10,7 @@ triple=aarch64-unknown-linux-musl
 
 set -- $(for kernel in "$@"; do printf -- '--kernel %s ' "$kernel"; done)
 if [ -n "${PROGRAMS:-}" ]; then
-    exec python3 scripts/machines/machines.py --folder "$target/machines" --programs "$PROGRAMS" --no-topologies "$@"
+    exec python3 scripts/machines/machines.py --folder "$target/machines" --programs "$PROGRAMS" --brief "$@"
 fi
 cargo build --locked -p tarebench-cli -p tarebench-testbed
 code=0

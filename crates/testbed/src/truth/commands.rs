@@ -8,13 +8,18 @@ use tarebench_kbest::Kbest;
 pub fn check(report: &mut CheckReport) {
     report.check("doctor", doctor);
     report.check("clocks", clocks);
-    report.check("trace", trace);
+    trace_alone(report);
     report.check("noise", noise);
     report.check("kbest", kbest);
     report.check("gate", gate);
     if report.is_root() {
         report.check("profile --watch", watch);
     }
+}
+
+/// The one of these commands that the kernel's programs are for.
+pub fn trace_alone(report: &mut CheckReport) {
+    report.check("trace", trace);
 }
 
 fn doctor() -> Found {
