@@ -36,11 +36,7 @@ test: rust ## Install what the tests need, and run them all
 
 slow: rust ## Install what the slow tests need (Open MPI, Slurm, debootstrap), and run them
 	@scripts/setup.sh build slurm
-	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked --workspace --no-fail-fast --test bsp --test duets --test durability --test fit \
-		--test gangs --test gate --test noise_truth --test profile --test profile_account --test store --test study \
-		--test tune -- --ignored
-	$(CARGO) test --locked --release -p tarebench-core --lib quiet -- --ignored
-	$(CARGO) test --locked --release -p tarebench-core --test million -- --ignored
+	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked --workspace --exclude tare-fuzz --no-fail-fast -- --ignored
 	scripts/test-python.sh -m slow
 	scripts/lab-test.sh '$(TARE)' slurm
 	$(MAKE) console
@@ -50,20 +46,9 @@ test-python: rust ## Build the Python wheel, install it into a fresh virtual env
 	@scripts/setup.sh build
 	scripts/test-python.sh -m 'slow or not slow'
 
-lint: rust ## Check format, lints, generated files and licences
-	@scripts/setup.sh build test
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	python3 scripts/check-loops.py
-	python3 scripts/check-names.py
-	python3 scripts/check-papers-map.py
-	python3 scripts/check-links.py
-	python3 scripts/check-links-test.py
-	python3 scripts/run-test-program-test.py
-	python3 scripts/run-ci-template-test.py
-	python3 scripts/check-console-test.py
-	python3 scripts/check-console.py --list >/dev/null
-	scripts/check-generated.sh
+lint: rust ## Make all checks but the tests: format, lints, generated files, licences
+	@scripts/setup.sh build run test
+	scripts/lint.sh $(GENERATED)
 
 bench: build ## Compare with a C loop, hyperfine and perf stat; prints Markdown
 	@scripts/setup.sh bench test

@@ -93,7 +93,7 @@ fn intervals_hold_the_quiet_time() {
 }
 
 #[test]
-#[ignore = "slow: eight thousand simulated series (cargo test -p tarebench-core --lib quiet -- --ignored)"]
+#[ignore = "slow: eight thousand simulated series (make slow)"]
 fn intervals_hold_the_quiet_time_whatever_is_known() {
     for source in [PriorSource::Physical, PriorSource::OtherPrograms, PriorSource::SameProgram] {
         for n in [6, 10, 30] {
