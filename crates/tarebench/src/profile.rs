@@ -23,8 +23,7 @@ use tarebench_core::profile::recording::{RecordingChunk, covered, virtual_sample
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::KeptBefore;
 use tarebench_core::run::plan::{
-    Command, IgnoreFailure, Input, Learning, Order, Output, ProfileChoice, Program, RunCount, RunPlan, RunPurpose,
-    Stage, Watching,
+    Command, Learning, ProfileChoice, Program, RunCount, RunPlan, RunPurpose, Stage, Watching,
 };
 use tarebench_core::sample::data::Phase;
 use tarebench_core::sample::process_time::PtSource;
@@ -226,54 +225,17 @@ fn need_store(place: &mut StorePlace) -> Result<&mut dyn Store, ProfilingError> 
 /// What the runs of a profile have in common.
 fn blank(name: &str) -> RunPlan {
     RunPlan {
-        programs: Vec::new(),
-        order: Order::Rounds,
-        seed: 1,
-        warmup: 1,
         runs: RunCount::Fixed(1),
-        margin: None,
-        max_time: None,
-        timeout: None,
-        ignore_failure: IgnoreFailure::No,
-        sigma: 2.0,
         profile: ProfileChoice::No,
-        discard: None,
-        output: Output::Null,
-        input: Input::Null,
-        cpus: Vec::new(),
-        sched: None,
-        cwd: Name::from("/"),
-        env: Vec::new(),
-        user: None,
-        leave_running: false,
-        images: true,
         // A recording has no program.
         account: false,
-        counters: false,
         tags: BTreeMap::from([(TAG.to_owned(), name.to_owned())]),
-        require: Vec::new(),
-        hook_shell: vec![],
-        independent_setups: false,
-        purpose: None,
-        metrics: Vec::new(),
-        probes: None,
+        ..RunPlan::of(Vec::new())
     }
 }
 
 fn inc(length: Nanos, words: Vec<Name>) -> Program {
-    Program {
-        label: label(length),
-        command: Command::Argv(words),
-        parameters: BTreeMap::new(),
-        prepare: None,
-        conclude: None,
-        setup: None,
-        cleanup: None,
-        output: None,
-        cwd: None,
-        reference: false,
-        control: false,
-    }
+    Program::new(label(length), Command::Argv(words))
 }
 
 fn label(length: Nanos) -> String {
@@ -298,9 +260,6 @@ fn plan(request: &ActivePlan, shape: TaskSeries, stage: Stage, attempt: &str) ->
         purpose: Some(RunPurpose::Learn(learning)),
         // What INC waited for each daemon; snapshots alone show what CPU time they used.
         account: true,
-        counters: false,
-        metrics: Vec::new(),
-        probes: None,
         ..blank(&request.name)
     }
 }

@@ -25,9 +25,7 @@ use tarebench::core::base::units::Nanos;
 use tarebench::core::compare::gate::{GateBenchmark, GatePlan, GateReport, GateVerdict};
 use tarebench::core::documents::head::{Id, Status};
 use tarebench::core::quiet::data::{PROBE_PERIOD, ProbePlan, QUIET_LIMIT};
-use tarebench::core::run::plan::{
-    Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
-};
+use tarebench::core::run::plan::{Command, Order, ProfileChoice, Program, RunCount, RunPlan};
 use tarebench::core::sample::probes::GateRule;
 use tarebench::core::statistics::intervals::FEWEST;
 use tarebench::core::statistics::sequential::MOST_BLOCKS;
@@ -327,56 +325,35 @@ fn run_plan(
 ) -> RunPlan {
     let name = |folder: &Path| Name::new(folder.as_os_str().as_bytes());
     let program = |side: &str, folder: &Path| Program {
-        label: format!("{} ({side})", benchmark.name),
-        command: command.clone(),
-        parameters: Default::default(),
         prepare: benchmark.prepare.clone(),
         conclude: benchmark.conclude.clone(),
         setup: benchmark.setup.clone(),
         cleanup: benchmark.cleanup.clone(),
-        output: None,
         cwd: Some(name(folder)),
         reference: side == "base",
         control: side == "base again",
+        ..Program::new(format!("{} ({side})", benchmark.name), command.clone())
     };
     let (base, head) = (builds.base.folder.as_path(), builds.head.folder.as_path());
     let mut programs = vec![program("base", base), program("head", head)];
     programs.extend(control.then(|| program("base again", base)));
     let variable = |(key, value): (&String, &String)| (Name::new(key.as_bytes()), Name::new(value.as_bytes()));
     RunPlan {
-        programs,
         // Chosen by what the programs do.
         order: Order::Random,
-        seed: 1,
-        warmup: 1,
         runs: RunCount::Fixed(1),
-        margin: None,
-        max_time: None,
         timeout: benchmark.own.timeout,
-        ignore_failure: IgnoreFailure::No,
-        sigma: 2.0,
         profile: ProfileChoice::No,
-        discard: None,
-        output: Output::Null,
-        input: Input::Null,
         cpus: benchmark.own.cpus.clone().unwrap_or_default(),
-        sched: None,
         cwd: name(head),
         env: benchmark.own.env.iter().map(variable).collect(),
-        user: None,
-        leave_running: false,
         // The ratios of blocks rest on process times alone; the account takes time to begin.
         images: false,
         account: false,
-        counters: false,
         tags: tags.iter().cloned().collect(),
-        require: vec![],
-        hook_shell: vec![],
-        independent_setups: false,
-        purpose: None,
-        metrics: Vec::new(),
         // Where there are no duets.
         probes: Some(ProbePlan { period: PROBE_PERIOD, gate: Some(GateRule::standard(QUIET_LIMIT)), correct: true }),
+        ..RunPlan::of(programs)
     }
 }
 

@@ -77,7 +77,6 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
     let metric = |(name, pattern): &(String, String)| MetricPlan { name: name.clone(), pattern: pattern.clone() };
     let plan = RunPlan {
         order: order(args, &programs, sched, probes.is_some())?,
-        programs,
         seed: args.count.seed,
         warmup: args.count.warmup,
         runs: run_count(&args.count)?,
@@ -107,9 +106,9 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         require: args.statistics.require.clone(),
         hook_shell: explicit_shell(&args.what)?,
         independent_setups: args.hooks.independent_setup,
-        purpose: None,
         metrics: c.metric.iter().map(metric).collect(),
         probes,
+        ..RunPlan::of(programs)
     };
     check_metrics(&plan)?;
     Ok(plan)

@@ -170,17 +170,13 @@ impl Hooks<'_> {
         let h = &self.args.hooks;
         let once = |s: &Option<String>| s.as_ref().map(|s| substitute(s, self.values));
         Ok(Program {
-            label,
-            command,
             parameters: self.values.clone(),
             prepare: self.pick(&h.prepare, "prepare", place)?,
             conclude: self.pick(&h.conclude, "conclude", place)?,
             setup: once(&h.setup),
             cleanup: once(&h.cleanup),
-            output: None,
-            cwd: None,
             reference,
-            control: false,
+            ..Program::new(label, command)
         })
     }
 

@@ -67,6 +67,25 @@ pub struct Program {
     pub control: bool,
 }
 
+impl Program {
+    /// One without hooks, in the run's folder.
+    pub fn new(label: String, command: Command) -> Program {
+        Program {
+            label,
+            command,
+            parameters: BTreeMap::new(),
+            prepare: None,
+            conclude: None,
+            setup: None,
+            cleanup: None,
+            output: None,
+            cwd: None,
+            reference: false,
+            control: false,
+        }
+    }
+}
+
 /// The order of several programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -364,6 +383,42 @@ pub fn choose_order(
 }
 
 impl RunPlan {
+    /// Ten samples of each after a warm-up, in rounds, with all that is recorded of them, checked by the newest profile.
+    pub fn of(programs: Vec<Program>) -> RunPlan {
+        RunPlan {
+            programs,
+            order: Order::Rounds,
+            seed: 1,
+            warmup: 1,
+            runs: RunCount::Fixed(10),
+            margin: None,
+            max_time: None,
+            timeout: None,
+            ignore_failure: IgnoreFailure::No,
+            sigma: 2.0,
+            profile: ProfileChoice::Newest,
+            discard: None,
+            output: Output::Null,
+            input: Input::Null,
+            cpus: Vec::new(),
+            sched: None,
+            cwd: Name::from("/"),
+            env: Vec::new(),
+            user: None,
+            leave_running: false,
+            images: true,
+            account: true,
+            counters: false,
+            tags: BTreeMap::new(),
+            require: Vec::new(),
+            hook_shell: Vec::new(),
+            independent_setups: false,
+            purpose: None,
+            metrics: Vec::new(),
+            probes: None,
+        }
+    }
+
     /// Where a program's standard output and error go.
     pub fn output_of<'a>(&'a self, program: &'a Program) -> &'a Output {
         program.output.as_ref().unwrap_or(&self.output)

@@ -210,57 +210,20 @@ pub fn environment_padding(seed: u64, seq: u32) -> u32 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::base::name::Name;
     use crate::base::units::Nanos;
-    use crate::run::plan::{Command, IgnoreFailure, Input, Output, ProfileChoice, Program, RunCount};
+    use crate::run::plan::{Command, ProfileChoice, Program, RunCount};
     use proptest::prelude::*;
     use std::collections::{BTreeMap, HashSet};
 
     pub(crate) fn plan(programs: usize, warmup: u32, runs: u32, order: Order, seed: u64) -> RunPlan {
-        let program = |i| Program {
-            label: format!("p{i}"),
-            command: Command::Argv(vec![]),
-            parameters: BTreeMap::new(),
-            prepare: None,
-            conclude: None,
-            setup: None,
-            cleanup: None,
-            output: None,
-            cwd: None,
-            reference: false,
-            control: false,
-        };
+        let program = |i| Program::new(format!("p{i}"), Command::Argv(vec![]));
         RunPlan {
-            programs: (0..programs).map(program).collect(),
             order,
             seed,
             warmup,
             runs: RunCount::Fixed(runs),
-            margin: None,
-            max_time: None,
-            timeout: None,
-            ignore_failure: IgnoreFailure::No,
-            sigma: 2.0,
             profile: ProfileChoice::No,
-            discard: None,
-            output: Output::Null,
-            input: Input::Null,
-            cpus: vec![],
-            sched: None,
-            cwd: Name::from("/"),
-            env: vec![],
-            user: None,
-            leave_running: false,
-            images: true,
-            account: true,
-            counters: false,
-            tags: BTreeMap::new(),
-            require: vec![],
-            hook_shell: vec![],
-            independent_setups: false,
-            purpose: None,
-            metrics: Vec::new(),
-            probes: None,
+            ..RunPlan::of((0..programs).map(program).collect())
         }
     }
 

@@ -1,7 +1,6 @@
 //! Runs and samples for tests.
 #![allow(dead_code)]
 
-use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
@@ -25,54 +24,11 @@ pub fn absent<T>() -> Reading<T> {
 }
 
 pub fn program(label: &str) -> Program {
-    Program {
-        label: label.to_owned(),
-        command: Command::Argv(vec![Name::from(label)]),
-        parameters: BTreeMap::new(),
-        prepare: None,
-        conclude: None,
-        setup: None,
-        cleanup: None,
-        output: None,
-        cwd: None,
-        reference: false,
-        control: false,
-    }
+    Program::new(label.to_owned(), Command::Argv(vec![Name::from(label)]))
 }
 
 pub fn plan(programs: usize) -> RunPlan {
-    RunPlan {
-        programs: (0..programs).map(|i| program(&format!("p{i}"))).collect(),
-        order: Order::Rounds,
-        seed: 42,
-        warmup: 1,
-        runs: RunCount::Fixed(10),
-        margin: None,
-        max_time: None,
-        timeout: None,
-        ignore_failure: IgnoreFailure::No,
-        sigma: 2.0,
-        profile: ProfileChoice::Newest,
-        discard: None,
-        output: Output::Null,
-        input: Input::Null,
-        cpus: vec![],
-        sched: None,
-        cwd: Name::from("/"),
-        env: vec![],
-        user: None,
-        leave_running: false,
-        images: true,
-        account: true,
-        counters: false,
-        tags: BTreeMap::new(),
-        require: vec![],
-        hook_shell: vec![],
-        independent_setups: false,
-        purpose: None,
-        metrics: Vec::new(),
-        probes: None,
-    }
+    RunPlan { seed: 42, ..RunPlan::of((0..programs).map(|i| program(&format!("p{i}"))).collect()) }
 }
 
 pub fn run(programs: usize) -> Run {

@@ -1,7 +1,6 @@
 //! Realistic reports for the tests.
 
 use crate::kit::hints::{Hint, Hints};
-use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::{Cycles, Nanos};
@@ -12,9 +11,7 @@ use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::notes::FactorChange;
-use tarebench_core::run::plan::{
-    Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
-};
+use tarebench_core::run::plan::{Command, Order, Program, RunPlan};
 use tarebench_core::run::protocol::{CheckOne, FactorFinding, NoCheckOne, ProtocolReport, ProtocolStep, StepFinding};
 use tarebench_core::run::report::account::AccountEntry;
 use tarebench_core::run::report::account::AccountReport;
@@ -72,19 +69,7 @@ pub fn measure(mean: f64, sd: f64, samples: u32, cutoff: u32, sigma: u32) -> Mea
 }
 
 pub fn program(label: &str) -> Program {
-    Program {
-        label: label.to_owned(),
-        command: Command::Argv(label.split(' ').map(Name::from).collect()),
-        parameters: BTreeMap::new(),
-        prepare: None,
-        conclude: None,
-        setup: None,
-        cleanup: None,
-        output: None,
-        cwd: None,
-        reference: false,
-        control: false,
-    }
+    Program::new(label.to_owned(), Command::Argv(label.split(' ').map(Name::from).collect()))
 }
 
 fn daemon(family: &str, kind: TaskKind, samples: u32, mean: f64, max: i64, born: u32) -> DaemonSummary {
@@ -173,38 +158,7 @@ fn host() -> Host {
 }
 
 fn plan(programs: Vec<Program>) -> RunPlan {
-    RunPlan {
-        programs,
-        order: Order::Rounds,
-        seed: 7,
-        warmup: 1,
-        runs: RunCount::Fixed(10),
-        margin: None,
-        max_time: None,
-        timeout: None,
-        ignore_failure: IgnoreFailure::No,
-        sigma: 2.0,
-        profile: ProfileChoice::Newest,
-        discard: None,
-        output: Output::Null,
-        input: Input::Null,
-        cpus: Vec::new(),
-        sched: None,
-        cwd: Name::from("/home/ada"),
-        env: Vec::new(),
-        user: None,
-        leave_running: false,
-        images: true,
-        account: true,
-        counters: false,
-        tags: BTreeMap::new(),
-        require: Vec::new(),
-        hook_shell: vec![],
-        independent_setups: false,
-        purpose: None,
-        metrics: Vec::new(),
-        probes: None,
-    }
+    RunPlan { seed: 7, cwd: Name::from("/home/ada"), ..RunPlan::of(programs) }
 }
 
 fn protocol() -> ProtocolReport {

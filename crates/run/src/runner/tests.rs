@@ -7,14 +7,11 @@ use crate::sample::not_taken;
 use crate::sampler::{DuetRequest, Hook, HookKind, SampleRequest, Sampler};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetSlot, DuetWeight, NoDuet};
 use tarebench_core::run::last_words::LastWords;
-use tarebench_core::run::plan::{
-    Command, IgnoreFailure, Input, Order, Output, ProfileChoice, Program, RunCount, RunPlan,
-};
+use tarebench_core::run::plan::{Command, IgnoreFailure, Order, ProfileChoice, Program, RunCount, RunPlan};
 use tarebench_core::run::schedule::{Act, Slot, schedule};
 use tarebench_core::sample::data::{Outcome, OwnUse, Phase, Sample, Stamp};
 use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource, SourceCheck};
@@ -181,50 +178,14 @@ fn process_times(pt: Nanos) -> Reading<ProcessTimes> {
 
 /// Programs `a`, `b`, …, without hooks.
 pub(crate) fn plan(programs: u8, warmup: u32, runs: u32, order: Order) -> RunPlan {
-    let program = |i: u8| Program {
-        label: char::from(b'a' + i).to_string(),
-        command: Command::Argv(vec![]),
-        parameters: BTreeMap::new(),
-        prepare: None,
-        conclude: None,
-        setup: None,
-        cleanup: None,
-        output: None,
-        cwd: None,
-        reference: false,
-        control: false,
-    };
+    let program = |i: u8| Program::new(char::from(b'a' + i).to_string(), Command::Argv(vec![]));
     RunPlan {
-        programs: (0..programs).map(program).collect(),
         order,
         seed: 42,
         warmup,
         runs: RunCount::Fixed(runs),
-        margin: None,
-        max_time: None,
-        timeout: None,
-        ignore_failure: IgnoreFailure::No,
-        sigma: 2.0,
         profile: ProfileChoice::No,
-        discard: None,
-        output: Output::Null,
-        input: Input::Null,
-        cpus: vec![],
-        sched: None,
-        cwd: Name::from("/"),
-        env: vec![],
-        user: None,
-        leave_running: false,
-        images: true,
-        account: true,
-        counters: false,
-        tags: BTreeMap::new(),
-        require: vec![],
-        hook_shell: vec![],
-        independent_setups: false,
-        purpose: None,
-        metrics: Vec::new(),
-        probes: None,
+        ..RunPlan::of((0..programs).map(program).collect())
     }
 }
 

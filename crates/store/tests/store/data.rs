@@ -47,19 +47,7 @@ pub fn uuid(n: u128) -> String {
 }
 
 pub fn program(label: &str) -> Program {
-    Program {
-        label: label.to_owned(),
-        command: Command::Argv(vec![label.into(), Name::new(b"\xff -x".to_vec())]),
-        parameters: Default::default(),
-        prepare: None,
-        conclude: None,
-        setup: None,
-        cleanup: None,
-        output: None,
-        cwd: None,
-        reference: false,
-        control: false,
-    }
+    Program::new(label.to_owned(), Command::Argv(vec![label.into(), Name::new(b"\xff -x".to_vec())]))
 }
 
 /// A run of two programs.
@@ -70,36 +58,18 @@ pub fn run(n: u128) -> Run {
         created: Nanos(1_700_000_000_000_000_000),
         tool: "0.1.0".to_owned(),
         plan: RunPlan {
-            programs: vec![program("true"), program("false")],
-            order: Order::Rounds,
             seed: u64::MAX,
-            warmup: 1,
             runs: RunCount::Adaptive { precision: 0.1 + 0.2, min: 5, max: 50 },
-            margin: None,
-            max_time: None,
             timeout: Some(Nanos(5)),
             ignore_failure: IgnoreFailure::Codes(vec![1, 2]),
-            sigma: 2.0,
-            profile: ProfileChoice::Newest,
-            discard: None,
             output: Output::File("out".into()),
-            input: Input::Null,
             cpus: vec![1],
             sched: Some(Sched::Nice(-5)),
             cwd: Name::new(b"/tmp/\xfe".to_vec()),
             env: vec![("A".into(), "b".into())],
-            user: None,
-            leave_running: false,
-            images: true,
-            account: true,
-            counters: false,
             tags: [("build".to_owned(), "a".to_owned())].into(),
             require: vec!["v5".to_owned()],
-            hook_shell: vec![],
-            independent_setups: false,
-            purpose: None,
-            metrics: Vec::new(),
-            probes: None,
+            ..RunPlan::of(vec![program("true"), program("false")])
         },
         host: Host {
             name: "box".to_owned(),

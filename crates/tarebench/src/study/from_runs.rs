@@ -157,17 +157,8 @@ mod tests {
 
     fn named(label: &str, words: &[&str], parameters: &[(&str, &str)]) -> Program {
         Program {
-            label: label.to_owned(),
-            command: Command::Argv(words.iter().map(|w| Name::from(*w)).collect()),
             parameters: parameters.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
-            prepare: None,
-            conclude: None,
-            setup: None,
-            cleanup: None,
-            output: None,
-            cwd: None,
-            reference: false,
-            control: false,
+            ..Program::new(label.to_owned(), Command::Argv(words.iter().map(|w| Name::from(*w)).collect()))
         }
     }
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use tarebench_core::base::name::Name;
-use tarebench_core::run::plan::{
-    Command, IgnoreFailure, Input, MetricPlan, Order, Output, ProfileChoice, Program, RunCount, RunPlan, setups_differ,
-};
+use tarebench_core::run::plan::{Command, MetricPlan, Order, Program, RunCount, RunPlan, setups_differ};
 use tarebench_core::study::series::{SampleStudy, SampleStudyPlan, StudyProgram, StudyRunPlan, StudyWork};
 
 /// The tag that finds the runs of a study again: its uuid.
@@ -46,37 +44,17 @@ pub fn run_plan(
     // A setup may undo that of another program.
     let order = if setups_differ(&programs) { Order::Sequential } else { Order::Random };
     RunPlan {
-        programs,
         order,
         seed: study.seed.wrapping_add(index as u64),
         warmup: planned.warmup,
         runs: RunCount::Fixed(planned.samples),
-        margin: None,
-        max_time: None,
-        timeout: None,
-        ignore_failure: IgnoreFailure::No,
-        sigma: 2.0,
-        profile: ProfileChoice::Newest,
-        discard: None,
-        output: Output::Null,
-        input: Input::Null,
         cpus: study.cpus.clone(),
-        sched: None,
         cwd: tools.cwd.clone(),
-        env: Vec::new(),
-        user: None,
-        leave_running: false,
-        images: true,
         // Only this study asks where the time went; tracing would disturb the others.
         account: study.sample_study == SampleStudy::Variance,
-        counters: false,
         tags: tags(uuid, index),
-        require: Vec::new(),
-        hook_shell: Vec::new(),
-        independent_setups: false,
-        purpose: None,
         metrics: if halves { HALVES.into_iter().map(metric).collect() } else { Vec::new() },
-        probes: None,
+        ..RunPlan::of(programs)
     }
 }
 
@@ -85,19 +63,7 @@ fn program(planned: &StudyProgram, tools: &StudyTools) -> Program {
         StudyWork::Shell { setup, cleanup, .. } => (setup.clone(), cleanup.clone()),
         _ => (None, None),
     };
-    Program {
-        label: planned.label.clone(),
-        command: command(&planned.work, tools),
-        parameters: BTreeMap::new(),
-        prepare: None,
-        conclude: None,
-        setup,
-        cleanup,
-        output: None,
-        cwd: None,
-        reference: false,
-        control: false,
-    }
+    Program { setup, cleanup, ..Program::new(planned.label.clone(), command(&planned.work, tools)) }
 }
 
 fn command(work: &StudyWork, tools: &StudyTools) -> Command {
