@@ -59,7 +59,7 @@ pub(crate) fn status(text: &str) -> Inner<Status> {
 
 /// The parts of a run without a separate column or table.
 #[derive(PartialEq, Serialize, Deserialize)]
-struct Rest {
+struct RunExtras {
     pt_source: PtSource,
     pt_source_notes: Vec<String>,
     factors: Vec<Factor>,
@@ -86,7 +86,7 @@ pub(crate) fn remove_unused_hosts(db: &dyn Database) -> Inner<()> {
 pub(crate) fn insert_run(db: &dyn Database, run: &Run) -> Inner<Option<i64>> {
     // Names all fields, so that a new field cannot be forgotten.
     let Run { id: _, uuid, created, tool, plan, host, pt_source, pt_source_notes, factors, status, notes } = run;
-    let rest = Rest { pt_source: *pt_source, pt_source_notes: pt_source_notes.clone(), factors: factors.clone() };
+    let rest = RunExtras { pt_source: *pt_source, pt_source_notes: pt_source_notes.clone(), factors: factors.clone() };
     let host_id = host_number(db, host)?;
     let id = db.optional(
         "INSERT INTO run (uuid, created_ns, status, tool, host_id, plan, rest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -193,7 +193,7 @@ pub(crate) fn select_run(db: &dyn Database, id: i64) -> Inner<Option<Run>> {
     let sql = "SELECT uuid, created_ns, status, tool, plan, rest, host.doc
                FROM run JOIN host ON host.id = host_id WHERE run.id = ?1";
     let found = db.optional(sql, values![id], |r| {
-        let rest: Rest = parse(&r.str(5)?, || format!("the rest of run {id}"))?;
+        let rest: RunExtras = parse(&r.str(5)?, || format!("the rest of run {id}"))?;
         Ok(Run {
             id,
             uuid: r.get(0)?,

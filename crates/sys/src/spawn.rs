@@ -53,7 +53,7 @@ pub struct Launch {
     cwd: Option<CString>,
     stdio: [Option<OwnedFd>; 3],
     cpus: Option<CpuSet>,
-    here: Option<Here>,
+    here: Option<OwnCpu>,
     scheduling: Option<Scheduling>,
     identity: Option<Identity>,
     own_group: bool,
@@ -62,7 +62,7 @@ pub struct Launch {
 
 /// A thread that is confined to its CPU until the exec, and the CPUs that it had before.
 #[derive(Clone, Copy)]
-struct Here {
+struct OwnCpu {
     before: CpuSet,
     thread: libc::pid_t,
 }
@@ -185,7 +185,7 @@ impl Launch {
     fn start_here(&mut self) {
         // SAFETY: no preconditions, cannot fail.
         let thread = unsafe { libc::gettid() };
-        self.here = cpu::stay().map(|before| Here { before, thread });
+        self.here = cpu::stay().map(|before| OwnCpu { before, thread });
     }
 
     /// What the kernel found too long.

@@ -70,31 +70,31 @@ impl Stopped {
 }
 
 /// Where a document is stored: in the user's store, or in memory until the measurement ends.
-pub(crate) enum Desk<'a> {
+pub(crate) enum DocumentStore<'a> {
     Kept(&'a mut dyn Store),
     Memory(Box<dyn Store>),
 }
 
-impl Desk<'_> {
-    pub(crate) fn at(place: &mut StorePlace) -> Result<Desk<'_>, DocumentError> {
+impl DocumentStore<'_> {
+    pub(crate) fn at(place: &mut StorePlace) -> Result<DocumentStore<'_>, DocumentError> {
         Ok(match place.store() {
-            Some(store) => Desk::Kept(store),
-            None => Desk::Memory(Box::new(SqliteStore::in_memory()?)),
+            Some(store) => DocumentStore::Kept(store),
+            None => DocumentStore::Memory(Box::new(SqliteStore::in_memory()?)),
         })
     }
 
     pub(crate) fn store(&mut self) -> &mut dyn Store {
         match self {
-            Desk::Kept(store) => &mut **store,
-            Desk::Memory(store) => &mut **store,
+            DocumentStore::Kept(store) => &mut **store,
+            DocumentStore::Memory(store) => &mut **store,
         }
     }
 
     /// Its number in the user's store; 0 if it is not stored.
     pub(crate) fn number(&self, id: Id) -> Id {
         match self {
-            Desk::Kept(_) => id,
-            Desk::Memory(_) => Id { number: 0, ..id },
+            DocumentStore::Kept(_) => id,
+            DocumentStore::Memory(_) => Id { number: 0, ..id },
         }
     }
 }

@@ -149,7 +149,7 @@ impl MeasuredProfile {
 }
 
 /// The document of a profile while it is being learned: its title is the profile's name.
-struct Begun {
+struct ProfileDocument {
     id: Id,
     claim: Claimant,
 }
@@ -160,15 +160,15 @@ struct Beginning {
     name: String,
 }
 
-impl Begun {
-    fn new(store: &mut dyn Store, name: &str, options: &DocumentOptions) -> Result<Begun, ProfilingError> {
+impl ProfileDocument {
+    fn new(store: &mut dyn Store, name: &str, options: &DocumentOptions) -> Result<ProfileDocument, ProfilingError> {
         let first = Beginning { name: name.to_owned() };
         let (id, claim) = documents::begin(store, DocumentKind::Profile, name, &first, options)?;
-        Ok(Begun { id, claim })
+        Ok(ProfileDocument { id, claim })
     }
 
     /// The document of an earlier session, or a new one if an earlier tare started without one.
-    fn again(store: &mut dyn Store, name: &str) -> Result<Begun, ProfilingError> {
+    fn again(store: &mut dyn Store, name: &str) -> Result<ProfileDocument, ProfilingError> {
         let filter = DocumentFilter { kind: Some(DocumentKind::Profile), ..DocumentFilter::default() };
         let open = |status: Status, title: &str| status != Status::Finished && title == name;
         let found = store.documents(&filter)?.into_iter().find(|d| open(d.head.status, &d.head.title));
@@ -176,9 +176,9 @@ impl Begun {
             Some(summary) => {
                 let id = summary.head.id();
                 let (_, claim) = documents::claim_for_resume(store, id)?;
-                Ok(Begun { id, claim })
+                Ok(ProfileDocument { id, claim })
             }
-            None => Begun::new(store, name, &DocumentOptions::default()),
+            None => ProfileDocument::new(store, name, &DocumentOptions::default()),
         }
     }
 
@@ -283,13 +283,13 @@ pub fn measure(
     }
     let (begun, done) = match plan {
         ProfilePlan::Active(plan) => {
-            let begun = Begun::new(need_store(place)?, &plan.name, options)?;
+            let begun = ProfileDocument::new(need_store(place)?, &plan.name, options)?;
             (begun, parts(plan, place, signals, watch))
         }
         ProfilePlan::Passive(plan) => {
             let store = need_store(place)?;
             let (mut run, watcher) = recording(plan)?;
-            let begun = Begun::new(store, &plan.name, options)?;
+            let begun = ProfileDocument::new(store, &plan.name, options)?;
             let done = match session::begin(&mut run, store) {
                 Ok(claim) => record(run, &claim, Nanos::ZERO, watcher, place, signals, watch),
                 Err(e) => Err(e.into()),
@@ -445,7 +445,7 @@ pub fn resume(
     let store = need_store(place)?;
     let attempt = latest(store, name)?;
     trust.check(plans_of_imports(store, &attempt)?)?;
-    let begun = Begun::again(store, name)?;
+    let begun = ProfileDocument::again(store, name)?;
     let done = rest_of(attempt, place, trust, signals, watch);
     begun.end(place, name, done)
 }

@@ -65,13 +65,13 @@ pub struct StudyPart {
     /// Round of the cells, from 0.
     pub round: u32,
     /// What came of it.
-    pub seen: Seen,
+    pub seen: CellData,
 }
 
 /// Observations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
-pub enum Seen {
+pub enum CellData {
     /// Of [`Cell::Kbest`].
     Kbest {
         /// Line through short measurements of the same second, ns over repetitions.

@@ -1,7 +1,7 @@
 //! Single measurements of CPU time by interval counting, as CS:APP figure 9.8 has them: the error (T_m - T_c) / T_c over T_c, the time
 //! that the computation takes on a machine of its own.
 
-use crate::study::data::{Seen, StudyCell, StudyPart};
+use crate::study::data::{CellData, StudyCell, StudyPart};
 use serde::{Deserialize, Serialize};
 
 /// A measurement.
@@ -23,10 +23,10 @@ impl IntervalPoint {
 }
 
 /// The measurements of a study, of the CPU time in ns that `counted` takes from each; by T_c, ascending.
-pub fn interval_points(parts: &[StudyPart], counted: impl Fn(&Seen) -> Option<u64>) -> Vec<IntervalPoint> {
+pub fn interval_points(parts: &[StudyPart], counted: impl Fn(&CellData) -> Option<u64>) -> Vec<IntervalPoint> {
     let point = |part: &StudyPart| {
         let StudyCell::Interval { load, .. } = part.cell else { return None };
-        let Seen::Interval { line, repetitions, .. } = &part.seen else { return None };
+        let CellData::Interval { line, repetitions, .. } = &part.seen else { return None };
         let repetitions = *repetitions as f64;
         let (expected, error) = (line.at(repetitions), line.error(repetitions, counted(&part.seen)? as f64));
         (expected > 0.0 && error.is_finite()).then_some(IntervalPoint { load, expected, error })
@@ -76,13 +76,13 @@ mod tests {
         StudyPart {
             cell: StudyCell::Interval { load, length: repetitions as f64 * 1e4 },
             round: 0,
-            seen: Seen::Interval { line, repetitions, ticks, times: 1, rusage: 1, cpu: 1 },
+            seen: CellData::Interval { line, repetitions, ticks, times: 1, rusage: 1, cpu: 1 },
         }
     }
 
-    fn ticks(seen: &Seen) -> Option<u64> {
+    fn ticks(seen: &CellData) -> Option<u64> {
         match seen {
-            Seen::Interval { ticks, .. } => *ticks,
+            CellData::Interval { ticks, .. } => *ticks,
             _ => None,
         }
     }
@@ -93,7 +93,7 @@ mod tests {
             part(11, 4_000, Some(50_000_000)),
             part(1, 2_000, Some(10_000_000)),
             part(1, 1_000, None),
-            StudyPart { cell: StudyCell::Equal, round: 0, seen: Seen::Equal { calls: Vec::new() } },
+            StudyPart { cell: StudyCell::Equal, round: 0, seen: CellData::Equal { calls: Vec::new() } },
         ];
         let points = interval_points(&parts, ticks);
         let near = |p: &IntervalPoint, load, expected: f64, error: f64| {

@@ -5,7 +5,7 @@ use crate::kbest::clocks::ClockKind;
 use crate::kbest::scheme::{KBest, Parameters};
 use crate::kbest::timing::{Timing, TimingStanding};
 use crate::statistics::series::{median_of, median_of_sorted};
-use crate::study::data::{M, MOST_K, PATIENT, Seen, Study, StudyCell, StudyPart, StudyPlan};
+use crate::study::data::{CellData, M, MOST_K, PATIENT, Study, StudyCell, StudyPart, StudyPlan};
 use crate::study::interval_points::{IntervalPoint, interval_points};
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct Errors {
 
 /// How the trials are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Look {
+pub struct TrialRule {
     /// Trials of this clock.
     pub clock: ClockKind,
     /// As if this were K.
@@ -48,22 +48,23 @@ pub struct Look {
 }
 
 /// Errors by load and length, in the order in which the cells come.
-pub fn kbest_errors(parts: &[StudyPart], look: Look) -> Vec<Errors> {
-    let mut all: Vec<(Errors, Vec<One>)> = Vec::new();
+pub fn kbest_errors(parts: &[StudyPart], rule: TrialRule) -> Vec<Errors> {
+    let mut all: Vec<(Errors, Vec<TrialResult>)> = Vec::new();
     for part in parts {
-        let (StudyCell::Kbest { load, length }, Seen::Kbest { line, repetitions, timings }) = (part.cell, &part.seen)
+        let (StudyCell::Kbest { load, length }, CellData::Kbest { line, repetitions, timings }) =
+            (part.cell, &part.seen)
         else {
             continue;
         };
-        let Some(timing) = timings.iter().find(|t| t.clock == look.clock) else { continue };
-        let Some(one) = looked(timing, look, |ns| line.error(*repetitions as f64, ns)) else { continue };
+        let Some(timing) = timings.iter().find(|t| t.clock == rule.clock) else { continue };
+        let Some(one) = evaluated(timing, rule, |ns| line.error(*repetitions as f64, ns)) else { continue };
         group(&mut all, load, length).push(one);
     }
-    all.into_iter().map(|(errors, ones)| summed(errors, &ones)).collect()
+    all.into_iter().map(|(errors, results)| summed(errors, &results)).collect()
 }
 
 /// One measurement.
-struct One {
+struct TrialResult {
     error: Option<f64>,
     converged: bool,
     claimed: f64,
@@ -71,13 +72,13 @@ struct One {
 }
 
 /// The trials as K-best with this K would have taken them, one after the other.
-fn looked(timing: &Timing, look: Look, error: impl Fn(f64) -> f64) -> Option<One> {
+fn evaluated(timing: &Timing, rule: TrialRule, error: impl Fn(f64) -> f64) -> Option<TrialResult> {
     let mut timing = timing.clone();
-    if !look.compensated {
+    if !rule.compensated {
         timing.compensation = Reading::Absent(Absent::NotAsked("not compensated".to_owned()));
     }
     let p = timing.parameters;
-    timing.parameters = Parameters::new(look.k, p.epsilon(), look.most, 0).ok()?;
+    timing.parameters = Parameters::new(rule.k, p.epsilon(), rule.most, 0).ok()?;
     let mut k = KBest::new(timing.parameters);
     let times: Vec<f64> = timing.trials.iter().map(|t| timing.time(t)).collect();
     let used = times.iter().take_while(|time| {
@@ -90,8 +91,8 @@ fn looked(timing: &Timing, look: Look, error: impl Fn(f64) -> f64) -> Option<One
     let used = used.count();
     timing.trials.truncate(used);
     let outcome = timing.outcome()?;
-    let refused = !look.as_the_book && matches!(timing.standing(), TimingStanding::SliceTooShort { .. });
-    Some(One {
+    let refused = !rule.as_the_book && matches!(timing.standing(), TimingStanding::SliceTooShort { .. });
+    Some(TrialResult {
         error: (!refused).then(|| error(outcome.value)),
         converged: outcome.converged,
         claimed: outcome.spread,
@@ -118,18 +119,18 @@ fn group<T>(all: &mut Vec<(Errors, Vec<T>)>, load: u32, length: f64) -> &mut Vec
     &mut all[at].1
 }
 
-fn summed(errors: Errors, ones: &[One]) -> Errors {
-    let known: Vec<f64> = ones.iter().filter_map(|o| o.error).collect();
+fn summed(errors: Errors, results: &[TrialResult]) -> Errors {
+    let known: Vec<f64> = results.iter().filter_map(|o| o.error).collect();
     let range =
         known.iter().fold(None, |r: Option<(f64, f64)>, e| Some(r.map_or((*e, *e), |r| (r.0.min(*e), r.1.max(*e)))));
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Errors {
         measured: count(known.len()),
         range,
-        refused: count(ones.len() - known.len()),
-        converged: count(ones.iter().filter(|o| o.converged).count()),
-        claimed: median_of(ones.iter().map(|o| o.claimed).collect()),
-        trials: median_of(ones.iter().map(|o| o.trials).collect()),
+        refused: count(results.len() - known.len()),
+        converged: count(results.iter().filter(|o| o.converged).count()),
+        claimed: median_of(results.iter().map(|o| o.claimed).collect()),
+        trials: median_of(results.iter().map(|o| o.trials).collect()),
         median: median_of(known),
         ..errors
     }
@@ -155,8 +156,8 @@ impl CpuTimeCounting {
         [CpuTimeCounting::Ticks, CpuTimeCounting::Times, CpuTimeCounting::Rusage, CpuTimeCounting::Cpu];
 
     /// CPU time counted in this way, ns; `None` if it was not.
-    fn ns(self, seen: &Seen) -> Option<u64> {
-        let Seen::Interval { ticks, times, rusage, cpu, .. } = seen else { return None };
+    fn ns(self, seen: &CellData) -> Option<u64> {
+        let CellData::Interval { ticks, times, rusage, cpu, .. } = seen else { return None };
         match self {
             CpuTimeCounting::Ticks => *ticks,
             CpuTimeCounting::Times => Some(*times),
@@ -177,9 +178,9 @@ pub enum Against {
 
 /// Errors of CPU time counted in this way, by load and length.
 pub fn interval_errors(parts: &[StudyPart], counted: CpuTimeCounting, against: Against) -> Vec<Errors> {
-    let mut all: Vec<(Errors, Vec<One>)> = Vec::new();
+    let mut all: Vec<(Errors, Vec<TrialResult>)> = Vec::new();
     for part in parts {
-        let (StudyCell::Interval { load, length }, Seen::Interval { line, repetitions, cpu, .. }) =
+        let (StudyCell::Interval { load, length }, CellData::Interval { line, repetitions, cpu, .. }) =
             (part.cell, &part.seen)
         else {
             continue;
@@ -190,9 +191,11 @@ pub fn interval_errors(parts: &[StudyPart], counted: CpuTimeCounting, against: A
             Against::Exact => ns as f64 / *cpu as f64 - 1.0,
         };
         let error = Some(error).filter(|e| e.is_finite());
-        group(&mut all, load, length).push(One { error, converged: false, claimed: 0.0, trials: 1.0 });
+        group(&mut all, load, length).push(TrialResult { error, converged: false, claimed: 0.0, trials: 1.0 });
     }
-    all.into_iter().map(|(errors, ones)| Errors { claimed: None, trials: None, ..summed(errors, &ones) }).collect()
+    all.into_iter()
+        .map(|(errors, results)| Errors { claimed: None, trials: None, ..summed(errors, &results) })
+        .collect()
 }
 
 /// Executions of a procedure under a load.
@@ -223,7 +226,7 @@ const NEAR: f64 = 0.1;
 pub fn executions(parts: &[StudyPart]) -> Vec<LoadedExecutions> {
     let mut all: Vec<LoadedExecutions> = Vec::new();
     for part in parts {
-        let (StudyCell::Procedure { load, length }, Seen::Procedure { elapsed }) = (part.cell, &part.seen) else {
+        let (StudyCell::Procedure { load, length }, CellData::Procedure { elapsed }) = (part.cell, &part.seen) else {
             continue;
         };
         match all.iter_mut().find(|e| e.load == load && e.length == length) {
@@ -286,7 +289,7 @@ pub fn misses(calls: [f64; 6]) -> Misses {
 pub fn equal_calls(parts: &[StudyPart]) -> Option<EqualCalls> {
     let mut all: [Vec<f64>; 6] = Default::default();
     for part in parts {
-        let Seen::Equal { calls } = &part.seen else { continue };
+        let CellData::Equal { calls } = &part.seen else { continue };
         for sequence in calls {
             all.iter_mut().zip(sequence).for_each(|(of, ns)| of.push(*ns));
         }
@@ -390,24 +393,24 @@ pub fn build(plan: &StudyPlan, parts: &[StudyPart]) -> StudyReport {
 }
 
 fn kbest_results(parts: &[StudyPart]) -> KbestResults {
-    let book = Look { clock: elapsed_clock(parts), k: 3, most: M, compensated: false, as_the_book: true };
-    let checked = Look { compensated: true, as_the_book: false, ..book };
-    let errors = |look| kbest_errors(parts, look);
+    let book = TrialRule { clock: elapsed_clock(parts), k: 3, most: M, compensated: false, as_the_book: true };
+    let checked = TrialRule { compensated: true, as_the_book: false, ..book };
+    let errors = |rule| kbest_errors(parts, rule);
     KbestResults {
         book: errors(book),
-        compensated: errors(Look { compensated: true, ..book }),
+        compensated: errors(TrialRule { compensated: true, ..book }),
         checked: errors(checked),
-        patient: errors(Look { most: PATIENT, ..checked }),
-        thread_cpu: errors(Look { clock: ClockKind::ThreadCpu, ..book }),
-        gettimeofday: errors(Look { clock: ClockKind::Gettimeofday, compensated: true, ..book }),
-        by_k: (1..=MOST_K).map(|k| (k, errors(Look { k, ..book }))).collect(),
+        patient: errors(TrialRule { most: PATIENT, ..checked }),
+        thread_cpu: errors(TrialRule { clock: ClockKind::ThreadCpu, ..book }),
+        gettimeofday: errors(TrialRule { clock: ClockKind::Gettimeofday, compensated: true, ..book }),
+        by_k: (1..=MOST_K).map(|k| (k, errors(TrialRule { k, ..book }))).collect(),
     }
 }
 
 /// The clock of elapsed time that was used: the first of a part's timings.
 fn elapsed_clock(parts: &[StudyPart]) -> ClockKind {
     let first = parts.iter().find_map(|p| match &p.seen {
-        Seen::Kbest { timings, .. } => timings.first().map(|t| t.clock),
+        CellData::Kbest { timings, .. } => timings.first().map(|t| t.clock),
         _ => None,
     });
     first.unwrap_or(ClockKind::Counter)
@@ -415,7 +418,7 @@ fn elapsed_clock(parts: &[StudyPart]) -> ClockKind {
 
 fn line_error(parts: &[StudyPart]) -> Option<LineError> {
     let errors = parts.iter().filter_map(|p| match &p.seen {
-        Seen::Kbest { line, .. } | Seen::Interval { line, .. } => Some(line.max_error),
+        CellData::Kbest { line, .. } | CellData::Interval { line, .. } => Some(line.max_error),
         _ => None,
     });
     let mut all: Vec<f64> = errors.collect();
@@ -458,46 +461,47 @@ mod tests {
             trials: counts.iter().map(|c| trial(*c)).collect(),
         };
         let line = LineFit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
-        let seen = Seen::Kbest { line, repetitions: 5, timings: vec![timing] };
+        let seen = CellData::Kbest { line, repetitions: 5, timings: vec![timing] };
         StudyPart { cell: StudyCell::Kbest { load, length: 5e6 }, round: 0, seen }
     }
 
-    fn look(k: u32) -> Look {
-        Look { clock: ClockKind::Counter, k, most: 30, compensated: false, as_the_book: false }
+    fn rule(k: u32) -> TrialRule {
+        TrialRule { clock: ClockKind::Counter, k, most: 30, compensated: false, as_the_book: false }
     }
 
     #[test]
     fn k_decides_how_many_trials_are_used() {
         let parts = [part(1, &[5_500_000, 5_010_000, 5_010_001, 5_010_002], 5_000_000)];
         // It took longer than its CPU time, which one trial alone shows.
-        assert_eq!(kbest_errors(&parts, look(1))[0].refused, 1);
-        let one = &kbest_errors(&parts, Look { as_the_book: true, ..look(1) })[0];
+        assert_eq!(kbest_errors(&parts, rule(1))[0].refused, 1);
+        let one = &kbest_errors(&parts, TrialRule { as_the_book: true, ..rule(1) })[0];
         assert!((one.median.unwrap() - 0.1).abs() < 1e-9 && one.trials == Some(1.0) && one.converged == 1);
-        let two = &kbest_errors(&parts, look(2))[0];
+        let two = &kbest_errors(&parts, rule(2))[0];
         assert!((two.median.unwrap() - 0.002).abs() < 1e-9 && two.trials == Some(3.0));
-        let five = &kbest_errors(&parts, look(5))[0];
+        let five = &kbest_errors(&parts, rule(5))[0];
         assert_eq!((five.converged, five.trials), (0, Some(4.0)));
-        let few = &kbest_errors(&parts, Look { most: 2, as_the_book: true, ..look(2) })[0];
+        let few = &kbest_errors(&parts, TrialRule { most: 2, as_the_book: true, ..rule(2) })[0];
         assert_eq!((few.trials, few.converged), (Some(2.0), 0));
         // Certainly one interrupt in 5 ms: 10 µs less.
-        let less = &kbest_errors(&parts, Look { compensated: true, ..look(3) })[0];
+        let less = &kbest_errors(&parts, TrialRule { compensated: true, ..rule(3) })[0];
         assert!(less.median.unwrap().abs() < 1e-9);
-        assert!(kbest_errors(&parts, Look { clock: ClockKind::ThreadCpu, ..look(3) }).is_empty());
+        assert!(kbest_errors(&parts, TrialRule { clock: ClockKind::ThreadCpu, ..rule(3) }).is_empty());
     }
 
     #[test]
     fn what_is_refused_has_no_error_but_the_books_has() {
         let parts = [part(4, &[17_000_000; 3], 5_000_000), part(4, &[5_000_000; 3], 5_000_000)];
-        let e = &kbest_errors(&parts, look(3))[0];
+        let e = &kbest_errors(&parts, rule(3))[0];
         assert_eq!((e.measured, e.refused, e.median), (1, 1, Some(0.0)));
-        let book = &kbest_errors(&parts, Look { as_the_book: true, ..look(3) })[0];
+        let book = &kbest_errors(&parts, TrialRule { as_the_book: true, ..rule(3) })[0];
         assert!(book.measured == 2 && (book.range.unwrap().1 - 2.4).abs() < 1e-9);
     }
 
     #[test]
     fn ways_to_count() {
         let line = LineFit { slope: 1e6, intercept: 0.0, max_error: 0.0 };
-        let seen = Seen::Interval { line, repetitions: 10, ticks: None, times: 0, rusage: 10_010_000, cpu: 10_000_000 };
+        let seen =
+            CellData::Interval { line, repetitions: 10, ticks: None, times: 0, rusage: 10_010_000, cpu: 10_000_000 };
         let parts = [StudyPart { cell: StudyCell::Interval { load: 1, length: 1e7 }, round: 0, seen }];
         let median = |counted, against| interval_errors(&parts, counted, against).first().map(|e| e.median);
         assert_eq!(median(CpuTimeCounting::Ticks, Against::Expected), None);
@@ -511,7 +515,7 @@ mod tests {
         let part = |load, elapsed: &[f64]| StudyPart {
             cell: StudyCell::Procedure { load, length: 36e6 },
             round: 0,
-            seen: Seen::Procedure { elapsed: elapsed.to_vec() },
+            seen: CellData::Procedure { elapsed: elapsed.to_vec() },
         };
         let all = executions(&[part(1, &[36e6, 36.5e6]), part(4, &[36e6, 126e6]), part(1, &[37e6])]);
         assert_eq!((all[0].elapsed.len(), all[0].near, all[1].near), (3, 3, 1));
@@ -521,7 +525,7 @@ mod tests {
     #[test]
     fn medians_of_calls() {
         let call = |x: f64| [x + 100.0, x, x, x, x, x];
-        let seen = Seen::Equal { calls: vec![call(1.0), call(2.0), call(3.0)] };
+        let seen = CellData::Equal { calls: vec![call(1.0), call(2.0), call(3.0)] };
         let e = equal_calls(&[StudyPart { cell: StudyCell::Equal, round: 0, seen }]).unwrap();
         assert_eq!((e.sequences, e.calls[0], e.misses.measuring), (3, (102.0, 101.0, 103.0), 100.0));
         assert_eq!(equal_calls(&[]), None);

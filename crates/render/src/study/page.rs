@@ -87,11 +87,11 @@ fn curve(title: String, look: usize, mut found: Vec<&Errors>, ranges: bool) -> O
 }
 
 fn by_load(errors: &[Errors], ranges: bool) -> Vec<PageCurve> {
-    let figure_table = |(look, load): (usize, u32)| {
+    let curve = |(look, load): (usize, u32)| {
         let found = errors.iter().filter(|e| e.load == load).collect();
         curve(format!("load {load}"), look, found, ranges)
     };
-    loads_of(errors).into_iter().enumerate().filter_map(figure_table).collect()
+    loads_of(errors).into_iter().enumerate().filter_map(curve).collect()
 }
 
 fn figure(id: &str, title: &str, note: &str, y: PageAxis, curves: Vec<PageCurve>) -> Option<PageFigure> {
@@ -206,7 +206,7 @@ mod tests {
     use tarebench_core::base::units::Nanos;
     use tarebench_core::documents::head;
     use tarebench_core::statistics::fit::LineFit;
-    use tarebench_core::study::data::{Seen, Study, StudyCell, StudyPart, StudyPreset};
+    use tarebench_core::study::data::{CellData, Study, StudyCell, StudyPart, StudyPreset};
     use tarebench_core::study::report::build;
 
     fn page(study: Study, parts: &[StudyPart], status: Status) -> Page {
@@ -231,7 +231,7 @@ mod tests {
         let interval = |load, length, cpu, ticks| StudyPart {
             cell: StudyCell::Interval { load, length },
             round: 0,
-            seen: Seen::Interval {
+            seen: CellData::Interval {
                 line: LineFit { slope: 1e4, intercept: 0.0, max_error: 0.003 },
                 repetitions: (length / 1e4) as u64,
                 ticks: Some(ticks),
@@ -260,10 +260,10 @@ mod tests {
         let procedure = |length: f64, elapsed: &[f64]| StudyPart {
             cell: StudyCell::Procedure { load: 1, length },
             round: 0,
-            seen: Seen::Procedure { elapsed: elapsed.to_vec() },
+            seen: CellData::Procedure { elapsed: elapsed.to_vec() },
         };
         let calls = vec![[173.0, 57.0, 58.0, 43.0, 138.0, 43.0]; 3];
-        let equal = StudyPart { cell: StudyCell::Equal, round: 0, seen: Seen::Equal { calls } };
+        let equal = StudyPart { cell: StudyCell::Equal, round: 0, seen: CellData::Equal { calls } };
         let parts = [procedure(36e6, &[72e6, 36e6]), procedure(8e6, &[8e6, 8e6]), equal];
         let page = page(Study::Caching, &parts, Status::Interrupted);
         let long = &page.parts[0].figures[0];

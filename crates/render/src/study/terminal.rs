@@ -494,7 +494,7 @@ mod tests {
     use tarebench_core::kbest::scheme::Parameters;
     use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
     use tarebench_core::statistics::fit::LineFit;
-    use tarebench_core::study::data::{Seen, Study, StudyCell, StudyPart, StudyPlan, StudyPreset};
+    use tarebench_core::study::data::{CellData, Study, StudyCell, StudyPart, StudyPlan, StudyPreset};
     use tarebench_core::study::report::build;
 
     fn head(title: &str) -> DocumentHead {
@@ -546,7 +546,7 @@ mod tests {
         let line = LineFit { slope: 1e4, intercept: 0.0, max_error: 0.003 };
         let timings =
             vec![timing(Clock::Counter, 1e9), timing(Clock::Gettimeofday, 1e6), timing(Clock::ThreadCpu, 1e9)];
-        let seen = Seen::Kbest { line, repetitions: (ms * 100.0) as u64, timings };
+        let seen = CellData::Kbest { line, repetitions: (ms * 100.0) as u64, timings };
         StudyPart { cell: StudyCell::Kbest { load, length: ms * 1e6 }, round: 0, seen }
     }
 
@@ -576,7 +576,7 @@ mod tests {
         let interval = |load, ticks| StudyPart {
             cell: StudyCell::Interval { load, length: 2e7 },
             round: 0,
-            seen: Seen::Interval {
+            seen: CellData::Interval {
                 line,
                 repetitions: 2000,
                 ticks,
@@ -593,10 +593,10 @@ mod tests {
         let procedure = |load, elapsed: &[f64]| StudyPart {
             cell: StudyCell::Procedure { load, length: 36e6 },
             round: 0,
-            seen: Seen::Procedure { elapsed: elapsed.to_vec() },
+            seen: CellData::Procedure { elapsed: elapsed.to_vec() },
         };
         let calls = vec![[173.0, 57.0, 58.0, 43.0, 138.0, 43.0]; 3];
-        let equal = StudyPart { cell: StudyCell::Equal, round: 0, seen: Seen::Equal { calls } };
+        let equal = StudyPart { cell: StudyCell::Equal, round: 0, seen: CellData::Equal { calls } };
         let parts = [procedure(1, &[36e6, 37e6]), procedure(4, &[36.2e6, 126e6]), equal];
         let report = build(&plan(Study::Caching), &parts);
         let second = terminal(&head, &plan(Study::Caching), &report, &style());

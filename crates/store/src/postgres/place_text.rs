@@ -25,7 +25,7 @@ const KNOWN: &[&str] = &[
     "user",
 ];
 
-/// PlaceParameters of libpq that change nothing here.
+/// Parameters of libpq that have no effect here.
 const WITHOUT_EFFECT: &[&str] = &["client_encoding", "fallback_application_name", "gssencmode", "keepalives"];
 
 /// Whether a text is a URL of a server.

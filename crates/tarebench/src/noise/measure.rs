@@ -5,7 +5,7 @@ use crate::noise::error::NoiseError;
 use crate::noise::histogram;
 
 use crate::documents;
-use crate::documents::{Desk, DocumentError, MeasureOptions, Stopped};
+use crate::documents::{DocumentError, DocumentStore, MeasureOptions, Stopped};
 use crate::event::{Event, Watch};
 use crate::run::session::StorePlace;
 use crate::trace::record;
@@ -130,15 +130,15 @@ pub fn measure(
     signals: &Signals,
     watch: Watch<'_>,
 ) -> Result<MeasuredNoise, NoiseError> {
-    let mut desk = Desk::at(place)?;
-    let (id, claim) = documents::begin(desk.store(), DocumentKind::Noise, &title(plan), plan, options)?;
-    let named = desk.number(id);
-    let done = steps(desk.store(), id, plan, signals, &mut |step| watch(Event::Step(Some(named), step)));
+    let mut document_store = DocumentStore::at(place)?;
+    let (id, claim) = documents::begin(document_store.store(), DocumentKind::Noise, &title(plan), plan, options)?;
+    let named = document_store.number(id);
+    let done = steps(document_store.store(), id, plan, signals, &mut |step| watch(Event::Step(Some(named), step)));
     let status = if matches!(done, Ok(None)) { Status::Finished } else { Status::Interrupted };
-    let marked = documents::end(desk.store(), id, status, &claim);
+    let marked = documents::end(document_store.store(), id, status, &claim);
     let stopped = done?.map_or(Stopped::Finished, Stopped::Interrupted);
     marked?;
-    let (head, noise) = load(desk.store(), id)?;
+    let (head, noise) = load(document_store.store(), id)?;
     Ok(MeasuredNoise { head: DocumentHead { number: named.number, ..head }, noise, stopped })
 }
 

@@ -7,7 +7,7 @@ use tarebench_core::kbest::clocks::ClockKind;
 use tarebench_core::kbest::scheme::Parameters;
 use tarebench_core::kbest::timing::Timing;
 use tarebench_core::statistics::fit::{LineFit, fit};
-use tarebench_core::study::data::{M, MOST_K, PATIENT, Seen, StudyCell, StudyPart};
+use tarebench_core::study::data::{CellData, M, MOST_K, PATIENT, StudyCell, StudyPart};
 use tarebench_kbest::{Kbest, Repetitions};
 use tarebench_sys::activity::Competitors;
 use tarebench_sys::{cache, clock, counter, mechanisms, procfs};
@@ -124,7 +124,7 @@ impl StudyBench {
                 let _competitors = Competitors::start(load.saturating_sub(1), self.cpu)?;
                 procedure(length)?
             }
-            StudyCell::Equal => Seen::Equal { calls: equal_calls()? },
+            StudyCell::Equal => CellData::Equal { calls: equal_calls()? },
         };
         Ok(StudyPart { cell, round, seen })
     }
@@ -133,7 +133,7 @@ impl StudyBench {
         ((length - line.intercept) / line.slope).round().max(1.0) as u64
     }
 
-    fn kbest(&mut self, length: f64) -> Result<Seen, StudyError> {
+    fn kbest(&mut self, length: f64) -> Result<CellData, StudyError> {
         let mut fastest = Fastest::new(&self.computation)?;
         fastest.measure(AROUND);
         let repetitions = StudyBench::repetitions(&fastest.line()?, length);
@@ -150,10 +150,10 @@ impl StudyBench {
         };
         let timings = clocks.into_iter().map(&mut timing).collect::<Result<_, _>>()?;
         fastest.measure(AROUND);
-        Ok(Seen::Kbest { line: fastest.line()?, repetitions, timings })
+        Ok(CellData::Kbest { line: fastest.line()?, repetitions, timings })
     }
 
-    fn interval(&mut self, length: f64) -> Result<Seen, StudyError> {
+    fn interval(&mut self, length: f64) -> Result<CellData, StudyError> {
         let mut fastest = Fastest::new(&self.computation)?;
         fastest.measure(MEASUREMENTS / 2);
         let repetitions = StudyBench::repetitions(&fastest.line()?, length);
@@ -171,7 +171,7 @@ impl StudyBench {
         black_box(self.computation.run(repetitions));
         let after = read();
         fastest.measure(MEASUREMENTS / 2);
-        Ok(Seen::Interval {
+        Ok(CellData::Interval {
             line: fastest.line()?,
             repetitions,
             ticks: before.0.zip(after.0).map(|(a, b)| (b.0 - a.0).unsigned_abs()),
@@ -187,7 +187,7 @@ fn sum(data: &[i32]) -> i32 {
 }
 
 /// The sum of an array, sized to take about `length` ns, executed repeatedly.
-fn procedure(length: f64) -> Result<Seen, StudyError> {
+fn procedure(length: f64) -> Result<CellData, StudyError> {
     let mut data = vec![1_i32; 131_072];
     for _ in 0..3 {
         // By its CPU time, because others may have the CPU meanwhile; closer each time.
@@ -207,7 +207,7 @@ fn procedure(length: f64) -> Result<Seen, StudyError> {
         black_box(sum(&data));
         *ns = counter::fenced().wrapping_sub(start) as f64 / hz * 1e9;
     }
-    Ok(Seen::Procedure { elapsed })
+    Ok(CellData::Procedure { elapsed })
 }
 
 /// Eight doubles, on separate cache lines.
@@ -291,7 +291,8 @@ mod tests {
     /// Cached data and instructions are faster than uncached ones.
     #[test]
     fn misses_cost_something() {
-        let part = StudyPart { cell: StudyCell::Equal, round: 0, seen: Seen::Equal { calls: equal_calls().unwrap() } };
+        let part =
+            StudyPart { cell: StudyCell::Equal, round: 0, seen: CellData::Equal { calls: equal_calls().unwrap() } };
         let e = table(&[part]).unwrap();
         assert_eq!(e.sequences as usize, SEQUENCES);
         assert!(e.misses.data > 0.0 && e.misses.procedure > 0.0 && e.misses.none > 0.0, "{e:?}");
@@ -303,7 +304,7 @@ mod tests {
         // However long a repetition is on this machine, so many are about as long as was asked, if the machine's speed stays the same.
         let as_asked = (0..5).any(|_| {
             let part = bench.measure(StudyCell::Kbest { load: 1, length: 50e3 }, 3).unwrap();
-            let Seen::Kbest { line, repetitions, timings } = &part.seen else { panic!("{part:?}") };
+            let CellData::Kbest { line, repetitions, timings } = &part.seen else { panic!("{part:?}") };
             assert!(line.slope > 0.0 && *repetitions > 1 && timings.len() == 3 && part.round == 3, "{part:?}");
             let length = *repetitions as f64 * line.slope + line.intercept;
             eprintln!("{length:.0} ns by {repetitions} repetitions, {line:?}");
@@ -311,10 +312,10 @@ mod tests {
         });
         assert!(as_asked);
         let part = bench.measure(StudyCell::Interval { load: 1, length: 20e6 }, 0).unwrap();
-        let Seen::Interval { cpu, rusage, .. } = part.seen else { panic!("{part:?}") };
+        let CellData::Interval { cpu, rusage, .. } = part.seen else { panic!("{part:?}") };
         assert!(cpu > 5_000_000 && rusage.abs_diff(cpu) < 5_000_000, "{cpu}, {rusage}");
         let part = bench.measure(StudyCell::Procedure { load: 1, length: 1e6 }, 0).unwrap();
-        let Seen::Procedure { elapsed } = part.seen else { panic!("{part:?}") };
+        let CellData::Procedure { elapsed } = part.seen else { panic!("{part:?}") };
         assert!(elapsed.len() == EXECUTIONS && elapsed.iter().all(|ns| *ns > 1e5));
     }
 }

@@ -2,7 +2,7 @@
 //! can be interrupted and resumed.
 
 use crate::documents;
-use crate::documents::{Desk, DocumentError, MeasureOptions, Stopped};
+use crate::documents::{DocumentError, DocumentStore, MeasureOptions, Stopped};
 use crate::event::{Event, Watch};
 use crate::run::session::StorePlace;
 use crate::study::error::StudyError;
@@ -74,12 +74,12 @@ pub fn measure(
     signals: &Signals,
     watch: Watch<'_>,
 ) -> Result<MeasuredStudy, StudyError> {
-    let mut desk = Desk::at(place)?;
+    let mut document_store = DocumentStore::at(place)?;
     let title = format!("{} ({})", plan.study.name(), plan.preset.name());
-    let (id, claim) = documents::begin(desk.store(), DocumentKind::Study, &title, plan, options)?;
-    let named = desk.number(id);
-    let done = session(desk.store(), id, plan, 0, signals, &mut |p| watch(Event::Step(Some(named), p)));
-    let mut measured = finished(desk.store(), id, &claim, done)?;
+    let (id, claim) = documents::begin(document_store.store(), DocumentKind::Study, &title, plan, options)?;
+    let named = document_store.number(id);
+    let done = session(document_store.store(), id, plan, 0, signals, &mut |p| watch(Event::Step(Some(named), p)));
+    let mut measured = finished(document_store.store(), id, &claim, done)?;
     measured.study.head.number = named.number;
     Ok(measured)
 }
