@@ -15,6 +15,8 @@ empty=$(mktemp -d)
 trap 'rm -rf "$empty"' EXIT
 ar rc "$empty/libfuzzer.a"
 CUSTOM_LIBFUZZER_PATH=$empty/libfuzzer.a cargo clippy --locked --workspace --all-targets -- -D warnings
+step "documentation of the code"
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps --workspace --exclude tare-fuzz
 step "no loops of imports, no name for two types"
 python3 scripts/check-loops.py
 python3 scripts/check-names.py

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Whatever a machine adds to a time makes it longer, so the fastest of several trials is nearest to the time of the
-//! code itself; if the K fastest agree, the result is reliable. It is a lower bound without an interval. [`Standing`]
+//! code itself; if the K fastest agree, the result is reliable. It is a lower bound without an interval. [`TimingStanding`]
 //! says how reliable it is. If other processes had the CPU in every trial, there is no value, because it would be too
 //! long.
 //!

@@ -5,7 +5,7 @@
 //! figure comes from [`tarebench_core::run::report::data`], so all forms show the same.
 //!
 //! Strings that come from the machine or the user are shown through
-//! [`text::escape`]; no control character of theirs reaches a terminal.
+//! [`kit::text::escape`]; no control character of theirs reaches a terminal.
 #![forbid(unsafe_code)]
 
 pub mod compare;

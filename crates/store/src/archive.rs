@@ -42,7 +42,7 @@ pub struct Archive {
     /// Its executions of two programs together, by [`Duet::seq`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duets: Vec<Duet>,
-    /// The slices, if it is a recording ([`tarebench_core::run::plan::Purpose::Watch`]).
+    /// The slices, if it is a recording ([`tarebench_core::run::plan::RunPurpose::Watch`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recording: Vec<RecordingChunk>,
 }

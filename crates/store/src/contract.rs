@@ -219,7 +219,7 @@ pub trait Store {
     /// [`StoreError::NoSuchRun`], [`StoreError::NoSuchDocument`].
     fn imported(&self, what: NamedDocument) -> Result<Option<Nanos>>;
 
-    /// Adds slices to a recording ([`tarebench_core::run::plan::Purpose::Watch`]), after the stored ones.
+    /// Adds slices to a recording ([`tarebench_core::run::plan::RunPurpose::Watch`]), after the stored ones.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`].

@@ -2,7 +2,7 @@
 //!
 //! [`Store`] is the interface; [`SqliteStore`] stores everything in one SQLite database, [`PostgresStore`] in a database of a server
 //! (feature `postgres`); [`open_place`] takes what a user has named. No derived figure of a run is stored:
-//! a [`Sample`] that is read equals the one that was written, and every figure is recomputed from it. What was learned of a machine
+//! a [`Sample`](tarebench_core::sample::data::Sample) that is read equals the one that was written, and every figure is recomputed from it. What was learned of a machine
 //! over many runs ([`Store::level_history`]) is stored beside them.
 #![forbid(unsafe_code)]
 

@@ -34,7 +34,7 @@ static PIPE: AtomicI32 = AtomicI32::new(-1);
 /// When to write, besides at the end of this process.
 #[derive(Clone, Debug)]
 pub struct GuardLimits {
-    /// So long after the start, or after the last [`Sample`], if none is being taken.
+    /// So long after the start, or after the last sample, if none is being taken.
     pub beyond: Duration,
     /// The guard of a process that has left it behind ([`Guard::keep`]) ends soon after this file is gone, and writes nothing.
     pub while_exists: Option<PathBuf>,

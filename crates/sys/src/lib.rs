@@ -1,6 +1,6 @@
 //! Every system call that tare makes, and nothing else.
 //!
-//! The hot path of a sample is [`spawn::spawn`] and [`wait::Wait`]; everything else runs before
+//! The hot path of a sample is [`spawn::spawn`] and [`wait::wait`]; everything else runs before
 //! the first stamp or after the last one. Readers of procfs, sysfs and cgroup files take a root
 //! folder, so that they can be tested on other machines' files.
 

@@ -1,6 +1,6 @@
 //! Learning a machine's daemons (EMPv5, SEDONA step B): by running INC, or by recording the machine during normal use.
 //!
-//! The measurements are ordinary stored runs, marked with a [`Purpose`]: a short part, then a long one, or a recording.
+//! The measurements are ordinary stored runs, marked with a [`RunPurpose`]: a short part, then a long one, or a recording.
 //! A profile is computed from them at the end, or at any time from the samples so far.
 
 use crate::documents;

@@ -78,7 +78,7 @@ pub struct NoisePlan {
     pub hz: f64,
 }
 
-/// The calibration; its timings are the blob ([`blob::durations`]).
+/// The calibration; its timings are the blob ([`crate::noise::blob::durations`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated {
     /// On which CPU.
@@ -117,7 +117,7 @@ pub enum PhasesEnd {
     Died,
 }
 
-/// Phases on one CPU, back to back; their durations are the blob ([`blob::durations`]), in units of the counter.
+/// Phases on one CPU, back to back; their durations are the blob ([`crate::noise::blob::durations`]), in units of the counter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Wanted length.
@@ -151,7 +151,7 @@ fn not_counted() -> Reading<u64> {
     Reading::Absent(Absent::NotAsked("the version of tare that measured did not count them".to_owned()))
 }
 
-/// The kernel's record of the phases of one CPU; its events are the blob ([`blob::events`]).
+/// The kernel's record of the phases of one CPU; its events are the blob ([`crate::noise::blob::events`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelRecord {
     pub grain: Nanos,
@@ -181,7 +181,7 @@ pub enum NoisePart {
     Phases(Series),
     /// The kernel's record of the phases before it.
     Kernel(KernelRecord),
-    /// Steal time of a CPU during the measurement, as the kernel saw it ([`blob::stolen`]); it follows the recorded
+    /// Steal time of a CPU during the measurement, as the kernel saw it ([`crate::noise::blob::stolen`]); it follows the recorded
     /// kernel events.
     Stolen {
         grain: Nanos,

@@ -28,7 +28,7 @@ pub struct Slice {
     pub start: Nanos,
     /// How long, by CLOCK_MONOTONIC.
     pub length: Nanos,
-    /// Position of the process in [`Chunk::tasks`] and its CPU time in this slice; none of zero.
+    /// Position of the process in [`RecordingChunk::tasks`] and its CPU time in this slice; none of zero.
     pub ran: Vec<(u32, Nanos)>,
     /// Why some may be missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -54,7 +54,7 @@ pub struct Program {
     pub setup: Option<String>,
     /// Run once after its last sample, however that ended.
     pub cleanup: Option<String>,
-    /// Where its standard output and error go; `None`: as [`Plan::output`] says.
+    /// Where its standard output and error go; `None`: as [`RunPlan::output`] says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
     /// Working directory of the program and its hooks, absolute; `None`: [`RunPlan::cwd`].

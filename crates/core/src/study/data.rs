@@ -72,7 +72,7 @@ pub struct StudyPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
 pub enum CellData {
-    /// Of [`Cell::Kbest`].
+    /// Of [`StudyCell::Kbest`].
     Kbest {
         /// Line through short measurements of the same second, ns over repetitions.
         line: LineFit,
@@ -81,7 +81,7 @@ pub enum CellData {
         /// The trials, with a timing for each clock.
         timings: Vec<Timing>,
     },
-    /// Of [`Cell::Interval`].
+    /// Of [`StudyCell::Interval`].
     Interval {
         /// As above.
         line: LineFit,
@@ -96,9 +96,9 @@ pub enum CellData {
         /// CLOCK_PROCESS_CPUTIME_ID, ns.
         cpu: u64,
     },
-    /// Of [`Cell::Procedure`]: time of each execution, ns.
+    /// Of [`StudyCell::Procedure`]: time of each execution, ns.
     Procedure { elapsed: Vec<f64> },
-    /// Of [`Cell::Equal`]: ns of procA(b1), procA(b2), procA(b3), procA(b1), procB(b1), procB(b2), for each sequence.
+    /// Of [`StudyCell::Equal`]: ns of procA(b1), procA(b2), procA(b3), procA(b1), procB(b1), procB(b2), for each sequence.
     Equal {
         /// Sequences of six.
         calls: Vec<[f64; 6]>,

@@ -1,6 +1,6 @@
 //! What the kernel did on a CPU, in the order of time: interrupts, softirqs and tasks by name, with beginning and end.
 //!
-//! The kernel reports where each begins and ends ([`Edge`]); [`pair`] makes [`Event`]s of them. Times are
+//! The kernel reports where each begins and ends ([`Edge`]); [`pair`] makes [`CpuEvent`]s of them. Times are
 //! CLOCK_MONOTONIC.
 
 use crate::base::name::Name;

@@ -107,7 +107,7 @@ impl FactorMachine {
         }
     }
 
-    /// As [`Machine::now`], after recording steal time and processes for a period.
+    /// As [`FactorMachine::now`], after recording steal time and processes for a period.
     pub fn watched(root: &Path, span: Duration) -> FactorMachine {
         let mut reader = SnapshotReader::of_this_machine().ok();
         let mut image = || reader.as_mut().and_then(|r| r.capture().ok());

@@ -11,10 +11,10 @@ use serde::Serialize;
 use tarebench_core::base::date::date;
 use tarebench_core::quiet::data::{MachineStates, QuietLevels};
 
-/// Name of the format of [`json`].
+/// Name of the format of [`json()`].
 pub const FORMAT: &str = "tare-machine";
 
-/// Version of the format of [`json`].
+/// Version of the format of [`json()`].
 pub const VERSION: u32 = 1;
 
 /// What is known of a machine.

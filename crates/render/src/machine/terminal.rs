@@ -9,10 +9,10 @@ use crate::kit::text;
 use serde::Serialize;
 use tarebench_core::machine::data::{Factor, Standing};
 
-/// Name of the format of [`json`].
+/// Name of the format of [`json()`].
 pub const FORMAT: &str = "tare-doctor";
 
-/// Version of the format of [`json`].
+/// Version of the format of [`json()`].
 pub const VERSION: u32 = 1;
 
 /// What is wanted of a factor, and why.

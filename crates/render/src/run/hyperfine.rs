@@ -47,7 +47,7 @@ pub fn json(report: &RunReport, samples: &[Sample]) -> Result<String, RenderErro
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// As [`json`], into a writer. Some 100 bytes of each sample are in memory.
+/// As [`json()`], into a writer. Some 100 bytes of each sample are in memory.
 ///
 /// # Errors
 /// That of the source; [`RenderError::Json`] if the writer fails or a value cannot be written as JSON.

@@ -314,7 +314,7 @@ pub struct RunOptions {
 /// Measures a plan.
 ///
 /// # Errors
-/// What prevents the first sample; what happens later is in [`Measured::why`].
+/// What prevents the first sample; what happens later is in [`MeasuredRun::why`].
 pub fn measure(
     plan: RunPlan,
     place: &mut StorePlace,
