@@ -279,16 +279,17 @@ def quota():
 
 
 def memory():
-    """The limit of the scope that tare is in."""
-    limits = ("--quiet", "-p", "MemoryMax=150M", "-p", "MemorySwapMax=0")
+    """The limit of the service that tare is in. Of a scope, systemd stops all that is in it when memory runs out there."""
+    service = ("--quiet", "--wait", "--pipe", "-p", "MemoryMax=150M", "-p", "MemorySwapMax=0", "-p", "OOMPolicy=continue")
+    tare = ("tare", "run", "--db", "none", "-w0", "-r1", "-S", "sh")
     hog = "dd if=/dev/zero of=/dev/null bs=400M count=1"
-    failed = run("systemd-run", "--scope", *limits, "tare", "run", "-w0", "-r1", "-S", "sh", f"exec {hog}", code=1)
+    failed = run("systemd-run", *service, *tare, f"exec {hog}", code=1)
     if "as memory ran out at the limit of cgroup /" not in failed:
         raise Wrong(failed)
-    survived = in_scope(*limits[1:], "tare", "run", "-w0", "-r1", "-S", "sh", f"{hog}; true")
+    survived = alice("systemd-run", "--user", "-p", "Delegate=yes", *service, *tare, f"{hog}; true")
     if "Memory ran out at the limit of cgroup /" not in survived:
         raise Wrong(survived)
-    return "what the kernel killed at the scope's limit is named, and warned of where the program goes on"
+    return "what the kernel killed at the service's limit is named, and warned of where the program goes on"
 
 
 def doctor_in_scope():
@@ -451,7 +452,7 @@ PARTS = {
                 ("run --tune", "root", tuned_run),
                 ("run --tune --freeze", "root", frozen_run), ("restore of a unit that fails", "root", unit_that_fails)],
     "user": [("process time in a delegated scope", "user", process_time), ("weights of duets in a delegated scope", "user", weights),
-             ("quota of a scope", "user", quota), ("memory of a scope", "user", memory),
+             ("quota of a scope", "user", quota), ("memory of a service", "user", memory),
              ("doctor in a scope with a quota", "user", doctor_in_scope), ("tune", "user", plain_user)],
     "lab": [("lab agent as a unit", "root", lab_is_set_up), ("lab agent, restart of the unit", "root", restarted),
             ("lab agent, SIGKILL", "root", agent_killed)],

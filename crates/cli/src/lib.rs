@@ -43,10 +43,13 @@ mod trace;
 use crate::command_line::{NotParsed, dispatch, parse};
 use crate::exit::Exit;
 use std::ffi::OsString;
+use tarebench::sys::signals;
 
 /// Runs the command; `arguments` begin with its name, as those of a process. Results are printed, errors too. Returns the exit code.
 pub fn main(arguments: Vec<OsString>) -> u8 {
-    tarebench::store::end_waits_when(|| tarebench::sys::signals::pending().is_some());
+    tarebench::store::end_waits_when(|| signals::pending().is_some());
+    #[cfg(feature = "postgres")]
+    tarebench::store::around_calls(signals::begin_call, signals::end_call);
     let ended = match parse(arguments) {
         Ok(cli) => dispatch(cli),
         Err(NotParsed::Failure(failure)) => Err(failure),

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A server with an empty lab, and a folder for the local stores.
@@ -139,6 +139,25 @@ fn a_campaign_is_measured_by_an_agent_and_read_from_the_server() {
             "{shown}"
         );
     }
+}
+
+/// It takes connections, and says nothing.
+#[test]
+fn an_agent_of_a_silent_server_ends_at_a_signal() {
+    let _lock = shared();
+    let dir = folder();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgresql://me@{}/lab?sslmode=disable", server.local_addr().unwrap());
+    let mut agent = tare(&dir);
+    agent.args(["lab", "agent", "--db", &url]).env("PGPASSWORD", "secret").stdout(Stdio::null()).stderr(Stdio::piped());
+    let agent = agent.spawn().unwrap();
+    let _held = server.accept().unwrap();
+    common::signal(agent.id(), libc::SIGTERM);
+    let began = Instant::now();
+    let out = agent.wait_with_output().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(out.status.code(), Some(130), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("did not answer"), "{}", text(&out.stderr));
 }
 
 #[test]

@@ -43,6 +43,6 @@ pub use crate::learned::MachineKey;
 pub use crate::named::{is_server, open_place, open_place_read_only};
 pub use crate::open::{default_path, end_waits_when};
 #[cfg(feature = "postgres")]
-pub use crate::postgres::{PostgresPlace, PostgresStore};
+pub use crate::postgres::{PostgresPlace, PostgresStore, around_calls};
 pub use crate::profiles::Saved;
 pub use crate::sqlite::{FinishedResults, SqliteStore};

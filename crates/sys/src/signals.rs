@@ -1,15 +1,77 @@
 //! Ctrl-C and similar signals: blocked while tare works, delivered only while it waits.
 
 use crate::{SysError, SysResult};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use tarebench_core::base::units::Nanos;
 
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 static COUNT: AtomicI32 = AtomicI32::new(0);
 
+/// Whether the signals are blocked by [`Signals`].
+static INSTALLED: AtomicBool = AtomicBool::new(false);
+/// Calls of a server that are being made, one within the other.
+static CALLS: AtomicI32 = AtomicI32::new(0);
+/// What such a call has left, in seconds, when a signal asks this process to end: nothing but its answer or the end of the connection
+/// interrupts it.
+const ANSWER: libc::c_uint = 5;
+
 extern "C" fn on_signal(signal: libc::c_int) {
     CAUGHT.store(signal, Ordering::Relaxed);
     COUNT.fetch_add(1, Ordering::Relaxed);
+    if CALLS.load(Ordering::Relaxed) > 0 {
+        // SAFETY: async-signal-safe.
+        unsafe { libc::alarm(ANSWER) };
+    }
+}
+
+extern "C" fn on_alarm(_: libc::c_int) {
+    const TEXT: &[u8] =
+        b"tare: interrupted while a server did not answer; what was measured is stored on this machine\n";
+    // SAFETY: async-signal-safe calls.
+    unsafe {
+        libc::write(2, TEXT.as_ptr().cast(), TEXT.len());
+        libc::_exit(130);
+    }
+}
+
+/// The signals that end a run, as a set.
+fn ending() -> libc::sigset_t {
+    // SAFETY: a valid set.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        for signal in ENDING {
+            libc::sigaddset(&mut set, signal);
+        }
+        set
+    }
+}
+
+/// A call of a server begins, during which a signal leaves this process a few seconds. Without [`Signals`] it ends at once anyway.
+pub fn begin_call() {
+    if !INSTALLED.load(Ordering::Relaxed) || CALLS.fetch_add(1, Ordering::Relaxed) > 0 {
+        return;
+    }
+    // SAFETY: valid, initialised structures.
+    unsafe {
+        libc::signal(libc::SIGALRM, on_alarm as extern "C" fn(libc::c_int) as usize);
+        if caught().is_some() {
+            libc::alarm(ANSWER);
+        }
+        libc::sigprocmask(libc::SIG_UNBLOCK, &ending(), std::ptr::null_mut());
+    }
+}
+
+/// The call that began last has ended.
+pub fn end_call() {
+    if !INSTALLED.load(Ordering::Relaxed) || CALLS.fetch_sub(1, Ordering::Relaxed) > 1 {
+        return;
+    }
+    // SAFETY: valid, initialised structures.
+    unsafe {
+        libc::sigprocmask(libc::SIG_BLOCK, &ending(), std::ptr::null_mut());
+        libc::alarm(0);
+    }
 }
 
 extern "C" fn on_child(_: libc::c_int) {}
@@ -93,6 +155,7 @@ impl Signals {
                     libc::sigdelset(&mut waiting, signal);
                 }
             }
+            INSTALLED.store(true, Ordering::Relaxed);
             let between = waiting;
             libc::sigaddset(&mut waiting, libc::SIGTSTP);
             Ok(Signals { original, waiting, between })
@@ -101,6 +164,7 @@ impl Signals {
 
     /// When nothing is measured any more: such a signal ends this process at once, wherever it waits.
     pub fn release(self) {
+        INSTALLED.store(false, Ordering::Relaxed);
         // SAFETY: valid, initialised structures.
         unsafe {
             for signal in ENDING {

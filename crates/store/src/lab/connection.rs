@@ -4,6 +4,7 @@ use crate::error::StoreError;
 use crate::lab::error::LabError;
 use crate::lab::raised::lab_error;
 use crate::lab::schema::{KNOWN, LabInit, initialize};
+use crate::postgres::call::ServerCall;
 use crate::postgres::place::PostgresPlace;
 use postgres::types::{FromSql, ToSql};
 use postgres::{Client, Row};
@@ -93,6 +94,7 @@ impl Lab {
 
     /// All rows of an answer.
     pub(crate) fn ask(&mut self, question: &Question) -> Result<Vec<Row>, LabError> {
+        let _call = ServerCall::begin();
         let answer = self.client.query(question.sql, question.values);
         answer.map_err(|e| lab_error(&self.path, question.doing, question.subject, e))
     }

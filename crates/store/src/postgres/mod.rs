@@ -1,5 +1,6 @@
 //! The store on a PostgreSQL server.
 
+pub(crate) mod call;
 pub(crate) mod error;
 pub(crate) mod place;
 mod place_files;
@@ -9,5 +10,6 @@ mod session;
 mod store;
 mod tls;
 
+pub use crate::postgres::call::around_calls;
 pub use crate::postgres::place::PostgresPlace;
 pub use crate::postgres::store::PostgresStore;

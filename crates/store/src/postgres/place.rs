@@ -1,6 +1,7 @@
 //! Where a server is and how to connect to it: a URL, the environment, a service file and a password file, as libpq uses them.
 
 use crate::error::{ErrorContext, Fault, ServerFault, StoreError};
+use crate::postgres::call::ServerCall;
 use crate::postgres::error::connecting;
 use crate::postgres::place_files::{PasswordFile, PasswordKey, password, password_file, service};
 use crate::postgres::place_text::{PlaceParameters, encoded, is_url, parse};
@@ -163,6 +164,7 @@ impl PostgresPlace {
     /// # Errors
     /// [`StoreError::BadPlace`] for a certificate that cannot be read, [`StoreError::Unreachable`], [`StoreError::LoginRefused`].
     pub fn connect(&self) -> Result<Client, StoreError> {
+        let _call = ServerCall::begin();
         let path = self.path();
         let at = ErrorContext { path: &path, doing: "connect", writable: false };
         let mut failed = None;

@@ -4,6 +4,7 @@ use crate::backend::StoreBackend;
 use crate::contract::Result;
 use crate::database::Database;
 use crate::error::{ErrorContext, Fault, Inner, ServerFault, StoreError};
+use crate::postgres::call::ServerCall;
 use crate::postgres::place::PostgresPlace;
 use crate::postgres::schema;
 use crate::postgres::schema::ServerSchema;
@@ -91,6 +92,7 @@ impl PostgresStore {
 
     /// One transaction, on a connection that is made anew if it has broken since its last use.
     fn transact<T>(&self, write: bool, f: impl FnOnce(&dyn Database) -> Inner<T>) -> Inner<T> {
+        let _call = ServerCall::begin();
         let Ok(mut slot) = self.session.try_borrow_mut() else {
             return Err(Fault::Server(ServerFault::Other, "another operation of this process is using it".to_owned()));
         };
