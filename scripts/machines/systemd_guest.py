@@ -281,7 +281,7 @@ def quota():
 def memory():
     """The limit of the service that tare is in. Of a scope, systemd stops all that is in it when memory runs out there."""
     service = ("--quiet", "--wait", "--pipe", "-p", "MemoryMax=150M", "-p", "MemorySwapMax=0", "-p", "OOMPolicy=continue")
-    tare = ("tare", "run", "--db", "none", "-w0", "-r1", "-S", "sh")
+    tare = ("sh", "-c", "exec \"$@\" 2>&1", "sh", "tare", "run", "--db", "none", "-w0", "-r1", "-S", "sh")
     hog = "dd if=/dev/zero of=/dev/null bs=400M count=1"
     failed = run("systemd-run", *service, *tare, f"exec {hog}", code=1)
     if "as memory ran out at the limit of cgroup /" not in failed:
