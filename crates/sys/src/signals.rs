@@ -14,24 +14,34 @@ static CALLS: AtomicI32 = AtomicI32::new(0);
 /// What such a call has left, in seconds, when a signal asks this process to end: nothing but its answer or the end of the connection
 /// interrupts it.
 const ANSWER: libc::c_uint = 5;
+/// Whether nothing is measured any more ([`Signals::release`]), and what the result's printing and writing then has left, in seconds.
+static RELEASED: AtomicBool = AtomicBool::new(false);
+const RESULT: libc::c_uint = 1;
 
 extern "C" fn on_signal(signal: libc::c_int) {
     CAUGHT.store(signal, Ordering::Relaxed);
     COUNT.fetch_add(1, Ordering::Relaxed);
-    if CALLS.load(Ordering::Relaxed) > 0 {
-        // SAFETY: async-signal-safe.
-        unsafe { libc::alarm(ANSWER) };
-    }
+    let left = match (CALLS.load(Ordering::Relaxed) > 0, RELEASED.load(Ordering::Relaxed)) {
+        (true, _) => ANSWER,
+        (_, true) => RESULT,
+        _ => return,
+    };
+    // SAFETY: async-signal-safe.
+    unsafe { libc::alarm(left) };
 }
 
 extern "C" fn on_alarm(_: libc::c_int) {
-    const TEXT: &[u8] =
-        b"tare: interrupted while a server did not answer; what was measured is stored on this machine\n";
+    const TEXT: &[u8] = b"tare: interrupted while it waited\n";
     // SAFETY: async-signal-safe calls.
     unsafe {
         libc::write(2, TEXT.as_ptr().cast(), TEXT.len());
         libc::_exit(130);
     }
+}
+
+fn heed_alarm() {
+    // SAFETY: the handler makes async-signal-safe calls only.
+    unsafe { libc::signal(libc::SIGALRM, on_alarm as extern "C" fn(libc::c_int) as usize) };
 }
 
 /// The signals that end a run, as a set.
@@ -52,9 +62,9 @@ pub fn begin_call() {
     if !INSTALLED.load(Ordering::Relaxed) || CALLS.fetch_add(1, Ordering::Relaxed) > 0 {
         return;
     }
+    heed_alarm();
     // SAFETY: valid, initialised structures.
     unsafe {
-        libc::signal(libc::SIGALRM, on_alarm as extern "C" fn(libc::c_int) as usize);
         if caught().is_some() {
             libc::alarm(ANSWER);
         }
@@ -78,6 +88,7 @@ extern "C" fn on_child(_: libc::c_int) {}
 
 /// Forgets the signals that ended an earlier measurement of this process, so that it can make another one.
 pub fn forget() {
+    RELEASED.store(false, Ordering::Relaxed);
     CAUGHT.store(0, Ordering::Relaxed);
     COUNT.store(0, Ordering::Relaxed);
 }
@@ -162,20 +173,15 @@ impl Signals {
         }
     }
 
-    /// When nothing is measured any more: such a signal ends this process at once, wherever it waits.
+    /// When nothing is measured any more: from now on such a signal ends this process within a second, wherever it waits. One that has
+    /// come before does not.
     pub fn release(self) {
+        self.let_in();
         INSTALLED.store(false, Ordering::Relaxed);
-        // SAFETY: valid, initialised structures.
-        unsafe {
-            for signal in ENDING {
-                let mut old: libc::sigaction = std::mem::zeroed();
-                libc::sigaction(signal, std::ptr::null(), &mut old);
-                if old.sa_sigaction == on_signal as extern "C" fn(libc::c_int) as usize {
-                    libc::signal(signal, libc::SIG_DFL);
-                }
-            }
-            libc::sigprocmask(libc::SIG_SETMASK, &self.original, std::ptr::null_mut());
-        }
+        RELEASED.store(true, Ordering::Relaxed);
+        heed_alarm();
+        // SAFETY: a valid set.
+        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.original, std::ptr::null_mut()) };
     }
 
     /// The signal that asked tare to end, if one was received.
