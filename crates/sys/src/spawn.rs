@@ -11,6 +11,7 @@ use crate::{SysError, SysResult};
 use std::ffi::{CString, c_char, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -243,7 +244,7 @@ impl Launch {
     }
 }
 
-/// An anonymous file in memory, closed on exec.
+/// An anonymous file in memory, closed on exec; where a filter refuses those, one without a name in the folder of temporary files.
 ///
 /// # Errors
 /// The system's error.
@@ -252,7 +253,10 @@ pub fn memory_file() -> SysResult<std::fs::File> {
     unsafe {
         let fd = libc::memfd_create(c"tare".as_ptr(), libc::MFD_CLOEXEC);
         if fd < 0 {
-            return Err(SysError::last("make a file in memory"));
+            let refused = SysError::last("make a file in memory");
+            let mut nameless = std::fs::File::options();
+            nameless.read(true).write(true).custom_flags(libc::O_TMPFILE);
+            return nameless.open(std::env::temp_dir()).map_err(|_| refused);
         }
         Ok(std::fs::File::from_raw_fd(fd))
     }

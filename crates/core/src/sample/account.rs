@@ -171,7 +171,8 @@ impl Account {
 /// Why one of the two is not known, or the account is incomplete.
 pub fn net_time(process_times: &Reading<ProcessTimes>, account: &Reading<Account>) -> Result<Nanos, Absent> {
     let process_times = process_times.as_result().map_err(Clone::clone)?;
-    let pt = process_times.total()?;
+    // Of the same clock as what is subtracted.
+    let pt = process_times.counted()?;
     let account = account.as_result().map_err(Clone::clone)?;
     match account.incomplete() {
         Some(why) => Err(why),

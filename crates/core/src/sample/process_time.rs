@@ -156,8 +156,18 @@ const TICK: Nanos = Nanos::from_millis(10);
 const EARLIER: Nanos = Nanos::from_millis(1);
 
 impl ProcessTimes {
-    /// PT by the run's source; absent where that has not seen all of the program.
+    /// PT by the run's source, never below what wait4 saw; absent where the source has not seen all of the program.
     pub fn total(&self) -> Result<Nanos, Absent> {
+        let counted = self.counted()?;
+        Ok(match (self.source, self.wait4.value()) {
+            // What its start, its end or a tick lack is known.
+            (PtSource::TaskClock | PtSource::ExitRecords, Some(wait4)) => counted.max(wait4.total),
+            _ => counted,
+        })
+    }
+
+    /// What the run's source itself counted; absent where it has not seen all of the program.
+    pub fn counted(&self) -> Result<Nanos, Absent> {
         match self.shortfall(self.source) {
             Some(short) => Err(Absent::Lost(format!(
                 "{} counted {} ms of CPU time, wait4 saw {} ms",
@@ -236,12 +246,16 @@ mod tests {
     fn a_source_that_saw_less_than_wait4_has_no_value() {
         use PtSource as S;
         const MS: i64 = 1_000_000;
-        let total = |source, counted, switches| times(source, counted, 20 * MS, checked(source, switches)).total();
+        let of = |source, counted, switches| times(source, counted, 20 * MS, checked(source, switches));
+        let total = |source, counted, switches| of(source, counted, switches).total();
         // What the resolutions explain.
         assert_eq!(total(S::Cgroup, 20 * MS - 2_000, 0), Ok(Nanos(20 * MS - 2_000)));
-        assert_eq!(total(S::TaskClock, 20 * MS - 802_000, 0), Ok(Nanos(20 * MS - 802_000)));
-        assert_eq!(total(S::TaskClock, 18 * MS, 1_000), Ok(Nanos(18 * MS)));
-        assert_eq!(total(S::ExitRecords, 10 * MS, 0), Ok(Nanos(10 * MS)));
+        for (source, counted, switches) in
+            [(S::TaskClock, 20 * MS - 802_000, 0), (S::TaskClock, 18 * MS, 1_000), (S::ExitRecords, 10 * MS, 0)]
+        {
+            assert_eq!(of(source, counted, switches).counted(), Ok(Nanos(counted)));
+            assert_eq!(total(source, counted, switches), Ok(Nanos(20 * MS)), "the larger one");
+        }
         // A short program, too, but no more than half of it.
         let short = |counted| times(S::TaskClock, counted, MS, checked(S::TaskClock, 0)).total();
         assert!(short(MS / 2).is_ok() && short(MS / 2 - 1).is_err());
