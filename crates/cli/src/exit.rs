@@ -76,7 +76,7 @@ impl From<tarebench::store::StoreError> for Failure {
             return Failure { exit: Exit::Interrupted, message: text, hint: None };
         }
         let hint = match &e {
-            S::ReadOnly { .. } | S::Full { .. } | S::NoPlace | S::NotADatabase { .. } => {
+            S::ReadOnly { .. } | S::Full { .. } | S::TooLarge { .. } | S::NoPlace | S::NotADatabase { .. } => {
                 Some("select another file with --db FILE or TARE_DB, or store nothing with --db none")
             }
             S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),

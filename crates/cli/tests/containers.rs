@@ -386,3 +386,16 @@ fn the_limit_of_a_files_size_is_named() {
     let said = text(&out.stderr);
     assert!(said.contains("ulimit -f") && said.contains("may not grow"), "{said}");
 }
+
+/// Of a hook the end of its standard error is kept, in a file that has no name.
+#[test]
+fn a_hook_is_told_of_without_files_in_memory() {
+    let _lock = shared();
+    for errno in ["ENOSYS", "EPERM"] {
+        let dir = folder();
+        let refusing = [burner(), "refusing", "memfd_create", errno];
+        run(via(&dir, &refusing).args(["run", "-w0", "-r1", "--prepare", "true", "--", "true"]), 0);
+        let out = run(via(&dir, &refusing).args(["run", "-w0", "-r1", "--prepare", "echo why >&2; false", "true"]), 1);
+        assert!(text(&out.stderr).contains("why"), "{}", text(&out.stderr));
+    }
+}

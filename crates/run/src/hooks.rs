@@ -49,7 +49,7 @@ pub fn run(kind: &str, script: &str, place: &HookContext<'_>, signals: &Signals)
         launch.stdio(1, standard_error().map_err(io)?);
     } else {
         launch.stdio(1, open_null().map_err(io)?.into());
-        let file = tarebench_sys::spawn::memory_file().map_err(broken)?;
+        let file = tarebench_sys::memory_file::memory_file().map_err(broken)?;
         launch.stdio(2, file.try_clone().map_err(io)?.into());
         errors = Some(file);
     }

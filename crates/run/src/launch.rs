@@ -15,10 +15,11 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::run::plan::{Input, Output, Program, RunPlan, Sched};
 use tarebench_core::sample::data::{ClockShift, MetricReading, Outcome, OwnUse, Phase, Stamp, Usage};
 use tarebench_core::sample::process_time::CpuTime;
+use tarebench_sys::arguments::{argument_bytes, argument_limit};
 use tarebench_sys::cpu::CpuSet;
 use tarebench_sys::opened_as::{OpenPurpose, open_as};
 use tarebench_sys::signals::Signals;
-use tarebench_sys::spawn::{Child, Launch, Scheduling, argument_bytes, argument_limit, resolve, spawn};
+use tarebench_sys::spawn::{Child, Launch, Scheduling, resolve, spawn};
 use tarebench_sys::wait::{ProcessEnd, Reaped, Woken, own_switches, reap, settle, wait, wait_any};
 use tarebench_sys::{SysError, cgroup, clock, fifo, limits, process, topology};
 

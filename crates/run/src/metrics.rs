@@ -14,7 +14,7 @@ use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::run::plan::{Output, RunPlan};
 use tarebench_core::sample::data::MetricReading;
 use tarebench_sys::SysError;
-use tarebench_sys::spawn::memory_file;
+use tarebench_sys::memory_file::memory_file;
 
 /// Bytes of each stream that are searched, from its end.
 pub const SEARCHED: u64 = 16 << 20;

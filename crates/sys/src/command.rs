@@ -1,7 +1,7 @@
 //! Commands whose output is read, like [`std::process::Command::output`], whose wait ends at a signal.
 
+use crate::memory_file::memory_file;
 use crate::signals;
-use crate::spawn::memory_file;
 use crate::{SysError, pidfd, process};
 use std::fs::File;
 use std::io::{Read, Seek};

@@ -5,6 +5,7 @@
 //! folder, so that they can be tested on other machines' files.
 
 pub mod activity;
+pub mod arguments;
 pub mod bpf;
 pub mod cache;
 pub mod cgroup;
@@ -22,6 +23,7 @@ pub mod limits;
 pub mod lock;
 pub mod mechanisms;
 pub mod memory;
+pub mod memory_file;
 pub mod noise;
 pub mod opened_as;
 pub mod perf;

@@ -4,6 +4,7 @@
 //! one by one; tare's own clone is faster and does all of it. The child shares the parent's memory and the
 //! parent sleeps until the exec, as with vfork; the child runs on a separate stack and makes only raw system calls.
 
+use crate::arguments::{LONGEST_ARGUMENT, argument_bytes, argument_limit};
 use crate::cpu::{self, CpuSet};
 use crate::sched::SchedPolicy;
 use crate::signals::Signals;
@@ -11,7 +12,6 @@ use crate::{SysError, SysResult};
 use std::ffi::{CString, c_char, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,22 +83,6 @@ impl ArgumentStrings {
         let pointers = strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect();
         ArgumentStrings { pointers, _strings: strings }
     }
-}
-
-/// The longest single argument or variable (MAX_ARG_STRLEN, include/uapi/linux/binfmts.h), of pages of 4 KiB.
-const LONGEST_ARGUMENT: usize = 128 << 10;
-
-/// What an argument or variable takes of [`argument_limit`]: its bytes, its end and its address (execve(2)).
-pub fn argument_bytes(word: &[u8]) -> u64 {
-    (word.len() + 1 + size_of::<usize>()) as u64
-}
-
-/// What arguments and environment of a program may take together: a quarter of the limit of its stack, but at most 6 MiB and at least
-/// 128 KiB (execve(2)).
-pub fn argument_limit() -> u64 {
-    // SAFETY: no preconditions.
-    let limit = unsafe { libc::sysconf(libc::_SC_ARG_MAX) };
-    u64::try_from(limit).unwrap_or(128 << 10).clamp(128 << 10, 6 << 20)
 }
 
 fn c_string(what: &str, bytes: &[u8]) -> SysResult<CString> {
@@ -241,24 +225,6 @@ impl Launch {
     /// Makes the kernel kill it when tare dies.
     pub fn die_with_parent(&mut self) {
         self.die_with_parent = true;
-    }
-}
-
-/// An anonymous file in memory, closed on exec; where a filter refuses those, one without a name in the folder of temporary files.
-///
-/// # Errors
-/// The system's error.
-pub fn memory_file() -> SysResult<std::fs::File> {
-    // SAFETY: a valid name; the new descriptor is ours.
-    unsafe {
-        let fd = libc::memfd_create(c"tare".as_ptr(), libc::MFD_CLOEXEC);
-        if fd < 0 {
-            let refused = SysError::last("make a file in memory");
-            let mut nameless = std::fs::File::options();
-            nameless.read(true).write(true).custom_flags(libc::O_TMPFILE);
-            return nameless.open(std::env::temp_dir()).map_err(|_| refused);
-        }
-        Ok(std::fs::File::from_raw_fd(fd))
     }
 }
 
@@ -775,7 +741,7 @@ mod tests {
         let signals = Signals::install().unwrap();
         let before = cpu::allowed().unwrap();
         for program in ["/bin/sh", "/no/such/program"] {
-            let mut said = memory_file().unwrap();
+            let mut said = crate::memory_file::memory_file().unwrap();
             let argv = [&b"sh"[..], b"-c", b"grep ^Cpus_allowed_list: /proc/self/status"];
             let mut launch = Launch::new(Path::new(program), argv, [&b"PATH=/usr/bin:/bin"[..]]).unwrap();
             launch.stdio(1, said.try_clone().unwrap().into());

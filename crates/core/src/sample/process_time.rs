@@ -246,14 +246,14 @@ mod tests {
     fn a_source_that_saw_less_than_wait4_has_no_value() {
         use PtSource as S;
         const MS: i64 = 1_000_000;
-        let of = |source, counted, switches| times(source, counted, 20 * MS, checked(source, switches));
-        let total = |source, counted, switches| of(source, counted, switches).total();
+        let found = |source, counted, switches| times(source, counted, 20 * MS, checked(source, switches));
+        let total = |source, counted, switches| found(source, counted, switches).total();
         // What the resolutions explain.
         assert_eq!(total(S::Cgroup, 20 * MS - 2_000, 0), Ok(Nanos(20 * MS - 2_000)));
         for (source, counted, switches) in
             [(S::TaskClock, 20 * MS - 802_000, 0), (S::TaskClock, 18 * MS, 1_000), (S::ExitRecords, 10 * MS, 0)]
         {
-            assert_eq!(of(source, counted, switches).counted(), Ok(Nanos(counted)));
+            assert_eq!(found(source, counted, switches).counted(), Ok(Nanos(counted)));
             assert_eq!(total(source, counted, switches), Ok(Nanos(20 * MS)), "the larger one");
         }
         // A short program, too, but no more than half of it.
