@@ -49,7 +49,8 @@ fn ratio(document: &Value) -> f64 {
 
 /// Programs of which one does so many times the work of the other.
 fn the_ratio_is(share: f64) {
-    let _lock = shared();
+    // What other tests do on the neighbouring CPU is in the ratio.
+    let _lock = alone();
     // Long, as a start is in both times: 1 to 3 ms here, more in company than alone.
     let rounds = rounds(240);
     let loops = |share: f64| burns(&format!("loop {}", (rounds as f64 * share) as u64));
