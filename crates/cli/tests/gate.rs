@@ -77,9 +77,6 @@ fn logs(document: &Value, number: usize) -> usize {
     document["gate"]["measured"][number]["logs"].as_array().expect("logs").len()
 }
 
-/// The program reads its amount of work from a file of its build, in a folder of the repository, so that it must be built and
-/// started where it belongs. Work that differs by 10% is five times beyond the bound of 2%, and a block's ratio varies by a per cent
-/// or so: the verdicts hold by tens of standard errors. Unchanged work has a bound of 20% for the same reason.
 /// Google Benchmark's own `compare.py` reads both files, and finds the change of CPU time.
 fn compared_by_google_benchmark(folder: &Path) {
     let script = "/usr/share/benchmark/compare.py";
@@ -92,13 +89,16 @@ fn compared_by_google_benchmark(folder: &Path) {
     );
     let row =
         |name: &str| said.lines().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("{name}: {said}")).to_owned();
-    for (name, change) in [("slower", 0.1), ("same", 0.0), ("faster", -0.1)] {
+    for (name, change) in [("slower", 0.25), ("same", 0.0), ("faster", -0.25)] {
         let row = row(name);
         let cpu: f64 = row.split_whitespace().nth(2).expect("a column").parse().expect("a change");
-        assert!((cpu - change).abs() < 0.03, "{row}");
+        assert!((cpu - change).abs() < 0.06, "{row}");
     }
 }
 
+/// The program reads its amount of work from a file of its build, in a folder of the repository, so that it must be built and
+/// started where it belongs. Work that differs by 25% is twelve times beyond the bound of 2%, and a block's ratio varies by a per cent
+/// or so, beside other tests by up to ten. Unchanged work has a bound of 20% for the same reason.
 #[test]
 fn each_benchmark_of_a_suite_has_its_verdict() {
     let _lock = shared();
@@ -133,8 +133,8 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
     fs::write(sub.join("tare.toml"), suite).unwrap();
     let base = commit(&repo, "base");
     git(&repo, &["branch", "old"]);
-    work("slower", 1.1);
-    work("faster", 0.9);
+    work("slower", 1.25);
+    work("faster", 0.75);
     let head = commit(&repo, "head\n\nwith a body");
     let job = dir.path().join("job.md");
     fs::write(&job, "before\n").unwrap();
@@ -144,7 +144,8 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
     c.args(["tare.toml", "--json", "-"]).args(exports).env("GITHUB_STEP_SUMMARY", &job);
     let d = json(&mut c, 5);
     assert_eq!(d["report"]["verdict"], "regression");
-    for (name, verdict, ratio) in [("slower", "regression", 1.1), ("same", "pass", 1.0), ("faster", "improvement", 0.9)]
+    for (name, verdict, ratio) in
+        [("slower", "regression", 1.25), ("same", "pass", 1.0), ("faster", "improvement", 0.75)]
     {
         let b = benchmark(&d, name);
         assert_eq!(b["verdict"], verdict, "{b:#}");
