@@ -47,15 +47,17 @@ archive() { # NAME: packs the folder of this name below the stage
 
 # The command for this machine, which also writes the manual pages and the completions that all packages have.
 native() {
-    cargo build --release --locked -p tarebench-cli -p tarebench-c
+    cargo build --release --locked -p tarebench-cli -p tarebench-lab -p tarebench-c
 }
 
 # bin, share/man, share of the shells and the agent's unit, below a folder.
-command_below() { # FOLDER BINARY [STRIP]
+command_below() { # FOLDER BINARIES [STRIP]
     TARE=$target/release/tare scripts/install.sh "$1" >/dev/null
     rm -f "$1/bin/tare-bsp"
     rm -f "$1/share/tare/tare-bsp.sbatch"
-    stripped "$2" "$1/bin/tare" "${3:-strip}"
+    for program in tare tare-lab; do
+        stripped "$2/$program" "$1/bin/$program" "${3:-strip}"
+    done
 }
 
 static() {
@@ -64,13 +66,13 @@ static() {
     command -v musl-gcc >/dev/null 2>&1 || install_packages musl-tools
     triple=x86_64-unknown-linux-musl
     rustup target add "$triple" 2>/dev/null
-    cargo build --release --locked --target "$triple" -p tarebench-cli
+    cargo build --release --locked --target "$triple" -p tarebench-cli -p tarebench-lab
     static_archive "$triple" strip
 }
 
 static_archive() { # TRIPLE STRIP
     name=tare-$version-$(echo "$1" | sed 's/-unknown//')
-    command_below "$stage/$name" "$target/$1/release/tare" "$2"
+    command_below "$stage/$name" "$target/$1/release" "$2"
     documents "$stage/$name"
     archive "$name"
 }
@@ -79,7 +81,7 @@ aarch64() {
     step "static binary, aarch64"
     triple=aarch64-unknown-linux-musl
     code=0
-    scripts/aarch64.sh cargo build --release --locked --target "$triple" -p tarebench-cli || code=$?
+    scripts/aarch64.sh cargo build --release --locked --target "$triple" -p tarebench-cli -p tarebench-lab || code=$?
     # 3: it has said why that cannot be had here.
     [ "$code" -ne 3 ] || return 0
     [ "$code" -eq 0 ] || exit "$code"
@@ -92,7 +94,7 @@ deb() {
     command -v dpkg-shlibdeps >/dev/null 2>&1 || install_packages dpkg-dev
     # What crates/cli/Cargo.toml names.
     rm -rf "$stage/deb" "$stage/deb-dev"
-    command_below "$stage/deb" "$target/release/tare"
+    command_below "$stage/deb" "$target/release"
     # `command` and `-dev` are two packages, of which the second has the shared library, too.
     libraries "$stage/deb-dev" /usr
     cargo deb --no-build --no-strip -p tarebench-cli --output "$dist/"

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Installs the command, its manual pages and completions below PREFIX, and the unit of the agent, which is not enabled.
+# Installs the command, its manual pages and completions below PREFIX; with the program of the lab, if that was built, and the unit of
+# its agent, which is not enabled.
 set -eu
 TARE=${TARE:?the built command}
 prefix=${1:?usage: install.sh PREFIX}
 
 install -D -m 755 "$TARE" "$prefix/bin/tare"
+lab=$(dirname "$TARE")/tare-lab
+[ ! -x "$lab" ] || install -m 755 "$lab" "$prefix/bin/tare-lab"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$TARE" man "$work/man"
@@ -17,9 +20,12 @@ completion() { # SHELL FILE
 completion bash bash-completion/completions/tare
 completion zsh zsh/site-functions/_tare
 completion fish fish/vendor_completions.d/tare.fish
-packaging=$(dirname "$0")/../packaging
-install -D -m 644 "$packaging/tare-lab-agent.service" "$prefix/lib/systemd/system/tare-lab-agent.service"
-install -D -m 644 "$packaging/tare-lab-agent.env" "$prefix/share/tare/tare-lab-agent.env"
+if [ -x "$lab" ]; then
+    packaging=$(dirname "$0")/../packaging
+    install -D -m 644 "$packaging/tare-lab-agent.service" "$prefix/lib/systemd/system/tare-lab-agent.service"
+    install -D -m 644 "$packaging/tare-lab-agent.env" "$prefix/share/tare/tare-lab-agent.env"
+    echo "Installed: $prefix/bin/tare-lab"
+fi
 # Only if `make mpi` has built it.
 bsp=$(dirname "$TARE")/tare-bsp
 if [ -x "$bsp" ]; then

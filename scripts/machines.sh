@@ -12,7 +12,7 @@ set -- $(for kernel in "$@"; do printf -- '--kernel %s ' "$kernel"; done)
 if [ -n "${PROGRAMS:-}" ]; then
     exec python3 scripts/machines/machines.py --folder "$target/machines" --programs "$PROGRAMS" --brief "$@"
 fi
-cargo build --locked -p tarebench-cli -p tarebench-testbed
+cargo build --locked -p tarebench-cli -p tarebench-lab -p tarebench-testbed
 code=0
 systemd=0
 scripts/aarch64.sh cargo build --locked --target "$triple" -p tarebench-cli -p tarebench-testbed || code=$?

@@ -4,9 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use tarebench::core::base::units::Nanos;
-use tarebench::core::lab::campaign::Campaign;
-use tarebench::core::lab::tasks::{LabTaskPlan, expand};
-use tarebench::lab::campaign_file::parse;
+use tarebench_lab::data::campaign::Campaign;
+use tarebench_lab::data::tasks::{LabTaskPlan, expand};
+use tarebench_lab::work::campaign_file::parse;
 
 /// A campaign of the longest kind would take seconds.
 const MOST_REPETITIONS: u32 = 100;

@@ -59,14 +59,14 @@ class Failed(Exception):
 
 def arguments():
     parser = argparse.ArgumentParser(description="Boots a Debian with systemd in QEMU, and tries there what needs it.")
-    parser.add_argument("--tare", required=True, type=pathlib.Path, help="the command")
+    parser.add_argument("--tare", required=True, type=pathlib.Path, help="the command, with tare-lab beside it")
     parser.add_argument("--work", required=True, type=pathlib.Path, help="the program whose CPU time is known")
     parser.add_argument("--results", type=pathlib.Path, help="write the lines of the checks to this file, too")
     parser.add_argument("--only", default="", metavar="PART,…", help="only these parts: machine, user, lab, reboot")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "target/machines", help="where the Debian is kept")
     parser.add_argument("--timeout", type=int, default=1500, help="seconds for all boots together")
     options = parser.parse_args()
-    for program in (options.tare, options.work):
+    for program in (options.tare, options.tare.with_name("tare-lab"), options.work):
         if not os.access(program, os.X_OK):
             parser.error(f"there is no program {program}")
     if os.geteuid() != 0:
@@ -179,7 +179,7 @@ def payload(options, folder):
     """The disk with what is tried."""
     files = folder / "payload"
     files.mkdir()
-    for source, name in ((options.tare, "tare"), (options.work, "work")):
+    for source, name in ((options.tare, "tare"), (options.tare.with_name("tare-lab"), "tare-lab"), (options.work, "work")):
         run("strip", "-o", files / name, source) if shutil.which("strip") else shutil.copy(source, files / name)
         (files / name).chmod(0o755)
     for source in (HERE / "systemd_guest.py", *(ROOT / "packaging").glob("tare-lab-agent.*")):

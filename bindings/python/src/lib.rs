@@ -54,6 +54,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // The file of this process is the interpreter's: measuring its start as that of tare would be wrong.
         tarebench_cli::api::set_embedded();
+        tarebench_lab::open_servers();
         module.add("VERSION", tarebench::VERSION)
     }
 }
@@ -62,5 +63,5 @@ mod _native {
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
     // Signals stay the command's, as in a process of its own.
-    py.detach(move || tarebench_cli::main(arguments))
+    py.detach(move || tarebench_lab::main(arguments))
 }

@@ -1,11 +1,10 @@
 //! The commands of `tare` and their functions.
 
 use crate::compare::{compare_command, gate, history};
-use crate::documents::{export, list, report, resume, rm, show};
+use crate::documents::{export, list, push, report, resume, rm, show};
+use crate::elsewhere::{self, Addition, ElsewhereArgs};
 use crate::exit::{Exit, Failure};
 use crate::inc::{command as inc, work};
-#[cfg(feature = "postgres")]
-use crate::lab::{command as lab, push};
 use crate::machine::{doctor, restore, states, tune};
 use crate::noise::command as noise;
 use crate::profile::command as profile;
@@ -14,7 +13,7 @@ use crate::run::{args::RunArgs, command as run};
 use crate::study::command as study;
 use crate::{completions, fit, kbest as clocks, man, trace};
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -56,11 +55,9 @@ enum TareCommand {
     Study(study::StudyArgs),
     Noise(Box<noise::NoiseArgs>),
     History(history::HistoryArgs),
-    #[cfg(feature = "postgres")]
-    Lab(lab::LabArgs),
-    #[cfg(feature = "postgres")]
+    /// Measure on many machines: queue campaigns in a PostgreSQL database, run them by agents or Slurm
+    Lab(ElsewhereArgs),
     Push(push::PushArgs),
-    #[cfg(feature = "postgres")]
     Pull(push::PullArgs),
     Doctor(doctor::DoctorArgs),
     Machine(states::MachineStatesArgs),
@@ -78,17 +75,43 @@ pub enum NotParsed {
     Clap(clap::Error),
 }
 
-/// Parses the command; programs without a command belong to `tare run`.
+/// What is to be run.
+pub enum Parsed {
+    /// A command of tare.
+    Own(Box<Cli>),
+    /// The one that was added, with its arguments.
+    Added(Addition, ArgMatches),
+}
+
+/// All commands.
+fn commands(added: Option<Addition>) -> clap::Command {
+    let own = Cli::command();
+    let Some(added) = added.map(|added| (added.command)()) else { return own };
+    let name = added.get_name().to_owned();
+    own.mut_subcommand(name, |_| added)
+}
+
+/// Parses the command; programs without a command belong to `tare run`. What only a larger program has is left to it.
 ///
 /// # Errors
 /// Also for help and the version, which clap words.
-pub fn parse(mut arguments: Vec<OsString>) -> Result<Cli, NotParsed> {
+pub fn parse(mut arguments: Vec<OsString>, added: Option<Addition>) -> Result<Parsed, NotParsed> {
     match arguments.get(1).map(|first| what_is(first)) {
         Some(First::Programs) => arguments.insert(1, "run".into()),
         Some(First::Neither) => return Err(NotParsed::Failure(neither(arguments))),
         Some(First::Command) | None => {}
     }
-    Cli::try_parse_from(arguments).map_err(NotParsed::Clap)
+    let mut matches = commands(added).try_get_matches_from(&arguments).map_err(NotParsed::Clap)?;
+    match added {
+        None => elsewhere::go_on(&arguments, &matches).map_err(NotParsed::Failure)?,
+        Some(added) if matches.subcommand_name() == Some((added.command)().get_name()) => {
+            if let Some((_, arguments)) = matches.remove_subcommand() {
+                return Ok(Parsed::Added(added, arguments));
+            }
+        }
+        Some(_) => {}
+    }
+    Cli::from_arg_matches(&matches).map(|cli| Parsed::Own(Box::new(cli))).map_err(NotParsed::Clap)
 }
 
 /// Parses the words after `tare run`; never ends the process.
@@ -162,7 +185,14 @@ fn neither(arguments: Vec<OsString>) -> Failure {
 }
 
 /// Runs the command.
-pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
+pub fn dispatch(parsed: Parsed, added: Option<Addition>) -> Result<Exit, Failure> {
+    let cli = match parsed {
+        Parsed::Own(cli) => *cli,
+        Parsed::Added(added, arguments) => {
+            tune::warn_of_pending();
+            return (added.run)(&arguments);
+        }
+    };
     if !matches!(
         cli.command,
         TareCommand::Tune(_)
@@ -193,17 +223,14 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         TareCommand::Study(a) => study::study(&a),
         TareCommand::Noise(a) => noise::noise(&a),
         TareCommand::History(a) => history::history(&a),
-        #[cfg(feature = "postgres")]
-        TareCommand::Lab(a) => lab::lab(a),
-        #[cfg(feature = "postgres")]
+        TareCommand::Lab(_) => Err(elsewhere::not_here()),
         TareCommand::Push(a) => push::push(&a),
-        #[cfg(feature = "postgres")]
         TareCommand::Pull(a) => push::pull(&a),
         TareCommand::Doctor(a) => doctor::doctor(&a),
         TareCommand::Machine(a) => states::states(&a),
         TareCommand::Tune(a) => tune::tune(&a),
         TareCommand::Restore(a) => restore::restore(&a),
-        TareCommand::Completions(a) => completions::completions(&a, Cli::command()),
-        TareCommand::Man(a) => man::man(&a, Cli::command()),
+        TareCommand::Completions(a) => completions::completions(&a, commands(added)),
+        TareCommand::Man(a) => man::man(&a, commands(added)),
     }
 }

@@ -110,35 +110,10 @@ impl From<tarebench::store::StoreError> for Failure {
     }
 }
 
-#[cfg(feature = "postgres")]
-impl From<tarebench::store::lab::LabError> for Failure {
-    fn from(e: tarebench::store::lab::LabError) -> Failure {
-        use tarebench::store::lab::LabError as L;
-        let (exit, hint) = match e {
-            L::Store(e) => return e.into(),
-            L::NotALab { .. } => (Exit::Usage, "make the database a lab with: `tare lab init URL`"),
-            L::Version { found, known, .. } if found < known => {
-                (Exit::System, "bring it up to date with: `tare lab init URL`, as the owner of its tables")
-            }
-            L::Version { .. } => (Exit::System, "use the version of tare that wrote it"),
-            L::NoSuchCampaign { .. } | L::AmbiguousCampaign { .. } => {
-                (Exit::Usage, "`tare lab status` lists the campaigns")
-            }
-            L::NoSuchMachine { .. } => (Exit::Usage, "`tare lab machines` lists the machines"),
-            L::NotYours { .. } | L::Replaced { .. } => {
-                (Exit::System, "give each machine a name of its own: `tare lab agent --name NAME`")
-            }
-            _ => return Failure::system(e),
-        };
-        Failure { exit, message: e.to_string(), hint: Some(hint.to_owned()) }
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl From<tarebench::store::lab::push::PushError> for Failure {
-    fn from(e: tarebench::store::lab::push::PushError) -> Failure {
+impl From<tarebench::store::copy::PushError> for Failure {
+    fn from(e: tarebench::store::copy::PushError) -> Failure {
         match e {
-            tarebench::store::lab::push::PushError::Store(e) => e.into(),
+            tarebench::store::copy::PushError::Store(e) => e.into(),
             other => Failure::system(other),
         }
     }

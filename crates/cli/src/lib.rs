@@ -1,10 +1,11 @@
 //! The command `tare` as a library: the program `tare` and the Python package are thin layers over it.
 //!
-//! - [`main`]: the whole command.
+//! - [`process`] and [`main`]: the whole command, to which a larger program adds its own.
 //! - [`api`]: measuring as `tare run` does, for other programs that show the result themselves.
 
 /// Replaces the standard macro, which panics if standard error is full or closed: only the message is lost here, not
 /// the exit code.
+#[macro_export]
 macro_rules! eprintln {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -13,45 +14,56 @@ macro_rules! eprintln {
 }
 
 pub mod api;
-mod args;
+pub mod args;
 mod command_line;
 mod compare;
 mod completions;
 mod cores;
-mod documents;
-mod exit;
+pub mod documents;
+pub mod elsewhere;
+pub mod exit;
 mod files;
 mod fit;
 mod inc;
 mod kbest;
-#[cfg(feature = "postgres")]
-mod lab;
-mod machine;
+pub mod machine;
 mod man;
 mod noise;
-mod output;
+pub mod output;
 mod own_program;
 mod profile;
 mod progress;
-mod pushed;
+pub mod pushed;
 mod replace;
-mod run;
-mod stored;
+pub mod run;
+pub mod stored;
 mod study;
 mod trace;
 
 use crate::command_line::{NotParsed, dispatch, parse};
+use crate::elsewhere::Addition;
 use crate::exit::Exit;
 use std::ffi::OsString;
+use std::process::ExitCode;
 use tarebench::sys::signals;
 
+/// As much as Linux gives by default.
+const STACK_BYTES: usize = 8 << 20;
+
+/// What a program does that is this command alone, or a larger one: calls `main` with the process's arguments, on a stack that suffices.
+pub fn process(main: impl FnOnce(Vec<OsString>) -> u8) -> ExitCode {
+    tarebench::sys::limits::prepare();
+    let measure = || main(std::env::args_os().collect()).into();
+    // On a stack of its own, as another thread would not be the one whose CPUs and signals are set.
+    if tarebench::sys::limits::has_small_stack() { stacker::grow(STACK_BYTES, measure) } else { measure() }
+}
+
 /// Runs the command; `arguments` begin with its name, as those of a process. Results are printed, errors too. Returns the exit code.
-pub fn main(arguments: Vec<OsString>) -> u8 {
+/// A larger program adds a command of its own.
+pub fn main(arguments: Vec<OsString>, added: Option<Addition>) -> u8 {
     tarebench::store::end_waits_when(|| signals::pending().is_some());
-    #[cfg(feature = "postgres")]
-    tarebench::store::around_calls(signals::begin_call, signals::end_call);
-    let ended = match parse(arguments) {
-        Ok(cli) => dispatch(cli),
+    let ended = match parse(arguments, added) {
+        Ok(parsed) => dispatch(parsed, added),
         Err(NotParsed::Failure(failure)) => Err(failure),
         Err(NotParsed::Clap(e)) => {
             // A reader that is gone misses only the text, as when clap ends the process itself.

@@ -16,7 +16,7 @@ pub fn print(text: &str) {
     print_pieces(|out| out.write_all(text.as_bytes()));
 }
 
-/// As [`print`], for what is written piece by piece.
+/// As [`print()`], for what is written piece by piece.
 pub fn print_pieces(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     if let Err(e) = check_open() {
         let _ = NOT_WRITTEN.set(e.message);

@@ -1,18 +1,12 @@
 //! Pushing what was measured to a server when it has ended.
 
-use crate::args::store::StoreArgs;
+use crate::args::store::{StoreArgs, environment, shown_name};
 use crate::exit::{Exit, Failure};
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use tarebench::copy::{Delivered, deliver};
 use tarebench::run::session::{MeasuredRun, StopReason, StorePlace};
-use tarebench::store::{NamedDocument, Store, is_server};
-
-#[cfg(feature = "postgres")]
-use {
-    crate::args::store::{environment, shown_name},
-    std::path::Path,
-    tarebench::lab::push::{Delivered, deliver},
-    tarebench::store::{PostgresPlace, StoreError, open_place},
-};
+use tarebench::store::{NamedDocument, Store, is_server, open_place, server_name};
 
 /// Where a run is pushed to.
 pub struct PushTarget(OsString);
@@ -42,7 +36,6 @@ impl PushTarget {
         self.push_all(&**store, &[NamedDocument::Run(measured.run.id)], quiet)
     }
 
-    #[cfg(feature = "postgres")]
     fn push_all(&self, store: &dyn Store, all: &[NamedDocument], quiet: bool) -> Result<(), Failure> {
         let shown = shown_name(Path::new(&self.0));
         let mut server = None;
@@ -67,15 +60,9 @@ impl PushTarget {
         }
         Ok(())
     }
-
-    #[cfg(not(feature = "postgres"))]
-    fn push_all(&self, _: &dyn Store, _: &[NamedDocument], _: bool) -> Result<(), Failure> {
-        check(&self.0)
-    }
 }
 
 /// The server, connected to when something is pushed: not before, and not while a program is measured.
-#[cfg(feature = "postgres")]
 fn opened<'a>(server: &'a mut Option<Box<dyn Store>>, name: &OsStr) -> Result<&'a mut dyn Store, Failure> {
     let there = match server.take() {
         Some(there) => there,
@@ -106,32 +93,20 @@ impl<'a> PushAtEnd<'a> {
     }
 }
 
-/// Refuses a name that cannot be read, and reports what of its settings is not used.
-#[cfg(feature = "postgres")]
-fn check(name: &OsStr) -> Result<(), Failure> {
-    server_place(name).map(|_| ())
-}
-
-#[cfg(not(feature = "postgres"))]
-fn check(_: &OsStr) -> Result<(), Failure> {
-    Err(Failure::usage("this tare was built without PostgreSQL"))
-}
-
-/// A server by its name; a password file that is not used is reported.
-#[cfg(feature = "postgres")]
-pub fn server_place(name: &OsStr) -> Result<PostgresPlace, Failure> {
-    let text = name.to_str().ok_or_else(|| StoreError::BadPlace { cause: "its name is not UTF-8 text".to_owned() })?;
-    let place = PostgresPlace::parse(text, &environment)?;
-    if let Some(warning) = place.warning() {
-        eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(warning));
+/// Refuses the name of a server that cannot be read, and reports what of its settings is not used.
+///
+/// # Errors
+/// What is wrong with the name.
+pub fn check(name: &OsStr) -> Result<(), Failure> {
+    if let Some(warning) = server_name(name, &environment)?.warning {
+        eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(&warning));
     }
-    Ok(place)
+    Ok(())
 }
 
 /// What was copied, in one line; `what` begins it, such as "pushed to".
-#[cfg(feature = "postgres")]
 pub fn said(what: &str, to: &str, delivered: &Delivered) -> String {
-    use tarebench::store::lab::push::Pushed;
+    use tarebench::store::copy::Pushed;
     let to = tarebench::render::kit::text::escape(to);
     let there = delivered.there;
     let same = match delivered.here {

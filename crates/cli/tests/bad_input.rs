@@ -187,3 +187,31 @@ fn help_shows_only_options_that_have_an_effect() {
     }
     assert!(has("run", "--sort") && has("run", "--account") && has("run", "--time-unit"));
 }
+
+/// `tare` alone, without `tare-lab`: what needs that says so, everything else goes on.
+#[test]
+fn what_needs_another_program_names_it() {
+    let _beside = shared();
+    let dir = folder();
+    let alone = dir.path().join("tare");
+    std::fs::copy(common::TARE, &alone).expect("a copy of the command");
+    let call = |words: &[&str], code: i32| {
+        let mut c = Command::new(&alone);
+        c.args(words).env("TARE_DB", dir.path().join("tare.db")).env("PATH", dir.path());
+        run(&mut c, code)
+    };
+    for words in [
+        &["lab", "status"][..],
+        &["lab", "--help"],
+        &["list", "--db", "postgresql://nobody@nowhere/lab"],
+        &["run", "--push", "service=lab", "/bin/true"],
+        &["pull", "1", "--from", "postgres://nobody@nowhere/lab"],
+    ] {
+        let said = text(&call(words, 2).stderr);
+        assert!(said.contains("need the program tare-lab") && said.contains("cargo install tarebench-lab"), "{said}");
+    }
+    // The words of a measured program are its own.
+    call(&["run", "-w0", "-r1", "--", "/bin/echo", "postgresql://nobody@nowhere/lab"], 0);
+    let completions = text(&call(&["completions", "bash"], 0).stdout);
+    assert!(completions.contains("lab"));
+}

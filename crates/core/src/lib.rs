@@ -11,7 +11,6 @@ pub mod compare;
 pub mod documents;
 pub mod fit;
 pub mod kbest;
-pub mod lab;
 pub mod machine;
 pub mod noise;
 pub mod profile;

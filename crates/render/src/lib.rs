@@ -13,7 +13,6 @@ pub mod documents;
 pub mod fit;
 pub mod kbest;
 pub mod kit;
-pub mod lab;
 pub mod machine;
 pub mod noise;
 pub mod profile;

@@ -34,7 +34,7 @@ use tarebench_core::run::plan::RunCount;
 use tarebench_core::sample::data::Sample;
 
 /// Transactions of a store.
-pub(crate) trait StoreBackend {
+pub trait StoreBackend {
     /// Where the store is, for messages.
     fn place(&self) -> &Path;
 

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 /// A value of a statement. NULL has a type, too, as a server asks for the types of all values.
 #[derive(Clone, Debug)]
-pub(crate) enum SqlValue<'a> {
+pub enum SqlValue<'a> {
     Int(Option<i64>),
     Bool(bool),
     Text(Option<Cow<'a, str>>),
@@ -79,7 +79,7 @@ macro_rules! values {
 pub(crate) use values;
 
 /// A row of a result. Columns are counted from 0.
-pub(crate) trait SqlRow {
+pub trait SqlRow {
     fn int(&self, column: usize) -> Inner<Option<i64>>;
     fn bool(&self, column: usize) -> Inner<Option<bool>>;
     fn text(&self, column: usize) -> Inner<Option<Cow<'_, str>>>;
@@ -87,7 +87,7 @@ pub(crate) trait SqlRow {
 }
 
 /// A type that a column can be read as.
-pub(crate) trait FromColumn: Sized {
+pub trait FromColumn: Sized {
     /// `None` if it is NULL.
     fn from_column(row: &dyn SqlRow, column: usize) -> Inner<Option<Self>>;
 }
@@ -135,17 +135,17 @@ impl FromColumn for i32 {
 
 impl dyn SqlRow + '_ {
     /// A column that may be NULL.
-    pub(crate) fn maybe<T: FromColumn>(&self, column: usize) -> Inner<Option<T>> {
+    pub fn maybe<T: FromColumn>(&self, column: usize) -> Inner<Option<T>> {
         T::from_column(self, column)
     }
 
     /// A column that may not be NULL.
-    pub(crate) fn get<T: FromColumn>(&self, column: usize) -> Inner<T> {
+    pub fn get<T: FromColumn>(&self, column: usize) -> Inner<T> {
         self.maybe(column)?.ok_or_else(|| null(column))
     }
 
     /// The text of a column, without a copy.
-    pub(crate) fn str(&self, column: usize) -> Inner<Cow<'_, str>> {
+    pub fn str(&self, column: usize) -> Inner<Cow<'_, str>> {
         self.text(column)?.ok_or_else(|| null(column))
     }
 }
@@ -155,7 +155,7 @@ fn null(column: usize) -> Fault {
 }
 
 /// Where rows are inserted.
-pub(crate) struct RowInsert {
+pub struct RowInsert {
     pub table: &'static str,
     pub columns: &'static [&'static str],
     /// The columns of its primary key, if a row that is already there is to be reported; the last of them is an integer.
@@ -164,16 +164,16 @@ pub(crate) struct RowInsert {
 
 impl RowInsert {
     /// The place of the last column of the key.
-    pub(crate) fn key_column(&self) -> Option<usize> {
+    pub fn key_column(&self) -> Option<usize> {
         self.columns.iter().position(|column| Some(column) == self.key.last())
     }
 }
 
 /// Called with each row of a result, until it breaks off.
-pub(crate) type RowVisitor<'a> = &'a mut dyn FnMut(&dyn SqlRow) -> Inner<ControlFlow<()>>;
+pub type RowVisitor<'a> = &'a mut dyn FnMut(&dyn SqlRow) -> Inner<ControlFlow<()>>;
 
 /// A transaction of a database.
-pub(crate) trait Database {
+pub trait Database {
     /// Changes rows; returns how many.
     fn execute(&self, sql: &str, values: &[SqlValue<'_>]) -> Inner<u64>;
 
@@ -199,7 +199,7 @@ pub(crate) trait Database {
 
 impl dyn Database + '_ {
     /// The first row, if there is one.
-    pub(crate) fn optional<T>(
+    pub fn optional<T>(
         &self,
         sql: &str,
         values: &[SqlValue<'_>],
@@ -214,22 +214,17 @@ impl dyn Database + '_ {
     }
 
     /// The only row.
-    pub(crate) fn single<T>(
-        &self,
-        sql: &str,
-        values: &[SqlValue<'_>],
-        read: impl Fn(&dyn SqlRow) -> Inner<T>,
-    ) -> Inner<T> {
+    pub fn single<T>(&self, sql: &str, values: &[SqlValue<'_>], read: impl Fn(&dyn SqlRow) -> Inner<T>) -> Inner<T> {
         self.optional(sql, values, read)?.ok_or_else(|| Fault::Row("there is none".to_owned()))
     }
 
     /// Whether there is a row.
-    pub(crate) fn exists(&self, sql: &str, values: &[SqlValue<'_>]) -> Inner<bool> {
+    pub fn exists(&self, sql: &str, values: &[SqlValue<'_>]) -> Inner<bool> {
         Ok(self.optional(sql, values, |_| Ok(()))?.is_some())
     }
 
     /// All rows.
-    pub(crate) fn all<T>(
+    pub fn all<T>(
         &self,
         sql: &str,
         values: &[SqlValue<'_>],

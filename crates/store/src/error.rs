@@ -273,14 +273,13 @@ fn place(line: usize, column: usize) -> String {
 }
 
 /// The result of a part of an operation.
-pub(crate) type Inner<T> = Result<T, Fault>;
+pub type Inner<T> = Result<T, Fault>;
 
 /// An error inside a transaction, without the store and the operation.
-pub(crate) enum Fault {
+pub enum Fault {
     /// SQLite's.
     Sql(rusqlite::Error),
     /// A server's.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no server"))]
     Server(ServerFault, String),
     /// A column has not the expected type.
     Row(String),
@@ -292,8 +291,7 @@ pub(crate) enum Fault {
 
 /// What went wrong at a server; its own words stand beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no server"))]
-pub(crate) enum ServerFault {
+pub enum ServerFault {
     Unreachable,
     LoginRefused,
     NotPermitted,
@@ -326,7 +324,7 @@ impl From<StoreError> for Fault {
 
 /// The store and the operation of an error.
 #[derive(Clone, Copy)]
-pub(crate) struct ErrorContext<'a> {
+pub struct ErrorContext<'a> {
     pub path: &'a Path,
     /// What was tried, as a verb and its object.
     pub doing: &'static str,
@@ -446,6 +444,6 @@ fn probe(database: &Path) -> std::io::Result<()> {
 }
 
 /// How long an operation waits for another process's transaction.
-pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// And when this process was asked to end.
-pub(crate) const WAIT_AT_END: Duration = Duration::from_secs(2);
+pub const WAIT_AT_END: Duration = Duration::from_secs(2);

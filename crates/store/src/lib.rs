@@ -1,27 +1,24 @@
 //! The store of runs, profiles and other documents: exact observations, durable sample by sample.
 //!
-//! [`Store`] is the interface; [`SqliteStore`] stores everything in one SQLite database, [`PostgresStore`] in a database of a server
-//! (feature `postgres`); [`open_place`] takes what a user has named. No derived figure of a run is stored:
+//! [`Store`] is the interface; [`SqliteStore`] stores everything in one SQLite database; stores on a server come from another crate,
+//! over [`backend`] and [`with_servers`]; [`open_place`] takes what a user has named. No derived figure of a run is stored:
 //! a [`Sample`](tarebench_core::sample::data::Sample) that is read equals the one that was written, and every figure is recomputed from it. What was learned of a machine
 //! over many runs ([`Store::level_history`]) is stored beside them.
 #![forbid(unsafe_code)]
 
 mod archive;
-mod backend;
+pub mod backend;
 mod claim;
 mod contract;
-mod database;
+pub mod copy;
+pub mod database;
 mod documents;
-mod error;
+pub mod error;
 mod format;
 mod import;
-#[cfg(feature = "postgres")]
-pub mod lab;
 mod learned;
 mod named;
 mod open;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod profiles;
 mod rows;
 mod runs;
@@ -40,9 +37,9 @@ pub use crate::error::StoreError;
 pub use crate::format::{ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH_LIMIT, DOCUMENT_LIMIT, PROFILE_LIMIT, RUN_LIMIT};
 pub use crate::import::import;
 pub use crate::learned::MachineKey;
-pub use crate::named::{is_server, open_place, open_place_read_only};
+pub use crate::named::{
+    Environment, ServerName, ServerStores, is_server, open_place, open_place_read_only, server_name, with_servers,
+};
 pub use crate::open::{default_path, end_waits_when};
-#[cfg(feature = "postgres")]
-pub use crate::postgres::{PostgresPlace, PostgresStore, around_calls};
 pub use crate::profiles::Saved;
 pub use crate::sqlite::{FinishedResults, SqliteStore};

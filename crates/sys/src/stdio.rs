@@ -1,5 +1,7 @@
 //! Standard output as it was when the process was started.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
@@ -10,6 +12,15 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 /// without an error; so the descriptor is checked before that.
 pub fn stdout_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
+}
+
+/// Goes on as another program, which finds standard output as this one did. Returns only if it cannot be started.
+pub fn go_on_as(command: &mut Command) -> std::io::Error {
+    if stdout_was_closed() {
+        // SAFETY: no memory involved.
+        unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+    command.exec()
 }
 
 extern "C" fn look() {

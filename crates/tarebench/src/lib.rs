@@ -10,7 +10,8 @@
 //! - [`event`]: the events that a measurement reports while it runs.
 //! - [`noise`]: what delays a fixed piece of work, and what that costs parallel jobs.
 //! - [`profile`]: learn which daemons disturb the machine, and their cutoffs.
-//! - `lab`: campaigns on many machines, with a PostgreSQL server (feature `postgres`).
+//! - [`copy`]: stored results from one store to another.
+//! - [`machine_lock`]: who measures on this machine.
 //! - [`kbest`]: the machine's timing mechanisms, and which to use.
 //! - [`run::self_check`]: what tracing costs the measured programs.
 //! - [`study`]: the papers' experiments, measured here or computed from stored runs.
@@ -20,13 +21,13 @@
 #![warn(missing_docs)]
 
 pub mod compare;
+pub mod copy;
 pub mod documents;
 pub mod event;
 pub mod inc;
 pub mod kbest;
-#[cfg(feature = "postgres")]
-pub mod lab;
 pub mod machine;
+pub mod machine_lock;
 pub mod noise;
 pub mod profile;
 pub mod run;

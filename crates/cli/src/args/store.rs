@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tarebench::run::session::{StorePlace, store_path};
 use tarebench::store::{
     FinishedResults, NamedDocument, SqliteStore, Store, StoreError, is_server, open_place, open_place_read_only,
+    server_name,
 };
 
 /// Where runs are stored.
@@ -123,11 +124,7 @@ pub fn shown_name(name: &Path) -> String {
     if !is_server(name.as_os_str()) {
         return name.to_string_lossy().into_owned();
     }
-    #[cfg(feature = "postgres")]
-    if let Some(Ok(place)) = name.to_str().map(|text| tarebench::store::PostgresPlace::parse(text, &environment)) {
-        return place.to_string();
-    }
-    "URL".to_owned()
+    server_name(name.as_os_str(), &environment).map_or_else(|_| "URL".to_owned(), |name| name.shown)
 }
 
 /// Which run or other document is meant.

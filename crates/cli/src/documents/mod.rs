@@ -1,8 +1,9 @@
-//! Stored results: list, show, report, export, import, rm, resume.
+//! Stored results: list, show, report, export, import, push, pull, rm, resume.
 
 pub mod export;
 pub mod list;
 pub mod page;
+pub mod push;
 pub mod report;
 pub mod resume;
 pub mod rm;

@@ -18,8 +18,7 @@ use tarebench::core::run::notes::Note;
 use tarebench::core::run::plan::{Command, IgnoreFailure, RunPlan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
-#[cfg(feature = "postgres")]
-use tarebench::lab::lock::{LockMode, MachineLock, take};
+use tarebench::machine_lock::{LockMode, MachineLock, take};
 use tarebench::render::run::terminal::failed::{Failed, failed};
 use tarebench::run::session::{MeasuredRun, RunOptions, StopReason, StorePlace, measure};
 use tarebench::run::shell_start::shell_starts;
@@ -122,7 +121,6 @@ pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
 }
 
 /// Keeps agents of a lab from starting a task meanwhile. One that runs already is no reason not to measure.
-#[cfg(feature = "postgres")]
 fn beside_agents(show: &Show) -> Option<MachineLock> {
     let lock = take(LockMode::User);
     if lock.is_none() && !show.is_quiet() {
@@ -130,9 +128,6 @@ fn beside_agents(show: &Show) -> Option<MachineLock> {
     }
     lock
 }
-
-#[cfg(not(feature = "postgres"))]
-fn beside_agents(_: &Show) {}
 
 /// Names the programs that the shell runs without an option that requests it.
 pub fn say_shell(by_shell: &[(String, ShellSyntax)]) {

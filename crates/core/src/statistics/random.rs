@@ -8,7 +8,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// What the numbers are for; different purposes never share a stream.
 #[derive(Clone, Copy)]
-pub(crate) enum RandomPurpose {
+pub enum RandomPurpose {
     Order = 1,
     Padding = 2,
     Bootstrap = 3,
@@ -19,7 +19,7 @@ pub(crate) enum RandomPurpose {
 }
 
 /// The generator for one purpose and one item (round, sample, series) of it.
-pub(crate) fn generator(seed: u64, purpose: RandomPurpose, item: u64) -> ChaCha8Rng {
+pub fn generator(seed: u64, purpose: RandomPurpose, item: u64) -> ChaCha8Rng {
     let mut key = [0_u8; 32];
     for (place, byte) in key.iter_mut().zip(seed.to_le_bytes()) {
         *place = byte;
@@ -31,17 +31,17 @@ pub(crate) fn generator(seed: u64, purpose: RandomPurpose, item: u64) -> ChaCha8
 }
 
 /// A number from 0 to `n` - 1; 0 if `n` is 0. The bias is below n / 2^32.
-pub(crate) fn below(rng: &mut ChaCha8Rng, n: u32) -> u32 {
+pub fn below(rng: &mut ChaCha8Rng, n: u32) -> u32 {
     ((u64::from(rng.next_u32()) * u64::from(n)) >> 32) as u32
 }
 
 /// A number between 0 and 1, neither of them.
-pub(crate) fn unit(rng: &mut ChaCha8Rng) -> f64 {
+pub fn unit(rng: &mut ChaCha8Rng) -> f64 {
     (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0
 }
 
 /// Puts `items` into a random order (Fisher and Yates).
-pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
+pub fn shuffle<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         let other = below(rng, u32::try_from(last + 1).unwrap_or(u32::MAX));
         items.swap(last, other as usize);

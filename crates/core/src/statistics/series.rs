@@ -108,7 +108,7 @@ pub fn median(values: &Values) -> Option<f64> {
 }
 
 /// Median of numbers in any order.
-pub(crate) fn median_of(mut numbers: Vec<f64>) -> Option<f64> {
+pub fn median_of(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     median_of_sorted(&numbers)
 }

@@ -37,7 +37,7 @@ fn written(value: &impl Serialize, form: impl Formatter) -> Result<String, Rende
 }
 
 /// Escapes what acts on a terminal; serde_json leaves DEL, C1 and bidirectional controls as they are.
-pub(crate) struct Safe<F>(pub(crate) F);
+pub struct Safe<F>(pub(crate) F);
 
 impl<F: Formatter> Formatter for Safe<F> {
     fn write_string_fragment<W: io::Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {

@@ -14,4 +14,4 @@ pub mod svg;
 pub mod table;
 pub mod text;
 pub mod web;
-pub(crate) mod words;
+pub mod words;

@@ -162,12 +162,12 @@ pub fn ratio_decimals(ratio: f64, half_width: Option<f64>) -> usize {
 }
 
 /// A ratio of durations: five significant digits.
-pub(crate) fn ratio(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     fixed(value, decimals_for(value, 5)).unwrap_or_default()
 }
 
 /// A probability: in per cent, or as a power of ten if it is small.
-pub(crate) fn chance(p: f64) -> String {
+pub fn chance(p: f64) -> String {
     match p {
         0.0 => "0".to_owned(),
         p if p < 1e-4 => format!("{p:.1e}"),
@@ -176,7 +176,7 @@ pub(crate) fn chance(p: f64) -> String {
 }
 
 /// A length that was chosen: in its unit, with no digit more than it has.
-pub(crate) fn exact(length: Nanos, unicode: bool) -> String {
+pub fn exact(length: Nanos, unicode: bool) -> String {
     let unit = TimeUnit::of(length.as_f64());
     format!("{} {}", length.as_f64() / unit.nanos(), unit.sign(unicode))
 }
@@ -208,7 +208,7 @@ pub fn count(mean: f64) -> Option<String> {
 }
 
 /// The unit of a column: that of the middle one of its means.
-pub(crate) fn unit(means: impl Iterator<Item = f64>, chosen: Option<TimeUnit>) -> TimeUnit {
+pub fn unit(means: impl Iterator<Item = f64>, chosen: Option<TimeUnit>) -> TimeUnit {
     let mut means: Vec<f64> = means.collect();
     means.sort_by(f64::total_cmp);
     chosen.unwrap_or_else(|| means.get(means.len() / 2).map_or(TimeUnit::Second, |m| TimeUnit::of(*m)))

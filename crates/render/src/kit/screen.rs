@@ -6,9 +6,9 @@ use crate::kit::text;
 /// Width of the column of field names.
 const GUTTER: usize = 14;
 
-pub(crate) type StyledSpan = (Paint, String);
+pub type StyledSpan = (Paint, String);
 
-pub(crate) struct ScreenText<'a> {
+pub struct ScreenText<'a> {
     out: String,
     pub style: &'a Style,
     pub g: Glyphs,

@@ -62,7 +62,7 @@ impl Default for Style {
 
 /// The signs of the output, in Unicode or ASCII.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Glyphs {
+pub struct Glyphs {
     pub plus_minus: &'static str,
     pub dots: &'static str,
     pub absent: &'static str,
@@ -106,7 +106,7 @@ const ASCII: Glyphs = Glyphs {
 
 /// What a piece of text is, for colouring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Paint {
+pub enum Paint {
     #[default]
     Plain,
     Strong,
@@ -118,7 +118,7 @@ pub(crate) enum Paint {
 }
 
 impl Paint {
-    pub(crate) fn sgr(self) -> Option<&'static str> {
+    pub fn sgr(self) -> Option<&'static str> {
         match self {
             Paint::Plain => None,
             Paint::Strong => Some("1"),
@@ -132,21 +132,21 @@ impl Paint {
 }
 
 impl Style {
-    pub(crate) fn glyphs(&self) -> Glyphs {
+    pub fn glyphs(&self) -> Glyphs {
         if self.unicode { UNICODE } else { ASCII }
     }
 
-    pub(crate) fn columns(&self) -> usize {
+    pub fn columns(&self) -> usize {
         self.width.max(40)
     }
 
     /// A string of the user or the machine.
-    pub(crate) fn show(&self, s: &str) -> String {
+    pub fn show(&self, s: &str) -> String {
         if self.unicode { text::escape(s).into_owned() } else { text::escape_ascii(s).into_owned() }
     }
 
     /// A name: as [`Style::show`] where it is text.
-    pub(crate) fn show_name(&self, name: &Name) -> String {
+    pub fn show_name(&self, name: &Name) -> String {
         match std::str::from_utf8(name.as_bytes()) {
             Ok(text) => self.show(text),
             Err(_) => self.show(&name.to_string()),
@@ -154,7 +154,7 @@ impl Style {
     }
 
     /// Prose, which may be broken at white space.
-    pub(crate) fn prose(&self, s: &str) -> String {
+    pub fn prose(&self, s: &str) -> String {
         let flat: Vec<_> = s.split_whitespace().collect();
         let flat = flat.join(" ");
         let flat = text::escape(&flat);

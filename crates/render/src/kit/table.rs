@@ -65,12 +65,12 @@ impl Table {
 }
 
 /// Rows shown of a table unless all are requested.
-pub(crate) const ROWS: usize = 20;
+pub const ROWS: usize = 20;
 /// Smallest width of a cell of text.
 const LEAST: usize = 12;
 
 /// Draws a table below its title; one without rows is omitted. Returns whether all rows were shown.
-pub(crate) fn draw(page: &mut ScreenText<'_>, table: &Table) -> bool {
+pub fn draw(page: &mut ScreenText<'_>, table: &Table) -> bool {
     if table.rows.is_empty() {
         return true;
     }

@@ -9,7 +9,7 @@ use tarebench_core::run::report::data::{Measure, MeasureReport, SeriesReport};
 use tarebench_core::statistics::intervals::Interval;
 
 /// `PT`, `ET` or `net`.
-pub(crate) fn measure(m: Measure) -> &'static str {
+pub fn measure(m: Measure) -> &'static str {
     match m {
         Measure::Pt => "PT",
         Measure::Et => "ET",
@@ -18,35 +18,35 @@ pub(crate) fn measure(m: Measure) -> &'static str {
 }
 
 /// `1 sample`, `2 samples`.
-pub(crate) fn plural(n: impl Into<u64>, noun: &str) -> String {
+pub fn plural(n: impl Into<u64>, noun: &str) -> String {
     let n = n.into();
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 /// A time with its unit, or the sign for absent.
-pub(crate) fn time(page: &ScreenText<'_>, ns: f64) -> String {
+pub fn time(page: &ScreenText<'_>, ns: f64) -> String {
     let text = number::time(ns, page.style.unit, page.style.unicode);
     text.map_or_else(|| page.g.absent.to_owned(), |t| t.replacen('-', page.g.minus, 1))
 }
 
 /// A time in a scale, or the sign for absent.
-pub(crate) fn value(page: &ScreenText<'_>, scale: TimeScale, ns: f64) -> String {
+pub fn value(page: &ScreenText<'_>, scale: TimeScale, ns: f64) -> String {
     let text = scale.value(ns);
     text.map_or_else(|| page.g.absent.to_owned(), |t| t.replacen('-', page.g.minus, 1))
 }
 
 /// `[low, high]` in a scale.
-pub(crate) fn interval(page: &ScreenText<'_>, scale: TimeScale, i: &Interval) -> String {
+pub fn interval(page: &ScreenText<'_>, scale: TimeScale, i: &Interval) -> String {
     format!("[{}, {}]", value(page, scale, i.low), value(page, scale, i.high))
 }
 
 /// The scale of a row.
-pub(crate) fn scale(page: &ScreenText<'_>, m: &MeasureReport) -> TimeScale {
+pub fn scale(page: &ScreenText<'_>, m: &MeasureReport) -> TimeScale {
     TimeScale::of(m.mean, m.std_dev, page.style.unit)
 }
 
 /// Sample numbers, from 1, in ranges: `1-3, 7`; cut after some.
-pub(crate) fn numbers(indices: &[u32], absent_more: usize) -> String {
+pub fn numbers(indices: &[u32], absent_more: usize) -> String {
     let mut sorted: Vec<u64> = indices.iter().map(|&i| u64::from(i) + 1).collect();
     sorted.sort_unstable();
     sorted.dedup();
@@ -75,10 +75,10 @@ pub(crate) fn numbers(indices: &[u32], absent_more: usize) -> String {
 
 /// Reasons, each once, with those it applies to: `user, system: not known: …`.
 #[derive(Default)]
-pub(crate) struct Reasons(Vec<(Vec<String>, String)>);
+pub struct Reasons(Vec<(Vec<String>, String)>);
 
 impl Reasons {
-    pub(crate) fn add(&mut self, what: &str, why: &impl Display) {
+    pub fn add(&mut self, what: &str, why: &impl Display) {
         let why = why.to_string();
         let why = why.strip_prefix("no interval: ").unwrap_or(&why).to_owned();
         match self.0.iter_mut().find(|(_, w)| *w == why) {
@@ -88,14 +88,14 @@ impl Reasons {
         }
     }
 
-    pub(crate) fn lines(&self, page: &ScreenText<'_>) -> Vec<String> {
+    pub fn lines(&self, page: &ScreenText<'_>) -> Vec<String> {
         let line = |(whats, why): &(Vec<String>, String)| format!("{}: {}", whats.join(", "), page.style.prose(why));
         self.0.iter().map(line).collect()
     }
 }
 
 /// The command as a user would read it.
-pub(crate) fn words_of(page: &ScreenText<'_>, s: &SeriesReport) -> String {
+pub fn words_of(page: &ScreenText<'_>, s: &SeriesReport) -> String {
     match &s.program.command {
         Command::Argv(words) => {
             let words: Vec<String> = words.iter().map(|w| page.style.show_name(w)).collect();

@@ -249,7 +249,8 @@ fn find_profile(
     })
 }
 
-pub(crate) fn new_uuid() -> String {
+/// A random uuid (version 4), as text.
+pub fn new_uuid() -> String {
     let uuid = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();
     let hex: String = uuid.chars().filter(char::is_ascii_hexdigit).collect();
     if hex.len() == 32 { hex } else { format!("{:016x}{:016x}", clock::realtime().0, process::own_pid()) }

@@ -7,5 +7,5 @@ pub(crate) mod fixtures;
 pub mod json;
 pub mod page;
 pub(crate) mod plot;
-pub(crate) mod said;
+pub mod said;
 pub mod terminal;

@@ -46,7 +46,7 @@ pub(crate) fn dated(b: &HistoryBuild, zone: &TimeZone, show: ShowForeign<'_>) ->
 }
 
 /// A ratio as a change with its interval: `+2.1 % [+1.9, +2.3]`.
-pub(crate) fn with_interval(ratio: f64, interval: Option<&Interval>, g: &Glyphs) -> String {
+pub fn with_interval(ratio: f64, interval: Option<&Interval>, g: &Glyphs) -> String {
     let none = tarebench_core::statistics::intervals::NoInterval::TooFew { have: 0, need: 0 };
     let (change, interval) = change(ratio, &interval.cloned().ok_or(none), g);
     interval.map_or(change.clone(), |i| format!("{change} {i}"))

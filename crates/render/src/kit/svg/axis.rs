@@ -5,7 +5,7 @@ use crate::kit::svg::drawing::{TEXT, text_width};
 
 /// From the smallest to the largest value; never reversed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Range {
+pub struct Range {
     pub low: f64,
     pub high: f64,
 }
@@ -57,14 +57,14 @@ impl Range {
 
 /// A mark on an axis: the value, and how it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AxisTick {
+pub struct AxisTick {
     pub value: f64,
     pub label: String,
 }
 
 /// An axis: what it spans, its ticks, and what it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
     pub range: Range,
     pub ticks: Vec<AxisTick>,
     pub title: String,
@@ -72,7 +72,7 @@ pub(crate) struct Axis {
 
 /// What an axis shows: its step is at least one nanosecond, one whole number, or a millionth of a per cent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AxisQuantity {
+pub enum AxisQuantity {
     Time(TimeUnit),
     Count,
     /// Hundredths.
@@ -106,7 +106,7 @@ impl AxisQuantity {
 }
 
 /// Round ticks, about `wanted` of them: 1, 2 or 5 times a power of ten apart.
-pub(crate) fn ticks(range: Range, quantity: AxisQuantity, wanted: u32) -> Vec<AxisTick> {
+pub fn ticks(range: Range, quantity: AxisQuantity, wanted: u32) -> Vec<AxisTick> {
     let (low, high) = (range.low / quantity.size(), range.high / quantity.size());
     let raw = (high - low) / f64::from(wanted.max(1));
     if !raw.is_finite() || raw <= 0.0 {
@@ -144,12 +144,12 @@ fn step(raw: f64, least: i32) -> (f64, i32) {
 }
 
 /// As many ticks, up to `most`, as fit on a horizontal axis of `room` px.
-pub(crate) fn ticks_across(range: Range, quantity: AxisQuantity, room: f64, most: u32) -> Vec<AxisTick> {
+pub fn ticks_across(range: Range, quantity: AxisQuantity, room: f64, most: u32) -> Vec<AxisTick> {
     ticks(range, quantity, count_across(range, quantity, room, most))
 }
 
 /// How many ticks [`ticks_across`] requests.
-pub(crate) fn count_across(range: Range, quantity: AxisQuantity, room: f64, most: u32) -> u32 {
+pub fn count_across(range: Range, quantity: AxisQuantity, room: f64, most: u32) -> u32 {
     let fits = |wanted: &u32| {
         let t = ticks(range, quantity, *wanted);
         (widest(&t) + 18.0) * t.len() as f64 <= room * 1.1
@@ -158,7 +158,7 @@ pub(crate) fn count_across(range: Range, quantity: AxisQuantity, room: f64, most
 }
 
 /// Width of the widest label, px.
-pub(crate) fn widest(ticks: &[AxisTick]) -> f64 {
+pub fn widest(ticks: &[AxisTick]) -> f64 {
     ticks.iter().map(|t| text_width(&t.label, TEXT)).fold(0.0, f64::max)
 }
 

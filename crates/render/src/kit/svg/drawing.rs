@@ -103,7 +103,7 @@ impl Drawing {
 }
 
 /// Text that may stand in an element or attribute.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in escape(text).chars() {
         match c {
