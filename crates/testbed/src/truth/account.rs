@@ -125,9 +125,13 @@ fn duets(rounds: u64) -> Found {
     let [a, b] = &programs;
     let document = json(&mut tare(&["run", "--json", "--order", "duet", "-r6", a, b]))?;
     let comparison = &document["report"]["comparisons"][0];
-    let ratio = number(comparison, "/ratio")?;
-    let text = format!("{ratio:.3} of 1.1, by {}", comparison["basis"].as_str().unwrap_or("nothing"));
-    match (ratio - 1.1).abs() < 0.02 && comparison["basis"] == "duets" {
+    let [ratio, low, high] = ["/ratio", "/interval/Ok/low", "/interval/Ok/high"].map(|place| number(comparison, place));
+    let (ratio, low, high) = (ratio?, low?, high?);
+    let by = comparison["basis"].as_str().unwrap_or("nothing");
+    let text = format!("{ratio:.3} [{low:.3}, {high:.3}] of 1.1, by {by}");
+    // An emulated machine's CPUs differ from moment to moment: where the ratio is less well known, the interval says how well.
+    let right = (ratio - 1.1).abs() < 0.02 || ((low..=high).contains(&1.1) && high - low < 0.3);
+    match right && comparison["basis"] == "duets" {
         true => Ok(Works(text)),
         false => Err(text),
     }
