@@ -8,7 +8,7 @@ TIME ?= 300
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 TARE := $(TARGET_DIR)/release/tare
 
-.PHONY: help setup build lab mpi run test test-python slow lint bench machines fuzz dist dist-test publish-check console book install clean rust
+.PHONY: help setup build full mpi run test test-python slow lint bench machines fuzz dist dist-test publish-check console book install clean rust
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
@@ -23,8 +23,8 @@ build: rust ## Build the command and the C library
 	@scripts/setup.sh build
 	$(CARGO) build --release --locked -p tarebench-cli -p tarebench-c
 
-lab: build ## Build the program of `tare lab` and of stores on PostgreSQL servers, too
-	$(CARGO) build --release --locked -p tarebench-lab
+full: build ## Build tare-papers and tare-lab, too: the studies, the lab, stores on PostgreSQL servers
+	$(CARGO) build --release --locked -p tarebench-papers -p tarebench-lab
 
 mpi: build ## Build the MPI program of `tare noise bsp` (installs Open MPI where there is no MPI)
 	@scripts/setup.sh mpi
@@ -37,7 +37,7 @@ test: rust ## Install what the tests need, and run them all
 	@scripts/setup.sh build run test
 	scripts/test.sh
 
-slow: lab ## Install what the slow tests need (Open MPI, Slurm, debootstrap), and run them
+slow: full ## Install what the slow tests need (Open MPI, Slurm, debootstrap), and run them
 	@scripts/setup.sh build slurm
 	TARE_NO_SKIP=$${TARE_NO_SKIP-1} $(CARGO) test --locked --workspace --exclude tare-fuzz --no-fail-fast -- --ignored
 	scripts/test-python.sh -m slow
@@ -53,7 +53,7 @@ lint: rust ## Make all checks but the tests: format, lints, generated files, lic
 	@scripts/setup.sh build run test
 	scripts/lint.sh $(GENERATED)
 
-bench: lab ## Compare with a C loop, hyperfine and perf stat; prints Markdown
+bench: full ## Compare with a C loop, hyperfine and perf stat; prints Markdown
 	@scripts/setup.sh bench test
 	@TARE='$(TARE)' python3 bench/run.py
 	@TARE='$(TARE)' python3 bench/ratio.py
@@ -80,7 +80,7 @@ publish-check: rust ## Package every crate as for a registry; publishes nothing
 	@scripts/setup.sh build
 	scripts/publish-check.sh
 
-console: lab ## Run the examples of the documentation, and compare what they print with what is shown (as root)
+console: full ## Run the examples of the documentation, and compare what they print with what is shown (as root)
 	@scripts/setup.sh run
 	python3 scripts/check-console.py --tare '$(TARE)'
 
@@ -89,7 +89,7 @@ book: rust ## Build the documentation as a book, in target/book (installs mdBook
 	PATH="$$PATH:$(CURDIR)/target/tools/bin" mdbook build
 
 # Does not build, so that `sudo make install` leaves no files of root in the target folder.
-install: ## Install what `make build`, or `make lab`, made below PREFIX (/usr/local)
+install: ## Install what `make build`, or `make full`, made below PREFIX (/usr/local)
 	@test -x '$(TARE)' || { echo '$(TARE) is not there: make build' >&2; exit 1; }
 	@TARE='$(TARE)' scripts/install.sh '$(DESTDIR)$(PREFIX)'
 	@LIBRARIES='$(TARGET_DIR)/release' scripts/install-library.sh '$(DESTDIR)$(PREFIX)' '$(PREFIX)'

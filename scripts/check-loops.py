@@ -156,7 +156,7 @@ def check(src):
 
 def main():
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-    sources = [os.path.join("crates", c, "src") for c in sorted(os.listdir(os.path.join(root, "crates")))] + ["lab/src"]
+    sources = [os.path.join("crates", c, "src") for c in sorted(os.listdir(os.path.join(root, "crates")))] + ["lab/src", "papers/src"]
     os.chdir(root)
     found = sum(check(src) for src in [*sources, "bindings/c/src"] if os.path.isdir(src))
     if found:

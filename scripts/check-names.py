@@ -17,7 +17,7 @@ CLOSURE = re.compile(r"\blet (?:mut )?(?:of|one) = (?:move )?\|")
 
 def main():
     places, closures = collections.defaultdict(set), []
-    for path in sorted([*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("lab/src/**/*.rs")]):
+    for path in sorted([*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("lab/src/**/*.rs"), *ROOT.glob("papers/src/**/*.rs")]):
         text, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
         # Twice in one file: one for each architecture.
         for match in TYPE.finditer(text):

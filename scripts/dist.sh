@@ -47,7 +47,7 @@ archive() { # NAME: packs the folder of this name below the stage
 
 # The command for this machine, which also writes the manual pages and the completions that all packages have.
 native() {
-    cargo build --release --locked -p tarebench-cli -p tarebench-lab -p tarebench-c
+    cargo build --release --locked -p tarebench-cli -p tarebench-papers -p tarebench-lab -p tarebench-c
 }
 
 # bin, share/man, share of the shells and the agent's unit, below a folder.
@@ -55,7 +55,7 @@ command_below() { # FOLDER BINARIES [STRIP]
     TARE=$target/release/tare scripts/install.sh "$1" >/dev/null
     rm -f "$1/bin/tare-bsp"
     rm -f "$1/share/tare/tare-bsp.sbatch"
-    for program in tare tare-lab; do
+    for program in tare tare-papers tare-lab; do
         stripped "$2/$program" "$1/bin/$program" "${3:-strip}"
     done
 }
@@ -66,7 +66,7 @@ static() {
     command -v musl-gcc >/dev/null 2>&1 || install_packages musl-tools
     triple=x86_64-unknown-linux-musl
     rustup target add "$triple" 2>/dev/null
-    cargo build --release --locked --target "$triple" -p tarebench-cli -p tarebench-lab
+    cargo build --release --locked --target "$triple" -p tarebench-cli -p tarebench-papers -p tarebench-lab
     static_archive "$triple" strip
 }
 
@@ -81,7 +81,7 @@ aarch64() {
     step "static binary, aarch64"
     triple=aarch64-unknown-linux-musl
     code=0
-    scripts/aarch64.sh cargo build --release --locked --target "$triple" -p tarebench-cli -p tarebench-lab || code=$?
+    scripts/aarch64.sh cargo build --release --locked --target "$triple" -p tarebench-cli -p tarebench-papers -p tarebench-lab || code=$?
     # 3: it has said why that cannot be had here.
     [ "$code" -ne 3 ] || return 0
     [ "$code" -eq 0 ] || exit "$code"

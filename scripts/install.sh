@@ -1,13 +1,15 @@
 #!/bin/sh
-# Installs the command, its manual pages and completions below PREFIX; with the program of the lab, if that was built, and the unit of
-# its agent, which is not enabled.
+# Installs the command, its manual pages and completions below PREFIX; with the larger programs, if they were built, and the
+# unit of the lab's agent, which is not enabled.
 set -eu
 TARE=${TARE:?the built command}
 prefix=${1:?usage: install.sh PREFIX}
 
 install -D -m 755 "$TARE" "$prefix/bin/tare"
-lab=$(dirname "$TARE")/tare-lab
-[ ! -x "$lab" ] || install -m 755 "$lab" "$prefix/bin/tare-lab"
+for program in tare-papers tare-lab; do
+    file=$(dirname "$TARE")/$program
+    [ ! -x "$file" ] || install -m 755 "$file" "$prefix/bin/$program"
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$TARE" man "$work/man"
@@ -20,11 +22,10 @@ completion() { # SHELL FILE
 completion bash bash-completion/completions/tare
 completion zsh zsh/site-functions/_tare
 completion fish fish/vendor_completions.d/tare.fish
-if [ -x "$lab" ]; then
+if [ -x "$(dirname "$TARE")/tare-lab" ]; then
     packaging=$(dirname "$0")/../packaging
     install -D -m 644 "$packaging/tare-lab-agent.service" "$prefix/lib/systemd/system/tare-lab-agent.service"
     install -D -m 644 "$packaging/tare-lab-agent.env" "$prefix/share/tare/tare-lab-agent.env"
-    echo "Installed: $prefix/bin/tare-lab"
 fi
 # Only if `make mpi` has built it.
 bsp=$(dirname "$TARE")/tare-bsp
@@ -33,4 +34,6 @@ if [ -x "$bsp" ]; then
     install -D -m 644 "$(dirname "$0")/../mpi/tare-bsp.sbatch" "$prefix/share/tare/tare-bsp.sbatch"
     echo "Installed: $prefix/bin/tare-bsp, $prefix/share/tare/tare-bsp.sbatch"
 fi
-echo "Installed: $prefix/bin/tare"
+for program in tare tare-papers tare-lab; do
+    [ ! -x "$prefix/bin/$program" ] || echo "Installed: $prefix/bin/$program"
+done

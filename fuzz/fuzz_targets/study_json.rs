@@ -4,15 +4,15 @@
 
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::base::date::TimeZone;
-use tarebench_core::study::data::StudyPreset;
-use tarebench_core::study::samples::report;
-use tarebench_core::study::series::{SampleStudy, SampleStudyPlan, StudyRunPart};
+use tarebench_papers::data::cells::StudyPreset;
+use tarebench_papers::data::samples::report;
+use tarebench_papers::data::series::{SampleStudy, SampleStudyPlan, StudyRunPart};
+use tarebench_papers::sheets::sheet_csv::csv_files;
+use tarebench_papers::sheets::sheet_page::{sheet_figures, study_page};
+use tarebench_papers::sheets::sheet_terminal::study_text;
+use tarebench_papers::sheets::view::{StudyView, study_json};
 use tarebench_render::kit::style::Style;
 use tarebench_render::kit::web::html;
-use tarebench_render::study::sheet_csv::csv_files;
-use tarebench_render::study::sheet_page::{sheet_figures, study_page};
-use tarebench_render::study::sheet_terminal::study_text;
-use tarebench_render::study::view::{StudyView, study_json};
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {

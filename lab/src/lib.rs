@@ -28,8 +28,9 @@ pub fn open_servers() {
     postgres::around_calls(signals::begin_call, signals::end_call);
 }
 
-/// Runs the command, as [`tarebench_cli::main`], with `tare lab` and stores on servers.
+/// Runs the command, as [`tarebench_cli::main`], with `tare study`, `tare lab` and stores on servers.
 pub fn main(arguments: Vec<OsString>) -> u8 {
     open_servers();
-    tarebench_cli::main(arguments, Some(commands::command::ADDITION))
+    tarebench_papers::know_studies();
+    tarebench_cli::main(arguments, &[tarebench_papers::ADDITION, commands::command::ADDITION])
 }

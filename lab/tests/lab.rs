@@ -412,7 +412,7 @@ fn tare_goes_on_as_the_larger_program() {
     call(&["run", "-w0", "-r2", "--push", &lab.url, "--", "/bin/true"], 0);
     assert!(call(&["list", "--db", &lab.url], 0).contains("/bin/true"));
     assert!(call(&["lab", "machines", "--db", &lab.url], 0).contains("no machine"));
-    assert!(call(&["lab", "--help"], 0).contains("submit"));
+    assert!(call(&["lab", "--help"], 0).contains("Usage: tare lab <COMMAND>"));
     call(&["lab", "status", "none", "--db", &lab.url], 2);
     // The commands of both.
     assert!(call(&["completions", "bash"], 0).contains("tare__subcmd__lab__subcmd__submit"));

@@ -55,6 +55,7 @@ mod _native {
         // The file of this process is the interpreter's: measuring its start as that of tare would be wrong.
         tarebench_cli::api::set_embedded();
         tarebench_lab::open_servers();
+        tarebench_papers::know_studies();
         module.add("VERSION", tarebench::VERSION)
     }
 }

@@ -10,7 +10,6 @@ use crate::noise::command as noise;
 use crate::profile::command as profile;
 use crate::run::shell::shell_syntax;
 use crate::run::{args::RunArgs, command as run};
-use crate::study::command as study;
 use crate::{completions, fit, kbest as clocks, man, trace};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -24,7 +23,7 @@ use tarebench::sys::spawn::resolve;
 /// Net time is gross (elapsed) time minus the tare, what the machine added: daemons, interrupts, hypervisor, waiting.
 /// `tare 'PROG ARGS'` is short for `tare run 'PROG ARGS'`.
 #[derive(Parser)]
-#[command(name = "tare", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "tare", bin_name = "tare", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: TareCommand,
@@ -52,7 +51,8 @@ enum TareCommand {
     Report(report::ReportArgs),
     Clocks(clocks::ClocksArgs),
     Trace(trace::TraceArgs),
-    Study(study::StudyArgs),
+    /// Repeat the papers' experiments on this machine, or list them
+    Study(ElsewhereArgs),
     Noise(Box<noise::NoiseArgs>),
     History(history::HistoryArgs),
     /// Measure on many machines: queue campaigns in a PostgreSQL database, run them by agents or Slurm
@@ -84,32 +84,27 @@ pub enum Parsed {
 }
 
 /// All commands.
-fn commands(added: Option<Addition>) -> clap::Command {
-    let own = Cli::command();
-    let Some(added) = added.map(|added| (added.command)()) else { return own };
-    let name = added.get_name().to_owned();
-    own.mut_subcommand(name, |_| added)
+fn commands(added: &[Addition]) -> clap::Command {
+    let replaced = |own: clap::Command, a: &Addition| own.mut_subcommand(a.name, |_| (a.command)());
+    added.iter().fold(Cli::command(), replaced)
 }
 
 /// Parses the command; programs without a command belong to `tare run`. What only a larger program has is left to it.
 ///
 /// # Errors
 /// Also for help and the version, which clap words.
-pub fn parse(mut arguments: Vec<OsString>, added: Option<Addition>) -> Result<Parsed, NotParsed> {
+pub fn parse(mut arguments: Vec<OsString>, added: &[Addition]) -> Result<Parsed, NotParsed> {
     match arguments.get(1).map(|first| what_is(first)) {
         Some(First::Programs) => arguments.insert(1, "run".into()),
         Some(First::Neither) => return Err(NotParsed::Failure(neither(arguments))),
         Some(First::Command) | None => {}
     }
     let mut matches = commands(added).try_get_matches_from(&arguments).map_err(NotParsed::Clap)?;
-    match added {
-        None => elsewhere::go_on(&arguments, &matches).map_err(NotParsed::Failure)?,
-        Some(added) if matches.subcommand_name() == Some((added.command)().get_name()) => {
-            if let Some((_, arguments)) = matches.remove_subcommand() {
-                return Ok(Parsed::Added(added, arguments));
-            }
-        }
-        Some(_) => {}
+    elsewhere::go_on(&arguments, &matches, added).map_err(NotParsed::Failure)?;
+    if let Some(chosen) = added.iter().find(|a| matches.subcommand_name() == Some(a.name))
+        && let Some((_, arguments)) = matches.remove_subcommand()
+    {
+        return Ok(Parsed::Added(*chosen, arguments));
     }
     Cli::from_arg_matches(&matches).map(|cli| Parsed::Own(Box::new(cli))).map_err(NotParsed::Clap)
 }
@@ -185,7 +180,7 @@ fn neither(arguments: Vec<OsString>) -> Failure {
 }
 
 /// Runs the command.
-pub fn dispatch(parsed: Parsed, added: Option<Addition>) -> Result<Exit, Failure> {
+pub fn dispatch(parsed: Parsed, added: &[Addition]) -> Result<Exit, Failure> {
     let cli = match parsed {
         Parsed::Own(cli) => *cli,
         Parsed::Added(added, arguments) => {
@@ -220,10 +215,10 @@ pub fn dispatch(parsed: Parsed, added: Option<Addition>) -> Result<Exit, Failure
         TareCommand::Report(a) => report::report(&a),
         TareCommand::Clocks(a) => clocks::show(&a),
         TareCommand::Trace(a) => trace::show(&a),
-        TareCommand::Study(a) => study::study(&a),
         TareCommand::Noise(a) => noise::noise(&a),
         TareCommand::History(a) => history::history(&a),
-        TareCommand::Lab(_) => Err(elsewhere::not_here()),
+        // The programs that have these never come here.
+        TareCommand::Lab(_) | TareCommand::Study(_) => Err(Failure::usage("this program does not have that command")),
         TareCommand::Push(a) => push::push(&a),
         TareCommand::Pull(a) => push::pull(&a),
         TareCommand::Doctor(a) => doctor::doctor(&a),

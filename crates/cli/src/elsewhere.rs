@@ -1,19 +1,36 @@
-//! The part of `tare` that a larger program has: `tare-lab`, with the lab and stores on PostgreSQL servers.
+//! The parts of `tare` that larger programs have: `tare-papers` the studies, `tare-lab` these, the lab and stores on PostgreSQL servers.
 //!
-//! `tare` starts it in its own place for whatever needs it, as git does with its commands.
+//! `tare` starts them in its own place for whatever needs them, as git does with its commands. What they add to the commands that
+//! all have is in [`AddedStudies`], and in the store's [`with_servers`](tarebench::store::with_servers).
 
+use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
+use crate::machine::tune::MachineArgs;
+use crate::own_program;
 use clap::{ArgMatches, Args};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tarebench::store::is_server;
+use std::sync::OnceLock;
+use tarebench::core::documents::head::Id;
+use tarebench::render::kit::style::Style;
+use tarebench::render::kit::table::Table;
+use tarebench::render::kit::web::page::Page;
+use tarebench::run::session::ImportTrust;
+use tarebench::store::{Store, has_servers, is_server};
 use tarebench::sys::spawn::resolve;
 use tarebench::sys::stdio::go_on_as;
 
-/// The program.
-const PROGRAM: &str = "tare-lab";
+/// A larger program, which has what is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Larger {
+    /// `tare-papers`.
+    Papers,
+    /// `tare-lab`.
+    Lab,
+}
+
 /// The options that may name a server.
 const STORES: [&str; 4] = ["db", "push", "to", "from"];
 /// The commands whose output names all others.
@@ -22,13 +39,56 @@ const OF_ALL: [&str; 2] = ["completions", "man"];
 /// A command that a larger program has; it takes the place of the one of the same name here.
 #[derive(Clone, Copy)]
 pub struct Addition {
+    /// Its name.
+    pub name: &'static str,
     /// Its arguments.
     pub command: fn() -> clap::Command,
     /// Runs it.
     pub run: fn(&ArgMatches) -> Result<Exit, Failure>,
 }
 
-/// The arguments of a command that only the larger program has: it reads them.
+/// A page, and the figures of a study as SVG, each with the name of its file.
+pub type StudyPage = (Page, Vec<(String, String)>);
+/// Resumes a study: where it is, whether commands that were imported may be run, how the machine is quieted, whether to print JSON.
+pub type ResumeStudy = fn(Box<dyn Store>, Id, ImportTrust, &MachineArgs, bool, &Show) -> Result<Exit, Failure>;
+
+/// What the commands of all programs do with stored studies, and with the values that papers printed.
+#[derive(Clone, Copy)]
+pub struct AddedStudies {
+    /// Prints a study; `true`: as JSON.
+    pub show: fn(&dyn Store, Id, bool, &Show) -> Result<(), Failure>,
+    /// Its page and figures.
+    pub page: fn(&dyn Store, Id) -> Result<StudyPage, Failure>,
+    /// Measures what is left of it, and prints it; `true`: as JSON.
+    pub resume: ResumeStudy,
+    /// The papers' counterparts of a command's tables.
+    pub published: fn(&str) -> Vec<Table>,
+    /// The same, as they are printed.
+    pub published_text: fn(&[Table], &Style) -> String,
+    /// Adds the papers' curves to the figures of a command's page.
+    pub published_curves: fn(&str, &mut Page),
+}
+
+static STUDIES: OnceLock<AddedStudies> = OnceLock::new();
+
+/// Has the commands of this process know studies, from now on. The first call counts.
+pub fn with_studies(studies: AddedStudies) {
+    let _ = STUDIES.set(studies);
+}
+
+/// What knows studies. Goes on as the program that does, if this one does not.
+///
+/// # Errors
+/// That program is missing, or cannot be started.
+pub fn studies() -> Result<&'static AddedStudies, Failure> {
+    match STUDIES.get() {
+        Some(studies) => Ok(studies),
+        None if own_program::is_embedded() => Err(Larger::Papers.missing()),
+        None => Err(Larger::Papers.go_on(&std::env::args_os().collect::<Vec<_>>())),
+    }
+}
+
+/// The arguments of a command that only a larger program has: it reads them.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub struct ElsewhereArgs {
@@ -36,29 +96,66 @@ pub struct ElsewhereArgs {
     _arguments: Vec<OsString>,
 }
 
-/// Goes on as the larger program if these arguments need it, or tell of it. Returns only if they do not.
+/// Goes on as a larger program if these arguments need it, or tell of all commands. Returns only if they do not.
 ///
 /// # Errors
 /// The program is needed and cannot be started.
-pub fn go_on(arguments: &[OsString], matches: &ArgMatches) -> Result<(), Failure> {
-    let tells_of_it = matches.subcommand_name().is_some_and(|name| OF_ALL.contains(&name));
-    if !tells_of_it && matches.subcommand_name() != Some("lab") && !names_a_server(matches) {
-        return Ok(());
-    }
-    match file() {
-        Some(file) => {
-            let e = go_on_as(Command::new(&file).args(arguments.iter().skip(1)));
-            Err(Failure::system(format!("cannot start {}: {e}", file.display())))
-        }
-        None if tells_of_it => Ok(()),
-        None => Err(not_here()),
+pub fn go_on(arguments: &[OsString], matches: &ArgMatches, added: &[Addition]) -> Result<(), Failure> {
+    let here = |name: &str| added.iter().any(|a| a.name == name);
+    let name = matches.subcommand_name().unwrap_or_default();
+    let needed = match name {
+        "lab" if !here(name) => Larger::Lab,
+        _ if !has_servers() && names_a_server(matches) => Larger::Lab,
+        "study" if !here(name) => Larger::Papers,
+        _ if OF_ALL.contains(&name) => return told_by_the_largest(arguments, here("lab"), here("study")),
+        _ => return Ok(()),
+    };
+    Err(needed.go_on(arguments))
+}
+
+/// The program with most commands tells of them; if there is none but this one, it does.
+fn told_by_the_largest(arguments: &[OsString], has_lab: bool, has_studies: bool) -> Result<(), Failure> {
+    let larger = [(Larger::Lab, has_lab), (Larger::Papers, has_studies || has_lab)];
+    match larger.into_iter().find(|(program, here)| !here && program.file().is_some()) {
+        Some((program, _)) => Err(program.go_on(arguments)),
+        None => Ok(()),
     }
 }
 
-/// That the larger program is missing.
-pub fn not_here() -> Failure {
-    let what = "`tare lab` and stores on a PostgreSQL server need the program tare-lab, which is neither beside tare nor on PATH";
-    Failure::usage(what).hint("install it with: `cargo install tarebench-lab`; --db FILE selects a file")
+impl Larger {
+    fn name(self) -> &'static str {
+        match self {
+            Larger::Papers => "tare-papers",
+            Larger::Lab => "tare-lab",
+        }
+    }
+
+    /// Goes on as this program; returns why it cannot.
+    fn go_on(self, arguments: &[OsString]) -> Failure {
+        // The program of the lab has the studies, too.
+        let file = self.file().or_else(|| Larger::Lab.file());
+        let Some(file) = file else { return self.missing() };
+        let e = go_on_as(Command::new(&file).args(arguments.iter().skip(1)));
+        Failure::system(format!("cannot start {}: {e}", file.display()))
+    }
+
+    fn missing(self) -> Failure {
+        let (what, package) = match self {
+            Larger::Papers => ("studies, and the values that papers printed,", "tarebench-papers"),
+            Larger::Lab => ("`tare lab` and stores on a PostgreSQL server", "tarebench-lab"),
+        };
+        let text = format!("{what} need the program {}, which is neither beside tare nor on PATH", self.name());
+        Failure::usage(text).hint(format!("install it with: `cargo install {package}`"))
+    }
+
+    /// The file beside this program's, or the first one on PATH.
+    fn file(self) -> Option<PathBuf> {
+        let beside = std::env::current_exe().ok().map(|own| own.with_file_name(self.name()));
+        beside.filter(|file| file.is_file()).or_else(|| {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            resolve(self.name().as_bytes(), path.as_bytes(), Path::new(".")).ok()
+        })
+    }
 }
 
 fn names_a_server(matches: &ArgMatches) -> bool {
@@ -68,13 +165,4 @@ fn names_a_server(matches: &ArgMatches) -> bool {
         _ => false,
     };
     STORES.into_iter().any(named) || matches.subcommand().is_some_and(|(_, inner)| names_a_server(inner))
-}
-
-/// The file beside this program's, or the first one on PATH.
-fn file() -> Option<PathBuf> {
-    let beside = std::env::current_exe().ok().map(|own| own.with_file_name(PROGRAM)).filter(|file| file.is_file());
-    beside.or_else(|| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        resolve(PROGRAM.as_bytes(), path.as_bytes(), Path::new(".")).ok()
-    })
 }

@@ -22,22 +22,21 @@ mod cores;
 pub mod documents;
 pub mod elsewhere;
 pub mod exit;
-mod files;
+pub mod files;
 mod fit;
-mod inc;
+pub mod inc;
 mod kbest;
 pub mod machine;
 mod man;
 mod noise;
 pub mod output;
-mod own_program;
-mod profile;
-mod progress;
+pub mod own_program;
+pub mod profile;
+pub mod progress;
 pub mod pushed;
-mod replace;
+pub mod replace;
 pub mod run;
 pub mod stored;
-mod study;
 mod trace;
 
 use crate::command_line::{NotParsed, dispatch, parse};
@@ -59,8 +58,8 @@ pub fn process(main: impl FnOnce(Vec<OsString>) -> u8) -> ExitCode {
 }
 
 /// Runs the command; `arguments` begin with its name, as those of a process. Results are printed, errors too. Returns the exit code.
-/// A larger program adds a command of its own.
-pub fn main(arguments: Vec<OsString>, added: Option<Addition>) -> u8 {
+/// A larger program adds commands of its own.
+pub fn main(arguments: Vec<OsString>, added: &[Addition]) -> u8 {
     tarebench::store::end_waits_when(|| signals::pending().is_some());
     let ended = match parse(arguments, added) {
         Ok(parsed) => dispatch(parsed, added),

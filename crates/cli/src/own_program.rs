@@ -12,12 +12,17 @@ pub fn set_embedded() {
     EMBEDDED.store(true, Ordering::Relaxed);
 }
 
+/// Whether this process is another program.
+pub fn is_embedded() -> bool {
+    EMBEDDED.load(Ordering::Relaxed)
+}
+
 /// Refuses measurements that start the command itself, if this process is another program.
 ///
 /// # Errors
 /// A usage error that names the way out.
 pub fn check() -> Result<(), Failure> {
-    if EMBEDDED.load(Ordering::Relaxed) {
+    if is_embedded() {
         let what = "this measurement starts tare's own program, and here tare runs inside of another program";
         return Err(Failure::usage(what).hint("use the command that `cargo install tarebench-cli` installs"));
     }

@@ -188,7 +188,7 @@ fn help_shows_only_options_that_have_an_effect() {
     assert!(has("run", "--sort") && has("run", "--account") && has("run", "--time-unit"));
 }
 
-/// `tare` alone, without `tare-lab`: what needs that says so, everything else goes on.
+/// `tare` alone, without the larger programs: what needs them says so, everything else goes on.
 #[test]
 fn what_needs_another_program_names_it() {
     let _beside = shared();
@@ -200,15 +200,18 @@ fn what_needs_another_program_names_it() {
         c.args(words).env("TARE_DB", dir.path().join("tare.db")).env("PATH", dir.path());
         run(&mut c, code)
     };
-    for words in [
-        &["lab", "status"][..],
-        &["lab", "--help"],
-        &["list", "--db", "postgresql://nobody@nowhere/lab"],
-        &["run", "--push", "service=lab", "/bin/true"],
-        &["pull", "1", "--from", "postgres://nobody@nowhere/lab"],
+    for (program, words) in [
+        ("lab", &["lab", "status"][..]),
+        ("lab", &["lab", "--help"]),
+        ("lab", &["list", "--db", "postgresql://nobody@nowhere/lab"]),
+        ("lab", &["run", "--push", "service=lab", "/bin/true"]),
+        ("lab", &["pull", "1", "--from", "postgres://nobody@nowhere/lab"]),
+        ("papers", &["study"]),
+        ("papers", &["noise", "--published", "--for", "1s"]),
     ] {
         let said = text(&call(words, 2).stderr);
-        assert!(said.contains("need the program tare-lab") && said.contains("cargo install tarebench-lab"), "{said}");
+        let expected = [format!("need the program tare-{program}"), format!("cargo install tarebench-{program}")];
+        assert!(expected.iter().all(|e| said.contains(e)), "{said}");
     }
     // The words of a measured program are its own.
     call(&["run", "-w0", "-r1", "--", "/bin/echo", "postgresql://nobody@nowhere/lab"], 0);

@@ -18,5 +18,4 @@ pub mod quiet;
 pub mod run;
 pub mod sample;
 pub mod statistics;
-pub mod study;
 pub mod trace;

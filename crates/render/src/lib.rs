@@ -17,5 +17,4 @@ pub mod machine;
 pub mod noise;
 pub mod profile;
 pub mod run;
-pub mod study;
 pub mod trace;

@@ -303,7 +303,7 @@ fn several_measurements_have_a_curve_each() {
     let all = [with(1, "6.1.0", 250.0, &[GRAIN]), with(2, "6.12.0", 1_000.0, &[GRAIN, Nanos(20_000)])];
     let shown: Vec<ShownNoise<'_>> =
         all.iter().map(|(head, noise, grains)| ShownNoise { head, noise, grains }).collect();
-    let page = several::page(&shown, &[], String::new());
+    let page = several::page(&shown, String::new());
     let ids: Vec<&str> = page.parts.iter().map(|p| p.id.as_str()).collect();
     assert_eq!(ids, ["grain-10us", "grain-20us"]);
     let distribution = find(&page, "grain-10us-distribution");

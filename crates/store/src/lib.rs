@@ -38,7 +38,8 @@ pub use crate::format::{ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH_LIMIT, DOCUMENT_L
 pub use crate::import::import;
 pub use crate::learned::MachineKey;
 pub use crate::named::{
-    Environment, ServerName, ServerStores, is_server, open_place, open_place_read_only, server_name, with_servers,
+    Environment, ServerName, ServerStores, has_servers, is_server, open_place, open_place_read_only, server_name,
+    with_servers,
 };
 pub use crate::open::{default_path, end_waits_when};
 pub use crate::profiles::Saved;

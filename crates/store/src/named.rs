@@ -35,6 +35,11 @@ pub fn with_servers(servers: ServerStores) {
     let _ = SERVERS.set(servers);
 }
 
+/// Whether this process has stores on servers.
+pub fn has_servers() -> bool {
+    SERVERS.get().is_some()
+}
+
 /// Whether a name is that of a server: `postgresql://…`, `postgres://…`, or `service=…`. Every other one is that of a file.
 pub fn is_server(name: &OsStr) -> bool {
     name.to_str().is_some_and(|text| ["postgresql://", "postgres://", "service="].iter().any(|s| text.starts_with(s)))

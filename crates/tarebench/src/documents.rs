@@ -70,20 +70,27 @@ impl Stopped {
 }
 
 /// Where a document is stored: in the user's store, or in memory until the measurement ends.
-pub(crate) enum DocumentStore<'a> {
+pub enum DocumentStore<'a> {
+    /// The user's.
     Kept(&'a mut dyn Store),
+    /// In memory.
     Memory(Box<dyn Store>),
 }
 
 impl DocumentStore<'_> {
-    pub(crate) fn at(place: &mut StorePlace) -> Result<DocumentStore<'_>, DocumentError> {
+    /// That of a measurement with this place.
+    ///
+    /// # Errors
+    /// No store can be made in memory.
+    pub fn at(place: &mut StorePlace) -> Result<DocumentStore<'_>, DocumentError> {
         Ok(match place.store() {
             Some(store) => DocumentStore::Kept(store),
             None => DocumentStore::Memory(Box::new(SqliteStore::in_memory()?)),
         })
     }
 
-    pub(crate) fn store(&mut self) -> &mut dyn Store {
+    /// The store.
+    pub fn store(&mut self) -> &mut dyn Store {
         match self {
             DocumentStore::Kept(store) => &mut **store,
             DocumentStore::Memory(store) => &mut **store,
@@ -91,7 +98,7 @@ impl DocumentStore<'_> {
     }
 
     /// Its number in the user's store; 0 if it is not stored.
-    pub(crate) fn number(&self, id: Id) -> Id {
+    pub fn number(&self, id: Id) -> Id {
         match self {
             DocumentStore::Kept(_) => id,
             DocumentStore::Memory(_) => Id { number: 0, ..id },

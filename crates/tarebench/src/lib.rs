@@ -14,7 +14,6 @@
 //! - [`machine_lock`]: who measures on this machine.
 //! - [`kbest`]: the machine's timing mechanisms, and which to use.
 //! - [`run::self_check`]: what tracing costs the measured programs.
-//! - [`study`]: the papers' experiments, measured here or computed from stored runs.
 //! - [`trace`]: when a process had its CPU.
 //! - [`inc::workload`]: INC and the papers' other reference programs.
 
@@ -31,7 +30,6 @@ pub mod machine_lock;
 pub mod noise;
 pub mod profile;
 pub mod run;
-pub mod study;
 pub mod trace;
 
 pub use tarebench_core as core;

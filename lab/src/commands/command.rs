@@ -52,7 +52,7 @@ enum LabCommand {
 }
 
 /// `tare lab`, for the command that has all others.
-pub const ADDITION: Addition = Addition { command, run };
+pub const ADDITION: Addition = Addition { name: "lab", command, run };
 
 fn command() -> clap::Command {
     LabArgs::augment_args(clap::Command::new("lab"))

@@ -1,8 +1,8 @@
 //! The page of a stored result of any kind.
 
+use crate::elsewhere::studies;
 use crate::exit::Failure;
 use crate::output::foot;
-use crate::study::stored as study;
 use std::path::Path;
 use tarebench::compare::gate::GateError;
 use tarebench::core::compare::{gate_rule, stored_report};
@@ -38,7 +38,7 @@ fn of_document<E: PageError>(store: &dyn Store, id: Id, hints: &Hints) -> Result
     Ok(match id.kind {
         // A run is not stored as a document.
         DocumentKind::Run => return of_run(store, id.number, hints),
-        DocumentKind::Study => study::page(&study::load(store, id)?)?.0,
+        DocumentKind::Study => (studies()?.page)(store, id)?.0,
         DocumentKind::Bench => {
             let (head, bench) = documents::bench(store, id)?;
             let report = tarebench::core::kbest::report::build(&bench);

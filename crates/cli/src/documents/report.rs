@@ -5,11 +5,11 @@ use crate::args::store::StoreArgs;
 use crate::args::style::db_option;
 use crate::documents::page;
 use crate::documents::page::page;
+use crate::elsewhere::studies;
 use crate::exit::{Exit, Failure};
 use crate::files::write_files;
 use crate::output;
 use crate::replace::write_text;
-use crate::study::stored as study;
 use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::DocumentKind;
@@ -104,7 +104,7 @@ fn find(args: &ReportArgs, store: &dyn Store) -> Result<Report, Failure> {
     let report = match what {
         // A study has figures of its own.
         NamedDocument::Document(id) if id.kind == DocumentKind::Study => {
-            let (page, figures) = study::page(&study::load(store, id)?)?;
+            let (page, figures) = (studies()?.page)(store, id)?;
             Report { page, figures, stem: format!("study-{id}") }
         }
         NamedDocument::Document(id) if id.kind == DocumentKind::Profile => {

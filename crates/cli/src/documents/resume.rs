@@ -4,6 +4,7 @@ use crate::args::exports::Exports;
 use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::{Show, StyleArgs};
 use crate::compare::gate;
+use crate::elsewhere::studies;
 use crate::exit::{Exit, Failure};
 use crate::machine::tune::TuneAround;
 use crate::profile;
@@ -11,9 +12,6 @@ use crate::progress::Display;
 use crate::pushed::PushAtEnd;
 use crate::run::command::finish;
 use crate::run::imported;
-use crate::study::resume::resume_stored;
-use crate::study::samples::StudyResume;
-use crate::study::stored::StudyFiles;
 use clap::Args;
 use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::documents::DocumentError;
@@ -77,9 +75,8 @@ fn document(args: &ResumeArgs, store: Box<dyn Store>, id: Id, show: &Show) -> Re
             profile::learn::resume_named(head.title, store, args.trust(), &args.tuning, show)
         }
         DocumentKind::Study => {
-            let files = StudyFiles::only_json(args.exports.json_only(id.kind)?);
-            let how = StudyResume { trust: args.trust(), machine: args.tuning.machine(), files: &files, show };
-            resume_stored(store, id, &how)
+            let json = args.exports.json_only(id.kind)?;
+            (studies()?.resume)(store, id, args.trust(), args.tuning.machine(), json, show)
         }
         DocumentKind::Gate => gate::resume(store, id, args.exports.json_only(id.kind)?, show),
         DocumentKind::Noise | DocumentKind::Bench | DocumentKind::Run | DocumentKind::Comparison => {

@@ -3,11 +3,10 @@
 use crate::args::exports::Exports;
 use crate::args::store::{StoreArgs, StoredId};
 use crate::args::style::{Show, StyleArgs};
+use crate::elsewhere::studies;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::stored::say_imported;
-use crate::study::stored as study;
-use crate::study::stored::StudyFiles;
 use clap::Args;
 use tarebench::core::compare::gate_rule;
 use tarebench::core::documents::head::{DocumentKind, Id};
@@ -71,8 +70,7 @@ fn document(args: &ShowArgs, show: &Show, store: &dyn Store, id: Id) -> Result<E
             return Ok(Exit::Done);
         }
         DocumentKind::Study => {
-            let files = StudyFiles::only_json(args.exports.json_only(id.kind)?);
-            study::present(&study::load(store, id)?, &files, show)?;
+            (studies()?.show)(store, id, args.exports.json_only(id.kind)?, show)?;
             return Ok(Exit::Done);
         }
         DocumentKind::Noise => {

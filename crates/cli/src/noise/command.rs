@@ -4,9 +4,8 @@ use crate::args::store::StoreArgs;
 use crate::args::values::{cpu_list, duration, pair};
 use crate::cores::say_shared;
 use crate::exit::{Exit, Failure};
-use crate::noise::result::{NoiseResultArgs, failure, print_noise, published, write};
+use crate::noise::result::{NoiseResultArgs, PublishedNoise, failure, print_noise, write};
 use crate::noise::{bsp, files, model, show};
-use crate::output::print;
 use crate::progress::Display;
 use crate::pushed::PushAtEnd;
 use clap::{Args, Subcommand, ValueEnum};
@@ -18,8 +17,6 @@ use tarebench::documents::{MeasureOptions, Stopped};
 use tarebench::noise::measure::{MeasuredNoise, choose_cpus, failed, measure, rate, tick};
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::figures::figure;
-use tarebench::render::study::published_curves::add_published;
-use tarebench::render::study::sheet_terminal::published_text;
 use tarebench::sys::noise::HIGHEST;
 use tarebench::sys::signals::Signals;
 
@@ -195,9 +192,10 @@ pub fn noise(args: &NoiseArgs) -> Result<Exit, Failure> {
 fn answered(text: &str, args: &NoiseArgs) -> Result<Exit, Failure> {
     let asked = &args.measure.result;
     let show = asked.style.show()?;
+    let published = PublishedNoise::asked(asked.published)?;
     model::print_model(text, &args.model, asked.json, show.is_quiet(), &show.style)?;
-    if asked.published && !show.is_quiet() {
-        print(&published_text(&published(true), &show.style));
+    if let Some(published) = published.filter(|_| !show.is_quiet()) {
+        published.print(&show.style);
     }
     Ok(Exit::Done)
 }
@@ -205,6 +203,7 @@ fn answered(text: &str, args: &NoiseArgs) -> Result<Exit, Failure> {
 fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let asked = &args.result;
     let show = asked.style.show()?;
+    let published = PublishedNoise::asked(asked.published)?;
     let plan = plan(args)?;
     for file in args.svg.iter().chain(&asked.html) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
@@ -223,8 +222,8 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     let MeasuredNoise { head, noise: found, stopped } = measured;
     if asked.json || !show.is_quiet() {
         print_noise(&head, &found, &grains, asked.json, &show.style)?;
-        if asked.published {
-            print(&published_text(&published(true), &show.style));
+        if let Some(published) = &published {
+            published.print(&show.style);
         }
     }
     if let Some((file, picture)) = args.svg.as_ref().zip(figure(&head, &grains)) {
@@ -233,9 +232,8 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     if let Some(file) = &asked.html {
         let zone = tarebench::sys::clock::zone();
         let mut page = tarebench::render::noise::page::noise(&head, &found, &grains, &zone, crate::output::foot());
-        if asked.published {
-            page.tables.extend(published(true));
-            add_published("noise", &mut page);
+        if let Some(published) = &published {
+            published.add_to(&mut page);
         }
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }

@@ -2,6 +2,7 @@
 
 use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
+use crate::elsewhere::{AddedStudies, studies};
 use crate::exit::Failure;
 use crate::noise::undisturbed::UndisturbedArg;
 use crate::output::print;
@@ -15,8 +16,8 @@ use tarebench::core::noise::report::Grain;
 use tarebench::noise::error::NoiseError;
 use tarebench::render::kit::style::Style;
 use tarebench::render::kit::table::Table;
+use tarebench::render::kit::web::page::Page;
 use tarebench::render::noise::terminal::{json, terminal};
-use tarebench::render::study::published::published_tables;
 
 /// How a measurement is shown, when it was made and later.
 #[derive(Args)]
@@ -75,10 +76,36 @@ pub fn print_noise(
     Ok(())
 }
 
-/// The paper's tables, if they are asked for.
-pub fn published(asked: bool) -> Vec<Table> {
-    if asked { published_tables("noise") } else { Vec::new() }
+/// The paper's tables and curves.
+pub struct PublishedNoise {
+    studies: &'static AddedStudies,
+    tables: Vec<Table>,
 }
+
+impl PublishedNoise {
+    /// If they are asked for.
+    pub fn asked(asked: bool) -> Result<Option<PublishedNoise>, Failure> {
+        if !asked {
+            return Ok(None);
+        }
+        let studies = studies()?;
+        Ok(Some(PublishedNoise { studies, tables: (studies.published)(COMMAND) }))
+    }
+
+    /// Prints the tables.
+    pub fn print(&self, style: &Style) {
+        print(&(self.studies.published_text)(&self.tables, style));
+    }
+
+    /// Adds them to a page.
+    pub fn add_to(&self, page: &mut Page) {
+        page.tables.extend(self.tables.iter().cloned());
+        (self.studies.published_curves)(COMMAND, page);
+    }
+}
+
+/// Whose counterparts are meant.
+const COMMAND: &str = "noise";
 
 /// An existing file is overwritten.
 pub fn write(file: &Path, text: &str) -> Result<(), Failure> {

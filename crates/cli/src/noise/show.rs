@@ -3,7 +3,7 @@
 use crate::args::store::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::files::write_files;
-use crate::noise::result::{NoiseResultArgs, print_noise, published, write};
+use crate::noise::result::{NoiseResultArgs, PublishedNoise, print_noise, write};
 use crate::noise::undisturbed::UndisturbedArg;
 use crate::output::{foot, print};
 use crate::stored::say_imported;
@@ -17,8 +17,6 @@ use tarebench::render::kit::svg::figures::figures;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::platform::ShownNoise;
 use tarebench::render::noise::{page, several};
-use tarebench::render::study::published_curves::add_published;
-use tarebench::render::study::sheet_terminal::published_text;
 use tarebench::store::{NamedDocument, Store};
 
 /// Show stored measurements; several of them with a curve each in one figure
@@ -48,6 +46,7 @@ type LoadedNoise = (DocumentHead, Noise, Vec<Grain>);
 pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
     let asked = &args.result;
     let show = asked.style.show()?;
+    let published = PublishedNoise::asked(asked.published)?;
     let store = args.store.readable()?;
     let ids = ids(&*store, &args.what)?;
     let mut all: Vec<LoadedNoise> = Vec::new();
@@ -59,7 +58,6 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
     }
     let shown: Vec<ShownNoise<'_>> =
         all.iter().map(|(head, noise, grains)| ShownNoise { head, noise, grains }).collect();
-    let published = published(asked.published);
     match all.as_slice() {
         [(head, noise, grains)] if asked.json || !show.is_quiet() => {
             print_noise(head, noise, grains, asked.json, &show.style)?;
@@ -68,22 +66,18 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
         _ if show.is_quiet() => {}
         _ => print(&several::terminal(&shown, &show.style)),
     }
-    if asked.published && !show.is_quiet() {
-        print(&published_text(&published, &show.style));
+    if let Some(published) = published.as_ref().filter(|_| !show.is_quiet()) {
+        published.print(&show.style);
     }
     if args.svg.is_none() && asked.html.is_none() {
         return Ok(Exit::Done);
     }
     let mut page = match all.as_slice() {
-        [(head, noise, grains)] => {
-            let mut page = page::noise(head, noise, grains, &tarebench::sys::clock::zone(), foot());
-            page.tables.extend(published);
-            page
-        }
-        _ => several::page(&shown, &published, foot()),
+        [(head, noise, grains)] => page::noise(head, noise, grains, &tarebench::sys::clock::zone(), foot()),
+        _ => several::page(&shown, foot()),
     };
-    if asked.published {
-        add_published("noise", &mut page);
+    if let Some(published) = &published {
+        published.add_to(&mut page);
     }
     if let Some(folder) = &args.svg {
         write_files(folder, &figures(&page).map_err(Failure::system)?, "figure")?;

@@ -12,10 +12,14 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The command `tare`; in the lab's tests the program that has all of it.
-pub const TARE: &str = match (option_env!("CARGO_BIN_EXE_tare"), option_env!("CARGO_BIN_EXE_tare-lab")) {
-    (Some(tare), _) | (None, Some(tare)) => tare,
-    (None, None) => panic!("cargo names no command"),
+/// The command: that of the tests' crate, which may be a larger program.
+pub const TARE: &str = match (
+    option_env!("CARGO_BIN_EXE_tare"),
+    option_env!("CARGO_BIN_EXE_tare-papers"),
+    option_env!("CARGO_BIN_EXE_tare-lab"),
+) {
+    (Some(tare), ..) | (_, Some(tare), _) | (.., Some(tare)) => tare,
+    (None, None, None) => panic!("cargo names no command"),
 };
 
 /// Says why a test cannot be made here; with TARE_NO_SKIP=1 that is a failure.

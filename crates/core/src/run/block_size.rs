@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::run::schedule::tests::plan;
     use crate::sample::data::{Outcome, SampleBlock};
-    use crate::study::test_samples::sample;
+    use crate::sample::test_samples::sample;
     use proptest::prelude::*;
 
     /// An execution of this program that took so many microseconds.

@@ -234,10 +234,10 @@ mod tests {
     use crate::run::schedule::tests::plan;
     use crate::run::schedule::{Act, Slot, schedule};
     use crate::sample::data::SampleBlock;
+    use crate::sample::test_samples::sample;
     use crate::statistics::intervals::{Interval, NoInterval};
     use crate::statistics::random::{RandomPurpose, generator, unit};
     use crate::statistics::signed_rank::location;
-    use crate::study::test_samples::sample;
     use proptest::prelude::*;
 
     /// The samples of two programs in blocks of so many executions; `ns` gives the time of a program at a position in the run.

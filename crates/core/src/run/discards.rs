@@ -174,7 +174,7 @@ pub enum Check {
 }
 
 /// Both checks of a value: whether check 1 discards its sample, and the limits of check 2, of the values that check 1 leaves.
-pub(crate) fn check(value: f64, spoiled: bool, limits: Option<Limits>) -> Check {
+pub fn check(value: f64, spoiled: bool, limits: Option<Limits>) -> Check {
     match limits {
         _ if spoiled => Check::Cutoff,
         Some(l) if !l.holds(value) => Check::Sigma(l),
@@ -184,7 +184,7 @@ pub(crate) fn check(value: f64, spoiled: bool, limits: Option<Limits>) -> Check 
 
 /// Both checks of a series. `spoiled` says, by position, which values check 1 discards (a missing entry: not discarded).
 #[cfg(test)]
-pub(crate) fn checks(values: &Values, spoiled: &[bool], s: f64) -> Vec<Check> {
+pub fn checks(values: &Values, spoiled: &[bool], s: f64) -> Vec<Check> {
     let is_spoiled = |i: usize| spoiled.get(i).copied().unwrap_or(false);
     let passed: Vec<bool> = (0..values.len()).map(|i| !is_spoiled(i)).collect();
     let limits = Limits::new(&values.only(&passed), s);

@@ -10,3 +10,5 @@ pub mod families;
 pub mod measure;
 pub mod probes;
 pub mod process_time;
+#[cfg(test)]
+pub(crate) mod test_samples;

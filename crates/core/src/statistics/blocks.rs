@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 const STRONGEST: f64 = 0.95;
 
 /// Length of the blocks for `n` values whose neighbours are correlated by `rho`: from 1 to a fifth of `n`.
-pub(crate) fn block_length(n: usize, rho: f64) -> usize {
+pub fn block_length(n: usize, rho: f64) -> usize {
     let rho = rho.abs().min(STRONGEST);
     let length = (6_f64.sqrt() * rho / (1.0 - rho * rho)).powf(2.0 / 3.0) * (n as f64).cbrt();
     // Finite, not negative, and below 100 n^(1/3).
@@ -19,7 +19,7 @@ pub(crate) fn block_length(n: usize, rho: f64) -> usize {
 }
 
 /// Draws as many positions as there are values, in blocks of this length, into `positions`.
-pub(crate) fn draw_blocks(rng: &mut ChaCha8Rng, n: usize, length: usize, positions: &mut Vec<usize>) {
+pub fn draw_blocks(rng: &mut ChaCha8Rng, n: usize, length: usize, positions: &mut Vec<usize>) {
     positions.clear();
     if n == 0 {
         return;
@@ -33,12 +33,12 @@ pub(crate) fn draw_blocks(rng: &mut ChaCha8Rng, n: usize, length: usize, positio
 }
 
 /// How many resamples: `most`, and fewer of long series, so that the work stays bounded.
-pub(crate) fn resamples(n: usize, most: usize) -> usize {
+pub fn resamples(n: usize, most: usize) -> usize {
     (20_000_000 / n.max(1)).clamp(most.min(200), most)
 }
 
 /// Correlation between neighbours in a series without gaps; 0 for one without spread.
-pub(crate) fn lag_one(values: &[f64]) -> f64 {
+pub fn lag_one(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let all: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();

@@ -196,7 +196,7 @@ fn fisher_z(r: f64) -> f64 {
 }
 
 /// The quantile of Student's t for a two-sided interval.
-pub(crate) fn t_quantile(freedom: f64) -> f64 {
+pub fn t_quantile(freedom: f64) -> f64 {
     let tail = (1.0 - LEVEL) / 2.0;
     StudentsT::new(0.0, 1.0, freedom.max(1.0)).map_or(1.96, |t| -t.inverse_cdf(tail))
 }
@@ -251,16 +251,11 @@ pub fn growth(found: &[(f64, &CorrelationEstimate)]) -> Option<CorrelationGrowth
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use crate::statistics::random::unit;
+    use crate::statistics::random::normal;
     use proptest::prelude::*;
     use rand_chacha::ChaCha8Rng;
-
-    /// A normal number, by Box and Muller.
-    pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
-        (-2.0 * unit(rng).ln()).sqrt() * (std::f64::consts::TAU * unit(rng)).cos()
-    }
 
     /// `n` pairs of correlation `r`, each series autoregressive with `phi`.
     fn simulated(rng: &mut ChaCha8Rng, n: usize, r: f64, phi: f64) -> Vec<(f64, f64)> {

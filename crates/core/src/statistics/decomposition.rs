@@ -22,7 +22,7 @@ pub fn covariance_shares(parts: &[Vec<f64>]) -> Option<Vec<f64>> {
 }
 
 /// Deviations from the mean.
-pub(crate) fn deviations(column: &[f64]) -> Vec<f64> {
+pub fn deviations(column: &[f64]) -> Vec<f64> {
     // From the first value, so that a constant column has none.
     let first = column.first().copied().unwrap_or(0.0);
     let mean = column.iter().map(|v| v - first).sum::<f64>() / column.len() as f64;
@@ -126,7 +126,7 @@ impl Correlations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::correlation::tests::normal;
+    use crate::statistics::random::normal;
     use crate::statistics::random::{RandomPurpose, generator};
     use proptest::prelude::*;
 

@@ -103,7 +103,7 @@ impl Growth {
     }
 
     /// g at these sizes, as shares of g at the largest of them, so that nothing overflows; `None` if it cannot be had at all of them.
-    pub(crate) fn shares(self, sizes: &[f64]) -> Option<Vec<f64>> {
+    pub fn shares(self, sizes: &[f64]) -> Option<Vec<f64>> {
         let largest = sizes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if self == Growth::Exponential && largest > LARGEST_EXPONENT {
             return None;
@@ -116,7 +116,7 @@ impl Growth {
 
 /// A least-squares fit y = start + slope g, neither negative, with what is needed for its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct GrowthLine {
+pub struct GrowthLine {
     pub start: f64,
     pub slope: f64,
     /// WeightedPoints sum of squared differences.
@@ -139,7 +139,7 @@ impl GrowthLine {
 
 /// Observations with their weights, of equal lengths.
 #[derive(Clone, Copy)]
-pub(crate) struct WeightedPoints<'a> {
+pub struct WeightedPoints<'a> {
     pub g: &'a [f64],
     pub y: &'a [f64],
     pub weight: &'a [f64],

@@ -172,7 +172,7 @@ pub fn mean_interval(passed: &Values, s: f64, seed: u64, item: u64) -> Result<In
 }
 
 /// Probability below the lower percentile: 2.5% for large `n`, less for small ones, as a t quantile is wider than a normal one.
-pub(crate) fn expanded_tail(n: usize) -> f64 {
+pub fn expanded_tail(n: usize) -> f64 {
     let tail = (1.0 - LEVEL) / 2.0;
     let n = n as f64;
     match (StudentsT::new(0.0, 1.0, n - 1.0), Normal::new(0.0, 1.0)) {

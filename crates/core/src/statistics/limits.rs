@@ -18,7 +18,7 @@ impl Limits {
         Limits::of_sorted(&passed.sorted(), s)
     }
 
-    pub(crate) fn of_sorted(sorted: &[f64], s: f64) -> Option<Limits> {
+    pub fn of_sorted(sorted: &[f64], s: f64) -> Option<Limits> {
         let (mean, sd) = moments(sorted)?;
         let reach = sd.map(|sd| s * sd).filter(|r| *r > 0.0)?;
         Some(Limits { low: mean - reach, high: mean + reach })

@@ -2,7 +2,7 @@
 
 pub mod bands;
 pub mod bins;
-pub(crate) mod blocks;
+pub mod blocks;
 pub mod complexity;
 pub mod correlation;
 pub mod decomposition;

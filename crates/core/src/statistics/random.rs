@@ -40,6 +40,11 @@ pub fn unit(rng: &mut ChaCha8Rng) -> f64 {
     (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0
 }
 
+/// A number of the standard normal distribution, by Box and Muller.
+pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    (-2.0 * unit(rng).ln()).sqrt() * (std::f64::consts::TAU * unit(rng)).cos()
+}
+
 /// Puts `items` into a random order (Fisher and Yates).
 pub fn shuffle<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {

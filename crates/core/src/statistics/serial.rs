@@ -95,7 +95,7 @@ pub fn serial_correlation(values: &[f64], follows: &[bool]) -> Result<SerialCorr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::correlation::tests::normal;
+    use crate::statistics::random::normal;
     use crate::statistics::random::{RandomPurpose, generator};
     use rand_chacha::ChaCha8Rng;
 

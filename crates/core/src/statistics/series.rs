@@ -114,7 +114,7 @@ pub fn median_of(mut numbers: Vec<f64>) -> Option<f64> {
 }
 
 /// Median of ascending numbers.
-pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+pub fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {
         return Some(upper);
@@ -124,7 +124,7 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
 }
 
 /// Mean and standard deviation (n - 1) of ascending numbers; no deviation for a single one, nothing for none.
-pub(crate) fn moments(sorted: &[f64]) -> Option<(f64, Option<f64>)> {
+pub fn moments(sorted: &[f64]) -> Option<(f64, Option<f64>)> {
     let pivot = *sorted.get(sorted.len() / 2)?;
     let n = sorted.len() as f64;
     let shift = sorted.iter().map(|v| v - pivot).sum::<f64>() / n;

@@ -71,7 +71,7 @@ pub fn fewest(level: f64) -> usize {
 }
 
 /// The level that the interval of so many values has when at least this one is asked for; `None` if they are too few.
-pub(crate) fn attained(values: usize, level: f64) -> Option<f64> {
+pub fn attained(values: usize, level: f64) -> Option<f64> {
     let found = if values < fewest(level) { None } else { critical_rank(values, level) };
     found.map(|(_, level)| level)
 }

@@ -20,7 +20,7 @@ const BETTER: f64 = 0.97;
 
 /// The trend of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Trend {
+pub struct Trend {
     /// The trend at each value, in the values' unit.
     pub at: Vec<f64>,
     /// Values on each side that the trend at one was taken from; `None`: all.
@@ -28,7 +28,7 @@ pub(crate) struct Trend {
 }
 
 /// The trend of values in the order of time; all must be finite.
-pub(crate) fn trend(values: &[f64]) -> Trend {
+pub fn trend(values: &[f64]) -> Trend {
     let start = running_median(values);
     let mut best = Trend { at: global(values, &start), half_width: None };
     let mut error = spread(values, &best.at);

@@ -3,7 +3,7 @@
 use crate::kit::error::RenderError;
 use crate::kit::text::escape;
 
-pub(crate) fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
+pub fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
     let mut w = ::csv::WriterBuilder::new().from_writer(Vec::new());
     for r in rows {
         w.write_record(r)?;
@@ -15,7 +15,7 @@ pub(crate) fn write(rows: Vec<Vec<String>>) -> Result<String, RenderError> {
 /// A text that tare did not write, e.g. a program's name, without hidden characters. Spreadsheets run a cell that begins with one of
 /// these characters as a formula; after an apostrophe it is a text
 /// (<https://owasp.org/www-community/attacks/CSV_Injection>). A number is none.
-pub(crate) fn text(content: &str) -> String {
+pub fn text(content: &str) -> String {
     let shown = escape(content);
     let formula = shown.starts_with(['=', '+', '-', '@', '\t', '\r']);
     match formula && !content.parse().is_ok_and(f64::is_finite) {
@@ -24,14 +24,14 @@ pub(crate) fn text(content: &str) -> String {
     }
 }
 
-pub(crate) fn secs(ns: f64) -> String {
+pub fn secs(ns: f64) -> String {
     number(ns / 1e9)
 }
 
-pub(crate) fn number(v: f64) -> String {
+pub fn number(v: f64) -> String {
     if v.is_finite() { v.to_string() } else { String::new() }
 }
 
-pub(crate) fn cell<T>(value: Option<T>, f: impl Fn(T) -> String) -> String {
+pub fn cell<T>(value: Option<T>, f: impl Fn(T) -> String) -> String {
     value.map(f).unwrap_or_default()
 }

@@ -5,14 +5,14 @@ use crate::kit::style::Paint;
 use crate::kit::text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
     Left,
     Right,
 }
 
 /// One cell: text that is final, and its colour.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GridCell {
+pub struct GridCell {
     pub text: String,
     pub paint: Paint,
 }
@@ -36,7 +36,7 @@ impl From<StyledSpan> for GridCell {
 
 /// A column: its heading, alignment, cells.
 #[derive(Clone, Debug)]
-pub(crate) struct GridColumn {
+pub struct GridColumn {
     pub head: String,
     pub align: Align,
     pub cells: Vec<GridCell>,
@@ -54,13 +54,13 @@ impl GridColumn {
 }
 
 /// Width of columns side by side, `gap` apart.
-pub(crate) fn total(columns: &[GridColumn], gap: usize) -> usize {
+pub fn total(columns: &[GridColumn], gap: usize) -> usize {
     let cells: usize = columns.iter().map(GridColumn::width).sum();
     cells + gap * columns.len().saturating_sub(1)
 }
 
 /// Cuts the cells of a column in their middle.
-pub(crate) fn shrink(column: &mut GridColumn, width: usize, mark: &str) {
+pub fn shrink(column: &mut GridColumn, width: usize, mark: &str) {
     for c in &mut column.cells {
         c.text = text::cut_middle(&c.text, width, mark).into_owned();
     }
@@ -75,7 +75,7 @@ fn pad(s: &str, width: usize, align: Align) -> String {
 }
 
 /// The lines of a table, its heading first.
-pub(crate) fn draw(page: &mut ScreenText<'_>, columns: &[GridColumn], indent: usize, gap: usize) {
+pub fn draw(page: &mut ScreenText<'_>, columns: &[GridColumn], indent: usize, gap: usize) {
     let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
     let widths: Vec<usize> = columns.iter().map(GridColumn::width).collect();
     let line = |cell: &dyn Fn(&GridColumn) -> GridCell| -> Vec<StyledSpan> {
@@ -96,7 +96,7 @@ pub(crate) fn draw(page: &mut ScreenText<'_>, columns: &[GridColumn], indent: us
 }
 
 /// Pads numbers so that their points stand below each other; `None` stays as the sign for absent.
-pub(crate) fn at_point(values: &[Option<String>], absent: &str) -> Vec<String> {
+pub fn at_point(values: &[Option<String>], absent: &str) -> Vec<String> {
     let split = |s: &str| -> (usize, usize) {
         let whole = s.find('.').unwrap_or(s.len());
         (text::columns(&s[..whole]), text::columns(&s[whole..]))

@@ -72,7 +72,7 @@ pub enum Hint {
 
 /// Whether this standing of a factor means that the machine's speed changes by what programs do not see: other guests, or a clock that
 /// is free.
-pub(crate) fn speed_varies(factor: &str, standing: Standing) -> bool {
+pub fn speed_varies(factor: &str, standing: Standing) -> bool {
     let of_speed = ["hypervisor", "steal", "turbo", "governor", "frequency"];
     standing == Standing::NotHeld && of_speed.contains(&factor)
 }
@@ -92,7 +92,7 @@ impl Hints {
 
     /// Hints for a run of this plan. If it decides itself how many samples it takes, more of them are a matter of its cap; of
     /// executions alone, duets have few whatever the cap is.
-    pub(crate) fn of_run(&self, plan: &RunPlan) -> Hints {
+    pub fn of_run(&self, plan: &RunPlan) -> Hints {
         let (most, detects) = match plan.runs {
             RunCount::Fixed(_) => return self.clone(),
             RunCount::Adaptive { max, .. } => (max, false),
@@ -115,7 +115,7 @@ impl Hints {
     }
 
     /// A sentence to append to others, with a space before it; nothing without words.
-    pub(crate) fn sentence(&self, hint: &Hint) -> String {
+    pub fn sentence(&self, hint: &Hint) -> String {
         let Some(phrase) = self.phrase(hint) else { return String::new() };
         let mut chars = phrase.chars();
         let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Hints {
     }
 
     /// The phrase in parentheses, with a space before it; nothing without words.
-    pub(crate) fn aside(&self, hint: &Hint) -> String {
+    pub fn aside(&self, hint: &Hint) -> String {
         self.phrase(hint).map_or_else(String::new, |phrase| format!(" ({phrase})"))
     }
 }

@@ -166,8 +166,8 @@ pub fn terminal(all: &[ShownNoise<'_>], style: &Style) -> String {
     page.finish()
 }
 
-/// The page of all measurements: a part for each grain, with `more` below the tables.
-pub fn page(all: &[ShownNoise<'_>], more: &[Table], foot: String) -> Page {
+/// The page of all measurements: a part for each grain.
+pub fn page(all: &[ShownNoise<'_>], foot: String) -> Page {
     let remark = |s: &ShownNoise<'_>| {
         let id = id(s.head);
         let said = remarks(s.noise, s.grains, true).into_iter();
@@ -185,7 +185,7 @@ pub fn page(all: &[ShownNoise<'_>], more: &[Table], foot: String) -> Page {
         plots: Vec::new(),
         timeline: None,
         parts: grains_of(all).into_iter().map(|g| part(all, g)).collect(),
-        tables: [platforms(all), durations(all, true), chances(all, true)].into_iter().chain(more.to_vec()).collect(),
+        tables: vec![platforms(all), durations(all, true), chances(all, true)],
         foot,
     }
 }

@@ -307,12 +307,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use tarebench_core::base::reading::Absent;
-    use tarebench_core::study::published::{PublishedCell, by_id};
 
     /// CS:APP figure 9.3, as it is printed there.
     const FIGURE: &str = include_str!("../../tests/data/csapp_figure_9_3.tsv");
     /// The rate that the figure's milliseconds were computed with; the text rounds it to 549.9 MHz.
     const RATE: f64 = 549_920_534.0;
+
+    /// The inactive periods of CS:APP figure 9.5: start and duration, cycles since the beginning.
+    const INACTIVE: [(u64, u64); 8] = [
+        (5_224_961, 247_557),
+        (6_331_089, 8_297),
+        (10_696_823, 5_718_758),
+        (18_462_699, 7_153),
+        (21_640_502, 5_726_129),
+        (32_584_174, 5_718_135),
+        (40_661_590, 7_096),
+        (43_527_913, 5_718_793),
+    ];
 
     fn unexplained(trace: Trace) -> Activity {
         let made = Made { cpu: 0, load: 1, threshold: 1, full: false };
@@ -339,11 +350,7 @@ mod tests {
     /// Practice problem 9.2: figure 9.5 has nine timer interrupts, four of them while another process had the CPU.
     #[test]
     fn ticks_without_a_period_of_their_own_are_counted() {
-        let figure = by_id("csapp-figure-9-5").unwrap();
-        let cycles = |row: &[PublishedCell], i: usize| row[i].number().unwrap() as u64;
-        let from = cycles(&figure.rows[0], 2);
-        let inactive = figure.rows.iter().filter(|r| r[1].text() == Some("inactive"));
-        let gaps: Vec<Gap> = inactive.map(|r| Gap { start: cycles(r, 2) - from, duration: cycles(r, 4) }).collect();
+        let gaps = INACTIVE.map(|(start, duration)| Gap { start, duration }).to_vec();
         let a = unexplained(Trace::new(549.9e6, gaps.last().unwrap().end(), gaps).unwrap());
         let shown = summary(&a, &Style::default());
         let line = "9 in all: 5 interrupted the process, 4 came while it had no CPU";

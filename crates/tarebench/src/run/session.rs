@@ -173,7 +173,8 @@ pub enum StorePlace {
 }
 
 impl StorePlace {
-    pub(crate) fn store(&mut self) -> Option<&mut dyn Store> {
+    /// The store, if there is one.
+    pub fn store(&mut self) -> Option<&mut dyn Store> {
         match self {
             StorePlace::Store(s) => Some(&mut **s),
             StorePlace::Nowhere => None,

@@ -151,7 +151,7 @@ fn even(value: f64, step: f64, quantity: PageQuantity) -> String {
 }
 
 /// The figure on the scale of this number of its vertical axis; `None` if nothing can be drawn.
-pub(crate) fn figure(data: &PageFigure, below: &str, scale: usize) -> Option<String> {
+pub fn figure(data: &PageFigure, below: &str, scale: usize) -> Option<String> {
     let x = Spread { axis: &data.x, scale: *data.x.scales.first()? };
     let y = Spread { axis: &data.y, scale: *data.y.scales.get(scale)? };
     let shown = |v: f64| data.x.shown.is_none_or(|(low, high)| (low..=high).contains(&v));

@@ -1,0 +1,254 @@
+//! What the studies of EMP, SEDONA and the report on program execution time are computed from: series of samples under stated
+//! conditions, measured for the study or taken from stored runs.
+
+use crate::data::cells::StudyPreset;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::DocumentHead;
+use tarebench_core::profile::data::Cutoff;
+use tarebench_core::run::plan::IgnoreFailure;
+use tarebench_core::sample::data::{Phase, Sample};
+
+/// The studies that are computed from samples of whole programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampleStudy {
+    /// EMP figures 2 and 9, tables II and III: elapsed and process time of INC by task length.
+    EtPt,
+    /// EMP figure 10, table IV: the NTP daemon off and on.
+    Ntp,
+    /// EMP figure 11, table V: turbo mode and frequency scaling off and on.
+    ClockSpeed,
+    /// EMP figure 12, table VI; the report's table 3, figure 1: process time by task length; by kernel.
+    Scaling,
+    /// EMP figure 16, table XIX; the report's figures 2 to 11: before and after the two checks.
+    Outliers,
+    /// EMP tables XX to XXIV; the report's tables 4 and 6: how many samples are enough.
+    SampleSize,
+    /// EMP figure 17: standard deviation and relative error by protocol version and task length.
+    Evolution,
+    /// EMP figure 18, table XXV: the same runs by several clocks.
+    Clocks,
+    /// EMP figure 19, SEDONA figure 1: SORT, MATC, MATR by size.
+    Programs,
+    /// EMP table XXVI, SEDONA table 3: a list of real programs.
+    Suite,
+    /// The report's figures 14, 15, 17 to 20: one mode or two.
+    Histogram,
+    /// The report's section 6: two halves of one program.
+    Dual,
+    /// The report's section 7: a sample and the next one.
+    Successive,
+    /// The report's section 8: process time and that of the daemons.
+    Daemons,
+    /// The report's tables 5, 9 to 12: daemons of the worst sample.
+    Worst,
+    /// EMP section 8: what the variance of process time is made of.
+    Variance,
+}
+
+impl SampleStudy {
+    /// All of them, in the order of the papers.
+    pub const ALL: [SampleStudy; 16] = [
+        SampleStudy::EtPt,
+        SampleStudy::Ntp,
+        SampleStudy::ClockSpeed,
+        SampleStudy::Scaling,
+        SampleStudy::Outliers,
+        SampleStudy::SampleSize,
+        SampleStudy::Evolution,
+        SampleStudy::Clocks,
+        SampleStudy::Programs,
+        SampleStudy::Suite,
+        SampleStudy::Histogram,
+        SampleStudy::Dual,
+        SampleStudy::Successive,
+        SampleStudy::Daemons,
+        SampleStudy::Worst,
+        SampleStudy::Variance,
+    ];
+
+    /// As in commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            SampleStudy::EtPt => "et-pt",
+            SampleStudy::Ntp => "ntp",
+            SampleStudy::ClockSpeed => "clock-speed",
+            SampleStudy::Scaling => "scaling",
+            SampleStudy::Outliers => "outliers",
+            SampleStudy::SampleSize => "sample-size",
+            SampleStudy::Evolution => "evolution",
+            SampleStudy::Clocks => "clocks",
+            SampleStudy::Programs => "programs",
+            SampleStudy::Suite => "suite",
+            SampleStudy::Histogram => "histogram",
+            SampleStudy::Dual => "dual",
+            SampleStudy::Successive => "successive",
+            SampleStudy::Daemons => "daemons",
+            SampleStudy::Worst => "worst",
+            SampleStudy::Variance => "variance",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<SampleStudy> {
+        SampleStudy::ALL.into_iter().find(|s| s.name() == name)
+    }
+}
+
+/// What a study measures: runs, one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleStudyPlan {
+    pub sample_study: SampleStudy,
+    pub preset: StudyPreset,
+    /// CPUs that the programs may use; empty: all.
+    pub cpus: Vec<u32>,
+    /// Seed of all that is random.
+    pub seed: u64,
+    /// What to measure; empty for a study of stored runs.
+    pub runs: Vec<StudyRunPlan>,
+}
+
+/// One run of a study: its programs in random rounds, under one condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyRunPlan {
+    /// What its samples have in common and those of other runs don't: `turbo off`. Empty if there is only one condition.
+    pub condition: String,
+    /// Setting of a factor for this run, `(factor, value)` as in `tare tune`; `None`: the machine as it is.
+    pub setting: Option<(String, String)>,
+    pub programs: Vec<StudyProgram>,
+    /// Counted samples of each program.
+    pub samples: u32,
+    /// Executions of each program before counting begins.
+    pub warmup: u32,
+}
+
+/// A program of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyProgram {
+    /// What tables call it: `INC8`, `SORT 20000`, `gzip`.
+    pub label: String,
+    pub work: StudyWork,
+    /// The independent variable of the study, if there is one: the wanted task length in seconds, or the size.
+    pub size: Option<f64>,
+}
+
+/// What a program of a study does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "work", rename_all = "snake_case")]
+pub enum StudyWork {
+    /// `tare inc SECONDS`.
+    Inc { seconds: f64 },
+    /// `tare inc --split SECONDS`: two equal halves, whose times it prints.
+    Halves { seconds: f64 },
+    /// `tare work NAME SIZE`: `sort`, `matc`, `matr`.
+    Work { name: String, size: u64 },
+    /// A command for `/bin/sh -c`, with commands before its first and after its last execution, in this folder.
+    Shell { command: String, setup: Option<String>, cleanup: Option<String> },
+    /// A program of a stored run, which is not measured again.
+    Stored,
+}
+
+/// Part of a stored study: the samples of one run, copied, so that the study is whole without the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyRunPart {
+    /// As [`StudyRunPlan::condition`].
+    pub condition: String,
+    /// Its programs, by index of [`Sample::series`].
+    pub programs: Vec<StudyProgram>,
+    /// Head of the run, with its conditions.
+    pub head: DocumentHead,
+    /// All samples of the run, in the order of execution, warm-ups and failures included.
+    pub samples: Vec<Sample>,
+    /// Of the profile of its machine when it was copied; empty if there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cutoffs: Vec<Cutoff>,
+    /// Failing exit statuses that the run accepted.
+    #[serde(default)]
+    pub ignore_failure: IgnoreFailure,
+}
+
+/// A run of a study that was not measured, stored in the place of its part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StudyLeftOut {
+    /// As [`StudyRunPlan::condition`].
+    pub condition: String,
+    /// Why, in words.
+    pub left_out: String,
+}
+
+/// The samples of one program under one condition that an analysis uses: counted and successful, in the order of execution.
+#[derive(Clone, Debug)]
+pub struct StudySeries<'a> {
+    pub condition: &'a str,
+    pub program: &'a StudyProgram,
+    /// Head of the run that they are of.
+    pub head: &'a DocumentHead,
+    pub samples: Vec<&'a Sample>,
+}
+
+impl StudyRunPart {
+    /// Its series, in the order of the programs; one without any usable sample has none.
+    pub fn series(&self) -> Vec<StudySeries<'_>> {
+        let usable = |s: &&Sample| s.phase == Phase::Counted && self.ignore_failure.accepts(&s.outcome);
+        let empty =
+            |program| StudySeries { condition: &self.condition, program, head: &self.head, samples: Vec::new() };
+        let mut all: Vec<StudySeries<'_>> = self.programs.iter().map(empty).collect();
+        for sample in self.samples.iter().filter(usable) {
+            if let Some(series) = all.get_mut(sample.series as usize) {
+                series.samples.push(sample);
+            }
+        }
+        all
+    }
+}
+
+impl StudySeries<'_> {
+    /// Elapsed times.
+    pub fn elapsed(&self) -> Vec<Nanos> {
+        self.samples.iter().map(|s| s.elapsed()).collect()
+    }
+
+    /// Process times; `None` if one of the samples has none, since a subset would be another series.
+    pub fn process_times(&self) -> Option<Vec<Nanos>> {
+        self.samples.iter().map(|s| s.process_time().ok()).collect()
+    }
+
+    /// Seconds or size by which the study orders its programs: the stated one, else the median process time, s.
+    pub fn size(&self) -> Option<f64> {
+        if self.program.size.is_some() {
+            return self.program.size;
+        }
+        let mut times: Vec<Nanos> = self.process_times()?;
+        times.sort_unstable();
+        times.get(times.len() / 2).map(|t| t.as_f64() / 1e9)
+    }
+}
+
+/// Why a study has no result from these series.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "gap", rename_all = "snake_case")]
+pub enum StudyGap {
+    /// Nothing was measured yet.
+    #[error("there are no samples")]
+    NoSamples,
+    /// A series is too short.
+    #[error("`{label}` has {found} samples, expected at least {needed}")]
+    TooFewSamples { label: String, found: usize, needed: usize },
+    /// It compares conditions, of which there is only one.
+    #[error("all samples are of one condition ({only}); expected at least two ({wanted})")]
+    OneCondition { only: String, wanted: String },
+    /// Samples have no process time.
+    #[error("`{label}` has samples without a process time")]
+    NoProcessTime { label: String },
+    /// Samples lack what the study needs, in words: `snapshots of all processes`.
+    #[error("`{label}` has samples without {what}")]
+    Lacking { label: String, what: String },
+}
+
+impl fmt::Display for SampleStudy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,181 @@
+//! The same study on several machines or kernels, as tables and figures (CS:APP figures 9.14, 9.16 to 9.19 and 9.22).
+
+use crate::data::compared::{ACCURATE, ComparedErrors, ComparedStudies, ComparedTiming};
+use crate::sheets::sheet::{SheetSection, StudySheet};
+use crate::sheets::terminal::{FLOOR, counted, time};
+use tarebench_core::documents::head::DocumentHead;
+use tarebench_render::documents::machine::described;
+use tarebench_render::kit::number;
+use tarebench_render::kit::table::Table;
+use tarebench_render::kit::text::escape;
+use tarebench_render::kit::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
+
+/// What a study is called beside others: its number, machine and kernel.
+fn label(head: &DocumentHead) -> String {
+    let kernel = head.conditions.as_deref().map(|c| format!(", Linux {}", c.host().kernel)).unwrap_or_default();
+    let id = if head.number == 0 { String::new() } else { format!("{}: ", head.id()) };
+    format!("{id}{}", escape(&format!("{}{kernel}", head.machine)))
+}
+
+fn title(timing: ComparedTiming) -> String {
+    match timing {
+        ComparedTiming::Kbest => "K-best (CS:APP figures 9.14, 9.17 to 9.19)".to_owned(),
+        ComparedTiming::Compensated => "K-best, compensated for timer interrupts (CS:APP figure 9.16)".to_owned(),
+        ComparedTiming::ThreadCpu => "K-best with the thread's CPU time".to_owned(),
+        ComparedTiming::Gettimeofday => "K-best with gettimeofday (CS:APP figure 9.22)".to_owned(),
+        ComparedTiming::Interval(how) => format!("CPU time by {} (CS:APP figure 9.8)", counted(how)),
+    }
+}
+
+fn stem(timing: ComparedTiming) -> &'static str {
+    use crate::data::report::CpuTimeCounting as By;
+    match timing {
+        ComparedTiming::Kbest => "kbest",
+        ComparedTiming::Compensated => "compensated",
+        ComparedTiming::ThreadCpu => "thread-cpu",
+        ComparedTiming::Gettimeofday => "gettimeofday",
+        ComparedTiming::Interval(By::Ticks) => "interval-counting",
+        ComparedTiming::Interval(By::Times) => "times",
+        ComparedTiming::Interval(By::Rusage) => "getrusage",
+        ComparedTiming::Interval(By::Cpu) => "exact",
+    }
+}
+
+fn percent(error: f64) -> String {
+    let text = number::percent(error).unwrap_or_default();
+    if error > 0.0 { format!("+{text}") } else { text }
+}
+
+/// Median errors by length, a column for each study.
+fn table(errors: &ComparedErrors, labels: &[String]) -> Table {
+    let heads: Vec<String> = labels.iter().map(|l| format!(">{l}")).collect();
+    let mut columns = vec![">length"];
+    columns.extend(heads.iter().map(String::as_str));
+    let mut table = Table::new(format!("Median error under load {}", errors.load), "", &columns);
+    for row in &errors.rows {
+        let cells = row.medians.iter().map(|m| m.map(percent).unwrap_or_default());
+        table.row(std::iter::once(time(row.length, true)).chain(cells).collect(), Vec::new());
+        table.values(std::iter::once(Some(row.length)).chain(row.medians.iter().copied()).collect());
+    }
+    table
+}
+
+fn figure(errors: &ComparedErrors, labels: &[String]) -> Option<PageFigure> {
+    let of_kbest = !matches!(errors.timing, ComparedTiming::Interval(_));
+    let curve = |(look, label): (usize, &String)| {
+        let known = errors.rows.iter().filter_map(|r| Some((r.length, r.medians.get(look).copied().flatten()?)));
+        let (x, y): (Vec<f64>, Vec<f64>) = known.unzip();
+        let title = label.clone();
+        (!x.is_empty()).then_some(PageCurve { title, look, thin: false, join: Join::Straight, x, y, band: None })
+    };
+    let curves: Vec<PageCurve> = labels.iter().enumerate().filter_map(curve).collect();
+    let axis = |title: &str, quantity, scales: &[PageScale], floor| PageAxis {
+        title: title.to_owned(),
+        quantity,
+        scales: scales.to_vec(),
+        floor,
+        shown: None,
+    };
+    // Errors of counting have both signs.
+    let (scales, floor, below): (&[PageScale], _, _) = if of_kbest {
+        (&[PageScale::Log, PageScale::Linear], Some(FLOOR), " Less than 0.1 % is drawn as 0.1 %, as in the book.")
+    } else {
+        (&[PageScale::Linear], None, "")
+    };
+    (!curves.is_empty()).then(|| PageFigure {
+        id: format!("{}-load-{}", stem(errors.timing), errors.load),
+        title: format!("{}, load {}", title(errors.timing), errors.load),
+        note: format!("Median of (measured - T(r)) / T(r), a curve for each study.{below}"),
+        x: axis("Expected length", PageQuantity::Time, &[PageScale::Log, PageScale::Linear], None),
+        y: axis("Error as a multiple of T(r)", PageQuantity::Ratio, scales, floor),
+        curves,
+    })
+}
+
+/// Up to which length each machine can be trusted.
+fn answer(errors: &ComparedErrors, labels: &[String]) -> String {
+    let measured = |i: usize| errors.rows.iter().any(|r| r.medians.get(i).copied().flatten().is_some());
+    let each = labels.iter().zip(&errors.accurate).enumerate().map(|(i, (label, accurate))| match accurate {
+        Some(length) => format!("{label} up to {}", time(*length, true)),
+        None if measured(i) => format!("{label} at no length"),
+        None => format!("{label} not measured"),
+    });
+    let each: Vec<String> = each.collect();
+    let within = number::percent(ACCURATE).unwrap_or_default();
+    format!("{}, load {}: within {within} are {}.", title(errors.timing), errors.load, each.join("; "))
+}
+
+/// Tables and figures of studies beside each other, whose heads are in the same order.
+pub fn sheet(compared: &ComparedStudies, heads: &[&DocumentHead]) -> StudySheet {
+    let labels: Vec<String> = heads.iter().map(|h| label(h)).collect();
+    let section = |errors: &ComparedErrors| SheetSection {
+        id: format!("{}-load-{}", stem(errors.timing), errors.load),
+        title: format!("{}, load {}", title(errors.timing), errors.load),
+        note: String::new(),
+        tables: vec![table(errors, &labels)],
+        figures: figure(errors, &labels).into_iter().collect(),
+    };
+    let machine = |head: &&DocumentHead| {
+        let facts =
+            described(head).map_or_else(|| "its machine is not recorded".to_owned(), |m| escape(&m).into_owned());
+        format!("{}: {facts}.", label(head))
+    };
+    StudySheet {
+        answers: compared.errors.iter().map(|e| answer(e, &labels)).collect(),
+        remarks: heads.iter().map(machine).collect(),
+        sections: compared.errors.iter().map(section).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::cells::Study;
+    use crate::data::compared::ComparedRow;
+    use std::collections::BTreeMap;
+    use tarebench_core::base::units::Nanos;
+    use tarebench_core::documents::head::{DocumentKind, Status};
+
+    fn head(number: i64, machine: &str) -> DocumentHead {
+        DocumentHead {
+            kind: DocumentKind::Study,
+            number,
+            uuid: "0".repeat(32),
+            title: "kbest".to_owned(),
+            created: Nanos(0),
+            status: Status::Finished,
+            tool: "0.1.0".to_owned(),
+            machine: machine.to_owned(),
+            conditions: None,
+            tags: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn machines_have_a_column_and_a_curve_each() {
+        let row = |length, a, b| ComparedRow { length, medians: vec![a, b] };
+        let errors = ComparedErrors {
+            timing: ComparedTiming::Kbest,
+            load: 11,
+            rows: vec![
+                row(1e7, Some(0.005), Some(0.002)),
+                row(4.8e7, Some(0.009), Some(0.3)),
+                row(1e8, None, Some(0.4)),
+            ],
+            accurate: vec![Some(4.8e7), None],
+        };
+        let compared = ComparedStudies { study: Study::Kbest, errors: vec![errors] };
+        let (first, second) = (head(1, "nt"), head(2, "alpha\u{1b}"));
+        let sheet = sheet(&compared, &[&first, &second]);
+        assert!(sheet.answers[0].contains("within 1.0 % are s1: nt up to 48.0 ms; s2: alpha"), "{}", sheet.answers[0]);
+        assert!(sheet.answers[0].contains("at no length") && !sheet.answers[0].contains('\u{1b}'));
+        let [section] = sheet.sections.as_slice() else { panic!("{sheet:?}") };
+        assert_eq!(section.id, "kbest-load-11");
+        let table = &section.tables[0];
+        assert_eq!(table.rows[1].cells, ["48.0 ms", "+0.90 %", "+30 %"]);
+        assert_eq!(table.rows[2].values, [Some(1e8), None, Some(0.4)]);
+        let curves: Vec<usize> = section.figures[0].curves.iter().map(|c| c.x.len()).collect();
+        assert_eq!(curves, [2, 3]);
+        assert!(sheet.remarks[0].contains("not recorded"), "{:?}", sheet.remarks);
+    }
+}

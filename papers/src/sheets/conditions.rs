@@ -1,0 +1,249 @@
+//! Process times under several conditions: what the studies of NTP, the clock speed and scaling show.
+
+use crate::data::condition_tables::{ConditionComparison, ConditionTable, SpreadContrast};
+use crate::sheets::sheet::{SheetSection, StudySheet};
+use crate::sheets::timing_parts::{ROBUST, execution_figure, spread_cell, spread_sentence, timing_table};
+use tarebench_core::statistics::spread::SpreadRatio;
+use tarebench_render::kit::number;
+use tarebench_render::kit::table::Table;
+
+/// Where the paper has the counterparts.
+pub(crate) struct ConditionPlaces {
+    /// Of the statistics: `EMP tables III and IV`.
+    pub tables: &'static str,
+    /// Of the executions one by one.
+    pub figure: &'static str,
+    /// What would have to differ for a comparison: `the NTP daemon off and on`.
+    pub wanted: &'static str,
+}
+
+/// The condition in a sentence or heading.
+pub(crate) fn condition_name(label: &str) -> &str {
+    if label.is_empty() { "the machine as it is" } else { label }
+}
+
+/// The sheet of a comparison: answers from the contrasts, statistics, executions, contrasts, states.
+pub(crate) fn comparison_sheet(comparison: &ConditionComparison, places: &ConditionPlaces) -> StudySheet {
+    let mut sections = vec![statistics(comparison, places), executions(comparison, places)];
+    sections.extend(contrasts(&comparison.contrasts));
+    sections.extend(states(comparison));
+    StudySheet { answers: answers(&comparison.contrasts), remarks: remarks(comparison, places), sections }
+}
+
+fn answers(contrasts: &[SpreadContrast]) -> Vec<String> {
+    let answer = |c: &SpreadContrast| {
+        let compared = format!("Process time, {}", condition_name(&c.compared));
+        spread_sentence(&compared, condition_name(&c.reference), &c.pooled)
+    };
+    contrasts.iter().map(answer).collect()
+}
+
+fn remarks(comparison: &ConditionComparison, places: &ConditionPlaces) -> Vec<String> {
+    if let [only] = comparison.conditions.as_slice() {
+        return vec![format!(
+            "All samples are of one condition ({}), so nothing is compared; expected: {}.",
+            condition_name(&only.label),
+            places.wanted
+        )];
+    }
+    let mut remarks = vec![
+        "The conditions were measured one after the other: a machine that changed meanwhile looks like an effect of the \
+         condition. Measure again in the opposite order before relying on a small difference."
+            .to_owned(),
+    ];
+    if comparison.same_state() {
+        remarks.push(
+            "The factors read the same under the first condition and another one (see the last table), so a difference \
+             between these may have another cause."
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
+fn statistics(comparison: &ConditionComparison, places: &ConditionPlaces) -> SheetSection {
+    let table = |c: &ConditionTable| {
+        let rows: Vec<_> = c.rows.iter().map(|r| (r.label.clone(), r)).collect();
+        timing_table(&format!("Process time, {}", condition_name(&c.label)), "", &rows)
+    };
+    SheetSection {
+        id: "statistics".to_owned(),
+        title: format!("Process time by task length ({})", places.tables),
+        note: format!("All counted samples; none is discarded. {ROBUST}"),
+        tables: comparison.conditions.iter().map(table).collect(),
+        figures: Vec::new(),
+    }
+}
+
+fn executions(comparison: &ConditionComparison, places: &ConditionPlaces) -> SheetSection {
+    let figure = |(i, c): (usize, &ConditionTable)| {
+        let longest = c.longest.as_ref()?;
+        let title = format!("{}, {}", longest.label, condition_name(&c.label));
+        let note = "A point for each execution, in their order.";
+        Some(execution_figure(&format!("executions-{i}"), &title, note, "Process time", &longest.times))
+    };
+    SheetSection {
+        id: "executions".to_owned(),
+        title: format!("Process time of the longest program, execution by execution ({})", places.figure),
+        note: "The vertical axes differ: look at the width of the bands, not at their height in the figure.".to_owned(),
+        tables: Vec::new(),
+        figures: comparison.conditions.iter().enumerate().filter_map(figure).collect(),
+    }
+}
+
+/// The contrasts as one section; none without any.
+pub(crate) fn contrasts(contrasts: &[SpreadContrast]) -> Option<SheetSection> {
+    let note = "Each is a value under the compared condition divided by that under the reference. The ratio of standard deviations \
+                has no interval: single outliers decide it.";
+    (!contrasts.is_empty()).then(|| SheetSection {
+        id: "contrasts".to_owned(),
+        title: "Conditions against the first".to_owned(),
+        note: format!("{note} {ROBUST}"),
+        tables: contrasts.iter().map(contrast_table).collect(),
+        figures: Vec::new(),
+    })
+}
+
+fn contrast_table(contrast: &SpreadContrast) -> Table {
+    let title = format!("{} against {}", condition_name(&contrast.compared), condition_name(&contrast.reference));
+    let columns = ["program", ">mean", ">std. dev.", ">robust spread", ">low", ">high"];
+    let mut table = Table::new(title, "", &columns);
+    let bounds = |spread: Option<&SpreadRatio>| {
+        [spread.map(|s| s.ratio), spread.map(|s| s.interval.low), spread.map(|s| s.interval.high)]
+    };
+    let text = |v: f64| number::fixed(v, 3).unwrap_or_default();
+    let shown = |v: Option<f64>| v.map(text).unwrap_or_default();
+    for p in &contrast.programs {
+        let [ratio, low, high] = bounds(p.spread.as_ref().ok());
+        let spread = ratio.map_or_else(|| spread_cell(&p.spread), text);
+        let mean = number::ratio(p.mean_ratio);
+        table.row(vec![p.label.clone(), mean, shown(p.deviation_ratio), spread, shown(low), shown(high)], Vec::new());
+        table.values(vec![None, Some(p.mean_ratio), p.deviation_ratio, ratio, low, high]);
+    }
+    let [ratio, low, high] = bounds(contrast.pooled.as_ref().ok());
+    let pooled = ratio.map_or_else(|| spread_cell(&contrast.pooled), text);
+    let name = "all, geometric mean".to_owned();
+    table.row(vec![name, String::new(), String::new(), pooled, shown(low), shown(high)], Vec::new());
+    table.values(vec![None, None, None, ratio, low, high]);
+    table
+}
+
+/// The factors that the study is about, by condition; none if nothing is known of them.
+fn states(comparison: &ConditionComparison) -> Option<SheetSection> {
+    let mut table = Table::new("Factors", "As they were read before the samples.", &["condition", "factor", "value"]);
+    for c in &comparison.conditions {
+        for f in &c.state {
+            let cells = vec![condition_name(&c.label).to_owned(), f.name.clone(), f.value.clone()];
+            table.row(cells, Vec::new());
+        }
+    }
+    (!table.rows.is_empty()).then(|| SheetSection {
+        id: "factors".to_owned(),
+        title: "State of the machine under each condition".to_owned(),
+        note: String::new(),
+        tables: vec![table],
+        figures: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::data::condition_tables::{FactorState, ProgramContrast, TimeSequence};
+    use crate::sheets::timing_parts::tests::inc8;
+    use tarebench_core::statistics::intervals::Interval;
+    use tarebench_core::statistics::spread::NoSpreadRatio;
+
+    const PLACES: ConditionPlaces = ConditionPlaces {
+        tables: "EMP tables III and IV",
+        figure: "EMP figure 10",
+        wanted: "the NTP daemon off, and on",
+    };
+
+    fn table(label: &str, value: &str) -> ConditionTable {
+        ConditionTable {
+            label: label.to_owned(),
+            state: vec![FactorState { name: "ntp".to_owned(), value: value.to_owned() }],
+            rows: vec![inc8()],
+            longest: Some(TimeSequence { label: "INC8".to_owned(), times: vec![8.3e9, 8.4e9] }),
+        }
+    }
+
+    /// INC8 with two thirds of the spread under the second condition.
+    pub(crate) fn comparison() -> ConditionComparison {
+        let interval = Interval { low: 0.6, high: 0.8, level: 0.95 };
+        let pooled = Ok(SpreadRatio { ratio: 0.7, interval });
+        let program = ProgramContrast {
+            label: "INC8".to_owned(),
+            mean_ratio: 0.993,
+            deviation_ratio: Some(0.695),
+            spread: Err(NoSpreadRatio::TooFewValues { have: 4, need: 10 }),
+        };
+        let contrast = SpreadContrast {
+            reference: "NTP off".to_owned(),
+            compared: "NTP on".to_owned(),
+            programs: vec![program],
+            pooled,
+        };
+        ConditionComparison {
+            conditions: vec![table("NTP off", "not synchronised"), table("NTP on", "synchronised by chronyd")],
+            contrasts: vec![contrast],
+        }
+    }
+
+    /// Every row of every table has as many cells, and as many values or none, as the table has columns.
+    pub(crate) fn rows_fit(sheet: &StudySheet) {
+        for table in sheet.sections.iter().flat_map(|s| &s.tables) {
+            for row in &table.rows {
+                assert_eq!(row.cells.len(), table.columns.len(), "{}", table.title);
+                assert!(row.values.is_empty() || row.values.len() == table.columns.len(), "{}", table.title);
+            }
+        }
+    }
+
+    #[test]
+    fn two_conditions() {
+        let sheet = comparison_sheet(&comparison(), &PLACES);
+        rows_fit(&sheet);
+        assert_eq!(
+            sheet.answers,
+            [
+                "Process time, NTP on: less spread than NTP off; the ratio of their robust spreads is 0.700 [0.600, 0.800]."
+            ]
+        );
+        assert_eq!(sheet.remarks.len(), 1);
+        let ids: Vec<&str> = sheet.sections.iter().map(|s| s.id.as_str()).collect();
+        assert_eq!(ids, ["statistics", "executions", "contrasts", "factors"]);
+        let rows = &sheet.sections[2].tables[0].rows;
+        assert_eq!(rows[0].cells[3], "none: 4 samples, 10 needed");
+        assert_eq!((rows[1].cells[3].as_str(), rows[1].values[5]), ("0.700", Some(0.8)));
+        assert_eq!(sheet.sections[1].figures.len(), 2);
+    }
+
+    #[test]
+    fn one_condition_is_not_compared() {
+        let mut one = comparison();
+        one.conditions.truncate(1);
+        one.contrasts.clear();
+        let sheet = comparison_sheet(&one, &PLACES);
+        assert!(sheet.answers.is_empty());
+        assert_eq!(
+            sheet.remarks,
+            [
+                "All samples are of one condition (NTP off), so nothing is compared; expected: the NTP daemon off, and on."
+            ]
+        );
+    }
+
+    #[test]
+    fn equal_states_are_pointed_out() {
+        let mut same = comparison();
+        same.conditions[1].state = same.conditions[0].state.clone();
+        let sheet = comparison_sheet(&same, &PLACES);
+        assert!(
+            sheet.remarks[1].starts_with("The factors read the same under the first condition"),
+            "{:?}",
+            sheet.remarks
+        );
+    }
+}

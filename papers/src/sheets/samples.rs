@@ -1,0 +1,30 @@
+//! The tables and figures of every study of samples.
+
+use crate::data::samples::SampleStudyReport;
+use crate::sheets::sheet::StudySheet;
+use crate::sheets::{
+    clock_speed, clocks, daemons, dual, et_pt, evolution, histogram, ntp, outliers, programs, sample_size, scaling,
+    successive, suite, variance, worst,
+};
+
+/// Tables and figures of a report.
+pub fn sheet(report: &SampleStudyReport) -> StudySheet {
+    match report {
+        SampleStudyReport::EtPt(r) => et_pt::sheet(r),
+        SampleStudyReport::Ntp(r) => ntp::sheet(r),
+        SampleStudyReport::ClockSpeed(r) => clock_speed::sheet(r),
+        SampleStudyReport::Scaling(r) => scaling::sheet(r),
+        SampleStudyReport::Outliers(r) => outliers::sheet(r),
+        SampleStudyReport::SampleSize(r) => sample_size::sheet(r),
+        SampleStudyReport::Evolution(r) => evolution::sheet(r),
+        SampleStudyReport::Clocks(r) => clocks::sheet(r),
+        SampleStudyReport::Programs(r) => programs::sheet(r),
+        SampleStudyReport::Suite(r) => suite::sheet(r),
+        SampleStudyReport::Histogram(r) => histogram::sheet(r),
+        SampleStudyReport::Dual(r) => dual::sheet(r),
+        SampleStudyReport::Successive(r) => successive::sheet(r),
+        SampleStudyReport::Daemons(r) => daemons::sheet(r),
+        SampleStudyReport::Worst(r) => worst::sheet(r),
+        SampleStudyReport::Variance(r) => variance::sheet(r),
+    }
+}

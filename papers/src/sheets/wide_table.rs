@@ -1,0 +1,332 @@
+//! Tables of a study on the terminal. The papers' tables have up to twelve columns, and a narrow terminal must not cut a number or a
+//! heading: headings take several lines, then texts do, then the table is drawn in parts below each other, each with the columns that
+//! name its rows.
+
+use std::collections::BTreeSet;
+use tarebench_render::kit::screen::{ScreenText, StyledSpan};
+use tarebench_render::kit::style::Paint;
+use tarebench_render::kit::table::{Column, Table};
+use tarebench_render::kit::text;
+
+const INDENT: usize = 2;
+const GAP: usize = 2;
+/// Lines of a heading, while it is no wider than half of the terminal.
+const HEADING: usize = 3;
+/// A text is not made narrower than this before the table is divided, nor narrower than a third of itself or its longest word.
+const LEAST: usize = 12;
+/// Lines of one cell. Only a name of many hundred letters has more, and ends with the mark of what is cut.
+const LINES: usize = 12;
+/// Columns that name a row, at most.
+const KEYS: usize = 3;
+
+/// A column and the width that it gets.
+#[derive(Clone)]
+struct WideColumn {
+    heading: String,
+    right: bool,
+    cells: Vec<String>,
+    width: usize,
+}
+
+impl WideColumn {
+    /// Width of the widest cell.
+    fn widest(&self) -> usize {
+        self.cells.iter().map(|c| text::columns(c)).max().unwrap_or(0)
+    }
+
+    /// Narrowest width, up to `most`, that has the heading on so many lines and divides no word.
+    fn heading_width(&self, lines: usize, most: usize) -> usize {
+        let whole = text::columns(&self.heading).min(most);
+        (longest_word(&self.heading)..whole).find(|w| broken(&self.heading, *w).len() <= lines).unwrap_or(whole)
+    }
+
+    /// Narrowest width before the table is divided.
+    fn least(&self, most: usize) -> usize {
+        let cells = self.widest();
+        let word = self.cells.iter().map(|c| longest_word(c)).max().unwrap_or(0);
+        let text = if self.right { cells } else { word.max(LEAST).max(cells.div_ceil(3)).min(cells) };
+        text.max(self.heading_width(HEADING, most))
+    }
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(text::columns).max().unwrap_or(0)
+}
+
+/// The lines of a text at this width: broken at spaces, and within words that are wider.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    if text::columns(text) <= width {
+        return vec![text.to_owned()];
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if text::columns(line) + 1 + text::columns(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.extend(text::break_anywhere(word, width)),
+        }
+    }
+    lines
+}
+
+/// As [`broken`], with a bound on the lines.
+fn bounded(text: &str, width: usize, mark: &str) -> Vec<String> {
+    broken(&text::cut(text, LINES * width, mark), width)
+}
+
+fn total(columns: &[WideColumn]) -> usize {
+    columns.iter().map(|c| c.width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
+}
+
+/// Draws a table below its title, all rows; one without rows is omitted.
+pub(crate) fn draw_whole(page: &mut ScreenText<'_>, table: &Table) {
+    if table.rows.is_empty() {
+        return;
+    }
+    let style = page.style;
+    page.gap();
+    page.hang(&[], Paint::Title, &style.prose(&table.title));
+    if !table.note.is_empty() {
+        page.hang(&[(Paint::Plain, " ".repeat(INDENT))], Paint::Dim, &style.prose(&table.note));
+    }
+    let column = |(i, c): (usize, &Column)| WideColumn {
+        heading: style.prose(&c.title),
+        right: c.right,
+        cells: table.rows.iter().map(|r| style.show(r.cells.get(i).map_or("", String::as_str))).collect(),
+        width: 0,
+    };
+    let columns = table.columns.iter().enumerate().map(column);
+    // An empty column only takes room from the others.
+    let columns: Vec<WideColumn> = columns.filter(|c| c.cells.iter().any(|cell| !cell.is_empty())).collect();
+    let room = page.width().saturating_sub(INDENT);
+    let (keys, parts) = parts(columns, room);
+    for (i, part) in parts.iter().enumerate() {
+        if i > 0 {
+            page.gap();
+        }
+        draw_part(page, part, if i > 0 { keys } else { 0 });
+    }
+}
+
+/// The columns side by side, or in parts of which each fits, and begins with the columns that name the rows; how many these are.
+fn parts(mut columns: Vec<WideColumn>, room: usize) -> (usize, Vec<Vec<WideColumn>>) {
+    if fit(&mut columns, room) {
+        return (0, vec![columns]);
+    }
+    let mut named_by = keys(&columns);
+    if columns.get(..named_by).is_some_and(|keys| total(keys) > room / 2) {
+        named_by = 1;
+    }
+    let others = columns.split_off(named_by);
+    let mut keys = columns;
+    force(&mut keys, room / 2);
+    let mut parts = Vec::new();
+    let mut part = keys.clone();
+    for column in others {
+        let full = part.len() > keys.len() && total(&part) + GAP + column.width > room;
+        if full {
+            parts.push(std::mem::replace(&mut part, keys.clone()));
+        }
+        part.push(column);
+    }
+    parts.push(part);
+    for part in &mut parts {
+        if !fit(part, room) {
+            force(part, room);
+        }
+    }
+    (named_by, parts)
+}
+
+/// Number of the first columns that tell all rows apart; 1 if no few do, and 0 of a single column.
+fn keys(columns: &[WideColumn]) -> usize {
+    let most = KEYS.min(columns.len().saturating_sub(1));
+    let rows = columns.first().map_or(0, |c| c.cells.len());
+    let name =
+        |n: usize, row: usize| -> Vec<Option<&String>> { columns.iter().take(n).map(|c| c.cells.get(row)).collect() };
+    let distinct = |n: &usize| (0..rows).map(|row| name(*n, row)).collect::<BTreeSet<_>>().len() == rows;
+    (1..=most).find(distinct).unwrap_or(most.min(1))
+}
+
+/// Sets the widths, with headings on more lines and then texts too, until all fits. Returns whether it does.
+fn fit(columns: &mut [WideColumn], room: usize) -> bool {
+    for lines in 1..=HEADING {
+        // The first time as wide as the headings are, wherever they fit.
+        let most = if lines == 1 { room } else { room / 2 };
+        columns.iter_mut().for_each(|c| c.width = c.widest().max(c.heading_width(lines, most)));
+        if total(columns) <= room {
+            return true;
+        }
+    }
+    loop {
+        let over = total(columns).saturating_sub(room);
+        let narrower = columns.iter_mut().map(|c| (c.least(room / 2), c)).filter(|(least, c)| c.width > *least);
+        match narrower.max_by_key(|(_, c)| c.width) {
+            Some((least, column)) if over > 0 => column.width = column.width.saturating_sub(over).max(least),
+            _ => return over == 0,
+        }
+    }
+}
+
+/// Makes the widest columns narrower until all fits, whatever they hold.
+fn force(columns: &mut [WideColumn], room: usize) {
+    loop {
+        let over = total(columns).saturating_sub(room);
+        match columns.iter_mut().max_by_key(|c| c.width).filter(|c| over > 0 && c.width > 1) {
+            Some(column) => column.width = column.width.saturating_sub(over).max(column.width / 2),
+            None => return,
+        }
+    }
+}
+
+/// Draws columns side by side, without the rows that have nothing but their first `keys` cells.
+fn draw_part(page: &mut ScreenText<'_>, columns: &[WideColumn], keys: usize) {
+    let dots = page.g.dots;
+    let headings: Vec<Vec<String>> = columns.iter().map(|c| bounded(&c.heading, c.width, dots)).collect();
+    let height = headings.iter().map(Vec::len).max().unwrap_or(0);
+    // Short headings stand directly over their cells.
+    let above = |lines: Vec<String>| {
+        let empty = vec![String::new(); height - lines.len().min(height)];
+        [empty, lines].concat()
+    };
+    draw_lines(page, columns, Paint::Dim, &headings.into_iter().map(above).collect::<Vec<_>>());
+    let is_filled =
+        |row: &usize| columns.iter().skip(keys).any(|c| c.cells.get(*row).is_some_and(|cell| !cell.is_empty()));
+    for row in (0..columns.first().map_or(0, |c| c.cells.len())).filter(is_filled) {
+        let cell = |c: &WideColumn| bounded(c.cells.get(row).map_or("", String::as_str), c.width, dots);
+        draw_lines(page, columns, Paint::Plain, &columns.iter().map(cell).collect::<Vec<_>>());
+    }
+}
+
+/// One row, of as many lines as its highest cell.
+fn draw_lines(page: &mut ScreenText<'_>, columns: &[WideColumn], paint: Paint, cells: &[Vec<String>]) {
+    for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+        let mut spans: Vec<StyledSpan> = vec![(Paint::Plain, " ".repeat(INDENT))];
+        for (i, (column, lines)) in columns.iter().zip(cells).enumerate() {
+            let line = lines.get(at).map_or("", String::as_str);
+            let space = " ".repeat(column.width.saturating_sub(text::columns(line)));
+            let gap = if i == 0 { "" } else { "  " };
+            spans.push((Paint::Plain, gap.to_owned()));
+            spans.push((paint, if column.right { format!("{space}{line}") } else { format!("{line}{space}") }));
+        }
+        page.line(&spans);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tarebench_render::kit::style::Style;
+
+    fn drawn(table: &Table, width: usize) -> String {
+        let style = Style { width, ..Style::default() };
+        let mut page = ScreenText::new(&style);
+        draw_whole(&mut page, table);
+        page.finish()
+    }
+
+    fn table(columns: &[&str], rows: &[&[&str]]) -> Table {
+        let mut table = Table::new("Spread", "", columns);
+        for row in rows {
+            table.row(row.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
+        }
+        table
+    }
+
+    #[test]
+    fn what_fits_is_on_one_line() {
+        let one = table(&["program", ">mean", ""], &[&["INC1", "1.05 s", ""], &["INC16", "16.2 s", ""]]);
+        let expected = "Spread\n  program    mean\n  INC1     1.05 s\n  INC16    16.2 s\n";
+        assert_eq!(drawn(&one, 40), expected);
+        assert_eq!(drawn(&table(&["program"], &[]), 40), "");
+    }
+
+    #[test]
+    fn headings_take_several_lines_first() {
+        let one = table(
+            &["program", ">95 % of the samples", ">robust spread", ">low"],
+            &[&["INC1", "1.05 s", "2.31 ms", "1.9 ms"]],
+        );
+        let expected = "Spread\n           95 % of the   robust\n  program      samples   spread     low\n  \
+                        INC1          1.05 s  2.31 ms  1.9 ms\n";
+        assert_eq!(drawn(&one, 40), expected);
+    }
+
+    #[test]
+    fn a_wide_table_is_drawn_in_parts_with_the_names_of_the_rows() {
+        let numbers = ["1000.25 ms", "2000.25 ms", "3000.25 ms", "4000.25 ms", "5000.25 ms"];
+        let row = |key: [&'static str; 2]| [&key[..], &numbers[..]].concat();
+        let (first, second) = (row(["10 ms", "1"]), row(["10 ms", "11"]));
+        let columns = [">length", ">load", ">a", ">b", ">c", ">d", ">e"];
+        let text = drawn(&table(&columns, &[&first, &second]), 60);
+        let expected = "Spread\n  \
+                        length  load           a           b           c\n  \
+                        \u{20}10 ms     1  1000.25 ms  2000.25 ms  3000.25 ms\n  \
+                        \u{20}10 ms    11  1000.25 ms  2000.25 ms  3000.25 ms\n\n  \
+                        length  load           d           e\n  \
+                        \u{20}10 ms     1  4000.25 ms  5000.25 ms\n  \
+                        \u{20}10 ms    11  4000.25 ms  5000.25 ms\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_further_part_has_only_rows_with_something_in_it() {
+        let wide = "1000.25 ms";
+        let columns = ["program", ">a", ">b", ">c", ">d"];
+        let text = drawn(&table(&columns, &[&["INC1", wide, wide, wide, ""], &["INC2", wide, wide, "", wide]]), 36);
+        let expected = "Spread\n  program           a           b\n  \
+                        INC1     1000.25 ms  1000.25 ms\n  \
+                        INC2     1000.25 ms  1000.25 ms\n\n  \
+                        program           c           d\n  \
+                        INC1     1000.25 ms            \n  \
+                        INC2                 1000.25 ms\n";
+        let trimmed = |t: &str| t.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(trimmed(&text), trimmed(expected));
+        let text = drawn(&table(&columns, &[&["INC1", wide, wide, "", ""], &["INC2", wide, wide, wide, wide]]), 36);
+        assert_eq!((text.matches("INC1").count(), text.matches("INC2").count()), (1, 2), "{text}");
+    }
+
+    #[test]
+    fn a_text_is_broken_at_spaces_and_a_long_name_anywhere() {
+        let text = "what the kernel charged to the program though it was not the program's";
+        let shown = drawn(&table(&["cause", ">time"], &[&[text, "1.05 s"]]), 40);
+        let said: Vec<&str> = shown.split_whitespace().filter(|w| *w != "1.05" && *w != "s").skip(3).collect();
+        assert_eq!(said.join(" "), text, "{shown}");
+        let name = "x".repeat(90);
+        let shown = drawn(&table(&["program", ">time"], &[&[name.as_str(), "1.05 s"]]), 40);
+        assert_eq!(shown.matches('x').count(), 90, "{shown}");
+        assert!(shown.contains("1.05 s") && !shown.contains('…'), "{shown}");
+        // A name without end does not fill the screen, and says that it was cut.
+        let endless = "x".repeat(100_000);
+        let shown = drawn(&table(&["program", ">time"], &[&[endless.as_str(), "1.05 s"]]), 40);
+        assert!(shown.lines().count() <= LINES + 2 && shown.contains('…'), "{shown}");
+    }
+
+    proptest! {
+        /// Whatever the table and the terminal: no line is wider, and every letter of every cell is there.
+        #[test]
+        fn nothing_is_cut(
+            width in 40_usize..120,
+            heads in proptest::collection::vec("[>]?[a-z]{1,12}( [a-z]{1,12}){0,5}", 1..14),
+            cells in proptest::collection::vec("[A-Z]{1,30}( [A-Z0-9.]{1,9}){0,4}", 14..42),
+        ) {
+            let columns: Vec<&str> = heads.iter().map(String::as_str).collect();
+            let mut table = Table::new("", "", &columns);
+            for row in cells.chunks_exact(columns.len()) {
+                table.row(row.to_vec(), Vec::new());
+            }
+            let text = drawn(&table, width);
+            prop_assert!(text.lines().all(|l| text::columns(l) <= width), "{}", text);
+            prop_assert!(!text.contains('…'), "{}", text);
+            let letters = |s: &str, is: fn(char) -> bool| s.chars().filter(|c| is(*c)).count();
+            let (big, small) = (|c: char| c.is_ascii_uppercase() || c.is_ascii_digit(), |c: char| c.is_ascii_lowercase());
+            let shown: usize = table.rows.iter().flat_map(|r| &r.cells).map(|c| letters(c, big)).sum();
+            prop_assert!(letters(&text, big) >= shown, "{}", text);
+            let headings: usize = table.columns.iter().map(|c| letters(&c.title, small)).sum();
+            prop_assert!(table.rows.is_empty() || letters(&text, small) >= headings, "{}", text);
+        }
+    }
+}
