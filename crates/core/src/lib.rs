@@ -6,6 +6,10 @@
 //! is computed from them by [`run::report::build::build`].
 #![forbid(unsafe_code)]
 
+// What tests share with those of other crates names this one from outside.
+#[cfg(test)]
+extern crate self as tarebench_core;
+
 pub mod base;
 pub mod compare;
 pub mod documents;

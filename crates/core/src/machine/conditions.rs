@@ -86,27 +86,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::base::reading::Absent;
     use crate::machine::data::Standing;
-
-    /// A machine of which everything is known.
-    pub(crate) fn host() -> Host {
-        let known = |t: &str| Reading::Value(t.to_owned());
-        Host {
-            name: "a".to_owned(),
-            machine: "1".repeat(16),
-            boot: known("b"),
-            kernel: "6.1.0".to_owned(),
-            kernel_version: "#1 SMP".to_owned(),
-            architecture: "x86_64".to_owned(),
-            distribution: known("Debian"),
-            cpu: known("a CPU"),
-            microcode: known("0x1"),
-            cpus: 2,
-            memory: Reading::Value(4 << 30),
-            hypervisor: known("none"),
-            clock_source: known("tsc"),
-            cycle_counter_hz: Reading::Value(2.1e9),
-        }
-    }
+    pub(crate) use crate::machine::test_host::host;
 
     pub(crate) fn factor(name: &str, value: &str) -> Factor {
         Factor { value: Some(value.to_owned()), ..Factor::new(1, name, Standing::Held, "") }

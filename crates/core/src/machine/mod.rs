@@ -3,3 +3,5 @@
 pub mod conditions;
 pub mod data;
 pub mod differences;
+#[cfg(test)]
+pub(crate) mod test_host;

@@ -1,10 +1,10 @@
-//! A sample for tests, built in code.
+//! A sample for tests, built in code. Tests of other crates have this file, too: so it names this one from outside.
 
-use crate::base::reading::{Absent, Reading};
-use crate::base::units::{Cycles, Nanos};
-use crate::sample::daemons::Daemons;
-use crate::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Usage};
-use crate::sample::process_time::{CpuTime, ProcessTimes, PtSource, SourceCheck};
+use tarebench_core::base::reading::{Absent, Reading};
+use tarebench_core::base::units::{Cycles, Nanos};
+use tarebench_core::sample::daemons::Daemons;
+use tarebench_core::sample::data::{ClockShift, Outcome, OwnUse, Phase, Sample, Stamp, Usage};
+use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource, SourceCheck};
 
 /// A counted, successful execution that began `start_s` after the first stamp, with this elapsed and process time, ns, on an
 /// otherwise idle machine. Its clocks agree.
@@ -49,13 +49,13 @@ pub(crate) fn sample(index: u32, start_s: f64, elapsed_ns: i64, pt_ns: i64) -> S
         survivors: Vec::new(),
         own: OwnUse { cpu: Nanos(200_000), voluntary_switches: 2, involuntary_switches: 0 },
         steal: Reading::Value(Nanos::ZERO),
-        cgroup_limits: crate::sample::cgroup_limits::not_recorded(),
+        cgroup_limits: tarebench_core::sample::cgroup_limits::not_recorded(),
         clock_shift: Reading::Value(ClockShift { suspended: Nanos::ZERO, stepped: Nanos::ZERO }),
         account: Reading::Absent(not_asked()),
         estimate: Reading::Absent(not_asked()),
         counters: Reading::Absent(not_asked()),
         environment_padding: 100,
         metrics: Vec::new(),
-        probes: crate::sample::data::not_probed(),
+        probes: tarebench_core::sample::data::not_probed(),
     }
 }
