@@ -226,9 +226,6 @@ impl AccountTracer {
 
     /// Drops the remains of the last sample, and arms: what this process starts next is accounted, but only to warm
     /// the programs up, until [`AccountTracer::start`].
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn prepare(&mut self, own: i32) -> Result<(), BpfError> {
         let left: Vec<u64> = self.tasks.keys().filter_map(Result::ok).collect();
         for task in left {
@@ -257,25 +254,16 @@ impl AccountTracer {
     }
 
     /// The next task that this process starts is the program. One system call, as more would cool the caches again.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn start(&mut self, own: i32) -> Result<(), BpfError> {
         self.arm(own, false, 1)
     }
 
     /// The next two tasks that this process starts are two programs, which run together.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn start_two(&mut self, own: i32) -> Result<(), BpfError> {
         self.arm(own, false, SIDES as u64)
     }
 
     /// Ends the account and reads it.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn stop(&mut self) -> Result<AccountRecord, BpfError> {
         let ended = self.end()?;
         let preemptors = self.drain();
@@ -283,9 +271,6 @@ impl AccountTracer {
     }
 
     /// Ends the account of two programs and reads it, in the order in which they were started.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn stop_two(&mut self) -> Result<[AccountRecord; SIDES], BpfError> {
         let ended = self.end()?;
         let after = self.seconds.iter().collect::<Result<Vec<Second>, _>>().map_err(|e| of_map(&e))?;

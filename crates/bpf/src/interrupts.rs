@@ -59,9 +59,6 @@ pub struct InterruptNames(Vec<InterruptLine>);
 
 impl InterruptNames {
     /// Those of `/proc/interrupts`.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn read() -> Result<InterruptNames, Absent> {
         let read = read_below(Path::new("/"), "proc/interrupts");
         let data = read.map_err(|e| e.absent("a readable /proc/interrupts"))?;

@@ -104,9 +104,6 @@ impl Timeline {
     }
 
     /// Ends the recording and reads it.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn finish(mut self) -> Result<Recorded, BpfError> {
         let end = tarebench_sys::clock::monotonic();
         let mut control = self.control.get(&0, 0).map_err(|e| of_map(&e))?;

@@ -66,9 +66,6 @@ pub enum NoSizeFit {
 
 /// The growth of what is measured in a run of one program with several sizes; the control and a reference without the parameter are not
 /// looked at.
-///
-/// # Errors
-/// [`NoSizeFit`].
 pub fn size_fit(report: &RunReport, measure: GrowthMeasure) -> Result<SizeFit, NoSizeFit> {
     let parameter = parameter(report)?;
     let mut points = Vec::new();

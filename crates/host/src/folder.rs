@@ -61,9 +61,6 @@ impl Folder {
     }
 
     /// Makes the folder if it does not exist, durably, and opens it.
-    ///
-    /// # Errors
-    /// As [`Folder::open`].
     pub fn make(path: &Path) -> io::Result<Folder> {
         match Folder::open(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -105,9 +102,6 @@ impl Folder {
     }
 
     /// Creates a file, replacing an old one.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn create(&self, name: &str, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match self.remove(name) {
@@ -118,9 +112,6 @@ impl Folder {
     }
 
     /// Opens a file for reading and writing by its owner alone, and makes it if it does not exist.
-    ///
-    /// # Errors
-    /// As [`Folder::file`].
     pub fn private(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fresh = openat(&self.fd, name, flags | OFlags::CREATE | OFlags::EXCL, Mode::from_raw_mode(0o600));
@@ -136,25 +127,16 @@ impl Folder {
     }
 
     /// Renames a file.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn rename(&self, old: &str, new: &str) -> io::Result<()> {
         Ok(renameat(&self.fd, old, &self.fd, new)?)
     }
 
     /// Removes a file.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.fd, name, AtFlags::empty())?)
     }
 
     /// Makes changes of its entries durable.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.fd)?)
     }

@@ -284,9 +284,6 @@ impl Journal {
     }
 
     /// Opens the existing journal, to append to it.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn open(state: &State, boot: &str) -> io::Result<Journal> {
         let folder = state.open()?;
         let file = folder.file(JOURNAL, OFlags::WRONLY)?;
@@ -333,9 +330,6 @@ pub(crate) fn line_of(change: usize) -> usize {
 }
 
 /// Removes the journal, durably.
-///
-/// # Errors
-/// The system's error.
 pub(crate) fn remove(state: &State, steps: &Steps) -> io::Result<()> {
     let folder = state.open()?;
     folder.remove(JOURNAL)?;
@@ -346,9 +340,6 @@ pub(crate) fn remove(state: &State, steps: &Steps) -> io::Result<()> {
 }
 
 /// Sets a damaged journal aside; returns its new name.
-///
-/// # Errors
-/// The system's error.
 pub(crate) fn set_aside(state: &State, steps: &Steps) -> io::Result<PathBuf> {
     let name = format!("journal.damaged-{}", clock::realtime().0 / 1_000_000_000);
     let folder = state.open()?;

@@ -264,9 +264,6 @@ impl DaemonCollector {
     }
 
     /// The snapshot before the sample. What ended until then is dropped.
-    ///
-    /// # Errors
-    /// If the processes cannot be listed.
     pub fn arm(&mut self) -> Result<(), SysError> {
         self.exits.restart()?;
         self.before = self.reader.capture()?;
@@ -274,9 +271,6 @@ impl DaemonCollector {
     }
 
     /// The snapshot after the sample, and the results.
-    ///
-    /// # Errors
-    /// If the processes cannot be listed.
     pub fn harvest(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<(Daemons, TreeDifference), SysError> {
         let (_, daemons, diff) = self.observe(roles, own_cpu)?;
         Ok((daemons, diff))
@@ -301,9 +295,6 @@ impl DaemonCollector {
 
     /// As [`DaemonCollector::harvest`], and the snapshot after becomes the one before the next slice: nothing falls
     /// between two.
-    ///
-    /// # Errors
-    /// If the processes cannot be listed.
     pub fn advance(&mut self, roles: &Roles, own_cpu: Nanos) -> Result<Daemons, SysError> {
         let (after, daemons, _) = self.observe(roles, own_cpu)?;
         self.exits.forget(&|pid, start| {

@@ -181,9 +181,6 @@ impl ExitSource {
     }
 
     /// Drops all that was received so far.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn restart(&mut self) -> Result<(), SysError> {
         self.receive()?;
         self.forget(&|_, _| false);
@@ -203,9 +200,6 @@ impl ExitSource {
     }
 
     /// Reads what was received since.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn receive(&mut self) -> Result<(), SysError> {
         if let Ok(tracer) = &mut self.tracer {
             let tasks = &mut self.tasks;

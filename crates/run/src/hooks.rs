@@ -34,9 +34,6 @@ pub struct HookContext<'a> {
 }
 
 /// Runs `script` by the shell and waits for it. The end of a discarded standard error is kept for the message.
-///
-/// # Errors
-/// [`HookError`].
 pub fn run(kind: &str, script: &str, place: &HookContext<'_>, signals: &Signals) -> Result<(), HookError> {
     let broken = |e: SysError| HookError::Failed(format!("{kind} command `{script}` could not be run: {e}"));
     let mut launch = launch_of(script, place).map_err(broken)?;

@@ -100,9 +100,6 @@ pub trait Sampler {
     }
 
     /// Runs a hook and waits for it.
-    ///
-    /// # Errors
-    /// [`HookError`].
     fn hook(&mut self, hook: &Hook<'_>) -> Result<(), HookError>;
 
     /// The clock that time limits are read from; it never goes back.

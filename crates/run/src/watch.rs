@@ -43,9 +43,6 @@ impl Watcher {
     }
 
     /// The slice that costs no more than 0.05% of one CPU, for the snapshots, and is not below a second.
-    ///
-    /// # Errors
-    /// If the processes cannot be listed.
     pub fn affordable(&mut self) -> Result<Nanos, RunError> {
         // The first snapshot reads every process, the later ones only those that ran.
         self.collector.arm()?;

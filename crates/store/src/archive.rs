@@ -97,9 +97,6 @@ impl Archive {
     }
 
     /// Writes the document, with a newline at its end.
-    ///
-    /// # Errors
-    /// Those of `writer`.
     pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         let mut out = ArchiveWriter::new(writer, &self.run, self.version);
         let _ = self.samples.iter().try_for_each(|sample| out.sample(sample));
@@ -225,9 +222,6 @@ impl ProfileArchive {
     }
 
     /// Writes the document, with a newline at its end.
-    ///
-    /// # Errors
-    /// Those of `writer`.
     pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         write_document(writer, self)
     }
@@ -323,9 +317,6 @@ impl DocumentArchive {
     }
 
     /// Writes the document, with a newline at its end.
-    ///
-    /// # Errors
-    /// Those of `writer`.
     pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         write_document(writer, self)
     }

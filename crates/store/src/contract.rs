@@ -78,9 +78,6 @@ pub trait Store {
 
     /// The same for a run that is copied from another store. In a user's own store it is marked with the time, as an imported one
     /// ([`Store::imported`]): its commands may be another user's.
-    ///
-    /// # Errors
-    /// As [`Store::begin_run`].
     fn begin_copied_run(&mut self, run: &Run) -> Result<i64>;
 
     /// Adds a sample. When this returns, the sample survives a crash of the machine.

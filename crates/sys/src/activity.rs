@@ -149,17 +149,11 @@ pub struct Competitors(Vec<(libc::pid_t, OwnedFd)>);
 
 impl Competitors {
     /// Starts `n` of them on the CPU `on`. To be called from a process with one thread.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn start(n: u32, on: u32) -> SysResult<Competitors> {
         Competitors::start_nice(n, on, 0)
     }
 
     /// The same with this much more niceness than the calling process has; the kernel counts their time apart if there is any.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn start_nice(n: u32, on: u32, nicer: i32) -> SysResult<Competitors> {
         let mut all = Competitors(Vec::new());
         let set = cpu::CpuSet::new(&[on])?;

@@ -160,9 +160,6 @@ pub struct MapSpec<'a> {
 }
 
 /// Creates a map.
-///
-/// # Errors
-/// The kernel's.
 pub fn create_map(map: MapSpec<'_>) -> SysResult<OwnedFd> {
     let attributes = MapAttributes {
         map_type: map.kind,
@@ -178,9 +175,6 @@ pub fn create_map(map: MapSpec<'_>) -> SysResult<OwnedFd> {
 }
 
 /// Hands an object's types (BTF) to the kernel.
-///
-/// # Errors
-/// The kernel's.
 pub fn load_types(btf: &[u8]) -> SysResult<OwnedFd> {
     let attributes = TypesAttributes { btf: address(btf), btf_size: length(btf), ..TypesAttributes::default() };
     // SAFETY: the types are only read, and as long as is said.
@@ -213,9 +207,6 @@ pub struct ProgramSpec<'a> {
 }
 
 /// Has a program verified and loaded. The verifier's words are left in `log`, which may be empty.
-///
-/// # Errors
-/// The kernel's.
 pub fn load_program(program: ProgramSpec<'_>, log: &mut [u8]) -> SysResult<OwnedFd> {
     let (functions, function_size) = program.functions;
     let mut attributes = ProgramAttributes {

@@ -179,9 +179,6 @@ impl Leaf {
     }
 
     /// Processes in it; zombies are not among them.
-    ///
-    /// # Errors
-    /// If the list cannot be read.
     pub fn processes(&self) -> SysResult<Vec<i32>> {
         let path = self.path.join("cgroup.procs");
         let data = std::fs::read(&path).map_err(|e| SysError::io(format!("read {}", path.display()), e))?;
@@ -270,34 +267,22 @@ impl Freezer {
     }
 
     /// Asks all processes to stop, which each does when it next returns to user mode.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn freeze(&self) -> SysResult<()> {
         self.write(b"1")
     }
 
     /// Lets all processes continue.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn thaw(&self) -> SysResult<()> {
         self.write(b"0")
     }
 
     /// Whether all of them stand still, zombies and an empty cgroup included. It is read, not waited for: the kernel notifies of
     /// changes every 10 ms at most (`CGROUP_FILE_NOTIFY_MIN_INTV`, kernel/cgroup/cgroup.c), which is longer than a slice.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn is_frozen(&self) -> SysResult<bool> {
         self.event("frozen")
     }
 
     /// Whether there is a process in it; zombies do not count.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn is_populated(&self) -> SysResult<bool> {
         self.event("populated")
     }

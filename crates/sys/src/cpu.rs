@@ -28,9 +28,6 @@ impl CpuSet {
 }
 
 /// CPUs that this process may use.
-///
-/// # Errors
-/// The system's error.
 pub fn allowed() -> SysResult<Vec<u32>> {
     // SAFETY: all-zero is the empty set, and the call writes no more than its size.
     unsafe {

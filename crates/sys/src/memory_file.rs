@@ -6,9 +6,6 @@ use std::os::fd::FromRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 /// An anonymous file in memory, closed on exec; where a filter refuses those, one without a name in the folder of temporary files.
-///
-/// # Errors
-/// The system's error.
 pub fn memory_file() -> SysResult<File> {
     // SAFETY: a valid name; the new descriptor is ours.
     unsafe {

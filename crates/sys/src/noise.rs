@@ -335,9 +335,6 @@ impl Team {
 
     /// Starts their measurements, and waits for them; a signal ends them. The measurements so far are returned, with
     /// the signal.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn run(mut self, signals: &Signals) -> SysResult<(Vec<MeasuredCpu>, Option<i32>)> {
         let above = self.setup.fifo.map(|p| Above::new(p.saturating_add(1))).transpose()?;
         let start = clock::monotonic() + Nanos::from_millis(2);

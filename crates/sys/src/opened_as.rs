@@ -126,9 +126,6 @@ fn passable(file: OwnedFd) -> std::io::Result<OwnedFd> {
 }
 
 /// Whether a file can be opened for reading. A FIFO is not opened: its writer would take this process for the reader.
-///
-/// # Errors
-/// The system's.
 pub fn check_readable(file: &Path) -> std::io::Result<()> {
     if std::fs::metadata(file)?.file_type().is_fifo() {
         let name = CString::new(file.as_os_str().as_bytes()).map_err(|_| std::io::ErrorKind::InvalidInput)?;

@@ -75,9 +75,6 @@ impl TaskClock {
     }
 
     /// CPU time counted so far, in all programs started since it was opened.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn read(&mut self) -> SysResult<Nanos> {
         let mut value = [0; 8];
         self.file.read_exact(&mut value).map_err(|e| SysError::io("read perf task-clock", e))?;
@@ -118,9 +115,6 @@ impl CacheMisses {
     }
 
     /// Counts so far, also after the thread's end; `None` if there never was a counter for it.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn read(&mut self) -> SysResult<Option<u64>> {
         read_scaled(&mut self.file)
     }

@@ -32,9 +32,6 @@ pub fn exists(pid: i32) -> bool {
 }
 
 /// Sends a signal to a process, or to a process group if `pid` is negative.
-///
-/// # Errors
-/// The system's error.
 pub fn kill(pid: i32, signal: i32) -> SysResult<()> {
     // SAFETY: no memory involved.
     if unsafe { libc::kill(pid, signal) } != 0 {
@@ -44,9 +41,6 @@ pub fn kill(pid: i32, signal: i32) -> SysResult<()> {
 }
 
 /// Orphans of the program become children of tare, so that none is missed.
-///
-/// # Errors
-/// The system's error.
 pub fn become_subreaper() -> SysResult<()> {
     // SAFETY: no memory involved.
     if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } != 0 {

@@ -125,9 +125,6 @@ pub struct Signals {
 
 impl Signals {
     /// Installs handlers and blocks the signals. A signal that was ignored from the start (nohup) stays ignored.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn install() -> SysResult<Signals> {
         // SAFETY: plain signal calls on valid, initialised structures; the handlers only store to atomics.
         unsafe {

@@ -286,9 +286,6 @@ impl Query {
     }
 
     /// Sum over the threads of a process. `None` if it is gone.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn process(&mut self, pid: i32) -> SysResult<Option<TaskstatsRecord>> {
         self.0.send(TASKSTATS_CMD_GET, CMD_ATTR_TGID, &pid.to_ne_bytes())?;
         // Of earlier requests, whose answers were not waited for, there may be a few.
@@ -355,9 +352,6 @@ impl ExitListener {
     }
 
     /// Hands every record received since the last time to `each`. `Ok(false)` if some were lost (ENOBUFS).
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn drain(&mut self, mut each: impl FnMut(TaskstatsRecord)) -> SysResult<bool> {
         let mut complete = true;
         loop {

@@ -64,9 +64,6 @@ pub fn possible_count(root: &Path) -> SysResult<u32> {
 
 /// CPUs to which this process can be moved. That are more than it may use now ([`cpu::allowed`]) where the kernel isolates CPUs
 /// (`isolcpus`): these are for what asks for them. What its cpuset leaves out is not among them.
-///
-/// # Errors
-/// The system's.
 pub fn reachable() -> SysResult<Vec<u32>> {
     let before = cpu::allowed()?;
     let all: Vec<u32> = (0..libc::CPU_SETSIZE as u32).collect();

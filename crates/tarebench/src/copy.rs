@@ -20,9 +20,6 @@ pub struct Delivered {
 }
 
 /// All that a store has: runs, then other documents, the oldest first, as later ones may refer to earlier ones.
-///
-/// # Errors
-/// The store's.
 pub fn everything(store: &dyn Store) -> Result<Vec<NamedDocument>, StoreError> {
     let mut runs: Vec<NamedDocument> =
         store.runs(&RunFilter::default())?.iter().map(|run| NamedDocument::Run(run.id)).collect();

@@ -132,9 +132,6 @@ fn read<T: DeserializeOwned>(id: Id, doc: serde_json::Value) -> Result<T, Docume
 }
 
 /// Creates and claims a document, to which this process then adds parts.
-///
-/// # Errors
-/// The store's.
 pub fn begin<T>(
     store: &mut dyn Store,
     kind: DocumentKind,
@@ -196,9 +193,6 @@ fn same_machine(head: &DocumentHead, host: &Host) -> bool {
 }
 
 /// Sets the status of a document and releases its claim.
-///
-/// # Errors
-/// The store's.
 pub fn end(store: &mut dyn Store, id: Id, status: Status, claim: &Claimant) -> Result<(), DocumentError> {
     store.set_document(id, status, None)?;
     store.release_document(id, claim)?;

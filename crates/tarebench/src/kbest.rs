@@ -9,9 +9,6 @@ use tarebench_core::kbest::interval_counting::{ClockTickRate, clock_tick_rate};
 use tarebench_sys::{SysResult, clock, mechanisms};
 
 /// Cost and resolution of every timing mechanism of this machine; takes about a second.
-///
-/// # Errors
-/// The system's.
 pub fn clocks() -> SysResult<Clocks> {
     mechanisms::clocks(Path::new("/"))
 }

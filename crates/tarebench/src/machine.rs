@@ -110,9 +110,6 @@ pub struct LearnedMachine {
 }
 
 /// What is known of this machine; nothing where nothing is stored.
-///
-/// # Errors
-/// The store's.
 pub fn machine_states(place: &StorePlace) -> Result<LearnedMachine, StoreError> {
     let StorePlace::Store(store) = place else { return Ok(LearnedMachine::default()) };
     let here = quiet::here();
@@ -130,9 +127,6 @@ pub fn machine_states(place: &StorePlace) -> Result<LearnedMachine, StoreError> 
 
 /// Forgets all that probes have learned of this machine, in whatever conditions; returns how many records there were. Runs stay as
 /// they are.
-///
-/// # Errors
-/// The store's.
 pub fn forget_machine_states(place: &mut StorePlace) -> Result<u64, StoreError> {
     place.store().map_or(Ok(0), |store| store.forget_machine_states(&identity()))
 }

@@ -332,9 +332,6 @@ fn measured_all(there: String) -> MeasuredProfile {
 }
 
 /// Stores a profile; returns it with its version.
-///
-/// # Errors
-/// The store's.
 pub fn keep(store: &mut dyn Store, profile: Profile) -> Result<Profile, ProfilingError> {
     completed(store, profile, None)
 }
@@ -407,9 +404,6 @@ pub fn load(store: &dyn Store, id: Id) -> Result<Option<Profile>, DocumentError>
 }
 
 /// Names of unfinished profiles, the latest first.
-///
-/// # Errors
-/// The store's.
 pub fn unfinished(store: &dyn Store) -> Result<Vec<String>, ProfilingError> {
     let mut names: Vec<String> = Vec::new();
     let mut examined = HashSet::new();

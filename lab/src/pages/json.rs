@@ -25,9 +25,6 @@ fn document(format: &'static str, holds: impl Serialize) -> Result<String, Rende
 }
 
 /// `{"format":"tare-lab-campaigns","version":1,"campaigns":[{"id":3,"name":"…","state":"running",…}]}`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn campaigns(campaigns: &[CampaignSummary]) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct CampaignsPart<'a> {
@@ -39,9 +36,6 @@ pub fn campaigns(campaigns: &[CampaignSummary]) -> Result<String, RenderError> {
 /// `{"format":"tare-lab-campaign","version":1,"summary":{…},"left":754000000000,"campaign":{…},"tasks":[…]}`.
 ///
 /// `left` is an estimate, in ns; `null` if none can be made. Times are in ns since 1970.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn campaign(
     summary: &CampaignSummary,
     campaign: &Campaign,
@@ -60,9 +54,6 @@ pub fn campaign(
 }
 
 /// `{"format":"tare-lab-submitted","version":1,"summary":{…},"tasks":[{"uuid":"…","machine":"…","arguments":[…],…}]}`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn submitted(summary: &CampaignSummary, tasks: &[LabTaskPlan]) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct SubmittedPart<'a> {
@@ -73,9 +64,6 @@ pub fn submitted(summary: &CampaignSummary, tasks: &[LabTaskPlan]) -> Result<Str
 }
 
 /// `{"format":"tare-lab-machines","version":1,"machines":[{"name":"…","state":"idle",…}]}`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn machines(machines: &[LabMachine]) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct MachinesPart<'a> {
@@ -87,9 +75,6 @@ pub fn machines(machines: &[LabMachine]) -> Result<String, RenderError> {
 /// `{"format":"tare-lab-nodes","version":1,"answers":["n037 is odd: …"],"remarks":[…],"report":{"fleets":[…]}}`.
 ///
 /// Ratios are of times, relative to the typical machine; standard deviations are of logarithms.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn nodes(report: &NodesReport, style: &Style) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct NodesPart<'a> {

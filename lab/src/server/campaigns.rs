@@ -124,9 +124,6 @@ impl Lab {
     }
 
     /// The campaigns, the newest first.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn campaigns(&mut self) -> Result<Vec<CampaignSummary>, LabError> {
         self.summaries(None)
     }
@@ -379,18 +376,12 @@ impl Lab {
 
     /// How many changes the queue has seen: a page that has shown version `version` is current if this returns the same. Heartbeats of
     /// machines and their load are no changes.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn changes_since(&mut self, version: i64) -> Result<i64, LabError> {
         let sql = "SELECT greatest(changes, $1) FROM lab_state";
         self.ask_single(&Question { doing: "look for changes", sql, values: &[&version], subject: "" })
     }
 
     /// Waits until the queue has changed since `version`, at most so long; returns its version then.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn wait_for_change(&mut self, version: i64, at_most: Duration) -> Result<i64, LabError> {
         use postgres::fallible_iterator::FallibleIterator;
         let doing = "wait for changes";

@@ -80,9 +80,6 @@ impl Lab {
     }
 
     /// The server's clock, since 1970: all times of the queue are its times.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn now(&mut self) -> Result<Nanos, LabError> {
         let question = Question { doing: "read the server's clock", sql: "SELECT lab_now()", values: &[], subject: "" };
         Ok(Nanos(self.ask_single(&question)?))

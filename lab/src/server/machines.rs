@@ -51,9 +51,6 @@ impl Lab {
     }
 
     /// The machines, by name. A description that this tare cannot read is left out.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn machines(&mut self) -> Result<Vec<LabMachine>, LabError> {
         let sql = format!(
             "SELECT m.name, m.owner, m.doc, m.tags::text, {MACHINE_STATE}, m.load, m.draining, m.first_seen_ns, m.heartbeat_ns,

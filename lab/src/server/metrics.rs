@@ -36,9 +36,6 @@ const CAMPAIGN_STATES: [CampaignState; 5] = [
 
 impl Lab {
     /// The figures now.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn metrics(&mut self) -> Result<LabMetrics, LabError> {
         let doing = "read the lab's figures";
         let sql = "SELECT

@@ -80,9 +80,6 @@ impl Lab {
 
     /// Extends a lease from now on, and reports progress. A lease that has ended is extended, too, if nobody else has taken the
     /// task since.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn heartbeat(
         &mut self,
         held: &HeldLease,
@@ -113,9 +110,6 @@ impl Lab {
     }
 
     /// Ends an attempt that failed. The task waits again if it may be tried again.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn fail(&mut self, held: &HeldLease, message: &str) -> Result<LeaseAnswer, LabError> {
         let sql = "SELECT lab_fail($1, $2, $3)";
         // The server cannot store this character.
@@ -125,9 +119,6 @@ impl Lab {
 
     /// Ends an attempt that is not to count: the machine is wanted for something else, or the task is to end
     /// ([`LeaseAnswer::CancelWanted`]).
-    ///
-    /// # Errors
-    /// The server's.
     pub fn give_back(&mut self, held: &HeldLease) -> Result<LeaseAnswer, LabError> {
         self.answer("give the task back", "SELECT lab_give_back($1, $2)", &[&held.task, &held.secret], held.task)
     }

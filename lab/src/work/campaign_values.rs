@@ -8,9 +8,6 @@ use toml::{Spanned, Value};
 const LONGEST: f64 = 3.2e9;
 
 /// A time with a unit, `90s`, `2h`, `7d`; a bare number is seconds.
-///
-/// # Errors
-/// What was expected.
 pub fn parse_time(text: &str) -> Result<Nanos, &'static str> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..).unwrap_or_default() {
@@ -44,9 +41,6 @@ pub(crate) fn time(key: &str, value: Spanned<Value>) -> Result<Nanos, BadCampaig
 }
 
 /// Hour and minute of `HH:MM`.
-///
-/// # Errors
-/// What was expected.
 pub fn parse_clock(text: &str) -> Result<(u8, u8), &'static str> {
     let parts = text.split_once(':').and_then(|(h, m)| Some((h.parse::<u8>().ok()?, m.parse::<u8>().ok()?)));
     parts.filter(|(h, m)| *h < 24 && *m < 60).ok_or("expected a time of day such as 02:00")

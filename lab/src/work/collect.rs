@@ -122,9 +122,6 @@ fn read_archive(store: &mut dyn Store, path: &Path) -> Result<i64, CollectError>
 }
 
 /// Takes over what Slurm says of tasks that have not ended. Returns what of it failed: states then stay as they are.
-///
-/// # Errors
-/// The lab's.
 pub fn update_states(lab: &mut Lab, folder: &LabFolder, tasks: &[LabTask]) -> Result<Vec<String>, LabError> {
     let open = |task: &&LabTask| matches!(task.state, LabTaskState::Waiting | LabTaskState::Leased);
     let keyed: Vec<(SlurmKey, &LabTask)> =

@@ -145,9 +145,6 @@ impl LabFolder {
     }
 
     /// Makes it for a new campaign; it must be empty or missing.
-    ///
-    /// # Errors
-    /// [`FolderError::Io`].
     pub fn create(&self) -> Result<(), FolderError> {
         let failed = |cause| FolderError::Io { doing: "make the folder", path: self.path.clone(), cause };
         for part in ["results", "state", "collected"] {
@@ -191,17 +188,11 @@ impl LabFolder {
     }
 
     /// Writes what the folder is of.
-    ///
-    /// # Errors
-    /// [`FolderError::Io`].
     pub fn write_campaign(&self, campaign: &CampaignFolder) -> Result<(), FolderError> {
         write_json(&self.path.join("campaign.json"), campaign)
     }
 
     /// A task's file.
-    ///
-    /// # Errors
-    /// [`FolderError`].
     pub fn read_task(&self, ordinal: u32) -> Result<TaskFile, FolderError> {
         let path = self.task(ordinal);
         let task: TaskFile = read_json(&path, "task of a campaign")?;
@@ -212,9 +203,6 @@ impl LabFolder {
     }
 
     /// How a task ended; `None` if it has not.
-    ///
-    /// # Errors
-    /// [`FolderError`].
     pub fn read_state(&self, ordinal: u32) -> Result<Option<TaskStateFile>, FolderError> {
         let path = self.state(ordinal);
         if !path.exists() {
@@ -225,9 +213,6 @@ impl LabFolder {
 }
 
 /// Writes a document by [`write_whole`].
-///
-/// # Errors
-/// [`FolderError::Io`].
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
     write_whole(path, &mut |out| {
         serde_json::to_writer(&mut *out, value)?;
@@ -236,9 +221,6 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError
 }
 
 /// Writes a file beside its name, flushes it to the disk, and renames it: who reads it sees all of it or nothing.
-///
-/// # Errors
-/// [`FolderError::Io`].
 pub fn write_whole(path: &Path, content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<(), FolderError> {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     // Two nodes may have processes of the same number.

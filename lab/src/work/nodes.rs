@@ -10,9 +10,6 @@ use tarebench_store::{Store, StoreError};
 
 /// Compares the machines of a campaign by the runs of its finished tasks that are still stored; by net time where all samples have one,
 /// else by process time, else by elapsed time.
-///
-/// # Errors
-/// The store's.
 pub fn compare_nodes(store: &dyn Store, tasks: &[LabTask]) -> Result<NodesReport, StoreError> {
     let mut measured = Vec::new();
     for task in tasks {

@@ -54,9 +54,6 @@ pub struct SlurmSubmit<'a> {
 }
 
 /// The tasks of a campaign, as of now.
-///
-/// # Errors
-/// [`SubmitError`].
 pub fn plan(lab: &mut Lab, campaign: &Campaign) -> Result<Vec<LabTaskPlan>, SubmitError> {
     let machines = lab.machines()?;
     let now = clock::realtime();
@@ -64,9 +61,6 @@ pub fn plan(lab: &mut Lab, campaign: &Campaign) -> Result<Vec<LabTaskPlan>, Subm
 }
 
 /// Queues the tasks of a campaign for the agents of a lab.
-///
-/// # Errors
-/// The lab's.
 pub fn to_agents(
     lab: &mut Lab,
     campaign: &Campaign,
@@ -138,9 +132,6 @@ fn submission_file(folder: &LabFolder) -> PathBuf {
 }
 
 /// How a campaign's folder was submitted first.
-///
-/// # Errors
-/// [`FolderError`].
 pub fn submission(folder: &LabFolder) -> Result<(SlurmOptions, SlurmCommand), FolderError> {
     read_json(&submission_file(folder), "submission to Slurm")
 }

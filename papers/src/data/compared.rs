@@ -65,9 +65,6 @@ pub enum NotComparable {
 }
 
 /// Compares studies of one kind.
-///
-/// # Errors
-/// [`NotComparable`].
 pub fn compared(studies: &[(&StudyPlan, &StudyReport)]) -> Result<ComparedStudies, NotComparable> {
     let [(plan, _), rest @ ..] = studies else { return Err(NotComparable::OneStudy) };
     if rest.is_empty() {

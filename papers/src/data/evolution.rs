@@ -133,9 +133,6 @@ pub fn report(series: &[StudySeries<'_>]) -> Result<EvolutionReport, StudyGap> {
 }
 
 /// As [`report`], with the cutoffs of a profile for check 1 of EMPv5.
-///
-/// # Errors
-/// As [`report`].
 pub fn report_with(series: &[StudySeries<'_>], cutoffs: &[Cutoff]) -> Result<EvolutionReport, StudyGap> {
     let usable = long_enough(series, 2)?;
     let mut states: Vec<MachineState> = Vec::new();

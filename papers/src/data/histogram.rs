@@ -139,9 +139,6 @@ pub fn plan(preset: StudyPreset) -> Vec<StudyRunPlan> {
 }
 
 /// Without cutoffs, so that check 1 discards nothing.
-///
-/// # Errors
-/// As [`report_with`].
 pub fn report(series: &[StudySeries<'_>]) -> Result<HistogramReport, StudyGap> {
     report_with(series, &[])
 }

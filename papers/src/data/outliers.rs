@@ -72,9 +72,6 @@ pub fn plan(preset: StudyPreset) -> Vec<StudyRunPlan> {
 }
 
 /// Without cutoffs, so that check 1 discards nothing.
-///
-/// # Errors
-/// As [`report_with`].
 pub fn report(series: &[StudySeries<'_>]) -> Result<OutliersReport, StudyGap> {
     report_with(series, &[])
 }

@@ -114,9 +114,6 @@ fn work(name: &str, size: u32) -> StudyProgram {
 }
 
 /// Without cutoffs, so that SEDONA's result is the mean process time of all samples.
-///
-/// # Errors
-/// As [`report_with`].
 pub fn report(series: &[StudySeries<'_>]) -> Result<ProgramsReport, StudyGap> {
     report_with(series, &[])
 }

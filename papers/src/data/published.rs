@@ -72,9 +72,6 @@ pub enum PublishedFlaw {
 
 impl PublishedTable {
     /// The table, if every row is as wide as the columns, every number is finite, and nothing is missing.
-    ///
-    /// # Errors
-    /// [`PublishedFlaw`].
     pub fn checked(self) -> Result<PublishedTable, PublishedFlaw> {
         let texts = [&self.id, &self.paper, &self.place, &self.caption];
         let missing = texts.iter().any(|t| t.is_empty());

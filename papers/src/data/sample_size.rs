@@ -137,9 +137,6 @@ pub fn plan(preset: StudyPreset) -> Vec<StudyRunPlan> {
 }
 
 /// Without cutoffs, so that check 1 discards nothing.
-///
-/// # Errors
-/// As [`report_with`].
 pub fn report(series: &[StudySeries<'_>]) -> Result<SampleSizeReport, StudyGap> {
     report_with(series, &[])
 }

@@ -79,9 +79,6 @@ fn sized(program: &StudyProgram, size: u32) -> StudyProgram {
 }
 
 /// Without cutoffs, so that SEDONA's result is the mean process time of all samples.
-///
-/// # Errors
-/// As [`report_with`].
 pub fn report(series: &[StudySeries<'_>]) -> Result<SuiteReport, StudyGap> {
     report_with(series, &[])
 }

@@ -26,9 +26,6 @@ pub fn is_of_samples(doc: &Value) -> bool {
 }
 
 /// Whether a stored study is one of samples.
-///
-/// # Errors
-/// The store's.
 pub fn has_samples(store: &dyn Store, id: Id) -> Result<bool, StudyError> {
     Ok(is_of_samples(&store.document(id).map_err(DocumentError::from)?.doc))
 }

@@ -139,9 +139,6 @@ pub fn list(all: &[ListedStudy], style: &Style) -> String {
 }
 
 /// The same as JSON.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn list_json(all: &[ListedStudy]) -> Result<String, RenderError> {
     Ok(json::pretty(&all)? + "\n")
 }

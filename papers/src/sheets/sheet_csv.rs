@@ -9,9 +9,6 @@ use tarebench_render::kit::table::{Table, TableRow};
 ///
 /// Numbers are not rounded, in the base unit of their column (ns, bytes, 1 for shares), where the table has them; other cells are as
 /// they are shown.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn csv_files(sections: &[SheetSection]) -> Result<Vec<(String, String)>, RenderError> {
     let mut files = Vec::new();
     for section in sections {

@@ -307,9 +307,6 @@ struct StudyJson<'a> {
 }
 
 /// The observations, and the tables as on the terminal; `published` are the book's values, if they are asked for.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn json(
     head: &DocumentHead,
     plan: &StudyPlan,

@@ -196,9 +196,6 @@ struct SectionJson {
 }
 
 /// The observations, the report, and the tables as on the terminal; `published` are the papers' values, if they are asked for.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn study_json(view: &StudyView<'_>, published: Vec<Table>) -> Result<String, RenderError> {
     let StudySheet { answers, remarks, sections } = view.sheet();
     let section = |SheetSection { id, title, tables, .. }| SectionJson { id, title, tables };

@@ -195,9 +195,6 @@ pub fn read(file: &Path) -> Result<Suite, Failure> {
 }
 
 /// The suite of a file with this text.
-///
-/// # Errors
-/// As [`read`].
 pub fn of_text(text: &str, file: &Path) -> Result<Suite, Failure> {
     let stem = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     parse(text, &stem).map_err(|e| {

@@ -50,9 +50,6 @@ pub struct Timed {
 
 impl Timed {
     /// The report of the run; programs are compared by what the arguments ask for.
-    ///
-    /// # Errors
-    /// If the samples cannot be read from the store.
     pub fn report(&self) -> Result<RunReport, Failure> {
         let mut report = self.measured.report(&self.place)?;
         self.show.compare(&mut report);

@@ -51,9 +51,6 @@ pub fn without_duets(order: Order) -> Order {
 }
 
 /// The CPU that programs are kept to if the user names none: the last one that may be used, as interrupts often go to the first.
-///
-/// # Errors
-/// The system's.
 pub fn one_cpu() -> Result<u32, Failure> {
     let last = cpu::allowed().map_err(Failure::system)?.into_iter().next_back();
     last.ok_or_else(|| Failure::system("no CPU may be used"))

@@ -349,9 +349,6 @@ pub fn duet_form(sides: [Option<AloneTimes>; 2]) -> DuetForm {
 }
 
 /// Whether duets of these two programs are made unasked, given what each takes alone.
-///
-/// # Errors
-/// The reason why not.
 pub fn suit(sides: [(u32, Option<AloneTimes>); 2], form: DuetForm) -> Result<(), NoDuet> {
     for (series, times) in sides {
         let Some(times) = times else {

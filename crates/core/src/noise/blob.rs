@@ -105,9 +105,6 @@ pub fn durations(all: &[u64]) -> Vec<u8> {
 }
 
 /// Reads what [`durations`] made.
-///
-/// # Errors
-/// [`BadBlob`].
 pub fn read_durations(bytes: &[u8]) -> Result<Vec<u64>, BadBlob> {
     let mut reader = BlobReader::new(bytes, DURATIONS)?;
     let least = reader.next()?;
@@ -142,9 +139,6 @@ pub fn events(all: &[CpuEvent]) -> (Vec<CpuOccupant>, Vec<u8>) {
 }
 
 /// Reads what [`events`] made.
-///
-/// # Errors
-/// [`BadBlob`].
 pub fn read_events(whats: &[CpuOccupant], bytes: &[u8]) -> Result<Vec<CpuEvent>, BadBlob> {
     let mut reader = BlobReader::new(bytes, EVENTS)?;
     let count = reader.count(4)?;
@@ -178,9 +172,6 @@ pub fn stolen(all: &[Stolen]) -> Vec<u8> {
 }
 
 /// Reads what [`stolen`] made.
-///
-/// # Errors
-/// [`BadBlob`].
 pub fn read_stolen(bytes: &[u8]) -> Result<Vec<Stolen>, BadBlob> {
     let mut reader = BlobReader::new(bytes, STOLEN)?;
     let count = reader.count(3)?;

@@ -104,9 +104,6 @@ pub enum NoComparison {
 }
 
 /// The job beside its prediction. The same `seed` gives the same intervals.
-///
-/// # Errors
-/// [`NoComparison`].
 pub fn compare(bsp: &Bsp, seed: u64) -> Result<BspComparison, NoComparison> {
     let shortest = bsp.ranks.iter().flat_map(|r| r.alone.iter().chain(&r.work)).copied().min();
     let shortest = shortest.ok_or(NoComparison::Empty)?;

@@ -157,9 +157,6 @@ pub struct Ftq {
 /// is in each, is by its time in them, so that a quantum should be many phases long. Gaps between phases are no work. Quanta
 /// are cut by the clock, so that they don't become longer where the work at their end was disturbed, as they do in a loop
 /// that looks at the clock after it.
-///
-/// # Errors
-/// [`BadDetours`].
 pub fn fixed_time(phases: impl Iterator<Item = WorkPhase> + Clone, quantum: Nanos) -> Result<Ftq, BadDetours> {
     in_order(phases.clone())?;
     over_zero("the quantum", quantum)?;

@@ -77,9 +77,6 @@ pub enum DurationUnit {
 }
 
 /// What each phase took, a number on each line.
-///
-/// # Errors
-/// [`BadFile`].
 pub fn read_durations(text: &str, unit: DurationUnit) -> Result<Vec<u64>, BadFile> {
     match unit {
         DurationUnit::Whole => lines(text, "a whole number", |columns| whole(columns.next()?)),
@@ -90,9 +87,6 @@ pub fn read_durations(text: &str, unit: DurationUnit) -> Result<Vec<u64>, BadFil
 }
 
 /// Detours, begin and length in ns on each line. Some writers give ns with decimals: they are cut.
-///
-/// # Errors
-/// [`BadFile`].
 pub fn read_detours(text: &str) -> Result<Vec<Detour>, BadFile> {
     let ns = |text: &str| {
         let whole = text.split_once('.').map_or(text, |(whole, _)| whole);

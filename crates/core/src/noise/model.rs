@@ -145,9 +145,6 @@ pub struct BadDurations {
 
 impl Bernoulli {
     /// The paper's G and G'.
-    ///
-    /// # Errors
-    /// [`BadDurations`].
     pub fn new(undisturbed: f64, disturbed: f64) -> Result<Bernoulli, BadDurations> {
         if undisturbed > 0.0 && disturbed >= undisturbed && disturbed.is_finite() {
             Ok(Bernoulli { undisturbed, disturbed })

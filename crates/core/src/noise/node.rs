@@ -44,9 +44,6 @@ pub enum NoNode {
 /// `grain`, the others' phases of that time are omitted, as they would have waited for it. No phase is used twice. (To
 /// pair phases by number would compare different times after the first long delay; to take all that overlap would count
 /// a long one many times.)
-///
-/// # Errors
-/// [`NoNode`].
 pub fn node_phases(cpus: &[Vec<WorkPhase>], grain: Nanos) -> Result<NodePhases, NoNode> {
     if cpus.is_empty() {
         return Err(NoNode::NoCpu);

@@ -24,8 +24,6 @@ pub struct MoreThanAll {
 }
 
 impl Proportion {
-    /// # Errors
-    /// [`MoreThanAll`].
     pub fn new(count: u64, of: NonZeroU64) -> Result<Proportion, MoreThanAll> {
         if count <= of.get() { Ok(Proportion { count, of }) } else { Err(MoreThanAll { count, of: of.get() }) }
     }

@@ -68,9 +68,6 @@ pub struct BadGrain {
 }
 
 /// Answers without measuring.
-///
-/// # Errors
-/// [`BadGrain`].
 pub fn answer(question: &NoiseQuestion) -> Result<ModelAnswer, BadGrain> {
     let (p, alpha) = (question.p, question.alpha);
     let mut laws = Vec::new();

@@ -38,9 +38,6 @@ impl Blocks {
 
 /// Of one program of a run with its reference: by duets where it has any, else by executions alone of the same round
 /// with this measure. `None` without blocks.
-///
-/// # Errors
-/// If the samples cannot be read.
 pub fn blocks<S: SampleSource + ?Sized>(
     run: &Run,
     samples: &S,

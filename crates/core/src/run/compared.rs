@@ -159,9 +159,6 @@ fn series_times(series: &SeriesReport) -> Vec<SeriesTimes> {
 
 /// What another run of the store says of its programs, of the first [`MOST_PAST_SERIES`]. Every sample that succeeded counts: what is
 /// discarded hardly moves a median.
-///
-/// # Errors
-/// If the samples cannot be read.
 pub fn past_run<S: SampleSource + ?Sized>(run: &Run, samples: &S) -> Result<PastRun, S::Error> {
     let plan = &run.plan;
     let mut blocks = RunBlocks::new(plan);

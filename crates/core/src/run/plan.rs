@@ -450,9 +450,6 @@ impl RunPlan {
 
     /// Whether two programs run together, and how, given what each takes alone. Where duets were asked for, only what makes them
     /// impossible counts.
-    ///
-    /// # Errors
-    /// The reason why not.
     pub fn duets(&self, sides: [(u32, Option<AloneTimes>); 2]) -> Result<DuetForm, NoDuet> {
         if matches!(self.sched, Some(Sched::Fifo(_))) {
             return Err(NoDuet::RealTime);

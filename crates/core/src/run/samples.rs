@@ -16,9 +16,6 @@ pub trait SampleSource {
     fn each(&self, visit: &mut dyn FnMut(&Sample)) -> Result<(), Self::Error>;
 
     /// Visits every duet once, in any order; none, where the source has only samples.
-    ///
-    /// # Errors
-    /// As [`Self::each`].
     fn each_duet(&self, _visit: &mut dyn FnMut(&Duet)) -> Result<(), Self::Error> {
         Ok(())
     }

@@ -27,17 +27,11 @@ pub struct ShownSeries {
 
 impl ShownRun {
     /// Reads what is shown of a run; not more is in memory at any time.
-    ///
-    /// # Errors
-    /// Those of the source.
     pub fn read<S: SampleSource + ?Sized>(run: &Run, source: &S) -> Result<ShownRun, S::Error> {
         ShownRun::with_most(run, source, MOST_SHOWN)
     }
 
     /// As [`ShownRun::read`], with this number as [`MOST_SHOWN`].
-    ///
-    /// # Errors
-    /// Those of the source.
     pub fn with_most<S: SampleSource + ?Sized>(run: &Run, source: &S, most: usize) -> Result<ShownRun, S::Error> {
         let mut series = vec![ShownSeries::default(); run.plan.programs.len()];
         let most = (most / series.len().max(1)).max(2);

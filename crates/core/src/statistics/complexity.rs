@@ -179,9 +179,6 @@ impl Complexity {
 }
 
 /// What these times say, given in any order; of several points with one size all count.
-///
-/// # Errors
-/// [`NoComplexity`].
 pub fn analyse(points: &[SizePoint]) -> Result<Complexity, NoComplexity> {
     let mut points = points.to_vec();
     points.sort_by(|a, b| a.size.total_cmp(&b.size));

@@ -41,9 +41,6 @@ pub enum BadTrace {
 
 impl Trace {
     /// Of a counter with `hz` cycles a second, `length` cycles long; the gaps in the order of time.
-    ///
-    /// # Errors
-    /// [`BadTrace`].
     pub fn new(hz: f64, length: u64, gaps: Vec<Gap>) -> Result<Trace, BadTrace> {
         if !(hz.is_finite() && hz > 0.0) {
             return Err(BadTrace::Rate(hz));

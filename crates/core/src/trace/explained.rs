@@ -25,9 +25,6 @@ pub struct ClockMap(Vec<ClockPair>);
 
 impl ClockMap {
     /// Between the first and the last pair those are used that are about as close as the closest.
-    ///
-    /// # Errors
-    /// [`BadPairs`].
     pub fn new(pairs: &[ClockPair]) -> Result<ClockMap, BadPairs> {
         let closest = pairs.iter().map(|p| p.within).min().ok_or(BadPairs)?;
         let last = pairs.len() - 1;
@@ -186,9 +183,6 @@ impl Explained {
 const UNUSUAL: f64 = 10.0;
 
 /// Says what each inactive period was.
-///
-/// # Errors
-/// [`BadPairs`].
 pub fn explain(trace: &Trace, recording: &TraceRecording, pairs: &[ClockPair]) -> Result<Explained, BadPairs> {
     let map = ClockMap::new(pairs)?;
     let (events, own_ends) = placed(trace, recording, &map);

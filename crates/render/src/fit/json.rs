@@ -20,9 +20,6 @@ struct FitJson<'a> {
 }
 
 /// `{"format":"tare-fit","version":1,"fit":…,"simplest":…,"expected":…,"verdict":…}`, one line; times in ns.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(fit: &SizeFit, expected: Option<Growth>) -> Result<String, RenderError> {
     let document = FitJson {
         format: "tare-fit",

@@ -302,9 +302,6 @@ struct BenchJson<'a> {
 }
 
 /// Figures and raw trials: `{"format":"tare-bench-report","version":1,"id":"b1","head":{…},"report":{"rows":[…]},"bench":{…}}`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(s: &ShownBench<'_>) -> Result<String, RenderError> {
     let id = s.head.id().to_string();
     let ShownBench { head, bench, report } = *s;

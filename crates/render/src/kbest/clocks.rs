@@ -247,9 +247,6 @@ struct ClocksJson<'a> {
 }
 
 /// The same as JSON.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn json(
     clocks: &Clocks,
     times: Option<&ClockTickRate>,

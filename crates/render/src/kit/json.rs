@@ -7,17 +7,11 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io;
 
 /// Any value, indented by two spaces, without a final newline; characters that would act on a terminal are escaped.
-///
-/// # Errors
-/// [`RenderError::Json`] if it cannot be written as JSON.
 pub fn pretty(value: &impl Serialize) -> Result<String, RenderError> {
     written(value, PrettyFormatter::new())
 }
 
 /// The same on one line.
-///
-/// # Errors
-/// [`RenderError::Json`] if it cannot be written as JSON.
 pub fn compact(value: &impl Serialize) -> Result<String, RenderError> {
     written(value, CompactFormatter)
 }

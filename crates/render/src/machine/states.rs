@@ -51,9 +51,6 @@ struct MachineDocument<'a> {
 
 /// `{"format":"tare-machine","version":1,"machine":…,"states":…,"levels":…,"gated_factor":…,"programs":…}`, indented; what
 /// is not known is `null`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(known: &KnownMachine<'_>) -> Result<String, RenderError> {
     let KnownMachine { machine, states, levels, programs } = *known;
     let gated_factor = known.gated_factor();

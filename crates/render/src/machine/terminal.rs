@@ -118,9 +118,6 @@ struct DoctorDocument<'a> {
 }
 
 /// `{"format":"tare-doctor","version":1,"machine":…,"counts":…,"factors":[…]}`, indented.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(machine: &str, rows: &[FactorRow]) -> Result<String, RenderError> {
     let document = DoctorDocument { format: FORMAT, version: VERSION, machine, counts: count(rows), factors: rows };
     Ok(json::pretty(&document)? + "\n")

@@ -151,9 +151,6 @@ struct BspDocument<'a> {
 }
 
 /// All but the single durations, which are in the job's file.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn json(bsp: &Bsp, comparison: &BspComparison) -> Result<String, RenderError> {
     let document = BspDocument { format: "tare-noise-bsp", version: 1, job: bsp, comparison };
     Ok(crate::kit::json::compact(&document)? + "\n")

@@ -95,9 +95,6 @@ struct ModelDocument<'a> {
 }
 
 /// Question and answer.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn json(answer: &ModelAnswer) -> Result<String, RenderError> {
     let document = ModelDocument {
         format: "tare-noise-model",

@@ -206,9 +206,6 @@ struct NoiseResults<'a> {
 }
 
 /// All but the single durations and events.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn json(all: &[ShownNoise<'_>]) -> Result<String, RenderError> {
     let measurements =
         all.iter().map(|s| NoiseResults { label: label(s), head: s.head, plan: &s.noise.plan, grains: s.grains });

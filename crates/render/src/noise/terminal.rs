@@ -82,9 +82,6 @@ struct CountedSeries<'a> {
 }
 
 /// All but the single durations and events, which are in an export.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn json(head: &DocumentHead, noise: &Noise, grains: &[Grain]) -> Result<String, RenderError> {
     let document = NoiseDocument {
         format: "tare-noise",

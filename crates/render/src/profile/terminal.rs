@@ -302,9 +302,6 @@ struct ProfileJson<'a> {
 }
 
 /// A profile with every table: `{"format":"tare-profile-report","version":1,"profile":…,"learned":…}`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(profile: &Profile, learned: &Learned) -> Result<String, RenderError> {
     crate::kit::json::pretty(&ProfileJson { format: "tare-profile-report", version: 1, profile, learned })
 }

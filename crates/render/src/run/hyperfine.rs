@@ -38,9 +38,6 @@ struct HyperfineResult<'a> {
 /// As hyperfine discards nothing, the figures are of all counted executions; they can differ from those of
 /// [`tarebench_core::run::report::data`]. Omitted are executions that never began or that the user interrupted, and programs
 /// without any execution. `user` and `system` are `null`, and `memory_usage_byte` is missing, where not all is known.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(report: &RunReport, samples: &[Sample]) -> Result<String, RenderError> {
     let mut out = Vec::new();
     write(&mut out, report, samples)?;

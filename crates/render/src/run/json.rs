@@ -159,9 +159,6 @@ impl<'a> ReportJson<'a> {
 ///
 /// Remarks, the protocol's steps and the reason why check 1 was not done have their kind and figures, and their `text`.
 /// Characters that would act on a terminal are written as JSON escapes, so that the document may be printed.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn full(report: &RunReport, samples: &[Sample], hints: &Hints) -> Result<String, RenderError> {
     let mut out = Vec::new();
     write_full(&mut out, report, samples, hints)?;

@@ -148,9 +148,6 @@ pub enum ParseError {
 }
 
 /// Reads the text format. The rate of the counter is not in it.
-///
-/// # Errors
-/// [`ParseError`].
 pub fn parse(text: &str, hz: f64) -> Result<Trace, ParseError> {
     let (mut gaps, mut length) = (Vec::new(), 0_u64);
     for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
@@ -291,9 +288,6 @@ struct TraceDocument<'a> {
 }
 
 /// As JSON; `docs/trace.md` says what is in it.
-///
-/// # Errors
-/// [`RenderError`].
 pub fn json(a: &Activity) -> Result<String, RenderError> {
     let Activity { trace, summary, made, explained } = a;
     let causes = trace.causes(summary);

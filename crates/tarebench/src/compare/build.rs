@@ -20,9 +20,6 @@ pub enum BuildError {
 
 /// Runs a script by `/bin/sh` in a folder, with these variables beside tare's own, and waits for it. Its output is shown on standard
 /// error, or discarded if `show` is false. Its shell ends when tare ends, however that ends; `kind` names it in errors.
-///
-/// # Errors
-/// [`BuildError`].
 pub fn run_script(
     (kind, script): (&str, &str),
     folder: &Path,

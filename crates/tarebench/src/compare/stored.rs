@@ -319,9 +319,6 @@ fn title(request: &StoredRequest) -> String {
 }
 
 /// Stores a comparison; its number is then in its head.
-///
-/// # Errors
-/// The store's.
 pub fn keep(
     store: &mut dyn Store,
     head: &DocumentHead,

@@ -99,9 +99,6 @@ impl IncCalibration {
     }
 
     /// Keeps it in the folder: written beside and renamed, so that no reader sees half of it.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn save(&self, folder: &Path) -> Result<PathBuf, CalibrationError> {
         let path = file(folder, &self.machine);
         let beside = path.with_extension(format!("{}.tmp", tarebench_sys::process::own_pid()));

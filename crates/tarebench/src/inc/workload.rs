@@ -69,9 +69,6 @@ fn inner_loop(counter: u64, times: u64) -> u64 {
 }
 
 /// Passes a byte back and forth between two threads; each pass takes one or two context switches.
-///
-/// # Errors
-/// The system's.
 pub fn ping_pong(times: u64) -> std::io::Result<()> {
     use std::io::{Read, Write};
     let (mut there, mut from_here) = std::io::pipe()?;

@@ -147,9 +147,6 @@ pub enum PhaseFileFormat {
 }
 
 /// The file of the phases of one grain on one CPU; by default the first ones.
-///
-/// # Errors
-/// [`FileError`].
 pub fn written(
     noise: &Noise,
     grain: Option<Nanos>,

@@ -20,9 +20,6 @@ use tarebench_store::{MachineKey, Store, StoreError};
 use tarebench_sys::clock;
 
 /// What a run is corrected with: what was kept with it when it was measured, so that its result stays the same; else what the store knows.
-///
-/// # Errors
-/// The store's.
 pub(crate) fn known(store: &dyn Store, run: &Run) -> Result<QuietKnowledge, StoreError> {
     let now = known_now(store, run)?;
     let kept = run.notes.iter().rev().find_map(|note| match note {
@@ -73,9 +70,6 @@ impl QuietLearner {
     }
 
     /// What the gate goes by: the levels that are known so far. `None` if the run has no probes.
-    ///
-    /// # Errors
-    /// The store's.
     pub fn levels(&self, run: &Run, store: Option<&dyn Store>) -> Result<Option<QuietLevels>, StoreError> {
         let Some(store) = store.filter(|_| run.plan.probes.is_some()) else { return Ok(None) };
         Ok(store.level_history(&self.of, PROBE_REVISION)?.as_ref().and_then(LevelHistory::levels))
@@ -88,9 +82,6 @@ impl QuietLearner {
     }
 
     /// Stores what was seen, and with the run what it is corrected by; and, once it has ended, how its programs follow the probes.
-    ///
-    /// # Errors
-    /// The store's.
     pub fn keep(&self, run: &mut Run, store: &mut dyn Store) -> Result<(), StoreError> {
         if !self.seen.is_empty() {
             store.merge_level_history(&self.of, &self.seen)?;

@@ -23,9 +23,6 @@ impl<'a> RunSamples<'a> {
     }
 
     /// All of them in memory, by position in the run: a million take gigabytes.
-    ///
-    /// # Errors
-    /// The store's.
     pub fn all(&self) -> Result<Vec<Sample>, StoreError> {
         let mut all = match self.stored {
             Some((store, run)) => store.samples(run)?,
@@ -36,9 +33,6 @@ impl<'a> RunSamples<'a> {
     }
 
     /// All duets in memory, by position in the run.
-    ///
-    /// # Errors
-    /// The store's.
     pub fn duets(&self) -> Result<Vec<Duet>, StoreError> {
         let mut all = Vec::new();
         self.each_duet(&mut |duet| all.push(duet.clone()))?;

@@ -82,9 +82,6 @@ impl SelfCheckResult {
 
 /// Measures a workload without, with, and without tracing, interleaved in `rounds` rounds, then with the kernel's
 /// statistics. `tare` is the command itself.
-///
-/// # Errors
-/// [`SelfCheckError`].
 pub fn check(
     tare: &Path,
     workload: Workload,

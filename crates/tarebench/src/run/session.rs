@@ -152,9 +152,6 @@ impl MeasuredRun {
     }
 
     /// Its report; `place` is where it was measured into.
-    ///
-    /// # Errors
-    /// If the samples cannot be read from the store.
     pub fn report(&self, place: &StorePlace) -> Result<RunReport, StoreError> {
         let known = match place {
             StorePlace::Store(store) => quiet::known(&**store, &self.run)?,
@@ -666,18 +663,12 @@ pub struct StoredRun<'a> {
 
 impl StoredRun<'_> {
     /// Its report.
-    ///
-    /// # Errors
-    /// If the samples cannot be read from the store.
     pub fn report(&self) -> Result<RunReport, StoreError> {
         build_with(&self.run, &self.samples, self.profile.as_ref(), &self.known)
     }
 }
 
 /// A stored run, with the profile that applies to it.
-///
-/// # Errors
-/// The store's.
 pub fn load(store: &dyn Store, id: i64) -> Result<StoredRun<'_>, StoreError> {
     let run = store.run(id)?;
     let profile = match &run.plan.profile {

@@ -16,9 +16,6 @@ pub enum ListenAddress {
 
 impl ListenAddress {
     /// As the user writes it: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, `unix:/run/tare.sock`.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn parse(text: &str) -> Result<ListenAddress, String> {
         if let Some(path) = text.strip_prefix("unix:") {
             return match path.is_empty() {

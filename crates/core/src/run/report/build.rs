@@ -33,9 +33,6 @@ pub fn build(run: &Run, samples: &[Sample], profile: Option<&Profile>) -> RunRep
 }
 
 /// Everything that is said of a run; as [`build_with`], with nothing known of the machine.
-///
-/// # Errors
-/// If the samples cannot be read.
 pub fn build_from<S: SampleSource + ?Sized>(
     run: &Run,
     samples: &S,
@@ -55,9 +52,6 @@ pub fn build_from<S: SampleSource + ?Sized>(
 /// The samples are read two or three times, one at a time: for the times and what all samples add to; with cutoffs, for the
 /// daemons that spoil samples; for what the retained ones add to. Time grows linearly with samples and daemons (but for
 /// sorting), memory by some 150 bytes a sample.
-///
-/// # Errors
-/// If the samples cannot be read.
 pub fn build_with<S: SampleSource + ?Sized>(
     run: &Run,
     samples: &S,

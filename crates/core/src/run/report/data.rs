@@ -479,9 +479,6 @@ impl RunReport {
     }
 
     /// By what they print under this name: see [`Self::compare_by_number`].
-    ///
-    /// # Errors
-    /// As there.
     pub fn compare_by_metric(&mut self, name: &str) -> Result<(), NoMetricRatio> {
         self.compare_by_number(ComparedNumber::Printed(name))
     }

@@ -23,9 +23,6 @@ struct BencherMetric {
 ///
 /// `latency` is elapsed time, Bencher's own measure; `cpu-time` and `net-time` are further ones. Values are medians of executions
 /// alone, with their 95% intervals where there are any. Benchmarks that failed or have no times are left out.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn bencher(gate: &Gate, report: &GateReport) -> Result<String, RenderError> {
     let mut all: BTreeMap<String, BTreeMap<&'static str, BencherMetric>> = BTreeMap::new();
     for (b, measured) in report.benchmarks.iter().zip(&gate.measured) {

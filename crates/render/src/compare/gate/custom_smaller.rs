@@ -24,9 +24,6 @@ struct SmallerEntry {
 /// Values are medians of executions alone with their 95% intervals. The unit is always ns, since that tool compares the values of
 /// different commits as they are. What the gate found stands in `extra`, which the tool shows beside a value. Benchmarks that
 /// failed or have no times are left out; the tool refuses a file without any entry.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn custom_smaller(gate: &Gate, report: &GateReport) -> Result<String, RenderError> {
     let mut all = Vec::new();
     for (place, (b, measured)) in report.benchmarks.iter().zip(&gate.measured).enumerate() {

@@ -73,9 +73,6 @@ struct GoogleEntry<'a> {
 
 /// The file of one build. `cpu_time` is process time, `real_time` elapsed time. Benchmarks without both, and those without a
 /// ratio, are in neither file.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn google_benchmark(
     head: &DocumentHead,
     gate: &Gate,

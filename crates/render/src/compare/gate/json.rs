@@ -20,9 +20,6 @@ struct GateJson<'a> {
 /// `{"format":"tare-gate","version":1,"id":"g1","head":{…},"answer":"…","report":{…},"gate":{"plan":{…},"measured":[…]}}`.
 ///
 /// Times are in ns; what is no number is `null`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(head: &DocumentHead, gate: &Gate, report: &GateReport) -> Result<String, RenderError> {
     let answer = answer(report, str::to_owned);
     let id = head.id().to_string();

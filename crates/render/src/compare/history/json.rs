@@ -18,9 +18,6 @@ struct HistoryJson<'a> {
 ///
 /// Ratios are relative to the anchor, those of changes to the builds before them; times are in ns since 1970; what is
 /// no number is `null`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(report: &HistoryReport, style: &Style) -> Result<String, RenderError> {
     // JSON escapes by itself.
     let show = |text: &str| text.to_owned();

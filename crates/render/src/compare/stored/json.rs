@@ -30,9 +30,6 @@ struct StoredRemarkJson {
 /// `{"format":"tare-comparison","version":1,"id":"c1","head":{…},"answers":[…],"remarks":[…],"report":{"pairs":[…]},"comparison":{…}}`.
 ///
 /// Times are in ns; what is no number is `null`.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn json(head: &DocumentHead, comparison: &StoredComparison, report: &StoredReport) -> Result<String, RenderError> {
     let words = StoredWords { comparison, show: &str::to_owned, g: Style::default().glyphs(), unicode: true };
     let answer = |pair| words.answer(pair);

@@ -10,9 +10,6 @@ const DATA: &str = "\"TARE-DATA\"";
 const TITLE: &str = "<title>tare</title>";
 
 /// The page as a file.
-///
-/// # Errors
-/// [`RenderError::Json`] if a value cannot be written as JSON.
 pub fn html(page: &Page) -> Result<String, RenderError> {
     let data = data(page)?;
     let title = format!("<title>{} - tare</title>", escaped(&page.title));
@@ -25,9 +22,6 @@ pub fn html(page: &Page) -> Result<String, RenderError> {
 }
 
 /// The page's data as JSON that can stand inside a script element: nothing in it can end the element or begin another.
-///
-/// # Errors
-/// [`RenderError::Json`].
 pub fn data(page: &Page) -> Result<String, RenderError> {
     let text = serde_json::to_string(page)?;
     let mut out = String::with_capacity(text.len() + 64);
