@@ -4,9 +4,10 @@ use crate::quiet::correction_tests::quiet_samples;
 use crate::quiet::data::{KnownLevel, QuietCoefficients, QuietLevels};
 use crate::quiet::prior::KnownCoefficients;
 use crate::quiet::simulation::{
-    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, normal, random, series,
+    Disturbance, SimulatedMachine, SimulatedProgram, SimulatedSample, levels, random, series,
 };
 use crate::sample::probes::ProbeKind;
+use crate::statistics::random::normal;
 use rand_chacha::ChaCha8Rng;
 
 fn taken(d: Disturbance, p: &SimulatedProgram, n: usize, rng: &mut ChaCha8Rng) -> Vec<SimulatedSample> {

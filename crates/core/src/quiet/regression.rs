@@ -442,7 +442,8 @@ pub(crate) fn huber_mean(values: &[f64]) -> Option<HuberMean> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quiet::simulation::{normal, random};
+    use crate::quiet::simulation::random;
+    use crate::statistics::random::normal;
     use crate::statistics::random::unit;
 
     fn prior(mean: f64, deviation: f64) -> Prior {

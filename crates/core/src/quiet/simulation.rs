@@ -3,7 +3,7 @@
 use crate::base::units::Nanos;
 use crate::quiet::data::QuietLevels;
 use crate::sample::probes::{CpuProbes, GateRecord, PROBE_KINDS, PROBE_REVISION, ProbeCost, ProbeWake, SampleProbes};
-use crate::statistics::random::{RandomPurpose, generator, unit};
+use crate::statistics::random::{RandomPurpose, generator, normal, unit};
 use rand_chacha::ChaCha8Rng;
 
 /// Ticks of the latency probe, and what the others take on the quiet machine, as [`QuietLevels::levels`] has it.
@@ -36,10 +36,6 @@ pub(crate) enum Disturbance {
 
 pub(crate) fn random(item: u64) -> ChaCha8Rng {
     generator(16, RandomPurpose::Noise, item)
-}
-
-pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    (-2.0 * unit(rng).ln()).sqrt() * (std::f64::consts::TAU * unit(rng)).cos()
 }
 
 /// The machine's levels, as exactly as they may be known.

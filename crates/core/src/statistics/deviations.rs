@@ -157,12 +157,7 @@ fn log_spread(values: &[Option<f64>], kind: DeviationKind) -> Option<LogDeviatio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::unit;
-    use rand_chacha::ChaCha8Rng;
-
-    fn normal(rng: &mut ChaCha8Rng) -> f64 {
-        (-2.0 * unit(rng).ln()).sqrt() * (2.0 * std::f64::consts::PI * unit(rng)).cos()
-    }
+    use crate::statistics::random::normal;
 
     fn some(values: &[f64]) -> Vec<Option<f64>> {
         values.iter().copied().map(Some).collect()

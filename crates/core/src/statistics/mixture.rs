@@ -330,12 +330,8 @@ pub fn runs_test(kinds: &[bool]) -> Option<RunsTest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::unit;
+    use crate::statistics::random::{normal, unit};
     use rand_chacha::ChaCha8Rng;
-
-    fn normal(rng: &mut ChaCha8Rng) -> f64 {
-        (-2.0 * unit(rng).ln()).sqrt() * (2.0 * PI * unit(rng)).cos()
-    }
 
     /// Series of 200 values that are called two modes, of 40.
     fn called_two(item: u64, tick: f64, draw: fn(&mut ChaCha8Rng) -> f64) -> usize {

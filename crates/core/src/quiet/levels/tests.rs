@@ -1,6 +1,7 @@
 use super::*;
-use crate::quiet::simulation::{normal, random};
+use crate::quiet::simulation::random;
 use crate::sample::probes::{GateWake, PROBE_REVISION, ProbeCost, ProbeWake};
+use crate::statistics::random::normal;
 use proptest::prelude::*;
 
 fn probes(cpu: CpuProbes) -> SampleProbes {
