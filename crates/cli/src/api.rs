@@ -3,7 +3,6 @@
 use crate::args::hints;
 use crate::args::style::db_option;
 use crate::command_line::parse_run;
-use crate::compare::suite;
 use crate::machine::tune::warn_of_pending;
 use crate::own_program;
 use crate::run::command::{Caller, timed_for};
@@ -46,15 +45,6 @@ pub fn run(arguments: Vec<OsString>, show_progress: bool) -> Result<Timed, Failu
 /// The words of hints in remarks, which name the options of the command; `store` is named in them if it is not the default one.
 pub fn hints(store: Option<&Path>) -> Hints {
     hints::hints(&db_option(store))
-}
-
-/// Checks the text of a suite file of `tare gate`: for its fuzz target.
-///
-/// # Errors
-/// One sentence with the place and what was expected there.
-#[doc(hidden)]
-pub fn check_gate_suite(text: &str) -> Result<(), Failure> {
-    suite::of_text(text, Path::new("suite.toml")).map(drop)
 }
 
 /// Declares that this process is another program, whose file is not the command: measurements that start the command itself as a

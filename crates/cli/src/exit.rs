@@ -119,6 +119,12 @@ impl From<tarebench::store::copy::PushError> for Failure {
     }
 }
 
+impl From<tarebench::written::WrittenFileError> for Failure {
+    fn from(e: tarebench::written::WrittenFileError) -> Failure {
+        Failure { hint: e.hint.map(str::to_owned), ..Failure::usage(e.to_string()) }
+    }
+}
+
 impl From<tarebench::documents::DocumentError> for Failure {
     fn from(e: tarebench::documents::DocumentError) -> Failure {
         use tarebench::documents::DocumentError as D;

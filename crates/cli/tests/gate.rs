@@ -352,14 +352,14 @@ fn what_is_wrong_is_said_in_one_sentence() {
     refused(&repo, &["--base", "nowhere", "true"], "there is no revision `nowhere`");
     refused(&repo, &["--base", "", "true"], "expected a revision");
     refused(dir.path(), &["--base", "HEAD", "true"], "is in no git repository");
-    refused(&repo, &["--base-dir", "none", "true"], "--base-dir none: No such file");
+    refused(&repo, &["--base-dir", "none", "true"], "the base none: No such file");
     refused(&repo, &["--base", "HEAD", "true", "true"], "two benchmarks have the name `true`");
     refused(&repo, &["--base", "HEAD", "-n", "a", "-n", "b", "true"], "2 names (-n) for 1 commands");
     refused(&repo, &["--base", "HEAD", "echo 'a"], "a quote is not closed");
     refused(&repo, &["--base", "HEAD", "--cpus", "4000", "true"], "CPU 4000 is not among");
     refused(&repo, &["--base", "HEAD", "--summary", "-", "--json", "-", "true"], "more than one export");
     refused(&repo, &["--base", "HEAD", "--bmf", "/proc/none", "true"], "export file /proc/none");
-    refused(&repo, &["none.toml", "--base", "HEAD"], "suite file none.toml: No such file");
+    refused(&repo, &["none.toml", "--base", "HEAD"], "none.toml: No such file");
     fs::write(repo.join("bad.toml"), "[[benchmark]]\ncommand = 'true'\nthreshold = '2'\n").unwrap();
     refused(&repo, &["bad.toml", "--base", "HEAD"], "bad.toml, line 3, column 13: `2`: expected a share");
     refused(&repo, &["bad.toml", "-n", "a"], "--name with a suite file");

@@ -3,6 +3,7 @@
 //! This crate joins the runner, the store and the renderers; the command `tare` is a thin layer over it.
 //!
 //! - [`run::session`]: measure a plan, resume a run or make it longer, read a report back.
+//! - [`builds`]: the two builds that a gate compares.
 //! - [`compare::gate`]: whether a change makes programs slower.
 //! - [`compare::history`]: the gates of a store, for the history of benchmarks over commits.
 //! - [`compare::stored`]: programs of stored runs against each other.
@@ -14,11 +15,13 @@
 //! - [`machine_lock`]: who measures on this machine.
 //! - [`kbest`]: the machine's timing mechanisms, and which to use.
 //! - [`run::self_check`]: what tracing costs the measured programs.
+//! - [`suite`]: the file of a suite of benchmarks; [`written`]: what is wrong in a file that a user wrote.
 //! - [`trace`]: when a process had its CPU.
 //! - [`inc::workload`]: INC and the papers' other reference programs.
 
 #![warn(missing_docs)]
 
+pub mod builds;
 pub mod compare;
 pub mod copy;
 pub mod documents;
@@ -30,7 +33,9 @@ pub mod machine_lock;
 pub mod noise;
 pub mod profile;
 pub mod run;
+pub mod suite;
 pub mod trace;
+pub mod written;
 
 pub use tarebench_core as core;
 pub use tarebench_host as host;

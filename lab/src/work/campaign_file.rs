@@ -31,12 +31,12 @@
 //! ```
 
 use crate::data::campaign::{Campaign, CampaignNeeds, CampaignProgram, CampaignRepeat, MachineChoice, NeededFile};
-use crate::work::campaign_error::{BadCampaign, CampaignFileError, read_text};
 use crate::work::campaign_suite;
 use crate::work::campaign_values::{clock_time, texts, time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use tarebench::written::{BadWritten, WrittenFileError, read_text};
 use tarebench_core::base::units::Nanos;
 use toml::{Spanned, Value};
 
@@ -132,8 +132,8 @@ struct NeededFileTable {
 /// Reads a file; returns its campaign and its text.
 ///
 /// # Errors
-/// [`CampaignFileError`] with the place.
-pub fn read(file: &Path) -> Result<(Campaign, String), CampaignFileError> {
+/// [`WrittenFileError`] with the place.
+pub fn read(file: &Path) -> Result<(Campaign, String), WrittenFileError> {
     let text = read_text(file)?;
     let campaign = parse(&text, file)?;
     Ok((campaign, text))
@@ -142,9 +142,9 @@ pub fn read(file: &Path) -> Result<(Campaign, String), CampaignFileError> {
 /// Reads the text of a file; a suite is looked for in the file's folder.
 ///
 /// # Errors
-/// [`CampaignFileError`] with the place.
-pub fn parse(text: &str, file: &Path) -> Result<Campaign, CampaignFileError> {
-    let document: CampaignDocument = toml::from_str(text).map_err(|e| BadCampaign::of_toml(&e).within(file, text))?;
+/// [`WrittenFileError`] with the place.
+pub fn parse(text: &str, file: &Path) -> Result<Campaign, WrittenFileError> {
+    let document: CampaignDocument = toml::from_str(text).map_err(|e| BadWritten::of_toml(&e).within(file, text))?;
     let (suite_options, suite) = match &document.suite {
         Some(suite) => {
             let folder = file.parent().unwrap_or(Path::new("."));
@@ -161,12 +161,12 @@ fn campaign(
     suite_options: Vec<String>,
     suite: Vec<CampaignProgram>,
     stem: &str,
-) -> Result<Campaign, BadCampaign> {
+) -> Result<Campaign, BadWritten> {
     let options = options(&document, suite_options)?;
     let programs = programs(document.program, suite)?;
     let name = match document.name {
         Some(name) if name.get_ref().trim().is_empty() => {
-            return Err(BadCampaign::new(Some(name.span().start), "the name is empty, expected a text"));
+            return Err(BadWritten::new(Some(name.span().start), "the name is empty, expected a text"));
         }
         Some(name) => name.into_inner(),
         None => stem.to_owned(),
@@ -178,7 +178,7 @@ fn campaign(
     Ok(Campaign {
         name,
         programs,
-        parameters: parameters.collect::<Result<_, BadCampaign>>()?,
+        parameters: parameters.collect::<Result<_, BadWritten>>()?,
         options,
         tags: document.tags,
         machines: document.machines.map_or(Ok(MachineChoice::Count(1)), machines)?,
@@ -190,7 +190,7 @@ fn campaign(
 }
 
 /// The arguments of `tare run` that the keys stand for, then those that the file gives as they are.
-fn options(document: &CampaignDocument, of_suite: Vec<String>) -> Result<Vec<String>, BadCampaign> {
+fn options(document: &CampaignDocument, of_suite: Vec<String>) -> Result<Vec<String>, BadWritten> {
     let mut options = of_suite;
     let mut add = |option: &str, value: String| options.extend([option.to_owned(), value]);
     if let Some(samples) = &document.samples {
@@ -200,7 +200,7 @@ fn options(document: &CampaignDocument, of_suite: Vec<String>) -> Result<Vec<Str
         let (at, order) = (order.span().start, order.get_ref());
         if !ORDERS.contains(&order.as_str()) {
             let what = format!("the order is `{order}`, expected one of {}", ORDERS.join(", "));
-            return Err(BadCampaign::new(Some(at), what));
+            return Err(BadWritten::new(Some(at), what));
         }
         add("--order", order.clone());
     }
@@ -215,57 +215,57 @@ fn options(document: &CampaignDocument, of_suite: Vec<String>) -> Result<Vec<Str
 fn programs(
     tables: Vec<CampaignProgramTable>,
     suite: Vec<CampaignProgram>,
-) -> Result<Vec<CampaignProgram>, BadCampaign> {
+) -> Result<Vec<CampaignProgram>, BadWritten> {
     let mut programs = suite;
     for table in tables {
         let CampaignProgramTable { command, label, setup, prepare, conclude, cleanup } = table;
         let (at, command) = (command.span().start, command.into_inner());
         if command.trim().is_empty() {
             let what = "the command is empty, expected a program with its arguments";
-            return Err(BadCampaign::new(Some(at), what));
+            return Err(BadWritten::new(Some(at), what));
         }
         programs.push(CampaignProgram { command, label, setup, prepare, conclude, cleanup });
     }
     if programs.is_empty() {
         let what = "it has no program: begin each with a line [[program]], followed by command = \"…\"";
-        return Err(BadCampaign::new(None, what));
+        return Err(BadWritten::new(None, what));
     }
     if programs.len() > MOST_PROGRAMS {
         let what = format!("it has {} programs, expected at most {MOST_PROGRAMS}", programs.len());
-        return Err(BadCampaign::new(None, what));
+        return Err(BadWritten::new(None, what));
     }
     Ok(programs)
 }
 
-fn machines(table: Spanned<MachinesTable>) -> Result<MachineChoice, BadCampaign> {
+fn machines(table: Spanned<MachinesTable>) -> Result<MachineChoice, BadWritten> {
     let at = Some(table.span().start);
     let MachinesTable { names, tags, count, all } = table.into_inner();
     let count = count.map(|n| number("count", n, 1, 100_000)).transpose()?;
     match (names, tags, count, all.unwrap_or(false)) {
         (None, None, None, true) => Ok(MachineChoice::All),
         (Some(names), None, None, false) if !names.is_empty() => Ok(MachineChoice::Names(names)),
-        (Some(_), None, None, false) => Err(BadCampaign::new(at, "machines.names is empty, expected a name")),
+        (Some(_), None, None, false) => Err(BadWritten::new(at, "machines.names is empty, expected a name")),
         (None, Some(tags), count, false) if !tags.is_empty() => Ok(MachineChoice::Tags { tags, count }),
-        (None, Some(_), _, false) => Err(BadCampaign::new(at, "machines.tags is empty, expected a tag")),
+        (None, Some(_), _, false) => Err(BadWritten::new(at, "machines.tags is empty, expected a tag")),
         (None, None, Some(count), false) => Ok(MachineChoice::Count(count)),
         (None, None, None, false) => Ok(MachineChoice::Count(1)),
         _ => {
             let what =
                 "machines are chosen in two ways: expected names, or tags (with or without count), or count, or all";
-            Err(BadCampaign::new(at, what))
+            Err(BadWritten::new(at, what))
         }
     }
 }
 
-fn repeat(table: Spanned<RepeatTable>) -> Result<CampaignRepeat, BadCampaign> {
+fn repeat(table: Spanned<RepeatTable>) -> Result<CampaignRepeat, BadWritten> {
     let at_table = Some(table.span().start);
     let RepeatTable { times, every, at, within, seed } = table.into_inner();
     let Some(times) = times else {
-        return Err(BadCampaign::new(at_table, "repeat has no times, expected e.g. times = 10"));
+        return Err(BadWritten::new(at_table, "repeat has no times, expected e.g. times = 10"));
     };
     let times = number("times", times, 1, 100_000)?;
     if let (Some(seed), None) = (&seed, &within) {
-        return Err(BadCampaign::new(
+        return Err(BadWritten::new(
             Some(seed.span().start),
             "seed is for random times: expected within = \"7d\", too",
         ));
@@ -280,26 +280,26 @@ fn repeat(table: Spanned<RepeatTable>) -> Result<CampaignRepeat, BadCampaign> {
         }
         _ => {
             let what = "the times of repetitions are given in two ways: expected one of every, at and within";
-            Err(BadCampaign::new(at_table, what))
+            Err(BadWritten::new(at_table, what))
         }
     }
 }
 
-fn needs(table: NeedsTable) -> Result<CampaignNeeds, BadCampaign> {
+fn needs(table: NeedsTable) -> Result<CampaignNeeds, BadWritten> {
     let NeedsTable { files, build, directory } = table;
     if let Some(folder) = &directory
         && !Path::new(folder.get_ref()).is_absolute()
     {
         let what =
             format!("the directory is `{}`, expected an absolute path: machines share no other", folder.get_ref());
-        return Err(BadCampaign::new(Some(folder.span().start), what));
+        return Err(BadWritten::new(Some(folder.span().start), what));
     }
     let has_directory = directory.is_some();
     let files = files.into_iter().map(|entry| needed_file(entry, has_directory)).collect::<Result<_, _>>()?;
     Ok(CampaignNeeds { files, build, directory: directory.map(Spanned::into_inner) })
 }
 
-fn needed_file(entry: Spanned<NeededFileEntry>, has_directory: bool) -> Result<NeededFile, BadCampaign> {
+fn needed_file(entry: Spanned<NeededFileEntry>, has_directory: bool) -> Result<NeededFile, BadWritten> {
     let at = Some(entry.span().start);
     let (path, sha256) = match entry.into_inner() {
         NeededFileEntry::Path(path) => (path, None),
@@ -307,23 +307,21 @@ fn needed_file(entry: Spanned<NeededFileEntry>, has_directory: bool) -> Result<N
     };
     if path.is_empty() || !(has_directory || Path::new(&path).is_absolute()) {
         let what = format!("the file is `{path}`, expected an absolute path, or one below needs.directory");
-        return Err(BadCampaign::new(at, what));
+        return Err(BadWritten::new(at, what));
     }
     let sha256 = sha256.map(|digest| digest.to_ascii_lowercase());
     if let Some(digest) = sha256.as_deref().filter(|d| d.len() != 64 || !d.bytes().all(|b| b.is_ascii_hexdigit())) {
         let what = format!("sha256 is `{digest}`, expected 64 hex digits, as of sha256sum");
-        return Err(BadCampaign::new(at, what));
+        return Err(BadWritten::new(at, what));
     }
     Ok(NeededFile { path, sha256 })
 }
 
 /// A whole number between two others.
-fn number(key: &str, value: Spanned<i64>, least: u32, most: u32) -> Result<u32, BadCampaign> {
+fn number(key: &str, value: Spanned<i64>, least: u32, most: u32) -> Result<u32, BadWritten> {
     let (at, value) = (value.span().start, value.into_inner());
     let fits = u32::try_from(value).ok().filter(|n| (least..=most).contains(n));
-    fits.ok_or_else(|| {
-        BadCampaign::new(Some(at), format!("{key} is {value}, expected a number from {least} to {most}"))
-    })
+    fits.ok_or_else(|| BadWritten::new(Some(at), format!("{key} is {value}, expected a number from {least} to {most}")))
 }
 
 /// A task's time limit as an option of sbatch, in minutes, rounded up.
@@ -336,7 +334,7 @@ pub fn minutes(limit: Nanos) -> i64 {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<Campaign, CampaignFileError> {
+    fn parsed(text: &str) -> Result<Campaign, WrittenFileError> {
         parse(text, Path::new("some/nightly.toml"))
     }
 

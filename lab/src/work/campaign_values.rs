@@ -1,6 +1,6 @@
 //! Values in the file of a campaign: times, and lists of texts.
 
-use crate::work::campaign_error::BadCampaign;
+use tarebench::written::BadWritten;
 use tarebench_core::base::units::Nanos;
 use toml::{Spanned, Value};
 
@@ -27,17 +27,17 @@ pub fn parse_time(text: &str) -> Result<Nanos, &'static str> {
 }
 
 /// A time that is written as text or as a number of seconds.
-pub(crate) fn time(key: &str, value: Spanned<Value>) -> Result<Nanos, BadCampaign> {
+pub(crate) fn time(key: &str, value: Spanned<Value>) -> Result<Nanos, BadWritten> {
     let at = Some(value.span().start);
     let text = match value.into_inner() {
         Value::String(text) => text,
         Value::Integer(n) => n.to_string(),
         Value::Float(n) => n.to_string(),
         _ => {
-            return Err(BadCampaign::new(at, format!("{key} is no time, expected e.g. \"2h\" or a number of seconds")));
+            return Err(BadWritten::new(at, format!("{key} is no time, expected e.g. \"2h\" or a number of seconds")));
         }
     };
-    parse_time(&text).map_err(|expected| BadCampaign::new(at, format!("{key} is `{text}`, {expected}")))
+    parse_time(&text).map_err(|expected| BadWritten::new(at, format!("{key} is `{text}`, {expected}")))
 }
 
 /// Hour and minute of `HH:MM`.
@@ -46,24 +46,24 @@ pub fn parse_clock(text: &str) -> Result<(u8, u8), &'static str> {
     parts.filter(|(h, m)| *h < 24 && *m < 60).ok_or("expected a time of day such as 02:00")
 }
 
-pub(crate) fn clock_time(value: &Spanned<String>) -> Result<(u8, u8), BadCampaign> {
+pub(crate) fn clock_time(value: &Spanned<String>) -> Result<(u8, u8), BadWritten> {
     let text = value.get_ref();
     parse_clock(text)
-        .map_err(|expected| BadCampaign::new(Some(value.span().start), format!("at is `{text}`, {expected}")))
+        .map_err(|expected| BadWritten::new(Some(value.span().start), format!("at is `{text}`, {expected}")))
 }
 
 /// The values of a parameter, as texts.
-pub(crate) fn texts(name: &str, values: Spanned<Vec<Value>>) -> Result<Vec<String>, BadCampaign> {
+pub(crate) fn texts(name: &str, values: Spanned<Vec<Value>>) -> Result<Vec<String>, BadWritten> {
     let at = Some(values.span().start);
     let values = values.into_inner();
     if values.is_empty() {
-        return Err(BadCampaign::new(at, format!("the parameter `{name}` has no values, expected at least one")));
+        return Err(BadWritten::new(at, format!("the parameter `{name}` has no values, expected at least one")));
     }
     let text = |value: Value| match value {
         Value::String(text) => Ok(text),
         Value::Integer(n) => Ok(n.to_string()),
         Value::Float(n) => Ok(n.to_string()),
-        _ => Err(BadCampaign::new(at, format!("`{name}` is a list of texts or numbers, expected e.g. [\"a\", \"b\"]"))),
+        _ => Err(BadWritten::new(at, format!("`{name}` is a list of texts or numbers, expected e.g. [\"a\", \"b\"]"))),
     };
     values.into_iter().map(text).collect()
 }

@@ -4,7 +4,6 @@
 //! connection open while a sample is taken.
 
 pub mod agent;
-pub mod campaign_error;
 pub mod campaign_file;
 mod campaign_suite;
 pub mod campaign_values;

@@ -25,6 +25,7 @@ use tarebench::render::run::commands::commands;
 use tarebench::run::session::{ImportTrust, StorePlace};
 use tarebench::store::{NamedDocument, Store};
 use tarebench::sys::signals::Signals;
+use tarebench::written::read_text;
 use tarebench_cli::args::style::Show;
 use tarebench_cli::args::values::{cpu_list, duration, pair};
 use tarebench_cli::exit::{Exit, Failure};
@@ -150,11 +151,7 @@ fn asked(which: SampleStudy, args: &SampleMeasure, suite: &[StudyProgram]) -> Re
 fn programs(file: Option<&Path>) -> Result<Vec<StudyProgram>, Failure> {
     let suite = match file {
         None => suite_file::open_suite().map_err(Failure::system)?,
-        Some(file) => {
-            let name = file.display().to_string();
-            let text = std::fs::read_to_string(file).map_err(|e| Failure::usage(format!("read {name}: {e}")))?;
-            suite_file::parse(&text, &name).map_err(|e| Failure::usage(e.to_string()))?
-        }
+        Some(file) => suite_file::parse(&read_text(file)?, file)?,
     };
     if !suite.ignored.is_empty() {
         eprintln!("tare: not used by studies, only by `tare gate`: {}", escape(&suite.ignored.join(", ")));

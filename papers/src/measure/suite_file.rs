@@ -1,13 +1,12 @@
 //! The programs of `tare study suite`: of a file of the same format as that of `tare gate`, or the open suite.
 
 use crate::data::series::{StudyProgram, StudyWork};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use toml::Spanned;
+use tarebench::suite::SuiteBenchmark;
+use tarebench::written::{BadWritten, WrittenFileError};
 
 /// Programs from Debian packages, in the places of SPEC's.
 pub const OPEN: &str = include_str!("../../suites/open.toml");
@@ -94,188 +93,57 @@ pub fn open() -> Vec<StudyProgram> {
 ///
 /// # Errors
 /// None, unless the shipped file is wrong, which a test excludes.
-pub fn open_suite() -> Result<SuitePrograms, SuiteFileError> {
-    parse(OPEN, "open.toml")
+pub fn open_suite() -> Result<SuitePrograms, WrittenFileError> {
+    parse(OPEN, Path::new("open.toml"))
 }
 
 /// The programs of a file that are installed; `file` is its name.
 ///
 /// # Errors
-/// [`SuiteFileError`] with the place.
-pub fn read(text: &str, file: &str) -> Result<Vec<StudyProgram>, SuiteFileError> {
+/// [`WrittenFileError`] with the place.
+pub fn read(text: &str, file: &Path) -> Result<Vec<StudyProgram>, WrittenFileError> {
     parse(text, file).map(|suite| suite.installed().0)
-}
-
-/// What is wrong in a file, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SuiteFileError {
-    /// Name of the file, as messages give it.
-    pub file: String,
-    /// Line and column, from 1.
-    pub place: Option<(usize, usize)>,
-    /// The key of that line, if it has one.
-    pub key: Option<String>,
-    /// What is wrong, and what was expected.
-    pub what: String,
-}
-
-impl SuiteFileError {
-    fn new(text: &str, file: &str, at: Option<usize>, what: &str) -> SuiteFileError {
-        let before = at.map(|at| text.get(..at).unwrap_or(text));
-        let place = before.map(|before| {
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            (before.matches('\n').count() + 1, column)
-        });
-        let line = place.and_then(|(line, _)| text.lines().nth(line - 1));
-        let key = line.and_then(|l| l.split_once('=')).map(|(key, _)| key.trim().to_owned());
-        // Some messages of the parser have several lines.
-        let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-        SuiteFileError { file: file.to_owned(), place, key: key.filter(|k| !k.is_empty()), what }
-    }
-}
-
-impl fmt::Display for SuiteFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
-        if let Some((line, column)) = self.place {
-            write!(f, ", line {line}, column {column}")?;
-        }
-        if let Some(key) = &self.key {
-            write!(f, ", key `{key}`")?;
-        }
-        write!(f, ": {}", self.what)
-    }
-}
-
-impl std::error::Error for SuiteFileError {}
-
-/// The file; keys that only `tare gate` uses are accepted, so that one file serves both.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct SuiteDocument {
-    name: Option<String>,
-    base: Option<IgnoredAny>,
-    build: Option<IgnoredAny>,
-    budget: Option<IgnoredAny>,
-    max_blocks: Option<IgnoredAny>,
-    control: Option<IgnoredAny>,
-    threshold: Option<IgnoredAny>,
-    measure: Option<IgnoredAny>,
-    timeout: Option<IgnoredAny>,
-    cpus: Option<IgnoredAny>,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-    #[serde(default)]
-    benchmark: Vec<SuiteEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct SuiteEntry {
-    name: Option<Spanned<String>>,
-    command: Spanned<String>,
-    setup: Option<String>,
-    cleanup: Option<String>,
-    prepare: Option<Spanned<String>>,
-    conclude: Option<Spanned<String>>,
-    weight: Option<IgnoredAny>,
-    budget: Option<IgnoredAny>,
-    threshold: Option<IgnoredAny>,
-    measure: Option<IgnoredAny>,
-    timeout: Option<IgnoredAny>,
-    cpus: Option<IgnoredAny>,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-    #[serde(default)]
-    packages: BTreeMap<String, String>,
-}
-
-impl SuiteDocument {
-    fn ignored(&self) -> Vec<String> {
-        let own = [
-            ("base", &self.base),
-            ("build", &self.build),
-            ("budget", &self.budget),
-            ("max-blocks", &self.max_blocks),
-            ("control", &self.control),
-            ("threshold", &self.threshold),
-            ("measure", &self.measure),
-            ("timeout", &self.timeout),
-            ("cpus", &self.cpus),
-        ];
-        let of_entry = |e: &SuiteEntry| {
-            [
-                ("weight", e.weight.is_some()),
-                ("budget", e.budget.is_some()),
-                ("threshold", e.threshold.is_some()),
-                ("measure", e.measure.is_some()),
-                ("timeout", e.timeout.is_some()),
-                ("cpus", e.cpus.is_some()),
-            ]
-        };
-        let own = own.map(|(key, value)| (key, value.is_some())).into_iter();
-        let present = own.chain(self.benchmark.iter().flat_map(of_entry)).filter(|(_, present)| *present);
-        let mut keys: Vec<String> = present.map(|(key, _)| key.to_owned()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys
-    }
 }
 
 /// Reads a suite; `file` is its name.
 ///
 /// # Errors
-/// [`SuiteFileError`] with the place.
-pub fn parse(text: &str, file: &str) -> Result<SuitePrograms, SuiteFileError> {
-    let bad = |at: Option<usize>, what: &str| SuiteFileError::new(text, file, at, what);
-    let document: SuiteDocument = toml::from_str(text).map_err(|e| bad(e.span().map(|s| s.start), e.message()))?;
-    if document.benchmark.is_empty() {
-        return Err(bad(None, "it has no [[benchmark]], expected at least one with a command"));
-    }
-    let ignored = document.ignored();
-    let mut programs: Vec<SuiteProgram> = Vec::new();
-    for entry in document.benchmark {
-        let at = entry.name.as_ref().unwrap_or(&entry.command).span().start;
-        let made = program(entry, &document.env).map_err(|(at, what)| bad(Some(at), what))?;
-        if programs.iter().any(|p| p.program.label == made.program.label) {
-            return Err(bad(Some(at), &format!("`{}` is the name of two benchmarks", made.program.label)));
-        }
-        programs.push(made);
-    }
-    let stem = Path::new(file).file_stem().map(|s| s.to_string_lossy().into_owned());
-    let name = document.name.or(stem).unwrap_or_default();
-    Ok(SuitePrograms { name, programs, ignored })
+/// [`WrittenFileError`] with the place.
+pub fn parse(text: &str, file: &Path) -> Result<SuitePrograms, WrittenFileError> {
+    let suite = tarebench::suite::of_text(text, file)?;
+    let program = |b| program(b, &suite.usual.env).map_err(|(at, what)| BadWritten::new(Some(at), what));
+    let programs = suite.benchmarks.into_iter().map(program).collect::<Result<_, _>>();
+    Ok(SuitePrograms {
+        name: suite.name,
+        programs: programs.map_err(|e| e.within(file, text))?,
+        ignored: suite.measuring_keys.into_iter().map(str::to_owned).collect(),
+    })
 }
 
 /// A program, or what is wrong with it at which byte.
-fn program(entry: SuiteEntry, common: &BTreeMap<String, String>) -> Result<SuiteProgram, (usize, &'static str)> {
-    if entry.command.get_ref().trim().is_empty() {
-        return Err((entry.command.span().start, "the command is empty, expected a program with its arguments"));
-    }
-    if let Some(empty) = entry.name.as_ref().filter(|n| n.get_ref().trim().is_empty()) {
-        return Err((empty.span().start, "the name is empty, expected a text"));
-    }
+fn program(
+    benchmark: SuiteBenchmark,
+    common: &BTreeMap<String, String>,
+) -> Result<SuiteProgram, (usize, &'static str)> {
     // Left out, the program would not do what the suite means.
-    if let Some(hook) = entry.prepare.as_ref().or(entry.conclude.as_ref()) {
+    if benchmark.prepare.is_some() || benchmark.conclude.is_some() {
         let what =
             "a study runs nothing before or after each execution; move it into the command, or into setup and cleanup";
-        return Err((hook.span().start, what));
+        return Err((benchmark.at, what));
     }
     let mut env = common.clone();
-    env.extend(entry.env);
+    env.extend(benchmark.own.env);
     if env.keys().any(|name| !is_variable(name)) {
-        return Err((entry.command.span().start, "a name in env is no name of a variable of the shell"));
+        return Err((benchmark.at, "a name in env is no name of a variable of the shell"));
     }
     let exports: String = env.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
     let with_env = |script: String| format!("{exports}{script}");
-    let command = entry.command.into_inner();
-    let label = entry.name.map_or_else(|| command.clone(), Spanned::into_inner);
     let work = StudyWork::Shell {
-        command: with_env(command),
-        setup: entry.setup.map(with_env),
-        cleanup: entry.cleanup.map(with_env),
+        command: with_env(benchmark.command),
+        setup: benchmark.setup.map(with_env),
+        cleanup: benchmark.cleanup.map(with_env),
     };
-    Ok(SuiteProgram { program: StudyProgram { label, work, size: None }, packages: entry.packages })
+    Ok(SuiteProgram { program: StudyProgram { label: benchmark.name, work, size: None }, packages: benchmark.packages })
 }
 
 fn is_variable(name: &str) -> bool {
@@ -297,8 +165,8 @@ mod tests {
         let open = open_suite().unwrap();
         assert!(open.programs.len() >= 12 && open.ignored.is_empty(), "{:?}", open.ignored);
         assert!(open.programs.iter().all(|p| !p.packages.is_empty()));
-        assert_eq!(parse(SPEC_2006, "spec2006.toml").unwrap().programs.len(), 29);
-        assert!(parse(SPEC_2017, "spec2017.toml").unwrap().programs.len() >= 20);
+        assert_eq!(parse(SPEC_2006, Path::new("spec2006.toml")).unwrap().programs.len(), 29);
+        assert!(parse(SPEC_2017, Path::new("spec2017.toml")).unwrap().programs.len() >= 20);
     }
 
     #[test]
@@ -306,7 +174,7 @@ mod tests {
         let text = "base = 'origin/main'\nthreshold = '2%'\nenv = { A = \"it's\" }\n[[benchmark]]\nname = 'big'\n\
                     command = './sort big'\nsetup = './make'\ncleanup = 'rm big'\nweight = 2\nenv = { B = '2' }\n\
                     [[benchmark]]\ncommand = './sort small'\n";
-        let suite = parse(text, "some/sorting.toml").unwrap();
+        let suite = parse(text, Path::new("some/sorting.toml")).unwrap();
         assert_eq!((suite.name.as_str(), suite.programs.len()), ("sorting", 2));
         assert_eq!(suite.ignored, ["base", "threshold", "weight"]);
         let StudyWork::Shell { command, setup, cleanup } = &suite.programs[0].program.work else { panic!("{suite:?}") };
@@ -321,7 +189,7 @@ mod tests {
     fn what_is_not_installed_is_left_out_with_its_package() {
         let text = "[[benchmark]]\nname = 'a'\ncommand = 'a'\npackages = { a = 'pa' }\n\
                     [[benchmark]]\nname = 'b'\ncommand = 'b'\npackages = { b = 'pb' }\n[[benchmark]]\ncommand = 'c'\n";
-        let (found, missing) = parse(text, "f.toml").unwrap().divided(|command| command == "a");
+        let (found, missing) = parse(text, Path::new("f.toml")).unwrap().divided(|command| command == "a");
         assert_eq!(found.iter().map(|p| p.label.as_str()).collect::<Vec<_>>(), ["a", "c"]);
         assert_eq!(missing.len(), 1);
         assert_eq!(missing[0].to_string(), "b is left out: `b` is not installed (Debian package pb)");
@@ -334,20 +202,20 @@ mod tests {
         let cases = [
             (with("treshold = 1"), Some(4), "unknown field `treshold`"),
             (with("setup = 3"), Some(4), "invalid type"),
-            (with("prepare = 'rm -f x'"), Some(4), "runs nothing before or after each execution"),
-            (with("conclude = 'true'"), Some(4), "runs nothing before or after each execution"),
-            (with("[[benchmark]]\nname = 'a'\ncommand = 'c'"), Some(5), "`a` is the name of two benchmarks"),
+            (with("prepare = 'rm -f x'"), Some(2), "runs nothing before or after each execution"),
+            (with("conclude = 'true'"), Some(2), "runs nothing before or after each execution"),
+            (with("[[benchmark]]\nname = 'a'\ncommand = 'c'"), Some(5), "benchmark 2 has the name `a` of benchmark 1"),
             (with("[[benchmark]]\ncommand = ' '"), Some(5), "the command is empty"),
             (with("[[benchmark]]\nname = ''\ncommand = 'c'"), Some(5), "the name is empty"),
-            (with("env = { 'A;B' = 'c' }"), Some(3), "no name of a variable"),
-            (String::new(), None, "it has no [[benchmark]]"),
+            (with("env = { 'A;B' = 'c' }"), Some(2), "no name of a variable"),
+            (String::new(), None, "it has no benchmark"),
         ];
         for (text, line, expected) in cases {
-            let e = parse(&text, "f.toml").unwrap_err();
+            let e = parse(&text, Path::new("f.toml")).unwrap_err();
             assert!(e.what.contains(expected), "{text}: {e}");
             assert_eq!(e.place.map(|p| p.0), line, "{text}: {e}");
         }
-        let e = parse(&with("setup = 3"), "f.toml").unwrap_err().to_string();
-        assert!(e.starts_with("f.toml, line 4, column ") && e.contains(", key `setup`: "), "{e}");
+        let e = parse(&with("setup = 3"), Path::new("f.toml")).unwrap_err().to_string();
+        assert!(e.starts_with("f.toml, line 4, column "), "{e}");
     }
 }

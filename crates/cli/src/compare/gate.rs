@@ -3,9 +3,8 @@
 use crate::args::store::StoreArgs;
 use crate::args::style::{PlainStyleArgs, Show};
 use crate::args::values::{cpu_list, duration, pair, share};
-use crate::compare::builds::{GateBase, GateBuilds, check_again, make};
+use crate::compare::builds::say;
 use crate::compare::gate_outputs::GateOutputs;
-use crate::compare::suite::{self, GateMeasure, Suite, SuiteBenchmark, SuiteConditions};
 use crate::cores::say_shared;
 use crate::exit::{Exit, Failure};
 use crate::output::short;
@@ -18,6 +17,7 @@ use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use tarebench::builds::sides::{GateBase, GateBuilds, check_again, make};
 use tarebench::compare::gate::{GateError, GateRequest, MeasuredGate, load, measure, resume as resume_gate};
 use tarebench::core::base::name::Name;
 use tarebench::core::base::signal::Signal;
@@ -33,6 +33,7 @@ use tarebench::documents::{DocumentError, MeasureOptions, Stopped};
 use tarebench::render::kit::text::escape;
 use tarebench::run::session::StorePlace;
 use tarebench::store::Store;
+use tarebench::suite::{self, GateMeasure, Suite, SuiteBenchmark, SuiteConditions};
 use tarebench::sys::signals::Signals;
 use tarebench::sys::topology;
 
@@ -81,7 +82,25 @@ struct GateRuleArgs {
     no_control: bool,
     /// Compare by this measure [default: CPU time in duets and of programs that use one CPU, else elapsed time]
     #[arg(long, value_enum)]
-    measure: Option<GateMeasure>,
+    measure: Option<GateMeasureArg>,
+}
+
+/// What programs are compared by.
+#[derive(Clone, Copy, ValueEnum)]
+enum GateMeasureArg {
+    /// CPU time of all processes of the program
+    Cpu,
+    /// Elapsed time; without duets, and so less exact
+    Elapsed,
+}
+
+impl From<GateMeasureArg> for GateMeasure {
+    fn from(measure: GateMeasureArg) -> GateMeasure {
+        match measure {
+            GateMeasureArg::Cpu => GateMeasure::Cpu,
+            GateMeasureArg::Elapsed => GateMeasure::Elapsed,
+        }
+    }
 }
 
 /// What an undecided gate counts as.
@@ -185,7 +204,8 @@ pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
     let mut place = args.store.place()?;
     let signals = Signals::install().map_err(Failure::system)?;
     let build = args.builds.build.as_deref().or(suite.build.as_deref());
-    let builds = make(&base, build, &signals)?;
+    let head = std::env::current_dir().map_err(|e| Failure::system(format!("working directory: {e}")))?;
+    let builds = make(&base, &head, build, &signals, &say)?;
     let request = request(&suite, &commands, &builds, args);
     check_heads(&request)?;
     let options = MeasureOptions { tags: args.programs.tag.iter().cloned().collect() };
@@ -206,7 +226,7 @@ pub fn resume(store: Box<dyn Store>, id: Id, json: bool, show: &Show) -> Result<
         return Err(GateError::Imported(id).into());
     }
     let signals = Signals::install().map_err(Failure::system)?;
-    let _held = check_again(&stored, &signals)?;
+    let _held = check_again(&stored, &signals, &say)?;
     let mut place = StorePlace::Store(store);
     let mut display = Display::new(show);
     let done = resume_gate(id, &mut place, &signals, &mut |e| display.on(e));
@@ -232,7 +252,7 @@ fn suite_of(args: &GateArgs) -> Result<Suite, Failure> {
     let (rule, programs) = (&args.rule, &args.programs);
     let asked = SuiteConditions {
         threshold: rule.threshold,
-        measure: rule.measure,
+        measure: rule.measure.map(Into::into),
         timeout: programs.timeout,
         cpus: programs.cpus.as_deref().map(cpu_list).transpose()?,
         env: programs.env.iter().cloned().collect(),

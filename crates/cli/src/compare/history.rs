@@ -2,13 +2,13 @@
 
 use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
-use crate::compare::git::commit_id;
 use crate::exit::{Exit, Failure};
 use crate::output::{foot, print};
 use crate::replace::write_text;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use tarebench::builds::git::commit_id;
 use tarebench::compare::history::gates;
 use tarebench::core::base::date::midnight;
 use tarebench::core::base::units::Nanos;

@@ -4,8 +4,4 @@ pub mod builds;
 pub mod compare_command;
 pub mod gate;
 pub mod gate_outputs;
-pub mod git;
 pub mod history;
-pub mod leftovers;
-pub mod suite;
-pub mod worktree;

@@ -6,3 +6,4 @@ pub mod name;
 pub mod reading;
 pub mod signal;
 pub mod units;
+pub mod written;

@@ -1,6 +1,5 @@
 //! Gates: two builds of programs against each other. And programs of stored runs.
 
-pub mod build;
 mod document;
 pub mod error;
 pub mod gate;

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tarebench::sys::{pidfd, process};
+use tarebench_sys::{pidfd, process};
 
 /// The variable that processes of builds carry.
 pub const VARIABLE: &str = "TARE_GATE_BUILD";

@@ -9,7 +9,7 @@ use tarebench_sys::signals::Signals;
 
 /// Why a script did not succeed.
 #[derive(Debug, thiserror::Error)]
-pub enum BuildError {
+pub enum ScriptError {
     /// It failed: what it is, how, and the end of its output if that was not shown.
     #[error("{0}")]
     Failed(String),
@@ -26,7 +26,7 @@ pub fn run_script(
     variables: &[(&str, OsString)],
     show: bool,
     signals: &Signals,
-) -> Result<(), BuildError> {
+) -> Result<(), ScriptError> {
     let pair = |name: &[u8], value: &[u8]| [name, b"=", value].concat();
     let is_set = |name: &[u8]| name == b"PWD" || variables.iter().any(|(set, _)| set.as_bytes() == name);
     let inherited = std::env::vars_os().filter(|(name, _)| !is_set(name.as_bytes()));
@@ -34,7 +34,7 @@ pub fn run_script(
     env.extend(variables.iter().map(|(name, value)| pair(name.as_bytes(), value.as_bytes())));
     let place = HookContext { shell: &[], cwd: folder.as_os_str().as_bytes(), env: &env, show };
     hooks::run(kind, script, &place, signals).map_err(|e| match e {
-        HookError::Failed(text) => BuildError::Failed(text),
-        HookError::Interrupted(signal) => BuildError::Interrupted(signal),
+        HookError::Failed(text) => ScriptError::Failed(text),
+        HookError::Interrupted(signal) => ScriptError::Interrupted(signal),
     })
 }

@@ -1,21 +1,13 @@
 //! What git says of a folder: its repository, its commits, the commit that a gate compares with.
 
-use crate::exit::Failure;
+use crate::builds::error::{BuildsError, refused};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tarebench::core::base::units::Nanos;
-use tarebench::core::compare::gate::GateSide;
-use tarebench::sys::command::{NoOutput, output};
-
-/// Digits of a commit's id in messages.
-const SHORT: usize = 12;
-
-/// The beginning of a commit's id.
-pub fn short_id(commit: &str) -> &str {
-    commit.get(..SHORT).unwrap_or(commit)
-}
+use tarebench_core::base::units::Nanos;
+use tarebench_core::compare::gate::GateSide;
+use tarebench_sys::command::{NoOutput, output};
 
 /// Why git gave no answer.
 #[derive(Debug)]
@@ -61,20 +53,13 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
 }
 
-/// For `--base`, which needs git.
-fn needed(folder: &Path, fault: GitFault) -> Failure {
-    const BUILD_IT: &str = "build the base yourself, and name its folder with --base-dir DIR";
+/// Of a base that is taken from git.
+fn needed(folder: &Path, fault: GitFault) -> BuildsError {
     match fault {
-        GitFault::Missing => {
-            let hint = format!("install git; or {BUILD_IT}");
-            Failure::usage("git is not installed, and --base takes the base from a git repository").hint(hint)
-        }
-        GitFault::Failed(text) if text.contains("not a git repository") => {
-            let text = format!("{} is in no git repository, from which --base takes the base", folder.display());
-            Failure::usage(text).hint(BUILD_IT)
-        }
-        GitFault::Interrupted(signal) => Failure::interrupted(signal),
-        GitFault::Failed(text) => Failure::usage(format!("git refuses {}: {text}", folder.display())),
+        GitFault::Missing => BuildsError::NoGit,
+        GitFault::Failed(text) if text.contains("not a git repository") => BuildsError::NoRepository(folder.to_owned()),
+        GitFault::Interrupted(signal) => BuildsError::Interrupted(signal),
+        GitFault::Failed(cause) => BuildsError::Git { folder: folder.to_owned(), cause },
     }
 }
 
@@ -94,15 +79,13 @@ impl Repository {
     ///
     /// # Errors
     /// One sentence: no git, no repository, one without files, one that git refuses to read.
-    pub fn find(folder: &Path) -> Result<Repository, Failure> {
+    pub fn find(folder: &Path) -> Result<Repository, BuildsError> {
         let ask = |args: &[&str]| git(folder, args).map_err(|e| needed(folder, e));
         if ask(&["rev-parse", "--is-inside-work-tree"])? != b"true" {
-            let text =
-                format!("{} is in a bare repository or in its .git folder, without files to build", folder.display());
-            return Err(Failure::usage(text).hint("start tare in a work tree: `git worktree add FOLDER`"));
+            return Err(BuildsError::NoWorkTree(folder.to_owned()));
         }
         let common = folder.join(path_of(ask(&["rev-parse", "--git-common-dir"])?));
-        let common = common.canonicalize().map_err(|e| Failure::system(format!("{}: {e}", common.display())))?;
+        let common = common.canonicalize().map_err(refused(common.display().to_string()))?;
         Ok(Repository {
             top: path_of(ask(&["rev-parse", "--show-toplevel"])?),
             common,
@@ -115,7 +98,7 @@ impl Repository {
     }
 
     /// Full id of the commit of a revision.
-    fn commit(&self, revision: &str) -> Result<Option<String>, Failure> {
+    fn commit(&self, revision: &str) -> Result<Option<String>, BuildsError> {
         match git_text(&self.top, &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")]) {
             Ok(commit) => Ok(Some(commit)),
             Err(fault @ (GitFault::Missing | GitFault::Interrupted(_))) => Err(needed(&self.top, fault)),
@@ -127,35 +110,21 @@ impl Repository {
     ///
     /// # Errors
     /// One sentence if there is no such revision, or no such commit.
-    pub fn merge_base(&self, revision: &str) -> Result<String, Failure> {
+    pub fn merge_base(&self, revision: &str) -> Result<String, BuildsError> {
+        let (name, top) = (|| revision.to_owned(), || self.top.clone());
         if revision.is_empty() || revision.starts_with('-') {
-            let text = format!("--base `{revision}`: expected a revision such as origin/main or HEAD~1");
-            return Err(Failure::usage(text));
+            return Err(BuildsError::BadRevision(name()));
         }
-        let top = self.top.display();
-        let Some(head) = self.commit("HEAD")? else {
-            return Err(Failure::usage(format!("the repository {top} has no commit yet")));
-        };
+        let Some(head) = self.commit("HEAD")? else { return Err(BuildsError::NoCommit(top())) };
         let Some(base) = self.commit(revision)? else {
-            let hint = match self.is_shallow() {
-                true => "this clone is shallow: fetch more of it, e.g. with fetch-depth: 0 of actions/checkout",
-                false => "check its spelling with `git branch --all`, or fetch it with `git fetch`",
-            };
-            return Err(Failure::usage(format!("there is no revision `{revision}` in {top}")).hint(hint));
+            return Err(BuildsError::NoRevision { revision: name(), top: top(), shallow: self.is_shallow() });
         };
         match git_text(&self.top, &["merge-base", &head, &base]) {
             Ok(commit) => Ok(commit),
-            Err(fault @ (GitFault::Missing | GitFault::Interrupted(_))) => Err(needed(&self.top, fault)),
-            Err(GitFault::Failed(text)) if !text.is_empty() => Err(needed(&self.top, GitFault::Failed(text))),
-            Err(GitFault::Failed(_)) if self.is_shallow() => {
-                let text = format!("HEAD and `{revision}` have no common commit in {top}, which is a shallow clone");
-                Err(Failure::usage(text)
-                    .hint("fetch its whole history: `git fetch --unshallow`, or fetch-depth: 0 of actions/checkout"))
+            Err(GitFault::Failed(text)) if text.is_empty() => {
+                Err(BuildsError::NoCommonCommit { revision: name(), top: top(), shallow: self.is_shallow() })
             }
-            Err(GitFault::Failed(_)) => {
-                let text = format!("HEAD and `{revision}` have no common commit in {top}");
-                Err(Failure::usage(text).hint("name a revision that the head comes from"))
-            }
+            Err(fault) => Err(needed(&self.top, fault)),
         }
     }
 
@@ -289,26 +258,19 @@ mod tests {
         let dir = repository();
         let found = Repository::find(dir.path()).unwrap();
         let refused = |revision: &str| found.merge_base(revision).unwrap_err();
-        assert!(refused("--all").message.contains("expected a revision"));
-        let e = refused("nowhere");
-        assert!(e.message.contains("there is no revision `nowhere`") && e.hint.unwrap().contains("git fetch"));
+        assert!(matches!(refused("--all"), BuildsError::BadRevision(_)));
+        assert!(matches!(refused("nowhere"), BuildsError::NoRevision { shallow: false, .. }));
         run(dir.path(), &["checkout", "--quiet", "--orphan", "lonely"]);
         run(dir.path(), &["commit", "--quiet", "--allow-empty", "-m", "lonely"]);
-        assert!(refused("main").message.contains("have no common commit"));
+        assert!(matches!(refused("main"), BuildsError::NoCommonCommit { shallow: false, .. }));
         let empty = tempfile::tempdir().unwrap();
-        let e = Repository::find(empty.path()).unwrap_err();
-        assert!(
-            e.message.contains("is in no git repository") && e.hint.unwrap().contains("--base-dir"),
-            "{}",
-            e.message
-        );
+        assert!(matches!(Repository::find(empty.path()), Err(BuildsError::NoRepository(_))));
         run(empty.path(), &["init", "--quiet"]);
-        assert!(
-            Repository::find(empty.path()).unwrap().merge_base("HEAD").unwrap_err().message.contains("no commit yet")
-        );
+        let none = Repository::find(empty.path()).unwrap().merge_base("HEAD");
+        assert!(matches!(none, Err(BuildsError::NoCommit(_))));
         let bare = tempfile::tempdir().unwrap();
         run(bare.path(), &["init", "--quiet", "--bare"]);
-        assert!(Repository::find(bare.path()).unwrap_err().message.contains("bare repository"));
+        assert!(matches!(Repository::find(bare.path()), Err(BuildsError::NoWorkTree(_))));
         assert_eq!(side(bare.path()), GateSide { folder: bare.path().display().to_string(), ..GateSide::default() });
     }
 
@@ -319,8 +281,9 @@ mod tests {
         let url = format!("file://{}", dir.path().display());
         run(clone.path(), &["clone", "--quiet", "--depth=1", "--no-single-branch", &url, "."]);
         let found = Repository::find(clone.path()).unwrap();
-        let e = found.merge_base("origin/main").unwrap_err();
-        assert!(e.message.contains("shallow clone") && e.hint.unwrap().contains("fetch-depth: 0"), "{}", e.message);
-        assert!(found.merge_base("HEAD~1").unwrap_err().hint.unwrap().contains("fetch-depth: 0"));
+        let e = found.merge_base("origin/main");
+        assert!(matches!(e, Err(BuildsError::NoCommonCommit { shallow: true, .. })));
+        let e = found.merge_base("HEAD~1");
+        assert!(matches!(e, Err(BuildsError::NoRevision { shallow: true, .. })));
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong in the file of a campaign, and where.
+//! Files that users write, in TOML: their text, and what is wrong in it, and where.
 
 use std::fmt;
 use std::fs::File;
@@ -10,16 +10,18 @@ const LONGEST: u64 = 4 << 20;
 
 /// What is wrong in a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CampaignFileError {
+pub struct WrittenFileError {
     /// Name of the file, as messages give it.
     pub file: String,
     /// Line and column, from 1.
     pub place: Option<(usize, usize)>,
     /// What is wrong, and what was expected.
     pub what: String,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
 }
 
-impl fmt::Display for CampaignFileError {
+impl fmt::Display for WrittenFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
         if let Some((line, column)) = self.place {
@@ -29,40 +31,48 @@ impl fmt::Display for CampaignFileError {
     }
 }
 
-impl std::error::Error for CampaignFileError {}
+impl std::error::Error for WrittenFileError {}
 
 /// What is wrong, and at which byte.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct BadCampaign {
+pub struct BadWritten {
+    /// Position in bytes.
     pub at: Option<usize>,
+    /// What is wrong, and what was expected.
     pub what: String,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
 }
 
-impl BadCampaign {
-    pub fn new(at: Option<usize>, what: impl Into<String>) -> BadCampaign {
-        BadCampaign { at, what: what.into() }
+impl BadWritten {
+    /// Without a hint.
+    pub fn new(at: Option<usize>, what: impl Into<String>) -> BadWritten {
+        BadWritten { at, what: what.into(), hint: None }
     }
 
     /// As the parser of TOML says it, with the key that was probably meant.
-    pub fn of_toml(e: &toml::de::Error) -> BadCampaign {
+    pub fn of_toml(e: &toml::de::Error) -> BadWritten {
         // Some messages of the parser have several lines.
         let mut what = e.message().split_whitespace().collect::<Vec<_>>().join(" ");
         if let Some(key) = nearest(&what) {
             what += &format!("; did you mean `{key}`?");
         }
-        BadCampaign { at: e.span().map(|s| s.start), what }
+        BadWritten { at: e.span().map(|s| s.start), what, hint: None }
     }
 
     /// With the name of the file and the line.
-    pub fn within(self, file: &Path, text: &str) -> CampaignFileError {
+    pub fn within(self, file: &Path, text: &str) -> WrittenFileError {
         let place = self.at.map(|at| position(text, at));
-        CampaignFileError { file: file.display().to_string(), place, what: self.what }
+        WrittenFileError { file: file.display().to_string(), place, what: self.what, hint: self.hint }
     }
 }
 
 /// The text of a file.
-pub(crate) fn read_text(file: &Path) -> Result<String, CampaignFileError> {
-    let failed = |what: String| CampaignFileError { file: file.display().to_string(), place: None, what };
+///
+/// # Errors
+/// It cannot be read, is too long, or is not UTF-8.
+pub fn read_text(file: &Path) -> Result<String, WrittenFileError> {
+    let failed = |what: String| WrittenFileError { file: file.display().to_string(), place: None, what, hint: None };
     let content = File::open(file).map_err(|e| failed(e.to_string()))?;
     let mut bytes = Vec::new();
     // A device has no length, and no end.
@@ -74,14 +84,14 @@ pub(crate) fn read_text(file: &Path) -> Result<String, CampaignFileError> {
 }
 
 /// Line and column, from 1, of a byte.
-pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
+pub fn position(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     (before.matches('\n').count() + 1, column)
 }
 
 /// The key that was probably meant, from a message that lists the possible ones.
-pub(crate) fn nearest(message: &str) -> Option<&str> {
+pub fn nearest(message: &str) -> Option<&str> {
     let rest = message.strip_prefix("unknown field `")?;
     let (wrong, expected) = rest.split_once("`, expected ")?;
     let keys = expected.split('`').skip(1).step_by(2);
@@ -127,6 +137,7 @@ mod tests {
     fn positions_are_counted_in_characters() {
         let text = "a\néb\n";
         assert_eq!([0, 2, 4].map(|at| position(text, at)), [(1, 1), (2, 1), (2, 2)]);
-        assert_eq!(position(text, 99), (3, 1));
+        // Inside a character, or after the end.
+        assert_eq!((position(text, 3), position(text, 99)), ((3, 1), (3, 1)));
     }
 }

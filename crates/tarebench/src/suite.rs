@@ -1,54 +1,83 @@
-//! The file of a suite of benchmarks, in TOML.
+//! The file of a suite of benchmarks, in TOML, as gates, studies and campaigns read it.
 
-use crate::args::values::{cpu_list, duration, share};
-use crate::exit::Failure;
-use clap::ValueEnum;
+use crate::written::{BadWritten, WrittenFileError, read_text};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
-use tarebench::core::base::units::Nanos;
-use tarebench::core::run::report::data::Measure;
-use tarebench::core::statistics::intervals::FEWEST;
-use tarebench::core::statistics::sequential::MOST_BLOCKS;
+use tarebench_core::base::units::Nanos;
+use tarebench_core::base::written::{duration, share};
+use tarebench_core::run::report::data::Measure;
+use tarebench_core::statistics::intervals::FEWEST;
+use tarebench_core::statistics::sequential::MOST_BLOCKS;
+use tarebench_sys::procfs::parse_cpu_list;
 use toml::Spanned;
 
 /// Benchmarks, and what holds for all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Suite {
+    /// That of the file, if it has none.
     pub name: String,
+    /// Revision that a gate compares with.
     pub base: Option<String>,
+    /// Shell command that builds.
     pub build: Option<String>,
+    /// For all benchmarks of a gate.
     pub budget: Option<Nanos>,
+    /// Most blocks of a benchmark of a gate.
     pub max_blocks: Option<u32>,
+    /// Whether a gate compares the base with itself.
     pub control: Option<bool>,
     /// What benchmarks have that say nothing else.
     pub usual: SuiteConditions,
+    /// At least one, with different names.
     pub benchmarks: Vec<SuiteBenchmark>,
+    /// The keys that only say how something is measured and judged, and builds, in alphabetical order.
+    pub measuring_keys: BTreeSet<&'static str>,
 }
 
+/// A benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SuiteBenchmark {
-    /// Unique.
+    /// Unique; the command, if it has none.
     pub name: String,
+    /// Whether the file has the name.
+    pub is_named: bool,
+    /// A program with its arguments, or a line for the shell.
     pub command: String,
+    /// Of the sum of a gate.
     pub weight: f64,
+    /// For a gate.
     pub budget: Option<Nanos>,
+    /// Before the first execution.
     pub setup: Option<String>,
+    /// Before each execution.
     pub prepare: Option<String>,
+    /// After each execution.
     pub conclude: Option<String>,
+    /// After the last execution.
     pub cleanup: Option<String>,
+    /// What it says itself.
     pub own: SuiteConditions,
+    /// Debian package of each command that it needs, by command.
+    pub packages: BTreeMap<String, String>,
+    /// Where it begins in the file, in bytes.
+    pub at: usize,
 }
 
 /// How a benchmark is measured and judged, as far as something is said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SuiteConditions {
+    /// Largest slowdown that passes, a share.
     pub threshold: Option<f64>,
+    /// What is compared.
     pub measure: Option<GateMeasure>,
+    /// For an execution.
     pub timeout: Option<Nanos>,
+    /// CPUs that programs may use.
     pub cpus: Option<Vec<u32>>,
+    /// Variables for programs and hooks.
     pub env: BTreeMap<String, String>,
 }
 
@@ -68,7 +97,7 @@ impl SuiteConditions {
 }
 
 /// What programs are compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateMeasure {
     /// CPU time of all processes of the program
@@ -78,6 +107,7 @@ pub enum GateMeasure {
 }
 
 impl GateMeasure {
+    /// The measure of a report.
     pub fn measure(self) -> Measure {
         match self {
             GateMeasure::Cpu => Measure::Pt,
@@ -123,9 +153,8 @@ struct BenchmarkTable {
     cpus: Option<Spanned<String>>,
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// Of `tare study suite`, which reads the same files.
-    #[serde(default, rename = "packages")]
-    _packages: BTreeMap<String, String>,
+    #[serde(default)]
+    packages: BTreeMap<String, String>,
 }
 
 /// `"2%"` or 0.02.
@@ -174,76 +203,68 @@ impl<'de> Deserialize<'de> for SuiteTime {
     }
 }
 
-/// Longest file that is read.
-const LONGEST: u64 = 4 << 20;
 /// Most benchmarks of a suite.
 const MOST_BENCHMARKS: usize = 10_000;
 
 /// Reads a file.
 ///
 /// # Errors
-/// One sentence with the place and what was expected there.
-pub fn read(file: &Path) -> Result<Suite, Failure> {
-    let failed = |what: String| Failure::usage(format!("suite file {}: {what}", file.display()));
-    let length = std::fs::metadata(file).map_err(|e| failed(e.to_string()))?.len();
-    if length > LONGEST {
-        return Err(failed(format!("it has {length} bytes, expected at most {} MiB", LONGEST >> 20)));
-    }
-    let bytes = std::fs::read(file).map_err(|e| failed(e.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|e| failed(format!("it is not UTF-8 text: {e}")))?;
-    of_text(&text, file)
+/// What is wrong in it, and where.
+pub fn read(file: &Path) -> Result<Suite, WrittenFileError> {
+    of_text(&read_text(file)?, file)
 }
 
 /// The suite of a file with this text.
-pub fn of_text(text: &str, file: &Path) -> Result<Suite, Failure> {
+///
+/// # Errors
+/// What is wrong in it, and where.
+pub fn of_text(text: &str, file: &Path) -> Result<Suite, WrittenFileError> {
     let stem = file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    parse(text, &stem).map_err(|e| {
-        let place = e.at.map(|at| position(text, at));
-        let place = place.map_or_else(String::new, |(line, column)| format!(", line {line}, column {column}"));
-        // Some messages of the parser have several lines.
-        let what = e.what.split_whitespace().collect::<Vec<_>>().join(" ");
-        let failure = Failure::usage(format!("{}{place}: {what}", file.display()));
-        match e.hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    })
+    parse(text, &stem).map_err(|e| e.within(file, text))
 }
 
-/// What is wrong in a file.
-#[derive(Debug, PartialEq, Eq)]
-struct BadSuite {
-    /// Position in bytes.
-    at: Option<usize>,
-    what: String,
-    hint: Option<&'static str>,
+/// The keys of a file that only say how something is measured and judged, and builds.
+fn measuring_keys(file: &SuiteFile) -> BTreeSet<&'static str> {
+    let usual = [
+        ("base", file.base.is_some()),
+        ("build", file.build.is_some()),
+        ("budget", file.budget.is_some()),
+        ("max-blocks", file.max_blocks.is_some()),
+        ("control", file.control.is_some()),
+        ("threshold", file.threshold.is_some()),
+        ("measure", file.measure.is_some()),
+        ("timeout", file.timeout.is_some()),
+        ("cpus", file.cpus.is_some()),
+    ];
+    let own = |b: &BenchmarkTable| {
+        [
+            ("weight", b.weight.is_some()),
+            ("budget", b.budget.is_some()),
+            ("threshold", b.threshold.is_some()),
+            ("measure", b.measure.is_some()),
+            ("timeout", b.timeout.is_some()),
+            ("cpus", b.cpus.is_some()),
+        ]
+    };
+    let all = usual.into_iter().chain(file.benchmark.iter().flat_map(own));
+    all.filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
 }
 
-impl BadSuite {
-    fn new(at: Option<usize>, what: impl Into<String>) -> BadSuite {
-        BadSuite { at, what: what.into(), hint: None }
-    }
-}
-
-/// Line and column, from 1.
-fn position(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (line, column)
-}
-
-fn parse(text: &str, stem: &str) -> Result<Suite, BadSuite> {
-    let parsed = toml::from_str::<SuiteFile>(text).map_err(|e| BadSuite::new(e.span().map(|s| s.start), e.message()));
+fn parse(text: &str, stem: &str) -> Result<Suite, BadWritten> {
+    let file: SuiteFile = toml::from_str(text).map_err(|e| BadWritten::of_toml(&e))?;
+    let measuring_keys = measuring_keys(&file);
     let SuiteFile { name, base, build, budget, max_blocks, control, threshold, measure, timeout, cpus, env, benchmark } =
-        parsed?;
+        file;
     if benchmark.is_empty() {
         let hint = "begin each benchmark with a line [[benchmark]], followed by name = \"…\" and command = \"…\"";
-        return Err(BadSuite { hint: Some(hint), ..BadSuite::new(None, "it has no benchmark, expected at least one") });
+        return Err(BadWritten {
+            hint: Some(hint),
+            ..BadWritten::new(None, "it has no benchmark, expected at least one")
+        });
     }
     if benchmark.len() > MOST_BENCHMARKS {
         let what = format!("it has {} benchmarks, expected at most {MOST_BENCHMARKS}", benchmark.len());
-        return Err(BadSuite::new(None, what));
+        return Err(BadWritten::new(None, what));
     }
     let usual = conditions(threshold, measure, timeout, cpus, env)?;
     let mut benchmarks: Vec<SuiteBenchmark> = Vec::new();
@@ -253,7 +274,7 @@ fn parse(text: &str, stem: &str) -> Result<Suite, BadSuite> {
         let made = one_benchmark(table)?;
         if let Some(first) = numbers.insert(made.name.clone(), number) {
             let what = format!("benchmark {number} has the name `{}` of benchmark {first}", made.name);
-            return Err(BadSuite { hint: Some("give each its own name"), ..BadSuite::new(Some(at), what) });
+            return Err(BadWritten { hint: Some("give each its own name"), ..BadWritten::new(Some(at), what) });
         }
         benchmarks.push(made);
     }
@@ -266,10 +287,11 @@ fn parse(text: &str, stem: &str) -> Result<Suite, BadSuite> {
         control,
         usual,
         benchmarks,
+        measuring_keys,
     })
 }
 
-fn one_benchmark(table: BenchmarkTable) -> Result<SuiteBenchmark, BadSuite> {
+fn one_benchmark(table: BenchmarkTable) -> Result<SuiteBenchmark, BadWritten> {
     let BenchmarkTable {
         name,
         command,
@@ -284,18 +306,21 @@ fn one_benchmark(table: BenchmarkTable) -> Result<SuiteBenchmark, BadSuite> {
         timeout,
         cpus,
         env,
-        _packages: _,
+        packages,
     } = table;
     let (at, command) = (command.span().start, command.into_inner());
     if command.trim().is_empty() {
-        return Err(BadSuite::new(Some(at), "the command is empty, expected a program with its arguments"));
+        return Err(BadWritten::new(Some(at), "the command is empty, expected a program with its arguments"));
     }
     if let Some(empty) = name.as_ref().filter(|n| n.get_ref().trim().is_empty()) {
-        return Err(BadSuite::new(Some(empty.span().start), "the name is empty, expected a text"));
+        return Err(BadWritten::new(Some(empty.span().start), "the name is empty, expected a text"));
     }
     Ok(SuiteBenchmark {
+        is_named: name.is_some(),
+        at: name.as_ref().map_or(at, |n| n.span().start),
         name: name.map_or_else(|| command.clone(), Spanned::into_inner),
         command,
+        packages,
         weight: weight.map_or(Ok(1.0), checked_weight)?,
         budget: budget.map(|t| t.0),
         setup,
@@ -312,14 +337,14 @@ fn conditions(
     timeout: Option<SuiteTime>,
     cpus: Option<Spanned<String>>,
     env: BTreeMap<String, String>,
-) -> Result<SuiteConditions, BadSuite> {
+) -> Result<SuiteConditions, BadWritten> {
     let cpus = cpus.map(|list| {
-        let bad = |_| BadSuite::new(Some(list.span().start), "expected CPUs such as \"1\" or \"0-3,8\"");
-        cpu_list(list.get_ref()).map_err(bad)
+        let bad = || BadWritten::new(Some(list.span().start), "expected CPUs such as \"1\" or \"0-3,8\"");
+        parse_cpu_list(list.get_ref()).filter(|cpus| !cpus.is_empty()).ok_or_else(bad)
     });
     if let Some(name) = env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
         let what = format!("`{name}` is no name of a variable of the environment");
-        return Err(BadSuite::new(None, what));
+        return Err(BadWritten::new(None, what));
     }
     Ok(SuiteConditions {
         threshold: threshold.map(|s| s.0),
@@ -330,26 +355,27 @@ fn conditions(
     })
 }
 
-fn checked_weight(weight: Spanned<f64>) -> Result<f64, BadSuite> {
+fn checked_weight(weight: Spanned<f64>) -> Result<f64, BadWritten> {
     let (at, value) = (weight.span().start, weight.into_inner());
     // So that a sum of them is finite, too.
     if (0.0..=1e12).contains(&value) {
         return Ok(value);
     }
-    Err(BadSuite::new(Some(at), format!("the weight is {value}, expected a number of at least 0")))
+    Err(BadWritten::new(Some(at), format!("the weight is {value}, expected a number of at least 0")))
 }
 
-fn blocks(number: Spanned<i64>) -> Result<u32, BadSuite> {
+fn blocks(number: Spanned<i64>) -> Result<u32, BadWritten> {
     let (at, value) = (number.span().start, number.into_inner());
     let fits = u32::try_from(value).ok().filter(|n| (FEWEST..=MOST_BLOCKS).contains(n));
     fits.ok_or_else(|| {
-        BadSuite::new(Some(at), format!("max-blocks is {value}, expected a number from {FEWEST} to {MOST_BLOCKS}"))
+        BadWritten::new(Some(at), format!("max-blocks is {value}, expected a number from {FEWEST} to {MOST_BLOCKS}"))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::written::position;
 
     #[test]
     fn a_suite_as_it_is_written() {
@@ -450,18 +476,11 @@ mod tests {
         std::fs::write(&file, "[[benchmark]]\nname = 'é'\ncommand = 'b'\nthreshold = '2'\n").unwrap();
         let e = read(&file).unwrap_err();
         let expected = format!("{}, line 4, column 13: `2`: expected a share such as 1% or 0.01", file.display());
-        assert_eq!((e.message, e.exit), (expected, crate::exit::Exit::Usage));
+        assert_eq!(e.to_string(), expected);
         std::fs::write(&file, b"name = '\xff'").unwrap();
-        assert!(read(&file).unwrap_err().message.contains("it is not UTF-8 text"));
-        assert!(read(&dir.path().join("none.toml")).unwrap_err().message.contains("No such file"));
-        assert!(read(dir.path()).unwrap_err().message.contains("directory"));
-    }
-
-    #[test]
-    fn places_in_a_text() {
-        let text = "a\néb\n";
-        assert_eq!([0, 1, 2, 4, 5, 6].map(|at| position(text, at)), [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1)]);
-        // Inside a character, or after the end.
-        assert_eq!((position(text, 3), position(text, 99)), ((3, 1), (3, 1)));
+        let what = |file: &Path| read(file).unwrap_err().to_string();
+        assert!(what(&file).contains("it is not UTF-8 text"));
+        assert!(what(&dir.path().join("none.toml")).contains("No such file"));
+        assert!(what(dir.path()).contains("directory"));
     }
 }

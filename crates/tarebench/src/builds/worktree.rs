@@ -5,9 +5,11 @@
 //! by the process that holds its lock, and the lock of a process that is killed is free: an entry without `.built` that nobody holds
 //! was left half made, and is removed at the next start.
 
-use crate::compare::git::{Repository, short_id};
-use crate::compare::leftovers;
-use crate::exit::{Exit, Failure};
+use crate::builds::error::{BuildsError, refused};
+use crate::builds::git::Repository;
+use crate::builds::leftovers;
+use crate::builds::script::{ScriptError, run_script};
+use crate::builds::{BuildNews, WatchBuilds};
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -15,10 +17,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use tarebench::compare::build::{BuildError, run_script};
-use tarebench::core::base::hash::fnv64;
-use tarebench::sys::signals::Signals;
-use tarebench::sys::{lock, process};
+use tarebench_core::base::hash::fnv64;
+use tarebench_sys::signals::Signals;
+use tarebench_sys::{lock, process};
 
 /// Entries of a repository that are kept.
 const KEPT: usize = 3;
@@ -29,14 +30,10 @@ const BUILT: &str = ".built";
 ///
 /// # Errors
 /// If the environment names none.
-pub fn cache() -> Result<PathBuf, Failure> {
+pub fn cache() -> Result<PathBuf, BuildsError> {
     let folder = |variable: &str| process::own_folder(variable).map(PathBuf::from).filter(|f| f.is_absolute());
     let caches = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
-    let none = || {
-        Failure::usage("no folder for the build of the base: neither XDG_CACHE_HOME nor HOME is an absolute path")
-            .hint("set one of them; or build the base yourself, and name its folder with --base-dir DIR")
-    };
-    Ok(caches.ok_or_else(none)?.join("tare/gate"))
+    Ok(caches.ok_or(BuildsError::NoCache)?.join("tare/gate"))
 }
 
 /// A base that was built; no other tare changes or removes it as long as this exists.
@@ -52,31 +49,26 @@ pub struct BuildPlace<'a> {
     pub command: Option<&'a str>,
     /// What its processes carry in their environment ([`leftovers::VARIABLE`]).
     pub mark: &'a str,
+    /// What ends them.
     pub signals: &'a Signals,
+    /// Is told what happens.
+    pub watch: WatchBuilds<'a>,
 }
 
 impl BuildPlace<'_> {
     /// Runs the command in a folder.
     ///
     /// # Errors
-    /// Exit code 1 if it fails; its output is on standard error.
-    pub fn build(&self, side: &str, folder: &Path) -> Result<(), Failure> {
+    /// [`BuildsError::Failed`], [`BuildsError::Interrupted`].
+    pub fn build(&self, side: &'static str, folder: &Path) -> Result<(), BuildsError> {
         let Some(command) = self.command else { return Ok(()) };
-        eprintln!("tare: building the {side} in {}", clean(folder));
+        (self.watch)(BuildNews::Building { side, folder: folder.to_owned() });
         let variables = [(leftovers::VARIABLE, OsString::from(self.mark))];
         run_script(("build", command), folder, &variables, true, self.signals).map_err(|e| match e {
-            BuildError::Failed(text) => {
-                let message = format!("the {side} could not be built in {}: {text}", folder.display());
-                let hint = "its output is above; nothing was measured".to_owned();
-                Failure { exit: Exit::ProgramFailed, message, hint: Some(hint) }
-            }
-            BuildError::Interrupted(signal) => Failure::interrupted(signal),
+            ScriptError::Failed(cause) => BuildsError::Failed { side, folder: folder.to_owned(), cause },
+            ScriptError::Interrupted(signal) => BuildsError::Interrupted(signal),
         })
     }
-}
-
-fn clean(path: &Path) -> String {
-    tarebench::render::kit::text::escape(&path.to_string_lossy()).into_owned()
 }
 
 /// Builds a base commit, or uses an earlier build of it by the same command. Programs are built and started in the folder that
@@ -84,37 +76,33 @@ fn clean(path: &Path) -> String {
 ///
 /// # Errors
 /// One sentence; exit code 1 if the build fails.
-pub fn build_base(repository: &Repository, commit: &str, place: &BuildPlace<'_>) -> Result<HeldBase, Failure> {
+pub fn build_base(repository: &Repository, commit: &str, place: &BuildPlace<'_>) -> Result<HeldBase, BuildsError> {
     let builds = RepositoryBuilds { folder: folder_of(&cache()?, repository), repository };
     builds.make_folder()?;
     builds.remove_half_made();
     let command = [place.command.unwrap_or_default().as_bytes(), b"\0", repository.prefix.as_os_str().as_bytes()];
     let entry = BaseEntry { folder: &builds.folder, name: format!("{commit}-{:016x}", fnv64(&command.concat())) };
-    let held = entry.wait_for_lock(place.signals)?;
+    let held = entry.wait_for_lock(place.signals, place.watch)?;
     let tree = entry.tree();
     if entry.is_whole(&repository.prefix) {
         if place.command.is_some() {
-            eprintln!("tare: the base {} was built by an earlier gate; that build is used again", short_id(commit));
+            (place.watch)(BuildNews::UsedAgain(commit.to_owned()));
         }
     } else {
         builds.remove(&entry);
         builds.check_out(&tree, commit, place)?;
         let start = tree.join(&repository.prefix);
         if !start.is_dir() {
-            let text = format!("the base {} has no folder {}", short_id(commit), repository.prefix.display());
-            return Err(Failure::usage(text).hint("start tare in a folder that both revisions have"));
+            return Err(BuildsError::NoSuchFolder { commit: commit.to_owned(), folder: repository.prefix.clone() });
         }
         if repository.has_submodules(commit) {
-            eprintln!(
-                "tare: the base has submodules, which a new work tree of git does not hold: let the build command fetch them \
-                 (git submodule update --init)"
-            );
+            (place.watch)(BuildNews::Submodules);
         }
         place.build("base", &start)?;
     }
     // Its time is that of the last use.
     let marked = std::fs::write(entry.file(BUILT), format!("{}\n", place.command.unwrap_or_default()));
-    marked.map_err(|e| Failure::system(format!("write {}: {e}", entry.file(BUILT).display())))?;
+    marked.map_err(refused(format!("write {}", entry.file(BUILT).display())))?;
     builds.remove_old(&entry.name);
     Ok(HeldBase { tree, _lock: held })
 }
@@ -130,21 +118,18 @@ pub fn tidy(repository: &Repository) {
 ///
 /// # Errors
 /// One sentence if it is gone.
-pub fn hold_again(folder: &Path, signals: &Signals) -> Result<Option<HeldBase>, Failure> {
+pub fn hold_again(folder: &Path, signals: &Signals, watch: WatchBuilds<'_>) -> Result<Option<HeldBase>, BuildsError> {
     let Ok(cache) = cache() else { return Ok(None) };
     let Ok(below) = folder.strip_prefix(&cache) else { return Ok(None) };
     let mut parts = below.components().map(|c| c.as_os_str().to_string_lossy().into_owned());
     let (Some(repository), Some(name)) = (parts.next(), parts.next()) else { return Ok(None) };
     let repository = cache.join(repository);
     let entry = BaseEntry { folder: &repository, name };
-    let gone = || {
-        Failure::usage(format!("the build of the base in {} is gone", folder.display()))
-            .hint("start the gate again with `tare gate`")
-    };
+    let gone = || BuildsError::BaseGone(folder.to_owned());
     if !folder.is_dir() {
         return Err(gone());
     }
-    let held = entry.wait_for_lock(signals)?;
+    let held = entry.wait_for_lock(signals, watch)?;
     let prefix: PathBuf = below.components().skip(2).collect();
     if !entry.is_whole(&prefix) {
         return Err(gone());
@@ -164,10 +149,10 @@ struct RepositoryBuilds<'a> {
 }
 
 impl RepositoryBuilds<'_> {
-    fn make_folder(&self) -> Result<(), Failure> {
+    fn make_folder(&self) -> Result<(), BuildsError> {
         // Programs of the repository are in it.
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
-        made.map_err(|e| Failure::system(format!("make folder {}: {e}", self.folder.display())))
+        made.map_err(refused(format!("make folder {}", self.folder.display())))
     }
 
     /// Names of the entries, whole or not.
@@ -216,7 +201,7 @@ impl RepositoryBuilds<'_> {
     }
 
     /// Makes the work tree.
-    fn check_out(&self, tree: &Path, commit: &str, place: &BuildPlace<'_>) -> Result<(), Failure> {
+    fn check_out(&self, tree: &Path, commit: &str, place: &BuildPlace<'_>) -> Result<(), BuildsError> {
         // Hooks of the repository are for the user's own work trees.
         let script =
             "exec git -c core.hooksPath=/dev/null worktree add --detach \"$TARE_GATE_TREE\" \"$TARE_GATE_COMMIT\"";
@@ -226,10 +211,8 @@ impl RepositoryBuilds<'_> {
             ("TARE_GATE_COMMIT", OsString::from(commit)),
         ];
         run_script(("checkout", script), &self.repository.top, &variables, false, place.signals).map_err(|e| match e {
-            BuildError::Failed(text) => {
-                Failure::system(format!("the base {} could not be checked out: {text}", short_id(commit)))
-            }
-            BuildError::Interrupted(signal) => Failure::interrupted(signal),
+            ScriptError::Failed(cause) => BuildsError::NotCheckedOut { commit: commit.to_owned(), cause },
+            ScriptError::Interrupted(signal) => BuildsError::Interrupted(signal),
         })
     }
 }
@@ -275,19 +258,18 @@ impl BaseEntry<'_> {
         }
     }
 
-    fn wait_for_lock(&self, signals: &Signals) -> Result<File, Failure> {
+    fn wait_for_lock(&self, signals: &Signals, watch: WatchBuilds<'_>) -> Result<File, BuildsError> {
         let mut said = false;
         loop {
-            let failed = |e| Failure::system(format!("lock {}: {e}", self.file(LOCK).display()));
-            if let Some(held) = self.try_lock().map_err(failed)? {
+            if let Some(held) = self.try_lock().map_err(refused(format!("lock {}", self.file(LOCK).display())))? {
                 return Ok(held);
             }
             if !std::mem::replace(&mut said, true) {
-                eprintln!("tare: waiting for another gate that uses the same base, {}", clean(&self.tree()));
+                watch(BuildNews::Waiting(self.tree()));
             }
             process::sleep(Duration::from_millis(100));
             if let Some(signal) = signals.caught() {
-                return Err(Failure::interrupted(signal));
+                return Err(BuildsError::Interrupted(signal));
             }
         }
     }
