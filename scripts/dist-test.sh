@@ -105,6 +105,9 @@ if [ -n "$archive" ]; then
         tar -C /usr/local --strip-components=1 -xf /dist/$archive
         if ldd /usr/local/bin/tare | grep '=>'; then exit 1; fi
         test -s /usr/local/share/man/man1/tare.1
+        # The larger programs, which tare starts in its place.
+        tare study --json >/dev/null
+        tare lab --help >/dev/null
         $job"
 fi
 
@@ -113,6 +116,8 @@ if [ -n "$deb" ]; then
     check "Debian package" "
         dpkg -i /dist/$deb
         test -s /usr/share/man/man1/tare.1.gz
+        tare study --json >/dev/null
+        tare lab --help >/dev/null
         test -s /usr/share/bash-completion/completions/tare
         test -s /usr/lib/systemd/system/tare-lab-agent.service
         test -s /usr/share/tare/tare-lab-agent.env
