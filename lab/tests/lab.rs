@@ -413,6 +413,7 @@ fn tare_goes_on_as_the_larger_program() {
     assert!(call(&["list", "--db", &lab.url], 0).contains("/bin/true"));
     assert!(call(&["lab", "machines", "--db", &lab.url], 0).contains("no machine"));
     assert!(call(&["lab", "--help"], 0).contains("Usage: tare lab <COMMAND>"));
+    assert!(call(&["help", "lab"], 0).contains("submit") && call(&["help", "study"], 0).contains("et-pt"));
     call(&["lab", "status", "none", "--db", &lab.url], 2);
     // The commands of both.
     assert!(call(&["completions", "bash"], 0).contains("tare__subcmd__lab__subcmd__submit"));

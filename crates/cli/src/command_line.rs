@@ -99,6 +99,7 @@ pub fn parse(mut arguments: Vec<OsString>, added: &[Addition]) -> Result<Parsed,
         Some(First::Neither) => return Err(NotParsed::Failure(neither(arguments))),
         Some(First::Command) | None => {}
     }
+    elsewhere::help(&arguments, added).map_err(NotParsed::Failure)?;
     let mut matches = commands(added).try_get_matches_from(&arguments).map_err(NotParsed::Clap)?;
     elsewhere::go_on(&arguments, &matches, added).map_err(NotParsed::Failure)?;
     if let Some(chosen) = added.iter().find(|a| matches.subcommand_name() == Some(a.name))

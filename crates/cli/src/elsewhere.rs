@@ -113,6 +113,22 @@ pub fn go_on(arguments: &[OsString], matches: &ArgMatches, added: &[Addition]) -
     Err(needed.go_on(arguments))
 }
 
+/// Goes on as a larger program if these arguments ask for the help of a command that it has, `tare help lab`.
+///
+/// # Errors
+/// The program cannot be started, or is missing.
+pub fn help(arguments: &[OsString], added: &[Addition]) -> Result<(), Failure> {
+    let [_, help, name, ..] = arguments else { return Ok(()) };
+    if help != "help" || added.iter().any(|a| name == a.name) {
+        return Ok(());
+    }
+    match name.to_str() {
+        Some("lab") => Err(Larger::Lab.go_on(arguments)),
+        Some("study") => Err(Larger::Papers.go_on(arguments)),
+        _ => Ok(()),
+    }
+}
+
 /// The program with most commands tells of them; if there is none but this one, it does.
 fn told_by_the_largest(arguments: &[OsString], has_lab: bool, has_studies: bool) -> Result<(), Failure> {
     let larger = [(Larger::Lab, has_lab), (Larger::Papers, has_studies || has_lab)];

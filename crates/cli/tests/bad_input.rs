@@ -207,6 +207,7 @@ fn what_needs_another_program_names_it() {
         ("lab", &["run", "--push", "service=lab", "/bin/true"]),
         ("lab", &["pull", "1", "--from", "postgres://nobody@nowhere/lab"]),
         ("papers", &["study"]),
+        ("papers", &["help", "study"]),
         ("papers", &["noise", "--published", "--for", "1s"]),
     ] {
         let said = text(&call(words, 2).stderr);
